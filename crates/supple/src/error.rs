@@ -1,0 +1,85 @@
+//! The engine's errors: each names the file or element, the value, the limit and what to do next.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Where in a file something is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// The file as a whole (missing, empty, a directory, unknown format).
+    Whole,
+    /// A line of a text file, counted from 1.
+    Line(u64),
+    /// A byte offset in a binary file, counted from 0.
+    Byte(u64),
+}
+
+/// A file that cannot be read or written, with the place and the reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileError {
+    /// The file, as the user named it.
+    pub path: PathBuf,
+    /// Where in it.
+    pub place: Place,
+    /// What is wrong and what to do about it.
+    pub problem: String,
+}
+
+impl FileError {
+    /// An error about the whole file.
+    pub fn whole(path: &Path, problem: impl Into<String>) -> Self {
+        Self { path: path.to_path_buf(), place: Place::Whole, problem: problem.into() }
+    }
+
+    /// An error at a line (counted from 1).
+    pub fn line(path: &Path, line: u64, problem: impl Into<String>) -> Self {
+        Self { path: path.to_path_buf(), place: Place::Line(line), problem: problem.into() }
+    }
+
+    /// An error at a byte offset (counted from 0).
+    pub fn byte(path: &Path, byte: u64, problem: impl Into<String>) -> Self {
+        Self { path: path.to_path_buf(), place: Place::Byte(byte), problem: problem.into() }
+    }
+
+    /// An operating-system error on `path` while doing `what` ("read", "write", "create" …).
+    pub fn io(path: &Path, what: &str, error: &std::io::Error) -> Self {
+        Self::whole(path, format!("cannot {what}: {error}"))
+    }
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        match self.place {
+            Place::Whole => write!(f, ": {}", self.problem),
+            Place::Line(line) => write!(f, ", line {line}: {}", self.problem),
+            Place::Byte(byte) => write!(f, ", byte {byte}: {}", self.problem),
+        }
+    }
+}
+
+impl std::error::Error for FileError {}
+
+/// Everything that can go wrong in the engine.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Error {
+    /// A file that cannot be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A scene, mesh or call that is not valid; the text names what, the value and the remedy.
+    #[error("{0}")]
+    Invalid(String),
+    /// Valid by the scene format, but nothing here can do it yet.
+    #[error("{0} is not supported yet")]
+    NotSupported(String),
+    /// The simulation failed while running (not finite, not factorisable).
+    #[error("frame {frame}, time {time:.6} s: {problem}")]
+    Failed {
+        /// The frame that was being computed.
+        frame: u32,
+        /// Simulated time in seconds at the failing step's start.
+        time: f64,
+        /// What happened and what to try.
+        problem: String,
+    },
+}

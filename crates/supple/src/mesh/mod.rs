@@ -1,0 +1,11 @@
+//! Triangle and tetrahedral meshes: the data, the file formats, generators, implicit shapes, checks and
+//! tetrahedralisation.
+
+pub mod format;
+pub mod generate;
+pub mod implicit;
+mod surface;
+mod tets;
+
+pub use surface::{CornerAttribute, FaceLabels, LabelKind, NO_LABEL, NO_VALUE, SurfaceMesh};
+pub use tets::TetMesh;

@@ -1,0 +1,39 @@
+//! A frame: what is seen of every body at one time.
+
+use std::sync::Arc;
+
+use glam::{DMat3, Vec3};
+
+use crate::mesh::SurfaceMesh;
+
+/// What of a body does not change from frame to frame (unless it tears).
+#[derive(Debug, Clone, PartialEq)]
+pub struct FrameSurface {
+    /// The body's name.
+    pub name: String,
+    /// The user's mesh: vertex order, polygons, UVs; its positions are the rest positions in world metres.
+    pub mesh: SurfaceMesh,
+    /// Takes a world position (metres, y up) to the unit and axes of the user's file: the inverse of the scene's
+    /// `scale` and `up`, so that caches of bare points fit the original file. The identity for generated shapes.
+    pub file_from_world: DMat3,
+}
+
+/// One body in one frame.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FrameBody {
+    /// Name, topology and rest positions; shared between frames while they do not change.
+    pub surface: Arc<FrameSurface>,
+    /// World positions in metres, one for each vertex of the surface.
+    pub positions: Vec<Vec3>,
+}
+
+/// What is seen at one time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Frame {
+    /// The frame's number; 0 is the start.
+    pub index: u32,
+    /// Simulated time in seconds.
+    pub time: f64,
+    /// Every body, in the scene's order.
+    pub bodies: Vec<FrameBody>,
+}
