@@ -1,0 +1,181 @@
+//! `[[body]]`: shape, placement, material and model.
+
+use std::path::PathBuf;
+
+use glam::DVec3;
+use serde::{Deserialize, Serialize};
+
+use super::Selection;
+use crate::material::MaterialSpec;
+use crate::mesh::generate::{BoxShape, ClothGrid, CylinderShape, SphereShape, TorusShape};
+use crate::mesh::implicit::{Character, ImplicitShape};
+
+/// The up axis of a file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Axis {
+    /// y is up, as in the world.
+    #[default]
+    Y,
+    /// z is up: (x, y, z) of the file is (x, z, -y) of the world.
+    Z,
+}
+
+/// Where a shape comes from. In a scene file exactly one of these keys stands in the `shape` table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ShapeSource {
+    /// A mesh file, relative to the scene.
+    File(PathBuf),
+    /// A flat cloth.
+    Grid(ClothGrid),
+    /// A box.
+    Box(BoxShape),
+    /// A cylinder.
+    Cylinder(CylinderShape),
+    /// A sphere.
+    Sphere(SphereShape),
+    /// A torus.
+    Torus(TorusShape),
+    /// A built-in character.
+    Character(Character),
+    /// A tree of implicit shapes.
+    Implicit(ImplicitShape),
+}
+
+/// A shape with its unit and axes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Shape {
+    /// Where it comes from.
+    #[serde(flatten)]
+    pub source: ShapeSource,
+    /// Metres for each unit of the shape.
+    #[serde(default = "one")]
+    pub scale: f64,
+    /// The file's up axis.
+    #[serde(default)]
+    pub up: Axis,
+}
+
+/// A placement in the world: scaled, rotated about the origin, then translated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Placement {
+    /// Translation in metres.
+    pub translate: DVec3,
+    /// Rotation vector: axis times angle in degrees.
+    pub rotate: DVec3,
+    /// Uniform scale.
+    pub scale: f64,
+}
+
+impl Default for Placement {
+    fn default() -> Self {
+        Self { translate: DVec3::ZERO, rotate: DVec3::ZERO, scale: 1.0 }
+    }
+}
+
+/// The elastic model.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Model {
+    /// Mass and springs.
+    #[default]
+    Spring,
+    /// Co-rotated linear elasticity.
+    Corotated,
+    /// Stable neo-Hookean.
+    NeoHookean,
+    /// Baraff-Witkin cloth.
+    BaraffWitkin,
+    /// St. Venant-Kirchhoff.
+    Stvk,
+    /// Linear elasticity.
+    Linear,
+    /// As rigid as possible.
+    Arap,
+}
+
+/// The bending model of cloth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bending {
+    /// Quadratic (Bergou 2006).
+    Quadratic,
+    /// Dihedral angle.
+    Dihedral,
+}
+
+/// Random variation of a material.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spread {
+    /// Factor by which stiffness varies.
+    pub spread: f64,
+    /// Seed.
+    pub seed: u64,
+}
+
+/// A part of a body with another material.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Region {
+    /// Which part.
+    pub selection: Selection,
+    /// Its material.
+    #[serde(default)]
+    pub material: Option<MaterialSpec>,
+    /// Or a random variation of the body's.
+    #[serde(default)]
+    pub random: Option<Spread>,
+}
+
+/// A body.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Body {
+    /// Its name.
+    pub name: String,
+    /// Its shape.
+    pub shape: Shape,
+    /// Another shape with the same vertices whose lengths are the rest lengths (flat panels).
+    #[serde(default)]
+    pub rest: Option<Shape>,
+    /// Where it starts.
+    #[serde(default)]
+    pub transform: Placement,
+    /// Its velocity at the start in m/s.
+    #[serde(default)]
+    pub velocity: DVec3,
+    /// What it is made of.
+    #[serde(default)]
+    pub material: MaterialSpec,
+    /// The elastic model.
+    #[serde(default)]
+    pub model: Model,
+    /// The bending model.
+    #[serde(default)]
+    pub bending: Option<Bending>,
+    /// Cell size in metres of lattices, octrees and tetrahedralised surfaces; makes a solid of a closed surface.
+    #[serde(default)]
+    pub cell: Option<f64>,
+    /// How fast an octree coarsens inward.
+    #[serde(default)]
+    pub interior: Option<f64>,
+    /// Stretch at which it tears.
+    #[serde(default)]
+    pub tear_stretch: Option<f64>,
+    /// Whether it collides with itself.
+    #[serde(default)]
+    pub self_contact: bool,
+    /// Pressure inside a closed surface in Pa.
+    #[serde(default)]
+    pub pressure: Option<f64>,
+    /// Parts of another material.
+    #[serde(default, rename = "region")]
+    pub regions: Vec<Region>,
+}
+
+fn one() -> f64 {
+    1.0
+}

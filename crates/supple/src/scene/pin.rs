@@ -1,0 +1,61 @@
+//! `[[pin]]` and `[[seam]]`.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Motion, Selection};
+
+/// How a pin holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Hold {
+    /// Exactly: the vertices leave the unknowns.
+    #[default]
+    Hard,
+    /// By a spring of this stiffness in N/m for each vertex.
+    Stiffness(f64),
+}
+
+/// What a pin follows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Follow {
+    /// Keyframes.
+    Keyframes(Motion),
+    /// A sequence of meshes with the body's vertices.
+    MeshSequence(PathBuf),
+    /// A skinned, animated glTF.
+    GltfSkin(PathBuf),
+    /// A collider, by name.
+    Collider(String),
+}
+
+/// An attachment of some points of a body.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pin {
+    /// The body's name.
+    pub body: String,
+    /// Which points.
+    pub selection: Selection,
+    /// Hard (the default) or by a stiffness.
+    #[serde(default)]
+    pub hold: Hold,
+    /// What the points follow; they stay where they start without it.
+    #[serde(default)]
+    pub follows: Option<Follow>,
+    /// From when to when it holds, in seconds; always without it.
+    #[serde(default)]
+    pub during: Option<[f64; 2]>,
+}
+
+/// Two boundaries sewn together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Seam {
+    /// The bodies' names.
+    pub bodies: [String; 2],
+    /// The boundary points of each.
+    pub selections: [Selection; 2],
+}
