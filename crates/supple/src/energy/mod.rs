@@ -1,1 +1,132 @@
-//! energy
+//! Energies, one file each: value, gradient and positive-semi-definite Hessian. A step of implicit Euler minimises
+//! their sum.
+//!
+//! Values and element contributions are computed in parallel over fixed chunks and summed in order, so that the bits
+//! do not depend on the number of threads.
+
+pub mod attachment;
+pub mod contact;
+pub mod inertia;
+pub mod spring;
+pub mod spring_network;
+pub mod wind;
+
+use glam::DVec3;
+use rayon::prelude::*;
+
+use crate::linear::BlockMatrix;
+
+/// One term of what a step minimises, as a function of all vertex positions (held vertices included), in joules.
+pub trait Energy: Send + Sync {
+    /// The energy.
+    fn value(&self, x: &[DVec3]) -> f64;
+    /// Adds its gradient (minus the force, in newtons).
+    fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]);
+    /// Calls `pair` for every pair of different vertices that its Hessian can couple.
+    fn couplings(&self, pair: &mut dyn FnMut(u32, u32));
+    /// Adds its Hessian, projected to positive semi-definite.
+    fn add_hessian(&self, x: &[DVec3], hessian: &mut BlockMatrix);
+}
+
+/// Elements handled by one task; fixed, so that sums do not depend on the number of threads.
+const CHUNK: usize = 2048;
+
+/// The sum of `term` over some elements, by fixed chunks.
+fn chunked_sum<T: Sync>(elements: &[T], term: impl Fn(usize, &T) -> f64 + Sync) -> f64 {
+    let sums: Vec<f64> = elements
+        .par_chunks(CHUNK)
+        .enumerate()
+        .map(|(chunk, part)| part.iter().enumerate().map(|(i, e)| term(chunk * CHUNK + i, e)).sum())
+        .collect();
+    sums.into_iter().sum()
+}
+
+/// `term` of every element, in order.
+fn map_elements<T: Sync, R: Send>(elements: &[T], term: impl Fn(usize, &T) -> R + Sync) -> Vec<R> {
+    elements.par_iter().enumerate().with_min_len(CHUNK).map(|(i, e)| term(i, e)).collect()
+}
+
+#[cfg(test)]
+pub(crate) mod conformance {
+    //! What every energy must hold.
+
+    use super::*;
+    use crate::linear::BlockPattern;
+    use std::sync::Arc;
+
+    /// The largest difference between the gradient and central differences of the value, relative to the gradient.
+    pub(crate) fn gradient_error(energy: &dyn Energy, x: &[DVec3]) -> f64 {
+        let mut gradient = vec![DVec3::ZERO; x.len()];
+        energy.add_gradient(x, &mut gradient);
+        let scale = gradient.iter().map(|g| g.length()).fold(1e-12, f64::max);
+        let step = 1e-6;
+        let mut worst: f64 = 0.0;
+        for (v, g) in gradient.iter().enumerate() {
+            for c in 0..3 {
+                let moved = |by: f64| {
+                    let mut y = x.to_vec();
+                    y[v][c] += by;
+                    energy.value(&y)
+                };
+                let difference = (moved(step) - moved(-step)) / (2.0 * step);
+                worst = worst.max((difference - g[c]).abs() / scale);
+            }
+        }
+        worst
+    }
+
+    /// The Hessian as a dense matrix, column by column.
+    pub(crate) fn dense_hessian(energy: &dyn Energy, x: &[DVec3]) -> Vec<Vec<f64>> {
+        let mut pairs = Vec::new();
+        energy.couplings(&mut |a, b| pairs.push([a, b]));
+        let mut hessian = BlockMatrix::zero(Arc::new(BlockPattern::new(&vec![false; x.len()], &pairs)));
+        energy.add_hessian(x, &mut hessian);
+        (0..3 * x.len())
+            .map(|k| {
+                let mut unit = vec![DVec3::ZERO; x.len()];
+                unit[k / 3][k % 3] = 1.0;
+                hessian.multiply(&unit).iter().flat_map(|v| v.to_array()).collect()
+            })
+            .collect()
+    }
+
+    /// The largest difference between the Hessian and central differences of the gradient, relative to the Hessian.
+    /// Zero is expected only where nothing was projected.
+    pub(crate) fn hessian_error(energy: &dyn Energy, x: &[DVec3]) -> f64 {
+        let hessian = dense_hessian(energy, x);
+        let scale = hessian.iter().flatten().fold(1e-12, |m: f64, v| m.max(v.abs()));
+        let step = 1e-6;
+        let mut worst: f64 = 0.0;
+        for (k, column) in hessian.iter().enumerate() {
+            let moved = |by: f64| {
+                let mut y = x.to_vec();
+                y[k / 3][k % 3] += by;
+                let mut gradient = vec![DVec3::ZERO; x.len()];
+                energy.add_gradient(&y, &mut gradient);
+                gradient
+            };
+            let (high, low) = (moved(step), moved(-step));
+            for (row, value) in column.iter().enumerate() {
+                let difference = (high[row / 3][row % 3] - low[row / 3][row % 3]) / (2.0 * step);
+                worst = worst.max((difference - value).abs() / scale);
+            }
+        }
+        worst
+    }
+
+    /// The smallest eigenvalue of the Hessian over its largest.
+    pub(crate) fn smallest_eigenvalue(energy: &dyn Energy, x: &[DVec3]) -> f64 {
+        let hessian = dense_hessian(energy, x);
+        let n = hessian.len();
+        let matrix = faer::Mat::from_fn(n, n, |i, j| hessian[j][i]);
+        let values = matrix.self_adjoint_eigenvalues(faer::Side::Lower).unwrap();
+        values[0] / values[n - 1].max(1e-300)
+    }
+
+    /// The sum of all forces, which internal energies leave zero.
+    pub(crate) fn total_force(energy: &dyn Energy, x: &[DVec3]) -> DVec3 {
+        let mut gradient = vec![DVec3::ZERO; x.len()];
+        energy.add_gradient(x, &mut gradient);
+        gradient.into_iter().sum()
+    }
+}

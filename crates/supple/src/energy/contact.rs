@@ -1,0 +1,240 @@
+//! Contact of surface points with colliders: a quadratic penalty with its normal Hessian, and Coulomb friction with a
+//! smoothed static part.
+//!
+//! A point with surface area `A` and depth `d = thickness - distance > 0` has `E = A k/2 d²`, gradient `-A k d n` and
+//! Hessian `A k n nᵀ`; the curvature of the collider is left out, since it is negative outside convex shapes.
+//!
+//! Friction acts on points that touched at the step's start, with normal force `λ` and normal `n` as they were then.
+//! With the tangential slip `u = T (p - p₀)` against the collider's own motion, `E = μ λ f(|u|)` where
+//!
+//! ```text
+//! f(y) = y²/ε - y³/(3 ε²) + ε/3   for y < ε,      f(y) = y   beyond,      ε = 1 mm/s times the step.
+//! ```
+//!
+//! `f` is convex and once more differentiable than Coulomb's law: below `ε` it holds like static friction.
+
+use glam::{DMat3, DVec3};
+
+use super::attachment::{add_point_hessian, point_couplings};
+use super::{Energy, chunked_sum, map_elements};
+use crate::body::Embedding;
+use crate::contact::PosedCollider;
+use crate::linear::BlockMatrix;
+
+/// The slip velocity in m/s below which friction holds like static friction.
+const STATIC_SPEED: f64 = 1e-3;
+
+/// Friction of one point over one step.
+#[derive(Debug, Clone, Copy)]
+struct Grip {
+    point: u32,
+    /// Where the point would be if it stuck to the collider.
+    anchor: DVec3,
+    normal: DVec3,
+    /// Friction coefficient times normal force, in newtons.
+    limit: f64,
+}
+
+/// Contact of all surface points with all colliders over one step.
+#[derive(Debug, Clone, Default)]
+pub struct Contacts {
+    /// The surface points.
+    pub points: Embedding,
+    /// Surface area that each point stands for, in m².
+    pub areas: Vec<f64>,
+    /// Friction coefficient of each point's body, used where the collider gives none.
+    pub friction: Vec<f64>,
+    /// The colliders over this step.
+    pub colliders: Vec<PosedCollider>,
+    grips: Vec<Grip>,
+    static_slip: f64,
+}
+
+impl Contacts {
+    /// Starts a step of `dt` seconds from `x`: friction anchors and limits are taken here.
+    pub fn begin_step(&mut self, x: &[DVec3], dt: f64, colliders: Vec<PosedCollider>) {
+        self.static_slip = STATIC_SPEED * dt;
+        self.colliders = colliders;
+        self.grips.clear();
+        for i in 0..self.points.len() {
+            let position = self.points.position(i, x);
+            for collider in &self.colliders {
+                self.grips.extend(grip(collider, i, position, self.areas[i], self.friction[i]));
+            }
+        }
+    }
+
+    /// The number of points in contact, and the deepest penetration past the thickness in metres.
+    pub fn count_and_depth(&self, x: &[DVec3]) -> (u32, f64) {
+        let (mut count, mut deepest) = (0, 0.0_f64);
+        for i in 0..self.points.len() {
+            let position = self.points.position(i, x);
+            for collider in &self.colliders {
+                let distance = collider.separation(position).distance;
+                count += u32::from(distance < collider.thickness);
+                deepest = deepest.max(-distance);
+            }
+        }
+        (count, deepest)
+    }
+
+    fn penalty_value(&self, i: usize, x: &[DVec3]) -> f64 {
+        let position = self.points.position(i, x);
+        let energy = |collider: &PosedCollider| {
+            let depth = (collider.thickness - collider.separation(position).distance).max(0.0);
+            0.5 * self.areas[i] * collider.stiffness * depth * depth
+        };
+        self.colliders.iter().map(energy).sum()
+    }
+
+    fn penalty_gradient(&self, i: usize, x: &[DVec3]) -> DVec3 {
+        let position = self.points.position(i, x);
+        let force = |collider: &PosedCollider| {
+            let separation = collider.separation(position);
+            let depth = (collider.thickness - separation.distance).max(0.0);
+            -self.areas[i] * collider.stiffness * depth * separation.normal
+        };
+        self.colliders.iter().map(force).sum()
+    }
+
+    fn penalty_hessian(&self, i: usize, x: &[DVec3]) -> Option<DMat3> {
+        let position = self.points.position(i, x);
+        let mut block = None;
+        for collider in &self.colliders {
+            let separation = collider.separation(position);
+            if separation.distance < collider.thickness {
+                let stiffness = self.areas[i] * collider.stiffness;
+                *block.get_or_insert(DMat3::ZERO) += stiffness * outer(separation.normal);
+            }
+        }
+        block
+    }
+
+    fn slip(&self, grip: &Grip, x: &[DVec3]) -> DVec3 {
+        let moved = self.points.position(grip.point as usize, x) - grip.anchor;
+        moved - moved.dot(grip.normal) * grip.normal
+    }
+
+    fn grip_hessian(&self, grip: &Grip, x: &[DVec3]) -> DMat3 {
+        let slip = self.slip(grip, x);
+        let (size, eps) = (slip.length(), self.static_slip);
+        let tangents = DMat3::IDENTITY - outer(grip.normal);
+        if size >= eps {
+            let direction = slip / size;
+            return grip.limit / size * (tangents - outer(direction));
+        }
+        // f'(y)/y = 2/ε - y/ε², f''(y) = 2/ε - 2y/ε².
+        let around = 2.0 / eps - size / (eps * eps);
+        let direction = slip.normalize_or_zero();
+        grip.limit * (around * tangents - size / (eps * eps) * outer(direction))
+    }
+}
+
+fn grip(collider: &PosedCollider, i: usize, position: DVec3, area: f64, friction: f64) -> Option<Grip> {
+    let separation = collider.start_separation(position);
+    let force = area * collider.stiffness * (collider.thickness - separation.distance);
+    let limit = collider.friction.unwrap_or(friction) * force;
+    let anchor = collider.carry(position);
+    let normal = collider.separation(anchor).normal;
+    (limit > 0.0).then_some(Grip { point: i as u32, anchor, normal, limit })
+}
+
+fn outer(v: DVec3) -> DMat3 {
+    DMat3::from_cols(v * v.x, v * v.y, v * v.z)
+}
+
+impl Energy for Contacts {
+    fn value(&self, x: &[DVec3]) -> f64 {
+        let eps = self.static_slip;
+        let friction = |grip: &Grip| {
+            let y = self.slip(grip, x).length();
+            let smooth = y * y / eps - y * y * y / (3.0 * eps * eps) + eps / 3.0;
+            grip.limit * if y < eps { smooth } else { y }
+        };
+        chunked_sum(&self.areas, |i, _| self.penalty_value(i, x)) + self.grips.iter().map(friction).sum::<f64>()
+    }
+
+    fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
+        let forces = map_elements(&self.areas, |i, _| self.penalty_gradient(i, x));
+        for (i, force) in forces.into_iter().enumerate().filter(|(_, force)| *force != DVec3::ZERO) {
+            self.points.scatter(i, force, gradient);
+        }
+        let eps = self.static_slip;
+        for grip in &self.grips {
+            let slip = self.slip(grip, x);
+            let size = slip.length();
+            let scale = if size < eps { 2.0 / eps - size / (eps * eps) } else { 1.0 / size };
+            self.points.scatter(grip.point as usize, grip.limit * scale * slip, gradient);
+        }
+    }
+
+    fn couplings(&self, pair: &mut dyn FnMut(u32, u32)) {
+        for i in 0..self.points.len() {
+            point_couplings(self.points.weights(i), pair);
+        }
+    }
+
+    fn add_hessian(&self, x: &[DVec3], hessian: &mut BlockMatrix) {
+        let blocks = map_elements(&self.areas, |i, _| self.penalty_hessian(i, x));
+        for (i, block) in blocks.into_iter().enumerate() {
+            if let Some(block) = block {
+                add_point_hessian(hessian, self.points.weights(i), block);
+            }
+        }
+        for grip in &self.grips {
+            add_point_hessian(hessian, self.points.weights(grip.point as usize), self.grip_hessian(grip, x));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::conformance::*;
+    use super::*;
+    use crate::scene::{Collider, ColliderShape};
+
+    fn on_a_plane(friction: f64) -> (Contacts, [DVec3; 3]) {
+        let plane = ColliderShape::Plane { point: DVec3::ZERO, normal: DVec3::new(0.1, 1.0, 0.2) };
+        let collider = Collider { thickness: 0.02, stiffness: 1e4, ..Collider::new("ground", plane) };
+        let start = [DVec3::new(0.3, 0.0, -0.1), DVec3::new(0.0, 0.01, 0.0), DVec3::new(1.0, 5.0, 1.0)];
+        let mut contacts = Contacts {
+            points: Embedding::from_lists([vec![(0, 1.0)], vec![(1, 0.7), (2, 0.3)], vec![(1, 1.0)]]),
+            areas: vec![0.5, 1.0, 0.25],
+            friction: vec![friction; 3],
+            ..Contacts::default()
+        };
+        contacts.begin_step(&start, 0.02, vec![PosedCollider::new(&collider, 0.0, 0.02).unwrap()]);
+        (contacts, start)
+    }
+
+    #[test]
+    fn derivatives_are_exact_on_a_plane_sticking_and_sliding() {
+        for slip in [3e-6, 1e-3] {
+            let (contacts, mut x) = on_a_plane(0.6);
+            x[0] += DVec3::new(slip, -1e-4, 0.3 * slip);
+            x[1] += DVec3::new(-slip, -2e-4, slip);
+            let step_is_fine_enough = slip > 1e-4;
+            if step_is_fine_enough {
+                assert!(gradient_error(&contacts, &x) < 1e-4, "{}", gradient_error(&contacts, &x));
+                assert!(hessian_error(&contacts, &x) < 1e-3, "{}", hessian_error(&contacts, &x));
+            }
+            assert!(smallest_eigenvalue(&contacts, &x) > -1e-12);
+        }
+    }
+
+    #[test]
+    fn friction_never_exceeds_coulombs_limit() {
+        let (contacts, start) = on_a_plane(0.6);
+        let mut x = start;
+        x[0].x += 0.05;
+        let mut with = [DVec3::ZERO; 3];
+        contacts.add_gradient(&x, &mut with);
+        let (frictionless, _) = on_a_plane(0.0);
+        let mut without = [DVec3::ZERO; 3];
+        frictionless.add_gradient(&x, &mut without);
+        let mut normal_force = [DVec3::ZERO; 3];
+        frictionless.add_gradient(&start, &mut normal_force);
+        let friction = (with[0] - without[0]).length();
+        assert!((friction - 0.6 * normal_force[0].length()).abs() < 1e-9 * friction);
+    }
+}

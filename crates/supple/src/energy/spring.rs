@@ -1,0 +1,205 @@
+//! Springs between two vertices: `E = k/2 (l - L)²` with length `l = |a - b|` and rest length `L`, and over a step of
+//! length `h` the damping potential `β k / (2 h) (l - l₀)²`, whose force is `β k` times the rate of stretch.
+//!
+//! With `e = (a - b)/l` and a scalar function `φ(l)`, gradient and Hessian with respect to `a` are
+//!
+//! ```text
+//! g = φ' e,      H = φ'' e eᵀ + φ'/l (I - e eᵀ)
+//! ```
+//!
+//! The second term is negative under compression (`φ' < 0`); dropping it there is the projection to positive
+//! semi-definite, since the eigenvectors are `e` and its complement.
+
+use glam::{DMat3, DVec3};
+
+use super::{Energy, chunked_sum, map_elements};
+use crate::linear::BlockMatrix;
+
+/// Whether a spring resists both ways.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resists {
+    /// Stretch and compression.
+    Both,
+    /// Compression only (bending springs, which must not stiffen a flat cloth).
+    Compression,
+}
+
+/// A spring between two vertices.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spring {
+    /// Its ends.
+    pub ends: [u32; 2],
+    /// Rest length in metres.
+    pub rest: f64,
+    /// Stiffness in N/m.
+    pub stiffness: f64,
+    /// Damping time β in seconds.
+    pub damping: f64,
+    /// Which way it resists.
+    pub resists: Resists,
+}
+
+/// All springs, elastic and damping part, over one step.
+#[derive(Debug, Clone, Default)]
+pub struct Springs {
+    /// The springs.
+    pub springs: Vec<Spring>,
+    /// Length of each at the step's start.
+    start_lengths: Vec<f64>,
+    /// The step in seconds; infinite switches damping off.
+    step: f64,
+}
+
+/// Below this length (metres) a spring has no direction: it pushes along x.
+const SHORTEST: f64 = 1e-12;
+
+impl Springs {
+    /// Springs at rest lengths, before any step.
+    pub fn new(springs: Vec<Spring>) -> Self {
+        let start_lengths = springs.iter().map(|s| s.rest).collect();
+        Self { springs, start_lengths, step: f64::INFINITY }
+    }
+
+    /// Starts a step of `dt` seconds from `x`.
+    pub fn begin_step(&mut self, x: &[DVec3], dt: f64) {
+        self.step = dt;
+        for (length, spring) in self.start_lengths.iter_mut().zip(&self.springs) {
+            *length = separation(spring, x).length();
+        }
+    }
+
+    /// The elastic part of the energy alone, in joules.
+    pub fn elastic_energy(&self, x: &[DVec3]) -> f64 {
+        chunked_sum(&self.springs, |_, spring| {
+            let strain = active_strain(spring, separation(spring, x).length());
+            0.5 * spring.stiffness * strain * strain
+        })
+    }
+
+    /// φ'(l) and φ''(l) of spring `i`.
+    fn derivatives(&self, i: usize, length: f64) -> (f64, f64) {
+        let spring = &self.springs[i];
+        let stiffness = if is_active(spring, length) { spring.stiffness } else { 0.0 };
+        let viscosity = spring.damping * spring.stiffness / self.step;
+        let first = stiffness * (length - spring.rest) + viscosity * (length - self.start_lengths[i]);
+        (first, stiffness + viscosity)
+    }
+
+    fn block(&self, i: usize, x: &[DVec3]) -> DMat3 {
+        let (direction, length) = direction_and_length(&self.springs[i], x);
+        let (first, second) = self.derivatives(i, length);
+        let along = DMat3::from_cols(direction * direction.x, direction * direction.y, direction * direction.z);
+        let across = (first / length).max(0.0);
+        (second - across) * along + DMat3::from_diagonal(DVec3::splat(across))
+    }
+}
+
+impl Energy for Springs {
+    fn value(&self, x: &[DVec3]) -> f64 {
+        chunked_sum(&self.springs, |i, spring| {
+            let length = separation(spring, x).length();
+            let strain = active_strain(spring, length);
+            let slip = length - self.start_lengths[i];
+            let viscosity = spring.damping * spring.stiffness / self.step;
+            0.5 * spring.stiffness * strain * strain + 0.5 * viscosity * slip * slip
+        })
+    }
+
+    fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
+        let forces = map_elements(&self.springs, |i, spring| {
+            let (direction, length) = direction_and_length(spring, x);
+            self.derivatives(i, length).0 * direction
+        });
+        for (spring, force) in self.springs.iter().zip(forces) {
+            let [a, b] = spring.ends.map(|v| v as usize);
+            gradient[a] += force;
+            gradient[b] -= force;
+        }
+    }
+
+    fn couplings(&self, pair: &mut dyn FnMut(u32, u32)) {
+        for spring in &self.springs {
+            pair(spring.ends[0], spring.ends[1]);
+        }
+    }
+
+    fn add_hessian(&self, x: &[DVec3], hessian: &mut BlockMatrix) {
+        let blocks = map_elements(&self.springs, |i, _| self.block(i, x));
+        for (spring, block) in self.springs.iter().zip(blocks) {
+            let [a, b] = spring.ends;
+            hessian.add_diagonal(a, block);
+            hessian.add_diagonal(b, block);
+            hessian.add_pair(a, b, -block);
+        }
+    }
+}
+
+fn separation(spring: &Spring, x: &[DVec3]) -> DVec3 {
+    x[spring.ends[0] as usize] - x[spring.ends[1] as usize]
+}
+
+fn direction_and_length(spring: &Spring, x: &[DVec3]) -> (DVec3, f64) {
+    let separation = separation(spring, x);
+    let length = separation.length();
+    if length > SHORTEST { (separation / length, length) } else { (DVec3::X, SHORTEST) }
+}
+
+fn is_active(spring: &Spring, length: f64) -> bool {
+    spring.resists == Resists::Both || length < spring.rest
+}
+
+fn active_strain(spring: &Spring, length: f64) -> f64 {
+    if is_active(spring, length) { length - spring.rest } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::conformance::*;
+    use super::*;
+
+    fn triangle_of_springs(rest: f64, resists: Resists) -> Springs {
+        let spring = |a, b| Spring { ends: [a, b], rest, stiffness: 40.0, damping: 0.01, resists };
+        let mut springs = Springs::new(vec![spring(0, 1), spring(1, 2), spring(2, 0)]);
+        springs.begin_step(&points(0.1), 0.02);
+        springs
+    }
+
+    fn points(bump: f64) -> [DVec3; 3] {
+        [DVec3::new(0.0, bump, 0.0), DVec3::new(1.0, 0.3, -0.2), DVec3::new(0.2, 0.9, 0.5 + bump)]
+    }
+
+    #[test]
+    fn gradient_is_the_derivative_of_the_value() {
+        for rest in [0.5, 1.5] {
+            assert!(gradient_error(&triangle_of_springs(rest, Resists::Both), &points(0.0)) < 1e-7);
+            assert!(gradient_error(&triangle_of_springs(rest, Resists::Compression), &points(0.0)) < 1e-7);
+        }
+    }
+
+    #[test]
+    fn hessian_is_exact_in_tension() {
+        let mut springs = triangle_of_springs(0.5, Resists::Both);
+        springs.begin_step(&points(0.0).map(|p| 0.9 * p), 0.02);
+        assert!(hessian_error(&springs, &points(0.0)) < 1e-7);
+    }
+
+    #[test]
+    fn hessian_is_positive_semi_definite_in_compression() {
+        assert!(smallest_eigenvalue(&triangle_of_springs(2.0, Resists::Both), &points(0.0)) > -1e-12);
+    }
+
+    #[test]
+    fn internal_forces_sum_to_zero() {
+        assert!(total_force(&triangle_of_springs(0.7, Resists::Both), &points(0.0)).length() < 1e-13);
+    }
+
+    #[test]
+    fn coinciding_ends_stay_finite() {
+        let springs = triangle_of_springs(1.0, Resists::Both);
+        let x = [DVec3::ONE; 3];
+        let mut gradient = [DVec3::ZERO; 3];
+        springs.add_gradient(&x, &mut gradient);
+        assert!(gradient.iter().all(|g| g.is_finite()) && springs.value(&x).is_finite());
+        assert!(dense_hessian(&springs, &x).iter().flatten().all(|h| h.is_finite()));
+    }
+}

@@ -1,0 +1,156 @@
+//! Wind on triangles: drag and lift as a quadratic dissipation potential.
+//!
+//! A triangle of area `A` and unit normal `n` meets the air with the relative velocity `w = wind - v`, `v` the mean
+//! velocity of its corners. The force is `½ ρ A |w| (Cₙ (w·n) n + Cₜ (w - (w·n) n))`: for a tilted sheet the first
+//! term has a part across the wind, which is lift. Over a step `A`, `n` and `|w|` stay as they were at its start, and
+//! `v = (x - x₀)/h`, so that the force is minus the gradient of
+//!
+//! ```text
+//! E = h/2 · c (Cₙ (w·n)² + Cₜ |w - (w·n) n|²),    c = ½ ρ A |w|.
+//! ```
+
+use glam::{DMat3, DVec3};
+
+use super::attachment::{add_point_hessian, point_couplings};
+use super::{Energy, chunked_sum, map_elements};
+use crate::body::Embedding;
+use crate::linear::BlockMatrix;
+use crate::scene::World;
+
+/// Drag of a flat plate across the flow.
+const NORMAL_DRAG: f64 = 2.0;
+/// Skin friction along the flow.
+const TANGENTIAL_DRAG: f64 = 0.05;
+
+/// One triangle over one step.
+#[derive(Debug, Clone, Copy)]
+struct Sail {
+    /// Centroid at the step's start.
+    start: DVec3,
+    /// `c (Cₙ n nᵀ + Cₜ (I - n nᵀ))` in kg/s.
+    drag: DMat3,
+}
+
+/// Wind on all triangles over one step.
+#[derive(Debug, Clone, Default)]
+pub struct Wind {
+    /// Corners as points.
+    triangles: Vec<[u32; 3]>,
+    /// The centroid of each triangle as a material point.
+    centroids: Embedding,
+    sails: Vec<Sail>,
+    air: DVec3,
+    step: f64,
+}
+
+impl Wind {
+    /// Wind on triangles whose corners are points of an embedding.
+    pub fn new(points: &Embedding, triangles: Vec<[u32; 3]>) -> Self {
+        let centroids = Embedding::from_lists(triangles.iter().map(|corners| centroid(points, corners)));
+        Self { triangles, centroids, ..Self::default() }
+    }
+
+    /// Starts a step of `dt` seconds at `time`, from positions `x` and velocities `v`.
+    pub fn begin_step(&mut self, points: &Embedding, x: &[DVec3], v: &[DVec3], world: &World, time: f64, dt: f64) {
+        self.air = air_velocity(world, time + dt);
+        self.step = dt;
+        let still = world.wind == DVec3::ZERO;
+        self.sails = if still || world.air_density == 0.0 {
+            Vec::new()
+        } else {
+            map_elements(&self.triangles, |t, corners| self.sail(t, corners, points, x, v, world.air_density))
+        };
+    }
+
+    fn sail(&self, t: usize, corners: &[u32; 3], points: &Embedding, x: &[DVec3], v: &[DVec3], density: f64) -> Sail {
+        let [a, b, c] = corners.map(|p| points.position(p as usize, x));
+        let double_area = (b - a).cross(c - a);
+        let normal = double_area.normalize_or_zero();
+        let across = DMat3::from_cols(normal * normal.x, normal * normal.y, normal * normal.z);
+        let speed = (self.air - self.centroids.position(t, v)).length();
+        let strength = 0.25 * density * double_area.length() * speed;
+        let drag = strength * (NORMAL_DRAG * across + TANGENTIAL_DRAG * (DMat3::IDENTITY - across));
+        Sail { start: self.centroids.position(t, x), drag }
+    }
+
+    fn relative_velocity(&self, t: usize, x: &[DVec3]) -> DVec3 {
+        self.air - (self.centroids.position(t, x) - self.sails[t].start) / self.step
+    }
+}
+
+/// The wind at a time: its strength swings by the gust fraction with two incommensurate periods.
+pub fn air_velocity(world: &World, time: f64) -> DVec3 {
+    let swing = 0.6 * (std::f64::consts::TAU * time / 1.1).sin() + 0.4 * (std::f64::consts::TAU * time / 0.37).sin();
+    world.wind * (1.0 + world.gust * swing)
+}
+
+fn centroid(points: &Embedding, corners: &[u32; 3]) -> Vec<(u32, f64)> {
+    let mut list: Vec<(u32, f64)> = Vec::with_capacity(3);
+    for &corner in corners {
+        for &(v, w) in points.weights(corner as usize) {
+            match list.iter_mut().find(|(u, _)| *u == v) {
+                Some((_, weight)) => *weight += w / 3.0,
+                None => list.push((v, w / 3.0)),
+            }
+        }
+    }
+    list
+}
+
+impl Energy for Wind {
+    fn value(&self, x: &[DVec3]) -> f64 {
+        chunked_sum(&self.sails, |t, sail| {
+            let w = self.relative_velocity(t, x);
+            0.5 * self.step * w.dot(sail.drag * w)
+        })
+    }
+
+    fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
+        for (t, sail) in self.sails.iter().enumerate() {
+            self.centroids.scatter(t, -(sail.drag * self.relative_velocity(t, x)), gradient);
+        }
+    }
+
+    fn couplings(&self, pair: &mut dyn FnMut(u32, u32)) {
+        for t in 0..self.centroids.len() {
+            point_couplings(self.centroids.weights(t), pair);
+        }
+    }
+
+    fn add_hessian(&self, _x: &[DVec3], hessian: &mut BlockMatrix) {
+        for (t, sail) in self.sails.iter().enumerate() {
+            add_point_hessian(hessian, self.centroids.weights(t), sail.drag * (1.0 / self.step));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::conformance::*;
+    use super::*;
+
+    fn sheet() -> (Wind, [DVec3; 3]) {
+        let points = Embedding::of_vertices(&[0, 1, 2]);
+        let mut wind = Wind::new(&points, vec![[0, 1, 2]]);
+        let x = [DVec3::ZERO, DVec3::new(2.0, 0.0, 0.0), DVec3::new(0.0, 1.0, 0.0)];
+        let world = World { wind: DVec3::new(0.0, 0.0, 3.0), ..World::default() };
+        wind.begin_step(&points, &x, &[DVec3::ZERO; 3], &world, 0.0, 0.01);
+        (wind, x)
+    }
+
+    #[test]
+    fn derivatives_are_exact_and_positive() {
+        let (wind, mut x) = sheet();
+        x[1] += DVec3::new(0.01, -0.02, 0.01);
+        assert!(gradient_error(&wind, &x) < 1e-7);
+        assert!(hessian_error(&wind, &x) < 1e-7);
+        assert!(smallest_eigenvalue(&wind, &x) > -1e-14);
+    }
+
+    #[test]
+    fn drag_on_a_plate_is_half_rho_v_squared_area_times_the_coefficient() {
+        let (wind, x) = sheet();
+        let force = -total_force(&wind, &x);
+        assert!((force - DVec3::new(0.0, 0.0, 0.5 * 1.2 * 9.0 * 1.0 * NORMAL_DRAG)).length() < 1e-12);
+    }
+}
