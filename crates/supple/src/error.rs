@@ -73,10 +73,8 @@ pub enum Error {
     #[error("{0} is not supported yet")]
     NotSupported(String),
     /// The simulation failed while running (not finite, not factorisable).
-    #[error("frame {frame}, time {time:.6} s: {problem}")]
+    #[error("the simulation failed at {time:.6} s: {problem}")]
     Failed {
-        /// The frame that was being computed.
-        frame: u32,
         /// Simulated time in seconds at the failing step's start.
         time: f64,
         /// What happened and what to try.

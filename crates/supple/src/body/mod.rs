@@ -1,5 +1,128 @@
 //! Bodies: the display surface (the user's mesh), the unknowns (the family's), and the embedding between them.
 
+mod build;
 mod embedding;
+mod shape;
+mod weld;
+
+use std::sync::Arc;
+
+use glam::DVec3;
+use xxhash_rust::xxh3::Xxh3;
 
 pub use embedding::Embedding;
+pub use shape::inside_mesh;
+
+use crate::material::Material;
+use crate::output::FrameSurface;
+
+/// What carries the elasticity, over a body's unknowns.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Elements {
+    /// Cloth.
+    Triangles(Vec<[u32; 3]>),
+    /// A solid.
+    Tets(Vec<[u32; 4]>),
+}
+
+impl Elements {
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Triangles(triangles) => triangles.len(),
+            Self::Tets(tets) => tets.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Calls `edge` for every edge of every element.
+    pub fn for_each_edge(&self, mut edge: impl FnMut(u32, u32)) {
+        let mut pairs = |vertices: &[u32]| {
+            for (i, &a) in vertices.iter().enumerate() {
+                vertices[..i].iter().for_each(|&b| edge(a, b));
+            }
+        };
+        match self {
+            Self::Triangles(triangles) => triangles.iter().for_each(|t| pairs(t)),
+            Self::Tets(tets) => tets.iter().for_each(|t| pairs(t)),
+        }
+    }
+
+    /// Feeds the topology to a hash.
+    pub fn hash_into(&self, hash: &mut Xxh3) {
+        match self {
+            Self::Triangles(triangles) => hash.update(bytemuck::cast_slice(triangles)),
+            Self::Tets(tets) => hash.update(bytemuck::cast_slice(tets)),
+        }
+    }
+}
+
+/// A body ready to be simulated.
+#[derive(Debug, Clone)]
+pub struct Body {
+    /// Its name.
+    pub name: String,
+    /// The user's mesh at rest, as frames refer to it.
+    pub surface: Arc<FrameSurface>,
+    /// Where the surface's vertices start, in world metres.
+    pub surface_start: Vec<DVec3>,
+    /// The surface cut into triangles.
+    pub surface_triangles: Vec<[u32; 3]>,
+    /// Area that each surface vertex stands for, in m².
+    pub point_areas: Vec<f64>,
+    /// The surface's vertices on the unknowns.
+    pub embedding: Embedding,
+    /// What carries the elasticity.
+    pub elements: Elements,
+    /// Rest positions of the unknowns in metres.
+    pub rest: Vec<DVec3>,
+    /// Where the unknowns start, in world metres.
+    pub start: Vec<DVec3>,
+    /// Their velocity at the start in m/s.
+    pub velocity: DVec3,
+    /// Lumped mass of each unknown in kg.
+    pub mass: Vec<f64>,
+    /// What it is made of.
+    pub material: Material,
+    /// What the user should know about how it was built.
+    pub notes: Vec<String>,
+}
+
+/// Acceleration for each metre of distance with which a hand or a soft hold pulls, in 1/s²: a body hung from one
+/// such point sags by two millimetres.
+const HOLD: f64 = 5000.0;
+
+impl Body {
+    /// A stiffness in N/m that holds the whole body by one point without being stiffer than needed.
+    pub fn hold_stiffness(&self) -> f64 {
+        HOLD * self.mass.iter().sum::<f64>()
+    }
+
+    /// A point of a surface triangle as unknowns and weights.
+    pub fn point_on_triangle(&self, corners: [u32; 3], barycentric: [f64; 3]) -> Vec<(u32, f64)> {
+        let mut weights: Vec<(u32, f64)> = Vec::with_capacity(3);
+        for (corner, part) in corners.into_iter().zip(barycentric) {
+            for &(v, w) in self.embedding.weights(corner as usize) {
+                match weights.iter_mut().find(|(u, _)| *u == v) {
+                    Some((_, weight)) => *weight += part * w,
+                    None => weights.push((v, part * w)),
+                }
+            }
+        }
+        weights
+    }
+
+    /// The smallest volume of any tetrahedron over its rest volume; `None` for cloth.
+    pub fn min_volume_ratio(&self, x: &[DVec3]) -> Option<f64> {
+        let Elements::Tets(tets) = &self.elements else { return None };
+        let volume = |tet: &[u32; 4], x: &[DVec3]| {
+            let [a, b, c, d] = tet.map(|v| x[v as usize]);
+            (b - a).cross(c - a).dot(d - a)
+        };
+        Some(tets.iter().map(|tet| volume(tet, x) / volume(tet, &self.rest)).fold(f64::INFINITY, f64::min))
+    }
+}

@@ -142,24 +142,20 @@ impl ImplicitStepper {
         self.inertia.target.extend(flight);
         let mut trial = self.x.clone();
         let held = self.apply_pins(setup, end, &mut trial);
-        if self.newton.is_none() || held != self.held || !self.attachments_fit() {
+        if self.newton.is_none() || held != self.held {
             self.held = held;
             self.analyse(setup)?;
         }
         Ok(trial)
     }
 
-    /// Whether every pair that the attachments couple is in the analysed pattern. Points on one element always are.
-    fn attachments_fit(&self) -> bool {
-        true
-    }
-
     fn analyse(&mut self, setup: &Setup) -> Result<(), Error> {
         let mut pairs = Vec::new();
         let mut pair = |a: u32, b: u32| pairs.push([a, b]);
-        for energy in [&self.springs as &dyn Energy, &self.attachments, &self.contacts, &self.wind] {
+        for energy in [&self.springs as &dyn Energy, &self.contacts, &self.wind] {
             energy.couplings(&mut pair);
         }
+        // Attachments come and go, but each sits on one element: its edges make room for all of them.
         for (body, &first) in setup.bodies.iter().zip(&self.first_unknown) {
             body.elements.for_each_edge(|a, b| pair(a + first, b + first));
         }

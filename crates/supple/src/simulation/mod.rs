@@ -1,1 +1,341 @@
-//! simulation
+//! The one loop: a scene becomes bodies, a stepper moves them, frames and reports come out.
+
+mod expectations;
+mod pick;
+mod report;
+mod report_log;
+mod run;
+mod setup;
+mod state;
+mod stepper;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use glam::{DVec3, Vec3};
+
+pub use pick::GrabId;
+pub use report::{EnergyReport, FrameReport, StageTimes, StepReport, StretchReport};
+pub use run::{Begin, Run, scene_of_run};
+pub use setup::{BodyId, ColliderId, Grab, PinId, PinPoint, Setup, SetupPin};
+pub use state::{StateReader, StateWriter};
+pub use stepper::{Inspection, Stepper};
+
+use crate::body::Body;
+use crate::error::Error;
+use crate::linear::Simd;
+use crate::nonlinear::ImplicitStepper;
+use crate::output::{Frame, FrameBody};
+use crate::scene::{self, Scene};
+
+/// How large a simulation is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    /// Vertices of the bodies' surfaces.
+    pub vertices: usize,
+    /// Triangles and tetrahedra that carry elasticity.
+    pub elements: usize,
+    /// Scalar unknowns.
+    pub unknowns: usize,
+}
+
+/// A running simulation: bodies, what acts on them, and the stepper that moves them.
+///
+/// It is `Send`, holds no global state, and runs its parallel parts in the rayon pool it is called from.
+pub struct Simulation {
+    setup: Setup,
+    stepper: Box<dyn Stepper>,
+    /// Surface positions of all bodies, one body after the other.
+    positions: Vec<DVec3>,
+    first_point: Vec<usize>,
+    next_id: u32,
+}
+
+impl Simulation {
+    /// Builds the bodies of a scene and puts them at their start.
+    pub fn new(scene: Scene) -> Result<Self, Error> {
+        Self::with_simd(scene, Simd::Auto)
+    }
+
+    /// The same with a choice of instructions; [`Simd::Baseline`] gives the same bits on every machine.
+    pub fn with_simd(scene: Scene, simd: Simd) -> Result<Self, Error> {
+        scene.validate()?;
+        let setup = Setup::new(&scene, simd)?;
+        let stepper = Box::new(ImplicitStepper::new(&setup));
+        let next_id = (setup.bodies.len() + setup.pins.len() + setup.colliders.len()) as u32;
+        let mut simulation = Self { setup, stepper, positions: Vec::new(), first_point: Vec::new(), next_id };
+        simulation.lay_out_points();
+        Ok(simulation)
+    }
+
+    /// Advances by `dt` seconds.
+    pub fn step(&mut self, dt: f64) -> Result<StepReport, Error> {
+        self.advance(dt, None)
+    }
+
+    /// Advances by `dt` seconds, stopping the solver when `budget` is used up: the state is the best that was
+    /// reached, and the report says how far the residual got. At least one look at the forces is always taken.
+    pub fn step_within(&mut self, dt: f64, budget: Duration) -> Result<StepReport, Error> {
+        self.advance(dt, Some(Instant::now() + budget))
+    }
+
+    fn advance(&mut self, dt: f64, deadline: Option<Instant>) -> Result<StepReport, Error> {
+        if !(dt.is_finite() && dt > 0.0) {
+            return Err(Error::Invalid(format!("a step of {dt} s: it must be positive and finite")));
+        }
+        let report = self.stepper.step(&self.setup, dt, deadline)?;
+        self.setup.time += dt;
+        self.stepper.surface_positions(&mut self.positions);
+        Ok(report)
+    }
+
+    /// Simulated time in seconds.
+    pub fn time(&self) -> f64 {
+        self.setup.time
+    }
+
+    /// Bodies, pins, colliders and options as they are now.
+    pub fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// Gravity, wind and air, to be changed between steps.
+    pub fn world_mut(&mut self) -> &mut scene::World {
+        &mut self.setup.world
+    }
+
+    /// Surface positions of all bodies in metres: the vertices of every body's own mesh in their order, one body
+    /// after the other.
+    pub fn positions(&self) -> &[DVec3] {
+        &self.positions
+    }
+
+    /// The surface positions of one body; `None` if it was removed.
+    pub fn body_positions(&self, body: BodyId) -> Option<&[DVec3]> {
+        let index = self.setup.body_index(body)?;
+        Some(&self.positions[self.first_point[index]..self.first_point[index + 1]])
+    }
+
+    /// Copies all surface positions as x, y, z in single precision, ready for a vertex buffer.
+    pub fn write_positions_f32(&self, buffer: &mut [f32]) -> Result<(), Error> {
+        let needed = 3 * self.positions.len();
+        if buffer.len() != needed {
+            let have = buffer.len();
+            return Err(Error::Invalid(format!("a buffer of {have} numbers for positions that need {needed}")));
+        }
+        for (to, from) in buffer.chunks_exact_mut(3).zip(&self.positions) {
+            to.copy_from_slice(&from.as_vec3().to_array());
+        }
+        Ok(())
+    }
+
+    /// The body of this name.
+    pub fn body(&self, name: &str) -> Option<BodyId> {
+        self.setup.bodies.iter().position(|body| body.name == name).map(|index| self.setup.body_ids[index])
+    }
+
+    /// What is seen now.
+    pub fn frame(&self, index: u32) -> Frame {
+        let bodies = self.setup.bodies.iter().enumerate().map(|(b, body)| FrameBody {
+            surface: Arc::clone(&body.surface),
+            positions: self.body_range(b).iter().map(|p| p.as_vec3()).collect::<Vec<Vec3>>(),
+        });
+        Frame { index, time: self.setup.time, bodies: bodies.collect() }
+    }
+
+    /// Total momentum in kg m/s.
+    pub fn momentum(&self) -> DVec3 {
+        let (v, m) = (self.stepper.unknown_velocities(), self.stepper.masses());
+        v.iter().zip(m).map(|(v, m)| *m * *v).sum()
+    }
+
+    /// Total mass in kg.
+    pub fn mass(&self) -> f64 {
+        self.stepper.masses().iter().sum()
+    }
+
+    /// The number of unknowns: three for each vertex that is simulated.
+    pub fn unknowns(&self) -> usize {
+        3 * self.stepper.unknown_positions().len()
+    }
+
+    /// What the stepper can show of its inside.
+    pub fn inspect(&self) -> Inspection {
+        self.stepper.inspect()
+    }
+
+    /// How far the surfaces are stretched now.
+    pub fn stretch(&self) -> StretchReport {
+        StretchReport::of(self.setup.bodies.iter().enumerate().map(|(b, body)| (body, self.body_range(b))))
+    }
+
+    /// The smallest volume of any tetrahedron over its rest volume; `None` without tetrahedra.
+    pub fn min_volume_ratio(&self) -> Option<f64> {
+        let mut rest = self.stepper.unknown_positions();
+        let mut smallest: Option<f64> = None;
+        for body in &self.setup.bodies {
+            let (own, others) = rest.split_at(body.start.len());
+            rest = others;
+            if let Some(ratio) = body.min_volume_ratio(own) {
+                smallest = Some(smallest.map_or(ratio, |s| s.min(ratio)));
+            }
+        }
+        smallest
+    }
+
+    /// What the user should know about how the bodies were built.
+    pub fn notes(&self) -> Vec<String> {
+        let of_body = |body: &Body| body.notes.iter().map(|note| format!("body `{}`: {note}", body.name)).collect();
+        self.setup.bodies.iter().flat_map(|body| -> Vec<String> { of_body(body) }).collect()
+    }
+
+    /// Surface vertices, elements and unknowns of all bodies.
+    pub fn counts(&self) -> Counts {
+        Counts {
+            vertices: self.positions.len(),
+            elements: self.setup.bodies.iter().map(|body| body.elements.len()).sum(),
+            unknowns: self.unknowns(),
+        }
+    }
+
+    /// Adds a body between steps.
+    pub fn add_body(&mut self, body: &scene::Body) -> Result<BodyId, Error> {
+        let built = Body::build(body, &self.setup.folder)?;
+        if self.setup.bodies.iter().any(|other| other.name == built.name) {
+            return Err(Error::Invalid(format!("there is a body named `{}` already", built.name)));
+        }
+        let id = BodyId(self.new_id());
+        let kept: Vec<Option<usize>> = (0..self.setup.bodies.len()).map(Some).chain([None]).collect();
+        self.setup.bodies.push(built);
+        self.setup.body_ids.push(id);
+        self.rebuild(&kept);
+        Ok(id)
+    }
+
+    /// Removes a body with its pins and grabs.
+    pub fn remove_body(&mut self, body: BodyId) -> Result<(), Error> {
+        let index = self.setup.body_index(body).ok_or_else(|| unknown("body"))?;
+        let kept: Vec<Option<usize>> = (0..self.setup.bodies.len()).filter(|b| *b != index).map(Some).collect();
+        self.setup.remove_body(index);
+        self.rebuild(&kept);
+        Ok(())
+    }
+
+    /// Adds a collider between steps.
+    pub fn add_collider(&mut self, collider: scene::Collider) -> Result<ColliderId, Error> {
+        crate::contact::PosedCollider::new(&collider, self.setup.time, self.setup.time)?;
+        let id = ColliderId(self.new_id());
+        self.setup.colliders.push((id, collider));
+        Ok(id)
+    }
+
+    /// Removes a collider.
+    pub fn remove_collider(&mut self, collider: ColliderId) -> Result<(), Error> {
+        remove_where(&mut self.setup.colliders, |(id, _)| *id == collider).ok_or_else(|| unknown("collider"))
+    }
+
+    /// A collider, to be moved or changed between steps.
+    pub fn collider_mut(&mut self, collider: ColliderId) -> Option<&mut scene::Collider> {
+        self.setup.colliders.iter_mut().find(|(id, _)| *id == collider).map(|(_, collider)| collider)
+    }
+
+    /// Holds points of a body where they are now, exactly or by a stiffness in N/m.
+    pub fn pin(&mut self, body: BodyId, selection: &scene::Selection, hold: scene::Hold) -> Result<PinId, Error> {
+        let index = self.setup.body_index(body).ok_or_else(|| unknown("body"))?;
+        let name = self.setup.bodies[index].name.clone();
+        let pin = scene::Pin { body: name, selection: selection.clone(), hold, follows: None, during: None };
+        let id = PinId(self.new_id());
+        let mut pin = self.setup.resolve_pin(&pin, id)?;
+        let first = self.stepper_first_unknown(index);
+        for point in &mut pin.points {
+            let x = self.stepper.unknown_positions();
+            point.start = point.weights.iter().map(|&(v, w)| w * x[first + v as usize]).sum();
+        }
+        self.setup.pins.push(pin);
+        Ok(id)
+    }
+
+    /// Lets a pin go.
+    pub fn unpin(&mut self, pin: PinId) -> Result<(), Error> {
+        remove_where(&mut self.setup.pins, |other| other.id == pin).ok_or_else(|| unknown("pin"))
+    }
+
+    /// Moves everything a pin holds by an offset from where it was pinned, in metres.
+    pub fn move_pin(&mut self, pin: PinId, offset: DVec3) -> Result<(), Error> {
+        let pin = self.setup.pins.iter_mut().find(|other| other.id == pin).ok_or_else(|| unknown("pin"))?;
+        pin.offset = offset;
+        Ok(())
+    }
+
+    /// The complete state, from which [`Simulation::restore`] goes on bit for bit in a simulation of the same scene.
+    pub fn save(&self) -> Vec<u8> {
+        let mut state = StateWriter::default();
+        state.number(self.setup.time);
+        self.stepper.save(&mut state);
+        state.into_bytes()
+    }
+
+    /// Goes back to a saved state.
+    pub fn restore(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let mut state = StateReader::new(bytes);
+        let time = state.number()?;
+        self.stepper.restore(&mut state)?;
+        state.finish()?;
+        self.setup.time = time;
+        self.stepper.surface_positions(&mut self.positions);
+        Ok(())
+    }
+
+    /// A hash of the exact bits of all unknowns, velocities and the topology.
+    pub fn state_hash(&self) -> u64 {
+        let mut hash = xxhash_rust::xxh3::Xxh3::new();
+        hash.update(bytemuck::cast_slice(self.stepper.unknown_positions()));
+        hash.update(bytemuck::cast_slice(self.stepper.unknown_velocities()));
+        for body in &self.setup.bodies {
+            body.elements.hash_into(&mut hash);
+        }
+        hash.digest()
+    }
+
+    /// The first surface vertex, if any, whose position is not finite.
+    pub fn first_non_finite(&self) -> Option<usize> {
+        self.positions.iter().position(|p| !p.is_finite())
+    }
+
+    fn body_range(&self, index: usize) -> &[DVec3] {
+        &self.positions[self.first_point[index]..self.first_point[index + 1]]
+    }
+
+    fn stepper_first_unknown(&self, index: usize) -> usize {
+        self.setup.bodies[..index].iter().map(|body| body.start.len()).sum()
+    }
+
+    fn new_id(&mut self) -> u32 {
+        self.next_id += 1;
+        self.next_id
+    }
+
+    fn rebuild(&mut self, kept: &[Option<usize>]) {
+        self.stepper.bodies_changed(&self.setup, kept);
+        self.lay_out_points();
+    }
+
+    fn lay_out_points(&mut self) {
+        self.first_point = vec![0];
+        for body in &self.setup.bodies {
+            self.first_point.push(self.first_point[self.first_point.len() - 1] + body.embedding.len());
+        }
+        self.positions.resize(self.first_point[self.setup.bodies.len()], DVec3::ZERO);
+        self.stepper.surface_positions(&mut self.positions);
+    }
+}
+
+fn unknown(what: &str) -> Error {
+    Error::Invalid(format!("no such {what}: it was removed, or belongs to another simulation"))
+}
+
+fn remove_where<T>(list: &mut Vec<T>, is_it: impl Fn(&T) -> bool) -> Option<()> {
+    let index = list.iter().position(is_it)?;
+    list.remove(index);
+    Some(())
+}

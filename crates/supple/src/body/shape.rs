@@ -1,0 +1,110 @@
+//! A scene's shape as meshes: files read, generators run, surfaces filled with tetrahedra.
+
+use std::path::Path;
+
+use glam::{DMat3, DVec3};
+
+use crate::error::Error;
+use crate::geometry::WindingNumber;
+use crate::mesh::format::{self, Mesh};
+use crate::mesh::generate::BoxShape;
+use crate::mesh::implicit::{self, ImplicitShape};
+use crate::mesh::{SurfaceMesh, TetMesh, stuffing, tetrahedralise};
+use crate::scene::{Axis, Shape, ShapeSource};
+
+/// What a shape is made of, in metres and y-up, before its placement in the world.
+pub(super) struct Shaped {
+    pub surface: SurfaceMesh,
+    pub inside: Option<Inside>,
+    pub notes: Vec<String>,
+}
+
+/// The tetrahedra of a solid.
+pub(super) struct Inside {
+    pub tets: TetMesh,
+    /// The tet vertex of each surface vertex, where the surface is the boundary of the tetrahedra; without it the
+    /// surface is embedded.
+    pub vertex_of_surface: Option<Vec<u32>>,
+}
+
+/// The surface of a shape, and its inside if it is a solid.
+pub(super) fn shape_meshes(shape: &Shape, cell: Option<f64>, folder: &Path) -> Result<Shaped, Error> {
+    let turn = world_from_shape(shape);
+    let mut shaped = unscaled(shape, cell.map(|cell| cell / shape.scale), folder)?;
+    for p in &mut shaped.surface.positions {
+        *p = turn * *p;
+    }
+    for p in shaped.inside.iter_mut().flat_map(|inside| &mut inside.tets.positions) {
+        *p = turn * *p;
+    }
+    Ok(shaped)
+}
+
+/// Scale and up axis of a shape as a matrix.
+pub(super) fn world_from_shape(shape: &Shape) -> DMat3 {
+    let axes = match shape.up {
+        Axis::Y => DMat3::IDENTITY,
+        Axis::Z => DMat3::from_cols(DVec3::X, DVec3::NEG_Z, DVec3::Y),
+    };
+    axes * shape.scale
+}
+
+fn unscaled(shape: &Shape, cell: Option<f64>, folder: &Path) -> Result<Shaped, Error> {
+    match &shape.source {
+        ShapeSource::File(file) => from_file(&folder.join(file), cell),
+        ShapeSource::Mesh(mesh) => from_surface(mesh.as_ref().clone(), cell, Vec::new()),
+        ShapeSource::Grid(grid) => from_surface(grid.surface(1.0)?, cell, Vec::new()),
+        ShapeSource::Box(shape) => match cell {
+            Some(cell) => Ok(from_tets(box_of_cells(shape, cell)?, Vec::new())),
+            None => from_surface(shape.surface(1.0)?, None, Vec::new()),
+        },
+        ShapeSource::Cylinder(shape) => from_surface(shape.surface(1.0)?, cell, Vec::new()),
+        ShapeSource::Sphere(shape) => from_surface(shape.surface(1.0)?, cell, Vec::new()),
+        ShapeSource::Torus(shape) => from_surface(shape.surface(1.0)?, cell, Vec::new()),
+        ShapeSource::Character(character) => from_implicit(&character.shape(), cell),
+        ShapeSource::Implicit(shape) => from_implicit(shape, cell),
+    }
+}
+
+fn from_file(path: &Path, cell: Option<f64>) -> Result<Shaped, Error> {
+    let loaded = format::load(path)?;
+    match loaded.mesh {
+        Mesh::Surface(surface) => from_surface(surface, cell, loaded.notes),
+        Mesh::Tets(tets) => Ok(from_tets(tets, loaded.notes)),
+    }
+}
+
+fn from_surface(surface: SurfaceMesh, cell: Option<f64>, mut notes: Vec<String>) -> Result<Shaped, Error> {
+    let Some(cell) = cell else { return Ok(Shaped { surface, inside: None, notes }) };
+    let filled = tetrahedralise(&surface, cell)?;
+    notes.extend(filled.notes);
+    Ok(Shaped { surface, inside: Some(Inside { tets: filled.tets, vertex_of_surface: None }), notes })
+}
+
+fn from_tets(tets: TetMesh, notes: Vec<String>) -> Shaped {
+    let (surface, vertices) = tets.boundary_surface();
+    Shaped { surface, inside: Some(Inside { tets, vertex_of_surface: Some(vertices) }), notes }
+}
+
+fn from_implicit(shape: &ImplicitShape, cell: Option<f64>) -> Result<Shaped, Error> {
+    let cell = cell.ok_or_else(|| {
+        Error::Invalid("an implicit shape or character needs the body's `cell`, its resolution in metres".into())
+    })?;
+    shape.validate()?;
+    let tets = stuffing::stuff(shape, shape.bounds(), cell)?;
+    let surface = implicit::surface(shape, 0.5 * cell)?;
+    Ok(Shaped { surface, inside: Some(Inside { tets, vertex_of_surface: None }), notes: Vec::new() })
+}
+
+/// A box cut into cells as near to cubes of this size as its sides allow.
+fn box_of_cells(shape: &BoxShape, cell: f64) -> Result<TetMesh, Error> {
+    let cells = shape.size.map(|side| (side / cell).round().max(1.0) as u32);
+    BoxShape { size: shape.size, cells }.tets(1.0)
+}
+
+/// Which of some points lie inside a closed mesh file, by winding number.
+pub fn inside_mesh(path: &Path, points: &[DVec3]) -> Result<Vec<bool>, Error> {
+    let surface = format::load_surface(path)?.0;
+    let winding = WindingNumber::new(&surface.positions, surface.triangles());
+    Ok(winding.at_points(points).into_iter().map(|w| w > 0.5).collect())
+}

@@ -1,0 +1,32 @@
+//! The bounds of a scene's `[expect]` table against what a run reported.
+
+use super::FrameReport;
+use crate::scene::Expect;
+
+impl Expect {
+    /// What does not hold: one sentence for each bound, with the first frame and the value.
+    pub fn violations(&self, reports: &[FrameReport]) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut at_most = |name: &str, bound: Option<f64>, value: fn(&FrameReport) -> f64| {
+            let Some(bound) = bound else { return };
+            // Written so that a NaN violates the bound.
+            if let Some(report) = reports.iter().find(|report| !(value(report) <= bound)) {
+                found.push(format!("{name} is {} at frame {}, above {bound}", value(report), report.frame));
+            }
+        };
+        at_most("max_stretch", self.max_stretch, |report| report.max_stretch);
+        at_most("p99_stretch", self.p99_stretch, |report| report.p99_stretch);
+        at_most("residual", self.residual, |report| report.residual);
+        at_most("iterations", self.iterations.map(f64::from), |report| {
+            f64::from(report.nonlinear_iterations) / f64::from(report.steps.max(1))
+        });
+        let Some(last) = reports.last() else { return found };
+        if self.penetration.is_some_and(|bound| !(last.penetration <= bound)) {
+            found.push(format!("penetration is {} m at the end, above {:?}", last.penetration, self.penetration));
+        }
+        if let Some([low, high]) = self.height.filter(|[low, high]| !(last.height[0] >= *low && last.height[1] <= *high)) {
+            found.push(format!("the bodies span {:?} m in height at the end, outside {low} to {high}", last.height));
+        }
+        found
+    }
+}

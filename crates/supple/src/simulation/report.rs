@@ -1,0 +1,123 @@
+//! What a step and a frame report.
+
+use glam::DVec3;
+use serde::Serialize;
+
+use crate::body::Body;
+use crate::geometry::stretch::principal_stretches;
+
+/// Energies in joules.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct EnergyReport {
+    /// Of motion.
+    pub kinetic: f64,
+    /// Stored in deformation.
+    pub elastic: f64,
+    /// In gravity, zero at the origin.
+    pub potential: f64,
+}
+
+/// Wall time of a step's stages in seconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct StageTimes {
+    /// Hessians.
+    pub assembly: f64,
+    /// Factorisations and solves.
+    pub solve: f64,
+    /// Everything.
+    pub total: f64,
+}
+
+/// How one step went.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StepReport {
+    /// Nonlinear iterations.
+    pub nonlinear_iterations: u32,
+    /// Linear iterations, or solves of a direct solver.
+    pub linear_iterations: u32,
+    /// Norm of the objective's gradient over that at the step's start.
+    pub residual: f64,
+    /// Whether the tolerance was reached (or nothing better exists in floating point).
+    pub converged: bool,
+    /// Energies at the step's end.
+    pub energy: EnergyReport,
+    /// Points in contact.
+    pub contacts: u32,
+    /// Deepest penetration of a point into a collider's shape in metres.
+    pub penetration: f64,
+    /// Wall time by stage.
+    pub times: StageTimes,
+}
+
+/// Principal stretches of the surface triangles: current over rest length, 1 is unstretched.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct StretchReport {
+    /// The largest.
+    pub max: f64,
+    /// Exceeded by one in a hundred triangles.
+    pub p99: f64,
+    /// The mean.
+    pub mean: f64,
+}
+
+impl StretchReport {
+    /// Over the surfaces of some bodies at their current positions.
+    pub(super) fn of<'a>(bodies: impl Iterator<Item = (&'a Body, &'a [DVec3])>) -> Self {
+        let mut stretches = Vec::new();
+        for (body, positions) in bodies {
+            let rest = &body.surface.mesh.positions;
+            let both = principal_stretches(rest, positions, &body.surface_triangles);
+            stretches.extend(both.into_iter().map(|s| s[0]).filter(|s| s.is_finite()));
+        }
+        if stretches.is_empty() {
+            return Self::default();
+        }
+        stretches.sort_unstable_by(f64::total_cmp);
+        let count = stretches.len();
+        Self {
+            max: stretches[count - 1],
+            p99: stretches[(count * 99 / 100).min(count - 1)],
+            mean: stretches.iter().sum::<f64>() / count as f64,
+        }
+    }
+}
+
+/// One line of `run --json` and of `reports.jsonl`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FrameReport {
+    /// The frame's number.
+    pub frame: u32,
+    /// Simulated time in seconds.
+    pub time: f64,
+    /// Wall time of the frame in seconds.
+    pub wall_seconds: f64,
+    /// Time steps.
+    pub steps: u32,
+    /// Nonlinear iterations of all steps.
+    pub nonlinear_iterations: u32,
+    /// Linear iterations of all steps.
+    pub linear_iterations: u32,
+    /// The largest residual of any step.
+    pub residual: f64,
+    /// Largest principal stretch of any surface triangle.
+    pub max_stretch: f64,
+    /// Its 99th percentile.
+    pub p99_stretch: f64,
+    /// Its mean.
+    pub mean_stretch: f64,
+    /// Smallest volume of any tetrahedron over its rest volume; absent without tetrahedra.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_volume_ratio: Option<f64>,
+    /// Energies in joules.
+    pub energy: EnergyReport,
+    /// Points in contact.
+    pub contacts: u32,
+    /// Deepest penetration into a collider in metres.
+    pub penetration: f64,
+    /// Lowest and highest point of all bodies in metres.
+    pub height: [f64; 2],
+    /// Whether everything is finite.
+    pub finite: bool,
+    /// Hash of the exact bits of the state.
+    pub state_hash: String,
+}

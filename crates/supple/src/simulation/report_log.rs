@@ -1,0 +1,64 @@
+//! `reports.jsonl`: one line a frame, appended; a line cut short by a crash is dropped when the run goes on.
+
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use super::FrameReport;
+use crate::error::FileError;
+use crate::output::write_whole;
+
+/// The log of a run.
+#[derive(Debug)]
+pub(super) struct ReportLog {
+    path: PathBuf,
+}
+
+impl ReportLog {
+    pub(super) fn new(folder: &Path) -> Self {
+        Self { path: folder.join("reports.jsonl") }
+    }
+
+    /// Appends the report of a frame; if the disk is full, nothing of it stays.
+    pub(super) fn append(&self, frame: u32, report: &FrameReport) -> Result<(), FileError> {
+        let write_error = |error: std::io::Error| FileError::io(&self.path, "append to it", &error);
+        let mut line = serde_json::to_string(report).map_err(|error| {
+            FileError::whole(&self.path, format!("the report of frame {frame} cannot be written: {error}"))
+        })?;
+        line.push('\n');
+        let mut file = OpenOptions::new().create(true).append(true).open(&self.path).map_err(write_error)?;
+        let before = file.metadata().map_err(write_error)?.len();
+        file.write_all(line.as_bytes()).map_err(|error| {
+            // The error that is told is the first one; a failure to cut back only leaves half a line, which is
+            // dropped on resume.
+            let _ = file.set_len(before);
+            write_error(error)
+        })
+    }
+
+    /// The whole lines in the log.
+    pub(super) fn lines(&self) -> Result<Vec<String>, FileError> {
+        let text = match fs::read(&self.path) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(FileError::io(&self.path, "read it", &error)),
+        };
+        let whole = text.lines().filter(|line| frame_of(line).is_some());
+        Ok(whole.map(str::to_owned).collect())
+    }
+
+    /// Drops the reports of frames after `last`.
+    pub(super) fn keep_until(&self, last: u32) -> Result<(), FileError> {
+        let lines = self.lines()?;
+        if lines.is_empty() && !self.path.exists() {
+            return Ok(());
+        }
+        let kept = lines.iter().filter(|line| frame_of(line).is_some_and(|frame| frame <= u64::from(last)));
+        let text: String = kept.flat_map(|line| [line.as_str(), "\n"]).collect();
+        write_whole(&self.path, |file| file.write_all(text.as_bytes()))
+    }
+}
+
+fn frame_of(line: &str) -> Option<u64> {
+    serde_json::from_str::<serde_json::Value>(line).ok()?.get("frame")?.as_u64()
+}

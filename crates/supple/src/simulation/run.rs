@@ -1,0 +1,255 @@
+//! A run on disk: frames, checkpoints and reports, from which an interrupted run goes on bit for bit.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use glam::DVec3;
+
+use super::report_log::ReportLog;
+use super::{EnergyReport, FrameReport, Simulation, StepReport};
+use crate::error::{Error, FileError};
+use crate::linear::Simd;
+use crate::output::{CheckpointStore, FrameCache, RunInfo, write_whole};
+use crate::scene::Scene;
+
+/// Where a run begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Begin {
+    /// At frame 0 in a new folder.
+    Fresh,
+    /// At frame 0; an earlier run in the folder is removed.
+    Replace,
+    /// From the newest whole checkpoint, with the same scene.
+    Resume,
+    /// From the newest whole checkpoint at or before a frame, with a changed scene.
+    From(u32),
+}
+
+/// A simulation that writes what it does into a folder.
+pub struct Run {
+    scene: Scene,
+    simulation: Simulation,
+    cache: FrameCache,
+    checkpoints: CheckpointStore,
+    log: ReportLog,
+    fingerprint: u64,
+    frame: u32,
+    notes: Vec<String>,
+}
+
+impl Run {
+    /// Prepares a run of `scene` in `folder`.
+    pub fn new(scene: Scene, folder: &Path, begin: Begin, simd: Simd) -> Result<Self, Error> {
+        let simulation = Simulation::with_simd(scene.clone(), simd)?;
+        let info = RunInfo { scene: scene.name.clone(), fps: scene.time.fps };
+        let cache = match begin {
+            Begin::Fresh => FrameCache::create(folder, info, false)?,
+            Begin::Replace => FrameCache::create(folder, info, true)?,
+            Begin::Resume | Begin::From(_) => FrameCache::resume(folder)?,
+        };
+        let mut run = Self {
+            checkpoints: CheckpointStore::open(folder, scene.output.checkpoint_every),
+            log: ReportLog::new(folder),
+            fingerprint: fingerprint(&scene)?,
+            notes: simulation.notes(),
+            scene,
+            simulation,
+            cache,
+            frame: 0,
+        };
+        match begin {
+            Begin::Fresh | Begin::Replace => run.begin_at_zero()?,
+            Begin::Resume => run.go_on(None)?,
+            Begin::From(frame) => run.go_on(Some(frame))?,
+        }
+        write_scene(folder, &run.scene)?;
+        Ok(run)
+    }
+
+    /// The scene as it is run.
+    pub fn scene(&self) -> &Scene {
+        &self.scene
+    }
+
+    /// The simulation.
+    pub fn simulation(&self) -> &Simulation {
+        &self.simulation
+    }
+
+    /// The frames written.
+    pub fn cache(&self) -> &FrameCache {
+        &self.cache
+    }
+
+    /// The last frame that is done.
+    pub fn frame(&self) -> u32 {
+        self.frame
+    }
+
+    /// Whether the scene's last frame is done.
+    pub fn is_done(&self) -> bool {
+        self.frame >= self.scene.time.frames
+    }
+
+    /// What the user should know: how bodies were built, what was damaged and is redone.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The reports of all frames so far, as JSON lines.
+    pub fn reports(&self) -> Result<Vec<String>, Error> {
+        Ok(self.log.lines()?)
+    }
+
+    /// Simulates and writes the next frame.
+    pub fn next_frame(&mut self) -> Result<FrameReport, Error> {
+        let begun = Instant::now();
+        let frame = self.frame + 1;
+        let substeps = self.scene.time.substeps;
+        let dt = 1.0 / (self.scene.time.fps * f64::from(substeps));
+        let mut steps = Vec::with_capacity(substeps as usize);
+        for _ in 0..substeps {
+            steps.push(self.simulation.step(dt)?);
+        }
+        let report = frame_report(&self.simulation, frame, &steps, begun);
+        if frame.is_multiple_of(self.scene.output.every) || frame == self.scene.time.frames {
+            self.cache.write(&self.simulation.frame(frame))?;
+        }
+        self.log.append(frame, &report)?;
+        // The checkpoint comes last: whatever it promises is on disk already.
+        self.frame = frame;
+        let state = self.simulation.save();
+        if self.checkpoints.is_due(frame, state.len() as u64) || self.is_done() {
+            self.checkpoints.write(frame, self.fingerprint, &state)?;
+        }
+        Ok(report)
+    }
+
+    /// Writes a checkpoint of the current frame if there is none, so that a stopped run loses nothing.
+    pub fn checkpoint_now(&mut self) -> Result<(), Error> {
+        if self.checkpoints.frames()?.last() != Some(&self.frame) {
+            self.checkpoints.write(self.frame, self.fingerprint, &self.simulation.save())?;
+        }
+        Ok(())
+    }
+
+    fn begin_at_zero(&mut self) -> Result<(), Error> {
+        self.frame = 0;
+        self.checkpoints.remove_from(0)?;
+        self.cache.remove_from(0)?;
+        self.log.keep_until(0)?;
+        self.cache.write(&self.simulation.frame(0))?;
+        Ok(self.checkpoints.write(0, self.fingerprint, &self.simulation.save())?)
+    }
+
+    /// Goes back to the newest whole checkpoint before which nothing is missing or damaged.
+    fn go_on(&mut self, from: Option<u32>) -> Result<(), Error> {
+        let intact = self.last_intact_frame()?;
+        let latest = from.map_or(intact, |from| Some(intact?.min(from)));
+        let Some(latest) = latest else { return self.redo_everything() };
+        let found = self.checkpoints.newest_whole(Some(latest))?;
+        self.notes.extend(found.damaged.iter().map(|error| format!("{error}; it is redone")));
+        let Some(checkpoint) = found.checkpoint else { return self.redo_everything() };
+        if from.is_none() && checkpoint.scene_fingerprint != self.fingerprint {
+            return Err(Error::Invalid(
+                "the scene differs from the one that this run was made with; `--from K` goes on with a changed scene, \
+                 and without `--resume` a new folder starts afresh"
+                    .into(),
+            ));
+        }
+        self.simulation.restore(&checkpoint.payload)?;
+        self.frame = checkpoint.frame;
+        self.cache.remove_from(self.frame + 1)?;
+        self.checkpoints.remove_from(self.frame + 1)?;
+        Ok(self.log.keep_until(self.frame)?)
+    }
+
+    fn redo_everything(&mut self) -> Result<(), Error> {
+        self.notes.push("no whole checkpoint to go on from: the run starts again at frame 0".into());
+        self.begin_at_zero()
+    }
+
+    /// The last frame such that it and all before it can be read, of those that this run writes.
+    fn last_intact_frame(&mut self) -> Result<Option<u32>, Error> {
+        let mut intact = None;
+        let every = self.scene.output.every;
+        for frame in self.cache.frames()? {
+            let expected = intact.map_or(0, |last: u32| last + every);
+            if frame > expected && frame != self.scene.time.frames {
+                self.notes.push(format!("frame {expected} is missing; it is redone"));
+                break;
+            }
+            if let Err(error) = self.cache.read(frame) {
+                self.notes.push(format!("{error}; it is redone"));
+                break;
+            }
+            intact = Some(frame);
+        }
+        // States between written frames are good too.
+        Ok(intact.map(|frame| frame + every - 1))
+    }
+}
+
+/// What of a scene decides its bits: everything but how long it runs and what is written.
+fn fingerprint(scene: &Scene) -> Result<u64, Error> {
+    let mut scene = scene.clone();
+    scene.time.frames = 0;
+    scene.output = Default::default();
+    scene.expect = Default::default();
+    scene.description.clear();
+    Ok(xxhash_rust::xxh3::xxh3_64(scene.to_toml()?.as_bytes()))
+}
+
+fn write_scene(folder: &Path, scene: &Scene) -> Result<PathBuf, Error> {
+    let path = folder.join("scene.toml");
+    let text = scene.to_toml()?;
+    if fs::read_to_string(&path).is_ok_and(|there| there == text) {
+        return Ok(path);
+    }
+    write_whole(&path, |file| std::io::Write::write_all(file, text.as_bytes()))?;
+    Ok(path)
+}
+
+fn frame_report(simulation: &Simulation, frame: u32, steps: &[StepReport], begun: Instant) -> FrameReport {
+    let stretch = simulation.stretch();
+    let total = |count: fn(&StepReport) -> u32| steps.iter().map(count).sum();
+    let worst = |value: fn(&StepReport) -> f64| steps.iter().map(value).fold(0.0, f64::max);
+    FrameReport {
+        frame,
+        time: simulation.time(),
+        wall_seconds: begun.elapsed().as_secs_f64(),
+        steps: steps.len() as u32,
+        nonlinear_iterations: total(|s| s.nonlinear_iterations),
+        linear_iterations: total(|s| s.linear_iterations),
+        residual: worst(|s| s.residual),
+        max_stretch: stretch.max,
+        p99_stretch: stretch.p99,
+        mean_stretch: stretch.mean,
+        min_volume_ratio: simulation.min_volume_ratio(),
+        energy: steps.last().map_or(EnergyReport::default(), |s| s.energy),
+        contacts: steps.last().map_or(0, |s| s.contacts),
+        penetration: steps.last().map_or(0.0, |s| s.penetration),
+        height: height(simulation.positions()),
+        finite: simulation.first_non_finite().is_none(),
+        state_hash: format!("{:016x}", simulation.state_hash()),
+    }
+}
+
+fn height(positions: &[DVec3]) -> [f64; 2] {
+    let low = positions.iter().map(|p| p.y).fold(f64::INFINITY, f64::min);
+    let high = positions.iter().map(|p| p.y).fold(f64::NEG_INFINITY, f64::max);
+    [low, high]
+}
+
+/// The scene that a run folder was made with.
+pub fn scene_of_run(folder: &Path) -> Result<Scene, Error> {
+    let path = folder.join("scene.toml");
+    if !path.is_file() {
+        return Err(FileError::whole(&path, "not there: the folder holds no run of Supple").into());
+    }
+    let mut scene = Scene::load(&path)?;
+    // The scene's own name, not that of the file in the folder.
+    scene.name = FrameCache::open(folder)?.info().scene.clone();
+    Ok(scene)
+}

@@ -1,0 +1,75 @@
+//! Saved states: plain little-endian bytes with counts, checked on the way back.
+
+use glam::DVec3;
+
+use crate::error::Error;
+
+/// Writes a state.
+#[derive(Debug, Default)]
+pub struct StateWriter {
+    bytes: Vec<u8>,
+}
+
+impl StateWriter {
+    /// One number.
+    pub fn number(&mut self, value: f64) {
+        self.bytes.extend(value.to_le_bytes());
+    }
+
+    /// A list of vectors with its length.
+    pub fn vectors(&mut self, values: &[DVec3]) {
+        self.bytes.extend((values.len() as u64).to_le_bytes());
+        for value in values.iter().flat_map(|v| v.to_array()) {
+            self.number(value);
+        }
+    }
+
+    /// The bytes written.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+}
+
+/// Reads a state.
+#[derive(Debug)]
+pub struct StateReader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> StateReader<'a> {
+    /// Starts at the first byte.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes }
+    }
+
+    /// One number.
+    pub fn number(&mut self) -> Result<f64, Error> {
+        Ok(f64::from_le_bytes(self.eight()?))
+    }
+
+    /// A list of exactly `count` vectors.
+    pub fn vectors(&mut self, count: usize) -> Result<Vec<DVec3>, Error> {
+        let stored = u64::from_le_bytes(self.eight()?);
+        if stored != count as u64 {
+            let problem = format!("a saved state of {stored} vertices for a scene that has {count}");
+            return Err(Error::Invalid(format!("{problem}: it belongs to another scene or resolution")));
+        }
+        (0..count).map(|_| Ok(DVec3::new(self.number()?, self.number()?, self.number()?))).collect()
+    }
+
+    /// Checks that nothing is left.
+    pub fn finish(self) -> Result<(), Error> {
+        if self.rest.is_empty() {
+            return Ok(());
+        }
+        Err(Error::Invalid(format!("a saved state with {} bytes too many: it belongs to another scene", self.rest.len())))
+    }
+
+    fn eight(&mut self) -> Result<[u8; 8], Error> {
+        let (first, rest) = self.rest.split_first_chunk().ok_or_else(|| {
+            Error::Invalid("a saved state that ends early: it is cut short or belongs to another scene".into())
+        })?;
+        self.rest = rest;
+        Ok(*first)
+    }
+}
