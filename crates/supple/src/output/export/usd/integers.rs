@@ -76,10 +76,35 @@ mod tests {
         assert_eq!(encoded, expected);
     }
 
-    #[test]
-    fn extreme_values_wrap_instead_of_overflowing() {
-        let encoded = encode(&[i32::MAX, i32::MIN, -1]);
-        assert_eq!(encoded.len(), 4 + 1 + 4 + 4);
+    /// The documented coding read back.
+    fn decode(encoded: &[u8], count: usize) -> Vec<i32> {
+        let (common, rest) = encoded.split_first_chunk().unwrap();
+        let (codes, mut rest) = rest.split_at(count.div_ceil(4));
+        let mut take = |length: usize| {
+            let (taken, left) = rest.split_at(length);
+            rest = left;
+            taken
+        };
+        let mut value = 0i32;
+        let mut next = |i: usize| {
+            let difference = match codes[i / 4] >> (2 * (i % 4)) & 3 {
+                0 => i32::from_le_bytes(*common),
+                1 => i32::from(i8::from_le_bytes(take(1).try_into().unwrap())),
+                2 => i32::from(i16::from_le_bytes(take(2).try_into().unwrap())),
+                _ => i32::from_le_bytes(take(4).try_into().unwrap()),
+            };
+            value = value.wrapping_add(difference);
+            value
+        };
+        (0..count).map(&mut next).collect()
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_integers_come_back(values: Vec<i32>, small in proptest::collection::vec(-300..300, 0..50)) {
+            proptest::prop_assert_eq!(decode(&encode(&values), values.len()), values);
+            proptest::prop_assert_eq!(decode(&encode(&small), small.len()), small);
+        }
     }
 
     #[test]
