@@ -1,5 +1,18 @@
 //! What leaves the engine: the frame cache, exports and pictures.
 
+mod atomic;
+mod bytes;
+mod checkpoint;
+mod export;
 mod frame;
+mod frame_cache;
+mod record;
+mod run_folder;
+mod topology;
 
+pub use atomic::{AtomicFile, sweep, write_whole};
+pub use checkpoint::{Checkpoint, CheckpointStore, FoundCheckpoint};
+pub use export::{ExportFormat, export};
 pub use frame::{Frame, FrameBody, FrameSurface};
+pub use frame_cache::FrameCache;
+pub use run_folder::RunInfo;

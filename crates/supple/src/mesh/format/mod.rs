@@ -2,12 +2,20 @@
 //! wrong, and never allocates by a count it has not checked against the file's size.
 
 mod builder;
+mod cells;
 mod gltf;
+mod medit;
+mod msh;
+mod numbers;
 mod obj;
 mod off;
 mod ply;
 mod scan;
 mod stl;
+mod tetgen;
+mod vtk;
+mod vtk_cells;
+mod vtu;
 
 use std::path::Path;
 
@@ -15,10 +23,15 @@ use super::{SurfaceMesh, TetMesh};
 use crate::error::FileError;
 
 pub use gltf::read_gltf;
+pub use medit::read_medit;
+pub use msh::{read_msh, write_msh22, write_msh22_binary};
 pub use obj::{read_obj, write_obj};
 pub use off::read_off;
 pub use ply::{read_ply, write_ply};
 pub use stl::read_stl;
+pub use tetgen::{read_tetgen, read_tetgen_beside};
+pub use vtk::read_vtk;
+pub use vtu::{PointData, PointValues, VtuMesh, read_vtu, write_vtu};
 
 /// The file extensions that [`load`] knows, for messages.
 pub const EXTENSIONS: &str = ".obj .off .ply .stl .gltf .glb";

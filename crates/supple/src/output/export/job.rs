@@ -1,0 +1,116 @@
+//! What every exporter needs: the frames in order, checked against the first, and the progress made.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::names::file_stems;
+use crate::error::{Error, FileError};
+use crate::output::atomic::{create_folder, sweep};
+use crate::output::{Frame, FrameBody, FrameCache, FrameSurface};
+
+/// One call of [`super::export`].
+pub(super) struct Job<'a> {
+    cache: &'a FrameCache,
+    frames: Vec<u32>,
+    surfaces: Vec<Arc<FrameSurface>>,
+    folder: &'a Path,
+    progress: &'a mut dyn FnMut(u32, u32),
+    done: u32,
+    total: u32,
+}
+
+impl<'a> Job<'a> {
+    /// Looks at the first frame and makes the folder.
+    pub(super) fn start(
+        cache: &'a FrameCache,
+        formats: u32,
+        folder: &'a Path,
+        progress: &'a mut dyn FnMut(u32, u32),
+    ) -> Result<Self, Error> {
+        let frames = cache.frames()?;
+        let Some(&first) = frames.first() else {
+            return Err(Error::Invalid("the run has no frames to export; run the scene first".into()));
+        };
+        let surfaces = cache.read(first)?.bodies.into_iter().map(|body| body.surface).collect();
+        create_folder(folder)?;
+        sweep(folder)?;
+        let total = formats.saturating_mul(frames.len() as u32);
+        Ok(Self { cache, frames, surfaces, folder, progress, done: 0, total })
+    }
+
+    /// The numbers of the frames, sorted; never empty.
+    pub(super) fn frames(&self) -> &[u32] {
+        &self.frames
+    }
+
+    /// Every body's surface in the first frame.
+    pub(super) fn surfaces(&self) -> &[Arc<FrameSurface>] {
+        &self.surfaces
+    }
+
+    /// Frames a second.
+    pub(super) fn fps(&self) -> f64 {
+        self.cache.info().fps
+    }
+
+    /// The scene's name.
+    pub(super) fn scene(&self) -> &str {
+        &self.cache.info().scene
+    }
+
+    /// The file for the whole scene.
+    pub(super) fn scene_file(&self, ending: &str) -> PathBuf {
+        let stem = file_stems(std::iter::once(self.scene())).remove(0);
+        self.folder.join(format!("{stem}.{ending}"))
+    }
+
+    /// One file for each body.
+    pub(super) fn body_files(&self, ending: &str) -> Vec<PathBuf> {
+        let stems = file_stems(self.surfaces.iter().map(|surface| surface.name.as_str()));
+        stems.into_iter().map(|stem| self.folder.join(format!("{stem}.{ending}"))).collect()
+    }
+
+    /// Reads a frame and refuses one with other bodies than the first.
+    pub(super) fn read(&self, index: u32) -> Result<Frame, FileError> {
+        let frame = self.cache.read(index)?;
+        let names = |bodies: &[FrameBody]| bodies.iter().map(|b| b.surface.name.clone()).collect::<Vec<_>>();
+        if !frame.bodies.iter().map(|body| &body.surface.name).eq(self.surfaces.iter().map(|s| &s.name)) {
+            let problem = format!(
+                "frame {index} has the bodies {:?}, which are not those of frame {}; run the scene again",
+                names(&frame.bodies),
+                self.frames[0]
+            );
+            return Err(FileError::whole(&self.cache.frame_path(index), problem));
+        }
+        Ok(frame)
+    }
+
+    /// Calls `visit` with every frame in order, and reports progress.
+    pub(super) fn each_frame(
+        &mut self,
+        mut visit: impl FnMut(&Self, Frame) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        for position in 0..self.frames.len() {
+            let frame = self.read(self.frames[position])?;
+            visit(self, frame)?;
+            self.done += 1;
+            (self.progress)(self.done, self.total);
+        }
+        Ok(())
+    }
+
+    /// Refuses a frame whose number of vertices changed, for formats that cannot say so.
+    pub(super) fn same_vertices(&self, frame: &Frame, format: &str) -> Result<(), Error> {
+        for (body, surface) in frame.bodies.iter().zip(&self.surfaces) {
+            let (now, before) = (body.positions.len(), surface.mesh.positions.len());
+            if now != before {
+                return Err(Error::Invalid(format!(
+                    "body `{}` has {before} vertices in frame {} and {now} in frame {} (it was torn); {format} cannot hold \
+                     that: export to usd, obj, ply or vtu",
+                    surface.name, self.frames[0], frame.index
+                )));
+            }
+        }
+        Ok(())
+    }
+}

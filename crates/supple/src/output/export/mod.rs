@@ -1,0 +1,116 @@
+//! Frames of a run to the formats of other programs. Every exporter streams frame by frame and writes each file
+//! whole or not at all.
+//!
+//! Bare point caches (PC2, MDD) are in the unit and axes of the user's own file, since they are laid over it;
+//! everything else is a scene of its own in metres, y up.
+
+mod gltf;
+mod job;
+mod mdd;
+mod names;
+mod pc2;
+mod usd;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use self::job::Job;
+use super::frame_cache::FrameCache;
+use crate::error::Error;
+
+/// A format that a run can be exported to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "&'static str")]
+pub enum ExportFormat {
+    /// PointCache2, one `.pc2` file a body.
+    Pc2,
+    /// MDD point cache, one `.mdd` file a body.
+    Mdd,
+    /// One binary USD file (`.usdc`) with every body.
+    Usd,
+    /// One binary glTF file (`.glb`) with every body, animated by morph targets.
+    Gltf,
+}
+
+impl ExportFormat {
+    /// Every format.
+    pub const ALL: [Self; 4] = [Self::Pc2, Self::Mdd, Self::Usd, Self::Gltf];
+
+    /// The word for it on the command line and in scene files.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pc2 => "pc2",
+            Self::Mdd => "mdd",
+            Self::Usd => "usd",
+            Self::Gltf => "gltf",
+        }
+    }
+}
+
+impl fmt::Display for ExportFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+impl FromStr for ExportFormat {
+    type Err = Error;
+
+    fn from_str(word: &str) -> Result<Self, Error> {
+        Self::ALL.into_iter().find(|format| format.word() == word).ok_or_else(|| unknown_format(word))
+    }
+}
+
+impl TryFrom<String> for ExportFormat {
+    type Error = Error;
+
+    fn try_from(word: String) -> Result<Self, Error> {
+        word.parse()
+    }
+}
+
+impl From<ExportFormat> for &'static str {
+    fn from(format: ExportFormat) -> Self {
+        format.word()
+    }
+}
+
+/// Writes every frame of `cache` in each of `formats` into `folder`, which is made if it does not exist, and
+/// returns the files that a user opens. `progress` gets the frames done and the frames to do, over all formats.
+pub fn export(
+    cache: &FrameCache,
+    formats: &[ExportFormat],
+    folder: &Path,
+    progress: &mut dyn FnMut(u32, u32),
+) -> Result<Vec<PathBuf>, Error> {
+    let mut job = Job::start(cache, formats.len() as u32, folder, progress)?;
+    let mut written = Vec::new();
+    for format in formats {
+        written.extend(match format {
+            ExportFormat::Pc2 => pc2::export(&mut job)?,
+            ExportFormat::Mdd => mdd::export(&mut job)?,
+            ExportFormat::Usd => usd::export(&mut job)?,
+            ExportFormat::Gltf => gltf::export(&mut job)?,
+        });
+    }
+    Ok(written)
+}
+
+fn unknown_format(word: &str) -> Error {
+    let words = ExportFormat::ALL.map(ExportFormat::word);
+    let lower = word.to_ascii_lowercase();
+    let nearest = match lower.as_str() {
+        "usda" | "usdc" | "usdz" => Some("usd"),
+        "glb" => Some("gltf"),
+        "vtk" | "vtp" | "pvd" | "paraview" => Some("vtu"),
+        _ => words
+            .into_iter()
+            .filter(|w| strsim::damerau_levenshtein(w, &lower) <= 2)
+            .min_by_key(|w| strsim::damerau_levenshtein(w, &lower)),
+    };
+    let hint = nearest.map_or(String::new(), |nearest| format!("; did you mean `{nearest}`?"));
+    Error::Invalid(format!("unknown export format `{word}`{hint} (formats: {})", words.join(", ")))
+}

@@ -1,0 +1,301 @@
+//! One body as a USD `Mesh`: points and extent at every frame, topology wherever it changes, UVs, colours, and a
+//! `GeomSubset` for every named set of faces.
+
+use std::io::{self, Seek, Write};
+use std::sync::Arc;
+
+use glam::Vec3;
+
+use super::super::names::identifiers;
+use super::crate_file::{CrateWriter, PathId, SpecType, Value};
+use crate::mesh::{CornerAttribute, FaceLabels, LabelKind, NO_VALUE, SurfaceMesh};
+use crate::output::frame::{FrameBody, FrameSurface};
+
+/// The values of one mesh, already in the file.
+#[derive(Default)]
+pub(super) struct MeshSamples {
+    points: Vec<Value>,
+    extents: Vec<Value>,
+    topologies: Vec<Topology>,
+}
+
+/// What holds from one frame until the next topology.
+struct Topology {
+    time: f64,
+    surface: Arc<FrameSurface>,
+    values: Vec<TopologyValue>,
+}
+
+/// One attribute that changes with the topology only.
+struct TopologyValue {
+    name: &'static str,
+    type_name: &'static str,
+    interpolation: Option<&'static str>,
+    value: Value,
+}
+
+impl MeshSamples {
+    /// Writes the values of one frame.
+    pub(super) fn add<W: Write + Seek>(
+        &mut self,
+        out: &mut CrateWriter<W>,
+        time: f64,
+        body: &FrameBody,
+    ) -> io::Result<()> {
+        if !self.topologies.last().is_some_and(|last| Arc::ptr_eq(&last.surface, &body.surface)) {
+            let values = topology_values(out, &body.surface.mesh)?;
+            self.topologies.push(Topology { time, surface: Arc::clone(&body.surface), values });
+        }
+        self.points.push(out.vec3_array(body.positions.iter().map(|p| p.to_array()))?);
+        self.extents.push(out.vec3_array(extent(&body.positions).into_iter())?);
+        Ok(())
+    }
+
+    /// Describes the prim (`names`: the user's and the identifier), its properties and its subsets.
+    pub(super) fn write<W: Write + Seek>(
+        &self,
+        out: &mut CrateWriter<W>,
+        prim: PathId,
+        names: (&str, &str),
+        times: Value,
+        materials: &[(String, PathId)],
+    ) -> io::Result<()> {
+        let mut properties = Properties { prim, names: Vec::new() };
+        for (name, type_name, samples) in
+            [("points", "point3f[]", &self.points), ("extent", "float3[]", &self.extents)]
+        {
+            let samples_value = out.time_samples(times, samples)?;
+            let fields = [("default", samples[0]), ("timeSamples", samples_value)];
+            properties.attribute(out, name, type_name, &fields);
+        }
+        properties.uniform(out, "subdivisionScheme", "token", |out| out.token("none"));
+        properties.uniform(out, "doubleSided", "bool", |_| Value::bool(true));
+        self.write_topology(out, &mut properties)?;
+        let subsets = self.write_subsets(out, &mut properties, materials)?;
+
+        let mut fields = vec![("specifier", Value::def()), ("typeName", out.token("Mesh"))];
+        if names.0 != names.1 {
+            fields.push(("displayName", out.string(names.0)));
+        }
+        fields.push(("properties", out.token_vector(&properties.names)?));
+        if !subsets.is_empty() {
+            let listed: Vec<&str> = subsets.iter().map(String::as_str).collect();
+            fields.push(("primChildren", out.token_vector(&listed)?));
+        }
+        out.spec(prim, SpecType::Prim, &fields);
+        Ok(())
+    }
+
+    fn write_topology<W: Write + Seek>(
+        &self,
+        out: &mut CrateWriter<W>,
+        properties: &mut Properties,
+    ) -> io::Result<()> {
+        for TopologyValue { name, type_name, interpolation, value } in &self.topologies[0].values {
+            let mut fields = vec![("default", *value)];
+            if let Some(interpolation) = interpolation {
+                fields.push(("interpolation", out.token(interpolation)));
+            }
+            if self.topologies.len() > 1 {
+                let (times, values) = self.samples_of(name);
+                let times = out.times(&times)?;
+                fields.push(("timeSamples", out.time_samples(times, &values)?));
+            }
+            properties.attribute(out, name, type_name, &fields);
+        }
+        Ok(())
+    }
+
+    fn samples_of(&self, name: &str) -> (Vec<f64>, Vec<Value>) {
+        let samples = self.topologies.iter().filter_map(|topology| {
+            let value = topology.values.iter().find(|value| value.name == name)?;
+            Some((topology.time, value.value))
+        });
+        samples.unzip()
+    }
+
+    /// Subsets cannot appear or vanish over time, so that they are left out where a new topology brings other labels.
+    fn write_subsets<W: Write + Seek>(
+        &self,
+        out: &mut CrateWriter<W>,
+        properties: &mut Properties,
+        materials: &[(String, PathId)],
+    ) -> io::Result<Vec<String>> {
+        let labels = &self.topologies[0].surface.mesh.labels;
+        if self.topologies.iter().any(|topology| topology.surface.mesh.labels != *labels) {
+            return Ok(Vec::new());
+        }
+        let all: Vec<(&FaceLabels, usize)> = labels
+            .iter()
+            .filter(|labels| labels.kind != LabelKind::Smoothing)
+            .flat_map(|labels| (0..labels.names.len()).map(move |label| (labels, label)))
+            .collect();
+        let words = identifiers(all.iter().map(|(labels, label)| labels.names[*label].as_str()));
+        for (word, &(labels, label)) in words.iter().zip(&all) {
+            let subset = out.child(properties.prim, word);
+            write_subset(out, subset, word, labels, label, materials)?;
+        }
+        for family in families(&all) {
+            let name = family_type(family);
+            properties.uniform(out, name, "token", |out| out.token("nonOverlapping"));
+        }
+        Ok(words)
+    }
+}
+
+/// The attributes of one prim, as they are written.
+struct Properties {
+    prim: PathId,
+    names: Vec<&'static str>,
+}
+
+impl Properties {
+    fn attribute<W: Write + Seek>(
+        &mut self,
+        out: &mut CrateWriter<W>,
+        name: &'static str,
+        type_name: &str,
+        fields: &[(&str, Value)],
+    ) {
+        let path = out.property(self.prim, name);
+        let mut all = vec![("typeName", out.token(type_name))];
+        all.extend_from_slice(fields);
+        out.spec(path, SpecType::Attribute, &all);
+        self.names.push(name);
+    }
+
+    fn uniform<W: Write + Seek>(
+        &mut self,
+        out: &mut CrateWriter<W>,
+        name: &'static str,
+        type_name: &str,
+        value: impl FnOnce(&mut CrateWriter<W>) -> Value,
+    ) {
+        let value = value(out);
+        self.attribute(out, name, type_name, &[("variability", Value::uniform()), ("default", value)]);
+    }
+}
+
+fn topology_values<W: Write + Seek>(
+    out: &mut CrateWriter<W>,
+    mesh: &SurfaceMesh,
+) -> io::Result<Vec<TopologyValue>> {
+    let counts: Vec<i32> = mesh.faces().map(|face| face.len() as i32).collect();
+    let mut values = vec![
+        topology_value("faceVertexCounts", "int[]", None, out.int_array(&counts)?),
+        topology_value("faceVertexIndices", "int[]", None, out.int_array(&signed(&mesh.corners))?),
+    ];
+    if let Some(uvs) = &mesh.uvs {
+        let (st, indices) = whole_uvs(uvs);
+        let st = out.vec2_array(st.into_iter())?;
+        let indices = out.int_array(&indices)?;
+        values.push(topology_value("primvars:st", "texCoord2f[]", Some("faceVarying"), st));
+        values.push(topology_value("primvars:st:indices", "int[]", None, indices));
+    }
+    if let Some(colors) = &mesh.colors {
+        let color = out.vec3_array(colors.iter().map(|&[r, g, b, _]| [r, g, b]))?;
+        values.push(topology_value("primvars:displayColor", "color3f[]", Some("vertex"), color));
+        if colors.iter().any(|color| color[3] != 1.0) {
+            let opacity = out.float_array(colors.iter().map(|color| color[3]))?;
+            values.push(topology_value("primvars:displayOpacity", "float[]", Some("vertex"), opacity));
+        }
+    }
+    Ok(values)
+}
+
+fn topology_value(
+    name: &'static str,
+    type_name: &'static str,
+    interpolation: Option<&'static str>,
+    value: Value,
+) -> TopologyValue {
+    TopologyValue { name, type_name, interpolation, value }
+}
+
+/// UVs in which every corner has a value: USD has no word for none, so that such corners get (0, 0).
+fn whole_uvs(uvs: &CornerAttribute<2>) -> (Vec<[f32; 2]>, Vec<i32>) {
+    let mut values: Vec<[f32; 2]> = uvs.values.iter().map(|uv| uv.map(|x| x as f32)).collect();
+    let none = values.len() as u32;
+    if uvs.indices.contains(&NO_VALUE) {
+        values.push([0.0; 2]);
+    }
+    let indices = uvs.indices.iter().map(|&i| if i == NO_VALUE { none } else { i } as i32).collect();
+    (values, indices)
+}
+
+fn write_subset<W: Write + Seek>(
+    out: &mut CrateWriter<W>,
+    subset: PathId,
+    word: &str,
+    labels: &FaceLabels,
+    label: usize,
+    materials: &[(String, PathId)],
+) -> io::Result<()> {
+    let name = &labels.names[label];
+    let faces = labels.label_of_face.iter().enumerate().filter(|&(_, &l)| l as usize == label);
+    let faces: Vec<i32> = faces.map(|(face, _)| face as i32).collect();
+    let mut properties = Properties { prim: subset, names: Vec::new() };
+    properties.uniform(out, "elementType", "token", |out| out.token("face"));
+    properties.uniform(out, "familyName", "token", |out| out.token(family(labels.kind)));
+    let indices = out.int_array(&faces)?;
+    properties.attribute(out, "indices", "int[]", &[("default", indices)]);
+    let mut fields = vec![("specifier", Value::def()), ("typeName", out.token("GeomSubset"))];
+    if name != word {
+        fields.push(("displayName", out.string(name)));
+    }
+    let material =
+        materials.iter().find(|(material, _)| labels.kind == LabelKind::Material && material == name);
+    if let Some(&(_, material)) = material {
+        fields.push(("apiSchemas", out.prepended_tokens(&["MaterialBindingAPI"])?));
+        let path = out.property(subset, "material:binding");
+        let targets = out.explicit_paths(&[material])?;
+        out.spec(
+            path,
+            SpecType::Relationship,
+            &[("variability", Value::uniform()), ("targetPaths", targets)],
+        );
+        properties.names.push("material:binding");
+    }
+    fields.push(("properties", out.token_vector(&properties.names)?));
+    out.spec(subset, SpecType::Prim, &fields);
+    Ok(())
+}
+
+fn families(all: &[(&FaceLabels, usize)]) -> Vec<LabelKind> {
+    let mut kinds: Vec<LabelKind> = Vec::new();
+    for (labels, _) in all {
+        if !kinds.contains(&labels.kind) {
+            kinds.push(labels.kind);
+        }
+    }
+    kinds
+}
+
+fn family(kind: LabelKind) -> &'static str {
+    match kind {
+        LabelKind::Material => "materialBind",
+        LabelKind::Group => "group",
+        LabelKind::Object => "object",
+        LabelKind::Smoothing => "smoothing",
+    }
+}
+
+fn family_type(kind: LabelKind) -> &'static str {
+    match kind {
+        LabelKind::Material => "subsetFamily:materialBind:familyType",
+        LabelKind::Group => "subsetFamily:group:familyType",
+        LabelKind::Object => "subsetFamily:object:familyType",
+        LabelKind::Smoothing => "subsetFamily:smoothing:familyType",
+    }
+}
+
+fn signed(indices: &[u32]) -> Vec<i32> {
+    indices.iter().map(|&index| index as i32).collect()
+}
+
+/// Smallest and largest coordinates; empty without points.
+fn extent(points: &[Vec3]) -> Vec<[f32; 3]> {
+    let Some(&first) = points.first() else { return Vec::new() };
+    let (low, high) = points.iter().fold((first, first), |(low, high), &p| (low.min(p), high.max(p)));
+    vec![low.to_array(), high.to_array()]
+}
