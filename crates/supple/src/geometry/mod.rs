@@ -6,6 +6,7 @@ mod aabb;
 pub mod bvh;
 mod far_field;
 pub mod morton;
+pub mod stretch;
 pub mod triangle;
 pub mod triangle_overlap;
 mod triangle_tree;

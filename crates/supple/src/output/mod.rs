@@ -9,6 +9,7 @@ mod frame_cache;
 mod record;
 mod run_folder;
 mod topology;
+pub mod render;
 
 pub use atomic::{AtomicFile, sweep, write_whole};
 pub use checkpoint::{Checkpoint, CheckpointStore, FoundCheckpoint};

@@ -1,0 +1,185 @@
+//! Shadow maps (Williams 1978) of parallel light, filtered by comparison (percentage-closer filtering, Reeves,
+//! Salesin and Cook 1987). Neighbouring texels are compared with the receiver's own plane, so wide filters neither
+//! speckle lit slopes nor detach shadows from what casts them.
+
+use glam::{Vec2, Vec3};
+use rayon::prelude::*;
+
+use super::drawing::Drawing;
+use super::raster::{Region, STEPS, ScreenTriangle};
+
+/// Only what is this near to the middle of the picture casts shadows (stage units).
+const REACH: f32 = 3.0;
+/// Texels on each side of a map that no caster covers.
+const BORDER: f32 = 8.0;
+/// Texels a side of the blocks whose lowest and highest texel are known.
+const BLOCK: usize = 8;
+/// Rows that one task fills.
+const BAND: i64 = 64;
+/// Steepest receiver plane that is followed, in texels of height a texel.
+const STEEPEST: f32 = 3.0;
+
+/// The heights towards the light of what is nearest to it.
+pub(super) struct ShadowMap {
+    /// Towards the light, length 1.
+    pub toward: Vec3,
+    right: Vec3,
+    up: Vec3,
+    /// Texels for a stage unit, and where the origin lies.
+    scale: f32,
+    shift: Vec2,
+    size: usize,
+    heights: Vec<f32>,
+    /// Lowest and highest texel of each block; empty for maps that are read one texel at a time.
+    blocks: Vec<[f32; 2]>,
+}
+
+impl ShadowMap {
+    /// A map of `size` by `size` texels seen from the direction `toward`.
+    pub(super) fn new(drawing: &Drawing, toward: Vec3, size: usize) -> Self {
+        let mut map = Self::fitted(drawing, toward, size);
+        let mut heights = std::mem::take(&mut map.heights);
+        let corners: Vec<Vec3> = drawing.vertices.iter().map(|v| map.project(v.position)).collect();
+        let triangles: Vec<ScreenTriangle> = drawing
+            .triangles
+            .iter()
+            .filter_map(|t| ScreenTriangle::new(t.corners.map(|v| corners[v as usize])))
+            .collect();
+        heights.par_chunks_mut(BAND as usize * size).enumerate().for_each(|(band, heights)| {
+            let rows = (heights.len() / size) as i64;
+            let region = Region { x: 0, y: band as i64 * BAND, width: size as i64, height: rows };
+            for triangle in &triangles {
+                triangle.fill(&region, [STEPS / 2; 2], |i, height| heights[i] = heights[i].max(height));
+            }
+        });
+        map.heights = heights;
+        map
+    }
+
+    /// The same with what [`ShadowMap::lit`] needs.
+    pub(super) fn with_blocks(mut self) -> Self {
+        let across = self.size.div_ceil(BLOCK);
+        self.blocks = (0..across * across)
+            .into_par_iter()
+            .with_min_len(across)
+            .map(|block| self.range_of(block % across * BLOCK, block / across * BLOCK))
+            .collect();
+        self
+    }
+
+    /// An empty map around the casters.
+    fn fitted(drawing: &Drawing, toward: Vec3, size: usize) -> Self {
+        let (right, up) = toward.any_orthonormal_pair();
+        let (mut low, mut high) = (Vec2::splat(REACH), Vec2::splat(-REACH));
+        for triangle in &drawing.triangles {
+            for p in drawing.positions(triangle) {
+                let place = Vec2::new(p.dot(right), p.dot(up)).clamp(Vec2::splat(-REACH), Vec2::splat(REACH));
+                (low, high) = (low.min(place), high.max(place));
+            }
+        }
+        let extent = (high - low).max_element().max(1e-3);
+        let scale = (size as f32 - 2.0 * BORDER) / extent;
+        let shift = Vec2::splat(0.5 * size as f32) - 0.5 * (low + high) * scale;
+        let heights = vec![f32::NEG_INFINITY; size * size];
+        Self { toward, right, up, scale, shift, size, heights, blocks: Vec::new() }
+    }
+
+    /// Column, row and height of a point; a texel's middle is at half a texel. Heights are in texels too.
+    pub(super) fn project(&self, point: Vec3) -> Vec3 {
+        Vec3::new(point.dot(self.right), point.dot(self.up), point.dot(self.toward)) * self.scale
+            + self.shift.extend(0.0)
+    }
+
+    /// The size of a texel in stage units.
+    pub(super) fn texel(&self) -> f32 {
+        1.0 / self.scale
+    }
+
+    /// Whether light reaches a point, by the four texels around it: 0 to 1.
+    pub(super) fn lit_roughly(&self, point: Vec3, bias: f32) -> f32 {
+        let p = self.project(point);
+        let (x, y) = (p.x - 0.5, p.y - 0.5);
+        let last = (self.size - 1) as f32;
+        if !(x >= 0.0 && y >= 0.0 && x < last && y < last) {
+            return 1.0;
+        }
+        let (i, j) = (x as usize, y as usize);
+        let (s, t) = (x - i as f32, y - j as f32);
+        let at = |i: usize, j: usize| f32::from(u8::from(self.heights[j * self.size + i] <= p.z + bias));
+        let row = |j: usize| at(i, j) * (1.0 - s) + at(i + 1, j) * s;
+        row(j) * (1.0 - t) + row(j + 1) * t
+    }
+
+    /// How much light reaches a point on a surface with this (flat) normal, 0 to 1, filtered over a square of
+    /// `2 radius` texels. Heights within `bias` texels of the surface cast no shadow on it.
+    pub(super) fn lit(&self, point: Vec3, normal: Vec3, radius: usize, bias: f32) -> f32 {
+        let p = self.project(point);
+        let (x, y) = (p.x - 0.5, p.y - 0.5);
+        let (margin, last) = (radius as f32, self.size as f32 - radius as f32 - 1.0);
+        if !(x >= margin && y >= margin && x < last && y < last) {
+            return 1.0;
+        }
+        let slope = self.plane_slope(normal);
+        let (i, j) = (x as usize, y as usize);
+        let spread = radius as f32 * (slope.x.abs() + slope.y.abs());
+        let [lowest, highest] = self.range_around(i - radius + 1, j - radius + 1, 2 * radius);
+        if highest <= p.z + bias - spread {
+            return 1.0;
+        }
+        if lowest > p.z + bias + spread {
+            return 0.0;
+        }
+        let (s, t) = (x - i as f32, y - j as f32);
+        let mut sum = 0.0;
+        for row in 0..2 * radius {
+            let dy = row as f32 + 1.0 - radius as f32 - t;
+            let start = (j + row + 1 - radius) * self.size + i + 1 - radius;
+            let texels = &self.heights[start..start + 2 * radius];
+            let mut dx = 1.0 - radius as f32 - s;
+            let mut in_row = 0.0;
+            for &height in texels {
+                let plane = p.z + bias + slope.x * dx + slope.y * dy;
+                let weight = tent(dx, radius as f32);
+                in_row += if height <= plane { weight } else { 0.0 };
+                dx += 1.0;
+            }
+            sum += in_row * tent(dy, radius as f32);
+        }
+        // The weights of a tent at unit distances add up to its radius.
+        sum / (radius * radius) as f32
+    }
+
+    /// How the height of a plane with this normal changes a texel to the right and up.
+    fn plane_slope(&self, normal: Vec3) -> Vec2 {
+        let facing = normal.dot(self.toward);
+        let facing = if facing.abs() < 1e-4 { 1e-4f32.copysign(facing) } else { facing };
+        let slope = -Vec2::new(normal.dot(self.right), normal.dot(self.up)) / facing;
+        slope.clamp_length_max(STEEPEST)
+    }
+
+    fn range_of(&self, x: usize, y: usize) -> [f32; 2] {
+        let mut range = [f32::INFINITY, f32::NEG_INFINITY];
+        for j in y..(y + BLOCK).min(self.size) {
+            for &height in &self.heights[j * self.size + x..j * self.size + (x + BLOCK).min(self.size)] {
+                range = [range[0].min(height), range[1].max(height)];
+            }
+        }
+        range
+    }
+
+    /// Bounds of the heights in a square of texels, by the blocks it touches.
+    fn range_around(&self, x: usize, y: usize, width: usize) -> [f32; 2] {
+        let across = self.size.div_ceil(BLOCK);
+        let mut range = [f32::INFINITY, f32::NEG_INFINITY];
+        for j in y / BLOCK..=(y + width - 1) / BLOCK {
+            for block in &self.blocks[j * across + x / BLOCK..=j * across + (x + width - 1) / BLOCK] {
+                range = [range[0].min(block[0]), range[1].max(block[1])];
+            }
+        }
+        range
+    }
+}
+
+fn tent(distance: f32, radius: f32) -> f32 {
+    (1.0 - distance.abs() / radius).max(0.0)
+}
