@@ -4,6 +4,7 @@
 pub mod format;
 pub mod generate;
 pub mod implicit;
+pub mod stuffing;
 mod surface;
 mod tets;
 
