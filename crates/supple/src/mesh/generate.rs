@@ -1,6 +1,19 @@
 //! Shapes made here: cloth grids and simple closed surfaces. Their parameters are what a scene file says.
+//!
+//! Each has `surface(resolution)`, where `resolution` multiplies the numbers of cells. Closed shapes face outward,
+//! cloth faces up; cloth, cylinders and tori have texture coordinates.
+
+mod cloth;
+mod cuboid;
+mod cylinder;
+mod delaunay;
+mod sphere;
+mod torus;
 
 use serde::{Deserialize, Serialize};
+
+use super::{CornerAttribute, SurfaceMesh};
+use crate::error::Error;
 
 /// How a cloth grid is cut into triangles.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,3 +98,65 @@ pub struct TorusShape {
 fn yes() -> bool {
     true
 }
+
+/// The most vertices of a generated shape: corners, up to six a vertex, are counted with 32 bits.
+pub const MAX_VERTICES: f64 = (1u64 << 29) as f64;
+
+/// Refuses a length that is not positive and finite.
+fn check_length(what: &str, metres: f64) -> Result<(), Error> {
+    if metres.is_finite() && metres > 0.0 {
+        return Ok(());
+    }
+    Err(Error::Invalid(format!("the {what} is {metres} m; it must be positive and finite")))
+}
+
+/// A number of cells times the resolution, at least `least`. What the shape itself says must be at least `least`.
+fn scaled(what: &str, cells: u32, least: u32, resolution: f64) -> Result<u32, Error> {
+    if cells < least {
+        return Err(Error::Invalid(format!("{what} is {cells}; at least {least} are needed")));
+    }
+    if !(resolution.is_finite() && resolution > 0.0) {
+        return Err(Error::Invalid(format!("the resolution is {resolution}; it must be positive and finite")));
+    }
+    let scaled = (f64::from(cells) * resolution).round();
+    if scaled > MAX_VERTICES {
+        return Err(Error::Invalid(format!(
+            "{what} is {cells}, at resolution {resolution} {scaled:.3e}; the limit is {MAX_VERTICES:.3e}"
+        )));
+    }
+    Ok((scaled as u32).max(least))
+}
+
+fn check_vertex_count(what: &str, count: f64) -> Result<(), Error> {
+    if count <= MAX_VERTICES {
+        return Ok(());
+    }
+    Err(Error::Invalid(format!(
+        "the {what} would have {count:.3e} vertices; the limit is {MAX_VERTICES:.3e}: use fewer cells or a lower \
+         resolution"
+    )))
+}
+
+/// Texture coordinates for a grid of quads closed around one or two directions: one value a grid point, so that the
+/// seams have two. The corners come in the order of [`push_quads`].
+fn grid_uvs(columns: u32, rows: u32) -> CornerAttribute<2> {
+    let value = |i: u32, j: u32| [f64::from(i) / f64::from(columns), f64::from(j) / f64::from(rows)];
+    let values = (0..=rows).flat_map(|j| (0..=columns).map(move |i| value(i, j))).collect();
+    let at = |i: u32, j: u32| j * (columns + 1) + i;
+    let quad = |i: u32, j: u32| [at(i, j), at(i + 1, j), at(i + 1, j + 1), at(i, j + 1)];
+    let indices = (0..rows).flat_map(|j| (0..columns).flat_map(move |i| quad(i, j))).collect();
+    CornerAttribute { values, indices }
+}
+
+/// Appends the quads of a grid of `columns` closed around, between row `j` and row `j + 1` for each of `rows`; `at`
+/// numbers the vertices.
+fn push_quads(mesh: &mut SurfaceMesh, columns: u32, rows: u32, at: impl Fn(u32, u32) -> u32) {
+    for j in 0..rows {
+        for i in 0..columns {
+            mesh.push_face(&[at(i, j), at(i + 1, j), at(i + 1, j + 1), at(i, j + 1)]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,19 @@
 //! Implicit shapes: a signed field, negative inside, from spheres, capsules, ellipsoids, smooth unions and
 //! transforms; and the built-in characters made of them.
+//!
+//! No field here changes faster than distance does (its Lipschitz bound is 1), so its absolute value never exceeds the
+//! distance to the surface.
 
-use glam::DVec3;
+mod characters;
+mod distance;
+mod surface_nets;
+
+use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
+
+pub use self::surface_nets::{MAX_SAMPLES, surface};
+use super::stuffing::SignedField;
+use crate::error::Error;
 
 /// A built-in character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,3 +83,127 @@ pub enum ImplicitShape {
 fn one() -> f64 {
     1.0
 }
+
+/// Shapes nested deeper than this are refused.
+const MAX_DEPTH: usize = 64;
+
+impl ImplicitShape {
+    /// The field at a point in metres: negative inside, a lower bound of the distance to the surface outside.
+    pub fn value(&self, point: DVec3) -> f64 {
+        match self {
+            Self::Sphere { center, radius } => point.distance(*center) - radius,
+            Self::Capsule { from, to, radii } => distance::to_capsule(point, *from, *to, *radii),
+            Self::Ellipsoid { center, radii } => distance::to_ellipsoid(point - *center, *radii),
+            Self::Union { of, blend } => distance::smooth_minimum(of.iter().map(|part| part.value(point)), *blend),
+            Self::Transform { of, translate, rotate, scale } => {
+                let local = rotation(*rotate).inverse() * (point - *translate) / *scale;
+                scale * of.value(local)
+            }
+        }
+    }
+
+    /// A box around the shape; not always the tightest.
+    pub fn bounds(&self) -> (DVec3, DVec3) {
+        match self {
+            Self::Sphere { center, radius } => (*center - *radius, *center + *radius),
+            Self::Capsule { from, to, radii: [r, s] } => {
+                ((*from - *r).min(*to - *s), (*from + *r).max(*to + *s))
+            }
+            Self::Ellipsoid { center, radii } => (*center - *radii, *center + *radii),
+            Self::Union { of, blend } => {
+                let empty = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+                let (low, high) = of.iter().map(Self::bounds).fold(empty, |a, b| (a.0.min(b.0), a.1.max(b.1)));
+                let swell = distance::largest_swell(of.len(), *blend);
+                (low - swell, high + swell)
+            }
+            Self::Transform { of, translate, rotate, scale } => {
+                let (low, high) = of.bounds();
+                let turn = glam::DMat3::from_quat(rotation(*rotate));
+                let center = *translate + turn * (0.5 * scale * (low + high));
+                let reach = turn.abs() * (0.5 * scale * (high - low));
+                (center - reach, center + reach)
+            }
+        }
+    }
+
+    /// Refuses sizes that are not positive and finite, empty unions and trees nested too deep.
+    pub fn validate(&self) -> Result<(), Error> {
+        self.validate_at(MAX_DEPTH)
+    }
+
+    fn validate_at(&self, depth: usize) -> Result<(), Error> {
+        if depth == 0 {
+            return Err(Error::Invalid(format!("an implicit shape is nested deeper than {MAX_DEPTH} levels")));
+        }
+        match self {
+            Self::Sphere { center, radius } => {
+                finite("sphere center", *center)?;
+                positive("sphere radius", *radius)
+            }
+            Self::Capsule { from, to, radii } => {
+                finite("capsule from", *from)?;
+                finite("capsule to", *to)?;
+                positive("larger of the capsule radii", radii[0].max(radii[1]))?;
+                not_negative("capsule radius", radii[0])?;
+                not_negative("capsule radius", radii[1])
+            }
+            Self::Ellipsoid { center, radii } => {
+                finite("ellipsoid center", *center)?;
+                radii.to_array().into_iter().try_for_each(|r| positive("ellipsoid radius", r))
+            }
+            Self::Union { of, blend } => {
+                if of.is_empty() {
+                    return Err(Error::Invalid("an implicit union has no parts; give at least one".into()));
+                }
+                not_negative("union blend", *blend)?;
+                of.iter().try_for_each(|part| part.validate_at(depth - 1))
+            }
+            Self::Transform { of, translate, rotate, scale } => {
+                finite("transform translate", *translate)?;
+                finite("transform rotate", *rotate)?;
+                positive("transform scale", *scale)?;
+                of.validate_at(depth - 1)
+            }
+        }
+    }
+}
+
+impl SignedField for ImplicitShape {
+    fn value(&self, point: DVec3) -> f64 {
+        self.value(point)
+    }
+
+    fn side_of_ball(&self, center: DVec3, radius: f64) -> Option<bool> {
+        let value = self.value(center);
+        (value.abs() > radius).then_some(value < 0.0)
+    }
+}
+
+/// The rotation of a vector of axis times angle in degrees.
+fn rotation(degrees: DVec3) -> DQuat {
+    DQuat::from_scaled_axis(degrees * (std::f64::consts::PI / 180.0))
+}
+
+fn finite(what: &str, value: DVec3) -> Result<(), Error> {
+    if value.is_finite() {
+        return Ok(());
+    }
+    Err(Error::Invalid(format!("the {what} of an implicit shape is {value}; its components must be finite")))
+}
+
+fn positive(what: &str, value: f64) -> Result<(), Error> {
+    if value.is_finite() && value > 0.0 {
+        return Ok(());
+    }
+    Err(Error::Invalid(format!("the {what} of an implicit shape is {value}; it must be positive and finite")))
+}
+
+fn not_negative(what: &str, value: f64) -> Result<(), Error> {
+    if value.is_finite() && value >= 0.0 {
+        return Ok(());
+    }
+    Err(Error::Invalid(format!("the {what} of an implicit shape is {value}; it must be finite and at least 0")))
+}
+
+#[cfg(test)]
+mod tests;

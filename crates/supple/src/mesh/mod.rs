@@ -5,6 +5,7 @@ pub mod check;
 pub mod format;
 pub mod generate;
 pub mod implicit;
+pub mod stuffing;
 mod surface;
 mod tets;
 
