@@ -1,1 +1,51 @@
-//! x
+//! The `supple` program as a library: arguments, commands, progress and exit codes.
+//!
+//! Exit code 0: done. 1: the simulation or the disk failed, after what was good had been written. 2: bad usage or bad
+//! input. 130: stopped by Ctrl-C after the current frame.
+
+mod arguments;
+mod check;
+mod colliders;
+mod export;
+mod failure;
+mod mesh;
+mod progress;
+mod render;
+mod run;
+mod scenes;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Arguments, Command, Common};
+use failure::Failure;
+
+/// Runs the program with the arguments of the process.
+pub fn main() -> ExitCode {
+    // Clap prints its own message and ends with code 2 on bad usage.
+    let arguments = Arguments::parse();
+    match in_pool(&arguments.common, || perform(&arguments)) {
+        Ok(code) => code,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn perform(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let common = &arguments.common;
+    match arguments.command.as_ref() {
+        None => run::run(&arguments::Run::default(), common),
+        Some(Command::Run(options)) => run::run(options, common),
+        Some(Command::Scenes { name }) => scenes::scenes(name.as_deref(), common),
+        Some(Command::Check { path }) => check::check(path, common),
+        Some(Command::Render(options)) => render::render(options, common),
+        Some(Command::Mesh(options)) => mesh::mesh(options, common),
+        Some(Command::Export(options)) => export::export(options, common),
+    }
+}
+
+/// Runs everything in a pool of the wished number of threads; nothing in the engine depends on how many they are.
+fn in_pool<T: Send>(common: &Common, work: impl FnOnce() -> Result<T, Failure> + Send) -> Result<T, Failure> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(common.threads.unwrap_or(0) as usize).build();
+    pool.map_err(|error| Failure::usage(anyhow::anyhow!("no thread pool: {error}")))?.install(work)
+}

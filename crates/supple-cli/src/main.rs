@@ -1,2 +1,7 @@
-//! x
-fn main() {}
+//! The `supple` program.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    supple_cli::main()
+}

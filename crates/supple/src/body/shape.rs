@@ -5,7 +5,7 @@ use std::path::Path;
 use glam::{DMat3, DVec3};
 
 use crate::error::Error;
-use crate::geometry::WindingNumber;
+use crate::geometry::{TriangleTree, WindingNumber};
 use crate::mesh::format::{self, Mesh};
 use crate::mesh::generate::BoxShape;
 use crate::mesh::implicit::{self, ImplicitShape};
@@ -105,6 +105,6 @@ fn box_of_cells(shape: &BoxShape, cell: f64) -> Result<TetMesh, Error> {
 /// Which of some points lie inside a closed mesh file, by winding number.
 pub fn inside_mesh(path: &Path, points: &[DVec3]) -> Result<Vec<bool>, Error> {
     let surface = format::load_surface(path)?.0;
-    let winding = WindingNumber::new(&surface.positions, surface.triangles());
-    Ok(winding.at_points(points).into_iter().map(|w| w > 0.5).collect())
+    let winding = WindingNumber::new(TriangleTree::new(&surface.positions, surface.triangles()));
+    Ok(winding.at_each(points).into_iter().map(|w| w > 0.5).collect())
 }

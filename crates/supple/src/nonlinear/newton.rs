@@ -122,7 +122,7 @@ impl Newton {
         loop {
             let begun = Instant::now();
             objective.gradient(x, &mut self.gradient);
-            let norm = norm(&self.gradient);
+            let norm = gradient_norm(&self.gradient);
             if !norm.is_finite() {
                 return Err(describe_non_finite(&self.gradient, "force"));
             }
@@ -237,11 +237,10 @@ fn describe_non_finite(values: &[DVec3], what: &str) -> String {
     format!("the {what} on vertex {vertex} is {}", values[vertex])
 }
 
-fn norm(values: &[DVec3]) -> f64 {
+/// The Euclidean norm of all components.
+pub(super) fn gradient_norm(values: &[DVec3]) -> f64 {
     values.iter().map(|g| g.length_squared()).sum::<f64>().sqrt()
 }
-
-pub(super) use norm as gradient_norm;
 
 #[cfg(test)]
 mod tests {

@@ -66,8 +66,8 @@ impl StretchReport {
         let mut stretches = Vec::new();
         for (body, positions) in bodies {
             let rest = &body.surface.mesh.positions;
-            let both = principal_stretches(rest, positions, &body.surface_triangles);
-            stretches.extend(both.into_iter().map(|s| s[0]).filter(|s| s.is_finite()));
+            let found = principal_stretches(rest, positions, &body.surface_triangles);
+            stretches.extend(found.into_iter().flatten().map(|stretch| stretch.largest));
         }
         if stretches.is_empty() {
             return Self::default();

@@ -1,0 +1,172 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use supple::linear::Simd;
+
+/// Cloth and soft bodies by multilevel solvers. Without a command it runs the built-in scene `demo`.
+#[derive(Debug, Parser)]
+#[command(name = "supple", version, about, max_term_width = 110)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// Options of every command.
+#[derive(Debug, Args)]
+pub(crate) struct Common {
+    /// Machine-readable lines on standard output, everything else on standard error
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Number of threads; all cores without it. The result does not depend on it
+    #[arg(long, global = true, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: Option<u32>,
+    /// `baseline` gives the same bits on every machine
+    #[arg(long, global = true, value_enum, default_value_t = SimdWord::Auto)]
+    pub simd: SimdWord,
+    /// No progress
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+}
+
+/// The instructions to use, as a word.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum SimdWord {
+    Auto,
+    Baseline,
+}
+
+impl From<SimdWord> for Simd {
+    fn from(word: SimdWord) -> Self {
+        match word {
+            SimdWord::Auto => Self::Auto,
+            SimdWord::Baseline => Self::Baseline,
+        }
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Simulates a scene
+    Run(Run),
+    /// Lists the built-in scenes, or prints one
+    Scenes {
+        /// Print this scene's TOML
+        name: Option<String>,
+    },
+    /// Checks a scene or a mesh: what is wrong and where, its size, and which families can take it
+    Check {
+        /// A scene (file or built-in name) or a mesh file
+        path: PathBuf,
+    },
+    /// Draws a picture or an animation
+    Render(Render),
+    /// Fills a closed surface with tetrahedra, or converts a mesh
+    Mesh(Mesh),
+    /// Writes the frames of a run in other formats
+    Export(Export),
+}
+
+/// Which scene, and how it is changed.
+#[derive(Debug, Default, Args)]
+pub(crate) struct SceneChoice {
+    /// Scales the resolution of generated shapes and cells (0.25 for a quick look)
+    #[arg(long, value_name = "R")]
+    pub resolution: Option<f64>,
+    /// Changes a value by its dotted path, such as body.cloth.material.young_modulus=1e5
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    /// Number of frames
+    #[arg(long, value_name = "N")]
+    pub frames: Option<u32>,
+    /// The solver: newton, or cholesky under newton
+    #[arg(long, value_name = "NAME")]
+    pub solver: Option<String>,
+}
+
+#[derive(Debug, Default, Args)]
+pub(crate) struct Run {
+    /// A scene file or a built-in scene's name; `demo` without it
+    pub scene: Option<String>,
+    #[command(flatten)]
+    pub choice: SceneChoice,
+    /// The run's folder; a new one under `out/` without it
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Removes an earlier run in the folder
+    #[arg(long, conflicts_with_all = ["resume", "from"])]
+    pub replace: bool,
+    /// Exports when done: pc2, mdd, usd, gltf, obj, ply, vtu, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub format: Vec<String>,
+    /// Goes on from the newest whole checkpoint in the folder
+    #[arg(long, requires = "out")]
+    pub resume: bool,
+    /// Goes on from the newest checkpoint at or before frame K, with a changed scene
+    #[arg(long, value_name = "K", requires = "out", conflicts_with = "resume")]
+    pub from: Option<u32>,
+}
+
+/// What colours show.
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+pub(crate) enum Color {
+    #[default]
+    Plain,
+    Stretch,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Render {
+    /// A run's folder, a scene file or a built-in scene's name
+    pub source: String,
+    /// The picture (.png) or animation (.gif)
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+    #[command(flatten)]
+    pub choice: SceneChoice,
+    /// Which frame a picture shows; the last without it
+    #[arg(long, value_name = "K")]
+    pub frame: Option<u32>,
+    /// What colours show
+    #[arg(long, value_enum, default_value_t = Color::Plain)]
+    pub color: Color,
+    /// Eye and target in metres: x,y,z,x,y,z; frames everything without it
+    #[arg(long, value_name = "EYE,TARGET", value_delimiter = ',', num_args = 1, allow_hyphen_values = true)]
+    pub camera: Vec<f64>,
+    /// Width and height in pixels
+    #[arg(long, value_name = "WxH", default_value = "960x720")]
+    pub size: String,
+    /// Draws the polygons' edges
+    #[arg(long)]
+    pub wireframe: bool,
+    /// Every how many frames one enters an animation
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub every: u32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Mesh {
+    /// The surface (OBJ, OFF, PLY, STL, glTF) or mesh to convert
+    pub surface: PathBuf,
+    /// Size of the tetrahedra in the file's unit; without it the mesh is only converted
+    #[arg(long, value_name = "H")]
+    pub cell: Option<f64>,
+    /// The file to write: .msh or .vtu for tetrahedra, .obj, .ply or .vtu for surfaces
+    #[arg(long, value_name = "BODY")]
+    pub out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// The run's folder
+    pub folder: PathBuf,
+    /// pc2, mdd, usd, gltf, obj, ply, vtu, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', required = true)]
+    pub format: Vec<String>,
+    /// Where to write; `exports` in the run's folder without it
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}

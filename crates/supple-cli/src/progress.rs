@@ -1,0 +1,73 @@
+//! What a person sees while a run goes on: frame k of N, seconds a frame, time left, residual, memory.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use supple::simulation::FrameReport;
+
+use crate::arguments::Common;
+
+/// A progress line on standard error; nothing with `--quiet`.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    plain: bool,
+    frames: u32,
+}
+
+impl Progress {
+    /// A line for frames `done` to `frames`.
+    pub(crate) fn frames(common: &Common, done: u32, frames: u32) -> Self {
+        let bar = Self::bar(common, u64::from(frames), "frame {pos} of {len} {wide_bar} {msg}, {eta} left");
+        bar.set_position(u64::from(done));
+        bar.reset_eta();
+        // Where standard error is no terminal, indicatif draws nothing: plain lines then, a few a run.
+        let plain = bar.is_hidden() && !common.quiet && !common.json;
+        Self { bar, plain, frames }
+    }
+
+    /// A line for something else.
+    pub(crate) fn work(common: &Common, what: &str) -> Self {
+        let bar = Self::bar(common, 1, "{msg} {wide_bar} {pos}/{len}, {eta} left");
+        bar.set_message(what.to_owned());
+        Self { bar, plain: false, frames: 0 }
+    }
+
+    fn bar(common: &Common, length: u64, template: &str) -> ProgressBar {
+        let target = if common.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        ProgressBar::with_draw_target(Some(length), target).with_style(style)
+    }
+
+    /// A frame is done.
+    pub(crate) fn frame(&self, report: &FrameReport) {
+        let memory = peak_memory_bytes().map_or(String::new(), |bytes| format!(", {} MB", bytes / 1_000_000));
+        let message = format!("{:.3} s a frame, residual {:.1e}{memory}", report.wall_seconds, report.residual);
+        if self.plain && (report.frame == self.frames || report.frame.is_multiple_of(self.frames.div_ceil(10).max(1))) {
+            eprintln!("frame {} of {}, {message}", report.frame, self.frames);
+        }
+        self.bar.set_message(message);
+        self.bar.set_position(u64::from(report.frame));
+    }
+
+    /// So much of the whole is done.
+    pub(crate) fn set(&self, done: u32, of: u32) {
+        self.bar.set_length(u64::from(of));
+        self.bar.set_position(u64::from(done));
+    }
+
+    /// A message for the user that does not disturb the line.
+    pub(crate) fn say(&self, text: &str) {
+        self.bar.suspend(|| eprintln!("{text}"));
+    }
+
+    /// Leaves the line as it is.
+    pub(crate) fn end(&self) {
+        self.bar.abandon();
+    }
+}
+
+/// The most memory this process has held, where the system tells.
+pub(crate) fn peak_memory_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(1024 * kilobytes)
+}

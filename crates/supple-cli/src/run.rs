@@ -1,0 +1,189 @@
+//! `supple run`.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use serde::Serialize;
+use supple::output::ExportFormat;
+use supple::scene::Scene;
+use supple::simulation::{Begin, FrameReport, Run as DiskRun, scene_of_run};
+
+use crate::arguments::{Common, Run};
+use crate::export::{export_frames, parse_formats};
+use crate::failure::Failure;
+use crate::progress::{Progress, peak_memory_bytes};
+use crate::scenes::choose;
+
+/// Set by Ctrl-C: the run ends after the current frame.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// The last line of `run --json`.
+#[derive(Serialize)]
+struct Summary<'a> {
+    scene: &'a str,
+    solver: &'a str,
+    vertices: usize,
+    elements: usize,
+    unknowns: usize,
+    frames: u32,
+    setup_seconds: f64,
+    wall_seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peak_memory_bytes: Option<u64>,
+    threads: usize,
+}
+
+/// Simulates a scene.
+pub(crate) fn run(options: &Run, common: &Common) -> Result<ExitCode, Failure> {
+    let begun = Instant::now();
+    let scene = chosen_scene(options)?;
+    let formats = wanted_formats(options, &scene)?;
+    let folder = options.out.clone().unwrap_or_else(|| free_folder(&scene.name));
+    let begin = match (options.resume, options.from, options.replace) {
+        (true, _, _) => Begin::Resume,
+        (_, Some(frame), _) => Begin::From(frame),
+        (_, _, true) => Begin::Replace,
+        _ => Begin::Fresh,
+    };
+    let mut run = DiskRun::new(scene, &folder, begin, common.simd.into()).map_err(|error| begin_failure(error, &folder))?;
+    let setup_seconds = begun.elapsed().as_secs_f64();
+    // A second handler in one process (tests) is no failure: the first one serves.
+    let _ = ctrlc::set_handler(|| STOP.store(true, Ordering::SeqCst));
+    announce(&run, &folder, common);
+    let reports = simulate(&mut run, common).map_err(|failure| advise(failure, &run, &folder))?;
+    if common.json {
+        print_summary(&run, setup_seconds, begun);
+    }
+    if !run.is_done() {
+        eprintln!("stopped after frame {}; go on with: {}", run.frame(), resume_command(options, &folder));
+        return Ok(ExitCode::from(130));
+    }
+    for violation in run.scene().expect.violations(&reports) {
+        eprintln!("warning: the scene expects otherwise: {violation}");
+    }
+    export_frames(run.cache(), &formats, &folder.join("exports"), common)?;
+    if !common.json && !common.quiet {
+        finish(&run, &folder, begun);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The scene named on the command line; with `--resume` alone, that of the run itself.
+fn chosen_scene(options: &Run) -> Result<Scene, Failure> {
+    match (&options.scene, &options.out) {
+        (None, Some(folder)) if options.resume || options.from.is_some() => {
+            let path = folder.join("scene.toml");
+            let name = scene_of_run(folder).map_err(Failure::usage)?.name;
+            let mut scene = choose(&path.to_string_lossy(), &options.choice)?;
+            scene.name = name;
+            Ok(scene)
+        }
+        (source, _) => choose(source.as_deref().unwrap_or("demo"), &options.choice),
+    }
+}
+
+fn wanted_formats(options: &Run, scene: &Scene) -> Result<Vec<ExportFormat>, Failure> {
+    let words = if options.format.is_empty() { &scene.output.formats } else { &options.format };
+    parse_formats(words)
+}
+
+/// `out/NAME`, or the first of `out/NAME-2`, `out/NAME-3` … that is not there.
+fn free_folder(name: &str) -> PathBuf {
+    let first = Path::new("out").join(name);
+    if !first.exists() {
+        return first;
+    }
+    let numbered = (2u32..).map(|n| Path::new("out").join(format!("{name}-{n}")));
+    numbered.into_iter().find(|folder| !folder.exists()).unwrap_or(first)
+}
+
+fn begin_failure(error: supple::Error, folder: &Path) -> Failure {
+    match &error {
+        // A folder that cannot be written is the disk's fault, not the user's words'.
+        supple::Error::File(file) if file.path.starts_with(folder) && file.problem.contains("cannot") => {
+            Failure::running(error)
+        }
+        _ => Failure::usage(error),
+    }
+}
+
+fn announce(run: &DiskRun, folder: &Path, common: &Common) {
+    if common.quiet {
+        return;
+    }
+    let counts = run.simulation().counts();
+    eprintln!(
+        "{}: {} vertices, {} elements, {} unknowns, into {}",
+        run.scene().name,
+        counts.vertices,
+        counts.elements,
+        counts.unknowns,
+        folder.display()
+    );
+    if run.frame() > 0 {
+        eprintln!("going on after frame {}", run.frame());
+    }
+    for note in run.notes() {
+        eprintln!("note: {note}");
+    }
+}
+
+fn simulate(run: &mut DiskRun, common: &Common) -> Result<Vec<FrameReport>, Failure> {
+    let progress = Progress::frames(common, run.frame(), run.scene().time.frames);
+    let mut reports = Vec::new();
+    while !run.is_done() && !STOP.load(Ordering::SeqCst) {
+        let report = run.next_frame().map_err(Failure::running)?;
+        progress.frame(&report);
+        if common.json {
+            println!("{}", serde_json::to_string(&report).map_err(Failure::running)?);
+        }
+        reports.push(report);
+    }
+    run.checkpoint_now().map_err(Failure::running)?;
+    progress.end();
+    Ok(reports)
+}
+
+fn advise(failure: Failure, run: &DiskRun, folder: &Path) -> Failure {
+    let folder = folder.display();
+    failure.with_advice(format!(
+        "everything up to frame {} is in {folder}; go on with `supple run --out {folder} --resume`, or from an earlier \
+         frame with a changed scene by `--from K`",
+        run.frame()
+    ))
+}
+
+fn resume_command(options: &Run, folder: &Path) -> String {
+    let mut words = vec!["supple".to_owned(), "run".to_owned()];
+    words.extend(["--out".to_owned(), folder.display().to_string(), "--resume".to_owned()]);
+    if !options.format.is_empty() {
+        words.extend(["--format".to_owned(), options.format.join(",")]);
+    }
+    words.join(" ")
+}
+
+fn print_summary(run: &DiskRun, setup_seconds: f64, begun: Instant) {
+    let counts = run.simulation().counts();
+    let summary = Summary {
+        scene: &run.scene().name,
+        solver: "newton",
+        vertices: counts.vertices,
+        elements: counts.elements,
+        unknowns: counts.unknowns,
+        frames: run.frame(),
+        setup_seconds,
+        wall_seconds: begun.elapsed().as_secs_f64(),
+        peak_memory_bytes: peak_memory_bytes(),
+        threads: rayon::current_num_threads(),
+    };
+    println!("{}", serde_json::json!({ "summary": summary }));
+}
+
+fn finish(run: &DiskRun, folder: &Path, begun: Instant) {
+    let folder = folder.display();
+    eprintln!("{} frames in {:.1} s, in {folder}", run.frame(), begun.elapsed().as_secs_f64());
+    eprintln!("look at it:  supple render {folder} --out {}.gif", run.scene().name);
+    eprintln!("take it on:  supple export {folder} --format usd,pc2");
+}

@@ -1,0 +1,64 @@
+//! `supple scenes`: the built-in scenes, and scenes chosen by the other commands.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+use supple::scene::{Scene, builtin_scenes};
+
+use crate::arguments::{Common, SceneChoice};
+use crate::failure::Failure;
+
+/// Lists the built-in scenes, or prints one.
+pub(crate) fn scenes(name: Option<&str>, common: &Common) -> Result<ExitCode, Failure> {
+    let Some(name) = name else {
+        for (name, description, _) in builtin_scenes() {
+            if common.json {
+                println!("{}", json!({ "scene": name, "description": description }));
+            } else {
+                println!("{name:<16} {description}");
+            }
+        }
+        return Ok(ExitCode::SUCCESS);
+    };
+    // An unknown name gets the error with the nearest one.
+    Scene::builtin(name).map_err(Failure::usage)?;
+    for (_, _, text) in builtin_scenes().iter().filter(|(builtin, _, _)| *builtin == name) {
+        print!("{text}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A scene by file or name, with the command line's changes.
+pub(crate) fn choose(source: &str, choice: &SceneChoice) -> Result<Scene, Failure> {
+    let mut sets = choice.sets.clone();
+    if let Some(solver) = &choice.solver {
+        sets.extend(solver_sets(solver)?);
+    }
+    let mut scene = Scene::find_with(source, &sets).map_err(Failure::usage)?;
+    if let Some(frames) = choice.frames {
+        scene.time.frames = frames;
+    }
+    if let Some(resolution) = choice.resolution {
+        scene.scale_resolution(resolution).map_err(Failure::usage)?;
+    }
+    scene.validate().map_err(Failure::usage)?;
+    Ok(scene)
+}
+
+const METHODS: [&str; 8] =
+    ["newton", "projective", "lbfgs", "nonlinear-cg", "accelerated-gradient", "hpbd", "octree", "staggered"];
+const LINEAR: [&str; 10] = [
+    "cholesky", "jacobi", "schwarz", "ic0", "ict", "gauss-seidel", "chebyshev", "galerkin", "galerkin-cycle", "mas",
+];
+
+/// A solver's word as changes of the scene: a method, or a linear solver under the scene's method.
+fn solver_sets(word: &str) -> Result<Vec<String>, Failure> {
+    if METHODS.contains(&word) {
+        return Ok(vec![format!("solver.method=\"{word}\"")]);
+    }
+    if LINEAR.contains(&word) {
+        return Ok(vec![format!("solver.linear.kind=\"{word}\"")]);
+    }
+    let known = METHODS.iter().chain(&LINEAR).copied().collect::<Vec<_>>().join(", ");
+    Err(Failure::usage(anyhow::anyhow!("--solver {word}: no such solver; there are {known}")))
+}
