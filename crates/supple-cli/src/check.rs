@@ -42,7 +42,7 @@ fn check_mesh(path: &Path, common: &Common) -> Result<ExitCode, Failure> {
 /// Everything that `run` would refuse: the words, the files, the meshes, the selections.
 fn check_scene(source: &str, common: &Common) -> Result<ExitCode, Failure> {
     let scene = Scene::find(source).map_err(Failure::usage)?;
-    let mut problems: Vec<String> = scene.check().iter().map(ToString::to_string).collect();
+    let mut problems: Vec<String> = scene.check().iter().map(|problem| problem.error.to_string()).collect();
     let mut notes = Vec::new();
     let mut size = None;
     if problems.is_empty() {

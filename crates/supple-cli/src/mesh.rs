@@ -1,13 +1,12 @@
 //! `supple mesh`: a closed surface to tetrahedra, or one mesh format to another.
 
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
 use supple::FileError;
-use supple::mesh::format::{self, Mesh as AnyMesh, VtuMesh};
+use supple::mesh::format::{self, Mesh as AnyMesh};
 use supple::mesh::{SurfaceMesh, TetMesh};
-use supple::output::{AtomicFile, write_whole};
+use supple::output::write_whole;
 
 use crate::arguments::{Common, Mesh};
 use crate::failure::Failure;
@@ -20,7 +19,7 @@ pub(crate) fn mesh(options: &Mesh, common: &Common) -> Result<ExitCode, Failure>
         (AnyMesh::Surface(surface), Some(cell)) => {
             let filled = supple::mesh::tetrahedralise(&surface, cell).map_err(Failure::usage)?;
             notes.extend(filled.notes);
-            AnyMesh::Tets(filled.tets)
+            AnyMesh::Tets(filled.mesh)
         }
         (AnyMesh::Tets(_), Some(_)) => {
             let problem = "holds tetrahedra already; leave out --cell to convert it";
@@ -37,7 +36,7 @@ fn write_mesh(mesh: &AnyMesh, path: &Path) -> Result<(), Failure> {
     let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
     let written = match (mesh, extension.as_str()) {
         (AnyMesh::Tets(tets), "msh") => write_whole(path, |file| format::write_msh22(tets, file)),
-        (AnyMesh::Tets(tets), "vtu") => write_whole(path, |file| vtu(VtuMesh::Tets(tets), file)),
+        (AnyMesh::Tets(tets), "vtu") => write_whole(path, |file| format::write_vtu(tets, &[], file)),
         (AnyMesh::Tets(tets), "obj" | "ply") => write_surface(&tets.boundary_surface().0, &extension, path),
         (AnyMesh::Surface(surface), "obj" | "ply" | "vtu") => write_surface(surface, &extension, path),
         (AnyMesh::Surface(_), "msh") => {
@@ -56,13 +55,8 @@ fn write_surface(surface: &SurfaceMesh, extension: &str, path: &Path) -> Result<
     write_whole(path, |file| match extension {
         "obj" => format::write_obj(surface, file),
         "ply" => format::write_ply(surface, file),
-        _ => vtu(VtuMesh::Surface(surface), file),
+        _ => format::write_vtu(surface, &[], file),
     })
-}
-
-fn vtu(mesh: VtuMesh<'_>, file: &mut AtomicFile) -> std::io::Result<()> {
-    format::write_vtu(mesh, &[], file)?;
-    file.flush()
 }
 
 fn report(mesh: &AnyMesh, notes: &[String], options: &Mesh, common: &Common) {

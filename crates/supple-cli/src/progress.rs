@@ -53,11 +53,6 @@ impl Progress {
         self.bar.set_position(u64::from(done));
     }
 
-    /// A message for the user that does not disturb the line.
-    pub(crate) fn say(&self, text: &str) {
-        self.bar.suspend(|| eprintln!("{text}"));
-    }
-
     /// Leaves the line as it is.
     pub(crate) fn end(&self) {
         self.bar.abandon();

@@ -1,4 +1,17 @@
-//! Supple: high-resolution cloth and soft bodies by multilevel solvers. SI units everywhere; the world is y-up.
+//! High-resolution cloth and soft bodies by multilevel solvers, in SI units, y up, the same bits for any number of
+//! threads.
+//!
+//! ```
+#![doc = include_str!("../examples/first_steps.rs")]
+//! ```
+//!
+//! | for | start at |
+//! | --- | --- |
+//! | a scene in code or from a file | [`scene::Scene`] |
+//! | stepping, dragging, pins, colliders | [`simulation::Simulation`] |
+//! | frames and checkpoints on disk | [`simulation::Run`] |
+//! | meshes: files, checks, generators, tetrahedra | [`mesh`] |
+//! | exports and pictures | [`output`] |
 
 pub mod body;
 pub mod contact;

@@ -9,7 +9,7 @@ use super::shape::{Inside, Shaped, shape_meshes, world_from_shape};
 use super::weld::weld;
 use super::{Body, Elements, Embedding};
 use crate::error::Error;
-use crate::mesh::locate;
+use crate::mesh::locate::locate;
 use crate::output::FrameSurface;
 use crate::scene::{self, Placement};
 
@@ -29,7 +29,7 @@ impl Body {
             None => None,
         };
         let material = spec.material.resolve().map_err(named)?;
-        let body = Self::from_meshes(spec, shaped, rest, material);
+        let body = Self::from_meshes(spec, shaped, rest, material).map_err(named)?;
         body.check_mass()?;
         Ok(body)
     }
@@ -39,7 +39,7 @@ impl Body {
         shaped: Shaped,
         rest: Option<Vec<DVec3>>,
         material: crate::material::Material,
-    ) -> Self {
+    ) -> Result<Self, Error> {
         let Shaped { mut surface, inside, notes } = shaped;
         let surface_triangles = surface.triangles();
         let place = |p: &DVec3| placed(&spec.transform, *p);
@@ -64,10 +64,10 @@ impl Body {
             notes,
         };
         match inside {
-            Some(inside) => body.make_solid(inside, &spec.transform),
+            Some(inside) => body.make_solid(inside, &spec.transform)?,
             None => body.make_cloth(&surface_rest),
         }
-        body
+        Ok(body)
     }
 
     fn make_cloth(&mut self, surface_rest: &[DVec3]) {
@@ -89,7 +89,7 @@ impl Body {
         self.embedding = Embedding::of_vertices(&unknowns);
     }
 
-    fn make_solid(&mut self, inside: Inside, transform: &Placement) {
+    fn make_solid(&mut self, inside: Inside, transform: &Placement) -> Result<(), Error> {
         let Inside { tets, vertex_of_surface } = inside;
         self.start = tets.positions.iter().map(|p| placed(transform, *p)).collect();
         self.rest.clone_from(&self.start);
@@ -97,8 +97,8 @@ impl Body {
         self.embedding = match vertex_of_surface {
             Some(vertices) => Embedding::of_vertices(&vertices),
             None => {
-                let located = locate(&self.surface_start, &placed_tets);
-                Embedding::from_lists(located.into_iter().map(|(tet, weights)| tet.into_iter().zip(weights).collect()))
+                let located = locate(&self.surface_start, &placed_tets)?;
+                Embedding::from_lists(located.into_iter().map(|p| p.vertices.into_iter().zip(p.weights).collect()))
             }
         };
         self.mass = vec![0.0; self.start.len()];
@@ -107,6 +107,7 @@ impl Body {
             tet.iter().for_each(|&v| self.mass[v as usize] += share);
         }
         self.elements = Elements::Tets(placed_tets.tets);
+        Ok(())
     }
 
     fn check_mass(&self) -> Result<(), Error> {

@@ -78,7 +78,7 @@ fn from_surface(surface: SurfaceMesh, cell: Option<f64>, mut notes: Vec<String>)
     let Some(cell) = cell else { return Ok(Shaped { surface, inside: None, notes }) };
     let filled = tetrahedralise(&surface, cell)?;
     notes.extend(filled.notes);
-    Ok(Shaped { surface, inside: Some(Inside { tets: filled.tets, vertex_of_surface: None }), notes })
+    Ok(Shaped { surface, inside: Some(Inside { tets: filled.mesh, vertex_of_surface: None }), notes })
 }
 
 fn from_tets(tets: TetMesh, notes: Vec<String>) -> Shaped {

@@ -275,14 +275,23 @@ impl Simulation {
         state.into_bytes()
     }
 
-    /// Goes back to a saved state.
+    /// Goes back to a saved state; one that does not fit is refused and changes nothing.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let before = self.save();
+        let restored = self.read_state(bytes);
+        if restored.is_err() {
+            self.read_state(&before)?;
+        }
+        self.stepper.surface_positions(&mut self.positions);
+        restored
+    }
+
+    fn read_state(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let mut state = StateReader::new(bytes);
         let time = state.number()?;
         self.stepper.restore(&mut state)?;
         state.finish()?;
         self.setup.time = time;
-        self.stepper.surface_positions(&mut self.positions);
         Ok(())
     }
 

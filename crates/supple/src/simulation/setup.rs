@@ -7,7 +7,7 @@ use glam::DVec3;
 use crate::body::{Body, Elements};
 use crate::error::Error;
 use crate::linear::Simd;
-use crate::scene::{Collider, Follow, Hold, Motion, Pin, Scene, SelectionPoints, Solver, World};
+use crate::scene::{Collider, Follow, Hold, Motion, Pin, Scene, Selection, SelectionPoints, Solver, World};
 
 /// A body of a running simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -207,5 +207,17 @@ impl Body {
              by a box, sphere or plane, which holds the solid's own vertices",
             self.name
         ))
+    }
+}
+
+impl Selection {
+    /// Whether it needs the user's own vertices: their numbers, names, colours or boundary.
+    fn speaks_of_the_mesh(&self) -> bool {
+        match self {
+            Self::Indices(_) | Self::BoundaryLoop(_) | Self::Group(_) | Self::Color(_) => true,
+            Self::Any(parts) | Self::AllOf(parts) => parts.iter().any(Self::speaks_of_the_mesh),
+            Self::Not(part) => part.speaks_of_the_mesh(),
+            _ => false,
+        }
     }
 }

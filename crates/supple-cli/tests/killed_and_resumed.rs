@@ -1,0 +1,151 @@
+//! A run that is killed, cut short or stopped goes on to the same bits as one that never was.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use common::{run, succeed, supple, text, values};
+
+/// One scene for each stepper there is: `hanging-cloth` at 51 x 51 vertices.
+const SCENES: [&[&str]; 1] = [&["hanging-cloth", "--resolution", "0.25"]];
+const FRAMES: &str = "60";
+
+fn arguments<'a>(scene: &[&'a str], out: &'a Path, more: &[&'a str]) -> Vec<&'a str> {
+    let mut arguments = vec!["run"];
+    arguments.extend(scene);
+    arguments.extend(["--frames", FRAMES, "--json", "--quiet", "--out", text(out)]);
+    arguments.extend(more);
+    arguments
+}
+
+fn logged_hashes(out: &Path) -> Vec<serde_json::Value> {
+    values(&fs::read_to_string(out.join("reports.jsonl")).unwrap(), "state_hash")
+}
+
+/// Starts a run and kills it once a given frame's checkpoint is there.
+fn kill_after(arguments: &[&str], out: &Path, frame: u32) {
+    let mut child = supple(arguments).stdout(Stdio::null()).spawn().unwrap();
+    let checkpoint = out.join(format!("checkpoints/checkpoint-{frame:06}.supc"));
+    for _ in 0..60_000 {
+        if checkpoint.exists() || child.try_wait().unwrap().is_some() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn every_frame_has_the_same_bits_for_any_threads_and_after_kills() {
+    for scene in SCENES {
+        let folder = tempfile::tempdir().unwrap();
+        let whole = folder.path().join("one-thread");
+        let expected = values(&succeed(&arguments(scene, &whole, &["--threads", "1"])), "state_hash");
+        assert_eq!(expected.len(), 60);
+        for threads in ["2", "3"] {
+            let out = folder.path().join(threads);
+            let hashes = values(&succeed(&arguments(scene, &out, &["--threads", threads])), "state_hash");
+            assert_eq!(hashes, expected, "{scene:?}, {threads} threads");
+        }
+        let killed = folder.path().join("killed");
+        kill_after(&arguments(scene, &killed, &[]), &killed, 7);
+        kill_after(&arguments(scene, &killed, &["--resume"]), &killed, 23);
+        kill_after(&arguments(scene, &killed, &["--resume"]), &killed, 41);
+        succeed(&arguments(scene, &killed, &["--resume"]));
+        assert_eq!(logged_hashes(&killed), expected, "{scene:?}, killed three times");
+        assert_same_frames(&killed, &whole);
+    }
+}
+
+fn assert_same_frames(one: &Path, other: &Path) {
+    for frame in 0..=60 {
+        let name = format!("frames/frame-{frame:06}.supf");
+        assert_eq!(fs::read(one.join(&name)).unwrap(), fs::read(other.join(&name)).unwrap(), "{name}");
+    }
+}
+
+/// A short run to be damaged.
+fn short_run(folder: &Path) -> (PathBuf, Vec<serde_json::Value>) {
+    let out = folder.join("run");
+    let lines = succeed(&["run", "demo", "--resolution", "0.2", "--frames", "6", "--json", "--quiet", "--out", text(&out)]);
+    (out, values(&lines, "state_hash"))
+}
+
+fn cut_short(path: &Path) {
+    let bytes = fs::read(path).unwrap();
+    fs::write(path, &bytes[..bytes.len() - 5]).unwrap();
+}
+
+#[test]
+fn a_frame_or_checkpoint_cut_short_is_noticed_and_redone() {
+    for damaged in ["frames/frame-000004.supf", "checkpoints/checkpoint-000006.supc", "reports.jsonl"] {
+        let folder = tempfile::tempdir().unwrap();
+        let (out, expected) = short_run(folder.path());
+        cut_short(&out.join(damaged));
+        let output = run(&["run", "--out", text(&out), "--resume", "--json"]);
+        assert!(output.status.success(), "{damaged}: {}", String::from_utf8_lossy(&output.stderr));
+        if damaged != "reports.jsonl" {
+            assert!(String::from_utf8_lossy(&output.stderr).contains("it is redone"), "{damaged}");
+        }
+        let (fresh, _) = short_run(&folder.path().join("fresh"));
+        for frame in 0..=6 {
+            let name = format!("frames/frame-{frame:06}.supf");
+            assert_eq!(fs::read(out.join(&name)).unwrap(), fs::read(fresh.join(&name)).unwrap(), "{damaged}: {name}");
+        }
+        let logged = logged_hashes(&out);
+        assert_eq!(logged.last(), expected.last(), "{damaged}");
+    }
+}
+
+#[test]
+fn a_changed_scene_is_refused_by_resume_and_taken_by_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, before) = short_run(folder.path());
+    let changed = ["run", "demo", "--resolution", "0.2", "--frames", "6", "--set", "world.gravity=[0,-5,0]", "--quiet", "--json"];
+    let refused = run(&[&changed[..], &["--out", text(&out), "--resume"]].concat());
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("--from"));
+    let taken = succeed(&[&changed[..], &["--out", text(&out), "--from", "3"]].concat());
+    assert_eq!(values(&taken, "frame").len(), 3);
+    let after = logged_hashes(&out);
+    assert_eq!(after[..3], before[..3]);
+    assert_ne!(after[3], before[3]);
+}
+
+#[test]
+fn a_folder_that_holds_something_else_is_never_touched() {
+    let folder = tempfile::tempdir().unwrap();
+    let precious = folder.path().join("thesis.txt");
+    fs::write(&precious, "years of work").unwrap();
+    let output = run(&["run", "demo", "--resolution", "0.1", "--frames", "1", "--out", text(folder.path())]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    let (out, _) = short_run(&folder.path().join("sub"));
+    let again = run(&["run", "demo", "--resolution", "0.2", "--frames", "6", "--out", text(&out)]);
+    assert_eq!(again.status.code(), Some(2), "an earlier run is not overwritten silently");
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_after_the_current_frame_and_says_how_to_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let child = supple(&["run", "hanging-cloth", "--resolution", "0.2", "--frames", "500", "--out", text(&out)])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let checkpoint = out.join("checkpoints/checkpoint-000002.supc");
+    while !checkpoint.exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(message.contains("stopped after frame") && message.contains("--resume"), "{message}");
+}

@@ -1,0 +1,31 @@
+//! A run on disk: frames and checkpoints, an export for Blender, and a picture.
+
+use std::fs::File;
+
+use supple::linear::Simd;
+use supple::output::render::{RenderOptions, RenderScene, render};
+use supple::output::{ExportFormat, export};
+use supple::scene::Scene;
+use supple::simulation::{Begin, Run};
+
+/// Ten frames of the built-in demo at a fifth of its resolution.
+pub fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = std::env::temp_dir().join(format!("supple-frames-{}", std::process::id()));
+    let mut scene = Scene::builtin("demo")?;
+    scene.scale_resolution(0.2)?;
+    scene.time.frames = 10;
+
+    let mut run = Run::new(scene, &folder, Begin::Replace, Simd::Auto)?;
+    while !run.is_done() {
+        let report = run.next_frame()?;
+        println!("frame {}: stretch up to {:.3}", report.frame, report.max_stretch);
+    }
+
+    let files = export(run.cache(), &[ExportFormat::Pc2, ExportFormat::Usd], &folder.join("exports"), &mut |_, _| ())?;
+    println!("exported {files:?}");
+    let frame = run.cache().read(10)?;
+    let options = RenderOptions { width: 320, height: 240, ..RenderOptions::default() };
+    let picture = render(&RenderScene { frame: &frame, colliders: &[] }, &options)?;
+    picture.write_png(File::create(folder.join("last.png"))?)?;
+    Ok(std::fs::remove_dir_all(&folder)?)
+}
