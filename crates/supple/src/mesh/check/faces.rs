@@ -63,10 +63,10 @@ impl CleanFaces {
         let note = |kind, items: &[[u32; 1]], message: &str| {
             Finding::of_items(kind, Severity::Note, Subject::Face, items, message)
         };
-        let malformed = "faces name vertices that do not exist or have fewer than 3 corners: repair the file";
+        let malformed = "with vertices that do not exist or fewer than 3 corners: repair the file";
         let flat = which(|s| s.no_area);
         let degenerate_message = format!(
-            "faces have no area ({} name a vertex twice, {} lie on a line): merge by distance or delete them",
+            "without area ({} with a vertex twice, {} with all corners on a line): merge by distance or delete them",
             self.repeating.len(),
             flat.len()
         );
@@ -84,25 +84,25 @@ impl CleanFaces {
             warning(
                 FindingKind::Duplicates,
                 &self.duplicates(),
-                "faces have the same vertices as an earlier one: delete them",
+                "with the vertices of an earlier one: delete them",
             ),
             warning(
                 FindingKind::Concave,
                 &which(|s| s.concave),
-                "polygons have an inner angle above 180 degrees, so that cutting them into triangles may fold them: triangulate them before export",
+                "with an inner angle above 180 degrees: cut into triangles they may fold; triangulate them before export",
             ),
             note(
                 FindingKind::NonPlanar,
                 &which(|s| s.bent),
-                "polygons are bent by more than 5 % of their longest side: the cut into triangles decides their shape",
+                "bent by more than 5 % of the longest side: the cut into triangles decides the shape",
             ),
             note(
                 FindingKind::ThinFaces,
                 &which(|s| s.thin),
-                "faces are lower than 1 % of their longest side: they stiffen the cloth and slow solvers down; remesh if you can",
+                "lower than 1 % of the longest side: stiff and slow to solve; remesh if you can",
             ),
         ];
-        (findings.into_iter().flatten().collect(), shapes.iter().map(|s| s.area).sum())
+        (findings.into_iter().flatten().collect(), shapes.iter().fold(0.0, |sum, s| sum + s.area))
     }
 
     fn shape(&self, f: usize) -> FaceShape {

@@ -58,7 +58,7 @@ pub fn check_tets(mesh: &TetMesh) -> MeshReport {
         let message = "there are no elements: nothing can be simulated".to_owned();
         findings.push(Finding::of_mesh(FindingKind::Empty, Severity::Error, message));
     }
-    let overfull = "triangles belong to three or more elements: elements overlap; remesh";
+    let overfull = "of three or more elements, which overlap: remesh";
     let (kind, error) = (FindingKind::NonManifoldFaces, Severity::Error);
     findings.extend(Finding::of_items(kind, error, Subject::Triangle, &boundary.overfull, overfull));
     findings.extend(positions::non_finite(&mesh.positions));
@@ -80,7 +80,7 @@ pub fn check_tets(mesh: &TetMesh) -> MeshReport {
 
 fn finish(report: &mut MeshReport, findings: Vec<Finding>, enclosure: enclosure::Enclosure) {
     report.findings = findings;
-    if report.bounds.is_some() {
+    if report.triangles > 0 && report.bounds.is_some() {
         report.findings.extend(positions::size_finding(report.size));
     }
     report.findings.sort_by_key(|f| std::cmp::Reverse(f.severity));
