@@ -318,7 +318,7 @@ fn a_hopeless_soup_ends_after_the_stated_limit() {
     let report = check_surface(&SurfaceMesh::from_triangles(positions, &triangles));
     let crossings = report.finding(SelfIntersections).unwrap();
     assert!((1_000_000..2000 * 1999 / 2).contains(&crossings.count), "{}", crossings.count);
-    assert!(crossings.message.contains("there are more"), "{}", crossings.message);
+    assert!(crossings.message.contains("there may be more"), "{}", crossings.message);
 }
 
 #[test]

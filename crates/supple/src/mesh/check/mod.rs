@@ -27,7 +27,7 @@ use super::{SurfaceMesh, TetMesh};
 pub fn check_surface(mesh: &SurfaceMesh) -> MeshReport {
     let clean = CleanFaces::of(mesh);
     let surface = Surface::new(&clean.mesh, &clean.file_face);
-    let (mut findings, area) = clean.findings();
+    let (mut findings, area) = (clean.findings(), clean.area());
     if surface.triangles().is_empty() {
         let message = "there are no faces: points alone cannot be simulated".to_owned();
         findings.push(Finding::of_mesh(FindingKind::Empty, Severity::Error, message));
@@ -66,7 +66,7 @@ pub fn check_tets(mesh: &TetMesh) -> MeshReport {
     let (unused, bounds) = positions::unreferenced(&mesh.positions, corners, "element");
     findings.extend(unused);
     findings.extend(surface.findings(Subject::TetPair));
-    let area = CleanFaces::of(&shell).findings().1;
+    let area = CleanFaces::of(&shell).area();
     let mut report = MeshReport {
         kind: MeshKind::Tets,
         tets: Some(mesh.tets.len()),

@@ -48,8 +48,8 @@ pub(super) fn size_finding(size: f64) -> Option<Finding> {
 fn large_size_note(size: f64) -> Finding {
     let (unit, scale) = if size < 20.0 { ("decimetres", 0.1) } else { ("centimetres", 0.01) };
     let message = format!(
-        "the largest side is {size:.4} m: right for a room or a vehicle; a garment or character is likely in {unit}: set \
-         scale = {scale} (then {:.4} m)",
+        "the largest side is {size:.4} m: right for a room or a vehicle; a garment or character is likely in \
+         {unit}: set scale = {scale} (then {:.4} m)",
         scale * size
     );
     Finding::of_mesh(FindingKind::Size, Severity::Note, message)

@@ -204,7 +204,9 @@ impl<'a> Surface<'a> {
         if found.count == 0 {
             return None;
         }
-        let limit = format!(" (the search ended early, as after {PAIR_LIMIT} pairs: there are more)");
+        let limit = format!(
+            " (counted up to the limit of {PAIR_LIMIT} pairs or 200 candidates a triangle: there may be more)"
+        );
         let named = |t: u32| self.name_of_face[face(t) as usize];
         Some(Finding {
             kind: FindingKind::SelfIntersections,
@@ -213,7 +215,7 @@ impl<'a> Surface<'a> {
             subject,
             first: found.first.iter().map(|pair| pair.map(named).to_vec()).collect(),
             message: format!(
-                "{} crossing, touching or overlapping beyond a common edge or vertex{}: self-contact cannot start from there",
+                "{} crossing, touching or overlapping beyond a common edge or vertex{}: self-contact cannot start so",
                 subject.counted(found.count),
                 if found.ended_early { &limit } else { "" }
             ),
