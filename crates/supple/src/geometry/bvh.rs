@@ -50,18 +50,14 @@ impl Bvh {
         }
         let items: Vec<u32> = keys.iter().map(|key| key.1).collect();
         let mut tree = Self { nodes, boxes: vec![Aabb::EMPTY; items.len()], items };
-        tree.refit(boxes);
+        tree.refit(|item| boxes[item as usize]);
         tree
     }
 
-    /// Takes new boxes for the same items and keeps the tree's shape.
-    ///
-    /// # Panics
-    /// If the number of boxes is not the one the tree was built with.
-    pub fn refit(&mut self, boxes: &[Aabb]) {
-        assert_eq!(boxes.len(), self.items.len(), "refit needs a box for every item of the tree");
+    /// Takes new boxes for the same items and keeps the tree's shape; allocates nothing.
+    pub fn refit(&mut self, box_of: impl Fn(u32) -> Aabb + Sync) {
         self.boxes.par_iter_mut().zip(&self.items).with_min_len(CHUNK).for_each(|(slot, &item)| {
-            let bounds = boxes[item as usize];
+            let bounds = box_of(item);
             *slot = if bounds.is_empty() { Aabb::EMPTY } else { bounds };
         });
         for n in (0..self.nodes.len()).rev() {
@@ -370,7 +366,7 @@ mod tests {
             let moved: Vec<Aabb> = items.iter().enumerate()
                 .map(|(i, b)| { let d = shift * (i % 5) as f64; Aabb { low: b.low + d, high: b.high + d } })
                 .collect();
-            tree.refit(&moved);
+            tree.refit(|i| moved[i as usize]);
             for q in &q {
                 prop_assert_eq!(query(&tree, q), overlapping(&moved, q));
             }

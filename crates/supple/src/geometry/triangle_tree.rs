@@ -44,9 +44,10 @@ impl TriangleTree {
     /// # Panics
     /// If a triangle names a vertex that does not exist.
     pub fn new(positions: &[DVec3], triangles: Vec<[u32; 3]>) -> Self {
-        let corners = corners_of(positions, &triangles);
-        let bvh = Bvh::build(&boxes_of(&corners));
-        Self { triangles, corners, bvh }
+        let corners: Vec<[DVec3; 3]> =
+            triangles.par_iter().with_min_len(4096).map(|t| t.map(|v| positions[v as usize])).collect();
+        let boxes: Vec<Aabb> = corners.par_iter().with_min_len(4096).map(|c| Aabb::of_points(c)).collect();
+        Self { bvh: Bvh::build(&boxes), triangles, corners }
     }
 
     /// Takes new positions of the same vertices.
@@ -54,8 +55,9 @@ impl TriangleTree {
     /// # Panics
     /// If there are fewer positions than the triangles name.
     pub fn refit(&mut self, positions: &[DVec3]) {
-        self.corners = corners_of(positions, &self.triangles);
-        self.bvh.refit(&boxes_of(&self.corners));
+        let pairs = self.corners.par_iter_mut().zip(&self.triangles).with_min_len(4096);
+        pairs.for_each(|(corners, t)| *corners = t.map(|v| positions[v as usize]));
+        self.bvh.refit(|t| Aabb::of_points(&self.corners[t as usize]));
     }
 
     /// The triangles in the order they were given.
@@ -94,14 +96,6 @@ impl TriangleTree {
             distance: distance_squared.sqrt(),
         })
     }
-}
-
-fn corners_of(positions: &[DVec3], triangles: &[[u32; 3]]) -> Vec<[DVec3; 3]> {
-    triangles.par_iter().with_min_len(4096).map(|t| t.map(|v| positions[v as usize])).collect()
-}
-
-fn boxes_of(corners: &[[DVec3; 3]]) -> Vec<Aabb> {
-    corners.par_iter().with_min_len(4096).map(|c| Aabb::of_points(c)).collect()
 }
 
 #[cfg(test)]

@@ -199,7 +199,8 @@ pub(crate) mod tests {
         #![proptest_config(ProptestConfig::with_cases(48))]
         #[test]
         fn the_tree_agrees_with_the_sum_over_a_soup(
-            soup in prop::collection::vec((point(1.0), point(0.2), point(0.2)), 1..200), queries in prop::collection::vec(point(2.0), 8),
+            soup in prop::collection::vec((point(1.0), point(0.2), point(0.2)), 1..200),
+            queries in prop::collection::vec(point(2.0), 8),
         ) {
             let positions: Vec<DVec3> = soup.iter().flat_map(|&(a, ab, ac)| [a, a + ab, a + ac]).collect();
             let triangles = (0..soup.len() as u32).map(|t| [3 * t, 3 * t + 1, 3 * t + 2]).collect();

@@ -93,7 +93,7 @@ impl MeshReport {
                 Fit::Caveat => "with care",
                 Fit::No => "no",
             };
-            writeln!(f, "  {:<22} {fit:<10} {}", names.join(", "), group[0].reason)?;
+            writeln!(f, "  {:<27} {fit:<10} {}", names.join(", "), group[0].reason)?;
         }
         Ok(())
     }
@@ -112,10 +112,7 @@ impl fmt::Display for Finding {
             Severity::Warning => "warning",
             Severity::Note => "note",
         };
-        if self.subject == Subject::Mesh {
-            return writeln!(f, "  {severity:<8} {}", self.message);
-        }
-        writeln!(f, "  {severity:<8} {} {}", self.count, self.message)?;
+        writeln!(f, "  {severity:<8} {}", self.message)?;
         if self.first.is_empty() {
             return Ok(());
         }
@@ -133,6 +130,7 @@ impl Finding {
             Subject::Vertex => "vertices",
             Subject::Edge => "edges (by vertices)",
             Subject::Face => "faces",
+            Subject::Part => "first faces",
             Subject::FacePair => "faces",
             Subject::Triangle => "triangles (by vertices)",
             Subject::Tet | Subject::TetPair => "elements",

@@ -69,9 +69,9 @@ impl CleanTets {
         };
         let inverted = which(|s| s.volume < 0.0 && !s.no_volume);
         let turn = if inverted.len() == self.tets.len() {
-            "elements, all of them, have negative volume: the file orders vertices the other way; swap two vertices of each"
+            "of negative volume, all there are: the file orders vertices the other way; swap two vertices of each"
         } else {
-            "elements have negative volume: swap two of their vertices if the file mixes orders, else remesh"
+            "of negative volume: swap two of their vertices if the file mixes orders, else remesh"
         };
         let (error, warning) = (Severity::Error, Severity::Warning);
         let findings = [
@@ -79,27 +79,22 @@ impl CleanTets {
                 FindingKind::Malformed,
                 error,
                 &self.malformed,
-                "elements name vertices that do not exist: repair the file",
+                "with vertices that do not exist: repair the file",
             ),
-            of(FindingKind::Degenerate, error, &self.repeating, "elements name a vertex twice: delete them"),
+            of(FindingKind::Degenerate, error, &self.repeating, "with a vertex twice: delete them"),
             of(FindingKind::Inverted, error, &inverted, turn),
-            of(
-                FindingKind::ZeroVolume,
-                error,
-                &which(|s| s.no_volume),
-                "elements have no volume: remesh, or delete them if their faces still match",
-            ),
+            of(FindingKind::ZeroVolume, error, &which(|s| s.no_volume), "without volume: remesh"),
             of(
                 FindingKind::Slivers,
                 warning,
                 &which(|s| !s.no_volume && s.mean_ratio < SLIVER),
-                "elements have a mean ratio below 0.1 (1 = regular): solvers slow down and steps fail early; remesh if you can",
+                "of mean ratio below 0.1 (1 = regular): slow to solve and first to fail; remesh if you can",
             ),
             of(
                 FindingKind::Duplicates,
                 error,
                 &self.duplicates(),
-                "elements have the same vertices as an earlier one: delete them",
+                "with the vertices of an earlier one: delete them",
             ),
         ];
         findings.into_iter().flatten().collect()

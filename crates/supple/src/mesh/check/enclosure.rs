@@ -9,11 +9,16 @@ const SAMPLES: usize = 20;
 /// A closed surface whose volume is below this part of (area)^(3/2) is a flat bag; a sphere has 0.094.
 const FLAT: f64 = 1e-7;
 
+/// A box is flat where its shortest side is below this part of its longest.
+const FLAT_BOX: f64 = 1e-6;
+
 /// How a surface encloses volume.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Enclosure {
     /// It is closed and its faces agree.
     Closed,
+    /// It is closed, but its faces must be turned first to agree.
+    OnceTurned,
     /// Not by its topology, but the winding number is clear in this part of what it surrounds.
     Sampled {
         /// Of the samples that the surface surrounds at least by a quarter, those surrounded by three quarters.
@@ -30,10 +35,11 @@ pub(super) fn of_closed(volume: f64, area: f64) -> Enclosure {
 
 /// Of any surface, by sampling.
 pub(super) fn by_sampling(winding: &WindingNumber, bounds: &Aabb) -> Enclosure {
-    if bounds.is_empty() {
+    let side = bounds.high - bounds.low;
+    // In a flat box all samples would lie in the sheet itself, where the winding number jumps.
+    if bounds.is_empty() || side.min_element() <= FLAT_BOX * side.max_element() {
         return Enclosure::Nothing;
     }
-    let side = bounds.high - bounds.low;
     let at = |i: usize| {
         let cell = [i % SAMPLES, i / SAMPLES % SAMPLES, i / (SAMPLES * SAMPLES)];
         let fraction = DVec3::from_array(cell.map(|c| (c as f64 + 0.5) / SAMPLES as f64));

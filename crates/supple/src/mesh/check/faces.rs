@@ -20,6 +20,7 @@ pub(super) struct CleanFaces {
     pub(super) mesh: SurfaceMesh,
     /// The file's index of each face kept.
     pub(super) file_face: Vec<u32>,
+    shapes: Vec<FaceShape>,
     malformed: Vec<[u32; 1]>,
     repeating: Vec<[u32; 1]>,
 }
@@ -30,12 +31,15 @@ impl CleanFaces {
         let mut clean = Self {
             mesh: SurfaceMesh { positions, face_starts: vec![0], ..SurfaceMesh::default() },
             file_face: Vec::with_capacity(mesh.face_count()),
+            shapes: Vec::new(),
             malformed: Vec::new(),
             repeating: Vec::new(),
         };
         for f in 0..mesh.face_count() {
             clean.take(f as u32, face_if_valid(mesh, f));
         }
+        let faces = (0..clean.mesh.face_count()).into_par_iter().with_min_len(2048);
+        clean.shapes = faces.map(|f| FaceShape::of(&clean.mesh, f)).collect();
         clean
     }
 
@@ -50,64 +54,51 @@ impl CleanFaces {
         }
     }
 
-    /// Findings on single faces, and the area of the whole in square metres.
-    pub(super) fn findings(&self) -> (Vec<Finding>, f64) {
-        let shapes: Vec<FaceShape> =
-            (0..self.mesh.face_count()).into_par_iter().with_min_len(2048).map(|f| self.shape(f)).collect();
-        let which = |holds: fn(&FaceShape) -> bool| -> Vec<[u32; 1]> {
-            (0..shapes.len()).filter(|&f| holds(&shapes[f])).map(|f| [self.file_face[f]]).collect()
+    /// The area of all faces in square metres.
+    pub(super) fn area(&self) -> f64 {
+        self.shapes.iter().fold(0.0, |sum, s| sum + s.area)
+    }
+
+    /// Findings on single faces.
+    pub(super) fn findings(&self) -> Vec<Finding> {
+        use FindingKind::{Concave, Duplicates, Malformed, NonPlanar, ThinFaces};
+        use Severity::{Error, Note, Warning};
+        let of = |kind, severity, faces: &[[u32; 1]], message: &str| {
+            Finding::of_items(kind, severity, Subject::Face, faces, message)
         };
-        let warning = |kind, items: &[[u32; 1]], message: &str| {
-            Finding::of_items(kind, Severity::Warning, Subject::Face, items, message)
-        };
-        let note = |kind, items: &[[u32; 1]], message: &str| {
-            Finding::of_items(kind, Severity::Note, Subject::Face, items, message)
-        };
-        let malformed = "faces name vertices that do not exist or have fewer than 3 corners: repair the file";
-        let flat = which(|s| s.no_area);
-        let degenerate_message = format!(
-            "faces have no area ({} name a vertex twice, {} lie on a line): merge by distance or delete them",
+        let (concave, bent, thin) =
+            (self.which(|s| s.concave), self.which(|s| s.bent), self.which(|s| s.thin));
+        let malformed = "with vertices that do not exist or fewer than 3 corners: repair the file";
+        let twice = "with the vertices of an earlier one: delete them";
+        let folding = "with an inner angle above 180 degrees: cut into triangles they may fold; triangulate before export";
+        let bending = "bent by more than 5 % of the longest side: the cut into triangles decides the shape";
+        let thinness = "lower than 1 % of the longest side: stiff and slow to solve; remesh if you can";
+        let findings = [
+            of(Malformed, Error, &self.malformed, malformed),
+            self.degenerate(),
+            of(Duplicates, Warning, &self.duplicates(), twice),
+            of(Concave, Warning, &concave, folding),
+            of(NonPlanar, Note, &bent, bending),
+            of(ThinFaces, Note, &thin, thinness),
+        ];
+        findings.into_iter().flatten().collect()
+    }
+
+    fn degenerate(&self) -> Option<Finding> {
+        let flat = self.which(|s| s.no_area);
+        let message = format!(
+            "without area ({} with a vertex twice, {} with all corners on a line): merge by distance or delete them",
             self.repeating.len(),
             flat.len()
         );
-        let mut degenerate = [self.repeating.as_slice(), &flat].concat();
-        degenerate.sort_unstable();
-        let findings = [
-            Finding::of_items(
-                FindingKind::Malformed,
-                Severity::Error,
-                Subject::Face,
-                &self.malformed,
-                malformed,
-            ),
-            warning(FindingKind::Degenerate, &degenerate, &degenerate_message),
-            warning(
-                FindingKind::Duplicates,
-                &self.duplicates(),
-                "faces have the same vertices as an earlier one: delete them",
-            ),
-            warning(
-                FindingKind::Concave,
-                &which(|s| s.concave),
-                "polygons have an inner angle above 180 degrees, so that cutting them into triangles may fold them: triangulate them before export",
-            ),
-            note(
-                FindingKind::NonPlanar,
-                &which(|s| s.bent),
-                "polygons are bent by more than 5 % of their longest side: the cut into triangles decides their shape",
-            ),
-            note(
-                FindingKind::ThinFaces,
-                &which(|s| s.thin),
-                "faces are lower than 1 % of their longest side: they stiffen the cloth and slow solvers down; remesh if you can",
-            ),
-        ];
-        (findings.into_iter().flatten().collect(), shapes.iter().map(|s| s.area).sum())
+        let mut all = [self.repeating.as_slice(), &flat].concat();
+        all.sort_unstable();
+        Finding::of_items(FindingKind::Degenerate, Severity::Warning, Subject::Face, &all, message)
     }
 
-    fn shape(&self, f: usize) -> FaceShape {
-        let points: Vec<DVec3> = self.mesh.face(f).iter().map(|&v| self.mesh.positions[v as usize]).collect();
-        FaceShape::of(&points)
+    /// The file's indices of the faces for which `holds` is true.
+    fn which(&self, holds: fn(&FaceShape) -> bool) -> Vec<[u32; 1]> {
+        (0..self.shapes.len()).filter(|&f| holds(&self.shapes[f])).map(|f| [self.file_face[f]]).collect()
     }
 
     /// The file's indices of faces with the vertices of an earlier face, in any order.
@@ -151,7 +142,8 @@ struct FaceShape {
 }
 
 impl FaceShape {
-    fn of(points: &[DVec3]) -> Self {
+    fn of(mesh: &SurfaceMesh, f: usize) -> Self {
+        let points: Vec<DVec3> = mesh.face(f).iter().map(|&v| mesh.positions[v as usize]).collect();
         let next = |i: usize| points[(i + 1) % points.len()];
         let origin = points[0];
         // Newell's vector: twice the area of the projection onto the mean plane.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::enclosure::Enclosure;
-use super::report::{FindingKind, MeshKind, MeshReport};
+use super::report::{FindingKind, MeshKind, MeshReport, Severity};
 
 /// How well a mesh fits a family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -107,7 +107,7 @@ fn cloth_case(report: &MeshReport) -> Case {
     let edges = report.count(FindingKind::NonManifoldEdges);
     case.care_if(edges, "edges of 3 or more faces bend in no defined way (stretching is fine)");
     case.care_if(report.count(FindingKind::Duplicates), "duplicate faces count twice in mass and stiffness");
-    if !report.closed {
+    if report.finding(FindingKind::DuplicatePositions).is_some_and(|f| f.severity == Severity::Warning) {
         case.care_if(
             report.count(FindingKind::DuplicatePositions),
             "unwelded vertices let seams come apart: weld first",
@@ -147,7 +147,7 @@ fn cell_case(report: &MeshReport, enclosure: Enclosure) -> Case {
     let mut case = unusable(report);
     let openings = report.count(FindingKind::BoundaryEdges);
     match enclosure {
-        Enclosure::Closed => {}
+        Enclosure::Closed | Enclosure::OnceTurned => {}
         Enclosure::Nothing => case.against.push("it encloses no volume".to_owned()),
         Enclosure::Sampled { clear } if clear < CLEAR_ENOUGH => case.against.push(format!(
             "it hardly encloses volume: only {:.0} % of what it surrounds is clearly inside; close its openings, or \

@@ -27,7 +27,7 @@ use super::{SurfaceMesh, TetMesh};
 pub fn check_surface(mesh: &SurfaceMesh) -> MeshReport {
     let clean = CleanFaces::of(mesh);
     let surface = Surface::new(&clean.mesh, &clean.file_face);
-    let (mut findings, area) = clean.findings();
+    let (mut findings, area) = (clean.findings(), clean.area());
     if surface.triangles().is_empty() {
         let message = "there are no faces: points alone cannot be simulated".to_owned();
         findings.push(Finding::of_mesh(FindingKind::Empty, Severity::Error, message));
@@ -58,7 +58,7 @@ pub fn check_tets(mesh: &TetMesh) -> MeshReport {
         let message = "there are no elements: nothing can be simulated".to_owned();
         findings.push(Finding::of_mesh(FindingKind::Empty, Severity::Error, message));
     }
-    let overfull = "triangles belong to three or more elements: elements overlap; remesh";
+    let overfull = "of three or more elements, which overlap: remesh";
     let (kind, error) = (FindingKind::NonManifoldFaces, Severity::Error);
     findings.extend(Finding::of_items(kind, error, Subject::Triangle, &boundary.overfull, overfull));
     findings.extend(positions::non_finite(&mesh.positions));
@@ -66,7 +66,7 @@ pub fn check_tets(mesh: &TetMesh) -> MeshReport {
     let (unused, bounds) = positions::unreferenced(&mesh.positions, corners, "element");
     findings.extend(unused);
     findings.extend(surface.findings(Subject::TetPair));
-    let area = CleanFaces::of(&shell).findings().1;
+    let area = CleanFaces::of(&shell).area();
     let mut report = MeshReport {
         kind: MeshKind::Tets,
         tets: Some(mesh.tets.len()),
@@ -80,7 +80,7 @@ pub fn check_tets(mesh: &TetMesh) -> MeshReport {
 
 fn finish(report: &mut MeshReport, findings: Vec<Finding>, enclosure: enclosure::Enclosure) {
     report.findings = findings;
-    if report.bounds.is_some() {
+    if report.triangles > 0 && report.bounds.is_some() {
         report.findings.extend(positions::size_finding(report.size));
     }
     report.findings.sort_by_key(|f| std::cmp::Reverse(f.severity));

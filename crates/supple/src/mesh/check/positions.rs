@@ -14,8 +14,7 @@ const NOTED_SIZE: f64 = 10.0;
 pub(super) fn non_finite(positions: &[DVec3]) -> Option<Finding> {
     let bad: Vec<[u32; 1]> =
         (0..positions.len()).filter(|&v| !positions[v].is_finite()).map(|v| [v as u32]).collect();
-    let message =
-        "vertices have coordinates that are infinite or not a number: repair the file or its exporter";
+    let message = "with coordinates that are infinite or not a number: repair the file or its exporter";
     Finding::of_items(FindingKind::NonFinite, Severity::Error, Subject::Vertex, &bad, message)
 }
 
@@ -28,7 +27,7 @@ pub(super) fn unreferenced(positions: &[DVec3], used_by: &[u32], by_what: &str) 
         .filter(|(p, used)| **used && p.is_finite())
         .fold(Aabb::EMPTY, |sum, (&p, _)| sum.union(Aabb { low: p, high: p }));
     let unused: Vec<[u32; 1]> = (0..used.len()).filter(|&v| !used[v]).map(|v| [v as u32]).collect();
-    let message = format!("vertices belong to no {by_what}: they stay where they are, or delete them");
+    let message = format!("of no {by_what}: unused; delete them, or they stay where they are");
     (Finding::of_items(FindingKind::Unreferenced, Severity::Note, Subject::Vertex, &unused, message), bounds)
 }
 
@@ -36,13 +35,7 @@ pub(super) fn unreferenced(positions: &[DVec3], used_by: &[u32], by_what: &str) 
 /// mesh nearest to one metre is named.
 pub(super) fn size_finding(size: f64) -> Option<Finding> {
     if SIZES.contains(&size) {
-        let message = format!(
-            "the largest side is {size:.4} m: right for a room or vehicle; a garment or character of this size is \
-             likely in centimetres: set scale = 0.01 (then {:.4} m)",
-            0.01 * size
-        );
-        let noted = size >= NOTED_SIZE;
-        return noted.then(|| Finding::of_mesh(FindingKind::Size, Severity::Note, message));
+        return (size >= NOTED_SIZE).then(|| large_size_note(size));
     }
     let remedy = likely_unit(size).map_or_else(
         || "no usual unit brings it near a metre: set scale so that it has its true size".to_owned(),
@@ -50,6 +43,16 @@ pub(super) fn size_finding(size: f64) -> Option<Finding> {
     );
     let message = format!("the largest side is {size:.6} m, outside 0.01 m to 100 m; {remedy}");
     Some(Finding::of_mesh(FindingKind::Size, Severity::Warning, message))
+}
+
+fn large_size_note(size: f64) -> Finding {
+    let (unit, scale) = if size < 20.0 { ("decimetres", 0.1) } else { ("centimetres", 0.01) };
+    let message = format!(
+        "the largest side is {size:.4} m: right for a room or a vehicle; a garment or character is likely in \
+         {unit}: set scale = {scale} (then {:.4} m)",
+        scale * size
+    );
+    Finding::of_mesh(FindingKind::Size, Severity::Note, message)
 }
 
 /// The unit, and the scale to metres, that brings `size` nearest to one metre, within a factor of ten.

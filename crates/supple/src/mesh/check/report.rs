@@ -84,10 +84,29 @@ pub enum Subject {
     FacePair,
     /// The three vertices of a triangle between elements each.
     Triangle,
+    /// The first face of a closed part each.
+    Part,
     /// Two elements each.
     TetPair,
     /// One element each.
     Tet,
+}
+
+impl Subject {
+    /// "1 vertex", "2 vertices" and so on.
+    pub(super) fn counted(self, count: usize) -> String {
+        let (one, many) = match self {
+            Self::Mesh => ("mesh", "meshes"),
+            Self::Vertex => ("vertex", "vertices"),
+            Self::Edge => ("edge", "edges"),
+            Self::Face => ("face", "faces"),
+            Self::Part => ("closed part", "closed parts"),
+            Self::FacePair | Self::TetPair => ("pair of triangles", "pairs of triangles"),
+            Self::Triangle => ("triangle", "triangles"),
+            Self::Tet => ("element", "elements"),
+        };
+        format!("{count} {}", if count == 1 { one } else { many })
+    }
 }
 
 /// One thing that was found. All indices count from 0, in the file's order.
@@ -113,7 +132,8 @@ impl Finding {
         Self { kind, severity, count: 1, subject: Subject::Mesh, first: Vec::new(), message }
     }
 
-    /// A finding about some items, each named by `N` indices; nothing where there are none.
+    /// A finding about some items, each named by `N` indices; nothing where there are none. The message goes on after
+    /// "3 edges" or "1 vertex", so that it needs no verb.
     pub(super) fn of_items<const N: usize>(
         kind: FindingKind,
         severity: Severity,
@@ -122,7 +142,7 @@ impl Finding {
         message: impl Into<String>,
     ) -> Option<Self> {
         let first = items.iter().take(LISTED).map(|item| item.to_vec()).collect();
-        let message = message.into();
+        let message = format!("{} {}", subject.counted(items.len()), message.into());
         (!items.is_empty()).then_some(Self { kind, severity, count: items.len(), subject, first, message })
     }
 }

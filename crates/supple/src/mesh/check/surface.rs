@@ -56,9 +56,14 @@ impl<'a> Surface<'a> {
     }
 
     pub(super) fn enclosure(&self, bounds: &Aabb, area: f64) -> Enclosure {
-        let clean = |t: &Topology| t.closed() && t.oriented() && t.non_manifold_edges.is_empty();
-        if clean(&self.topology) || self.welded.as_ref().is_some_and(clean) {
+        let watertight = |t: &Topology| t.closed() && t.non_manifold_edges.is_empty();
+        let known = [Some(&self.topology), self.welded.as_ref()];
+        let closed: Vec<&Topology> = known.into_iter().flatten().filter(|t| watertight(t)).collect();
+        if closed.iter().any(|t| t.oriented()) {
             return enclosure::of_closed(self.signed_volume(), area);
+        }
+        if closed.iter().any(|t| t.faces_to_turn.is_some()) && !self.triangles().is_empty() {
+            return Enclosure::OnceTurned;
         }
         enclosure::by_sampling(&WindingNumber::new(self.tree.clone()), bounds)
     }
@@ -109,13 +114,13 @@ impl<'a> Surface<'a> {
     fn connectivity(&self) -> Vec<Finding> {
         let t = &self.topology;
         let edges = format!(
-            "edges have three or more faces (through {} vertices): split the surface there, or delete the extra faces",
+            "with three or more faces, through {} vertices: split the surface there, or delete the extra faces",
             t.on_non_manifold_edges
         );
-        let boundary = format!("edges have one face: {} boundary loops", t.boundary_loops);
+        let loops = if t.boundary_loops == 1 { "loop" } else { "loops" };
+        let boundary = format!("with one face only, in {} {loops}", t.boundary_loops);
         let (warning, note) = (Severity::Warning, Severity::Note);
-        let fans =
-            "vertices join several fans of faces (on no edge named above): split them or close the gap";
+        let fans = "between several fans of faces that share no edge there: split them or close the gap";
         [
             Finding::of_items(
                 FindingKind::NonManifoldEdges,
@@ -145,9 +150,8 @@ impl<'a> Surface<'a> {
                 "no choice makes all agree: the surface has one side only, like a Moebius strip".to_owned()
             }
         };
-        let message = format!(
-            "edges are passed in the same direction by both faces, which so disagree on the outside: {remedy}"
-        );
+        let message =
+            format!("passed in the same direction by both faces, which disagree on the outside: {remedy}");
         let edges = &self.topology.misoriented_edges;
         Finding::of_items(FindingKind::Misoriented, Severity::Warning, Subject::Edge, edges, message)
     }
@@ -166,9 +170,8 @@ impl<'a> Surface<'a> {
             .filter(|&&c| winding.as_ref().is_none_or(|w| !self.is_hollow(c, w)))
             .map(|&c| [self.name_of_face[self.topology.components[c].first_face as usize]])
             .collect();
-        let message = "closed parts (named by their first face) face inwards, so that their volume is negative: turn all \
-                       their faces";
-        Finding::of_items(FindingKind::InsideOut, Severity::Warning, Subject::Face, &wrong, message)
+        let message = "facing inwards, with negative volume: turn all their faces";
+        Finding::of_items(FindingKind::InsideOut, Severity::Warning, Subject::Part, &wrong, message)
     }
 
     /// On the wall of a hollow the mean winding number of both sides is 1/2; on a body that is inside out, -1/2.
@@ -201,7 +204,9 @@ impl<'a> Surface<'a> {
         if found.count == 0 {
             return None;
         }
-        let limit = format!(" (the search ended early, as after {PAIR_LIMIT} pairs: there are more)");
+        let limit = format!(
+            " (counted up to the limit of {PAIR_LIMIT} pairs or 200 candidates a triangle: there may be more)"
+        );
         let named = |t: u32| self.name_of_face[face(t) as usize];
         Some(Finding {
             kind: FindingKind::SelfIntersections,
@@ -210,8 +215,8 @@ impl<'a> Surface<'a> {
             subject,
             first: found.first.iter().map(|pair| pair.map(named).to_vec()).collect(),
             message: format!(
-                "pairs of triangles cross, touch or overlap beyond a common edge or vertex{}: self-contact cannot start \
-                 from there",
+                "{} crossing, touching or overlapping beyond a common edge or vertex{}: self-contact cannot start so",
+                subject.counted(found.count),
                 if found.ended_early { &limit } else { "" }
             ),
         })
@@ -233,7 +238,7 @@ impl<'a> Surface<'a> {
                 format!("{closed} and {}", if t.manifold() { "manifold" } else { "not manifold" })
             },
         );
-        let message = format!("vertices lie exactly on another; after welding, {count} vertices: {after}");
+        let message = format!("exactly on another; after welding, {count} vertices: {after}");
         let matters =
             self.welded.as_ref().is_some_and(|t| t.boundary_edges.len() < self.topology.boundary_edges.len());
         let severity = if matters { Severity::Warning } else { Severity::Note };
