@@ -1,1 +1,18 @@
-//! geometry
+//! Geometry that meshes, contact and selections share: boxes, Morton codes, a bounding-volume hierarchy, closest
+//! points, rays, exact intersection tests and winding numbers. Everything gives the same bits for any number of
+//! threads.
+
+mod aabb;
+pub mod bvh;
+mod far_field;
+pub mod morton;
+pub mod triangle;
+pub mod triangle_overlap;
+mod triangle_tree;
+pub mod winding_number;
+
+pub use aabb::Aabb;
+pub use bvh::Bvh;
+pub use triangle::{ClosestOnTriangle, Ray};
+pub use triangle_tree::{ClosestPoint, Hit, TriangleTree};
+pub use winding_number::WindingNumber;

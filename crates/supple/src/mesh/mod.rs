@@ -1,6 +1,7 @@
 //! Triangle and tetrahedral meshes: the data, the file formats, generators, implicit shapes, checks and
 //! tetrahedralisation.
 
+pub mod check;
 pub mod format;
 pub mod generate;
 pub mod implicit;

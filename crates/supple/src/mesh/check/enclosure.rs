@@ -1,0 +1,49 @@
+//! Whether a surface encloses volume: closed by its topology, or well enough by the winding number.
+
+use glam::DVec3;
+
+use crate::geometry::{Aabb, WindingNumber};
+
+/// Cells along each side of the box in which the winding number is sampled.
+const SAMPLES: usize = 20;
+/// A closed surface whose volume is below this part of (area)^(3/2) is a flat bag; a sphere has 0.094.
+const FLAT: f64 = 1e-7;
+
+/// How a surface encloses volume.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Enclosure {
+    /// It is closed and its faces agree.
+    Closed,
+    /// Not by its topology, but the winding number is clear in this part of what it surrounds.
+    Sampled {
+        /// Of the samples that the surface surrounds at least by a quarter, those surrounded by three quarters.
+        clear: f64,
+    },
+    /// It surrounds nothing, as a flat sheet does.
+    Nothing,
+}
+
+/// Of a surface that is closed and oriented with this volume and area.
+pub(super) fn of_closed(volume: f64, area: f64) -> Enclosure {
+    if volume.abs() > FLAT * area.powf(1.5) { Enclosure::Closed } else { Enclosure::Nothing }
+}
+
+/// Of any surface, by sampling.
+pub(super) fn by_sampling(winding: &WindingNumber, bounds: &Aabb) -> Enclosure {
+    if bounds.is_empty() {
+        return Enclosure::Nothing;
+    }
+    let side = bounds.high - bounds.low;
+    let at = |i: usize| {
+        let cell = [i % SAMPLES, i / SAMPLES % SAMPLES, i / (SAMPLES * SAMPLES)];
+        let fraction = DVec3::from_array(cell.map(|c| (c as f64 + 0.5) / SAMPLES as f64));
+        bounds.low + fraction * side
+    };
+    let points: Vec<DVec3> = (0..SAMPLES.pow(3)).map(at).collect();
+    let winding = winding.at_each(&points);
+    let around = |least: f64| winding.iter().filter(|w| w.abs() >= least).count();
+    match around(0.25) {
+        0 => Enclosure::Nothing,
+        some => Enclosure::Sampled { clear: around(0.75) as f64 / some as f64 },
+    }
+}

@@ -1,0 +1,113 @@
+//! What the vertices alone tell: numbers that are none, size and unit, vertices nobody uses, equal positions.
+
+use glam::DVec3;
+use rayon::prelude::*;
+
+use super::report::{Finding, FindingKind, Severity, Subject};
+use crate::geometry::Aabb;
+
+/// Sizes in metres outside of which a mesh is likely in another unit.
+const SIZES: std::ops::RangeInclusive<f64> = 0.01..=100.0;
+/// From this size on, a garment or character is likely in centimetres, though a room may be meant.
+const NOTED_SIZE: f64 = 10.0;
+
+pub(super) fn non_finite(positions: &[DVec3]) -> Option<Finding> {
+    let bad: Vec<[u32; 1]> =
+        (0..positions.len()).filter(|&v| !positions[v].is_finite()).map(|v| [v as u32]).collect();
+    let message =
+        "vertices have coordinates that are infinite or not a number: repair the file or its exporter";
+    Finding::of_items(FindingKind::NonFinite, Severity::Error, Subject::Vertex, &bad, message)
+}
+
+/// The finding on vertices of no face, and the box around all others that are finite (around all vertices where
+/// nothing uses any).
+pub(super) fn unreferenced(positions: &[DVec3], used_by: &[u32], by_what: &str) -> (Option<Finding>, Aabb) {
+    let mut used = vec![used_by.is_empty(); positions.len()];
+    used_by.iter().for_each(|&v| used[v as usize] = true);
+    let bounds = (positions.iter().zip(&used))
+        .filter(|(p, used)| **used && p.is_finite())
+        .fold(Aabb::EMPTY, |sum, (&p, _)| sum.union(Aabb { low: p, high: p }));
+    let unused: Vec<[u32; 1]> = (0..used.len()).filter(|&v| !used[v]).map(|v| [v as u32]).collect();
+    let message = format!("vertices belong to no {by_what}: they stay where they are, or delete them");
+    (Finding::of_items(FindingKind::Unreferenced, Severity::Note, Subject::Vertex, &unused, message), bounds)
+}
+
+/// What a size in metres says about the unit. A garment or character measures 20 cm to 3 m: the scale that brings the
+/// mesh nearest to one metre is named.
+pub(super) fn size_finding(size: f64) -> Option<Finding> {
+    if SIZES.contains(&size) {
+        let message = format!(
+            "the largest side is {size:.4} m: right for a room or vehicle; a garment or character of this size is \
+             likely in centimetres: set scale = 0.01 (then {:.4} m)",
+            0.01 * size
+        );
+        let noted = size >= NOTED_SIZE;
+        return noted.then(|| Finding::of_mesh(FindingKind::Size, Severity::Note, message));
+    }
+    let remedy = likely_unit(size).map_or_else(
+        || "no usual unit brings it near a metre: set scale so that it has its true size".to_owned(),
+        |(unit, scale)| format!("it looks like {unit}: set scale = {scale} (then {:.4} m)", scale * size),
+    );
+    let message = format!("the largest side is {size:.6} m, outside 0.01 m to 100 m; {remedy}");
+    Some(Finding::of_mesh(FindingKind::Size, Severity::Warning, message))
+}
+
+/// The unit, and the scale to metres, that brings `size` nearest to one metre, within a factor of ten.
+fn likely_unit(size: f64) -> Option<(&'static str, f64)> {
+    const UNITS: [(&str, f64); 5] = [
+        ("centimetres", 0.01),
+        ("millimetres", 0.001),
+        ("micrometres", 1e-6),
+        ("metres divided by 100", 100.0),
+        ("kilometres", 1000.0),
+    ];
+    let off = |scale: f64| (scale * size).log10().abs();
+    let best = UNITS.into_iter().min_by(|a, b| off(a.1).total_cmp(&off(b.1)))?;
+    (off(best.1) <= 1.0).then_some(best)
+}
+
+/// For each vertex the least vertex at exactly the same position; itself where it is alone or not a number.
+pub(super) fn weld(positions: &[DVec3]) -> Vec<u32> {
+    // Adding zero makes -0 and 0 the same bits.
+    let bits = |v: u32| positions[v as usize].to_array().map(|c| (c + 0.0).to_bits());
+    let mut order: Vec<u32> = (0..positions.len() as u32).collect();
+    order.par_sort_unstable_by_key(|&v| (bits(v), v));
+    let mut first: Vec<u32> = (0..positions.len() as u32).collect();
+    for group in order.chunk_by(|&a, &b| bits(a) == bits(b) && positions[a as usize].is_finite()) {
+        group.iter().for_each(|&v| first[v as usize] = group[0]);
+    }
+    first
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_of_garments_in_other_units_are_named() {
+        let said = |size: f64| {
+            size_finding(size).map(|f| (f.severity, f.message)).unwrap_or((Severity::Note, String::new()))
+        };
+        for (size, unit) in
+            [(170.0, "centimetres: set scale = 0.01"), (1700.0, "millimetres: set scale = 0.001")]
+        {
+            let (severity, message) = said(size);
+            assert_eq!(severity, Severity::Warning);
+            assert!(message.contains(unit), "{message}");
+        }
+        assert!(said(0.0017).1.contains("set scale = 1000"));
+        assert!(said(0.005).1.contains("set scale = 100 "));
+        assert!(said(1e9).1.contains("no usual unit"));
+        assert_eq!(said(60.0).0, Severity::Note);
+        for good in [0.01, 0.2, 1.7, 9.0] {
+            assert!(size_finding(good).is_none());
+        }
+    }
+
+    #[test]
+    fn only_equal_finite_positions_are_welded() {
+        let p =
+            [DVec3::X, DVec3::ZERO, -DVec3::ZERO, DVec3::NAN, DVec3::NAN, DVec3::X, DVec3::X.with_y(1e-300)];
+        assert_eq!(weld(&p), [0, 1, 1, 3, 4, 0, 6]);
+    }
+}
