@@ -12,7 +12,8 @@ use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
 pub use self::surface_nets::{MAX_SAMPLES, surface};
-use super::stuffing::SignedField;
+use super::TetMesh;
+use super::stuffing::{SignedField, stuff};
 use crate::error::Error;
 
 /// A built-in character.
@@ -124,6 +125,12 @@ impl ImplicitShape {
                 (center - reach, center + reach)
             }
         }
+    }
+
+    /// The shape filled with tetrahedra of edge length about `cell` metres.
+    pub fn tets(&self, cell: f64) -> Result<TetMesh, Error> {
+        self.validate()?;
+        stuff(self, self.bounds(), cell)
     }
 
     /// Refuses sizes that are not positive and finite, empty unions and trees nested too deep.

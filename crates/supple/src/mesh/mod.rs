@@ -5,9 +5,12 @@ pub mod check;
 pub mod format;
 pub mod generate;
 pub mod implicit;
+pub mod locate;
 pub mod stuffing;
 mod surface;
+mod tetrahedralise;
 mod tets;
 
 pub use surface::{CornerAttribute, FaceLabels, LabelKind, NO_LABEL, NO_VALUE, SurfaceMesh};
+pub use tetrahedralise::{Tetrahedralised, tetrahedralise};
 pub use tets::TetMesh;

@@ -14,7 +14,7 @@
 //! final shape is cut from the lattice sees the same local cases either way.
 //!
 //! The angle bounds hold for any signed field, resolved or not: they come from the lattice, the warping thresholds
-//! and the stencils alone. See [`cuts::ALPHA_LONG`] for the parameters and the bounds.
+//! and the stencils alone. See [`ALPHA_LONG`] for the parameters and the bounds.
 
 mod cuts;
 mod lattice;
@@ -23,6 +23,8 @@ mod stencils;
 use glam::DVec3;
 use rayon::prelude::*;
 
+pub(super) use self::cuts::find_root;
+pub use self::cuts::{ALPHA_LONG, ALPHA_SHORT};
 use self::cuts::CutLattice;
 use self::lattice::Lattice;
 pub use self::lattice::MAX_LATTICE_POINTS;
@@ -41,7 +43,7 @@ pub trait SignedField: Sync {
 
     /// Where the surface cuts the segment from a point inside to one outside, as a fraction of its length.
     fn crossing(&self, inside: DVec3, outside: DVec3) -> f64 {
-        cuts::find_root(|t| self.value(inside.lerp(outside, t)), inside.distance(outside))
+        find_root(|t| self.value(inside.lerp(outside, t)), inside.distance(outside))
     }
 }
 

@@ -1,0 +1,214 @@
+//! A user's closed surface filled with tetrahedra: isosurface stuffing of the region around which the surface goes by
+//! its generalised winding number, so that small holes and overlaps do no harm.
+
+use glam::DVec3;
+
+use super::stuffing::{SignedField, stuff};
+use super::{SurfaceMesh, TetMesh};
+use crate::error::Error;
+use crate::geometry::triangle::intersect_ray;
+use crate::geometry::{Aabb, Ray, TriangleTree, WindingNumber};
+
+/// A note is given where the tetrahedra's volume differs from the surface's by more than this part.
+const VOLUME_TOLERANCE: f64 = 0.1;
+/// Samples along each side of the bounds in the search for any enclosed volume.
+const SAMPLES: u32 = 16;
+
+/// A surface filled with tetrahedra, with what the user should know about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tetrahedralised {
+    /// The tetrahedra.
+    pub mesh: TetMesh,
+    /// Sentences for the user: faces turned, holes closed, thin parts lost.
+    pub notes: Vec<String>,
+}
+
+/// Fills a surface with tetrahedra of edge length about `cell` metres; see [`stuff`] for their quality. The surface's
+/// vertices are not among theirs: bind them with [`locate`](super::locate::locate).
+pub fn tetrahedralise(surface: &SurfaceMesh, cell: f64) -> Result<Tetrahedralised, Error> {
+    let bounds = check_positions(surface)?;
+    let mut triangles = surface.triangles();
+    let open_edges = open_edges(&triangles);
+    let mut volume = enclosed_volume(&surface.positions, &triangles, bounds.center());
+    let mut notes = Vec::new();
+    if volume < 0.0 {
+        volume = -volume;
+        triangles.iter_mut().for_each(|t| t.swap(1, 2));
+        notes.push("the surface's faces point inward; they were taken the other way round".into());
+    }
+    if open_edges > 0 {
+        notes.push(format!("the surface is not closed ({open_edges} open edges); its holes were bridged"));
+    }
+    let pieces = count_pieces(surface.positions.len(), triangles.iter().map(|t| &t[..]));
+    let winding = WindingNumber::new(TriangleTree::new(&surface.positions, triangles));
+    let field = SurfaceField { winding, closed: open_edges == 0 };
+    let mesh = stuff(&field, (bounds.low, bounds.high), cell).map_err(|error| field.explain(error, &bounds))?;
+    notes.extend(volume_note(&mesh, volume, cell));
+    notes.extend(pieces_note(&mesh, pieces, cell));
+    Ok(Tetrahedralised { mesh, notes })
+}
+
+/// Refuses what cannot be measured; gives the bounds.
+fn check_positions(surface: &SurfaceMesh) -> Result<Aabb, Error> {
+    if let Some(v) = surface.positions.iter().position(|p| !p.is_finite()) {
+        let p = surface.positions[v];
+        return Err(Error::Invalid(format!("vertex {v} of the surface is {p}; its coordinates must be finite")));
+    }
+    let count = surface.positions.len();
+    if let Some(&v) = surface.corners.iter().find(|&&v| v as usize >= count) {
+        return Err(Error::Invalid(format!("a face of the surface names vertex {v}, but it has only {count}")));
+    }
+    let corners: Vec<DVec3> = surface.corners.iter().map(|&v| surface.positions[v as usize]).collect();
+    if corners.is_empty() {
+        return Err(Error::Invalid("the surface has no faces, so it encloses no volume".into()));
+    }
+    Ok(Aabb::of_points(&corners))
+}
+
+/// The number of edges that faces do not pass equally often in both directions; 0 for a closed oriented surface.
+fn open_edges(triangles: &[[u32; 3]]) -> usize {
+    let mut edges: Vec<(u32, u32, i32)> = Vec::with_capacity(3 * triangles.len());
+    for &[a, b, c] in triangles {
+        for (u, v) in [(a, b), (b, c), (c, a)] {
+            edges.push((u.min(v), u.max(v), if u < v { 1 } else { -1 }));
+        }
+    }
+    edges.sort_unstable();
+    let same_edge = |a: &(u32, u32, i32), b: &(u32, u32, i32)| (a.0, a.1) == (b.0, b.1);
+    edges.chunk_by(same_edge).filter(|edge| edge[0].0 != edge[0].1 && edge.iter().map(|e| e.2).sum::<i32>() != 0).count()
+}
+
+/// The signed volume between the triangles and a point.
+fn enclosed_volume(positions: &[DVec3], triangles: &[[u32; 3]], apex: DVec3) -> f64 {
+    let volume = |t: &[u32; 3]| {
+        let [a, b, c] = t.map(|v| positions[v as usize] - apex);
+        a.dot(b.cross(c)) / 6.0
+    };
+    triangles.iter().map(volume).sum()
+}
+
+/// The region around which a surface goes more than half a time.
+struct SurfaceField {
+    winding: WindingNumber,
+    /// The winding number is constant wherever there is no triangle.
+    closed: bool,
+}
+
+impl SignedField for SurfaceField {
+    fn value(&self, point: DVec3) -> f64 {
+        0.5 - self.winding.at(point)
+    }
+
+    /// Where the surface is open the winding number still is harmonic away from it. By Harnack's inequality a
+    /// harmonic function from 0 to 1 in a ball stays below 20/9 of its middle value within a quarter of the radius,
+    /// so that a clear value there decides.
+    fn side_of_ball(&self, center: DVec3, radius: f64) -> Option<bool> {
+        let (reach, doubt) = if self.closed { (radius, 0.5) } else { (4.0 * radius, 0.2) };
+        if self.winding.tree().closest_point(center, reach).is_some() {
+            return None;
+        }
+        let winding = self.winding.at(center);
+        (winding < doubt || winding > 1.0 - doubt).then_some(winding > 0.5)
+    }
+
+    /// The first hit behind which lies the outside; in a hole, the root of the winding number.
+    fn crossing(&self, inside: DVec3, outside: DVec3) -> f64 {
+        let hits = self.hits(inside, outside);
+        if let ([only], true) = (&hits[..], self.closed) {
+            return *only;
+        }
+        let mut from = 0.0;
+        for (k, &to) in hits.iter().chain([&1.0]).enumerate() {
+            let middle = 0.5 * (from + to);
+            if self.value(inside.lerp(outside, middle)) > 0.0 && k > 0 {
+                return from;
+            }
+            from = to;
+        }
+        super::stuffing::find_root(|t| self.value(inside.lerp(outside, t)), inside.distance(outside))
+    }
+}
+
+impl SurfaceField {
+    /// Where the segment meets triangles, ascending, each place once.
+    fn hits(&self, from: DVec3, to: DVec3) -> Vec<f64> {
+        let ray = Ray { origin: from, direction: to - from };
+        let mut hits = Vec::new();
+        self.winding.tree().bvh().for_each_overlap(&Aabb::of_points(&[from, to]), |t| {
+            let hit = intersect_ray(self.winding.tree().corners(t), &ray);
+            hits.extend(hit.map(|(at, _)| at).filter(|at| (0.0..=1.0).contains(at)));
+        });
+        hits.sort_unstable_by(f64::total_cmp);
+        hits.dedup_by(|a, b| *a - *b < 1e-9);
+        hits
+    }
+
+    /// Of a surface in which no tetrahedron fits: whether it encloses anything at all.
+    fn explain(&self, error: Error, bounds: &Aabb) -> Error {
+        let cells = f64::from(SAMPLES);
+        let at = |i: u32| (f64::from(i) + 0.5) / cells;
+        let any_inside = (0..SAMPLES.pow(3)).any(|i| {
+            let fraction = DVec3::new(at(i % SAMPLES), at(i / SAMPLES % SAMPLES), at(i / (SAMPLES * SAMPLES)));
+            self.winding.is_inside(bounds.low + fraction * (bounds.high - bounds.low))
+        });
+        let nothing_fits = matches!(&error, Error::Invalid(text) if text.starts_with("no tetrahedron fits"));
+        if any_inside || !nothing_fits {
+            return error;
+        }
+        Error::Invalid(
+            "the surface encloses no volume (its winding number is nowhere above one half): close it, or simulate it as \
+             cloth"
+                .into(),
+        )
+    }
+}
+
+fn volume_note(mesh: &TetMesh, surface_volume: f64, cell: f64) -> Option<String> {
+    let volume: f64 = (0..mesh.tets.len()).map(|t| mesh.volume(t)).sum();
+    let ratio = volume / surface_volume;
+    (!((ratio - 1.0).abs() <= VOLUME_TOLERANCE)).then(|| {
+        let reason = if ratio < 1.0 {
+            "parts thinner than a cell were lost, or the surface overlaps itself"
+        } else {
+            "the surface has holes or parts that face inward"
+        };
+        format!(
+            "with a cell of {cell} m the tetrahedra fill {volume:.4e} m3, {:.1} % of the {surface_volume:.4e} m3 in the \
+             surface: {reason}",
+            100.0 * ratio
+        )
+    })
+}
+
+fn pieces_note(mesh: &TetMesh, surface_pieces: usize, cell: f64) -> Option<String> {
+    let pieces = count_pieces(mesh.positions.len(), mesh.tets.iter().map(|t| &t[..]));
+    (pieces > surface_pieces).then(|| {
+        format!(
+            "with a cell of {cell} m the body falls into {pieces} pieces where the surface has {surface_pieces}: use a \
+             smaller cell if they should hang together"
+        )
+    })
+}
+
+/// The number of groups of elements that hang together by shared vertices.
+fn count_pieces<'a>(vertices: usize, elements: impl Iterator<Item = &'a [u32]>) -> usize {
+    let mut parents: Vec<u32> = (0..vertices as u32).collect();
+    let mut used = vec![false; vertices];
+    for element in elements {
+        for &v in element {
+            used[v as usize] = true;
+            let (a, b) = (root(&mut parents, element[0]), root(&mut parents, v));
+            parents[a.max(b) as usize] = a.min(b);
+        }
+    }
+    (0..vertices).filter(|&v| used[v] && parents[v] == v as u32).count()
+}
+
+/// The name of a vertex's group, halving the path to it.
+fn root(parents: &mut [u32], mut v: u32) -> u32 {
+    while parents[v as usize] != v {
+        parents[v as usize] = parents[parents[v as usize] as usize];
+        v = parents[v as usize];
+    }
+    v
+}
