@@ -58,7 +58,9 @@ fn xml_text<'a>(xml: &'a [u8], close_root: bool, path: &Path) -> Result<Cow<'a, 
 
 fn xml_error(error: &roxmltree::Error, xml: &str, path: &Path) -> FileError {
     match error {
-        roxmltree::Error::UnexpectedEndOfStream | roxmltree::Error::NoRootNode => {
+        roxmltree::Error::UnexpectedEndOfStream
+        | roxmltree::Error::UnclosedRootNode
+        | roxmltree::Error::NoRootNode => {
             let lines = xml.lines().count().max(1) as u64;
             FileError::line(path, lines, "the XML ends too early; is the file cut off?")
         }

@@ -134,9 +134,13 @@ fn write_xml(mesh: &VtuMesh, point_data: &[PointData], out: &mut impl Write) -> 
     let (points, cells) = (mesh.positions.len(), mesh.cell_count());
     let mut offset = 0;
     let mut array = |name: &str, kind: &str, components: usize, bytes: usize| {
+        // Left out for single numbers, so that NumPy readers give plain lists for them.
+        let components = match components {
+            1 => String::new(),
+            several => format!(" NumberOfComponents=\"{several}\""),
+        };
         let line = format!(
-            "        <DataArray type=\"{kind}\" Name=\"{name}\" NumberOfComponents=\"{components}\" \
-             format=\"appended\" offset=\"{offset}\"/>\n"
+            "        <DataArray type=\"{kind}\" Name=\"{name}\"{components} format=\"appended\" offset=\"{offset}\"/>\n"
         );
         offset += 8 + bytes;
         line
