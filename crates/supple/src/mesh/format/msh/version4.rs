@@ -2,10 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use self::EntityKind::{Part, Whole};
 use super::{Reader, expect_end};
 use crate::error::FileError;
 use crate::mesh::format::LoadedMesh;
 use crate::mesh::format::numbers::NumberType::{self, F64, I32};
+
+/// Geometric entities, or their parts in a partitioned mesh.
+#[derive(Clone, Copy, PartialEq)]
+enum EntityKind {
+    Whole,
+    Part,
+}
 
 /// The physical group of an entity by dimension and tag.
 type Groups = BTreeMap<(i64, i64), i32>;
@@ -17,8 +25,13 @@ pub(super) fn read(mut reader: Reader, size: NumberType) -> Result<LoadedMesh, F
         match reader.file.expect_line("$Elements")? {
             b"$PhysicalNames" => reader.physical_names()?,
             b"$Entities" => {
-                entities(&mut reader, size, &mut groups)?;
+                entities(&mut reader, size, Whole, &mut groups)?;
                 expect_end(&mut reader.file, "$EndEntities")?;
+            }
+            b"$PartitionedEntities" => {
+                partitions(&mut reader, size)?;
+                entities(&mut reader, size, Part, &mut groups)?;
+                expect_end(&mut reader.file, "$EndPartitionedEntities")?;
             }
             b"$Nodes" => {
                 nodes(&mut reader, size)?;
@@ -33,27 +46,46 @@ pub(super) fn read(mut reader: Reader, size: NumberType) -> Result<LoadedMesh, F
     reader.finish()
 }
 
-fn entities(reader: &mut Reader, size: NumberType, groups: &mut Groups) -> Result<(), FileError> {
+/// The number of partitions, and the ghost entities, of which only the number matters here.
+fn partitions(reader: &mut Reader, size: NumberType) -> Result<(), FileError> {
+    reader.file.integer(size, "the number of partitions")?;
+    let ghosts = reader.file.count(size, "the number of ghost entities", 4, 8)?;
+    reader.file.skip(2 * ghosts, I32, "a ghost entity")
+}
+
+fn entities(
+    reader: &mut Reader,
+    size: NumberType,
+    kind: EntityKind,
+    groups: &mut Groups,
+) -> Result<(), FileError> {
     let mut counts = [0; 4];
     for count in &mut counts {
         *count = reader.file.count(size, "the number of entities", 10, 28)?;
     }
     for (dimension, count) in (0..).zip(counts) {
         for _ in 0..count {
-            entity(reader, size, dimension, groups)?;
+            entity(reader, size, kind, dimension, groups)?;
         }
     }
     Ok(())
 }
 
-/// `tag position-or-box group-count groups…`, and for all but points `bounding-count bounding…`.
+/// `tag position-or-box group-count groups…`, and for all but points `bounding-count bounding…`. A part of an entity
+/// has `parent-dimension parent-tag partition-count partitions…` after its tag.
 fn entity(
     reader: &mut Reader,
     size: NumberType,
+    kind: EntityKind,
     dimension: i64,
     groups: &mut Groups,
 ) -> Result<(), FileError> {
     let tag = reader.file.integer(I32, "an entity's tag")?;
+    if kind == Part {
+        reader.file.skip(2, I32, "an entity's parent")?;
+        let partitions = reader.file.count(size, "an entity's number of partitions", 2, 4)?;
+        reader.file.skip(partitions, I32, "an entity's partitions")?;
+    }
     let floats = if dimension == 0 { 3 } else { 6 };
     reader.file.skip(floats, F64, "an entity's bounding box")?;
     let group_count = reader.file.count(size, "an entity's number of physical groups", 2, 4)?;

@@ -28,8 +28,7 @@ const REGION_NAMES: [&str; 4] = ["region", "gmsh:physical", "medit:ref", "tetgen
 pub fn read_vtu(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
     let (xml, appended) = array::cut_appended(bytes, path)?;
     let xml = xml_text(xml, appended.is_some(), path)?;
-    let document = Document::parse(&xml)
-        .map_err(|error| FileError::line(path, error.pos().row.into(), format!("is not valid XML: {error}")))?;
+    let document = Document::parse(&xml).map_err(|error| xml_error(&error, &xml, path))?;
     let root = document.root_element();
     let arrays = Arrays::new(&document, path, appended, bytes.len())?;
     let mut reader = Reader { arrays, cells: Cells::default() };
@@ -55,6 +54,18 @@ fn xml_text<'a>(xml: &'a [u8], close_root: bool, path: &Path) -> Result<Cow<'a, 
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     Ok(if close_root { Cow::Owned(format!("{text}</VTKFile>")) } else { Cow::Borrowed(text) })
+}
+
+fn xml_error(error: &roxmltree::Error, xml: &str, path: &Path) -> FileError {
+    match error {
+        roxmltree::Error::UnexpectedEndOfStream
+        | roxmltree::Error::UnclosedRootNode
+        | roxmltree::Error::NoRootNode => {
+            let lines = xml.lines().count().max(1) as u64;
+            FileError::line(path, lines, "the XML ends too early; is the file cut off?")
+        }
+        _ => FileError::line(path, error.pos().row.into(), format!("is not valid XML: {error}")),
+    }
 }
 
 struct Reader<'a> {
@@ -185,7 +196,8 @@ impl<'a> Reader<'a> {
         match text.trim().parse::<u32>() {
             Ok(count) => Ok(count as usize),
             Err(_) => {
-                let problem = format!("{attribute} should be a whole number up to {}, found \"{text}\"", u32::MAX);
+                let problem =
+                    format!("{attribute} should be a whole number up to {}, found \"{text}\"", u32::MAX);
                 Err(self.arrays.error(node, problem))
             }
         }

@@ -118,7 +118,9 @@ pub fn write_vtu<'a>(
     let mesh = mesh.into();
     if let Some(data) = point_data.iter().find(|data| data.values.len() != mesh.positions.len()) {
         let (name, values, points) = (data.name, data.values.len(), mesh.positions.len());
-        return Err(io::Error::other(format!("point data \"{name}\" has {values} values for {points} vertices")));
+        return Err(io::Error::other(format!(
+            "point data \"{name}\" has {values} values for {points} vertices"
+        )));
     }
     let mut out = BufWriter::new(out);
     write_xml(&mesh, point_data, &mut out)?;
@@ -132,9 +134,13 @@ fn write_xml(mesh: &VtuMesh, point_data: &[PointData], out: &mut impl Write) -> 
     let (points, cells) = (mesh.positions.len(), mesh.cell_count());
     let mut offset = 0;
     let mut array = |name: &str, kind: &str, components: usize, bytes: usize| {
+        // Left out for single numbers, so that NumPy readers give plain lists for them.
+        let components = match components {
+            1 => String::new(),
+            several => format!(" NumberOfComponents=\"{several}\""),
+        };
         let line = format!(
-            "        <DataArray type=\"{kind}\" Name=\"{name}\" NumberOfComponents=\"{components}\" \
-             format=\"appended\" offset=\"{offset}\"/>\n"
+            "        <DataArray type=\"{kind}\" Name=\"{name}\"{components} format=\"appended\" offset=\"{offset}\"/>\n"
         );
         offset += 8 + bytes;
         line
