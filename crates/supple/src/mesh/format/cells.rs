@@ -141,7 +141,9 @@ impl Cells {
                  save the boundary as a triangle surface and fill it with `supple mesh`"
             );
         }
-        format!("holds {found}, but neither tetrahedra nor polygons; save tetrahedra, or triangles for a surface")
+        format!(
+            "holds {found}, but neither tetrahedra nor polygons; save tetrahedra, or triangles for a surface"
+        )
     }
 
     fn count_faces_as_left_out(&mut self) {

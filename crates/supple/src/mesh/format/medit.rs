@@ -69,7 +69,9 @@ impl Reader<'_> {
             }
             Some(other) => {
                 let found = shown(other);
-                Err(self.scanner.error(format!("a MEDIT file begins with MeshVersionFormatted, found {found}")))
+                Err(self
+                    .scanner
+                    .error(format!("a MEDIT file begins with MeshVersionFormatted, found {found}")))
             }
             None => Err(self.scanner.ended("MeshVersionFormatted")),
         }
@@ -83,7 +85,8 @@ impl Reader<'_> {
                     continue;
                 }
                 let found = shown(word);
-                let problem = format!("expected a keyword, found {found}; has the section more rows than its count?");
+                let problem =
+                    format!("expected a keyword, found {found}; has the section more rows than its count?");
                 return Err(self.scanner.error(problem));
             }
             let keyword = name(word).to_ascii_lowercase();
@@ -110,7 +113,9 @@ impl Reader<'_> {
         self.dimension = match text_integer(&mut self.scanner, "the dimension")? {
             2 => 2,
             3 => 3,
-            other => return Err(self.scanner.error(format!("the dimension should be 2 or 3, found {other}"))),
+            other => {
+                return Err(self.scanner.error(format!("the dimension should be 2 or 3, found {other}")));
+            }
         };
         Ok(())
     }
@@ -144,8 +149,9 @@ impl Reader<'_> {
                 self.nodes.push(node);
             }
             let reference = text_integer(&mut self.scanner, "the cell's reference")?;
-            let reference = i32::try_from(reference)
-                .map_err(|_| self.scanner.error(format!("reference {reference} is outside the 32-bit range")))?;
+            let reference = i32::try_from(reference).map_err(|_| {
+                self.scanner.error(format!("reference {reference} is outside the 32-bit range"))
+            })?;
             self.cells.push(shape, &self.nodes, reference);
         }
         Ok(())
@@ -157,7 +163,8 @@ impl Reader<'_> {
         match usize::try_from(node) {
             Ok(number) if (1..=count).contains(&number) => Ok(number as u32 - 1),
             _ => {
-                let problem = format!("the cell uses vertex {node}, but the vertices before it are 1 to {count}");
+                let problem =
+                    format!("the cell uses vertex {node}, but the vertices before it are 1 to {count}");
                 Err(self.scanner.error(problem))
             }
         }

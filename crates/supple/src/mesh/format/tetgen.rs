@@ -29,7 +29,8 @@ pub fn read_tetgen_beside(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileE
 
 fn read_other(path: &Path, other: &PathBuf) -> Result<Vec<u8>, FileError> {
     std::fs::read(other).map_err(|error| {
-        let problem = format!("a TetGen mesh is a pair of files, and {} cannot be read: {error}", other.display());
+        let problem =
+            format!("a TetGen mesh is a pair of files, and {} cannot be read: {error}", other.display());
         FileError::whole(path, problem)
     })
 }
@@ -88,7 +89,8 @@ fn elements(mut rows: Rows, first: i64, cells: &mut Cells) -> Result<(), FileErr
         3 | 6 => (Shape::Triangle, nodes as usize),
         4 | 10 => (Shape::Tet, nodes as usize),
         _ => {
-            let problem = format!("an element should have 4 or 10 nodes (3 or 6 for triangles), found {nodes}");
+            let problem =
+                format!("an element should have 4 or 10 nodes (3 or 6 for triangles), found {nodes}");
             return Err(rows.scanner.error(problem));
         }
     };
@@ -165,7 +167,9 @@ impl<'a> Rows<'a> {
             Ok(index) if index < count => Ok(index as u32),
             _ => {
                 let last = first + count as i64 - 1;
-                Err(self.scanner.error(format!("the element uses node {node}, but the nodes are {first} to {last}")))
+                Err(self
+                    .scanner
+                    .error(format!("the element uses node {node}, but the nodes are {first} to {last}")))
             }
         }
     }

@@ -102,7 +102,9 @@ impl Reader<'_> {
 
     fn unknown_keyword(&self, line: &[u8]) -> FileError {
         let found = shown(line);
-        self.file.error(format!("expected a keyword such as POINTS or CELLS, found {found}; do the counts before it fit?"))
+        self.file.error(format!(
+            "expected a keyword such as POINTS or CELLS, found {found}; do the counts before it fit?"
+        ))
     }
 
     /// `POINTS n type`, then the coordinates.
@@ -142,7 +144,9 @@ impl Reader<'_> {
         }
         if lists.nodes.len() + count != size {
             let used = lists.nodes.len() + count;
-            return Err(self.file.error(format!("the cell list has {used} numbers, but {size} are announced")));
+            return Err(self
+                .file
+                .error(format!("the cell list has {used} numbers, but {size} are announced")));
         }
         Ok(lists)
     }
@@ -163,7 +167,9 @@ impl Reader<'_> {
             lists.ends.extend((i > 0).then_some(offset as usize));
         }
         if last != size as i64 {
-            return Err(self.file.error(format!("the offsets end with {last}, but {size} nodes are announced")));
+            return Err(self
+                .file
+                .error(format!("the offsets end with {last}, but {size} nodes are announced")));
         }
         let kind = self.array_header(b"CONNECTIVITY")?;
         for _ in 0..size {
@@ -178,7 +184,9 @@ impl Reader<'_> {
         let line = self.file.expect_line(&name_text)?;
         match words(line).as_slice() {
             [found, kind] if found == name => self.number_type(Some(kind)),
-            _ => Err(self.file.error(format!("expected {name_text} and a number type, found {}", shown(line)))),
+            _ => {
+                Err(self.file.error(format!("expected {name_text} and a number type, found {}", shown(line))))
+            }
         }
     }
 
@@ -187,7 +195,9 @@ impl Reader<'_> {
         let count = self.cells.positions.len();
         match usize::try_from(node) {
             Ok(index) if index < count => Ok(index as u32),
-            _ => Err(self.file.error(format!("the cell uses point {node}, but there are {count} points before it"))),
+            _ => Err(self
+                .file
+                .error(format!("the cell uses point {node}, but there are {count} points before it"))),
         }
     }
 
@@ -251,8 +261,9 @@ impl Reader<'_> {
         binary_bytes: usize,
     ) -> Result<usize, FileError> {
         let word = words.get(at).map(Vec::as_slice).unwrap_or_default();
-        let count = parse_i64(word)
-            .ok_or_else(|| self.file.error(format!("{what} should be a whole number, found {}", shown(word))))?;
+        let count = parse_i64(word).ok_or_else(|| {
+            self.file.error(format!("{what} should be a whole number, found {}", shown(word)))
+        })?;
         self.file.check_count(count, what, text_bytes, binary_bytes)
     }
 
@@ -269,7 +280,9 @@ impl Reader<'_> {
             b"FLOAT" => F32,
             b"DOUBLE" => F64,
             other => {
-                return Err(self.file.error(format!("expected a number type such as double, found {}", shown(other))));
+                return Err(self
+                    .file
+                    .error(format!("expected a number type such as double, found {}", shown(other))));
             }
         })
     }

@@ -62,7 +62,9 @@ impl Format {
         let line = file.expect_line("the version, file type and data size")?;
         let words: Vec<&[u8]> = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect();
         let &[version, kind, size] = words.as_slice() else {
-            return Err(file.error(format!("expected version, file type and data size, found {}", shown(line))));
+            return Err(
+                file.error(format!("expected version, file type and data size, found {}", shown(line)))
+            );
         };
         let binary = match kind {
             b"0" => false,
@@ -130,8 +132,9 @@ impl<'a> Reader<'a> {
     /// A count on a line of its own, as versions 1 and 2 write it even in binary files.
     fn count_line(&mut self, what: &str, text_bytes: usize, binary_bytes: usize) -> Result<usize, FileError> {
         let line = self.file.expect_line(what)?;
-        let count = parse_i64(line)
-            .ok_or_else(|| self.file.error(format!("{what} should be a whole number, found {}", shown(line))))?;
+        let count = parse_i64(line).ok_or_else(|| {
+            self.file.error(format!("{what} should be a whole number, found {}", shown(line)))
+        })?;
         self.file.check_count(count, what, text_bytes, binary_bytes)
     }
 
@@ -165,8 +168,9 @@ impl<'a> Reader<'a> {
 
     /// The shape and node count of an element type.
     fn shape(&self, element_type: i64) -> Result<(Shape, usize), FileError> {
-        shape_of(element_type)
-            .ok_or_else(|| self.file.error(format!("element type {element_type} is not one of Gmsh's 1 to 31")))
+        shape_of(element_type).ok_or_else(|| {
+            self.file.error(format!("element type {element_type} is not one of Gmsh's 1 to 31"))
+        })
     }
 
     /// Reads the nodes of an element and keeps it.
@@ -180,7 +184,8 @@ impl<'a> Reader<'a> {
         for _ in 0..node_count {
             let node = self.file.integer(tag, "a node of an element")?;
             let index = self.nodes.as_ref().and_then(|nodes| nodes.find(node)).ok_or_else(|| {
-                self.file.error(format!("the element uses node {node}, which is not among the nodes before it"))
+                self.file
+                    .error(format!("the element uses node {node}, which is not among the nodes before it"))
             })?;
             self.corners.push(index);
         }

@@ -32,7 +32,8 @@ fn element(reader: &mut Reader) -> Result<(), FileError> {
     reader.file.integer(I32, "an element's elementary group")?;
     let given = reader.file.integer(I32, "an element's node count")?;
     if given != nodes as i64 {
-        let problem = format!("an element of type {element_type} has {nodes} nodes, but {given} are announced");
+        let problem =
+            format!("an element of type {element_type} has {nodes} nodes, but {given} are announced");
         return Err(reader.file.error(problem));
     }
     reader.element((shape, nodes), I32, region)

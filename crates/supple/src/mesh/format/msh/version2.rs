@@ -51,7 +51,8 @@ fn elements(reader: &mut Reader) -> Result<(), FileError> {
     let count = reader.count_line("the number of elements", 8, 8)?;
     let mut read = 0;
     while read < count {
-        read += if reader.file.is_binary() { binary_run(reader, count - read)? } else { text_element(reader)? };
+        read +=
+            if reader.file.is_binary() { binary_run(reader, count - read)? } else { text_element(reader)? };
     }
     Ok(())
 }

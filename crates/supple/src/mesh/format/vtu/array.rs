@@ -163,7 +163,8 @@ impl<'a> Arrays<'a> {
         parse: impl Fn(&[u8]) -> Option<T>,
     ) -> Result<Vec<T>, FileError> {
         let text = array.text().unwrap_or_default();
-        let first_line = self.line(array.first_child().map_or(array.range().start, |text| text.range().start));
+        let first_line =
+            self.line(array.first_child().map_or(array.range().start, |text| text.range().start));
         let mut scanner = Scanner::new(text.as_bytes(), self.path);
         let mut values = Vec::with_capacity(count.min(text.len() / 2 + 1));
         let mut numbers = || -> Result<(), FileError> {
@@ -194,7 +195,8 @@ impl<'a> Arrays<'a> {
     fn binary(&self, array: Node<'a, 'a>, count: usize, kind: NumberType) -> Result<Vec<u8>, FileError> {
         let placed = |problem: String| self.binary_error(array, problem);
         let length = count.checked_mul(kind.size()).filter(|&length| length <= self.budget.get());
-        let length = length.ok_or_else(|| placed(format!("{count} numbers are more than the file can hold")))?;
+        let length =
+            length.ok_or_else(|| placed(format!("{count} numbers are more than the file can hold")))?;
         self.budget.set(self.budget.get() - length);
         let mut stream = self.stream(array)?;
         match self.compression {
@@ -267,7 +269,9 @@ impl<'a> Arrays<'a> {
 
     fn header_number(&self, stream: &mut Stream) -> Result<u64, String> {
         let mut bytes = Vec::new();
-        stream.read(self.header.size(), &mut bytes).map_err(|problem| format!("in the array's header: {problem}"))?;
+        stream
+            .read(self.header.size(), &mut bytes)
+            .map_err(|problem| format!("in the array's header: {problem}"))?;
         Ok(self.order.bits(&bytes))
     }
 

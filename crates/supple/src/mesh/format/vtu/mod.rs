@@ -28,8 +28,9 @@ const REGION_NAMES: [&str; 4] = ["region", "gmsh:physical", "medit:ref", "tetgen
 pub fn read_vtu(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
     let (xml, appended) = array::cut_appended(bytes, path)?;
     let xml = xml_text(xml, appended.is_some(), path)?;
-    let document = Document::parse(&xml)
-        .map_err(|error| FileError::line(path, error.pos().row.into(), format!("is not valid XML: {error}")))?;
+    let document = Document::parse(&xml).map_err(|error| {
+        FileError::line(path, error.pos().row.into(), format!("is not valid XML: {error}"))
+    })?;
     let root = document.root_element();
     let arrays = Arrays::new(&document, path, appended, bytes.len())?;
     let mut reader = Reader { arrays, cells: Cells::default() };
@@ -185,7 +186,8 @@ impl<'a> Reader<'a> {
         match text.trim().parse::<u32>() {
             Ok(count) => Ok(count as usize),
             Err(_) => {
-                let problem = format!("{attribute} should be a whole number up to {}, found \"{text}\"", u32::MAX);
+                let problem =
+                    format!("{attribute} should be a whole number up to {}, found \"{text}\"", u32::MAX);
                 Err(self.arrays.error(node, problem))
             }
         }

@@ -118,7 +118,9 @@ pub fn write_vtu<'a>(
     let mesh = mesh.into();
     if let Some(data) = point_data.iter().find(|data| data.values.len() != mesh.positions.len()) {
         let (name, values, points) = (data.name, data.values.len(), mesh.positions.len());
-        return Err(io::Error::other(format!("point data \"{name}\" has {values} values for {points} vertices")));
+        return Err(io::Error::other(format!(
+            "point data \"{name}\" has {values} values for {points} vertices"
+        )));
     }
     let mut out = BufWriter::new(out);
     write_xml(&mesh, point_data, &mut out)?;
