@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use small_run::{FPS, ball, cloth, frame, write_run};
+use small_run::{FPS, ball, cloth, frame, sheet, write_run};
 use supple::output::{ExportFormat, Frame, FrameBody, FrameSurface, export};
 
 /// The environment variable that names a Python with the packages `usd-core meshio numpy pygltflib`.
@@ -22,7 +22,7 @@ fn other_programs_read_what_was_exported() {
         return;
     };
     let dir = tempfile::tempdir().unwrap();
-    let surfaces = [Arc::new(cloth(8)), Arc::new(ball())];
+    let surfaces = [Arc::new(cloth(8)), Arc::new(sheet(5)), Arc::new(ball())];
     let frames: Vec<u32> = (0..=12).collect();
     let cache = write_run(&dir.path().join("run"), &frames, &surfaces);
     let out = dir.path().join("out");
@@ -51,7 +51,8 @@ fn usd_readers_see_topology_change_over_time() {
     let files = export(&cache, &[ExportFormat::Usd], dir.path(), &mut |_, _| {}).unwrap();
     let script = "import sys
 from pxr import Usd, UsdGeom
-mesh = UsdGeom.Mesh(Usd.Stage.Open(sys.argv[1]).GetPrimAtPath('/drop_test/ball'))
+stage = Usd.Stage.Open(sys.argv[1])
+mesh = UsdGeom.Mesh(stage.GetPrimAtPath('/drop_test/ball'))
 seen = [(len(mesh.GetPointsAttr().Get(t)), mesh.GetFaceVertexIndicesAttr().Get(t)[0]) for t in range(4)]
 assert seen == [(4, 0), (4, 0), (5, 4), (5, 4)], seen
 assert all(UsdGeom.Mesh.ValidateTopology(mesh.GetFaceVertexIndicesAttr().Get(t),
@@ -74,7 +75,7 @@ fn body_expectation(b: usize, first: &Frame, compared: &Frame) -> Value {
     let positions = |body: &FrameBody| body.positions.iter().map(|p| p.to_array()).collect::<Vec<_>>();
     let surface = &first.bodies[b].surface;
     let mesh = &surface.mesh;
-    let stem = ["Kleid_1", "ball"][b];
+    let stem = ["Kleid_1", "sheet", "ball"][b];
     let uvs =
         mesh.uvs.as_ref().map(|uvs| uvs.indices.iter().map(|&i| uvs.values[i as usize]).collect::<Vec<_>>());
     let materials: Vec<Value> = mesh

@@ -53,6 +53,14 @@ pub(crate) fn cloth(cells: u32) -> FrameSurface {
     FrameSurface { name: "Kleid 1".into(), mesh, file_from_world: centimetres_z_up() }
 }
 
+/// The same polygons with one UV a vertex, in metres.
+pub(crate) fn sheet(cells: u32) -> FrameSurface {
+    let mut surface = cloth(cells);
+    let values = surface.mesh.positions.iter().map(|p| [p.x, p.z]).collect();
+    surface.mesh.uvs = Some(CornerAttribute { values, indices: surface.mesh.corners.clone() });
+    FrameSurface { name: "sheet".into(), file_from_world: DMat3::IDENTITY, ..surface }
+}
+
 /// A tetrahedron's surface without attributes.
 pub(crate) fn ball() -> FrameSurface {
     let corners = [[0., 0., 0.], [1., 0., 0.], [0., 1., 0.], [0., 0., 1.]].map(DVec3::from_array);
