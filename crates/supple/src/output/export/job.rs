@@ -8,6 +8,29 @@ use crate::error::{Error, FileError};
 use crate::output::atomic::{create_folder, sweep};
 use crate::output::{Frame, FrameBody, FrameCache, FrameSurface};
 
+/// Names of files for each body and frame.
+pub(super) struct Sequence {
+    folder: PathBuf,
+    stems: Vec<String>,
+    ending: &'static str,
+}
+
+impl Sequence {
+    /// The file of a body in a frame.
+    pub(super) fn file(&self, body: usize, frame: u32) -> PathBuf {
+        self.folder.join(self.name(body, frame))
+    }
+
+    /// The same as seen from the export folder.
+    pub(super) fn relative(&self, body: usize, frame: u32) -> String {
+        format!("{}/{}", self.ending, self.name(body, frame))
+    }
+
+    fn name(&self, body: usize, frame: u32) -> String {
+        format!("{}_{frame:06}.{}", self.stems[body], self.ending)
+    }
+}
+
 /// One call of [`super::export`].
 pub(super) struct Job<'a> {
     cache: &'a FrameCache,
@@ -68,6 +91,15 @@ impl<'a> Job<'a> {
     pub(super) fn body_files(&self, ending: &str) -> Vec<PathBuf> {
         let stems = file_stems(self.surfaces.iter().map(|surface| surface.name.as_str()));
         stems.into_iter().map(|stem| self.folder.join(format!("{stem}.{ending}"))).collect()
+    }
+
+    /// The files of every body and frame, in a folder of their own, which is made.
+    pub(super) fn sequence(&self, ending: &'static str) -> Result<Sequence, FileError> {
+        let folder = self.folder.join(ending);
+        create_folder(&folder)?;
+        sweep(&folder)?;
+        let stems = file_stems(self.surfaces.iter().map(|surface| surface.name.as_str()));
+        Ok(Sequence { folder, stems, ending })
     }
 
     /// Reads a frame and refuses one with other bodies than the first.

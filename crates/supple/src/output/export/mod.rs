@@ -9,7 +9,9 @@ mod job;
 mod mdd;
 mod names;
 mod pc2;
+mod sequence;
 mod usd;
+mod vtu;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -33,11 +35,17 @@ pub enum ExportFormat {
     Usd,
     /// One binary glTF file (`.glb`) with every body, animated by morph targets.
     Gltf,
+    /// Wavefront OBJ, one file for each body and frame.
+    Obj,
+    /// Binary PLY, one file for each body and frame.
+    Ply,
+    /// VTK XML, one `.vtu` file for each body and frame, and a `.pvd` for each body.
+    Vtu,
 }
 
 impl ExportFormat {
     /// Every format.
-    pub const ALL: [Self; 4] = [Self::Pc2, Self::Mdd, Self::Usd, Self::Gltf];
+    pub const ALL: [Self; 7] = [Self::Pc2, Self::Mdd, Self::Usd, Self::Gltf, Self::Obj, Self::Ply, Self::Vtu];
 
     /// The word for it on the command line and in scene files.
     pub fn word(self) -> &'static str {
@@ -46,6 +54,9 @@ impl ExportFormat {
             Self::Mdd => "mdd",
             Self::Usd => "usd",
             Self::Gltf => "gltf",
+            Self::Obj => "obj",
+            Self::Ply => "ply",
+            Self::Vtu => "vtu",
         }
     }
 }
@@ -79,7 +90,7 @@ impl From<ExportFormat> for &'static str {
 }
 
 /// Writes every frame of `cache` in each of `formats` into `folder`, which is made if it does not exist, and
-/// returns the files that a user opens. `progress` gets the frames done and the frames to do, over all formats.
+/// returns every file written. `progress` gets the frames done and the frames to do, over all formats.
 pub fn export(
     cache: &FrameCache,
     formats: &[ExportFormat],
@@ -94,6 +105,9 @@ pub fn export(
             ExportFormat::Mdd => mdd::export(&mut job)?,
             ExportFormat::Usd => usd::export(&mut job)?,
             ExportFormat::Gltf => gltf::export(&mut job)?,
+            ExportFormat::Obj => sequence::export_obj(&mut job)?,
+            ExportFormat::Ply => sequence::export_ply(&mut job)?,
+            ExportFormat::Vtu => vtu::export(&mut job)?,
         });
     }
     Ok(written)

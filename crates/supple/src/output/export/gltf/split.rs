@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use glam::Vec3;
 
-use crate::mesh::{LabelKind, NO_LABEL, SurfaceMesh};
+use crate::mesh::{LabelKind, NO_LABEL, NO_VALUE, SurfaceMesh};
 use crate::output::FrameSurface;
 
 /// A triangle mesh with one UV a vertex.
@@ -100,10 +100,12 @@ impl SplitMesh {
 fn split_vertices(mesh: &SurfaceMesh) -> (Vec<u32>, Vec<u32>) {
     let mut vertices: Vec<u32> = (0..mesh.positions.len() as u32).collect();
     let Some(uvs) = &mesh.uvs else { return (vertices, mesh.corners.clone()) };
+    let first_equal = first_equal_values(&uvs.values);
     let mut first_uv: Vec<Option<u32>> = vec![None; vertices.len()];
     let mut copies: HashMap<(u32, u32), u32> = HashMap::new();
     let mut vertex_of_corner = Vec::with_capacity(mesh.corners.len());
-    for (&vertex, &uv) in mesh.corners.iter().zip(&uvs.indices) {
+    for (&vertex, &index) in mesh.corners.iter().zip(&uvs.indices) {
+        let uv = first_equal.get(index as usize).copied().unwrap_or(NO_VALUE);
         let first = *first_uv[vertex as usize].get_or_insert(uv);
         vertex_of_corner.push(if first == uv {
             vertex
@@ -115,6 +117,13 @@ fn split_vertices(mesh: &SurfaceMesh) -> (Vec<u32>, Vec<u32>) {
         });
     }
     (vertices, vertex_of_corner)
+}
+
+/// For each UV the first that is equal to it in single precision: many files list one for every corner.
+fn first_equal_values(uvs: &[[f64; 2]]) -> Vec<u32> {
+    let mut first: HashMap<[u32; 2], u32> = HashMap::with_capacity(uvs.len());
+    let bits = uvs.iter().map(|uv| uv.map(|x| (x as f32).to_bits()));
+    bits.zip(0..).map(|(bits, index)| *first.entry(bits).or_insert(index)).collect()
 }
 
 fn triangles_by_material(

@@ -1,0 +1,84 @@
+//! Mesh sequences: one file for each body and frame, `obj/dress_000012.obj`, with the user's polygons, UVs, names and
+//! order, in metres, y up. Normals of the user's file are left out: they are those of the rest shape.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::job::Job;
+use crate::error::Error;
+use crate::mesh::SurfaceMesh;
+use crate::mesh::format::{write_obj, write_ply};
+use crate::output::atomic::{AtomicFile, write_whole};
+use crate::output::frame::{FrameBody, FrameSurface};
+
+/// Writes Wavefront OBJ files.
+pub(super) fn export_obj(job: &mut Job) -> Result<Vec<PathBuf>, Error> {
+    export(job, "obj", shortest, |mesh, file| write_obj(mesh, file))
+}
+
+/// Writes binary PLY files.
+pub(super) fn export_ply(job: &mut Job) -> Result<Vec<PathBuf>, Error> {
+    export(job, "ply", f64::from, |mesh, file| write_ply(mesh, file))
+}
+
+fn export(
+    job: &mut Job,
+    ending: &'static str,
+    widen: fn(f32) -> f64,
+    write: fn(&SurfaceMesh, &mut AtomicFile) -> io::Result<()>,
+) -> Result<Vec<PathBuf>, Error> {
+    let sequence = job.sequence(ending)?;
+    let mut meshes: Vec<Posed> = job.surfaces().iter().map(Posed::new).collect();
+    let mut written = Vec::new();
+    job.each_frame(|_, frame| {
+        for (b, body) in frame.bodies.iter().enumerate() {
+            let path = sequence.file(b, frame.index);
+            write_whole(&path, |file| write(meshes[b].pose(body, widen), file))?;
+            written.push(path);
+        }
+        Ok(())
+    })?;
+    Ok(written)
+}
+
+/// A body's mesh, moved from frame to frame.
+struct Posed {
+    surface: Arc<FrameSurface>,
+    mesh: SurfaceMesh,
+}
+
+impl Posed {
+    fn new(surface: &Arc<FrameSurface>) -> Self {
+        let mesh = SurfaceMesh { normals: None, ..surface.mesh.clone() };
+        Self { surface: Arc::clone(surface), mesh }
+    }
+
+    fn pose(&mut self, body: &FrameBody, widen: fn(f32) -> f64) -> &SurfaceMesh {
+        if !Arc::ptr_eq(&self.surface, &body.surface) {
+            *self = Self::new(&body.surface);
+        }
+        for (position, moved) in self.mesh.positions.iter_mut().zip(&body.positions) {
+            *position = moved.to_array().map(widen).into();
+        }
+        &self.mesh
+    }
+}
+
+/// The number with the fewest decimal digits that rounds to `x`, so that text files get 9 digits and not 17.
+fn shortest(x: f32) -> f64 {
+    x.to_string().parse().unwrap_or(f64::from(x))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shortest_number_is_short_and_rounds_back() {
+        for x in [0.1f32, -1.0 / 3.0, f32::MAX, f32::MIN_POSITIVE, 0.0, 16_777_216.0] {
+            assert_eq!(shortest(x) as f32, x);
+            assert_eq!(shortest(x).to_string(), x.to_string());
+        }
+    }
+}
