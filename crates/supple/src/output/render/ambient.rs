@@ -10,7 +10,7 @@ use super::shadow::ShadowMap;
 /// Texels a side of each direction's map.
 const MAP_SIZE: usize = 256;
 /// Triangles to be drawn into all maps together; decides the number of directions.
-const TRIANGLE_BUDGET: usize = 3_000_000;
+const TRIANGLE_BUDGET: usize = 2_000_000;
 const FEWEST_DIRECTIONS: usize = 24;
 const MOST_DIRECTIONS: usize = 64;
 /// How far from a surface, in texels, its own texels may lie.
@@ -85,7 +85,7 @@ pub(super) struct GroundLight {
 }
 
 impl GroundLight {
-    const SIZE: usize = 192;
+    const SIZE: usize = 144;
     /// Half the side of the square the grid covers, in stage units.
     const REACH: f32 = 3.0;
 

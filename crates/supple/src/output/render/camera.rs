@@ -10,7 +10,7 @@ const AUTO_HEADING: f64 = 28.0;
 const AUTO_ELEVATION: f64 = 22.0;
 const AUTO_FIELD_OF_VIEW: f64 = 32.0;
 /// How much of the picture's half width and half height an automatic camera lets the scene fill.
-const AUTO_FILL: f64 = 0.86;
+const AUTO_FILL: f64 = 0.82;
 
 /// An axis-aligned box in metres.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,11 +46,6 @@ impl Bounds {
             let pick = |k: usize| if i >> k & 1 == 0 { self.low[k] } else { self.high[k] };
             DVec3::new(pick(0), pick(1), pick(2))
         })
-    }
-
-    /// The part inside `other`, or its nearest point if they are apart.
-    pub(super) fn clamped_to(&self, other: &Self) -> Self {
-        Self { low: self.low.clamp(other.low, other.high), high: self.high.clamp(other.low, other.high) }
     }
 
     /// Grown on every side by its diagonal.
@@ -114,39 +109,69 @@ fn axes(toward: DVec3, up: DVec3) -> [DVec3; 3] {
 /// A three-quarter view from slightly above that shows all of `bounds` in a picture of this width over height, as
 /// large as it can be. Bounds over all frames give a camera that stands still through an animation.
 pub fn auto_camera(bounds: &Bounds, aspect: f64) -> Camera {
-    let size = (bounds.high - bounds.low).length();
-    let reach = bounds.low.abs().max(bounds.high.abs()).max_element();
-    // A single point gets half a metre around it, or what its coordinates can resolve.
-    let margin = if size > 1e-6 * reach { 0.0 } else { 0.5f64.max(1e-3 * reach) };
-    let corners = Bounds { low: bounds.low - margin, high: bounds.high + margin }.corners();
-
-    let (heading, elevation) = (AUTO_HEADING.to_radians(), AUTO_ELEVATION.to_radians());
-    let backward = DVec3::new(
-        heading.sin() * elevation.cos(),
-        elevation.sin(),
-        heading.cos() * elevation.cos(),
-    );
-    let [right, up, forward] = axes(-backward, DVec3::Y);
-    let half = (0.5 * AUTO_FIELD_OF_VIEW.to_radians()).tan() * AUTO_FILL;
-    let middle = bounds.center();
-    let (x, x_depth) = fit_axis(&corners, middle, right, forward, half * aspect);
-    let (y, y_depth) = fit_axis(&corners, middle, up, forward, half);
-    let depth = x_depth.min(y_depth);
-    let axis_point = middle + right * x + up * y;
-    Camera { eye: axis_point + forward * depth, target: axis_point, up: DVec3::Y, fov_degrees: AUTO_FIELD_OF_VIEW }
+    let mut framing = Framing::new(aspect);
+    framing.add(bounds.corners());
+    framing.camera(bounds)
 }
 
-/// Where on `axis` and how far along `forward` (from `middle`) an eye must be so that all points lie within the
-/// slope `half` to both sides, as near as possible: two of the constraints `|x - eye| <= half (z - depth)` hold with
-/// equality.
-fn fit_axis(points: &[DVec3], middle: DVec3, axis: DVec3, forward: DVec3, half: f64) -> (f64, f64) {
-    let (mut above, mut below) = (f64::MIN, f64::MIN);
-    for point in points {
-        let (x, z) = ((*point - middle).dot(axis), (*point - middle).dot(forward));
-        above = above.max(x / half - z);
-        below = below.max(-x / half - z);
+/// Fits an automatic camera to points, as near to them as it can be.
+///
+/// An eye at (x, y, depth) along the camera's axes sees a point within the slope `half` to both sides if
+/// `|point.x - x| <= half (point.depth - depth)`, and so for y. Of all points only the largest of
+/// `±point.x / half - point.depth` matter, four numbers in all.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Framing {
+    half: [f64; 2],
+    /// Right, left, up, down.
+    furthest: [f64; 4],
+}
+
+impl Framing {
+    pub(super) fn new(aspect: f64) -> Self {
+        let half = (0.5 * AUTO_FIELD_OF_VIEW.to_radians()).tan() * AUTO_FILL;
+        Self { half: [half * aspect, half], furthest: [f64::MIN; 4] }
     }
-    (0.5 * half * (above - below), -0.5 * (above + below))
+
+    fn axes() -> [DVec3; 3] {
+        let (heading, elevation) = (AUTO_HEADING.to_radians(), AUTO_ELEVATION.to_radians());
+        let level = DVec3::new(heading.sin(), 0.0, heading.cos());
+        axes(-(level * elevation.cos() + DVec3::Y * elevation.sin()), DVec3::Y)
+    }
+
+    /// Takes in finite points.
+    pub(super) fn add(&mut self, points: impl IntoIterator<Item = DVec3>) {
+        let [right, up, forward] = Self::axes();
+        for point in points.into_iter().filter(|p| p.is_finite()) {
+            let (x, y, depth) = (point.dot(right) / self.half[0], point.dot(up) / self.half[1], point.dot(forward));
+            for (furthest, value) in self.furthest.iter_mut().zip([x - depth, -x - depth, y - depth, -y - depth]) {
+                *furthest = furthest.max(value);
+            }
+        }
+    }
+
+    /// The camera for the points taken in, which lie in `bounds`.
+    pub(super) fn camera(&self, bounds: &Bounds) -> Camera {
+        let size = (bounds.high - bounds.low).length();
+        let reach = bounds.low.abs().max(bounds.high.abs()).max_element();
+        if size <= 1e-6 * reach || size == 0.0 {
+            // A single point gets half a metre around it, or what its coordinates can resolve.
+            let margin = 0.5f64.max(1e-3 * reach);
+            let mut room = Self { furthest: [f64::MIN; 4], ..*self };
+            let wide = Bounds { low: bounds.low - margin, high: bounds.high + margin };
+            room.add(wide.corners());
+            return room.camera(&wide);
+        }
+        let [right, up, forward] = Self::axes();
+        let [a, b, c, d] = self.furthest;
+        let depth = -0.5 * (a + b).max(c + d);
+        let across = right * (0.5 * self.half[0] * (a - b)) + up * (0.5 * self.half[1] * (c - d));
+        Camera {
+            eye: across + forward * depth,
+            target: across + forward * bounds.center().dot(forward),
+            up: DVec3::Y,
+            fov_degrees: AUTO_FIELD_OF_VIEW,
+        }
+    }
 }
 
 /// The change from world metres to the units in which everything is drawn: the camera's target at the origin and
@@ -244,17 +269,20 @@ impl View {
     pub(super) fn project(&self, seen: [Vec3; 3], mut put: impl FnMut(ScreenTriangle)) {
         let planes = self.guard_planes();
         let outside = |plane: &Plane| seen.iter().filter(|&&p| plane.distance(p) < 0.0).count();
-        let counts = planes.each_ref().map(outside);
-        if counts.contains(&3) {
-            return;
-        }
-        if counts.iter().all(|&n| n == 0) {
+        if planes.iter().all(|plane| outside(plane) == 0) {
             if let Some(triangle) = ScreenTriangle::new(seen.map(|p| self.to_screen(p))) {
                 put(triangle);
             }
             return;
         }
-        let polygon = planes.iter().fold(seen.to_vec(), |polygon, plane| plane.clip(&polygon));
+        let mut polygon = seen.to_vec();
+        for plane in &planes {
+            match outside(plane) {
+                0 => {}
+                3 => return,
+                _ => polygon = plane.clip(&polygon),
+            }
+        }
         for i in 2..polygon.len() {
             let corners = [polygon[0], polygon[i - 1], polygon[i]].map(|p| self.to_screen(p));
             if let Some(triangle) = ScreenTriangle::new(corners) {
@@ -351,7 +379,7 @@ mod tests {
             let corners = corners.map(Vec3::from_array);
             let region = super::super::raster::Region { x: 0, y: 0, width: 16, height: 16 };
             let mut found = [false; 256];
-            view.project(corners.map(|p| view.from_eye(p)), |t| t.fill(&region, [128, 128], |i, _| found[i] = true));
+            view.project(corners.map(|p| view.from_eye(p)), |t| t.filler(&region).fill([128, 128], |i, _| found[i] = true));
             let normal = (corners[1] - corners[0]).cross(corners[2] - corners[0]);
             for (i, &found) in found.iter().enumerate() {
                 let ray = view.ray((i % 16) as f32 + 0.5, (i / 16) as f32 + 0.5);

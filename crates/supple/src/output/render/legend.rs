@@ -36,7 +36,7 @@ pub(super) fn draw(image: &mut Image, limit: f64) {
         let start = Vec2::new(left + size.x + 0.6 * letter, y + 0.5 * letter);
         write(image, text, start, letter);
     }
-    write(image, "stretch", Vec2::new(left, bottom - size.y - letter), letter);
+    write(image, "stretch", Vec2::new(left, bottom - size.y - 1.4 * letter), letter);
 }
 
 /// The least value of the scale: as far below 1 as the limit is above it, but nothing is shorter than 0.

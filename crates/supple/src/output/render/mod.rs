@@ -151,14 +151,12 @@ impl RenderOptions {
     /// The same options with everything automatic (camera, ground, colour scale) fixed to what was seen, so that the
     /// pictures of an animation fit together.
     pub fn fixed_for(&self, survey: &Survey) -> Self {
-        let bounds = survey.bounds().unwrap_or(Bounds { low: DVec3::splat(-0.5), high: DVec3::splat(0.5) });
         let mut fixed = self.clone();
         if fixed.camera == CameraChoice::Auto {
-            let aspect = f64::from(self.width.max(1)) / f64::from(self.height.max(1));
-            fixed.camera = CameraChoice::Given(auto_camera(&bounds, aspect));
+            fixed.camera = CameraChoice::Given(survey.camera());
         }
         if fixed.ground == Ground::Lowest {
-            fixed.ground = Ground::Height(bounds.low.y);
+            fixed.ground = Ground::Height(survey.bounds().map_or(0.0, |b| b.low.y));
         }
         if fixed.color == (ColorBy::Stretch { limit: None }) {
             fixed.color = ColorBy::Stretch { limit: Some(survey.stretch_limit()) };
@@ -250,7 +248,7 @@ fn check_indices(what: &str, name: &str, corners: &[u32], vertices: usize) -> Re
 pub fn render(scene: &RenderScene, options: &RenderOptions) -> Result<Image, Error> {
     options.check()?;
     scene.check()?;
-    let mut survey = Survey::new();
+    let mut survey = Survey::new(options);
     survey.add(scene, options);
     let options = options.fixed_for(&survey);
     let camera = match options.camera {

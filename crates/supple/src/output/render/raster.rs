@@ -40,13 +40,15 @@ pub(super) struct ScreenTriangle {
 impl ScreenTriangle {
     /// From corners (x, y, depth) in pixels; `None` without area or with a coordinate that is not finite or far out.
     pub(super) fn new(corners: [Vec3; 3]) -> Option<Self> {
-        let inside = |p: &Vec3| p.is_finite() && p.x.abs() < FURTHEST && p.y.abs() < FURTHEST;
-        if !corners.iter().all(inside) {
+        let inside = |p: Vec3| p.z.is_finite() && p.x.abs() < FURTHEST && p.y.abs() < FURTHEST;
+        if !(inside(corners[0]) && inside(corners[1]) && inside(corners[2])) {
             return None;
         }
-        let step = |x: f32| (x * STEPS as f32).round() as i64;
-        let mut fixed = corners.map(|p| [step(p.x), step(p.y)]);
-        let mut depths = corners.map(|p| p.z);
+        // Rounded by hand: the library's `round` is a call on the oldest processors.
+        let step = |x: f32| (x * STEPS as f32 + 0.5f32.copysign(x)) as i64;
+        let [a, b, c] = corners;
+        let mut fixed = [[step(a.x), step(a.y)], [step(b.x), step(b.y)], [step(c.x), step(c.y)]];
+        let mut depths = [a.z, b.z, c.z];
         let mut area = cross(fixed[0], fixed[1], fixed[2]);
         if area == 0 {
             return None;
@@ -66,43 +68,73 @@ impl ScreenTriangle {
 
     /// The pixels that may hold a covered sample, as first and last column, first and last row.
     pub(super) fn pixel_bounds(&self) -> [i64; 4] {
-        let axis = |k: usize| self.corners.map(|c| c[k]);
-        let (x, y) = (axis(0), axis(1));
+        let [a, b, c] = self.corners;
+        let (x, y) = ([a[0], b[0], c[0]], [a[1], b[1], c[1]]);
         let low = |v: [i64; 3]| v[0].min(v[1]).min(v[2]).div_euclid(STEPS);
         let high = |v: [i64; 3]| v[0].max(v[1]).max(v[2]).div_euclid(STEPS);
         [low(x), high(x), low(y), high(y)]
     }
 
+    /// What is needed to fill the part of the triangle that lies in a region.
+    pub(super) fn filler(&self, region: &Region) -> Filler {
+        let [left, right, top, bottom] = self.pixel_bounds();
+        let (left, top) = (left.max(region.x), top.max(region.y));
+        let right = right.min(region.x + region.width - 1);
+        let bottom = bottom.min(region.y + region.height - 1);
+        let [a, b, c] = self.corners;
+        let start = [left * STEPS, top * STEPS];
+        Filler {
+            edges: [Edge::new(a, b, start), Edge::new(b, c, start), Edge::new(c, a, start)],
+            columns: right + 1 - left,
+            rows: bottom + 1 - top,
+            first: (top - region.y) * region.width + left - region.x,
+            width: region.width,
+            depth: self.depth
+                + self.slope[0] * (start[0] - a[0]) as f32
+                + self.slope[1] * (start[1] - a[1]) as f32,
+            slope: self.slope,
+            range: self.range,
+        }
+    }
+}
+
+/// A triangle in a region of pixels; one serves all samples of a pixel.
+pub(super) struct Filler {
+    /// At the top left corner of the first pixel.
+    edges: [Edge; 3],
+    columns: i64,
+    rows: i64,
+    /// The index of the first pixel in the region, and how much further the next row is.
+    first: i64,
+    width: i64,
+    depth: f32,
+    slope: [f32; 2],
+    range: [f32; 2],
+}
+
+impl Filler {
     /// Calls `put(index, depth)` for each pixel of the region whose sample, at `offset` steps from the pixel's top
     /// left corner, lies in the triangle. `index` counts the region's pixels row by row.
     #[inline]
-    pub(super) fn fill(&self, region: &Region, offset: [i64; 2], mut put: impl FnMut(usize, f32)) {
-        let [left, right, top, bottom] = self.pixel_bounds();
-        let (left, right) = (left.max(region.x), right.min(region.x + region.width - 1));
-        let (top, bottom) = (top.max(region.y), bottom.min(region.y + region.height - 1));
-        let [a, b, c] = self.corners;
-        let start = [left * STEPS + offset[0], top * STEPS + offset[1]];
-        let mut row = [Edge::new(a, b, start), Edge::new(b, c, start), Edge::new(c, a, start)];
-        for y in top..=bottom {
-            let across = self.depth + self.slope[1] * (y * STEPS + offset[1] - a[1]) as f32;
-            let base = (y - region.y) * region.width - region.x;
-            let mut values = row.map(|e| e.value);
+    pub(super) fn fill(&self, offset: [i64; 2], mut put: impl FnMut(usize, f32)) {
+        let [e0, e1, e2] = &self.edges;
+        let mut row = [e0.at(offset), e1.at(offset), e2.at(offset)];
+        let depth = self.depth + self.slope[0] * offset[0] as f32 + self.slope[1] * offset[1] as f32;
+        let [right, down] = [self.slope[0] * STEPS as f32, self.slope[1] * STEPS as f32];
+        for y in 0..self.rows {
+            let mut value = row;
             let mut entered = false;
-            for x in left..=right {
-                if (values[0] | values[1] | values[2]) >= 0 {
+            for x in 0..self.columns {
+                if (value[0] | value[1] | value[2]) >= 0 {
                     entered = true;
-                    let depth = across + self.slope[0] * (x * STEPS + offset[0] - a[0]) as f32;
-                    put((base + x) as usize, depth.clamp(self.range[0], self.range[1]));
+                    let here = depth + right * x as f32 + down * y as f32;
+                    put((self.first + y * self.width + x) as usize, here.clamp(self.range[0], self.range[1]));
                 } else if entered {
                     break;
                 }
-                for (value, edge) in values.iter_mut().zip(&row) {
-                    *value += edge.right;
-                }
+                value = [value[0] - e0.dy * STEPS, value[1] - e1.dy * STEPS, value[2] - e2.dy * STEPS];
             }
-            for edge in &mut row {
-                edge.value += edge.down;
-            }
+            row = [row[0] + e0.dx * STEPS, row[1] + e1.dx * STEPS, row[2] + e2.dx * STEPS];
         }
     }
 }
@@ -124,12 +156,12 @@ fn slope(corners: [[i64; 2]; 3], depths: [f32; 3], area: i64) -> [f32; 2] {
     [(db * c.y - dc * b.y) / area as f64, (dc * b.x - db * c.x) / area as f64].map(|s| s as f32)
 }
 
-/// An edge function and its change from pixel to pixel.
+/// An edge function: its value at a start and its direction.
 #[derive(Clone, Copy)]
 struct Edge {
     value: i64,
-    right: i64,
-    down: i64,
+    dx: i64,
+    dy: i64,
 }
 
 impl Edge {
@@ -137,7 +169,12 @@ impl Edge {
         let (dx, dy) = (b[0] - a[0], b[1] - a[1]);
         // A sample exactly on an edge belongs to the triangle whose left or top edge it is.
         let owned = dy < 0 || (dy == 0 && dx > 0);
-        Self { value: cross(a, b, start) - i64::from(!owned), right: -dy * STEPS, down: dx * STEPS }
+        Self { value: cross(a, b, start) - i64::from(!owned), dx, dy }
+    }
+
+    /// The value at this offset from the start.
+    fn at(&self, offset: [i64; 2]) -> i64 {
+        self.value + self.dx * offset[1] - self.dy * offset[0]
     }
 }
 
@@ -152,7 +189,7 @@ mod tests {
     fn covered(corners: [Vec3; 3], offset: [i64; 2]) -> Vec<u32> {
         let mut count = vec![0; REGION.area()];
         if let Some(triangle) = ScreenTriangle::new(corners) {
-            triangle.fill(&REGION, offset, |i, _| count[i] += 1);
+            triangle.filler(&REGION).fill(offset, |i, _| count[i] += 1);
         }
         count
     }
@@ -173,7 +210,7 @@ mod tests {
         let corner = |x: f32, y: f32| Vec3::new(x, y, depth(x, y));
         let triangle =
             ScreenTriangle::new([corner(2.0, 3.0), corner(50.0, 10.0), corner(30.0, 45.0)]).unwrap();
-        triangle.fill(&REGION, [128, 128], |i, found| {
+        triangle.filler(&REGION).fill([128, 128], |i, found| {
             let expected = depth((i % 64) as f32 + 0.5, (i / 64) as f32 + 0.5);
             assert!((found - expected).abs() < 1e-5);
         });

@@ -8,20 +8,18 @@ use super::camera::View;
 use super::drawing::{Drawing, Matter};
 use super::shadow::ShadowMap;
 
-const KEY: Vec3 = Vec3::new(0.98, 0.92, 0.84);
-const SKY: Vec3 = Vec3::new(0.40, 0.43, 0.48);
-const BOUNCE: Vec3 = Vec3::new(0.27, 0.26, 0.25);
+const KEY: Vec3 = Vec3::new(1.08, 1.01, 0.92);
+const SKY: Vec3 = Vec3::new(0.36, 0.39, 0.44);
+const BOUNCE: Vec3 = Vec3::new(0.42, 0.405, 0.39);
 const FILL: Vec3 = Vec3::new(0.10, 0.10, 0.11);
 const SHEEN: f32 = 0.10;
 const GLOSS: f32 = 0.05;
 const GLOSS_EXPONENT: f32 = 24.0;
 /// The key light stands to the left of the camera and high above it, in degrees.
-const KEY_HEADING: f32 = -48.0;
-const KEY_ELEVATION: f32 = 52.0;
+const KEY_HEADING: f32 = -58.0;
+const KEY_ELEVATION: f32 = 50.0;
 
 const MAP_SIZE: usize = 1024;
-/// Half the width of a shadow's soft edge, in texels.
-const SOFTNESS: usize = 4;
 /// How far from a surface, in texels, its own texels may lie.
 const BIAS: f32 = 1.5;
 const OFFSET: f32 = 1.0;
@@ -94,13 +92,13 @@ impl Lighting {
     /// How much of the key light reaches a surface, 0 to 1.
     pub(super) fn key_reaching(&self, position: Vec3, face: Vec3) -> f32 {
         let lifted = position + face * (OFFSET * self.key_map.texel()).copysign(face.dot(self.key));
-        self.key_map.lit(lifted, face, SOFTNESS, BIAS)
+        self.key_map.lit(lifted, face, BIAS)
     }
 
     /// Light from below; close to the ground little of it gets in.
     fn bounce(&self, hit: &Hit) -> Vec3 {
         let facing = 0.5 - 0.5 * hit.normal.y;
-        let open = self.ground.map_or(1.0, |g| 0.25 + 0.75 * ((hit.position.y - g) / 0.5).clamp(0.0, 1.0));
+        let open = self.ground.map_or(1.0, |g| 0.3 + 0.7 * ((hit.position.y - g) / 0.5).clamp(0.0, 1.0));
         BOUNCE * (facing * open)
     }
 }

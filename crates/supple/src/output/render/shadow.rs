@@ -5,17 +5,20 @@
 use glam::{Vec2, Vec3};
 use rayon::prelude::*;
 
-use super::drawing::Drawing;
+use super::drawing::{Drawing, Triangle};
 use super::raster::{Region, STEPS, ScreenTriangle};
 
 /// Only what is this near to the middle of the picture casts shadows (stage units).
 const REACH: f32 = 3.0;
 /// Texels on each side of a map that no caster covers.
 const BORDER: f32 = 8.0;
+/// Half the width of a shadow's soft edge, and the filter's width, in texels.
+const SOFTNESS: usize = 6;
+const WIDTH: usize = 2 * SOFTNESS;
 /// Texels a side of the blocks whose lowest and highest texel are known.
 const BLOCK: usize = 8;
 /// Rows that one task fills.
-const BAND: i64 = 64;
+const BAND: i64 = 256;
 /// Steepest receiver plane that is followed, in texels of height a texel.
 const STEEPEST: f32 = 3.0;
 
@@ -40,16 +43,18 @@ impl ShadowMap {
         let mut map = Self::fitted(drawing, toward, size);
         let mut heights = std::mem::take(&mut map.heights);
         let corners: Vec<Vec3> = drawing.vertices.iter().map(|v| map.project(v.position)).collect();
-        let triangles: Vec<ScreenTriangle> = drawing
-            .triangles
-            .iter()
-            .filter_map(|t| ScreenTriangle::new(t.corners.map(|v| corners[v as usize])))
-            .collect();
+        let on_map = |t: &Triangle| {
+            let [a, b, c] = t.corners;
+            let corners = [corners[a as usize], corners[b as usize], corners[c as usize]];
+            covers_a_middle(corners).then(|| ScreenTriangle::new(corners)).flatten()
+        };
+        let triangles: Vec<ScreenTriangle> = drawing.triangles.iter().filter_map(on_map).collect();
         heights.par_chunks_mut(BAND as usize * size).enumerate().for_each(|(band, heights)| {
             let rows = (heights.len() / size) as i64;
             let region = Region { x: 0, y: band as i64 * BAND, width: size as i64, height: rows };
             for triangle in &triangles {
-                triangle.fill(&region, [STEPS / 2; 2], |i, height| heights[i] = heights[i].max(height));
+                let put = |i: usize, height: f32| heights[i] = heights[i].max(height);
+                triangle.filler(&region).fill([STEPS / 2; 2], put);
             }
         });
         map.heights = heights;
@@ -110,43 +115,46 @@ impl ShadowMap {
         row(j) * (1.0 - t) + row(j + 1) * t
     }
 
-    /// How much light reaches a point on a surface with this (flat) normal, 0 to 1, filtered over a square of
-    /// `2 radius` texels. Heights within `bias` texels of the surface cast no shadow on it.
-    pub(super) fn lit(&self, point: Vec3, normal: Vec3, radius: usize, bias: f32) -> f32 {
+    /// How much light reaches a point on a surface with this (flat) normal, 0 to 1, by a tent filter of [`SOFTNESS`]
+    /// texels to each side. Heights within `bias` texels of the surface cast no shadow on it.
+    pub(super) fn lit(&self, point: Vec3, normal: Vec3, bias: f32) -> f32 {
         let p = self.project(point);
         let (x, y) = (p.x - 0.5, p.y - 0.5);
-        let (margin, last) = (radius as f32, self.size as f32 - radius as f32 - 1.0);
+        let (margin, last) = (SOFTNESS as f32, (self.size - SOFTNESS - 1) as f32);
         if !(x >= margin && y >= margin && x < last && y < last) {
             return 1.0;
         }
         let slope = self.plane_slope(normal);
-        let (i, j) = (x as usize, y as usize);
-        let spread = radius as f32 * (slope.x.abs() + slope.y.abs());
-        let [lowest, highest] = self.range_around(i - radius + 1, j - radius + 1, 2 * radius);
+        let spread = SOFTNESS as f32 * (slope.x.abs() + slope.y.abs());
+        // The texel at the filter's low corner; the point lies between its texels `SOFTNESS - 1` and `SOFTNESS`.
+        let (i, j) = (x as usize + 1 - SOFTNESS, y as usize + 1 - SOFTNESS);
+        let [lowest, highest] = self.range_around(i, j);
         if highest <= p.z + bias - spread {
             return 1.0;
         }
         if lowest > p.z + bias + spread {
             return 0.0;
         }
-        let (s, t) = (x - i as f32, y - j as f32);
+        self.filtered([i, j], Vec2::new(x - i as f32, y - j as f32), p.z + bias, slope)
+    }
+
+    /// The share of the filter at `place`, counted from `corner`, that is not above the plane through `height`.
+    fn filtered(&self, corner: [usize; 2], place: Vec2, height: f32, slope: Vec2) -> f32 {
+        let columns: [f32; WIDTH] = std::array::from_fn(|k| k as f32 - place.x);
+        let weights = columns.map(tent);
+        let planes = columns.map(|dx| height + slope.x * dx);
         let mut sum = 0.0;
-        for row in 0..2 * radius {
-            let dy = row as f32 + 1.0 - radius as f32 - t;
-            let start = (j + row + 1 - radius) * self.size + i + 1 - radius;
-            let texels = &self.heights[start..start + 2 * radius];
-            let mut dx = 1.0 - radius as f32 - s;
+        for row in 0..WIDTH {
+            let dy = row as f32 - place.y;
+            let start = (corner[1] + row) * self.size + corner[0];
             let mut in_row = 0.0;
-            for &height in texels {
-                let plane = p.z + bias + slope.x * dx + slope.y * dy;
-                let weight = tent(dx, radius as f32);
-                in_row += if height <= plane { weight } else { 0.0 };
-                dx += 1.0;
+            for (k, texel) in self.heights[start..start + WIDTH].iter().enumerate() {
+                in_row += if *texel <= planes[k] + slope.y * dy { weights[k] } else { 0.0 };
             }
-            sum += in_row * tent(dy, radius as f32);
+            sum += in_row * tent(dy);
         }
-        // The weights of a tent at unit distances add up to its radius.
-        sum / (radius * radius) as f32
+        // The weights of a tent at unit distances add up to its half width.
+        sum / (SOFTNESS * SOFTNESS) as f32
     }
 
     /// How the height of a plane with this normal changes a texel to the right and up.
@@ -167,12 +175,12 @@ impl ShadowMap {
         range
     }
 
-    /// Bounds of the heights in a square of texels, by the blocks it touches.
-    fn range_around(&self, x: usize, y: usize, width: usize) -> [f32; 2] {
+    /// Bounds of the heights in the filter at this corner, by the blocks it touches.
+    fn range_around(&self, x: usize, y: usize) -> [f32; 2] {
         let across = self.size.div_ceil(BLOCK);
         let mut range = [f32::INFINITY, f32::NEG_INFINITY];
-        for j in y / BLOCK..=(y + width - 1) / BLOCK {
-            for block in &self.blocks[j * across + x / BLOCK..=j * across + (x + width - 1) / BLOCK] {
+        for j in y / BLOCK..=(y + WIDTH - 1) / BLOCK {
+            for block in &self.blocks[j * across + x / BLOCK..=j * across + (x + WIDTH - 1) / BLOCK] {
                 range = [range[0].min(block[0]), range[1].max(block[1])];
             }
         }
@@ -180,6 +188,15 @@ impl ShadowMap {
     }
 }
 
-fn tent(distance: f32, radius: f32) -> f32 {
-    (1.0 - distance.abs() / radius).max(0.0)
+/// Whether a triangle's box may hold the middle of a texel; on small maps most triangles of a fine mesh do not.
+fn covers_a_middle([a, b, c]: [Vec3; 3]) -> bool {
+    let rounding = 1.0 / STEPS as f32;
+    // Moved far to the positive side, where a cast rounds down; it is exact enough for maps of a few thousand texels.
+    let texel = |x: f32| (x + 4095.5) as i32;
+    let crosses = |low: f32, high: f32| texel(low - rounding) != texel(high + rounding);
+    crosses(a.x.min(b.x).min(c.x), a.x.max(b.x).max(c.x)) && crosses(a.y.min(b.y).min(c.y), a.y.max(b.y).max(c.y))
+}
+
+fn tent(distance: f32) -> f32 {
+    (1.0 - distance.abs() / SOFTNESS as f32).max(0.0)
 }

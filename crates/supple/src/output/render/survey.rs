@@ -3,48 +3,69 @@
 
 use glam::DVec3;
 
-use super::camera::Bounds;
+use super::camera::{Bounds, Camera, Framing};
 use super::{ColorBy, RenderOptions, RenderScene};
 use crate::geometry::stretch::principal_stretches;
 use crate::output::FrameBody;
 
 /// The extent of one or more frames: feed every frame with [`Survey::add`], then fix the options with
 /// [`RenderOptions::fixed_for`].
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Survey {
     bodies: Option<Bounds>,
-    colliders: Option<Bounds>,
+    bounds: Option<Bounds>,
+    framing: Framing,
     largest_deviation: f64,
 }
 
 impl Survey {
-    /// Nothing seen yet.
-    pub fn new() -> Self {
-        Self::default()
+    /// Nothing seen yet, for pictures with these options.
+    pub fn new(options: &RenderOptions) -> Self {
+        let aspect = f64::from(options.width.max(1)) / f64::from(options.height.max(1));
+        Self { bodies: None, bounds: None, framing: Framing::new(aspect), largest_deviation: 0.0 }
     }
 
     /// Takes in one frame. Stretch is measured only if the options show it and leave its limit open.
     pub fn add(&mut self, scene: &RenderScene, options: &RenderOptions) {
         for body in &scene.frame.bodies {
-            merge(&mut self.bodies, Bounds::of(body.positions.iter().map(|p| p.as_dvec3())));
+            let points = || body.positions.iter().map(|p| p.as_dvec3());
+            merge(&mut self.bodies, Bounds::of(points()));
+            self.take_in(points());
             if options.color == (ColorBy::Stretch { limit: None }) {
                 let stretches = vertex_stretches(body, &body.surface.mesh.triangles());
                 let deviation = stretches.iter().map(|s| (s - 1.0).abs()).fold(0.0, f64::max);
                 self.largest_deviation = self.largest_deviation.max(deviation);
             }
         }
+        // A wide floor must not shrink everything else: of colliders only what is near the bodies counts.
+        let near = self.bodies.map(|b| b.surroundings());
         for collider in scene.colliders {
-            merge(&mut self.colliders, Bounds::of(collider.positions.iter().copied()));
+            let finite = collider.positions.iter().filter(|p| p.is_finite());
+            self.take_in(finite.map(|&p| near.map_or(p, |near| p.clamp(near.low, near.high))));
         }
     }
 
-    /// The room to be shown: all bodies, and colliders as far as they are near them, so that a wide floor does not
-    /// shrink everything else. `None` if there is nothing.
+    /// The room to be shown: all bodies, and colliders as far as they are near them; `None` if there is nothing.
     pub fn bounds(&self) -> Option<Bounds> {
-        match (self.bodies, self.colliders) {
-            (Some(bodies), Some(colliders)) => Some(bodies.union(&colliders.clamped_to(&bodies.surroundings()))),
-            (bodies, colliders) => bodies.or(colliders),
+        self.bounds
+    }
+
+    /// A camera that shows all of it, or an empty room if there is nothing.
+    pub fn camera(&self) -> Camera {
+        let empty = Bounds { low: DVec3::splat(-0.5), high: DVec3::splat(0.5) };
+        match &self.bounds {
+            Some(bounds) => self.framing.camera(bounds),
+            None => {
+                let mut framing = self.framing;
+                framing.add(empty.corners());
+                framing.camera(&empty)
+            }
         }
+    }
+
+    fn take_in(&mut self, points: impl Iterator<Item = DVec3> + Clone) {
+        merge(&mut self.bounds, Bounds::of(points.clone()));
+        self.framing.add(points);
     }
 
     /// The stretch at the end of the colour scale: the largest seen, rounded up to a number that reads well.
@@ -60,10 +81,10 @@ fn merge(total: &mut Option<Bounds>, part: Option<Bounds>) {
     };
 }
 
-/// The next of 1, 2, 3, 5 times a power of ten.
+/// The next of 1, 1.5, 2, 3, 4, 5, 6, 8 times a power of ten.
 fn rounded_up(value: f64) -> f64 {
     let power = 10f64.powf(value.log10().floor());
-    let steps = [1.0, 2.0, 3.0, 5.0, 10.0];
+    let steps = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
     // A hair of tolerance, or 0.05 could become 0.1 by rounding alone.
     power * steps.iter().find(|&&s| s * power >= value * (1.0 - 1e-9)).unwrap_or(&10.0)
 }
@@ -88,22 +109,39 @@ pub(super) fn vertex_stretches(body: &FrameBody, triangles: &[[u32; 3]]) -> Vec<
 
 #[cfg(test)]
 mod tests {
+    use glam::DMat3;
+
     use super::*;
+    use crate::output::render::ColliderMesh;
+    use crate::output::{Frame, FrameSurface};
 
     #[test]
     fn limits_are_rounded_up_to_readable_numbers() {
-        for (value, expected) in [(0.05, 0.05), (0.051, 0.1), (0.2, 0.2), (0.021, 0.03), (1.0, 1.0), (7.0, 10.0)] {
+        for (value, expected) in [(0.05, 0.05), (0.051, 0.06), (0.2, 0.2), (0.011, 0.015), (1.0, 1.0), (9.0, 10.0)] {
             assert!((rounded_up(value) / expected - 1.0).abs() < 1e-9, "{value}: {}", rounded_up(value));
         }
     }
 
     #[test]
     fn a_wide_floor_does_not_decide_the_view() {
-        let cube = Bounds { low: DVec3::ZERO, high: DVec3::ONE };
-        let floor = Bounds { low: DVec3::new(-500.0, -9.0, -500.0), high: DVec3::new(500.0, 0.0, 500.0) };
-        let survey = Survey { bodies: Some(cube), colliders: Some(floor), largest_deviation: 0.0 };
+        let corners = |low: f64, high: f64, y: [f64; 2]| {
+            Bounds { low: DVec3::new(low, y[0], low), high: DVec3::new(high, y[1], high) }.corners().to_vec()
+        };
+        let cube = crate::mesh::SurfaceMesh { positions: corners(0.0, 1.0, [0.0, 1.0]), ..Default::default() };
+        let positions = cube.positions.iter().map(|p| p.as_vec3()).collect();
+        let surface = FrameSurface { name: "cube".into(), mesh: cube, file_from_world: DMat3::IDENTITY };
+        let frame = Frame { index: 0, time: 0.0, bodies: vec![FrameBody { surface: surface.into(), positions }] };
+        let floor = ColliderMesh {
+            name: "floor".into(),
+            positions: corners(-500.0, 500.0, [-9.0, 0.0]),
+            triangles: vec![],
+            color: None,
+        };
+        let options = RenderOptions::default();
+        let mut survey = Survey::new(&options);
+        assert_eq!(survey.bounds(), None);
+        survey.add(&RenderScene { frame: &frame, colliders: &[floor] }, &options);
         let bounds = survey.bounds().unwrap();
         assert!((bounds.high - bounds.low).max_element() < 5.0);
-        assert_eq!(Survey::new().bounds(), None);
     }
 }

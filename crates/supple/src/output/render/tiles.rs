@@ -83,15 +83,20 @@ impl Painter<'_> {
         &self,
         region: &Region,
         offsets: &[[i64; 2]],
-        triangles: impl Iterator<Item = &'p Projected> + Clone,
+        triangles: impl Iterator<Item = &'p Projected>,
     ) -> Vec<u32> {
         let area = region.area();
         let mut shown = vec![NOTHING; area * offsets.len()];
-        let mut depths = vec![0f32; area];
-        for (shown, &offset) in shown.chunks_mut(area).zip(offsets) {
-            self.start_with_ground(region, offset, shown, &mut depths);
-            for Projected { screen, triangle } in triangles.clone() {
-                screen.fill(region, offset, |i, depth| {
+        let mut depths = vec![0f32; area * offsets.len()];
+        for (s, &offset) in offsets.iter().enumerate() {
+            let plane = s * area..(s + 1) * area;
+            self.start_with_ground(region, offset, &mut shown[plane.clone()], &mut depths[plane]);
+        }
+        for Projected { screen, triangle } in triangles {
+            let filler = screen.filler(region);
+            for (s, &offset) in offsets.iter().enumerate() {
+                filler.fill(offset, |i, depth| {
+                    let i = s * area + i;
                     if depth > depths[i] {
                         depths[i] = depth;
                         shown[i] = *triangle;
@@ -103,43 +108,61 @@ impl Painter<'_> {
     }
 
     fn start_with_ground(&self, region: &Region, offset: [i64; 2], shown: &mut [u32], depths: &mut [f32]) {
-        depths.fill(0.0);
         let Some(ground) = &self.ground else { return };
-        for (i, (shown, depth)) in shown.iter_mut().zip(depths).enumerate() {
-            let place = pixel_corner(region, i) + steps(offset);
-            let inverse = ground.inverse_depth(self.view.ray(place.x, place.y));
-            if inverse > 0.0 {
-                (*shown, *depth) = (GROUND, inverse);
+        let width = region.width as usize;
+        for (row, (shown, depths)) in shown.chunks_mut(width).zip(depths.chunks_mut(width)).enumerate() {
+            let first = pixel_corner(region, 0, row) + steps(offset);
+            // Affine along the row, as every plane's inverse depth is.
+            let start = ground.inverse_depth(self.view.ray(first.x, first.y));
+            let step = ground.inverse_depth(self.view.ray(first.x + 1.0, first.y)) - start;
+            for (column, (shown, depth)) in shown.iter_mut().zip(depths).enumerate() {
+                let inverse = start + step * column as f32;
+                if inverse > 0.0 {
+                    (*shown, *depth) = (GROUND, inverse);
+                }
             }
         }
     }
 
     fn resolve(&self, region: &Region, offsets: &[[i64; 2]], shown: &[u32], table: &SrgbTable) -> Vec<[u8; 4]> {
         let area = region.area();
-        (0..area)
-            .map(|i| {
-                let samples = offsets.iter().enumerate().map(|(s, &o)| (shown[s * area + i], steps(o)));
-                let (color, alpha) = self.pixel(pixel_corner(region, i), samples);
+        let mut pixels = Vec::with_capacity(area);
+        for row in 0..region.height as usize {
+            for column in 0..region.width as usize {
+                let i = row * region.width as usize + column;
+                let samples = shown[i..].iter().step_by(area).copied();
+                let (color, alpha) = self.pixel(pixel_corner(region, column, row), offsets, samples);
                 let straight = if alpha > 0.0 { color / alpha } else { color };
                 let [r, g, b] = table.encode(straight);
-                [r, g, b, (alpha * 255.0).round() as u8]
-            })
-            .collect()
+                pixels.push([r, g, b, (alpha * 255.0 + 0.5) as u8]);
+            }
+        }
+        pixels
     }
 
-    /// Colour times opacity, and opacity, of the pixel with this corner.
-    fn pixel(&self, corner: Vec2, samples: impl Iterator<Item = (u32, Vec2)>) -> (Vec3, f32) {
+    /// Colour times opacity, and opacity, of the pixel with this corner and these samples.
+    fn pixel(
+        &self,
+        corner: Vec2,
+        offsets: &[[i64; 2]],
+        samples: impl Iterator<Item = u32> + Clone,
+    ) -> (Vec3, f32) {
+        let mut others = samples.clone();
+        let first = others.next().unwrap_or(NOTHING);
+        if others.all(|shown| shown == first) {
+            return self.shade(first, corner + 0.5);
+        }
         // What is shown, by how many samples, and the sum of their places.
         let mut groups = [(NOTHING, 0.0, Vec2::ZERO); super::MOST_SAMPLES as usize];
         let mut used = 0;
-        for (shown, offset) in samples {
+        for (shown, &offset) in samples.zip(offsets) {
             let group = groups[..used].iter().position(|g| g.0 == shown).unwrap_or_else(|| {
                 groups[used].0 = shown;
                 used += 1;
                 used - 1
             });
             groups[group].1 += 1.0;
-            groups[group].2 += offset;
+            groups[group].2 += steps(offset);
         }
         let (mut color, mut alpha) = (Vec3::ZERO, 0.0);
         for &(shown, count, sum) in &groups[..used] {
@@ -217,9 +240,8 @@ fn clamped(weights: [f32; 3]) -> [f32; 3] {
     if sum.is_finite() && sum > 0.0 { inside.map(|w| w / sum) } else { [1.0 / 3.0; 3] }
 }
 
-fn pixel_corner(region: &Region, i: usize) -> Vec2 {
-    let (row, column) = (i as i64 / region.width, i as i64 % region.width);
-    Vec2::new((region.x + column) as f32, (region.y + row) as f32)
+fn pixel_corner(region: &Region, column: usize, row: usize) -> Vec2 {
+    Vec2::new((region.x + column as i64) as f32, (region.y + row as i64) as f32)
 }
 
 fn steps(offset: [i64; 2]) -> Vec2 {
