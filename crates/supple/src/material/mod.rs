@@ -1,62 +1,14 @@
 //! One material in SI units for every family, and presets by name.
+//!
+//! What a scene says is a [`MaterialSpec`]; what the engine uses is a [`Material`], in which every number is known
+//! ([`MaterialSpec::resolve`]).
 
 mod presets;
+mod resolve;
+mod spec;
 
-use serde::{Deserialize, Serialize};
-
-/// Stretch stiffness of cloth in N/m: force for each metre of width at unit strain.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum StretchStiffness {
-    /// The same along warp and weft.
-    Uniform(f64),
-    /// Different along warp (u) and weft (v).
-    Directions {
-        /// Along warp.
-        warp: f64,
-        /// Along weft.
-        weft: f64,
-    },
-}
-
-/// A material as a scene file says it: a preset's name, or a table that may start from a preset.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct MaterialSpec {
-    /// Start from this preset.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub preset: Option<String>,
-    /// Young's modulus in Pa.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub young_modulus: Option<f64>,
-    /// Poisson's ratio.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub poisson_ratio: Option<f64>,
-    /// Density in kg/m³.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub density: Option<f64>,
-    /// Thickness of cloth in m.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub thickness: Option<f64>,
-    /// Mass of cloth in kg/m²; overrides density times thickness.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub area_density: Option<f64>,
-    /// Stretch stiffness of cloth in N/m; overrides Young's modulus times thickness.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stretch_stiffness: Option<StretchStiffness>,
-    /// Bending stiffness of cloth in N·m; overrides that of a plate of this thickness.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bend_stiffness: Option<f64>,
-    /// Largest stretch allowed, as a ratio above 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub strain_limit: Option<f64>,
-    /// Coulomb friction coefficient.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub friction: Option<f64>,
-    /// Damping time in s: the damping force is this time times stiffness times the rate of stretch.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub damping: Option<f64>,
-}
+pub use presets::{Preset, presets};
+pub use spec::{MaterialSpec, StretchStiffness};
 
 /// A material with every number known. Defaults are those of cotton.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,4 +33,40 @@ pub struct Material {
     pub friction: f64,
     /// Damping time in s.
     pub damping: f64,
+}
+
+impl Default for Material {
+    fn default() -> Self {
+        presets()[0].material()
+    }
+}
+
+/// The Lamé parameters of an isotropic material, in Pa (or N/m for a sheet).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Lame {
+    /// First parameter λ: resistance to change of volume (of area, for a sheet).
+    pub lambda: f64,
+    /// Second parameter μ: the shear modulus.
+    pub mu: f64,
+}
+
+impl Material {
+    /// Lamé parameters of a solid in Pa: λ = E ν / ((1 + ν)(1 - 2ν)), μ = E / (2 (1 + ν)).
+    pub fn solid_lame(&self) -> Lame {
+        let (e, nu) = (self.young_modulus, self.poisson_ratio);
+        Lame { lambda: e * nu / ((1.0 + nu) * (1.0 - 2.0 * nu)), mu: e / (2.0 * (1.0 + nu)) }
+    }
+
+    /// Lamé parameters of a sheet in N/m, in plane stress (free to thin as it is stretched): with its mean stretch
+    /// stiffness S, λ = S ν / (1 - ν²), μ = S / (2 (1 + ν)).
+    pub fn sheet_lame(&self) -> Lame {
+        let [warp, weft] = self.stretch_stiffness;
+        let (s, nu) = (0.5 * (warp + weft), self.poisson_ratio);
+        Lame { lambda: s * nu / (1.0 - nu * nu), mu: s / (2.0 * (1.0 + nu)) }
+    }
+}
+
+/// Bending stiffness in N·m of a homogeneous plate: E t³ / (12 (1 - ν²)).
+pub fn plate_bend_stiffness(young_modulus: f64, thickness: f64, poisson_ratio: f64) -> f64 {
+    young_modulus * thickness.powi(3) / (12.0 * (1.0 - poisson_ratio * poisson_ratio))
 }

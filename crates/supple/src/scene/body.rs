@@ -1,12 +1,15 @@
 //! `[[body]]`: shape, placement, material and model.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use glam::DVec3;
+use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
 use super::Selection;
+use super::shape_table::ShapeTable;
 use crate::material::MaterialSpec;
+use crate::mesh::SurfaceMesh;
 use crate::mesh::generate::{BoxShape, ClothGrid, CylinderShape, SphereShape, TorusShape};
 use crate::mesh::implicit::{Character, ImplicitShape};
 
@@ -21,9 +24,18 @@ pub enum Axis {
     Z,
 }
 
+impl Axis {
+    /// A point of the file with the world's axes (y up).
+    pub fn to_world(self, point: DVec3) -> DVec3 {
+        match self {
+            Self::Y => point,
+            Self::Z => DVec3::new(point.x, point.z, -point.y),
+        }
+    }
+}
+
 /// Where a shape comes from. In a scene file exactly one of these keys stands in the `shape` table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum ShapeSource {
     /// A mesh file, relative to the scene.
     File(PathBuf),
@@ -41,20 +53,33 @@ pub enum ShapeSource {
     Character(Character),
     /// A tree of implicit shapes.
     Implicit(ImplicitShape),
+    /// A mesh made by the calling program; a scene file cannot say it.
+    Mesh(Arc<SurfaceMesh>),
 }
 
 /// A shape with its unit and axes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "ShapeTable", into = "ShapeTable")]
 pub struct Shape {
     /// Where it comes from.
-    #[serde(flatten)]
     pub source: ShapeSource,
     /// Metres for each unit of the shape.
-    #[serde(default = "one")]
     pub scale: f64,
     /// The file's up axis.
-    #[serde(default)]
     pub up: Axis,
+}
+
+impl Shape {
+    /// A shape in metres with y up.
+    pub fn new(source: ShapeSource) -> Self {
+        Self { source, scale: 1.0, up: Axis::Y }
+    }
+}
+
+impl From<ShapeSource> for Shape {
+    fn from(source: ShapeSource) -> Self {
+        Self::new(source)
+    }
 }
 
 /// A placement in the world: scaled, rotated about the origin, then translated.
@@ -72,6 +97,14 @@ pub struct Placement {
 impl Default for Placement {
     fn default() -> Self {
         Self { translate: DVec3::ZERO, rotate: DVec3::ZERO, scale: 1.0 }
+    }
+}
+
+impl Placement {
+    /// Where a point of the shape starts in the world.
+    pub fn apply(&self, point: DVec3) -> DVec3 {
+        let rotation = DQuat::from_scaled_axis(self.rotate * (std::f64::consts::PI / 180.0));
+        self.translate + rotation * (self.scale * point)
     }
 }
 
@@ -172,10 +205,6 @@ pub struct Body {
     #[serde(default)]
     pub pressure: Option<f64>,
     /// Parts of another material.
-    #[serde(default, rename = "region")]
+    #[serde(default, rename = "region", skip_serializing_if = "Vec::is_empty")]
     pub regions: Vec<Region>,
-}
-
-fn one() -> f64 {
-    1.0
 }

@@ -1,22 +1,44 @@
 //! The scene: what is simulated, as plain data. One file for each table of the scene file.
 
 mod body;
+mod boundary;
+mod builder;
+mod builtin;
+mod check;
+mod check_body;
 mod collider;
+mod document;
+mod load;
 mod motion;
+mod paths;
 mod pin;
+mod pin_table;
+mod reader;
+mod resolution;
 mod selection;
+mod sets;
 mod settings;
+mod shape_table;
 mod solver;
+pub(crate) mod suggest;
+mod supported;
+mod write;
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::Error;
+
 pub use body::{Axis, Bending, Body, Model, Placement, Region, Shape, ShapeSource, Spread};
+pub use builder::SceneBuilder;
+pub use builtin::builtin_scenes;
+pub use check::Problem;
 pub use collider::{Collider, ColliderShape};
-pub use motion::{Keyframe, Motion, Pose};
+pub use document::Source;
+pub use motion::{Keyframe, Motion, MovingPose, Pose};
 pub use pin::{Follow, Hold, Pin, Seam};
-pub use selection::Selection;
+pub use selection::{InsideTest, Selection, SelectionPoints};
 pub use settings::{Expect, Mode, Output, Time, World};
 pub use solver::{Linear, LinearKind, Method, Solver};
 
@@ -31,16 +53,16 @@ pub struct Scene {
     /// Gravity and wind.
     pub world: World,
     /// The bodies.
-    #[serde(rename = "body")]
+    #[serde(rename = "body", skip_serializing_if = "Vec::is_empty")]
     pub bodies: Vec<Body>,
     /// Attachments.
-    #[serde(rename = "pin")]
+    #[serde(rename = "pin", skip_serializing_if = "Vec::is_empty")]
     pub pins: Vec<Pin>,
     /// Boundaries sewn together.
-    #[serde(rename = "seam")]
+    #[serde(rename = "seam", skip_serializing_if = "Vec::is_empty")]
     pub seams: Vec<Seam>,
     /// What bodies collide with.
-    #[serde(rename = "collider")]
+    #[serde(rename = "collider", skip_serializing_if = "Vec::is_empty")]
     pub colliders: Vec<Collider>,
     /// Method, linear solver and their options.
     pub solver: Solver,
@@ -54,4 +76,15 @@ pub struct Scene {
     /// Where relative file names start.
     #[serde(skip)]
     pub folder: PathBuf,
+    /// The file and lines it was read from, for messages.
+    #[serde(skip)]
+    pub source: Source,
+}
+
+impl Scene {
+    /// An error about a place of the scene (dotted, array elements by number: `pin.0.selection`), with the file and
+    /// line that wrote it where they are known.
+    pub fn error_at(&self, place: &str, problem: impl Into<String>) -> Error {
+        self.source.error(place, problem.into())
+    }
 }

@@ -1,11 +1,18 @@
 //! Motions by keyframes: translate, rotate and scale in time.
+//!
+//! Translation, rotation and scale are three channels of their own: a keyframe that leaves one out does not bend that
+//! channel, which is interpolated between the keyframes that say it. A channel is linear between two keyframes and
+//! held before its first and after its last; one that nobody says is the identity.
+//!
+//! Rotations with parallel axes (one of them may be zero) interpolate by angle, so that 0° to 720° is two turns.
+//! Others turn about one fixed axis by the shortest way from one orientation to the next (slerp).
 
-use glam::DVec3;
+use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
 /// A pose at a time. What a keyframe leaves out is interpolated from its neighbours that say it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields)]
 pub struct Keyframe {
     /// Time in seconds.
     pub time: f64,
@@ -15,6 +22,31 @@ pub struct Keyframe {
     pub rotate: Option<DVec3>,
     /// Uniform scale about the pivot.
     pub scale: Option<f64>,
+}
+
+impl Keyframe {
+    /// A keyframe that says nothing yet.
+    pub fn at(time: f64) -> Self {
+        Self { time, ..Self::default() }
+    }
+
+    /// With a translation in metres.
+    pub fn translate(mut self, translate: impl Into<DVec3>) -> Self {
+        self.translate = Some(translate.into());
+        self
+    }
+
+    /// With a rotation vector in degrees.
+    pub fn rotate(mut self, degrees: impl Into<DVec3>) -> Self {
+        self.rotate = Some(degrees.into());
+        self
+    }
+
+    /// With a scale.
+    pub fn scale(mut self, scale: f64) -> Self {
+        self.scale = Some(scale);
+        self
+    }
 }
 
 /// A motion: keyframes with linear interpolation between them, held before the first and after the last.
@@ -38,4 +70,252 @@ pub struct Pose {
     pub rotate: DVec3,
     /// Uniform scale.
     pub scale: f64,
+}
+
+impl Pose {
+    /// The pose that leaves every point where it is.
+    pub const IDENTITY: Self =
+        Self { pivot: DVec3::ZERO, translate: DVec3::ZERO, rotate: DVec3::ZERO, scale: 1.0 };
+
+    /// The rotation as a unit quaternion.
+    pub fn rotation(&self) -> DQuat {
+        DQuat::from_scaled_axis(self.rotate)
+    }
+
+    /// Where a point at rest is in this pose.
+    pub fn apply(&self, point: DVec3) -> DVec3 {
+        self.pivot + self.translate + self.rotation() * (self.scale * (point - self.pivot))
+    }
+
+    /// The point at rest that this pose takes to `point`; the inverse of [`Pose::apply`].
+    pub fn apply_inverse(&self, point: DVec3) -> DVec3 {
+        self.pivot + self.rotation().inverse() * (point - self.pivot - self.translate) / self.scale
+    }
+}
+
+/// A pose and how fast it changes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MovingPose {
+    /// The pose.
+    pub pose: Pose,
+    /// Rate of the translation in m/s.
+    pub translate_rate: DVec3,
+    /// Angular velocity in rad/s, in world axes.
+    pub angular_velocity: DVec3,
+    /// Rate of the scale in 1/s.
+    pub scale_rate: f64,
+}
+
+impl MovingPose {
+    /// The velocity in m/s of the point that rests at `point`.
+    pub fn velocity(&self, point: DVec3) -> DVec3 {
+        let arm = self.pose.rotation() * (point - self.pose.pivot);
+        self.translate_rate + self.scale_rate * arm + self.angular_velocity.cross(self.pose.scale * arm)
+    }
+}
+
+impl Motion {
+    /// The pose at a time in seconds.
+    pub fn pose(&self, time: f64) -> Pose {
+        self.at(time).pose
+    }
+
+    /// The velocity in m/s, at a time in seconds, of the point that rests at `point`: the exact derivative of
+    /// `pose(time).apply(point)`, at a keyframe that of the stretch which begins there. For many points at one time,
+    /// ask [`Motion::at`] once.
+    pub fn velocity(&self, point: DVec3, time: f64) -> DVec3 {
+        self.at(time).velocity(point)
+    }
+
+    /// The pose at a time in seconds and how fast it changes.
+    pub fn at(&self, time: f64) -> MovingPose {
+        let (translate, translate_rate) = self
+            .span(time, |key| key.translate)
+            .map_or((DVec3::ZERO, DVec3::ZERO), |span| (span.from.lerp(span.to, span.fraction), span.rate()));
+        let (scale, scale_rate) = self
+            .span(time, |key| key.scale)
+            .map_or((1.0, 0.0), |span| (span.from + (span.to - span.from) * span.fraction, span.rate()));
+        let (rotate, angular_velocity) =
+            self.span(time, |key| key.rotate).map_or((DVec3::ZERO, DVec3::ZERO), |span| rotation(&span));
+        let pose = Pose { pivot: self.pivot, translate, rotate, scale };
+        MovingPose { pose, translate_rate, angular_velocity, scale_rate }
+    }
+
+    /// The two keyframes around `time` that say a channel; `None` if none does.
+    fn span<T: Copy>(&self, time: f64, channel: impl Fn(&Keyframe) -> Option<T>) -> Option<Span<T>> {
+        let said = |key: &Keyframe| channel(key).map(|value| (key.time, value));
+        let next = self.keyframes.partition_point(|key| key.time <= time);
+        let before = self.keyframes[..next].iter().rev().find_map(&said);
+        let after = self.keyframes[next..].iter().find_map(&said);
+        match (before, after) {
+            (Some((start, from)), Some((end, to))) => {
+                let duration = end - start;
+                Some(Span { from, to, fraction: (time - start) / duration, per_second: 1.0 / duration })
+            }
+            (Some((_, held)), None) | (None, Some((_, held))) => {
+                Some(Span { from: held, to: held, fraction: 0.0, per_second: 0.0 })
+            }
+            (None, None) => None,
+        }
+    }
+}
+
+/// A stretch between two keyframes of one channel.
+struct Span<T> {
+    from: T,
+    to: T,
+    fraction: f64,
+    per_second: f64,
+}
+
+impl<T: Copy + std::ops::Sub<Output = T> + std::ops::Mul<f64, Output = T>> Span<T> {
+    fn rate(&self) -> T {
+        (self.to - self.from) * self.per_second
+    }
+}
+
+/// The rotation vector in radians and the angular velocity in rad/s.
+fn rotation(span: &Span<DVec3>) -> (DVec3, DVec3) {
+    let radians = |degrees: DVec3| degrees * (std::f64::consts::PI / 180.0);
+    let (from, to) = (radians(span.from), radians(span.to));
+    if from.cross(to).length() <= 1e-12 * from.length() * to.length() {
+        return (from.lerp(to, span.fraction), (to - from) * span.per_second);
+    }
+    let start = DQuat::from_scaled_axis(from);
+    let turn = DQuat::from_scaled_axis(to) * start.inverse();
+    let shortest = if turn.w < 0.0 { -turn } else { turn }.to_scaled_axis();
+    let now = DQuat::from_scaled_axis(shortest * span.fraction) * start;
+    (now.to_scaled_axis(), shortest * span.per_second)
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::dvec3;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn near(a: DVec3, b: DVec3) -> bool {
+        a.distance(b) < 1e-9
+    }
+
+    #[test]
+    fn a_wheel_turns_two_full_turns() {
+        let wheel = Motion {
+            pivot: dvec3(1.0, 0.0, 0.0),
+            keyframes: vec![
+                Keyframe::at(0.0).rotate([0.0, 0.0, 0.0]),
+                Keyframe::at(4.0).rotate([0.0, 0.0, 720.0]),
+            ],
+        };
+        let rim = dvec3(2.0, 0.0, 0.0);
+        assert!(near(wheel.pose(0.5).apply(rim), dvec3(1.0, 1.0, 0.0)));
+        assert!(near(wheel.pose(2.0).apply(rim), rim));
+        assert!(near(wheel.pose(3.0).apply(rim), dvec3(0.0, 0.0, 0.0)));
+        let speed = 720.0_f64.to_radians() / 4.0;
+        assert!(near(wheel.velocity(rim, 2.0), dvec3(0.0, speed, 0.0)));
+    }
+
+    #[test]
+    fn a_motion_is_held_before_its_first_and_after_its_last_keyframe() {
+        let motion = Motion {
+            pivot: DVec3::ZERO,
+            keyframes: vec![
+                Keyframe::at(1.0).translate([1.0, 0.0, 0.0]),
+                Keyframe::at(2.0).translate([3.0, 0.0, 0.0]),
+            ],
+        };
+        let point = dvec3(0.0, 5.0, 0.0);
+        assert_eq!(motion.pose(-7.0).apply(point), dvec3(1.0, 5.0, 0.0));
+        assert_eq!(motion.pose(9.0).apply(point), dvec3(3.0, 5.0, 0.0));
+        assert_eq!(motion.velocity(point, 0.5), DVec3::ZERO);
+        assert_eq!(motion.velocity(point, 2.0), DVec3::ZERO);
+        assert_eq!(motion.velocity(point, 1.0), dvec3(2.0, 0.0, 0.0));
+    }
+
+    #[test]
+    fn a_channel_ignores_keyframes_that_do_not_say_it() {
+        let motion = Motion {
+            pivot: DVec3::ZERO,
+            keyframes: vec![
+                Keyframe::at(0.0).translate([0.0, 0.0, 0.0]).scale(1.0),
+                Keyframe::at(1.0).rotate([0.0, 90.0, 0.0]),
+                Keyframe::at(4.0).translate([4.0, 0.0, 0.0]).scale(3.0),
+            ],
+        };
+        let pose = motion.pose(1.0);
+        assert_eq!((pose.translate, pose.scale), (dvec3(1.0, 0.0, 0.0), 1.5));
+        assert!(near(motion.pose(3.0).rotate, dvec3(0.0, std::f64::consts::FRAC_PI_2, 0.0)));
+    }
+
+    #[test]
+    fn a_pose_scales_then_rotates_then_translates_about_its_pivot() {
+        let pose = Pose {
+            pivot: dvec3(1.0, 1.0, 0.0),
+            translate: dvec3(0.0, 0.0, 5.0),
+            rotate: dvec3(0.0, 0.0, std::f64::consts::FRAC_PI_2),
+            scale: 2.0,
+        };
+        assert!(near(pose.apply(dvec3(2.0, 1.0, 0.0)), dvec3(1.0, 3.0, 5.0)));
+        assert_eq!(pose.apply(pose.pivot), pose.pivot + pose.translate);
+    }
+
+    #[test]
+    fn rotations_with_different_axes_turn_steadily_by_the_shortest_way() {
+        let motion = Motion {
+            pivot: DVec3::ZERO,
+            keyframes: vec![
+                Keyframe::at(0.0).rotate([90.0, 0.0, 0.0]),
+                Keyframe::at(1.0).rotate([0.0, 90.0, 0.0]),
+            ],
+        };
+        let at = |time: f64| motion.pose(time).rotation();
+        let [start, middle, end] = [0.0, 0.5, 1.0].map(at);
+        assert!(start.angle_between(DQuat::from_rotation_x(std::f64::consts::FRAC_PI_2)) < 1e-7);
+        assert!(end.angle_between(DQuat::from_rotation_y(std::f64::consts::FRAC_PI_2)) < 1e-7);
+        // 90° about x and 90° about y are 120° apart.
+        assert!((start.angle_between(end).to_degrees() - 120.0).abs() < 1e-6);
+        assert!((start.angle_between(middle) - middle.angle_between(end)).abs() < 1e-7);
+        let speed = motion.at(0.3).angular_velocity.length();
+        assert!((speed - 120.0_f64.to_radians()).abs() < 1e-9);
+    }
+
+    fn vector(size: f64) -> impl Strategy<Value = DVec3> {
+        prop::array::uniform3(-size..size).prop_map(DVec3::from)
+    }
+
+    fn motions() -> impl Strategy<Value = Motion> {
+        let key = (
+            0.2..1.0_f64,
+            prop::option::of(vector(3.0)),
+            prop::option::of(vector(400.0)),
+            prop::option::of(0.2..3.0_f64),
+        );
+        (vector(2.0), prop::collection::vec(key, 1..6)).prop_map(|(pivot, keys)| {
+            let mut time = 0.0;
+            let keyframes = keys.into_iter().map(|(wait, translate, rotate, scale)| {
+                time += wait;
+                Keyframe { time, translate, rotate, scale }
+            });
+            Motion { pivot, keyframes: keyframes.collect() }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn velocity_is_the_derivative_of_position(motion in motions(), point in vector(2.0), time in 0.0..5.0_f64) {
+            let h = 1e-5;
+            let crosses_a_keyframe = motion.keyframes.iter().any(|key| (key.time - time).abs() <= 2.0 * h);
+            prop_assume!(!crosses_a_keyframe);
+            let slope = (motion.pose(time + h).apply(point) - motion.pose(time - h).apply(point)) / (2.0 * h);
+            let velocity = motion.velocity(point, time);
+            prop_assert!(velocity.distance(slope) < 1e-5 * (1.0 + slope.length()), "{velocity} against {slope}");
+        }
+
+        #[test]
+        fn the_inverse_of_a_pose_takes_points_back(motion in motions(), point in vector(2.0), time in 0.0..5.0_f64) {
+            let pose = motion.pose(time);
+            prop_assert!(near(pose.apply_inverse(pose.apply(point)), point));
+        }
+    }
 }

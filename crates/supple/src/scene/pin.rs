@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::pin_table::{FollowTable, PinTable};
 use super::{Motion, Selection};
 
 /// How a pin holds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub enum Hold {
     /// Exactly: the vertices leave the unknowns.
     #[default]
@@ -19,7 +19,7 @@ pub enum Hold {
 
 /// What a pin follows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(try_from = "FollowTable", into = "FollowTable")]
 pub enum Follow {
     /// Keyframes.
     Keyframes(Motion),
@@ -33,20 +33,17 @@ pub enum Follow {
 
 /// An attachment of some points of a body.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "PinTable", into = "PinTable")]
 pub struct Pin {
     /// The body's name.
     pub body: String,
     /// Which points.
     pub selection: Selection,
     /// Hard (the default) or by a stiffness.
-    #[serde(default)]
     pub hold: Hold,
     /// What the points follow; they stay where they start without it.
-    #[serde(default)]
     pub follows: Option<Follow>,
     /// From when to when it holds, in seconds; always without it.
-    #[serde(default)]
     pub during: Option<[f64; 2]>,
 }
 

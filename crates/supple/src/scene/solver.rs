@@ -1,6 +1,10 @@
 //! `[solver]`: the method and the linear solver under it.
 
-use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, IntoDeserializer, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// How a step is taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,12 +56,49 @@ pub enum LinearKind {
     Mas,
 }
 
-/// The linear solver and its options.
+/// The linear solver and its options. In a scene file also a word: `linear = "cholesky"`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, remote = "Self")]
 pub struct Linear {
     /// Which one.
     pub kind: LinearKind,
+}
+
+impl From<LinearKind> for Linear {
+    fn from(kind: LinearKind) -> Self {
+        Self { kind }
+    }
+}
+
+impl Serialize for Linear {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Linear {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(WordOrTable)
+    }
+}
+
+/// Reads `"word"` as `{ kind = "word" }`.
+struct WordOrTable;
+
+impl<'de> Visitor<'de> for WordOrTable {
+    type Value = Linear;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a linear solver, or a table with `kind`")
+    }
+
+    fn visit_str<E: de::Error>(self, word: &str) -> Result<Linear, E> {
+        LinearKind::deserialize(word.into_deserializer()).map(Linear::from)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<Linear, A::Error> {
+        Linear::deserialize(MapAccessDeserializer::new(table))
+    }
 }
 
 /// Method, linear solver and when to stop.

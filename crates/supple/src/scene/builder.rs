@@ -1,0 +1,280 @@
+//! Scenes made by a program: a fluent builder, and short constructors for what stands in a scene.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::{
+    Body, Collider, ColliderShape, Follow, Hold, Model, Motion, Pin, Placement, Scene, Selection, Shape, ShapeSource,
+    Solver,
+};
+use crate::error::Error;
+use crate::material::MaterialSpec;
+use crate::mesh::SurfaceMesh;
+use crate::mesh::generate::{ClothGrid, GridPattern};
+
+/// Builds a [`Scene`] step by step; [`SceneBuilder::build`] checks it.
+#[derive(Debug, Clone, Default)]
+pub struct SceneBuilder {
+    scene: Scene,
+}
+
+impl Scene {
+    /// Starts a scene in code.
+    ///
+    /// ```
+    /// use supple::scene::{Body, Collider, Pin, Scene, Selection};
+    /// let scene = Scene::builder()
+    ///     .fps(30.0)
+    ///     .frames(90)
+    ///     .body(Body::cloth("cloth", 1.0, 1.0, [31, 31]).at([0.0, 1.0, 0.0]).material("silk"))
+    ///     .pin(Pin::hard("cloth", Selection::Nearest(vec![[-0.5, 1.0, -0.5].into()])))
+    ///     .collider(Collider::plane("ground", [0.0; 3], [0.0, 1.0, 0.0]))
+    ///     .build()?;
+    /// assert_eq!(scene.bodies.len(), 1);
+    /// # Ok::<(), supple::Error>(())
+    /// ```
+    pub fn builder() -> SceneBuilder {
+        SceneBuilder::default()
+    }
+}
+
+impl SceneBuilder {
+    /// The scene's name, for reports.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.scene.name = name.into();
+        self
+    }
+
+    /// Where relative file names start; the current folder without it.
+    pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.scene.folder = folder.into();
+        self
+    }
+
+    /// Frames a second.
+    pub fn fps(mut self, fps: f64) -> Self {
+        self.scene.time.fps = fps;
+        self
+    }
+
+    /// Number of frames after the start.
+    pub fn frames(mut self, frames: u32) -> Self {
+        self.scene.time.frames = frames;
+        self
+    }
+
+    /// Time steps a frame.
+    pub fn substeps(mut self, substeps: u32) -> Self {
+        self.scene.time.substeps = substeps;
+        self
+    }
+
+    /// Gravitational acceleration in m/s².
+    pub fn gravity(mut self, gravity: impl Into<DVec3>) -> Self {
+        self.scene.world.gravity = gravity.into();
+        self
+    }
+
+    /// Velocity of the air in m/s.
+    pub fn wind(mut self, wind: impl Into<DVec3>) -> Self {
+        self.scene.world.wind = wind.into();
+        self
+    }
+
+    /// Gusts: the wind's strength swings by this fraction, 0 to 1.
+    pub fn gust(mut self, gust: f64) -> Self {
+        self.scene.world.gust = gust;
+        self
+    }
+
+    /// Adds a body.
+    pub fn body(mut self, body: Body) -> Self {
+        self.scene.bodies.push(body);
+        self
+    }
+
+    /// Adds a pin.
+    pub fn pin(mut self, pin: Pin) -> Self {
+        self.scene.pins.push(pin);
+        self
+    }
+
+    /// Adds a collider.
+    pub fn collider(mut self, collider: Collider) -> Self {
+        self.scene.colliders.push(collider);
+        self
+    }
+
+    /// Method, linear solver and when to stop.
+    pub fn solver(mut self, solver: Solver) -> Self {
+        self.scene.solver = solver;
+        self
+    }
+
+    /// The scene, checked as by [`Scene::validate`], with absolute file names.
+    pub fn build(mut self) -> Result<Scene, Error> {
+        self.scene.resolve_paths();
+        self.scene.validate()?;
+        Ok(self.scene)
+    }
+}
+
+impl Body {
+    /// A body of some shape, of cotton, with springs.
+    pub fn new(name: impl Into<String>, shape: impl Into<Shape>) -> Self {
+        Self {
+            name: name.into(),
+            shape: shape.into(),
+            rest: None,
+            transform: Placement::default(),
+            velocity: DVec3::ZERO,
+            material: MaterialSpec::default(),
+            model: Model::default(),
+            bending: None,
+            cell: None,
+            interior: None,
+            tear_stretch: None,
+            self_contact: false,
+            pressure: None,
+            regions: Vec::new(),
+        }
+    }
+
+    /// A flat cloth in the x-z plane, centred at the origin: metres along x and z, vertices along x and z.
+    ///
+    /// ```
+    /// use supple::scene::Body;
+    /// let tablecloth = Body::cloth("tablecloth", 2.0, 1.2, [81, 49]).at([0.0, 0.8, 0.0]).material("linen");
+    /// assert_eq!(tablecloth.transform.translate.y, 0.8);
+    /// ```
+    pub fn cloth(name: impl Into<String>, width: f64, depth: f64, vertices: [u32; 2]) -> Self {
+        let grid = ClothGrid { size: [width, depth], vertices, pattern: GridPattern::default(), seed: 0 };
+        Self::new(name, ShapeSource::Grid(grid))
+    }
+
+    /// A body whose mesh is in a file.
+    ///
+    /// ```
+    /// let shirt = supple::scene::Body::file("shirt", "shirt.obj").material("jersey");
+    /// # assert_eq!(shirt.name, "shirt");
+    /// ```
+    pub fn file(name: impl Into<String>, path: impl Into<PathBuf>) -> Self {
+        Self::new(name, ShapeSource::File(path.into()))
+    }
+
+    /// A body whose mesh the program has made.
+    ///
+    /// ```
+    /// use supple::{mesh::SurfaceMesh, scene::Body};
+    /// let corners = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]].map(Into::into);
+    /// let body = Body::from_mesh("triangle", SurfaceMesh::from_triangles(corners.to_vec(), &[[0, 2, 1]]));
+    /// # assert_eq!(body.name, "triangle");
+    /// ```
+    pub fn from_mesh(name: impl Into<String>, mesh: SurfaceMesh) -> Self {
+        Self::new(name, ShapeSource::Mesh(Arc::new(mesh)))
+    }
+
+    /// Starts translated by this, in metres.
+    pub fn at(mut self, translate: impl Into<DVec3>) -> Self {
+        self.transform.translate = translate.into();
+        self
+    }
+
+    /// Starts rotated about the origin by this rotation vector, in degrees.
+    pub fn rotated(mut self, degrees: impl Into<DVec3>) -> Self {
+        self.transform.rotate = degrees.into();
+        self
+    }
+
+    /// Starts with this velocity, in m/s.
+    pub fn moving(mut self, velocity: impl Into<DVec3>) -> Self {
+        self.velocity = velocity.into();
+        self
+    }
+
+    /// Made of this: a preset's name, or a [`MaterialSpec`].
+    pub fn material(mut self, material: impl Into<MaterialSpec>) -> Self {
+        self.material = material.into();
+        self
+    }
+
+    /// Changes what it is made of.
+    ///
+    /// ```
+    /// use supple::scene::Body;
+    /// let body = Body::cloth("c", 1.0, 1.0, [9, 9]).material("silk").tuned(|m| m.friction = Some(0.1));
+    /// assert_eq!(body.material.preset.as_deref(), Some("silk"));
+    /// ```
+    pub fn tuned(mut self, change: impl FnOnce(&mut MaterialSpec)) -> Self {
+        change(&mut self.material);
+        self
+    }
+
+    /// A solid of cells of this size in metres.
+    pub fn solid(mut self, cell: f64) -> Self {
+        self.cell = Some(cell);
+        self
+    }
+}
+
+impl Pin {
+    /// Holds the selected vertices exactly.
+    pub fn hard(body: impl Into<String>, selection: Selection) -> Self {
+        Self { body: body.into(), selection, hold: Hold::Hard, follows: None, during: None }
+    }
+
+    /// Holds each selected vertex by a spring of this stiffness in N/m.
+    pub fn soft(body: impl Into<String>, selection: Selection, stiffness: f64) -> Self {
+        Self { hold: Hold::Stiffness(stiffness), ..Self::hard(body, selection) }
+    }
+
+    /// Moves what it holds.
+    ///
+    /// ```
+    /// use supple::scene::{Keyframe, Motion, Pin, Selection};
+    /// let lift = vec![Keyframe::at(0.0).translate([0.0; 3]), Keyframe::at(2.0).translate([0.0, 1.0, 0.0])];
+    /// let pin = Pin::hard("cloth", Selection::All {}).following(Motion { keyframes: lift, ..Motion::default() });
+    /// # assert!(pin.follows.is_some());
+    /// ```
+    pub fn following(mut self, motion: Motion) -> Self {
+        self.follows = Some(Follow::Keyframes(motion));
+        self
+    }
+
+    /// Holds only from one time to another, in seconds.
+    pub fn during(mut self, from: f64, to: f64) -> Self {
+        self.during = Some([from, to]);
+        self
+    }
+}
+
+impl Collider {
+    /// Everything behind a plane; the normal points to the free side.
+    ///
+    /// ```
+    /// let ground = supple::scene::Collider::plane("ground", [0.0; 3], [0.0, 1.0, 0.0]).friction(0.5);
+    /// # assert_eq!(ground.friction, Some(0.5));
+    /// ```
+    pub fn plane(name: impl Into<String>, point: impl Into<DVec3>, normal: impl Into<DVec3>) -> Self {
+        Self::new(name, ColliderShape::Plane { point: point.into(), normal: normal.into() })
+    }
+
+    /// A solid ball; metres.
+    pub fn sphere(name: impl Into<String>, center: impl Into<DVec3>, radius: f64) -> Self {
+        Self::new(name, ColliderShape::Sphere { center: center.into(), radius })
+    }
+
+    /// Moves it by keyframes.
+    pub fn moving(mut self, motion: Motion) -> Self {
+        self.motion = Some(motion);
+        self
+    }
+
+    /// Coulomb friction coefficient, in place of the body's.
+    pub fn friction(mut self, friction: f64) -> Self {
+        self.friction = Some(friction);
+        self
+    }
+}

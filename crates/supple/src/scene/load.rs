@@ -1,0 +1,129 @@
+//! Reading scenes: from a file, from text, by a built-in name; each with `--set` changes.
+
+use std::path::Path;
+
+use super::builtin::builtin_scenes;
+use super::document::{self, Source};
+use super::suggest::{did_you_mean, list};
+use super::{Scene, reader, sets};
+use crate::error::{Error, FileError};
+
+/// No scene file is larger than this; meshes belong into files of their own.
+const MAX_BYTES: u64 = 64 << 20;
+
+impl Scene {
+    /// Reads a scene file. Its words, types and keys are checked; [`Scene::validate`] checks the rest.
+    ///
+    /// ```no_run
+    /// let scene = supple::scene::Scene::load("tablecloth.toml")?;
+    /// scene.validate()?;
+    /// # Ok::<(), supple::Error>(())
+    /// ```
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::load_with(path, &[])
+    }
+
+    /// Reads a scene file after changing it by `--set` texts.
+    pub fn load_with(path: impl AsRef<Path>, sets: &[String]) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let text = read_text(path)?;
+        let name = path.file_stem().map_or_else(|| "scene".into(), |stem| stem.to_string_lossy());
+        Self::read(&text, path, &name, path.parent().unwrap_or(Path::new("")), sets)
+    }
+
+    /// Reads a scene from text; relative file names start at `folder`.
+    ///
+    /// ```
+    /// use supple::scene::Scene;
+    /// let text = r#"
+    /// [[body]]
+    /// name = "cloth"
+    /// shape = { grid = { size = [1, 1], vertices = [21, 21] } }
+    /// material = "silk"
+    /// "#;
+    /// let scene = Scene::from_toml(text, "small", ".")?;
+    /// assert_eq!(scene.bodies[0].name, "cloth");
+    /// # Ok::<(), supple::Error>(())
+    /// ```
+    pub fn from_toml(text: &str, name: &str, folder: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::from_toml_with(text, name, folder, &[])
+    }
+
+    /// Reads a scene from text after changing it by `--set` texts.
+    pub fn from_toml_with(
+        text: &str,
+        name: &str,
+        folder: impl AsRef<Path>,
+        sets: &[String],
+    ) -> Result<Self, Error> {
+        Self::read(text, Path::new(name), name, folder.as_ref(), sets)
+    }
+
+    /// A built-in scene by name.
+    pub fn builtin(name: &str) -> Result<Self, Error> {
+        Self::builtin_with(name, &[])
+    }
+
+    /// A built-in scene after changing it by `--set` texts.
+    pub fn builtin_with(name: &str, sets: &[String]) -> Result<Self, Error> {
+        let scenes = builtin_scenes();
+        let Some((name, _, text)) = scenes.iter().find(|(known, ..)| *known == name) else {
+            let names = || scenes.iter().map(|(name, ..)| *name);
+            let hint = did_you_mean(name, names());
+            let names = list(names());
+            return Err(Error::Invalid(format!("there is no built-in scene `{name}`{hint} There are {names}")));
+        };
+        Self::read(text, Path::new(&format!("built-in scene {name}")), name, Path::new(""), sets)
+    }
+
+    /// The scene that a user names: a built-in name, or a file (`./demo` for a file that is called like a built-in
+    /// scene).
+    pub fn find(source: &str) -> Result<Self, Error> {
+        Self::find_with(source, &[])
+    }
+
+    /// The same after changing it by `--set` texts.
+    pub fn find_with(source: &str, sets: &[String]) -> Result<Self, Error> {
+        let is_builtin = builtin_scenes().iter().any(|(name, ..)| *name == source);
+        let path = Path::new(source);
+        let looks_like_a_file = path.components().count() > 1 || path.extension().is_some() || path.exists();
+        if is_builtin || !looks_like_a_file {
+            return Self::builtin_with(source, sets).map_err(|error| match error {
+                Error::Invalid(problem) if !is_builtin => {
+                    Error::Invalid(format!("`{source}` is not a file, and {problem}"))
+                }
+                other => other,
+            });
+        }
+        Self::load_with(path, sets)
+    }
+
+    fn read(text: &str, path: &Path, name: &str, folder: &Path, sets: &[String]) -> Result<Self, Error> {
+        let mut root = document::parse(text, path)?;
+        sets::apply_sets(&mut root, sets)?;
+        let mut scene: Self = reader::read(&root, path)?;
+        scene.name = name.to_owned();
+        scene.folder = folder.to_path_buf();
+        scene.source = Source::new(path, root);
+        scene.resolve_paths();
+        Ok(scene)
+    }
+}
+
+fn read_text(path: &Path) -> Result<String, FileError> {
+    let io = |error: std::io::Error| FileError::io(path, "read", &error);
+    let metadata = std::fs::metadata(path).map_err(io)?;
+    if metadata.is_dir() {
+        return Err(FileError::whole(path, "is a folder; name the scene file in it"));
+    }
+    if metadata.len() > MAX_BYTES {
+        let problem = format!("has {} bytes; a scene file has at most {MAX_BYTES}", metadata.len());
+        return Err(FileError::whole(path, problem));
+    }
+    let bytes = std::fs::read(path).map_err(io)?;
+    String::from_utf8(bytes).map_err(|error| {
+        let offset = error.utf8_error().valid_up_to();
+        let line = 1 + error.as_bytes()[..offset].iter().filter(|&&byte| byte == b'\n').count();
+        FileError::line(path, line as u64, "is not UTF-8 text here; a scene is a TOML file")
+    })
+}

@@ -1,0 +1,108 @@
+//! The `[[pin]]` table and its `follows` as they are written.
+//!
+//! A pin is hard unless `stiffness` (N/m) makes it soft; `hold = "hard"` says the former aloud. `follows` holds
+//! exactly one of `keyframes` (with an optional `pivot`), `mesh-sequence`, `gltf-skin` and `collider`.
+
+use std::path::PathBuf;
+
+use glam::DVec3;
+use serde::{Deserialize, Serialize};
+
+use super::suggest::list;
+use super::{Follow, Hold, Keyframe, Motion, Pin, Selection};
+
+/// The only word for `hold`.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum HoldWord {
+    Hard,
+}
+
+/// Every key of `[[pin]]`.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PinTable {
+    body: String,
+    selection: Selection,
+    hold: Option<HoldWord>,
+    stiffness: Option<f64>,
+    follows: Option<Follow>,
+    during: Option<[f64; 2]>,
+}
+
+impl TryFrom<PinTable> for Pin {
+    type Error = &'static str;
+
+    fn try_from(table: PinTable) -> Result<Self, &'static str> {
+        let hold = match (table.hold, table.stiffness) {
+            (Some(HoldWord::Hard), Some(_)) => {
+                return Err("says both `hold = \"hard\"` and `stiffness`: leave one of them out");
+            }
+            (_, Some(stiffness)) => Hold::Stiffness(stiffness),
+            (_, None) => Hold::Hard,
+        };
+        let PinTable { body, selection, follows, during, .. } = table;
+        Ok(Self { body, selection, hold, follows, during })
+    }
+}
+
+impl From<Pin> for PinTable {
+    fn from(pin: Pin) -> Self {
+        let (hold, stiffness) = match pin.hold {
+            Hold::Hard => (Some(HoldWord::Hard), None),
+            Hold::Stiffness(stiffness) => (None, Some(stiffness)),
+        };
+        let Pin { body, selection, follows, during, .. } = pin;
+        Self { body, selection, hold, stiffness, follows, during }
+    }
+}
+
+const FOLLOWS: [&str; 4] = ["keyframes", "mesh-sequence", "gltf-skin", "collider"];
+
+/// Every key of `follows`.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct FollowTable {
+    keyframes: Option<Vec<Keyframe>>,
+    pivot: Option<DVec3>,
+    mesh_sequence: Option<PathBuf>,
+    gltf_skin: Option<PathBuf>,
+    collider: Option<String>,
+}
+
+impl TryFrom<FollowTable> for Follow {
+    type Error = String;
+
+    fn try_from(table: FollowTable) -> Result<Self, String> {
+        let FollowTable { keyframes, pivot, mesh_sequence, gltf_skin, collider } = table;
+        let pivot_alone = pivot.is_some() && keyframes.is_none();
+        let given = [
+            keyframes.map(|keyframes| Self::Keyframes(Motion { pivot: pivot.unwrap_or_default(), keyframes })),
+            mesh_sequence.map(Self::MeshSequence),
+            gltf_skin.map(Self::GltfSkin),
+            collider.map(Self::Collider),
+        ];
+        let mut given = given.into_iter().flatten();
+        match (given.next(), given.next()) {
+            (Some(_), None) if pivot_alone => Err("has a `pivot`, which belongs to `keyframes`".to_owned()),
+            (Some(follow), None) => Ok(follow),
+            _ => Err(format!("must hold exactly one of the keys {}", list(FOLLOWS))),
+        }
+    }
+}
+
+impl From<Follow> for FollowTable {
+    fn from(follow: Follow) -> Self {
+        let mut table = Self::default();
+        match follow {
+            Follow::Keyframes(motion) => {
+                table.keyframes = Some(motion.keyframes);
+                table.pivot = Some(motion.pivot);
+            }
+            Follow::MeshSequence(path) => table.mesh_sequence = Some(path),
+            Follow::GltfSkin(path) => table.gltf_skin = Some(path),
+            Follow::Collider(name) => table.collider = Some(name),
+        }
+        table
+    }
+}

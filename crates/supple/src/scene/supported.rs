@@ -1,0 +1,101 @@
+//! What the engine can do now: the one list. Words of the scene format that stand here are simulated; all others are
+//! read, and refused by [`Scene::check`] as not supported yet.
+
+use serde::Serialize;
+
+use super::{Body, Collider, ColliderShape, Follow, LinearKind, Method, Mode, Model, Pin, Scene};
+
+const METHODS: &[Method] = &[Method::Newton];
+const LINEAR_SOLVERS: &[LinearKind] = &[LinearKind::Cholesky];
+const MODES: &[Mode] = &[Mode::Dynamic];
+const MODELS: &[Model] = &[Model::Spring];
+
+fn is_supported_collider(shape: &ColliderShape) -> bool {
+    matches!(shape, ColliderShape::Plane { .. } | ColliderShape::Sphere { .. })
+}
+
+fn is_supported_follow(follow: &Follow) -> bool {
+    matches!(follow, Follow::Keyframes(_))
+}
+
+/// The words and keys of a scene that nothing can do yet: the place, and what stands there.
+pub(super) fn unsupported(scene: &Scene) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut word = |known: bool, place: &str, key: &str, word: String| {
+        if !known {
+            found.push((place.to_owned(), format!("`{key} = \"{word}\"`")));
+        }
+    };
+    let (solver, mode) = (&scene.solver, scene.time.mode);
+    word(MODES.contains(&mode), "time.mode", "mode", word_of(&mode));
+    word(METHODS.contains(&solver.method), "solver.method", "method", word_of(&solver.method));
+    let kind = solver.linear.kind;
+    word(LINEAR_SOLVERS.contains(&kind), "solver.linear", "linear", word_of(&kind));
+    scene.bodies.iter().enumerate().for_each(|(i, body)| in_body(body, &format!("body.{i}"), &mut found));
+    scene.pins.iter().enumerate().for_each(|(i, pin)| in_pin(pin, &format!("pin.{i}"), &mut found));
+    scene.colliders.iter().enumerate().for_each(|(i, c)| in_collider(c, &format!("collider.{i}"), &mut found));
+    if !scene.seams.is_empty() {
+        found.push(("seam".to_owned(), "`[[seam]]`".to_owned()));
+    }
+    found
+}
+
+fn in_body(body: &Body, place: &str, found: &mut Vec<(String, String)>) {
+    let name = &body.name;
+    if !MODELS.contains(&body.model) {
+        let what = format!("`model = \"{}\"` of body `{name}`", word_of(&body.model));
+        found.push((format!("{place}.model"), what));
+    }
+    let limits = |material: &crate::material::MaterialSpec| material.strain_limit.is_some();
+    let directions = body.material.stretch_stiffness.map(|stiffness| stiffness.directions());
+    let keys = [
+        ("bending", "`bending`", body.bending.is_some()),
+        ("interior", "`interior`", body.interior.is_some()),
+        ("tear_stretch", "`tear_stretch`", body.tear_stretch.is_some()),
+        ("self_contact", "`self_contact = true`", body.self_contact),
+        ("pressure", "`pressure`", body.pressure.is_some()),
+        ("region", "`[[body.region]]`", !body.regions.is_empty()),
+        ("material.strain_limit", "`strain_limit`", limits(&body.material)),
+        (
+            "material.stretch_stiffness",
+            "a `stretch_stiffness` that differs between warp and weft",
+            directions.is_some_and(|[warp, weft]| warp != weft),
+        ),
+    ];
+    for (key, what, said) in keys {
+        if said {
+            found.push((format!("{place}.{key}"), format!("{what} of body `{name}`")));
+        }
+    }
+}
+
+fn in_pin(pin: &Pin, place: &str, found: &mut Vec<(String, String)>) {
+    let Some(follow) = pin.follows.as_ref().filter(|follow| !is_supported_follow(follow)) else { return };
+    let kind = match follow {
+        Follow::Keyframes(_) => "keyframes",
+        Follow::MeshSequence(_) => "mesh-sequence",
+        Follow::GltfSkin(_) => "gltf-skin",
+        Follow::Collider(_) => "collider",
+    };
+    found.push((format!("{place}.follows.{kind}"), format!("a pin that follows a `{kind}`")));
+}
+
+fn in_collider(collider: &Collider, place: &str, found: &mut Vec<(String, String)>) {
+    if is_supported_collider(&collider.shape) {
+        return;
+    }
+    let kind = match &collider.shape {
+        ColliderShape::Plane { .. } => "plane",
+        ColliderShape::Sphere { .. } => "sphere",
+        ColliderShape::Capsule { .. } => "capsule",
+        ColliderShape::Box { .. } => "box",
+        ColliderShape::Mesh(_) => "mesh",
+    };
+    found.push((format!("{place}.shape.{kind}"), format!("the shape `{kind}` of collider `{}`", collider.name)));
+}
+
+/// The word of the scene format for a unit variant.
+fn word_of(variant: &impl Serialize) -> String {
+    let value = toml::Value::try_from(variant).ok();
+    value.and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}
