@@ -30,7 +30,7 @@ pub(crate) fn render(options: &Render, common: &Common) -> Result<ExitCode, Fail
     };
     let (scene, frames) = frames(options, animated, common)?;
     let render_options = RenderOptions { ground: ground(&scene), ..render_options(options)? };
-    let mut survey = Survey::new();
+    let mut survey = Survey::new(&render_options);
     for frame in &frames {
         let colliders = collider_meshes(&scene, frame.time);
         survey.add(&RenderScene { frame, colliders: &colliders }, &render_options);
