@@ -232,3 +232,56 @@ impl Colors {
 fn per_vertex<const N: usize>(values: Vec<[f64; N]>, corners: &[u32]) -> Option<CornerAttribute<N>> {
     (!values.is_empty()).then(|| CornerAttribute { values, indices: corners.to_vec() })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Mesh;
+    use super::*;
+
+    fn read(text: &str) -> (SurfaceMesh, Vec<String>) {
+        let loaded = read_off(text.as_bytes(), Path::new("t.off")).unwrap();
+        match loaded.mesh {
+            Mesh::Surface(mesh) => (mesh, loaded.notes),
+            Mesh::Tets(_) => unreachable!("OFF holds surfaces"),
+        }
+    }
+
+    #[test]
+    fn comments_free_lines_and_a_missing_key_word_make_no_difference() {
+        let (plain, _) = read("OFF\n4 1 4\n0 0 0\n1 0 0\n1 1 0\n0 1 0\n4 0 1 2 3\n");
+        assert_eq!((plain.positions.len(), plain.corners.as_slice()), (4, &[0, 1, 2, 3][..]));
+        for text in [
+            "# c\nOFF # c\n# c\n4 1 4 # c\n\n0 0 0 # c\n#\n1 0 0\r\n1 1 0\r\n0 1 0\n\n4 0 1 2 3 # c",
+            "OFF 4 1 4\n0 0 0\n1 0 0\n1 1 0\n0 1 0\n4 0 1 2 3",
+            "4 1\n0 0 0\n1 0 0\n1 1 0\n0 1\n0\n4 0 1\n2 3\n",
+        ] {
+            assert_eq!(read(text).0, plain, "{text}");
+        }
+    }
+
+    #[test]
+    fn prefixes_bring_normals_colours_and_texture_coordinates() {
+        let (mesh, notes) = read(
+            "STCNOFF\n3 1 0\n0 0 0 0 0 1 255 0 51 255 0.5 0.25\n1 0 0 0 0 1 0 0 0 255 0 0\n\
+                                  0 1 0 0 0 1 0 0 0 255 1 1\n3 0 1 2 255 0 0\n",
+        );
+        assert_eq!(mesh.normals.unwrap().values, [[0.0, 0.0, 1.0]; 3]);
+        assert_eq!(mesh.uvs.unwrap().values, [[0.5, 0.25], [0.0, 0.0], [1.0, 1.0]]);
+        assert_eq!(mesh.colors.unwrap()[0], [1.0, 0.0, 0.2, 1.0]);
+        assert!(notes[0].contains("colours of 1 faces"));
+    }
+
+    #[test]
+    fn whole_colours_count_to_255_and_fractions_to_one() {
+        assert_eq!(read("COFF\n1 0 0\n0 0 0 1 0 0\n").0.colors.unwrap(), [[1.0 / 255.0, 0.0, 0.0, 1.0]]);
+        assert_eq!(read("COFF\n1 0 0\n0 0 0 1.0 0 0 0.5\n").0.colors.unwrap(), [[1.0, 0.0, 0.0, 0.5]]);
+    }
+
+    #[test]
+    fn a_header_that_promises_too_much_or_too_little_is_noted() {
+        let (mesh, notes) = read("NOFF\n1 0 0\n0 0 0\n");
+        assert!(mesh.normals.is_none() && notes[0].contains("header"));
+        let (mesh, notes) = read("OFF\n1 0 0\n0 0 0 255 0 0\n");
+        assert!(mesh.colors.is_some() && notes[0].contains("colours"));
+    }
+}

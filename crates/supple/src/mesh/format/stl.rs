@@ -150,3 +150,74 @@ impl Weld {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Mesh;
+    use super::*;
+
+    fn read(bytes: &[u8]) -> (SurfaceMesh, Vec<String>) {
+        let loaded = read_stl(bytes, Path::new("t.stl")).unwrap();
+        match loaded.mesh {
+            Mesh::Surface(mesh) => (mesh, loaded.notes),
+            Mesh::Tets(_) => unreachable!("STL holds surfaces"),
+        }
+    }
+
+    const TETRAHEDRON: [[[f32; 3]; 3]; 4] = [
+        [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]],
+        [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [-0.0, 0.0, 1.0]],
+        [[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, -0.0]],
+        [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+    ];
+
+    fn binary(header: &[u8]) -> Vec<u8> {
+        let mut bytes = header.to_vec();
+        bytes.resize(80, b' ');
+        bytes.extend(4u32.to_le_bytes());
+        for triangle in TETRAHEDRON {
+            bytes.extend([0; 12]);
+            bytes.extend(triangle.as_flattened().iter().flat_map(|c| c.to_le_bytes()));
+            bytes.extend([0; 2]);
+        }
+        bytes
+    }
+
+    fn text() -> String {
+        let corner = |[x, y, z]: [f32; 3]| format!("VERTEX {x} {y} {z}\r\n");
+        let facet = |t: [[f32; 3]; 3]| {
+            let corners: String = t.map(corner).concat();
+            format!("  facet normal nan 0 0\r\n outer loop\r\n{corners}endloop\r\n endfacet\r\n")
+        };
+        format!("solid my part\r\n{}endsolid my part\r\n", TETRAHEDRON.map(facet).concat())
+    }
+
+    #[test]
+    fn corners_at_one_position_become_one_vertex_so_a_closed_surface_is_closed() {
+        for bytes in [binary(b"made by hand"), binary(b"solid but binary"), text().into_bytes()] {
+            let (mesh, _) = read(&bytes);
+            assert_eq!((mesh.positions.len(), mesh.face_count()), (4, 4));
+            for face in mesh.faces() {
+                for (a, b) in [(0, 1), (1, 2), (2, 0)].map(|(i, j)| (face[i], face[j])) {
+                    let back = mesh.faces().filter(|f| (0..3).any(|i| (f[i], f[(i + 1) % 3]) == (b, a)));
+                    assert_eq!(back.count(), 1, "edge {a} {b} has one triangle on its other side");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn solids_of_a_text_are_objects() {
+        let (mesh, _) = read(format!("{}{}", text(), text().replace("my part", "")).as_bytes());
+        assert_eq!(mesh.labels[0].names, ["my part"]);
+        assert_eq!(mesh.labels[0].label_of_face[..4], [0; 4]);
+        assert_eq!((mesh.face_count(), mesh.positions.len()), (8, 4));
+    }
+
+    #[test]
+    fn bytes_after_the_last_triangle_are_noted() {
+        let (mesh, notes) = read(&[binary(b"x"), vec![7; 3]].concat());
+        assert_eq!(mesh.face_count(), 4);
+        assert!(notes[0].contains("3 bytes"));
+    }
+}

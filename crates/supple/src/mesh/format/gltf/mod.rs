@@ -379,3 +379,6 @@ fn local_transform(node: &Node<'_>) -> DMat4 {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

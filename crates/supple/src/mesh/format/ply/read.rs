@@ -42,6 +42,10 @@ struct VertexLayout {
 }
 
 impl VertexLayout {
+    fn has_attributes(&self) -> bool {
+        self.normal.is_some() || self.color.is_some() || self.uv.is_some()
+    }
+
     fn of(element: &Element) -> Option<Self> {
         let find = |names: &[&str]| element.scalar(names);
         let three = |a: &[&str], b: &[&str], c: &[&str]| Some([find(a)?, find(b)?, find(c)?]);
@@ -58,6 +62,15 @@ impl VertexLayout {
             uv: two("s", "t").or_else(|| two("u", "v")).or_else(|| two("texture_u", "texture_v")),
         })
     }
+}
+
+/// Where the values of an element without lists stand in its bytes.
+fn offsets(element: &Element) -> impl Iterator<Item = usize> {
+    element.properties.iter().scan(0, |end, property| {
+        let offset = *end;
+        *end += property.scalar.size();
+        Some(offset)
+    })
 }
 
 struct PlyReader {
@@ -169,36 +182,34 @@ impl PlyReader {
         }
     }
 
-    /// Vertices whose values have fixed places: no number is looked at twice.
+    /// Vertices whose values have fixed places. Positions first, in a loop without a branch where they are three
+    /// floats at the start, as in nearly all files.
     fn read_binary_vertices<const BIG_ENDIAN: bool>(
         &mut self,
         element: &Element,
         source: &mut Binary<'_>,
     ) -> Result<(), FileError> {
         let layout = vertex_layout(element, source)?;
-        let size = element.smallest_size();
-        let mut places = Vec::with_capacity(element.properties.len());
-        let mut offset = 0;
-        for property in &element.properties {
-            places.push((offset, property.scalar));
-            offset += property.scalar.size();
+        let (size, start) = (element.smallest_size(), source.at);
+        let rows = source.take(size * element.count, "the vertices")?.chunks_exact(size);
+        let places: Vec<_> = offsets(element).zip(element.properties.iter().map(|p| p.scalar)).collect();
+        let value = |row: &[u8], i: usize| from_bytes::<BIG_ENDIAN>(places[i].1, &row[places[i].0..]);
+        if layout.position.map(|i| places[i]) == [0, 4, 8].map(|offset| (offset, Scalar::F32)) {
+            let component = |row: &[u8; 12], at| from_bytes::<BIG_ENDIAN>(Scalar::F32, &row[at..at + 4]);
+            let first = rows.clone().filter_map(|row| row.first_chunk::<12>());
+            let position = |row| DVec3::new(component(row, 0), component(row, 4), component(row, 8));
+            self.mesh.positions.reserve(element.count);
+            self.mesh.positions.extend(first.map(position));
+        } else {
+            let position = |row| DVec3::from(layout.position.map(|i| value(row, i)));
+            self.mesh.positions.extend(rows.clone().map(position));
         }
-        let start = source.at;
-        let rows = source.take(size * element.count, "the vertices")?.chunks_exact(size.max(1));
-        let float_triple = layout.position.map(|i| places[i]) == [0, 4, 8].map(|o| (o, Scalar::F32));
-        self.mesh.positions.reserve(element.count);
-        for (v, row) in rows.enumerate() {
-            let value = |i: usize| from_bytes::<BIG_ENDIAN>(places[i].1, &row[places[i].0..]);
-            let p = if float_triple {
-                DVec3::from([0, 4, 8].map(|o| from_bytes::<BIG_ENDIAN>(Scalar::F32, &row[o..o + 4])))
-            } else {
-                DVec3::from(layout.position.map(value))
-            };
-            if !p.is_finite() {
-                return Err(FileError::byte(source.path, (start + v * size) as u64, not_finite(v, p)));
-            }
-            self.mesh.positions.push(p);
-            self.push_vertex_attributes(element, &layout, value);
+        if let Some(v) = self.mesh.positions.iter().position(|p| !p.is_finite()) {
+            let problem = not_finite(v, self.mesh.positions[v]);
+            return Err(FileError::byte(source.path, (start + v * size) as u64, problem));
+        }
+        if layout.has_attributes() {
+            rows.for_each(|row| self.push_vertex_attributes(element, &layout, |i| value(row, i)));
         }
         Ok(())
     }
@@ -240,13 +251,10 @@ impl PlyReader {
             let vertex = self.vertex(index, face).map_err(|problem| source.error(problem))?;
             self.mesh.corners.push(vertex);
         }
-        self.end_face().map_err(|problem| source.error(problem))
-    }
-
-    #[inline]
-    fn end_face(&mut self) -> Result<(), String> {
         if !fits(self.mesh.corners.len(), 0) {
-            return Err("more face corners than 32-bit indices can number; split the file".to_owned());
+            return Err(
+                source.error("more face corners than 32-bit indices can number; split the file".to_owned())
+            );
         }
         self.mesh.face_starts.push(self.mesh.corners.len() as u32);
         Ok(())
@@ -286,28 +294,27 @@ impl PlyReader {
     ) -> Result<(), FileError> {
         self.mesh.face_starts.reserve(element.count);
         self.mesh.corners.reserve((source.bytes.len() - source.at).min(13 * element.count) / 4);
+        let index = |bytes: &[u8]| u32::from_le_bytes(little::<4, BIG_ENDIAN>(bytes));
         for face in 0..element.count {
-            let start = source.at as u64;
-            let at = |problem| FileError::byte(source.path, start, problem);
-            let length = usize::from(source.bytes.get(source.at).copied().unwrap_or(0));
-            if length < 3 && source.at < source.bytes.len() {
-                return Err(at(too_few_corners(face, length)));
-            }
-            let path = source.path;
-            for index in source.take(1 + 4 * length, "a face")?[1..].chunks_exact(4) {
-                let index = u32::from_le_bytes(little::<4, BIG_ENDIAN>(index));
-                if index as usize >= self.vertex_count {
-                    let shown = if element.properties[0].scalar == Scalar::I32 {
-                        f64::from(index as i32)
-                    } else {
-                        f64::from(index)
-                    };
-                    let problem = out_of_range(shown, face, self.vertex_count);
-                    return Err(FileError::byte(path, start, problem));
+            let row = source.bytes[source.at..].first_chunk::<13>().filter(|row| row[0] == 3);
+            if let Some(row) = row {
+                let triangle = [index(&row[1..5]), index(&row[5..9]), index(&row[9..13])];
+                if triangle.iter().all(|&v| (v as usize) < self.vertex_count)
+                    && fits(self.mesh.corners.len(), 3)
+                {
+                    self.mesh.corners.extend_from_slice(&triangle);
+                    self.mesh.face_starts.push(self.mesh.corners.len() as u32);
+                    source.at += row.len();
+                    continue;
                 }
-                self.mesh.corners.push(index);
             }
-            self.end_face().map_err(|problem| FileError::byte(path, start, problem))?;
+            let start = source.at;
+            let length = usize::from(source.bytes.get(start).copied().unwrap_or_default());
+            let row = source.take(1 + 4 * length, "a face")?;
+            let signed = element.properties[0].scalar == Scalar::I32;
+            let number = |v: u32| if signed { f64::from(v as i32) } else { f64::from(v) };
+            let indices: Vec<_> = row[1..].chunks_exact(4).map(|bytes| number(index(bytes))).collect();
+            self.push_face(&indices, face, source)?;
         }
         Ok(())
     }
