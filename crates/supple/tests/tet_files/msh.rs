@@ -84,6 +84,17 @@ pub(super) fn version_4_text_is_read_with_the_groups_of_its_entities() {
 }
 
 #[test]
+fn parts_of_a_partitioned_mesh_keep_the_groups_of_their_volumes() {
+    let text = version_4_text().replace(
+        "$Nodes",
+        "$PartitionedEntities\n2\n1\n9 1\n1 0 0 1\n5 0 1 1 2 0 0 0 0\n3 3 1 2 1 2 0 0 0 1 1 1 1 7 2 1 2\n\
+         $EndPartitionedEntities\n$Nodes",
+    );
+    let text = text.replace("\n3 2 4 1\n", "\n3 3 4 1\n");
+    assert_eq!(tets(read(read_msh, text)), with_regions(two_tets(), &[7, 7]));
+}
+
+#[test]
 fn version_4_binary_of_both_byte_orders_and_sizes_equals_the_text() {
     for (big_endian, size) in [(false, 8), (true, 8), (false, 4), (true, 4)] {
         let sizes = |file: Bytes, values: &[u64]| match size {

@@ -53,9 +53,26 @@ fn find(text: &[u8], word: &[u8]) -> Option<usize> {
 
 #[derive(Clone, Copy)]
 enum Compression {
-    None,
     Zlib,
     Lz4,
+}
+
+impl Compression {
+    /// How many times larger a block can get at most.
+    fn expansion(self) -> usize {
+        match self {
+            Self::Zlib => ZLIB_EXPANSION,
+            Self::Lz4 => LZ4_EXPANSION,
+        }
+    }
+
+    /// Appends the exactly `length` bytes of a compressed block to `out`.
+    fn unpack(self, block: &[u8], length: usize, out: &mut Vec<u8>) -> Result<(), String> {
+        match self {
+            Self::Zlib => inflate(block, length, out),
+            Self::Lz4 => decompress_lz4(block, length, out),
+        }
+    }
 }
 
 /// Reads the arrays of one file.
@@ -64,7 +81,7 @@ pub(super) struct Arrays<'a> {
     path: &'a Path,
     order: ByteOrder,
     header: NumberType,
-    compression: Compression,
+    compression: Option<Compression>,
     appended: Option<Appended<'a>>,
     /// Bytes that may still be decoded: several arrays may name the same data, so that a small file could otherwise
     /// grow without end.
@@ -80,7 +97,7 @@ impl<'a> Arrays<'a> {
     ) -> Result<Self, FileError> {
         let root = document.root_element();
         let budget = Cell::new(file_length.saturating_mul(ZLIB_EXPANSION));
-        let (order, header, compression) = (ByteOrder::Little, NumberType::U32, Compression::None);
+        let (order, header, compression) = (ByteOrder::Little, NumberType::U32, None);
         let mut arrays = Self { document, path, order, header, compression, appended, budget };
         if !root.has_tag_name("VTKFile") {
             return Err(arrays.error(root, "the root element should be <VTKFile>"));
@@ -97,9 +114,9 @@ impl<'a> Arrays<'a> {
             Some(other) => return refuse(format!("header_type \"{other}\" should be UInt32 or UInt64")),
         };
         let compression = match root.attribute("compressor") {
-            None | Some("") => Compression::None,
-            Some("vtkZLibDataCompressor") => Compression::Zlib,
-            Some("vtkLZ4DataCompressor") => Compression::Lz4,
+            None | Some("") => None,
+            Some("vtkZLibDataCompressor") => Some(Compression::Zlib),
+            Some("vtkLZ4DataCompressor") => Some(Compression::Lz4),
             Some(other) => {
                 return refuse(format!("compressor \"{other}\" is not read; save with ZLib, LZ4 or none"));
             }
@@ -163,8 +180,6 @@ impl<'a> Arrays<'a> {
         parse: impl Fn(&[u8]) -> Option<T>,
     ) -> Result<Vec<T>, FileError> {
         let text = array.text().unwrap_or_default();
-        let first_line =
-            self.line(array.first_child().map_or(array.range().start, |text| text.range().start));
         let mut scanner = Scanner::new(text.as_bytes(), self.path);
         let mut values = Vec::with_capacity(count.min(text.len() / 2 + 1));
         let mut numbers = || -> Result<(), FileError> {
@@ -184,7 +199,8 @@ impl<'a> Arrays<'a> {
             Ok(()) => Ok(values),
             Err(mut error) => {
                 if let Place::Line(line) = &mut error.place {
-                    *line += first_line - 1;
+                    let text = array.first_child().unwrap_or(array);
+                    *line += self.line(text.range().start) - 1;
                 }
                 Err(error)
             }
@@ -200,9 +216,8 @@ impl<'a> Arrays<'a> {
         self.budget.set(self.budget.get() - length);
         let mut stream = self.stream(array)?;
         match self.compression {
-            Compression::None => self.plain(&mut stream, length),
-            Compression::Zlib => self.blocks(&mut stream, length, ZLIB_EXPANSION, inflate),
-            Compression::Lz4 => self.blocks(&mut stream, length, LZ4_EXPANSION, decompress_lz4),
+            None => self.plain(&mut stream, length),
+            Some(compression) => self.blocks(&mut stream, length, compression),
         }
         .map_err(placed)
     }
@@ -238,8 +253,7 @@ impl<'a> Arrays<'a> {
         &self,
         stream: &mut Stream,
         length: usize,
-        expansion: usize,
-        decompress: fn(&[u8], usize, &mut Vec<u8>) -> Result<(), String>,
+        compression: Compression,
     ) -> Result<Vec<u8>, String> {
         let (blocks, size, last) =
             (self.header_number(stream)?, self.header_number(stream)?, self.header_number(stream)?);
@@ -256,12 +270,15 @@ impl<'a> Arrays<'a> {
         for (i, compressed_size) in (0..).zip(sizes) {
             let unpacked = if i < whole { size } else { last };
             let packed = usize::try_from(compressed_size).unwrap_or(usize::MAX);
-            if packed > stream.most_left() || unpacked > (packed.saturating_mul(expansion) + 64) as u64 {
+            if packed > stream.most_left()
+                || unpacked > (packed.saturating_mul(compression.expansion()) + 64) as u64
+            {
                 return Err(format!("block {i}: {packed} compressed bytes cannot hold {unpacked}"));
             }
             let mut compressed = Vec::new();
             stream.read(packed, &mut compressed)?;
-            decompress(&compressed, unpacked as usize, &mut bytes)
+            compression
+                .unpack(&compressed, unpacked as usize, &mut bytes)
                 .map_err(|problem| format!("block {i}: {problem}"))?;
         }
         Ok(bytes)
