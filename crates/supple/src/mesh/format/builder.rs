@@ -108,6 +108,21 @@ pub(crate) fn finish(
     Ok(LoadedMesh { mesh: Mesh::Surface(mesh), notes })
 }
 
+/// A normal or texture coordinate of a binary file; one that is not finite becomes zero and is counted.
+#[inline]
+pub(crate) fn finite_or_zero<const N: usize>(value: [f64; N], not_finite: &mut usize) -> [f64; N] {
+    if value.iter().all(|c| c.is_finite()) {
+        return value;
+    }
+    *not_finite += 1;
+    [0.0; N]
+}
+
+/// What to tell the user about the values counted by [`finite_or_zero`].
+pub(crate) fn not_finite_note(count: usize) -> Option<String> {
+    (count > 0).then(|| format!("{count} normals or texture coordinates are not finite; they became zero"))
+}
+
 /// Colours as the mesh keeps them: components from 0 to 1, also where a file counts them up to 255.
 pub(crate) fn unit_colors(mut colors: Vec<[f32; 4]>, has_alpha: bool) -> Vec<[f32; 4]> {
     let components = if has_alpha { 4 } else { 3 };

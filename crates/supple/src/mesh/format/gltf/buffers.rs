@@ -5,8 +5,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use ::gltf::Document;
 use ::gltf::buffer::{Buffer, Source};
+use ::gltf::json::validation::{Checked, Validate};
+use ::gltf::json::{Path as JsonPath, Root};
+use ::gltf::{Document, Semantic};
 use base64::Engine;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
@@ -27,9 +29,32 @@ pub(super) fn parse<'a>(bytes: &'a [u8], path: &Path) -> Result<(Document, Optio
             FileError::line(path, error.line().max(1) as u64, format!("not the JSON of a glTF file: {error}"))
         }
     })?;
-    let document = Document::from_json(root)
-        .map_err(|error| FileError::whole(path, format!("the glTF is not valid: {error}")))?;
-    Ok((document, blob))
+    validate(&root).map_err(|problem| FileError::whole(path, format!("the glTF is not valid: {problem}")))?;
+    Ok((Document::from_json_without_validation(root), blob))
+}
+
+/// Checks that all references of the JSON exist and all its values are known ones. Bounds of positions, which many
+/// programs do not write and nobody here needs, may be missing; extensions are looked at by the caller.
+fn validate(root: &Root) -> Result<(), String> {
+    // The crate's own validation indexes by this before it has checked it.
+    let primitives = root.meshes.iter().flat_map(|mesh| &mesh.primitives);
+    for accessor in primitives.filter_map(|p| p.attributes.get(&Checked::Valid(Semantic::Positions))) {
+        if accessor.value() >= root.accessors.len() {
+            return Err(format!(
+                "a primitive's POSITION is accessor {}, which does not exist",
+                accessor.value()
+            ));
+        }
+    }
+    let mut problem = None;
+    root.validate(root, JsonPath::new, &mut |place, error| {
+        let place = place().to_string();
+        let is_bound = place.ends_with(".min") || place.ends_with(".max");
+        if problem.is_none() && !is_bound && !place.starts_with("extensionsRequired") {
+            problem = Some(format!("{place}: {error}"));
+        }
+    });
+    problem.map_or(Ok(()), Err)
 }
 
 type GlbParts<'a> = (&'a [u8], Option<u64>, Option<&'a [u8]>);

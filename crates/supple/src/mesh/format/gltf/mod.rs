@@ -16,7 +16,7 @@ use glam::{DMat3, DMat4, DQuat, DVec3};
 
 use self::buffers::Buffers;
 use super::LoadedMesh;
-use super::builder::{self, CornerTrack, LabelTrack, fits};
+use super::builder::{self, CornerTrack, LabelTrack, finite_or_zero, fits, not_finite_note};
 use crate::error::FileError;
 use crate::mesh::{LabelKind, SurfaceMesh};
 
@@ -28,24 +28,29 @@ const WHITE: [f32; 4] = [1.0; 4];
 /// Reads a glTF or GLB file from its bytes; its buffers are looked for beside `path`.
 pub fn read_gltf(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
     let (document, blob) = buffers::parse(bytes, path)?;
-    refuse_compression(&document, path)?;
+    let notes = check_extensions(&document, path)?;
     let buffers = Buffers::load(&document, blob, path)?;
-    let mut reader = GltfReader::new(&buffers, path);
+    let mut reader = GltfReader::new(&buffers, path, notes);
     let roots = reader.roots(&document);
     reader.read_nodes(&document, roots)?;
     reader.finish()
 }
 
-fn refuse_compression(document: &Document, path: &Path) -> Result<(), FileError> {
-    let compression = ["KHR_draco_mesh_compression", "EXT_meshopt_compression", "KHR_meshopt_compression"];
-    match document.extensions_required().find(|extension| compression.contains(extension)) {
-        Some(extension) => {
-            let problem =
-                format!("the meshes are compressed by {extension}; export them without compression");
-            Err(FileError::whole(path, problem))
+/// Refuses compressed meshes; notes for other required extensions than those about materials and textures.
+fn check_extensions(document: &Document, path: &Path) -> Result<Vec<String>, FileError> {
+    let harmless = ["KHR_mesh_quantization", "KHR_materials_", "KHR_texture_", "KHR_lights_", "EXT_texture_"];
+    let mut notes = Vec::new();
+    for extension in document.extensions_required() {
+        let shown = extension.escape_debug();
+        if extension.ends_with("_compression") {
+            let problem = format!("the meshes are compressed by {shown}; export them without compression");
+            return Err(FileError::whole(path, problem));
         }
-        None => Ok(()),
+        if !harmless.iter().any(|known| extension.starts_with(known)) {
+            notes.push(format!("the file requires the extension {shown}, which is not known here"));
+        }
     }
+    Ok(notes)
 }
 
 struct GltfReader<'a> {
@@ -61,6 +66,8 @@ struct GltfReader<'a> {
     known_uvs: HashMap<usize, u32>,
     skipped_primitives: usize,
     skinned: usize,
+    /// Normals and texture coordinates that were not finite.
+    not_finite: usize,
     notes: Vec<String>,
 }
 
@@ -89,7 +96,7 @@ impl Instance {
 }
 
 impl<'a> GltfReader<'a> {
-    fn new(buffers: &'a Buffers<'a>, path: &'a Path) -> Self {
+    fn new(buffers: &'a Buffers<'a>, path: &'a Path, notes: Vec<String>) -> Self {
         Self {
             buffers,
             path,
@@ -102,7 +109,8 @@ impl<'a> GltfReader<'a> {
             known_uvs: HashMap::new(),
             skipped_primitives: 0,
             skinned: 0,
-            notes: Vec::new(),
+            not_finite: 0,
+            notes,
         }
     }
 
@@ -234,8 +242,11 @@ impl<'a> GltfReader<'a> {
         for (v, value) in values.into_iter().enumerate() {
             let p = instance.to_world.transform_point3(DVec3::from(value));
             if !p.is_finite() {
+                let [x, y, z] = value;
                 let place = format!("vertex {v} of accessor {}", accessor.index());
-                let problem = format!("{place} is at ({}, {}, {}), which is not finite", p.x, p.y, p.z);
+                let problem = format!(
+                    "{place} is at ({x}, {y}, {z}), which its node's transform takes to {p}: not finite"
+                );
                 return Err(FileError::whole(self.path, problem));
             }
             self.mesh.positions.push(p);
@@ -257,10 +268,12 @@ impl<'a> GltfReader<'a> {
         }
         let first = self.normals.values.len() as u32;
         let values = self.buffers.read::<3>(&accessor, "NORMAL")?;
-        let to_world = instance.normal_to_world;
-        self.normals
-            .values
-            .extend(values.into_iter().map(|n| (to_world * DVec3::from(n)).normalize_or_zero().to_array()));
+        for normal in values {
+            let turned = instance.normal_to_world * DVec3::from(normal);
+            self.normals
+                .values
+                .push(finite_or_zero(turned.normalize_or_zero().to_array(), &mut self.not_finite));
+        }
         instance.known_normals.insert(accessor.index(), first);
         Ok(Some(first))
     }
@@ -273,7 +286,8 @@ impl<'a> GltfReader<'a> {
         }
         let first = self.uvs.values.len() as u32;
         let values = self.buffers.read::<2>(&accessor, "TEXCOORD_0")?;
-        self.uvs.values.extend(values.into_iter().map(|[u, v]| [u, 1.0 - v]));
+        let turned = values.into_iter().map(|[u, v]| finite_or_zero([u, 1.0 - v], &mut self.not_finite));
+        self.uvs.values.extend(turned);
         self.known_uvs.insert(accessor.index(), first);
         Ok(Some(first))
     }
@@ -337,6 +351,7 @@ impl<'a> GltfReader<'a> {
         if self.skipped_primitives > 0 {
             self.notes.push(format!("{} primitives without triangles are left out", self.skipped_primitives));
         }
+        self.notes.extend(not_finite_note(self.not_finite));
         if self.skinned > 0 {
             self.notes.push(format!(
                 "{} skinned meshes are taken as modelled, without their skeleton",

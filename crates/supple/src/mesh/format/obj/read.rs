@@ -56,8 +56,8 @@ struct ObjReader<'a> {
     smoothing: LabelTrack,
     /// For each [`Kind`] the largest index, counted from 1, and its line.
     largest: [(u64, u64); 3],
-    /// Statements left out: how many, and the first line.
-    ignored: BTreeMap<String, (u64, u64)>,
+    /// Statements left out by their [`meaning`]: how many, and the first line.
+    ignored: BTreeMap<&'static str, (u64, u64)>,
 }
 
 impl<'a> ObjReader<'a> {
@@ -108,14 +108,11 @@ impl<'a> ObjReader<'a> {
         let x = self.scan.f64_in_line("the x coordinate of this vertex")?;
         let y = self.scan.f64_in_line("the y coordinate of this vertex")?;
         let z = self.scan.f64_in_line("the z coordinate of this vertex")?;
-        if !fits(self.mesh.positions.len(), 1) {
-            return Err(self.scan.error("more vertices than 32-bit indices can number; split the file"));
-        }
         if let Some(fourth) = self.scan.token_in_line() {
             self.vertex_color(fourth)?;
         }
         self.mesh.positions.push(DVec3::new(x, y, z));
-        Ok(())
+        self.check_room(self.mesh.positions.len())
     }
 
     /// What follows the position: a weight (without meaning for polygons), or a colour of three or four numbers.
@@ -162,7 +159,7 @@ impl<'a> ObjReader<'a> {
             None => 0.0,
         };
         self.uvs.values.push([u, v]);
-        Ok(())
+        self.check_room(self.uvs.values.len())
     }
 
     fn normal(&mut self) -> Result<(), FileError> {
@@ -170,7 +167,15 @@ impl<'a> ObjReader<'a> {
         let y = self.scan.f64_in_line("the y component of this normal")?;
         let z = self.scan.f64_in_line("the z component of this normal")?;
         self.normals.values.push([x, y, z]);
-        Ok(())
+        self.check_room(self.normals.values.len())
+    }
+
+    #[inline]
+    fn check_room(&self, count: usize) -> Result<(), FileError> {
+        if fits(count, 0) {
+            return Ok(());
+        }
+        Err(self.scan.error("more entries of one kind than 32-bit indices can number; split the file"))
     }
 
     fn face(&mut self) -> Result<(), FileError> {
@@ -184,9 +189,7 @@ impl<'a> ObjReader<'a> {
                 .scan
                 .error(format!("a face needs at least 3 corners, this one has {}", end - start)));
         }
-        if !fits(end, 0) {
-            return Err(self.scan.error("more face corners than 32-bit indices can number; split the file"));
-        }
+        self.check_room(end)?;
         let face = self.mesh.face_count();
         self.mesh.face_starts.push(end as u32);
         self.object.push_face(face);
@@ -282,14 +285,15 @@ impl<'a> ObjReader<'a> {
         }
     }
 
+    /// Leaves a statement out. Real files have broken comment lines, so only what cannot be text is refused.
     fn ignore(&mut self, keyword: &[u8]) -> Result<(), FileError> {
-        let word = keyword.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
-        if !word || keyword.len() > 32 {
+        let is_text = std::str::from_utf8(keyword).is_ok_and(|text| !text.contains(char::is_control));
+        if !is_text {
             let problem = format!("{} is no OBJ statement; is this an OBJ file?", shown(keyword));
             return Err(self.scan.error(problem));
         }
         let line = self.scan.line();
-        self.ignored.entry(name(keyword)).or_insert((0, line)).0 += 1;
+        self.ignored.entry(meaning(keyword)).or_insert((0, line)).0 += 1;
         while self.scan.token_in_line().is_some() {}
         Ok(())
     }
@@ -316,16 +320,22 @@ impl<'a> ObjReader<'a> {
     }
 }
 
-fn notes(ignored: &BTreeMap<String, (u64, u64)>) -> Vec<String> {
-    let note = |(keyword, (count, line)): (&String, &(u64, u64))| {
-        let what = match keyword.as_str() {
-            "l" => "line elements",
-            "p" => "point elements",
-            "vp" | "cstype" | "deg" | "bmat" | "step" | "curv" | "curv2" | "surf" | "parm" | "trim"
-            | "hole" | "scrv" | "sp" | "end" | "con" => "free-form curves and surfaces",
-            _ => "no part of a polygon mesh",
-        };
-        format!("{count} `{keyword}` statements are left out ({what}), the first in line {line}")
+/// What a statement is about that polygons have no use for.
+fn meaning(keyword: &[u8]) -> &'static str {
+    match keyword {
+        b"l" => "line elements (`l`)",
+        b"p" => "point elements (`p`)",
+        b"vp" | b"cstype" | b"deg" | b"bmat" | b"step" | b"curv" | b"curv2" | b"surf" | b"parm" | b"trim"
+        | b"hole" | b"scrv" | b"sp" | b"end" | b"con" => "statements of free-form curves and surfaces",
+        b"mg" | b"bevel" | b"c_interp" | b"d_interp" | b"lod" | b"maplib" | b"usemap" | b"shadow_obj"
+        | b"trace_obj" | b"ctech" | b"stech" => "statements about display",
+        _ => "lines that are no OBJ statement",
+    }
+}
+
+fn notes(ignored: &BTreeMap<&'static str, (u64, u64)>) -> Vec<String> {
+    let note = |(what, (count, line)): (&&str, &(u64, u64))| {
+        format!("{count} {what} are left out, the first in line {line}")
     };
     ignored.iter().map(note).collect()
 }

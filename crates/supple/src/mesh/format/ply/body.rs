@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use super::super::scan::Scanner;
+use super::super::scan::{Scanner, parse_f64, shown};
 use super::header::{Element, Scalar};
 use crate::error::FileError;
 
 /// Where the numbers of the elements come from.
 pub(super) trait Source {
-    /// The next number.
+    /// The next number, which may be anything: values that are skipped need not be finite.
     fn number(&mut self, scalar: Scalar) -> Result<f64, FileError>;
 
     /// To be called after the last number of an element.
@@ -24,10 +24,9 @@ pub(super) trait Source {
 impl Source for Scanner<'_> {
     #[inline]
     fn number(&mut self, _: Scalar) -> Result<f64, FileError> {
-        match self.token() {
-            Some(token) => self.to_f64(token, "a value of this element"),
-            None => Err(self.ended("a value of this element")),
-        }
+        let Some(token) = self.token() else { return Err(self.ended("a value of this element")) };
+        parse_f64(token)
+            .ok_or_else(|| Scanner::error(self, format!("expected a number, found {}", shown(token))))
     }
 
     fn end_of_element(&mut self, element: &Element) -> Result<(), FileError> {

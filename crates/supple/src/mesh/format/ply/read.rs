@@ -7,7 +7,7 @@ use std::path::Path;
 use glam::DVec3;
 
 use super::super::LoadedMesh;
-use super::super::builder::{self, CornerTrack, fits, unit_colors};
+use super::super::builder::{self, CornerTrack, finite_or_zero, fits, not_finite_note, unit_colors};
 use super::super::scan::Scanner;
 use super::body::{Binary, Source, from_bytes, little};
 use super::header::{Element, Encoding, Header, Scalar};
@@ -70,6 +70,8 @@ struct PlyReader {
     has_alpha: bool,
     corner_uvs: CornerTrack<2>,
     known_corner_uvs: HashMap<(u32, [u64; 2]), u32>,
+    /// Normals and texture coordinates that were not finite.
+    not_finite: usize,
     notes: Vec<String>,
 }
 
@@ -85,6 +87,7 @@ impl PlyReader {
             has_alpha: false,
             corner_uvs: CornerTrack::new(),
             known_corner_uvs: HashMap::new(),
+            not_finite: 0,
             notes: Vec::new(),
         }
     }
@@ -153,10 +156,10 @@ impl PlyReader {
         value: impl Fn(usize) -> f64,
     ) {
         if let Some(normal) = layout.normal {
-            self.normals.push(normal.map(&value));
+            self.normals.push(finite_or_zero(normal.map(&value), &mut self.not_finite));
         }
         if let Some(uv) = layout.uv {
-            self.uvs.push(uv.map(&value));
+            self.uvs.push(finite_or_zero(uv.map(&value), &mut self.not_finite));
         }
         if let Some([r, g, b]) = layout.color {
             let component = |i: usize| color_component(value(i) as f32, element.properties[i].scalar);
@@ -263,11 +266,12 @@ impl PlyReader {
         if uvs.len() != 2 * (self.mesh.corners.len() - first) {
             return;
         }
-        for (corner, uv) in (first..).zip(uvs.as_chunks::<2>().0) {
+        for (corner, &uv) in (first..).zip(uvs.as_chunks::<2>().0) {
+            let uv = finite_or_zero(uv, &mut self.not_finite);
             let next = self.corner_uvs.values.len() as u32;
             let key = (self.mesh.corners[corner], uv.map(f64::to_bits));
             let value = *self.known_corner_uvs.entry(key).or_insert_with(|| {
-                self.corner_uvs.values.push(*uv);
+                self.corner_uvs.values.push(uv);
                 next
             });
             self.corner_uvs.set(corner, value);
@@ -358,6 +362,7 @@ impl PlyReader {
         if !self.colors.is_empty() {
             self.mesh.colors = Some(unit_colors(self.colors, self.has_alpha));
         }
+        self.notes.extend(not_finite_note(self.not_finite));
         builder::finish(self.mesh, self.notes, path)
     }
 }
