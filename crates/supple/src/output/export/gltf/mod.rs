@@ -94,7 +94,8 @@ fn file_bytes(path: &Path, json: u64, binary: u64) -> Result<u32, FileError> {
     let total = HEADERS_BYTES + json + binary;
     u32::try_from(total).map_err(|_| {
         let limit = u32::MAX;
-        let problem = format!("would have {total} bytes, glTF allows {limit}; export fewer frames, or to usd");
+        let problem =
+            format!("would have {total} bytes, glTF allows {limit}; export fewer frames, or to usd");
         FileError::whole(path, problem)
     })
 }
