@@ -11,7 +11,7 @@ use crate::error::FileError;
 
 /// The end of every temporary name; [`sweep`] removes what carries it.
 const TEMPORARY_SUFFIX: &str = ".supple-tmp";
-const BUFFER_BYTES: usize = 1 << 20;
+const BUFFER_BYTES: usize = 1 << 18;
 
 /// A file being written under a temporary name. [`AtomicFile::commit`] gives it its own name; dropped before that,
 /// it leaves nothing behind.

@@ -14,12 +14,12 @@ use crate::output::frame::{FrameBody, FrameSurface};
 
 /// Writes Wavefront OBJ files.
 pub(super) fn export_obj(job: &mut Job) -> Result<Vec<PathBuf>, Error> {
-    export(job, "obj", shortest, |mesh, file| write_obj(mesh, file))
+    export(job, "obj", shortest, write_obj)
 }
 
 /// Writes binary PLY files.
 pub(super) fn export_ply(job: &mut Job) -> Result<Vec<PathBuf>, Error> {
-    export(job, "ply", f64::from, |mesh, file| write_ply(mesh, file))
+    export(job, "ply", f64::from, write_ply)
 }
 
 fn export(

@@ -77,14 +77,7 @@ fn body_bounds(mesh: &SplitMesh, body: &FrameBody, base: &FrameBody, is_base: bo
 fn start_file(path: &Path, layout: &Layout) -> Result<AtomicFile, Error> {
     let mut json = layout.json();
     json.resize(json.len().next_multiple_of(4), b' ');
-    let total = HEADERS_BYTES + json.len() as u64 + layout.binary_bytes();
-    let Ok(total_bytes) = u32::try_from(total) else {
-        let problem = format!(
-            "the file would have {total} bytes, and glTF allows {}; export fewer frames, or to usd",
-            u32::MAX
-        );
-        return Err(FileError::whole(path, problem).into());
-    };
+    let total_bytes = file_bytes(path, json.len() as u64, layout.binary_bytes())?;
     let mut file = AtomicFile::create(path)?;
     for word in [MAGIC, 2, total_bytes, json.len() as u32, JSON_CHUNK] {
         file.put(&word.to_le_bytes())?;
@@ -94,6 +87,17 @@ fn start_file(path: &Path, layout: &Layout) -> Result<AtomicFile, Error> {
         file.put(&word.to_le_bytes())?;
     }
     Ok(file)
+}
+
+/// The length of the whole file, which its header holds in 32 bits.
+fn file_bytes(path: &Path, json: u64, binary: u64) -> Result<u32, FileError> {
+    let total = HEADERS_BYTES + json + binary;
+    u32::try_from(total).map_err(|_| {
+        let limit = u32::MAX;
+        let problem =
+            format!("would have {total} bytes, glTF allows {limit}; export fewer frames, or to usd");
+        FileError::whole(path, problem)
+    })
 }
 
 fn put_deltas(
@@ -107,4 +111,18 @@ fn put_deltas(
         file.put(&mesh.gather(&deltas))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_four_gibibytes_is_refused_with_its_size() {
+        let path = Path::new("demo.glb");
+        assert_eq!(file_bytes(path, 1000, 2000).unwrap(), 12 + 8 + 1000 + 8 + 2000);
+        assert_eq!(file_bytes(path, 1000, (1 << 32) - 1029).unwrap(), u32::MAX);
+        let error = file_bytes(path, 1000, (1 << 32) - 1028).unwrap_err().to_string();
+        assert!(error.contains("4294967296 bytes") && error.contains("usd"), "{error}");
+    }
 }

@@ -15,8 +15,14 @@ pub(super) struct SplitMesh {
     vertices: Vec<u32>,
     /// For each vertex here its UV, if the surface has UVs.
     uvs: Option<Vec<[f32; 2]>>,
-    /// Triangles of each material (`None`: of none), in order of first use.
-    parts: Vec<(Option<String>, Vec<[u32; 3]>)>,
+    parts: Vec<Part>,
+}
+
+/// The triangles of one material, in order of its first use.
+struct Part {
+    /// `None`: triangles without a material.
+    material: Option<String>,
+    triangles: Vec<[u32; 3]>,
 }
 
 impl SplitMesh {
@@ -64,13 +70,13 @@ impl SplitMesh {
 
     /// Material and number of triangles of each part.
     pub(super) fn parts(&self) -> impl Iterator<Item = (Option<&str>, usize)> {
-        self.parts.iter().map(|(material, triangles)| (material.as_deref(), triangles.len()))
+        self.parts.iter().map(|part| (part.material.as_deref(), part.triangles.len()))
     }
 
     /// Triangles of every part, then UVs, then colours.
     pub(super) fn topology_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        for vertex in self.parts.iter().flat_map(|(_, triangles)| triangles.as_flattened()) {
+        for vertex in self.parts.iter().flat_map(|part| part.triangles.as_flattened()) {
             bytes.extend_from_slice(&vertex.to_le_bytes());
         }
         for uv in self.uvs.iter().flatten() {
@@ -126,10 +132,7 @@ fn first_equal_values(uvs: &[[f64; 2]]) -> Vec<u32> {
     bits.zip(0..).map(|(bits, index)| *first.entry(bits).or_insert(index)).collect()
 }
 
-fn triangles_by_material(
-    mesh: &SurfaceMesh,
-    vertex_of_corner: &[u32],
-) -> Vec<(Option<String>, Vec<[u32; 3]>)> {
+fn triangles_by_material(mesh: &SurfaceMesh, vertex_of_corner: &[u32]) -> Vec<Part> {
     let materials = mesh.labels.iter().find(|labels| labels.kind == LabelKind::Material);
     let label_of = |face: usize| materials.map_or(NO_LABEL, |labels| labels.label_of_face[face]);
     let mut parts: Vec<(u32, Vec<[u32; 3]>)> = Vec::new();
@@ -143,7 +146,7 @@ fn triangles_by_material(
     }
     parts.retain(|(_, triangles)| !triangles.is_empty());
     let name = |label: u32| materials.and_then(|labels| labels.names.get(label as usize).cloned());
-    parts.into_iter().map(|(label, triangles)| (name(label), triangles)).collect()
+    parts.into_iter().map(|(label, triangles)| Part { material: name(label), triangles }).collect()
 }
 
 /// Cuts a face as [`SurfaceMesh::triangles`] does, but through its corners.
@@ -182,7 +185,7 @@ mod tests {
         let split = SplitMesh::new(&surface);
         let materials: Vec<_> = split.parts().collect();
         assert_eq!(materials, [(Some("silk"), 2), (None, 1)]);
-        let triangles = split.parts.iter().flat_map(|(_, triangles)| triangles);
+        let triangles = split.parts.iter().flat_map(|part| &part.triangles);
         let back: Vec<[u32; 3]> = triangles.map(|t| t.map(|v| split.vertices[v as usize])).collect();
         assert_eq!(back, surface.mesh.triangles());
     }
