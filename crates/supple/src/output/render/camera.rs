@@ -101,7 +101,10 @@ fn axes(toward: DVec3, up: DVec3) -> [DVec3; 3] {
     let forward = toward.normalize();
     let side = |up: DVec3| forward.cross(up.normalize_or_zero()).try_normalize();
     // Looking straight along `up`: what is far away (-z) goes to the top of the picture.
-    let right = side(up).filter(|r| r.dot(forward).abs() < 1e-6).or_else(|| side(DVec3::NEG_Z)).or_else(|| side(DVec3::Y));
+    let right = side(up)
+        .filter(|r| r.dot(forward).abs() < 1e-6)
+        .or_else(|| side(DVec3::NEG_Z))
+        .or_else(|| side(DVec3::Y));
     let right = right.unwrap_or(DVec3::X);
     [right, right.cross(forward), forward]
 }
@@ -142,8 +145,11 @@ impl Framing {
     pub(super) fn add(&mut self, points: impl IntoIterator<Item = DVec3>) {
         let [right, up, forward] = Self::axes();
         for point in points.into_iter().filter(|p| p.is_finite()) {
-            let (x, y, depth) = (point.dot(right) / self.half[0], point.dot(up) / self.half[1], point.dot(forward));
-            for (furthest, value) in self.furthest.iter_mut().zip([x - depth, -x - depth, y - depth, -y - depth]) {
+            let (x, y, depth) =
+                (point.dot(right) / self.half[0], point.dot(up) / self.half[1], point.dot(forward));
+            for (furthest, value) in
+                self.furthest.iter_mut().zip([x - depth, -x - depth, y - depth, -y - depth])
+            {
                 *furthest = furthest.max(value);
             }
         }
