@@ -252,13 +252,13 @@ impl View {
     }
 
     /// Right, up and depth of a stage point as seen from the eye.
-    pub(super) fn from_eye(&self, point: Vec3) -> Vec3 {
+    pub(super) fn seen_from_eye(&self, point: Vec3) -> Vec3 {
         let p = point - self.eye;
         Vec3::new(p.dot(self.right), p.dot(self.up), p.dot(self.forward))
     }
 
     /// Column, row (pixels from the top left) and inverse depth of a point seen from the eye.
-    pub(super) fn to_screen(&self, seen: Vec3) -> Vec3 {
+    pub(super) fn on_screen(&self, seen: Vec3) -> Vec3 {
         let inverse = 1.0 / seen.z;
         let scale = self.focal * inverse;
         Vec3::new(self.middle[0] + seen.x * scale, self.middle[1] - seen.y * scale, inverse)
@@ -276,7 +276,7 @@ impl View {
         let planes = self.guard_planes();
         let outside = |plane: &Plane| seen.iter().filter(|&&p| plane.distance(p) < 0.0).count();
         if planes.iter().all(|plane| outside(plane) == 0) {
-            if let Some(triangle) = ScreenTriangle::new(seen.map(|p| self.to_screen(p))) {
+            if let Some(triangle) = ScreenTriangle::new(seen.map(|p| self.on_screen(p))) {
                 put(triangle);
             }
             return;
@@ -290,7 +290,7 @@ impl View {
             }
         }
         for i in 2..polygon.len() {
-            let corners = [polygon[0], polygon[i - 1], polygon[i]].map(|p| self.to_screen(p));
+            let corners = [polygon[0], polygon[i - 1], polygon[i]].map(|p| self.on_screen(p));
             if let Some(triangle) = ScreenTriangle::new(corners) {
                 put(triangle);
             }
@@ -385,7 +385,7 @@ mod tests {
             let corners = corners.map(Vec3::from_array);
             let region = super::super::raster::Region { x: 0, y: 0, width: 16, height: 16 };
             let mut found = [false; 256];
-            view.project(corners.map(|p| view.from_eye(p)), |t| t.filler(&region).fill([128, 128], |i, _| found[i] = true));
+            view.project(corners.map(|p| view.seen_from_eye(p)), |t| t.filler(&region).fill([128, 128], |i, _| found[i] = true));
             let normal = (corners[1] - corners[0]).cross(corners[2] - corners[0]);
             for (i, &found) in found.iter().enumerate() {
                 let ray = view.ray((i % 16) as f32 + 0.5, (i / 16) as f32 + 0.5);

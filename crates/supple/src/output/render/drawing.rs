@@ -96,7 +96,8 @@ impl Drawing {
         let (colors, matter) = match stretch_limit {
             None => (vec![colors::body_color(index); positions.len()], Matter::Body),
             Some(limit) => {
-                let color = |s: f64| colors::diverging(((s - 1.0) / (limit - 1.0)) as f32);
+                // A little darker than the legend, or shading would be lost in the nearly white middle of the scale.
+                let color = |s: f64| colors::diverging(((s - 1.0) / (limit - 1.0)) as f32) * 0.86;
                 (vertex_stretches(body, &triangles).into_iter().map(color).collect(), Matter::Measured)
             }
         };
@@ -204,12 +205,9 @@ fn polygon_edges(mesh: &SurfaceMesh, triangles: &[[u32; 3]]) -> Vec<[bool; 3]> {
 fn cut_triangle(triangle: &Triangle, middle: [Option<u32>; 3]) -> Vec<Triangle> {
     // The outline with its middles, each point with whether the edge after it is the polygon's.
     let mut outline = Vec::with_capacity(6);
-    for i in 0..3 {
-        let of_polygon = triangle.polygon_edges[i];
-        outline.push((triangle.corners[i], of_polygon));
-        if let Some(m) = middle[i] {
-            outline.push((m, of_polygon));
-        }
+    for ((&corner, &of_polygon), middle) in triangle.corners.iter().zip(&triangle.polygon_edges).zip(middle) {
+        outline.push((corner, of_polygon));
+        outline.extend(middle.map(|m| (m, of_polygon)));
     }
     // Ears at corners between two middles first, then what is left as a fan from a middle.
     let is_middle = |v: u32| middle.contains(&Some(v));

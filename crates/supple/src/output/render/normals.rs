@@ -72,11 +72,11 @@ fn label_sides(around: &[u32], normals: &[DVec3], sides: &mut Vec<u32>) -> u32 {
         sides[seed] = count;
         open.push(seed);
         while let Some(i) = open.pop() {
-            for j in 0..around.len() {
+            for (j, side) in sides.iter_mut().enumerate() {
                 // A face without area has no side of its own.
                 let smooth = normal(i).dot(normal(j)) >= limit || normal(j) == DVec3::ZERO;
-                if sides[j] == UNSEEN && smooth {
-                    sides[j] = count;
+                if *side == UNSEEN && smooth {
+                    *side = count;
                     open.push(j);
                 }
             }

@@ -149,8 +149,8 @@ fn refine(cells: &[Cell], colors: Vec<Point>) -> Vec<Point> {
     let mut sums = vec![[0f32; 4]; colors.len()];
     for cell in cells {
         let sum = &mut sums[nearest(&colors, &cell.color)];
-        for k in 0..3 {
-            sum[k] += cell.weight * cell.color[k];
+        for (sum, c) in sum.iter_mut().zip(cell.color) {
+            *sum += cell.weight * c;
         }
         sum[3] += cell.weight;
     }

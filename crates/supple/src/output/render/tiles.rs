@@ -68,7 +68,8 @@ impl Painter<'_> {
     }
 
     fn project(&self) -> Vec<Projected> {
-        let seen: Vec<Vec3> = self.drawing.vertices.iter().map(|v| self.view.from_eye(v.position)).collect();
+        let seen: Vec<Vec3> =
+            self.drawing.vertices.iter().map(|v| self.view.seen_from_eye(v.position)).collect();
         let mut projected = Vec::with_capacity(self.drawing.triangles.len());
         for (i, triangle) in self.drawing.triangles.iter().enumerate() {
             self.view.project(triangle.corners.map(|v| seen[v as usize]), |screen| {
