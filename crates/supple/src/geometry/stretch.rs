@@ -65,10 +65,7 @@ mod tests {
         let (rest, triangles) = grid(9);
         let turn = DMat3::from_quat(DQuat::from_rotation_z(0.7) * DQuat::from_rotation_x(1.9));
         let in_plane = DMat3::from_rotation_y(0.4);
-        let map = turn
-            * in_plane
-            * DMat3::from_diagonal(DVec3::new(1.25, 1.0, 0.75))
-            * in_plane.transpose();
+        let map = turn * in_plane * DMat3::from_diagonal(DVec3::new(1.25, 1.0, 0.75)) * in_plane.transpose();
         let current: Vec<_> = rest.iter().map(|&p| map * p + DVec3::new(3.0, -2.0, 5.0)).collect();
         for stretch in principal_stretches(&rest, &current, &triangles) {
             let stretch = stretch.unwrap();

@@ -101,7 +101,10 @@ fn axes(toward: DVec3, up: DVec3) -> [DVec3; 3] {
     let forward = toward.normalize();
     let side = |up: DVec3| forward.cross(up.normalize_or_zero()).try_normalize();
     // Looking straight along `up`: what is far away (-z) goes to the top of the picture.
-    let right = side(up).filter(|r| r.dot(forward).abs() < 1e-6).or_else(|| side(DVec3::NEG_Z)).or_else(|| side(DVec3::Y));
+    let right = side(up)
+        .filter(|r| r.dot(forward).abs() < 1e-6)
+        .or_else(|| side(DVec3::NEG_Z))
+        .or_else(|| side(DVec3::Y));
     let right = right.unwrap_or(DVec3::X);
     [right, right.cross(forward), forward]
 }
@@ -142,8 +145,11 @@ impl Framing {
     pub(super) fn add(&mut self, points: impl IntoIterator<Item = DVec3>) {
         let [right, up, forward] = Self::axes();
         for point in points.into_iter().filter(|p| p.is_finite()) {
-            let (x, y, depth) = (point.dot(right) / self.half[0], point.dot(up) / self.half[1], point.dot(forward));
-            for (furthest, value) in self.furthest.iter_mut().zip([x - depth, -x - depth, y - depth, -y - depth]) {
+            let (x, y, depth) =
+                (point.dot(right) / self.half[0], point.dot(up) / self.half[1], point.dot(forward));
+            for (furthest, value) in
+                self.furthest.iter_mut().zip([x - depth, -x - depth, y - depth, -y - depth])
+            {
                 *furthest = furthest.max(value);
             }
         }
@@ -246,13 +252,13 @@ impl View {
     }
 
     /// Right, up and depth of a stage point as seen from the eye.
-    pub(super) fn from_eye(&self, point: Vec3) -> Vec3 {
+    pub(super) fn seen_from_eye(&self, point: Vec3) -> Vec3 {
         let p = point - self.eye;
         Vec3::new(p.dot(self.right), p.dot(self.up), p.dot(self.forward))
     }
 
     /// Column, row (pixels from the top left) and inverse depth of a point seen from the eye.
-    pub(super) fn to_screen(&self, seen: Vec3) -> Vec3 {
+    pub(super) fn on_screen(&self, seen: Vec3) -> Vec3 {
         let inverse = 1.0 / seen.z;
         let scale = self.focal * inverse;
         Vec3::new(self.middle[0] + seen.x * scale, self.middle[1] - seen.y * scale, inverse)
@@ -270,7 +276,7 @@ impl View {
         let planes = self.guard_planes();
         let outside = |plane: &Plane| seen.iter().filter(|&&p| plane.distance(p) < 0.0).count();
         if planes.iter().all(|plane| outside(plane) == 0) {
-            if let Some(triangle) = ScreenTriangle::new(seen.map(|p| self.to_screen(p))) {
+            if let Some(triangle) = ScreenTriangle::new(seen.map(|p| self.on_screen(p))) {
                 put(triangle);
             }
             return;
@@ -284,7 +290,7 @@ impl View {
             }
         }
         for i in 2..polygon.len() {
-            let corners = [polygon[0], polygon[i - 1], polygon[i]].map(|p| self.to_screen(p));
+            let corners = [polygon[0], polygon[i - 1], polygon[i]].map(|p| self.on_screen(p));
             if let Some(triangle) = ScreenTriangle::new(corners) {
                 put(triangle);
             }
@@ -379,7 +385,7 @@ mod tests {
             let corners = corners.map(Vec3::from_array);
             let region = super::super::raster::Region { x: 0, y: 0, width: 16, height: 16 };
             let mut found = [false; 256];
-            view.project(corners.map(|p| view.from_eye(p)), |t| t.filler(&region).fill([128, 128], |i, _| found[i] = true));
+            view.project(corners.map(|p| view.seen_from_eye(p)), |t| t.filler(&region).fill([128, 128], |i, _| found[i] = true));
             let normal = (corners[1] - corners[0]).cross(corners[2] - corners[0]);
             for (i, &found) in found.iter().enumerate() {
                 let ray = view.ray((i % 16) as f32 + 0.5, (i / 16) as f32 + 0.5);

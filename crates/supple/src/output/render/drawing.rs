@@ -96,7 +96,8 @@ impl Drawing {
         let (colors, matter) = match stretch_limit {
             None => (vec![colors::body_color(index); positions.len()], Matter::Body),
             Some(limit) => {
-                let color = |s: f64| colors::diverging(((s - 1.0) / (limit - 1.0)) as f32);
+                // A little darker than the legend, or shading would be lost in the nearly white middle of the scale.
+                let color = |s: f64| colors::diverging(((s - 1.0) / (limit - 1.0)) as f32) * 0.86;
                 (vertex_stretches(body, &triangles).into_iter().map(color).collect(), Matter::Measured)
             }
         };
@@ -190,9 +191,8 @@ impl Drawing {
 fn polygon_edges(mesh: &SurfaceMesh, triangles: &[[u32; 3]]) -> Vec<[bool; 3]> {
     let mut edges = Vec::with_capacity(triangles.len());
     for face in mesh.faces() {
-        let neighbours = |a: u32, b: u32| {
-            (0..face.len()).any(|i| face[i] == a && face[(i + 1) % face.len()] == b)
-        };
+        let neighbours =
+            |a: u32, b: u32| (0..face.len()).any(|i| face[i] == a && face[(i + 1) % face.len()] == b);
         for _ in 2..face.len() {
             let [a, b, c] = triangles[edges.len()];
             edges.push([neighbours(a, b), neighbours(b, c), neighbours(c, a)]);
@@ -205,12 +205,9 @@ fn polygon_edges(mesh: &SurfaceMesh, triangles: &[[u32; 3]]) -> Vec<[bool; 3]> {
 fn cut_triangle(triangle: &Triangle, middle: [Option<u32>; 3]) -> Vec<Triangle> {
     // The outline with its middles, each point with whether the edge after it is the polygon's.
     let mut outline = Vec::with_capacity(6);
-    for i in 0..3 {
-        let of_polygon = triangle.polygon_edges[i];
-        outline.push((triangle.corners[i], of_polygon));
-        if let Some(m) = middle[i] {
-            outline.push((m, of_polygon));
-        }
+    for ((&corner, &of_polygon), middle) in triangle.corners.iter().zip(&triangle.polygon_edges).zip(middle) {
+        outline.push((corner, of_polygon));
+        outline.extend(middle.map(|m| (m, of_polygon)));
     }
     // Ears at corners between two middles first, then what is left as a fan from a middle.
     let is_middle = |v: u32| middle.contains(&Some(v));
@@ -223,7 +220,9 @@ fn cut_triangle(triangle: &Triangle, middle: [Option<u32>; 3]) -> Vec<Triangle> 
     while outline.len() > 3 {
         let n = outline.len();
         let ear = (0..n).find(|&i| {
-            !is_middle(outline[i].0) && is_middle(outline[(i + n - 1) % n].0) && is_middle(outline[(i + 1) % n].0)
+            !is_middle(outline[i].0)
+                && is_middle(outline[(i + n - 1) % n].0)
+                && is_middle(outline[(i + 1) % n].0)
         });
         // Without such a corner, cut off the corner after a middle.
         let tip = ear.unwrap_or_else(|| {
@@ -244,7 +243,8 @@ mod tests {
 
     fn drawing_of(positions: &[Vec3], triangles: &[[u32; 3]]) -> Drawing {
         let vertex = |&position: &Vec3| Vertex { position, normal: Vec3::Y, color: Vec3::ONE };
-        let triangle = |&corners: &[u32; 3]| Triangle { corners, matter: Matter::Body, polygon_edges: [true; 3] };
+        let triangle =
+            |&corners: &[u32; 3]| Triangle { corners, matter: Matter::Body, polygon_edges: [true; 3] };
         Drawing {
             vertices: positions.iter().map(vertex).collect(),
             triangles: triangles.iter().map(triangle).collect(),
@@ -267,13 +267,18 @@ mod tests {
         assert!((area(&drawing) - before).abs() < 1e-5);
         // Every edge has a partner in the other direction, or lies on the outline of the quad.
         let directed = |d: &Drawing| -> Vec<(u32, u32)> {
-            d.triangles.iter().flat_map(|t| [0, 1, 2].map(|i| (t.corners[i], t.corners[(i + 1) % 3]))).collect()
+            d.triangles
+                .iter()
+                .flat_map(|t| [0, 1, 2].map(|i| (t.corners[i], t.corners[(i + 1) % 3])))
+                .collect()
         };
         let edges = directed(&drawing);
         let single = edges.iter().filter(|&&(a, b)| !edges.contains(&(b, a)));
-        let outline: f32 = single.map(|&(a, b)| {
-            drawing.vertices[a as usize].position.distance(drawing.vertices[b as usize].position)
-        }).sum();
+        let outline: f32 = single
+            .map(|&(a, b)| {
+                drawing.vertices[a as usize].position.distance(drawing.vertices[b as usize].position)
+            })
+            .sum();
         let expected: f32 = (0..4).map(|i| corners[i].distance(corners[(i + 1) % 4])).sum();
         assert!((outline - expected).abs() < 1e-4, "{outline} of {expected}");
         assert!(edges.iter().all(|&(a, b)| !drawing.is_long(a, b)));
@@ -296,7 +301,10 @@ mod tests {
             for part in cut_triangle(&triangle, middle) {
                 let p = drawing.positions(&part);
                 assert!((p[1] - p[0]).cross(p[2] - p[0]).y > 0.1, "turned or flat part with cuts {cut:03b}");
-                of_polygon += (0..3).filter(|&i| part.polygon_edges[i]).map(|i| p[i].distance(p[(i + 1) % 3])).sum::<f32>();
+                of_polygon += (0..3)
+                    .filter(|&i| part.polygon_edges[i])
+                    .map(|i| p[i].distance(p[(i + 1) % 3]))
+                    .sum::<f32>();
             }
             assert!((of_polygon - (2.0 + 2f32.sqrt())).abs() < 1e-5);
         }
@@ -318,7 +326,8 @@ mod tests {
 
     #[test]
     fn unusable_triangles_are_left_out() {
-        let mut drawing = drawing_of(&[Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::NAN], &[[0, 1, 2], [0, 1, 3], [1, 1, 2]]);
+        let mut drawing =
+            drawing_of(&[Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::NAN], &[[0, 1, 2], [0, 1, 3], [1, 1, 2]]);
         drawing.drop_unusable();
         assert_eq!(drawing.triangles.len(), 1);
     }

@@ -39,7 +39,14 @@ impl<W: Write> GifWriter<W> {
         };
         let mut encoder = Encoder::new(out, w, h, &[]).map_err(cannot_write)?;
         encoder.set_repeat(Repeat::Infinite).map_err(cannot_write)?;
-        Ok(Self { encoder, width, height, fps: fps.min(100.0 / SHORTEST_DELAY), frames: 0, shown: Vec::new() })
+        Ok(Self {
+            encoder,
+            width,
+            height,
+            fps: fps.min(100.0 / SHORTEST_DELAY),
+            frames: 0,
+            shown: Vec::new(),
+        })
     }
 
     /// Appends a picture of the file's size; what is transparent in it is shown on white.
@@ -211,7 +218,8 @@ mod tests {
         assert_eq!(frames.iter().map(|f| u32::from(f.1)).sum::<u32>(), 23);
         for (step, (screen, _)) in frames.iter().enumerate() {
             let original = picture(step as u32);
-            let worst = screen.iter().zip(original.pixels()).map(|(a, b)| (0..3).map(|k| a[k].abs_diff(b[k])).max());
+            let worst =
+                screen.iter().zip(original.pixels()).map(|(a, b)| (0..3).map(|k| a[k].abs_diff(b[k])).max());
             let worst = worst.max().unwrap().unwrap();
             assert!(worst <= 12, "a component is off by {worst} in frame {step}");
         }

@@ -31,16 +31,21 @@ pub(super) struct GroundPlane {
 
 impl GroundPlane {
     /// `None` if the eye is not above it.
-    pub(super) fn new(height: f32, view: &View, stage: &Stage, lighting: &Lighting, color: Vec3) -> Option<Self> {
+    pub(super) fn new(
+        height: f32,
+        view: &View,
+        stage: &Stage,
+        lighting: &Lighting,
+        color: Vec3,
+    ) -> Option<Self> {
         let above = view.eye.y - height;
-        if !(above > 1e-4) {
+        if above.is_nan() || above < 1e-4 {
             return None;
         }
         let metres = nice_below(GRID_SPACING * stage.unit());
         let origin = DVec2::new(stage.origin().x, stage.origin().z);
         let nearest = (origin / metres).round() * metres - origin;
         Some(Self {
-
             over_rise: -1.0 / above,
             light: lighting.sky.on_ground(height),
             spacing: (metres / stage.unit()) as f32,

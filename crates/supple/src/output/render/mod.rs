@@ -37,6 +37,8 @@ mod raster;
 mod shading;
 mod shadow;
 mod survey;
+#[cfg(test)]
+mod tests;
 mod tiles;
 
 use glam::DVec3;
@@ -183,7 +185,9 @@ impl RenderOptions {
         if let ColorBy::Stretch { limit: Some(limit) } = self.color
             && !(limit > 1.0 && limit.is_finite())
         {
-            return Err(Error::Invalid(format!("the colour scale ends at a stretch of {limit}; use more than 1")));
+            return Err(Error::Invalid(format!(
+                "the colour scale ends at a stretch of {limit}; use more than 1"
+            )));
         }
         match self.camera {
             CameraChoice::Auto => Ok(()),
@@ -239,7 +243,9 @@ impl RenderScene<'_> {
 fn check_indices(what: &str, name: &str, corners: &[u32], vertices: usize) -> Result<(), Error> {
     match corners.iter().find(|&&v| v as usize >= vertices) {
         None => Ok(()),
-        Some(v) => Err(Error::Invalid(format!("{what} `{name}` has a face at vertex {v} but {vertices} vertices"))),
+        Some(v) => {
+            Err(Error::Invalid(format!("{what} `{name}` has a face at vertex {v} but {vertices} vertices")))
+        }
     }
 }
 

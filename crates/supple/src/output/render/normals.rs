@@ -72,11 +72,11 @@ fn label_sides(around: &[u32], normals: &[DVec3], sides: &mut Vec<u32>) -> u32 {
         sides[seed] = count;
         open.push(seed);
         while let Some(i) = open.pop() {
-            for j in 0..around.len() {
+            for (j, side) in sides.iter_mut().enumerate() {
                 // A face without area has no side of its own.
                 let smooth = normal(i).dot(normal(j)) >= limit || normal(j) == DVec3::ZERO;
-                if sides[j] == UNSEEN && smooth {
-                    sides[j] = count;
+                if *side == UNSEEN && smooth {
+                    *side = count;
                     open.push(j);
                 }
             }
@@ -129,8 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cube_with_softened_angles_is_one_smooth_surface() {
-        // Rest flat, folded only now: no crease may appear.
+    fn cloth_flat_at_rest_gets_no_crease_when_it_folds() {
         let rest = [DVec3::ZERO, DVec3::X, DVec3::Z, -DVec3::X];
         let triangles = [[0, 2, 1], [0, 3, 2]];
         let split = split_at_creases(&rest, &triangles);
@@ -143,14 +142,10 @@ mod tests {
 
     #[test]
     fn normals_do_not_depend_on_the_cut_of_a_quad() {
-        let p = [Vec3::ZERO, Vec3::X, Vec3::new(1.0, 1.0, 0.3), Vec3::Y, Vec3::new(-1.0, 0.2, 0.5)];
+        let p = [Vec3::ZERO, Vec3::X, Vec3::new(1.0, 1.0, 0.0), Vec3::Y, Vec3::new(-1.0, 0.2, 0.5)];
         let one = vertex_normals(&p, &[[0, 1, 2], [0, 2, 3], [0, 3, 4]]);
-        // Around vertex 0 the quad is flat in both cuts as long as its corner 2 is not used.
-        let flat = [Vec3::ZERO, Vec3::X, Vec3::new(1.0, 1.0, 0.0), Vec3::Y, p[4]];
-        let fan = vertex_normals(&flat, &[[0, 1, 2], [0, 2, 3], [0, 3, 4]]);
-        let other = vertex_normals(&flat, &[[0, 1, 3], [1, 2, 3], [0, 3, 4]]);
-        assert!((fan[0] - other[0]).length() < 1e-6);
-        assert!((one[0] - other[0]).length() > 1e-3);
+        let other = vertex_normals(&p, &[[0, 1, 3], [1, 2, 3], [0, 3, 4]]);
+        assert!((one[0] - other[0]).length() < 1e-6);
     }
 
     #[test]

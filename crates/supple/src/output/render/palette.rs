@@ -53,13 +53,17 @@ impl Palette {
 
     /// The palette as red, green, blue bytes.
     pub(super) fn bytes(&self) -> Vec<u8> {
-        self.colors.iter().flat_map(|c| std::array::from_fn::<u8, 3, _>(|k| (c[k] / EYE[k]).round() as u8)).collect()
+        self.colors
+            .iter()
+            .flat_map(|c| std::array::from_fn::<u8, 3, _>(|k| (c[k] / EYE[k]).round() as u8))
+            .collect()
     }
 
     /// The entry for a pixel of this colour at this place.
     pub(super) fn index(&mut self, color: [u8; 3], x: usize, y: usize) -> u8 {
         let colors = &self.colors;
-        let &mut (first, second, share) = self.mixes.entry(color).or_insert_with(|| best_mix(colors, point(color)));
+        let &mut (first, second, share) =
+            self.mixes.entry(color).or_insert_with(|| best_mix(colors, point(color)));
         let threshold = (f32::from(BAYER[y % 8][x % 8]) + 0.5) / 64.0;
         if share > threshold { second } else { first }
     }
@@ -129,7 +133,8 @@ fn divide(cells: &[Cell], most: usize) -> Vec<Point> {
     }
     let mut groups = vec![Group::new(cells.to_vec())];
     while groups.len() < most {
-        let Some(worst) = (0..groups.len()).max_by(|&a, &b| groups[a].error().total_cmp(&groups[b].error())) else {
+        let Some(worst) = (0..groups.len()).max_by(|&a, &b| groups[a].error().total_cmp(&groups[b].error()))
+        else {
             break;
         };
         let Some([low, high]) = groups[worst].halves() else { break };
@@ -144,8 +149,8 @@ fn refine(cells: &[Cell], colors: Vec<Point>) -> Vec<Point> {
     let mut sums = vec![[0f32; 4]; colors.len()];
     for cell in cells {
         let sum = &mut sums[nearest(&colors, &cell.color)];
-        for k in 0..3 {
-            sum[k] += cell.weight * cell.color[k];
+        for (sum, c) in sum.iter_mut().zip(cell.color) {
+            *sum += cell.weight * c;
         }
         sum[3] += cell.weight;
     }

@@ -146,10 +146,7 @@ fn cross(a: [i64; 2], b: [i64; 2], p: [i64; 2]) -> i64 {
 
 fn slope(corners: [[i64; 2]; 3], depths: [f32; 3], area: i64) -> [f32; 2] {
     let along = |i: usize| {
-        let edge = DVec2::new(
-            (corners[i][0] - corners[0][0]) as f64,
-            (corners[i][1] - corners[0][1]) as f64,
-        );
+        let edge = DVec2::new((corners[i][0] - corners[0][0]) as f64, (corners[i][1] - corners[0][1]) as f64);
         (edge, f64::from(depths[i] - depths[0]))
     };
     let ((b, db), (c, dc)) = (along(1), along(2));
@@ -198,8 +195,7 @@ mod tests {
     fn covered_samples_measure_the_area() {
         let corners = [Vec3::new(3.2, 5.1, 1.0), Vec3::new(60.7, 12.3, 1.0), Vec3::new(20.4, 44.8, 1.0)];
         let area = 0.5 * (corners[1] - corners[0]).cross(corners[2] - corners[0]).z.abs();
-        let samples: u32 =
-            (0..64).flat_map(|s| covered(corners, [s % 8 * 32 + 16, s / 8 * 32 + 16])).sum();
+        let samples: u32 = (0..64).flat_map(|s| covered(corners, [s % 8 * 32 + 16, s / 8 * 32 + 16])).sum();
         let measured = samples as f32 / 64.0;
         assert!((measured / area - 1.0).abs() < 2e-3, "{measured} of {area}");
     }

@@ -194,7 +194,8 @@ fn covers_a_middle([a, b, c]: [Vec3; 3]) -> bool {
     // Moved far to the positive side, where a cast rounds down; it is exact enough for maps of a few thousand texels.
     let texel = |x: f32| (x + 4095.5) as i32;
     let crosses = |low: f32, high: f32| texel(low - rounding) != texel(high + rounding);
-    crosses(a.x.min(b.x).min(c.x), a.x.max(b.x).max(c.x)) && crosses(a.y.min(b.y).min(c.y), a.y.max(b.y).max(c.y))
+    crosses(a.x.min(b.x).min(c.x), a.x.max(b.x).max(c.x))
+        && crosses(a.y.min(b.y).min(c.y), a.y.max(b.y).max(c.y))
 }
 
 fn tent(distance: f32) -> f32 {

@@ -117,7 +117,9 @@ mod tests {
 
     #[test]
     fn limits_are_rounded_up_to_readable_numbers() {
-        for (value, expected) in [(0.05, 0.05), (0.051, 0.06), (0.2, 0.2), (0.011, 0.015), (1.0, 1.0), (9.0, 10.0)] {
+        for (value, expected) in
+            [(0.05, 0.05), (0.051, 0.06), (0.2, 0.2), (0.011, 0.015), (1.0, 1.0), (9.0, 10.0)]
+        {
             assert!((rounded_up(value) / expected - 1.0).abs() < 1e-9, "{value}: {}", rounded_up(value));
         }
     }
@@ -127,10 +129,12 @@ mod tests {
         let corners = |low: f64, high: f64, y: [f64; 2]| {
             Bounds { low: DVec3::new(low, y[0], low), high: DVec3::new(high, y[1], high) }.corners().to_vec()
         };
-        let cube = crate::mesh::SurfaceMesh { positions: corners(0.0, 1.0, [0.0, 1.0]), ..Default::default() };
+        let cube =
+            crate::mesh::SurfaceMesh { positions: corners(0.0, 1.0, [0.0, 1.0]), ..Default::default() };
         let positions = cube.positions.iter().map(|p| p.as_vec3()).collect();
         let surface = FrameSurface { name: "cube".into(), mesh: cube, file_from_world: DMat3::IDENTITY };
-        let frame = Frame { index: 0, time: 0.0, bodies: vec![FrameBody { surface: surface.into(), positions }] };
+        let frame =
+            Frame { index: 0, time: 0.0, bodies: vec![FrameBody { surface: surface.into(), positions }] };
         let floor = ColliderMesh {
             name: "floor".into(),
             positions: corners(-500.0, 500.0, [-9.0, 0.0]),

@@ -68,7 +68,8 @@ impl Painter<'_> {
     }
 
     fn project(&self) -> Vec<Projected> {
-        let seen: Vec<Vec3> = self.drawing.vertices.iter().map(|v| self.view.from_eye(v.position)).collect();
+        let seen: Vec<Vec3> =
+            self.drawing.vertices.iter().map(|v| self.view.seen_from_eye(v.position)).collect();
         let mut projected = Vec::with_capacity(self.drawing.triangles.len());
         for (i, triangle) in self.drawing.triangles.iter().enumerate() {
             self.view.project(triangle.corners.map(|v| seen[v as usize]), |screen| {
@@ -124,7 +125,13 @@ impl Painter<'_> {
         }
     }
 
-    fn resolve(&self, region: &Region, offsets: &[[i64; 2]], shown: &[u32], table: &SrgbTable) -> Vec<[u8; 4]> {
+    fn resolve(
+        &self,
+        region: &Region,
+        offsets: &[[i64; 2]],
+        shown: &[u32],
+        table: &SrgbTable,
+    ) -> Vec<[u8; 4]> {
         let area = region.area();
         let mut pixels = Vec::with_capacity(area);
         for row in 0..region.height as usize {
@@ -182,7 +189,9 @@ impl Painter<'_> {
                 let (behind, alpha) = self.backdrop.at(place.y);
                 (behind.lerp(color, left), alpha + (1.0 - alpha) * left)
             }
-            (triangle, _) => (self.shade_triangle(&self.drawing.triangles[triangle as usize], place, ray), 1.0),
+            (triangle, _) => {
+                (self.shade_triangle(&self.drawing.triangles[triangle as usize], place, ray), 1.0)
+            }
         }
     }
 
