@@ -9,13 +9,13 @@ step() { printf '\n== %s\n' "$*"; }
 # The exports are opened by other people's readers, which are Python packages; they live in a virtual environment
 # under target/, and are left alone once they are there.
 readers=target/readers
-if ! "$readers/bin/python" -c 'import meshio, numpy, pxr' 2>/dev/null; then
+if ! "$readers/bin/python" -c 'import meshio, numpy, pxr, pygltflib' 2>/dev/null; then
     step "readers of the exports (usd-core, meshio) into $readers"
     if ! python3 -c 'import venv, ensurepip' 2>/dev/null; then
         apt-get update && apt-get install -y python3 python3-venv
     fi
     python3 -m venv --clear "$readers"
-    "$readers/bin/pip" install --quiet --disable-pip-version-check usd-core meshio numpy
+    "$readers/bin/pip" install --quiet --disable-pip-version-check usd-core meshio numpy pygltflib
 fi
 SUPPLE_PYTHON="$(pwd)/$readers/bin/python"
 export SUPPLE_PYTHON

@@ -34,7 +34,7 @@ pub use vtk::read_vtk;
 pub use vtu::{PointData, PointValues, VtuMesh, read_vtu, write_vtu};
 
 /// The file extensions that [`load`] knows, for messages.
-pub const EXTENSIONS: &str = ".obj .off .ply .stl .gltf .glb .msh .vtk .vtu .mesh .node .ele";
+pub const EXTENSIONS: &str = ".obj .off .ply .stl .gltf .glb .msh .vtk .vtu .vtp .mesh .meshb .node .ele";
 
 /// What a mesh file holds.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,8 +81,8 @@ pub fn read(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
         "gltf" | "glb" => read_gltf(bytes, path),
         "msh" => read_msh(bytes, path),
         "vtk" => read_vtk(bytes, path),
-        "vtu" => read_vtu(bytes, path),
-        "mesh" => read_medit(bytes, path),
+        "vtu" | "vtp" => read_vtu(bytes, path),
+        "mesh" | "meshb" => read_medit(bytes, path),
         "node" | "ele" => read_tetgen_beside(bytes, path),
         _ => Err(unknown_extension(path)),
     }
