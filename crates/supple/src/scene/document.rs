@@ -74,7 +74,9 @@ impl Node {
                     (origin, node) = (&entry.origin, &entry.node);
                 }
                 Value::Array(elements) => {
-                    let Some(element) = part.parse::<usize>().ok().and_then(|i| elements.get(i)) else { break };
+                    let Some(element) = part.parse::<usize>().ok().and_then(|i| elements.get(i)) else {
+                        break;
+                    };
                     (origin, node) = (&element.origin, element);
                 }
                 _ => break,
