@@ -296,13 +296,18 @@ impl Checker<'_> {
         }
     }
 
+    /// Whether a problem at this place or at a key that holds it is known already.
+    fn is_noted(&self, place: &str) -> bool {
+        self.problems.iter().any(|problem| {
+            place.strip_prefix(&problem.place).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        })
+    }
+
     fn not_finite_in(&mut self, value: &toml::Value, place: String) {
         let inner = |key: &str| if place.is_empty() { key.to_owned() } else { format!("{place}.{key}") };
         match value {
-            toml::Value::Float(number) if !number.is_finite() => {
-                if !self.problems.iter().any(|problem| place.starts_with(&problem.place)) {
-                    self.number(&place, *number, false, "a finite number");
-                }
+            toml::Value::Float(number) if !number.is_finite() && !self.is_noted(&place) => {
+                self.number(&place, *number, false, "a finite number");
             }
             toml::Value::Table(table) => table.iter().for_each(|(key, v)| self.not_finite_in(v, inner(key))),
             toml::Value::Array(values) => {

@@ -339,8 +339,8 @@ mod tests {
 
     #[test]
     fn a_hole_is_a_boundary_loop_and_its_surroundings_are_not() {
-        let mut mesh = SurfaceMesh::default();
-        mesh.positions = (0..16).map(|i| dvec3(f64::from(i % 4), 0.0, f64::from(i / 4))).collect();
+        let positions = (0..16).map(|i| dvec3(f64::from(i % 4), 0.0, f64::from(i / 4))).collect();
+        let mut mesh = SurfaceMesh { positions, ..SurfaceMesh::default() };
         let cells = (0..3).flat_map(|z| (0..3).map(move |x| (x, z))).filter(|&cell| cell != (1, 1));
         cells.map(|(x, z)| x + 4 * z).for_each(|a| mesh.push_face(&[a, a + 4, a + 5, a + 1]));
         let hole = Selection::BoundaryLoop(1).evaluate(&on_mesh(&mesh)).unwrap();
@@ -351,10 +351,10 @@ mod tests {
 
     #[test]
     fn loops_that_touch_in_a_vertex_stay_two() {
-        let mut mesh = SurfaceMesh::default();
-        mesh.positions = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [-2.0, 0.0], [0.0, -2.0]]
+        let positions = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [-2.0, 0.0], [0.0, -2.0]]
             .map(|[x, z]| dvec3(x, 0.0, z))
             .to_vec();
+        let mut mesh = SurfaceMesh { positions, ..SurfaceMesh::default() };
         mesh.push_face(&[0, 1, 2]);
         mesh.push_face(&[0, 3, 4]);
         assert_eq!(Selection::BoundaryLoop(0).evaluate(&on_mesh(&mesh)).unwrap(), [0, 3, 4]);
