@@ -198,6 +198,8 @@ fn text_that_is_not_toml_is_refused_at_its_line() {
     assert_refused("[time]\nfps = 3\nfps = 4\n", 3, &["not valid TOML", "duplicate key"]);
     assert_refused("[time\n", 1, &["not valid TOML"]);
     assert_refused("[time]\nframes = 99999999999999999999\n", 2, &["does not fit a 64-bit whole number"]);
+    let dots = ".".repeat(100);
+    read(&format!("# {dots}\ndescription = \"{dots}\"\n{BODY}")).unwrap();
     let deep = format!("a{} = 1\n", ".a".repeat(100_000));
     assert_refused(&deep, 1, &["more than 64 dots"]);
     let nested = format!("a = {}1{}\n", "[".repeat(100_000), "]".repeat(100_000));
