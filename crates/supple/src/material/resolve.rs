@@ -27,7 +27,9 @@ impl MaterialSpec {
     pub fn resolve(&self) -> Result<Material, Error> {
         match self.problems().into_iter().next() {
             Some((key, problem)) => Err(Error::Invalid(format!("material: `{key}` {problem}"))),
-            None => Ok(self.derive(&find(self.preset.as_deref().unwrap_or("cotton")).map_err(Error::Invalid)?)),
+            None => {
+                Ok(self.derive(&find(self.preset.as_deref().unwrap_or("cotton")).map_err(Error::Invalid)?))
+            }
         }
     }
 
@@ -39,10 +41,8 @@ impl MaterialSpec {
             .young_modulus
             .or_else(|| said_stretch.map(|[warp, weft]| 0.5 * (warp + weft) / thickness))
             .unwrap_or(preset.young_modulus);
-        let density = self
-            .density
-            .or_else(|| self.area_density.map(|mass| mass / thickness))
-            .unwrap_or(preset.density);
+        let density =
+            self.density.or_else(|| self.area_density.map(|mass| mass / thickness)).unwrap_or(preset.density);
         let says_sheet = self.young_modulus.is_some() || self.thickness.is_some();
         let says_mass = self.density.is_some() || self.thickness.is_some();
         let derive = |said: bool, derived: f64, preset: f64| if said { derived } else { preset };
@@ -56,7 +56,9 @@ impl MaterialSpec {
                 .area_density
                 .unwrap_or_else(|| derive(says_mass, density * thickness, preset.area_density)),
             stretch_stiffness: said_stretch.unwrap_or_else(|| {
-                preset.stretch_stiffness.map(|stiffness| derive(says_sheet, young_modulus * thickness, stiffness))
+                preset
+                    .stretch_stiffness
+                    .map(|stiffness| derive(says_sheet, young_modulus * thickness, stiffness))
             }),
             bend_stiffness: self
                 .bend_stiffness
@@ -120,7 +122,10 @@ mod tests {
 
     #[test]
     fn without_a_word_it_is_cotton() {
-        assert_eq!(MaterialSpec::default().resolve().unwrap(), MaterialSpec::preset("cotton").resolve().unwrap());
+        assert_eq!(
+            MaterialSpec::default().resolve().unwrap(),
+            MaterialSpec::preset("cotton").resolve().unwrap()
+        );
         assert_eq!(Material::default(), MaterialSpec::default().resolve().unwrap());
     }
 
@@ -157,7 +162,8 @@ mod tests {
     #[test]
     fn changing_the_mass_of_a_preset_keeps_its_stiffness() {
         let silk = MaterialSpec::preset("silk").resolve().unwrap();
-        let heavy = MaterialSpec { area_density: Some(0.5), ..MaterialSpec::preset("silk") }.resolve().unwrap();
+        let heavy =
+            MaterialSpec { area_density: Some(0.5), ..MaterialSpec::preset("silk") }.resolve().unwrap();
         assert_eq!(heavy.stretch_stiffness, silk.stretch_stiffness);
         assert_eq!(heavy.bend_stiffness, silk.bend_stiffness);
         assert!(relative(heavy.density * heavy.thickness, 0.5) < 1e-12);

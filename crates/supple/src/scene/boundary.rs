@@ -21,14 +21,15 @@ pub(super) fn boundary_loops(mesh: &SurfaceMesh, positions: &[DVec3]) -> Vec<Vec
     }
     let mut measured: Vec<(f64, Vec<u32>)> =
         loops.into_iter().map(|vertices| (length(&vertices, positions), vertices)).collect();
-    measured.sort_by(|(a, first), (b, second)| b.total_cmp(a).then_with(|| first.iter().min().cmp(&second.iter().min())));
+    measured.sort_by(|(a, first), (b, second)| {
+        b.total_cmp(a).then_with(|| first.iter().min().cmp(&second.iter().min()))
+    });
     measured.into_iter().map(|(_, vertices)| vertices).collect()
 }
 
 fn boundary_edges(mesh: &SurfaceMesh) -> Vec<[u32; 2]> {
-    let directed = || {
-        mesh.faces().flat_map(|face| (0..face.len()).map(|i| [face[i], face[(i + 1) % face.len()]]))
-    };
+    let directed =
+        || mesh.faces().flat_map(|face| (0..face.len()).map(|i| [face[i], face[(i + 1) % face.len()]]));
     let mut faces_of: HashMap<[u32; 2], u32> = HashMap::new();
     for [a, b] in directed() {
         *faces_of.entry([a.min(b), a.max(b)]).or_default() += 1;

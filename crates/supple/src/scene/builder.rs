@@ -6,8 +6,8 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::{
-    Body, Collider, ColliderShape, Follow, Hold, Model, Motion, Pin, Placement, Scene, Selection, Shape, ShapeSource,
-    Solver,
+    Body, Collider, ColliderShape, Follow, Hold, Model, Motion, Pin, Placement, Scene, Selection, Shape,
+    ShapeSource, Solver,
 };
 use crate::error::Error;
 use crate::material::MaterialSpec;

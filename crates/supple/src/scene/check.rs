@@ -138,14 +138,18 @@ impl Checker<'_> {
             let rule = "names become file names: at most 100 characters, without / \\ : * ? \" < > | and no dot first";
             self.wrong(&place, format!("`{}` cannot be a {kind}'s name; {rule}", name.escape_debug()));
         } else if earlier.contains(&name) {
-            self.wrong(&place, format!("there are two {kind}s called `{name}`; give each its own name"));
+            self.wrong(&place, format!("an earlier {kind} is called `{name}` too; give each its own name"));
         }
     }
 
     fn known(&mut self, place: &str, kind: &str, name: &str, names: &[&str]) {
         if !names.contains(&name) {
             let hint = did_you_mean(name, names.iter().copied());
-            let known = if names.is_empty() { "There is none".into() } else { format!("There are {}", list(names.iter().copied())) };
+            let known = if names.is_empty() {
+                "There is none".into()
+            } else {
+                format!("There are {}", list(names.iter().copied()))
+            };
             self.wrong(place, format!("there is no {kind} called `{name}`{hint} {known}"));
         }
     }
@@ -207,9 +211,13 @@ impl Checker<'_> {
         match shape {
             ColliderShape::Plane { normal, .. } => self.direction(&format!("{place}.plane.normal"), *normal),
             ColliderShape::Sphere { radius, .. } => self.positive(&format!("{place}.sphere.radius"), *radius),
-            ColliderShape::Capsule { radius, .. } => self.positive(&format!("{place}.capsule.radius"), *radius),
+            ColliderShape::Capsule { radius, .. } => {
+                self.positive(&format!("{place}.capsule.radius"), *radius)
+            }
             ColliderShape::Box { size, .. } => {
-                size.to_array().into_iter().for_each(|side| self.positive(&format!("{place}.box.size"), side));
+                size.to_array()
+                    .into_iter()
+                    .for_each(|side| self.positive(&format!("{place}.box.size"), side));
             }
             ColliderShape::Mesh(_) => {}
         }
@@ -250,7 +258,9 @@ impl Checker<'_> {
                     }
                 }
             }
-            Selection::Sphere { radius, .. } => self.at_least_zero(&format!("{place}.sphere.radius"), *radius),
+            Selection::Sphere { radius, .. } => {
+                self.at_least_zero(&format!("{place}.sphere.radius"), *radius)
+            }
             Selection::Plane { normal, .. } => self.direction(&format!("{place}.plane.normal"), *normal),
             Selection::Nearest(points) if points.is_empty() => {
                 self.wrong(&format!("{place}.nearest"), "`nearest` names no point".to_owned());
@@ -286,13 +296,18 @@ impl Checker<'_> {
         }
     }
 
+    /// Whether a problem at this place or at a key that holds it is known already.
+    fn is_noted(&self, place: &str) -> bool {
+        self.problems.iter().any(|problem| {
+            place.strip_prefix(&problem.place).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        })
+    }
+
     fn not_finite_in(&mut self, value: &toml::Value, place: String) {
         let inner = |key: &str| if place.is_empty() { key.to_owned() } else { format!("{place}.{key}") };
         match value {
-            toml::Value::Float(number) if !number.is_finite() => {
-                if !self.problems.iter().any(|problem| place.starts_with(&problem.place)) {
-                    self.number(&place, *number, false, "a finite number");
-                }
+            toml::Value::Float(number) if !number.is_finite() && !self.is_noted(&place) => {
+                self.number(&place, *number, false, "a finite number");
             }
             toml::Value::Table(table) => table.iter().for_each(|(key, v)| self.not_finite_in(v, inner(key))),
             toml::Value::Array(values) => {
@@ -315,7 +330,8 @@ impl Checker<'_> {
     fn file(&mut self, place: &str, path: &Path) {
         let may_be_a_folder = place.starts_with("collider.");
         if !path.exists() {
-            let problem = format!("there is no file {}; names are relative to the scene file", path.display());
+            let problem =
+                format!("there is no file {}; names are relative to the scene file", path.display());
             self.wrong(place, problem);
         } else if path.is_dir() && !may_be_a_folder {
             self.wrong(place, format!("{} is a folder; name a file", path.display()));

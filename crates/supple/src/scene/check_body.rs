@@ -39,8 +39,13 @@ impl Checker<'_> {
         if let Some(stretch) = body.tear_stretch {
             self.number(&format!("{place}.tear_stretch"), stretch, stretch > 1.0, "above 1");
         }
-        if body.cell.is_none() && matches!(body.shape.source, ShapeSource::Character(_) | ShapeSource::Implicit(_)) {
-            let problem = format!("body `{}` has a shape without cells of its own: say `cell`, their size in metres", body.name);
+        if body.cell.is_none()
+            && matches!(body.shape.source, ShapeSource::Character(_) | ShapeSource::Implicit(_))
+        {
+            let problem = format!(
+                "body `{}` has a shape without cells of its own: say `cell`, their size in metres",
+                body.name
+            );
             self.wrong(&format!("{place}.shape"), problem);
         }
         for (r, region) in body.regions.iter().enumerate() {
@@ -134,7 +139,10 @@ impl Checker<'_> {
                 let place = format!("{place}.union");
                 self.number(&format!("{place}.blend"), *blend, *blend >= 0.0, "0 or above");
                 if of.is_empty() {
-                    self.wrong(&format!("{place}.of"), "a union of nothing; say at least one shape".to_owned());
+                    self.wrong(
+                        &format!("{place}.of"),
+                        "a union of nothing; say at least one shape".to_owned(),
+                    );
                 }
                 of.iter().enumerate().for_each(|(i, part)| self.implicit(&format!("{place}.of.{i}"), part));
             }
@@ -152,7 +160,10 @@ impl Checker<'_> {
         let whole = starts.first().is_none_or(|&start| start == 0)
             && starts.last().copied().unwrap_or(0) as usize == mesh.corners.len();
         if !in_order || !whole {
-            self.wrong(place, "`face_starts` of the mesh must rise from 0 to the number of corners".to_owned());
+            self.wrong(
+                place,
+                "`face_starts` of the mesh must rise from 0 to the number of corners".to_owned(),
+            );
         }
         let count = mesh.positions.len();
         if let Some(corner) = mesh.corners.iter().find(|&&corner| corner as usize >= count) {

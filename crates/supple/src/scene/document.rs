@@ -74,7 +74,9 @@ impl Node {
                     (origin, node) = (&entry.origin, &entry.node);
                 }
                 Value::Array(elements) => {
-                    let Some(element) = part.parse::<usize>().ok().and_then(|i| elements.get(i)) else { break };
+                    let Some(element) = part.parse::<usize>().ok().and_then(|i| elements.get(i)) else {
+                        break;
+                    };
                     (origin, node) = (&element.origin, element);
                 }
                 _ => break,
@@ -117,11 +119,13 @@ fn refuse_deep_keys(text: &str, path: &Path, lines: &LineStarts) -> Result<(), F
 }
 
 /// The end and the number of dots of the run of key characters, quotes and blanks with the most dots (stopping at
-/// the first beyond the limit).
+/// the first beyond the limit). No key has two dots side by side; rows of dots in comments and texts do.
 fn longest_key(text: &str) -> (usize, usize) {
     let (mut dots, mut most) = (0, (0, 0));
-    for (at, byte) in text.bytes().enumerate() {
+    let bytes = text.as_bytes();
+    for (at, byte) in bytes.iter().enumerate() {
         match byte {
+            b'.' if bytes[..at].ends_with(b".") => dots = 0,
             b'.' => dots += 1,
             b',' | b'\n' | b'=' | b'[' | b']' | b'{' | b'}' | b'#' => dots = 0,
             _ => {}

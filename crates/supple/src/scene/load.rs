@@ -71,7 +71,9 @@ impl Scene {
             let names = || scenes.iter().map(|(name, ..)| *name);
             let hint = did_you_mean(name, names());
             let names = list(names());
-            return Err(Error::Invalid(format!("there is no built-in scene `{name}`{hint} There are {names}")));
+            return Err(Error::Invalid(format!(
+                "there is no built-in scene `{name}`{hint} There are {names}"
+            )));
         };
         Self::read(text, Path::new(&format!("built-in scene {name}")), name, Path::new(""), sets)
     }

@@ -77,7 +77,8 @@ impl TryFrom<FollowTable> for Follow {
         let FollowTable { keyframes, pivot, mesh_sequence, gltf_skin, collider } = table;
         let pivot_alone = pivot.is_some() && keyframes.is_none();
         let given = [
-            keyframes.map(|keyframes| Self::Keyframes(Motion { pivot: pivot.unwrap_or_default(), keyframes })),
+            keyframes
+                .map(|keyframes| Self::Keyframes(Motion { pivot: pivot.unwrap_or_default(), keyframes })),
             mesh_sequence.map(Self::MeshSequence),
             gltf_skin.map(Self::GltfSkin),
             collider.map(Self::Collider),

@@ -4,7 +4,9 @@
 use std::fmt;
 use std::path::Path;
 
-use serde::de::{self, DeserializeSeed, Deserializer, Error as _, Expected, IntoDeserializer, Unexpected, Visitor};
+use serde::de::{
+    self, DeserializeSeed, Deserializer, Error as _, Expected, IntoDeserializer, Unexpected, Visitor,
+};
 
 use super::document::{Entry, Node, Origin, Value, error_at};
 use super::suggest::{did_you_mean, list};
@@ -172,7 +174,9 @@ impl<'de> Reader<'de> {
             Value::Integer(number) => visitor.visit_i64(*number),
             Value::Float(number) => visitor.visit_f64(*number),
             Value::Boolean(flag) => visitor.visit_bool(*flag),
-            Value::Date(date) => Err(de::Error::invalid_type(Unexpected::Other(&format!("the date {date}")), &visitor)),
+            Value::Date(date) => {
+                Err(de::Error::invalid_type(Unexpected::Other(&format!("the date {date}")), &visitor))
+            }
             Value::Array(elements) => visitor.visit_seq(Elements(elements.iter())),
             Value::Table(entries) => visitor.visit_map(Entries { entries: entries.iter(), value: None }),
         }
@@ -320,7 +324,9 @@ impl<'de> de::EnumAccess<'de> for Variant<'de> {
     type Variant = Self;
 
     fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), ReadError> {
-        let word = seed.deserialize(self.word.into_deserializer()).map_err(|error: ReadError| error.at(self.origin))?;
+        let word = seed
+            .deserialize(self.word.into_deserializer())
+            .map_err(|error: ReadError| error.at(self.origin))?;
         Ok((word, self))
     }
 }

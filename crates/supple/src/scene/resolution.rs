@@ -74,7 +74,9 @@ fn scale_source(source: &mut ShapeSource, factor: f64) {
     let scale = |count: &mut u32, least: u32| *count = scaled(*count, factor).max(least);
     match source {
         ShapeSource::Grid(grid) => {
-            grid.vertices.iter_mut().for_each(|n| *n = scaled(n.saturating_sub(1), factor).max(1).saturating_add(1));
+            grid.vertices
+                .iter_mut()
+                .for_each(|n| *n = scaled(n.saturating_sub(1), factor).max(1).saturating_add(1));
         }
         ShapeSource::Box(shape) => shape.cells.iter_mut().for_each(|n| scale(n, 1)),
         ShapeSource::Cylinder(shape) => {
@@ -86,7 +88,10 @@ fn scale_source(source: &mut ShapeSource, factor: f64) {
             scale(&mut shape.segments, 3);
             scale(&mut shape.rings, 3);
         }
-        ShapeSource::File(_) | ShapeSource::Character(_) | ShapeSource::Implicit(_) | ShapeSource::Mesh(_) => {}
+        ShapeSource::File(_)
+        | ShapeSource::Character(_)
+        | ShapeSource::Implicit(_)
+        | ShapeSource::Mesh(_) => {}
     }
 }
 
@@ -126,7 +131,8 @@ mod tests {
         let text = "torus = { major_radius = 1, minor_radius = 0.2, segments = 40, rings = 10 }";
         let ShapeSource::Torus(torus) = scaled_source(text, 0.001) else { panic!() };
         assert_eq!((torus.segments, torus.rings), (3, 3));
-        let ShapeSource::Box(shape) = scaled_source("box = { size = [1, 1, 1], cells = [4, 8, 2] }", 0.5) else {
+        let ShapeSource::Box(shape) = scaled_source("box = { size = [1, 1, 1], cells = [4, 8, 2] }", 0.5)
+        else {
             panic!()
         };
         assert_eq!(shape.cells, [2, 4, 1]);
@@ -153,6 +159,9 @@ mod tests {
         let mut scene = scene("grid = { size = [1, 1], vertices = [3, 3] }", pin);
         scene.scale_resolution(1.0).unwrap();
         let error = scene.scale_resolution(2.0).unwrap_err().to_string();
-        assert!(error.starts_with("test, line 6: selects vertices of the generated body `b` by number"), "{error}");
+        assert!(
+            error.starts_with("test, line 6: selects vertices of the generated body `b` by number"),
+            "{error}"
+        );
     }
 }

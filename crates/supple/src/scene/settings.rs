@@ -85,7 +85,7 @@ pub struct Expect {
     pub iterations: Option<u32>,
     /// Residual of any step.
     pub residual: Option<f64>,
-    /// Lowest and highest y coordinate of all bodies at the last frame, in metres.
+    /// At the last frame no vertex has a y coordinate below the first or above the second, in metres.
     pub height: Option<[f64; 2]>,
     /// Deepest penetration into a collider at the last frame, in metres.
     pub penetration: Option<f64>,

@@ -39,9 +39,12 @@ mod tests {
     #[test]
     fn a_slip_finds_the_word_that_was_meant() {
         let words = ["method", "linear", "tolerance", "max_iterations"];
-        for (slip, meant) in
-            [("methd", "method"), ("Linear", "linear"), ("max-iterations", "max_iterations"), ("tol", "tolerance")]
-        {
+        for (slip, meant) in [
+            ("methd", "method"),
+            ("Linear", "linear"),
+            ("max-iterations", "max_iterations"),
+            ("tol", "tolerance"),
+        ] {
             assert_eq!(nearest(slip, words), Some(meant));
         }
         assert_eq!(nearest("colour", words), None);

@@ -33,7 +33,11 @@ pub(super) fn unsupported(scene: &Scene) -> Vec<(String, String)> {
     word(LINEAR_SOLVERS.contains(&kind), "solver.linear", "linear", word_of(&kind));
     scene.bodies.iter().enumerate().for_each(|(i, body)| in_body(body, &format!("body.{i}"), &mut found));
     scene.pins.iter().enumerate().for_each(|(i, pin)| in_pin(pin, &format!("pin.{i}"), &mut found));
-    scene.colliders.iter().enumerate().for_each(|(i, c)| in_collider(c, &format!("collider.{i}"), &mut found));
+    scene
+        .colliders
+        .iter()
+        .enumerate()
+        .for_each(|(i, c)| in_collider(c, &format!("collider.{i}"), &mut found));
     if !scene.seams.is_empty() {
         found.push(("seam".to_owned(), "`[[seam]]`".to_owned()));
     }
@@ -91,7 +95,10 @@ fn in_collider(collider: &Collider, place: &str, found: &mut Vec<(String, String
         ColliderShape::Box { .. } => "box",
         ColliderShape::Mesh(_) => "mesh",
     };
-    found.push((format!("{place}.shape.{kind}"), format!("the shape `{kind}` of collider `{}`", collider.name)));
+    found.push((
+        format!("{place}.shape.{kind}"),
+        format!("the shape `{kind}` of collider `{}`", collider.name),
+    ));
 }
 
 /// The word of the scene format for a unit variant.

@@ -10,7 +10,9 @@ impl Scene {
     /// from any folder. A mesh made in memory has no file and cannot be written.
     pub fn to_toml(&self) -> Result<String, Error> {
         let in_memory = |shape: &super::Shape| matches!(shape.source, ShapeSource::Mesh(_));
-        if let Some(body) = self.bodies.iter().find(|b| in_memory(&b.shape) || b.rest.as_ref().is_some_and(in_memory)) {
+        if let Some(body) =
+            self.bodies.iter().find(|b| in_memory(&b.shape) || b.rest.as_ref().is_some_and(in_memory))
+        {
             return Err(Error::Invalid(format!(
                 "body `{}` has a mesh made in memory, which a scene file cannot say: save the mesh and use its file",
                 body.name
