@@ -3,7 +3,7 @@
 
 use glam::{DMat3, DVec3};
 
-use super::Energy;
+use super::{Curvature, Energy};
 use crate::linear::BlockMatrix;
 
 /// A material point held by a spring.
@@ -50,7 +50,7 @@ impl Energy for Attachments {
         }
     }
 
-    fn add_hessian(&self, _x: &[DVec3], hessian: &mut BlockMatrix) {
+    fn add_hessian(&self, _x: &[DVec3], _curvature: Curvature, hessian: &mut BlockMatrix) {
         for attachment in &self.attachments {
             let block = DMat3::from_diagonal(DVec3::splat(attachment.stiffness));
             add_point_hessian(hessian, &attachment.point, block);

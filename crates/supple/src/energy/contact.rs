@@ -16,7 +16,7 @@
 use glam::{DMat3, DVec3};
 
 use super::attachment::{add_point_hessian, point_couplings};
-use super::{Energy, chunked_sum, map_elements};
+use super::{Curvature, Energy, chunked_sum, map_elements};
 use crate::body::Embedding;
 use crate::contact::PosedCollider;
 use crate::linear::BlockMatrix;
@@ -174,7 +174,7 @@ impl Energy for Contacts {
         }
     }
 
-    fn add_hessian(&self, x: &[DVec3], hessian: &mut BlockMatrix) {
+    fn add_hessian(&self, x: &[DVec3], _curvature: Curvature, hessian: &mut BlockMatrix) {
         let blocks = map_elements(&self.areas, |i, _| self.penalty_hessian(i, x));
         for (i, block) in blocks.into_iter().enumerate() {
             if let Some(block) = block {

@@ -3,7 +3,7 @@
 
 use glam::{DMat3, DVec3};
 
-use super::{Energy, chunked_sum};
+use super::{Curvature, Energy, chunked_sum};
 use crate::linear::BlockMatrix;
 
 /// The inertia of lumped masses over one step.
@@ -28,7 +28,7 @@ impl Energy for Inertia {
 
     fn couplings(&self, _pair: &mut dyn FnMut(u32, u32)) {}
 
-    fn add_hessian(&self, x: &[DVec3], hessian: &mut BlockMatrix) {
+    fn add_hessian(&self, x: &[DVec3], _curvature: Curvature, hessian: &mut BlockMatrix) {
         for i in 0..x.len() {
             hessian.add_diagonal(i as u32, DMat3::from_diagonal(DVec3::splat(self.weight[i])));
         }

@@ -16,6 +16,15 @@ use rayon::prelude::*;
 
 use crate::linear::BlockMatrix;
 
+/// What a Hessian is needed for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Curvature {
+    /// The true second derivative, which may be indefinite: Newton converges quadratically where it is not.
+    Exact,
+    /// Each element projected to positive semi-definite: always a descent direction.
+    Projected,
+}
+
 /// One term of what a step minimises, as a function of all vertex positions (held vertices included), in joules.
 pub trait Energy: Send + Sync {
     /// The energy.
@@ -24,8 +33,8 @@ pub trait Energy: Send + Sync {
     fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]);
     /// Calls `pair` for every pair of different vertices that its Hessian can couple.
     fn couplings(&self, pair: &mut dyn FnMut(u32, u32));
-    /// Adds its Hessian, projected to positive semi-definite.
-    fn add_hessian(&self, x: &[DVec3], hessian: &mut BlockMatrix);
+    /// Adds its Hessian.
+    fn add_hessian(&self, x: &[DVec3], curvature: Curvature, hessian: &mut BlockMatrix);
 }
 
 /// Elements handled by one task; fixed, so that sums do not depend on the number of threads.
@@ -76,11 +85,11 @@ pub(crate) mod conformance {
     }
 
     /// The Hessian as a dense matrix, column by column.
-    pub(crate) fn dense_hessian(energy: &dyn Energy, x: &[DVec3]) -> Vec<Vec<f64>> {
+    pub(crate) fn dense_hessian(energy: &dyn Energy, x: &[DVec3], curvature: Curvature) -> Vec<Vec<f64>> {
         let mut pairs = Vec::new();
         energy.couplings(&mut |a, b| pairs.push([a, b]));
         let mut hessian = BlockMatrix::zero(Arc::new(BlockPattern::new(&vec![false; x.len()], &pairs)));
-        energy.add_hessian(x, &mut hessian);
+        energy.add_hessian(x, curvature, &mut hessian);
         (0..3 * x.len())
             .map(|k| {
                 let mut unit = vec![DVec3::ZERO; x.len()];
@@ -90,10 +99,9 @@ pub(crate) mod conformance {
             .collect()
     }
 
-    /// The largest difference between the Hessian and central differences of the gradient, relative to the Hessian.
-    /// Zero is expected only where nothing was projected.
+    /// The largest difference between the exact Hessian and central differences of the gradient, relative to it.
     pub(crate) fn hessian_error(energy: &dyn Energy, x: &[DVec3]) -> f64 {
-        let hessian = dense_hessian(energy, x);
+        let hessian = dense_hessian(energy, x, Curvature::Exact);
         let scale = hessian.iter().flatten().fold(1e-12, |m: f64, v| m.max(v.abs()));
         let step = 1e-6;
         let mut worst: f64 = 0.0;
@@ -114,9 +122,9 @@ pub(crate) mod conformance {
         worst
     }
 
-    /// The smallest eigenvalue of the Hessian over its largest.
+    /// The smallest eigenvalue of the projected Hessian over its largest.
     pub(crate) fn smallest_eigenvalue(energy: &dyn Energy, x: &[DVec3]) -> f64 {
-        let hessian = dense_hessian(energy, x);
+        let hessian = dense_hessian(energy, x, Curvature::Projected);
         let n = hessian.len();
         let matrix = faer::Mat::from_fn(n, n, |i, j| hessian[j][i]);
         let values = matrix.self_adjoint_eigenvalues(faer::Side::Lower).unwrap();

@@ -12,7 +12,7 @@
 use glam::{DMat3, DVec3};
 
 use super::attachment::{add_point_hessian, point_couplings};
-use super::{Energy, chunked_sum, map_elements};
+use super::{Curvature, Energy, chunked_sum, map_elements};
 use crate::body::Embedding;
 use crate::linear::BlockMatrix;
 use crate::scene::World;
@@ -117,7 +117,7 @@ impl Energy for Wind {
         }
     }
 
-    fn add_hessian(&self, _x: &[DVec3], hessian: &mut BlockMatrix) {
+    fn add_hessian(&self, _x: &[DVec3], _curvature: Curvature, hessian: &mut BlockMatrix) {
         for (t, sail) in self.sails.iter().enumerate() {
             add_point_hessian(hessian, self.centroids.weights(t), sail.drag * (1.0 / self.step));
         }

@@ -9,7 +9,7 @@ use super::newton::{Limits, gradient_norm};
 use super::{Newton, NewtonOutcome, Objective, Stop};
 use crate::body::{Body, Elements, Embedding};
 use crate::contact::PosedCollider;
-use crate::energy::Energy;
+use crate::energy::{Curvature, Energy};
 use crate::energy::attachment::{Attachment, Attachments};
 use crate::energy::contact::Contacts;
 use crate::energy::inertia::Inertia;
@@ -57,8 +57,8 @@ impl Objective for Total<'_> {
         }
     }
 
-    fn hessian(&self, x: &[DVec3], hessian: &mut BlockMatrix) {
-        self.energies.iter().for_each(|energy| energy.add_hessian(x, hessian));
+    fn hessian(&self, x: &[DVec3], curvature: Curvature, hessian: &mut BlockMatrix) {
+        self.energies.iter().for_each(|energy| energy.add_hessian(x, curvature, hessian));
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use glam::DVec3;
 
+use crate::energy::Curvature;
 use crate::linear::{BlockMatrix, BlockPattern, Cholesky, Factorisation, Simd};
 
 /// What is minimised, over all vertex positions; held vertices have a zero gradient.
@@ -17,8 +18,8 @@ pub trait Objective {
     fn value(&self, x: &[DVec3]) -> f64;
     /// Its gradient in newtons, zero at held vertices.
     fn gradient(&self, x: &[DVec3], gradient: &mut [DVec3]);
-    /// Its positive-semi-definite Hessian over the vertices that are not held.
-    fn hessian(&self, x: &[DVec3], hessian: &mut BlockMatrix);
+    /// Its Hessian over the vertices that are not held.
+    fn hessian(&self, x: &[DVec3], curvature: Curvature, hessian: &mut BlockMatrix);
 }
 
 /// Why the iteration ended.
@@ -163,10 +164,14 @@ impl Newton {
     ) -> Result<(), String> {
         let begun = Instant::now();
         self.matrix.clear();
-        objective.hessian(x, &mut self.matrix);
+        objective.hessian(x, Curvature::Exact, &mut self.matrix);
         let assembled = Instant::now();
         outcome.assembly_time += assembled - begun;
-        self.factorise_shifted()?;
+        if self.cholesky.factorise(&self.matrix) == Factorisation::NotPositiveDefinite {
+            self.matrix.clear();
+            objective.hessian(x, Curvature::Projected, &mut self.matrix);
+            self.factorise_shifted()?;
+        }
         for (v, g) in self.gradient.iter().enumerate() {
             if let Some(unknown) = self.matrix.pattern().unknown(v as u32) {
                 self.direction[unknown] = -*g;
@@ -261,7 +266,7 @@ mod tests {
                 *g = d + d * d * d;
             }
         }
-        fn hessian(&self, x: &[DVec3], hessian: &mut BlockMatrix) {
+        fn hessian(&self, x: &[DVec3], _curvature: Curvature, hessian: &mut BlockMatrix) {
             for (v, (x, t)) in x.iter().zip(&self.0).enumerate() {
                 let d = *x - *t;
                 hessian.add_diagonal(v as u32, DMat3::from_diagonal(DVec3::ONE + 3.0 * d * d));

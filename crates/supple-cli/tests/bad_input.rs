@@ -1,0 +1,85 @@
+//! Bad input ends with exit code 2 and a message that names it; a failing disk with 1; nothing panics.
+
+mod common;
+
+use std::fs;
+
+use common::{run, supple, text};
+
+#[test]
+fn bad_usage_names_what_is_wrong_and_ends_with_2() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing.toml");
+    let typo = folder.path().join("typo.toml");
+    fs::write(&typo, "[solver]\nmethd = \"newton\"\n").unwrap();
+    let later = folder.path().join("later.toml");
+    fs::write(&later, "[[body]]\nname = \"c\"\nshape = { grid = { size = [1, 1], vertices = [3, 3] } }\npressure = 5\n").unwrap();
+    let noise = folder.path().join("noise.obj");
+    fs::write(&noise, [0u8, 255, 7, 13, 200]).unwrap();
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["run", "dmo"], &["dmo", "demo"]),
+        (&["run", text(&missing)], &["missing.toml"]),
+        (&["run", text(&typo)], &["line 2", "methd", "method"]),
+        (&["run", text(&later)], &["not supported yet", "pressure"]),
+        (&["run", "demo", "--set", "body.clth.cell=1"], &["clth", "cloth"]),
+        (&["run", "demo", "--set", "solver.tolernce=1"], &["tolernce", "tolerance"]),
+        (&["run", "demo", "--resolution", "-1"], &["-1"]),
+        (&["run", "demo", "--solver", "magic"], &["magic", "newton"]),
+        (&["run", "demo", "--solver", "mas"], &["mas", "not supported yet"]),
+        (&["run", "demo", "--format", "abc"], &["abc", "alembic"][..1].as_ref()),
+        (&["run", "demo", "--threads", "0"], &["threads"]),
+        (&["run", "--resume"], &["--out"]),
+        (&["run", "--out", text(folder.path()), "--resume"], &["scene.toml"]),
+        (&["check", text(&noise)], &["noise.obj"]),
+        (&["check", text(&missing)], &["missing.toml"]),
+        (&["check", text(folder.path())], &["folder"]),
+        (&["mesh", text(&noise), "--out", "x.msh"], &["noise.obj"]),
+        (&["render", "demo", "--out", "x.jpg"], &[".png"]),
+        (&["export", text(folder.path()), "--format", "pc2"], &["run"]),
+        (&["scenes", "hanging"], &["hanging-cloth"]),
+        (&["frobnicate"], &["frobnicate"]),
+    ];
+    for (arguments, words) in cases {
+        let output = run(arguments);
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "supple {}: {message}", arguments.join(" "));
+        assert!(!message.contains("panicked"), "{message}");
+        for word in *words {
+            assert!(message.contains(word), "supple {}: `{word}` is not in: {message}", arguments.join(" "));
+        }
+        assert!(output.stdout.is_empty() || arguments[0] == "check", "{arguments:?}");
+    }
+}
+
+#[test]
+fn check_on_a_scene_tells_everything_that_run_would_refuse() {
+    let folder = tempfile::tempdir().unwrap();
+    let scene = folder.path().join("bad.toml");
+    let words = "[time]\nfps = -3\n[[body]]\nname = \"a\"\nshape = { file = \"nowhere.obj\" }\n[[pin]]\nbody = \"b\"\nselection = \"all\"\n";
+    fs::write(&scene, words).unwrap();
+    let output = run(&["check", text(&scene)]);
+    assert_eq!(output.status.code(), Some(2));
+    let report = String::from_utf8_lossy(&output.stdout);
+    for word in ["fps", "nowhere.obj", "`b`", "line 2", "line 5"] {
+        assert!(report.contains(word), "`{word}` is not in: {report}");
+    }
+}
+
+/// A file-size limit stands in for a full disk: writing beyond it fails in the same way.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_ends_with_a_clear_message_and_whole_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let start = ["run", "demo", "--resolution", "0.2", "--quiet", "--out", text(&out)];
+    assert!(run(&[&start[..], &["--frames", "2"]].concat()).status.success());
+    let program = env!("CARGO_BIN_EXE_supple");
+    let script = format!("trap '' XFSZ; ulimit -f 1; exec '{program}' run --out '{}' --resume --quiet --frames 5", out.display());
+    let output = std::process::Command::new("bash").args(["-c", &script]).output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("cannot") && !message.contains("panicked"), "{message}");
+    // Everything that was there is still whole: the run goes on.
+    let on = supple(&["run", "--out", text(&out), "--resume", "--quiet", "--frames", "5"]).output().unwrap();
+    assert!(on.status.success(), "{}", String::from_utf8_lossy(&on.stderr));
+}

@@ -1,0 +1,72 @@
+//! Every built-in scene runs at reduced size within the bounds of its own `[expect]` table.
+
+use supple::linear::Simd;
+use supple::scene::{Scene, builtin_scenes};
+use supple::simulation::{Begin, Run};
+
+/// Small enough for a test, large enough to fold.
+const RESOLUTION: f64 = 0.2;
+
+fn violations(name: &str) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let mut scene = Scene::builtin(name).unwrap();
+    scene.scale_resolution(RESOLUTION).unwrap();
+    let mut run = Run::new(scene, folder.path(), Begin::Fresh, Simd::Auto).unwrap();
+    let mut reports = Vec::new();
+    while !run.is_done() {
+        reports.push(run.next_frame().unwrap());
+    }
+    assert!(reports.iter().all(|report| report.finite));
+    run.scene().expect.violations(&reports)
+}
+
+#[test]
+fn demo_holds_its_bounds() {
+    assert_eq!(violations("demo"), [""; 0]);
+}
+
+#[test]
+fn hanging_cloth_holds_its_bounds() {
+    assert_eq!(violations("hanging-cloth"), [""; 0]);
+}
+
+#[test]
+fn flag_holds_its_bounds() {
+    assert_eq!(violations("flag"), [""; 0]);
+}
+
+#[test]
+fn cloth_on_sphere_holds_its_bounds() {
+    assert_eq!(violations("cloth-on-sphere"), [""; 0]);
+}
+
+#[test]
+fn spring_octopus_holds_its_bounds() {
+    assert_eq!(violations("spring-octopus"), [""; 0]);
+}
+
+#[test]
+fn no_scene_is_without_bounds_or_a_test() {
+    let tested = ["cloth-on-sphere", "demo", "flag", "hanging-cloth", "spring-octopus"];
+    let mut names: Vec<&str> = builtin_scenes().iter().map(|(name, _, _)| *name).collect();
+    names.sort_unstable();
+    assert_eq!(names, tested);
+    for (name, _, text) in builtin_scenes() {
+        assert!(text.contains("[expect]"), "{name}");
+    }
+}
+
+#[test]
+fn a_bound_that_is_broken_is_told_with_frame_and_value() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut scene = Scene::builtin("hanging-cloth").unwrap();
+    scene.scale_resolution(0.05).unwrap();
+    scene.time.frames = 3;
+    scene.expect.max_stretch = Some(0.5);
+    scene.expect.height = Some([100.0, 200.0]);
+    let mut run = Run::new(scene, folder.path(), Begin::Fresh, Simd::Auto).unwrap();
+    let reports: Vec<_> = (0..3).map(|_| run.next_frame().unwrap()).collect();
+    let found = run.scene().expect.violations(&reports);
+    assert_eq!(found.len(), 2);
+    assert!(found[0].contains("frame 1") && found[0].contains("above 0.5"), "{found:?}");
+}
