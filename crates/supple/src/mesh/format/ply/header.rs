@@ -1,0 +1,205 @@
+//! The header of a PLY file.
+
+use std::path::Path;
+
+use super::super::scan::{Scanner, name, shown};
+use crate::error::FileError;
+
+/// How the values after the header are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Encoding {
+    Ascii,
+    LittleEndian,
+    BigEndian,
+}
+
+/// A number type of PLY.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scalar {
+    I8,
+    U8,
+    I16,
+    U16,
+    I32,
+    U32,
+    F32,
+    F64,
+}
+
+impl Scalar {
+    pub(super) fn size(self) -> usize {
+        match self {
+            Self::I8 | Self::U8 => 1,
+            Self::I16 | Self::U16 => 2,
+            Self::I32 | Self::U32 | Self::F32 => 4,
+            Self::F64 => 8,
+        }
+    }
+
+    fn named(name: &[u8]) -> Option<Self> {
+        Some(match name {
+            b"char" | b"int8" => Self::I8,
+            b"uchar" | b"uint8" => Self::U8,
+            b"short" | b"int16" => Self::I16,
+            b"ushort" | b"uint16" => Self::U16,
+            b"int" | b"int32" => Self::I32,
+            b"uint" | b"uint32" => Self::U32,
+            b"float" | b"float32" => Self::F32,
+            b"double" | b"float64" => Self::F64,
+            _ => return None,
+        })
+    }
+}
+
+/// One property of an element: a number, or a list of numbers after its length.
+#[derive(Debug, Clone)]
+pub(super) struct Property {
+    pub(super) name: String,
+    pub(super) scalar: Scalar,
+    /// The type of the length, for a list.
+    pub(super) list_length: Option<Scalar>,
+}
+
+/// One kind of element and how many the file holds.
+#[derive(Debug, Clone)]
+pub(super) struct Element {
+    pub(super) name: String,
+    pub(super) count: usize,
+    pub(super) properties: Vec<Property>,
+    /// The header's line that declares it.
+    pub(super) line: u64,
+}
+
+impl Element {
+    /// The position of the first scalar property with one of these names.
+    pub(super) fn scalar(&self, names: &[&str]) -> Option<usize> {
+        self.properties.iter().position(|p| p.list_length.is_none() && names.contains(&p.name.as_str()))
+    }
+
+    /// The position of the first list property with one of these names.
+    pub(super) fn list(&self, names: &[&str]) -> Option<usize> {
+        self.properties.iter().position(|p| p.list_length.is_some() && names.contains(&p.name.as_str()))
+    }
+
+    /// The bytes of one element in a binary file; of a list only the length.
+    pub(super) fn smallest_size(&self) -> usize {
+        self.properties.iter().map(|p| p.list_length.unwrap_or(p.scalar).size()).sum()
+    }
+
+    pub(super) fn has_lists(&self) -> bool {
+        self.properties.iter().any(|p| p.list_length.is_some())
+    }
+}
+
+/// What a header declares.
+#[derive(Debug)]
+pub(super) struct Header {
+    pub(super) encoding: Encoding,
+    pub(super) elements: Vec<Element>,
+}
+
+impl Header {
+    /// Reads the header and leaves the scanner at the first byte after it.
+    pub(super) fn read(scan: &mut Scanner<'_>, path: &Path) -> Result<Self, FileError> {
+        if scan.token_in_line() != Some(b"ply") {
+            return Err(FileError::line(
+                path,
+                1,
+                "a PLY file starts with the word `ply`; is this a PLY file?",
+            ));
+        }
+        let (mut encoding, mut elements) = (None, Vec::new());
+        while scan.next_line() {
+            match scan.token_in_line() {
+                None | Some(b"comment" | b"obj_info") => {}
+                Some(b"format") => encoding = Some(read_format(scan)?),
+                Some(b"element") => elements.push(read_element(scan)?),
+                Some(b"property") => read_property(scan, elements.last_mut())?,
+                Some(b"end_header") => {
+                    let Some(encoding) = encoding else {
+                        return Err(scan
+                            .error("the header has no `format` line; add `format ascii 1.0` if it is text"));
+                    };
+                    refuse_repeated_vertices(&elements, path)?;
+                    scan.next_line();
+                    return Ok(Self { encoding, elements });
+                }
+                Some(other) => {
+                    let problem = "is no header line of PLY (format, element, property, comment, end_header)";
+                    return Err(scan.error(format!("{} {problem}", shown(other))));
+                }
+            }
+        }
+        Err(scan.error("the header has no `end_header` line; is the file cut off?"))
+    }
+}
+
+fn read_format(scan: &mut Scanner<'_>) -> Result<Encoding, FileError> {
+    match scan.token_in_line() {
+        Some(b"ascii") => Ok(Encoding::Ascii),
+        Some(b"binary_little_endian") => Ok(Encoding::LittleEndian),
+        Some(b"binary_big_endian") => Ok(Encoding::BigEndian),
+        other => Err(scan.error(format!(
+            "the format {} is not known; PLY has ascii, binary_little_endian and binary_big_endian",
+            shown(other.unwrap_or_default())
+        ))),
+    }
+}
+
+fn read_element(scan: &mut Scanner<'_>) -> Result<Element, FileError> {
+    let Some(element) = scan.token_in_line() else {
+        return Err(scan.error("an `element` line needs a name and a count"));
+    };
+    let count = scan.token_in_line().unwrap_or_default();
+    let number = std::str::from_utf8(count).ok().and_then(|text| text.parse::<u32>().ok());
+    match number {
+        Some(number) if number < u32::MAX => Ok(Element {
+            name: name(element),
+            count: number as usize,
+            properties: Vec::new(),
+            line: scan.line(),
+        }),
+        _ => {
+            let problem = format!("should be a whole number below {}, found {}", u32::MAX, shown(count));
+            Err(scan.error(format!("the count of element {} {problem}", shown(element))))
+        }
+    }
+}
+
+fn read_property(scan: &mut Scanner<'_>, element: Option<&mut Element>) -> Result<(), FileError> {
+    let Some(element) = element else {
+        return Err(scan.error("a `property` line before the first `element` line"));
+    };
+    let first = scan.token_in_line().unwrap_or_default();
+    let list_length = match first {
+        b"list" => Some(read_scalar(scan, None)?),
+        _ => None,
+    };
+    let scalar = read_scalar(scan, list_length.is_none().then_some(first))?;
+    if matches!(list_length, Some(Scalar::F32 | Scalar::F64)) {
+        return Err(scan.error("the length of a list must have a whole-number type"));
+    }
+    let Some(property) = scan.token_in_line() else {
+        return Err(scan.error("a `property` line needs a type and a name"));
+    };
+    element.properties.push(Property { name: name(property), scalar, list_length });
+    Ok(())
+}
+
+fn read_scalar(scan: &mut Scanner<'_>, token: Option<&[u8]>) -> Result<Scalar, FileError> {
+    let token = match token {
+        Some(token) => token,
+        None => scan.token_in_line().unwrap_or_default(),
+    };
+    Scalar::named(token).ok_or_else(|| {
+        let known = "char uchar short ushort int uint float double";
+        scan.error(format!("{} is no number type of PLY; known are {known}", shown(token)))
+    })
+}
+
+fn refuse_repeated_vertices(elements: &[Element], path: &Path) -> Result<(), FileError> {
+    match elements.iter().filter(|e| e.name == "vertex").nth(1) {
+        Some(second) => Err(FileError::line(path, second.line, "the element `vertex` is declared twice")),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,1 @@
+//! Tests of the PLY reader and writer.

@@ -1,0 +1,11 @@
+//! Any bytes give a mesh or an error from the reader of this format, never a panic.
+#![no_main]
+
+use std::path::Path;
+
+use libfuzzer_sys::fuzz_target;
+use supple::mesh::format::read_stl;
+
+fuzz_target!(|bytes: &[u8]| {
+    drop(read_stl(bytes, Path::new("fuzzed.stl")));
+});
