@@ -3,7 +3,8 @@
 
 use glam::DVec3;
 
-use super::stuffing::{SignedField, stuff};
+use super::groups::Groups;
+use super::stuffing::{SignedField, find_root, stuff};
 use super::{SurfaceMesh, TetMesh};
 use crate::error::Error;
 use crate::geometry::triangle::intersect_ray;
@@ -41,8 +42,9 @@ pub fn tetrahedralise(surface: &SurfaceMesh, cell: f64) -> Result<Tetrahedralise
     }
     let pieces = count_pieces(surface.positions.len(), triangles.iter().map(|t| &t[..]));
     let winding = WindingNumber::new(TriangleTree::new(&surface.positions, triangles));
-    let field = SurfaceField { winding, closed: open_edges == 0 };
-    let mesh = stuff(&field, (bounds.low, bounds.high), cell).map_err(|error| field.explain(error, &bounds))?;
+    let field = SurfaceField { winding, closed: open_edges == 0, volume };
+    let mesh =
+        stuff(&field, (bounds.low, bounds.high), cell).map_err(|error| field.explain(error, &bounds))?;
     notes.extend(volume_note(&mesh, volume, cell));
     notes.extend(pieces_note(&mesh, pieces, cell));
     Ok(Tetrahedralised { mesh, notes })
@@ -52,11 +54,15 @@ pub fn tetrahedralise(surface: &SurfaceMesh, cell: f64) -> Result<Tetrahedralise
 fn check_positions(surface: &SurfaceMesh) -> Result<Aabb, Error> {
     if let Some(v) = surface.positions.iter().position(|p| !p.is_finite()) {
         let p = surface.positions[v];
-        return Err(Error::Invalid(format!("vertex {v} of the surface is {p}; its coordinates must be finite")));
+        return Err(Error::Invalid(format!(
+            "vertex {v} of the surface is {p}; its coordinates must be finite"
+        )));
     }
     let count = surface.positions.len();
     if let Some(&v) = surface.corners.iter().find(|&&v| v as usize >= count) {
-        return Err(Error::Invalid(format!("a face of the surface names vertex {v}, but it has only {count}")));
+        return Err(Error::Invalid(format!(
+            "a face of the surface names vertex {v}, but it has only {count}"
+        )));
     }
     let corners: Vec<DVec3> = surface.corners.iter().map(|&v| surface.positions[v as usize]).collect();
     if corners.is_empty() {
@@ -75,7 +81,10 @@ fn open_edges(triangles: &[[u32; 3]]) -> usize {
     }
     edges.sort_unstable();
     let same_edge = |a: &(u32, u32, i32), b: &(u32, u32, i32)| (a.0, a.1) == (b.0, b.1);
-    edges.chunk_by(same_edge).filter(|edge| edge[0].0 != edge[0].1 && edge.iter().map(|e| e.2).sum::<i32>() != 0).count()
+    edges
+        .chunk_by(same_edge)
+        .filter(|edge| edge[0].0 != edge[0].1 && edge.iter().map(|e| e.2).sum::<i32>() != 0)
+        .count()
 }
 
 /// The signed volume between the triangles and a point.
@@ -92,6 +101,8 @@ struct SurfaceField {
     winding: WindingNumber,
     /// The winding number is constant wherever there is no triangle.
     closed: bool,
+    /// The volume that its triangles enclose, in cubic metres.
+    volume: f64,
 }
 
 impl SignedField for SurfaceField {
@@ -125,7 +136,7 @@ impl SignedField for SurfaceField {
             }
             from = to;
         }
-        super::stuffing::find_root(|t| self.value(inside.lerp(outside, t)), inside.distance(outside))
+        find_root(|t| self.value(inside.lerp(outside, t)), inside.distance(outside))
     }
 }
 
@@ -145,14 +156,16 @@ impl SurfaceField {
 
     /// Of a surface in which no tetrahedron fits: whether it encloses anything at all.
     fn explain(&self, error: Error, bounds: &Aabb) -> Error {
+        let is_bag = self.closed && self.volume > 1e-9 * bounds.low.distance(bounds.high).powi(3);
         let cells = f64::from(SAMPLES);
         let at = |i: u32| (f64::from(i) + 0.5) / cells;
         let any_inside = (0..SAMPLES.pow(3)).any(|i| {
-            let fraction = DVec3::new(at(i % SAMPLES), at(i / SAMPLES % SAMPLES), at(i / (SAMPLES * SAMPLES)));
+            let fraction =
+                DVec3::new(at(i % SAMPLES), at(i / SAMPLES % SAMPLES), at(i / (SAMPLES * SAMPLES)));
             self.winding.is_inside(bounds.low + fraction * (bounds.high - bounds.low))
         });
         let nothing_fits = matches!(&error, Error::Invalid(text) if text.starts_with("no tetrahedron fits"));
-        if any_inside || !nothing_fits {
+        if is_bag || any_inside || !nothing_fits {
             return error;
         }
         Error::Invalid(
@@ -192,23 +205,16 @@ fn pieces_note(mesh: &TetMesh, surface_pieces: usize, cell: f64) -> Option<Strin
 
 /// The number of groups of elements that hang together by shared vertices.
 fn count_pieces<'a>(vertices: usize, elements: impl Iterator<Item = &'a [u32]>) -> usize {
-    let mut parents: Vec<u32> = (0..vertices as u32).collect();
+    let mut groups = Groups::new(vertices);
     let mut used = vec![false; vertices];
     for element in elements {
         for &v in element {
             used[v as usize] = true;
-            let (a, b) = (root(&mut parents, element[0]), root(&mut parents, v));
-            parents[a.max(b) as usize] = a.min(b);
+            groups.join(element[0], v);
         }
     }
-    (0..vertices).filter(|&v| used[v] && parents[v] == v as u32).count()
+    (0..vertices).filter(|&v| used[v] && groups.find(v as u32) == v as u32).count()
 }
 
-/// The name of a vertex's group, halving the path to it.
-fn root(parents: &mut [u32], mut v: u32) -> u32 {
-    while parents[v as usize] != v {
-        parents[v as usize] = parents[parents[v as usize] as usize];
-        v = parents[v as usize];
-    }
-    v
-}
+#[cfg(test)]
+mod tests;

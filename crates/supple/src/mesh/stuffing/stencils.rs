@@ -60,8 +60,10 @@ impl<'a> Stencil<'a> {
 
     /// The vertex on the edge from a place inside to one outside.
     fn cut(&self, inside: usize, outside: usize) -> u32 {
-        let step = self.lattice.coordinates(self.points[outside]) - self.lattice.coordinates(self.points[inside]);
-        let d = DIRECTIONS.iter().position(|&direction| direction == step).expect("tetrahedra are made of edges");
+        let step =
+            self.lattice.coordinates(self.points[outside]) - self.lattice.coordinates(self.points[inside]);
+        let d =
+            DIRECTIONS.iter().position(|&direction| direction == step).expect("tetrahedra are made of edges");
         self.cut.cut_vertex(self.points[inside], d)
     }
 
