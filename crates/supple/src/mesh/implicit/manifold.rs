@@ -16,20 +16,53 @@ struct Side {
     to: u32,
 }
 
-/// Gives each fan of triangles around a vertex its own copy of it. Every edge must have as many triangles in one
-/// direction as in the other.
-pub(super) fn separate_sheets(positions: &mut Vec<DVec3>, triangles: &mut [[u32; 3]]) {
-    let corners: Vec<u32> = triangles.as_flattened().to_vec();
-    let mut sides: Vec<Side> = (0..corners.len() as u32).map(|corner| side(&corners, corner)).collect();
-    sides.sort_by_key(|side| side.edge);
+/// Gives each fan of triangles around a vertex its own copy of it, and new vertices to edges that still occur twice.
+/// Every edge must have as many triangles in one direction as in the other.
+pub(super) fn separate_sheets(positions: &mut Vec<DVec3>, triangles: &mut Vec<[u32; 3]>) {
+    let corners = triangles.as_flattened();
     let mut fans = Groups::new(corners.len());
-    for edge in sides.chunk_by(|a, b| a.edge == b.edge) {
-        for [forward, backward] in pair_sides(edge, &corners, positions) {
+    for edge in sorted_sides(corners).chunk_by(|a, b| a.edge == b.edge) {
+        for [forward, backward] in pair_sides(edge, corners, positions) {
             fans.join(forward.from, backward.to);
             fans.join(forward.to, backward.from);
         }
     }
     number_fans(&mut fans, positions, triangles);
+    while split_doubled_edges(positions, triangles) {}
+}
+
+/// All sides, those of an edge together.
+fn sorted_sides(corners: &[u32]) -> Vec<Side> {
+    let mut sides: Vec<Side> = (0..corners.len() as u32).map(|corner| side(corners, corner)).collect();
+    sides.sort_by_key(|side| side.edge);
+    sides
+}
+
+/// Two sheets may share both ends of an edge and be one fan around each. Then all pairs of triangles at the edge but
+/// one get a vertex in its middle. True if there was such an edge: a triangle is cut once in a round.
+fn split_doubled_edges(positions: &mut Vec<DVec3>, triangles: &mut Vec<[u32; 3]>) -> bool {
+    let corners = triangles.as_flattened().to_vec();
+    let mut cut = vec![false; triangles.len()];
+    let mut any = false;
+    for edge in sorted_sides(&corners).chunk_by(|a, b| a.edge == b.edge).filter(|edge| edge.len() > 2) {
+        any = true;
+        for pair in pair_sides(edge, &corners, positions).into_iter().skip(1) {
+            if pair.iter().any(|side| cut[side.from as usize / 3]) {
+                continue;
+            }
+            let middle = positions.len() as u32;
+            let [a, b] = edge[0].edge.map(|v| positions[v as usize]);
+            positions.push(a.midpoint(b));
+            for side in pair {
+                let (t, corner) = (side.from as usize / 3, side.from as usize % 3);
+                let triangle = triangles[t];
+                cut[t] = true;
+                triangles[t][(corner + 1) % 3] = middle;
+                triangles.push([middle, triangle[(corner + 1) % 3], triangle[(corner + 2) % 3]]);
+            }
+        }
+    }
+    any
 }
 
 fn side(corners: &[u32], corner: u32) -> Side {

@@ -40,10 +40,11 @@ pub fn surface(shape: &ImplicitShape, cell: f64) -> Result<SurfaceMesh, Error> {
              cell"
         )));
     }
-    let project = |&p: &[f32; 3]| project(shape, grid.position(DVec3::from_array(p.map(f64::from))), cell);
-    let mut positions = buffer.positions.par_iter().map(project).collect();
+    let position = |p: &[f32; 3]| grid.position(DVec3::from_array(p.map(f64::from)));
+    let mut positions = buffer.positions.iter().map(position).collect();
     let mut triangles: Vec<[u32; 3]> = buffer.indices.as_chunks::<3>().0.to_vec();
     separate_sheets(&mut positions, &mut triangles);
+    positions.par_iter_mut().for_each(|p| *p = project(shape, *p, cell));
     Ok(SurfaceMesh::from_triangles(positions, &triangles))
 }
 
