@@ -112,15 +112,15 @@ fn number_fans(fans: &mut Groups, positions: &mut Vec<DVec3>, triangles: &mut [[
     let corners = triangles.as_flattened_mut();
     let mut taken = vec![false; positions.len()];
     let mut vertex_of_fan = vec![NONE; corners.len()];
-    for corner in 0..corners.len() {
+    for (corner, corner_vertex) in corners.iter_mut().enumerate() {
         let fan = fans.find(corner as u32) as usize;
         if vertex_of_fan[fan] == NONE {
-            let vertex = corners[corner] as usize;
+            let vertex = *corner_vertex as usize;
             vertex_of_fan[fan] = if taken[vertex] { positions.len() as u32 } else { vertex as u32 };
             if std::mem::replace(&mut taken[vertex], true) {
                 positions.push(positions[vertex]);
             }
         }
-        corners[corner] = vertex_of_fan[fan];
+        *corner_vertex = vertex_of_fan[fan];
     }
 }

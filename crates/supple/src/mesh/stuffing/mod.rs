@@ -5,9 +5,9 @@
 //!
 //! | paper | here |
 //! | --- | --- |
-//! | 3.1 body-centred cubic lattice | [`lattice`] |
-//! | 3.2 cut points, warping with `alpha_long` and `alpha_short` | [`cuts`] |
-//! | 3.3 stencils, parity rule | [`stencils`] |
+//! | 3.1 body-centred cubic lattice | `lattice.rs` |
+//! | 3.2 cut points, warping with `alpha_long` and `alpha_short` | `cuts.rs` |
+//! | 3.3 stencils, parity rule | `stencils.rs` |
 //!
 //! Differences: every violated lattice point moves at once to its nearest violating cut point (the paper goes
 //! through them in some order), so the result depends neither on an order nor on threads. A tetrahedron whose

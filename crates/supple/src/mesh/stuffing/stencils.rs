@@ -125,7 +125,7 @@ impl<'a> Stencil<'a> {
         let p_starts = match m ^ 1 {
             partner if partner == p => false,
             partner if partner == q => true,
-            _ => self.larger_coordinates(p, m) % 2 == 0,
+            _ => self.larger_coordinates(p, m).is_multiple_of(2),
         };
         if p_starts { (p, q) } else { (q, p) }
     }

@@ -129,9 +129,32 @@ fn thin_parts_that_vanish_are_said() {
 fn sheets_enclose_no_volume() {
     let cloth = ClothGrid { size: [1.0, 1.0], vertices: [9, 9], pattern: GridPattern::Regular, seed: 0 };
     let message = tetrahedralise(&cloth.surface(1.0).unwrap(), 0.1).unwrap_err().to_string();
-    assert!(message.contains("encloses no volume"), "{message}");
+    assert!(message.contains("encloses no volume") && message.contains("32 edges are open"), "{message}");
     let message = tetrahedralise(&SurfaceMesh::default(), 0.1).unwrap_err().to_string();
     assert!(message.contains("no faces"), "{message}");
+}
+
+#[test]
+fn strips_and_loose_triangles_enclose_no_clear_volume() {
+    // A strip with a half twist: its faces cannot agree on an outside.
+    let (segments, mut strip) = (48u32, SurfaceMesh::default());
+    for i in 0..segments {
+        let angle = std::f64::consts::TAU * f64::from(i) / f64::from(segments);
+        let out = DVec3::new(angle.cos(), 0.0, angle.sin());
+        let across = 0.3 * ((0.5 * angle).cos() * out + (0.5 * angle).sin() * DVec3::Y);
+        strip.positions.extend([out + across, out - across]);
+    }
+    for i in 0..segments {
+        let (a, b) = (2 * i, 2 * i + 1);
+        let [c, d] = if i + 1 < segments { [a + 3, a + 2] } else { [0, 1] };
+        strip.push_face(&[a, b, c, d]);
+    }
+    let triangle =
+        SurfaceMesh::from_triangles(vec![DVec3::ZERO, DVec3::X, DVec3::Y + 0.4 * DVec3::Z], &[[0, 1, 2]]);
+    for surface in [strip, triangle] {
+        let message = tetrahedralise(&surface, 0.05).unwrap_err().to_string();
+        assert!(message.contains("encloses no") && message.contains("edges are open"), "{message}");
+    }
 }
 
 #[test]
