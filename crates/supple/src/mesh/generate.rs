@@ -116,7 +116,9 @@ fn scaled(what: &str, cells: u32, least: u32, resolution: f64) -> Result<u32, Er
         return Err(Error::Invalid(format!("{what} is {cells}; at least {least} are needed")));
     }
     if !(resolution.is_finite() && resolution > 0.0) {
-        return Err(Error::Invalid(format!("the resolution is {resolution}; it must be positive and finite")));
+        return Err(Error::Invalid(format!(
+            "the resolution is {resolution}; it must be positive and finite"
+        )));
     }
     let scaled = (f64::from(cells) * resolution).round();
     if scaled > MAX_VERTICES {

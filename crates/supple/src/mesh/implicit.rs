@@ -6,14 +6,18 @@
 
 mod characters;
 mod distance;
+mod manifold;
+mod prepared;
 mod surface_nets;
 
 use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
+use self::distance::SmoothMinimum;
+use self::prepared::Prepared;
 pub use self::surface_nets::{MAX_SAMPLES, surface};
 use super::TetMesh;
-use super::stuffing::{SignedField, stuff};
+use super::stuffing::stuff;
 use crate::error::Error;
 
 /// A built-in character.
@@ -95,7 +99,11 @@ impl ImplicitShape {
             Self::Sphere { center, radius } => point.distance(*center) - radius,
             Self::Capsule { from, to, radii } => distance::to_capsule(point, *from, *to, *radii),
             Self::Ellipsoid { center, radii } => distance::to_ellipsoid(point - *center, *radii),
-            Self::Union { of, blend } => distance::smooth_minimum(of.iter().map(|part| part.value(point)), *blend),
+            Self::Union { of, blend } => {
+                let mut minimum = SmoothMinimum::new(*blend);
+                of.iter().for_each(|part| minimum.push(part.value(point)));
+                minimum.finish()
+            }
             Self::Transform { of, translate, rotate, scale } => {
                 let local = rotation(*rotate).inverse() * (point - *translate) / *scale;
                 scale * of.value(local)
@@ -113,7 +121,8 @@ impl ImplicitShape {
             Self::Ellipsoid { center, radii } => (*center - *radii, *center + *radii),
             Self::Union { of, blend } => {
                 let empty = (DVec3::INFINITY, DVec3::NEG_INFINITY);
-                let (low, high) = of.iter().map(Self::bounds).fold(empty, |a, b| (a.0.min(b.0), a.1.max(b.1)));
+                let (low, high) =
+                    of.iter().map(Self::bounds).fold(empty, |a, b| (a.0.min(b.0), a.1.max(b.1)));
                 let swell = distance::largest_swell(of.len(), *blend);
                 (low - swell, high + swell)
             }
@@ -130,7 +139,8 @@ impl ImplicitShape {
     /// The shape filled with tetrahedra of edge length about `cell` metres.
     pub fn tets(&self, cell: f64) -> Result<TetMesh, Error> {
         self.validate()?;
-        stuff(self, self.bounds(), cell)
+        let prepared = Prepared::new(self);
+        stuff(&prepared, prepared.bounds(), cell)
     }
 
     /// Refuses sizes that are not positive and finite, empty unions and trees nested too deep.
@@ -140,7 +150,9 @@ impl ImplicitShape {
 
     fn validate_at(&self, depth: usize) -> Result<(), Error> {
         if depth == 0 {
-            return Err(Error::Invalid(format!("an implicit shape is nested deeper than {MAX_DEPTH} levels")));
+            return Err(Error::Invalid(format!(
+                "an implicit shape is nested deeper than {MAX_DEPTH} levels"
+            )));
         }
         match self {
             Self::Sphere { center, radius } => {
@@ -175,17 +187,6 @@ impl ImplicitShape {
     }
 }
 
-impl SignedField for ImplicitShape {
-    fn value(&self, point: DVec3) -> f64 {
-        self.value(point)
-    }
-
-    fn side_of_ball(&self, center: DVec3, radius: f64) -> Option<bool> {
-        let value = self.value(center);
-        (value.abs() > radius).then_some(value < 0.0)
-    }
-}
-
 /// The rotation of a vector of axis times angle in degrees.
 fn rotation(degrees: DVec3) -> DQuat {
     DQuat::from_scaled_axis(degrees * (std::f64::consts::PI / 180.0))
@@ -209,7 +210,9 @@ fn not_negative(what: &str, value: f64) -> Result<(), Error> {
     if value.is_finite() && value >= 0.0 {
         return Ok(());
     }
-    Err(Error::Invalid(format!("the {what} of an implicit shape is {value}; it must be finite and at least 0")))
+    Err(Error::Invalid(format!(
+        "the {what} of an implicit shape is {value}; it must be finite and at least 0"
+    )))
 }
 
 #[cfg(test)]

@@ -4,8 +4,11 @@
 pub mod check;
 pub mod format;
 pub mod generate;
+mod groups;
 pub mod implicit;
 pub mod locate;
+#[cfg(test)]
+pub(crate) mod measure;
 pub mod stuffing;
 mod surface;
 mod tetrahedralise;

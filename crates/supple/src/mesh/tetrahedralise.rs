@@ -3,7 +3,8 @@
 
 use glam::DVec3;
 
-use super::stuffing::{SignedField, stuff};
+use super::groups::Groups;
+use super::stuffing::{SignedField, find_root, stuff};
 use super::{SurfaceMesh, TetMesh};
 use crate::error::Error;
 use crate::geometry::triangle::intersect_ray;
@@ -11,8 +12,8 @@ use crate::geometry::{Aabb, Ray, TriangleTree, WindingNumber};
 
 /// A note is given where the tetrahedra's volume differs from the surface's by more than this part.
 const VOLUME_TOLERANCE: f64 = 0.1;
-/// Samples along each side of the bounds in the search for any enclosed volume.
-const SAMPLES: u32 = 16;
+/// How far off the approximate winding number may be.
+const WINDING_ERROR: f64 = 0.01;
 
 /// A surface filled with tetrahedra, with what the user should know about it.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,9 +42,10 @@ pub fn tetrahedralise(surface: &SurfaceMesh, cell: f64) -> Result<Tetrahedralise
     }
     let pieces = count_pieces(surface.positions.len(), triangles.iter().map(|t| &t[..]));
     let winding = WindingNumber::new(TriangleTree::new(&surface.positions, triangles));
-    let field = SurfaceField { winding, closed: open_edges == 0 };
-    let mesh = stuff(&field, (bounds.low, bounds.high), cell).map_err(|error| field.explain(error, &bounds))?;
-    notes.extend(volume_note(&mesh, volume, cell));
+    let field = SurfaceField { winding, bounds, open_edges, volume };
+    let mesh = stuff(&field, (bounds.low, bounds.high), cell).map_err(|error| field.explain(error))?;
+    field.check_volume(tet_volume(&mesh), cell)?;
+    notes.extend(volume_note(tet_volume(&mesh), volume, cell, open_edges == 0));
     notes.extend(pieces_note(&mesh, pieces, cell));
     Ok(Tetrahedralised { mesh, notes })
 }
@@ -52,11 +54,15 @@ pub fn tetrahedralise(surface: &SurfaceMesh, cell: f64) -> Result<Tetrahedralise
 fn check_positions(surface: &SurfaceMesh) -> Result<Aabb, Error> {
     if let Some(v) = surface.positions.iter().position(|p| !p.is_finite()) {
         let p = surface.positions[v];
-        return Err(Error::Invalid(format!("vertex {v} of the surface is {p}; its coordinates must be finite")));
+        return Err(Error::Invalid(format!(
+            "vertex {v} of the surface is {p}; its coordinates must be finite"
+        )));
     }
     let count = surface.positions.len();
     if let Some(&v) = surface.corners.iter().find(|&&v| v as usize >= count) {
-        return Err(Error::Invalid(format!("a face of the surface names vertex {v}, but it has only {count}")));
+        return Err(Error::Invalid(format!(
+            "a face of the surface names vertex {v}, but it has only {count}"
+        )));
     }
     let corners: Vec<DVec3> = surface.corners.iter().map(|&v| surface.positions[v as usize]).collect();
     if corners.is_empty() {
@@ -75,7 +81,10 @@ fn open_edges(triangles: &[[u32; 3]]) -> usize {
     }
     edges.sort_unstable();
     let same_edge = |a: &(u32, u32, i32), b: &(u32, u32, i32)| (a.0, a.1) == (b.0, b.1);
-    edges.chunk_by(same_edge).filter(|edge| edge[0].0 != edge[0].1 && edge.iter().map(|e| e.2).sum::<i32>() != 0).count()
+    edges
+        .chunk_by(same_edge)
+        .filter(|edge| edge[0].0 != edge[0].1 && edge.iter().map(|e| e.2).sum::<i32>() != 0)
+        .count()
 }
 
 /// The signed volume between the triangles and a point.
@@ -90,42 +99,55 @@ fn enclosed_volume(positions: &[DVec3], triangles: &[[u32; 3]], apex: DVec3) -> 
 /// The region around which a surface goes more than half a time.
 struct SurfaceField {
     winding: WindingNumber,
-    /// The winding number is constant wherever there is no triangle.
-    closed: bool,
+    /// What lies outside them is outside, also where holes let the winding number leak.
+    bounds: Aabb,
+    /// Without open edges the winding number is constant wherever there is no triangle.
+    open_edges: usize,
+    /// The volume that its triangles enclose, in cubic metres.
+    volume: f64,
 }
 
 impl SignedField for SurfaceField {
     fn value(&self, point: DVec3) -> f64 {
-        0.5 - self.winding.at(point)
+        if self.bounds.contains(point) { 0.5 - self.winding.at(point) } else { 0.5 }
     }
 
-    /// Where the surface is open the winding number still is harmonic away from it. By Harnack's inequality a
-    /// harmonic function from 0 to 1 in a ball stays below 20/9 of its middle value within a quarter of the radius,
-    /// so that a clear value there decides.
+    /// Where the surface is open the winding number is still harmonic away from it. By Harnack's inequality a
+    /// harmonic function from 0 to 1 in a ball of `k` radii rises within the inner ball to at most `k (k + 1) / (k - 1)^2`
+    /// times its middle value, so a clear value there decides.
     fn side_of_ball(&self, center: DVec3, radius: f64) -> Option<bool> {
-        let (reach, doubt) = if self.closed { (radius, 0.5) } else { (4.0 * radius, 0.2) };
-        if self.winding.tree().closest_point(center, reach).is_some() {
-            return None;
+        if self.bounds.distance_squared(center) > radius * radius {
+            return Some(false);
         }
+        let closed = self.open_edges == 0;
+        let reach = if closed { radius } else { 4.0 * radius };
+        let nearest = self.winding.tree().closest_point(center, reach);
+        let k = nearest.map_or(reach, |nearest| nearest.distance) / radius;
+        let doubt = match nearest {
+            None if closed => 0.5,
+            _ if !closed && k > 1.0 => 0.5 * (k - 1.0).powi(2) / (k * (k + 1.0)) - WINDING_ERROR,
+            _ => return None,
+        };
         let winding = self.winding.at(center);
-        (winding < doubt || winding > 1.0 - doubt).then_some(winding > 0.5)
+        let leaks = winding > 0.5 && !self.bounds.inflated(-radius).contains(center);
+        (!leaks && (winding < doubt || winding > 1.0 - doubt)).then_some(winding > 0.5)
     }
 
     /// The first hit behind which lies the outside; in a hole, the root of the winding number.
     fn crossing(&self, inside: DVec3, outside: DVec3) -> f64 {
         let hits = self.hits(inside, outside);
-        if let ([only], true) = (&hits[..], self.closed) {
-            return *only;
+        if let [only] = hits[..] {
+            return only;
         }
         let mut from = 0.0;
         for (k, &to) in hits.iter().chain([&1.0]).enumerate() {
             let middle = 0.5 * (from + to);
-            if self.value(inside.lerp(outside, middle)) > 0.0 && k > 0 {
+            if k > 0 && self.value(inside.lerp(outside, middle)) > 0.0 {
                 return from;
             }
             from = to;
         }
-        super::stuffing::find_root(|t| self.value(inside.lerp(outside, t)), inside.distance(outside))
+        find_root(|t| self.value(inside.lerp(outside, t)), inside.distance(outside))
     }
 }
 
@@ -143,34 +165,48 @@ impl SurfaceField {
         hits
     }
 
-    /// Of a surface in which no tetrahedron fits: whether it encloses anything at all.
-    fn explain(&self, error: Error, bounds: &Aabb) -> Error {
-        let cells = f64::from(SAMPLES);
-        let at = |i: u32| (f64::from(i) + 0.5) / cells;
-        let any_inside = (0..SAMPLES.pow(3)).any(|i| {
-            let fraction = DVec3::new(at(i % SAMPLES), at(i / SAMPLES % SAMPLES), at(i / (SAMPLES * SAMPLES)));
-            self.winding.is_inside(bounds.low + fraction * (bounds.high - bounds.low))
-        });
-        let nothing_fits = matches!(&error, Error::Invalid(text) if text.starts_with("no tetrahedron fits"));
-        if any_inside || !nothing_fits {
-            return error;
+    /// Refuses an open surface whose inside is a matter of taste: by the winding number it has less than half or more than
+    /// twice the volume that its triangles enclose.
+    fn check_volume(&self, volume: f64, cell: f64) -> Result<(), Error> {
+        if self.open_edges == 0 || (0.5..=2.0).contains(&(volume / self.volume)) {
+            return Ok(());
         }
-        Error::Invalid(
-            "the surface encloses no volume (its winding number is nowhere above one half): close it, or simulate it as \
-             cloth"
-                .into(),
-        )
+        Err(Error::Invalid(format!(
+            "the surface encloses no clear volume: {} edges are open or lie between faces that disagree on what is outside, \
+             and with a cell of {cell} m the winding number gives {volume:.4e} m3 where the faces enclose {:.4e} m3; close \
+             it and let its faces agree, use a smaller cell, or simulate it as cloth",
+            self.open_edges, self.volume
+        )))
+    }
+
+    /// Says for a surface in which no tetrahedron fits whether a smaller cell can help.
+    fn explain(&self, error: Error) -> Error {
+        let nothing_fits = matches!(&error, Error::Invalid(text) if text.starts_with("no tetrahedron fits"));
+        let is_bag = self.volume > 1e-9 * self.bounds.low.distance(self.bounds.high).powi(3);
+        let reason = match self.open_edges {
+            0 if is_bag || !nothing_fits => return error,
+            0 => "it is flat".to_owned(),
+            _ if !nothing_fits => return error,
+            open => format!("{open} edges are open or lie between faces that disagree on what is outside"),
+        };
+        Error::Invalid(format!(
+            "the surface encloses no volume that holds a tetrahedron ({reason}): close it and let its faces agree, use a \
+             smaller cell, or simulate it as cloth"
+        ))
     }
 }
 
-fn volume_note(mesh: &TetMesh, surface_volume: f64, cell: f64) -> Option<String> {
-    let volume: f64 = (0..mesh.tets.len()).map(|t| mesh.volume(t)).sum();
+fn tet_volume(mesh: &TetMesh) -> f64 {
+    (0..mesh.tets.len()).map(|t| mesh.volume(t)).sum()
+}
+
+fn volume_note(volume: f64, surface_volume: f64, cell: f64, closed: bool) -> Option<String> {
     let ratio = volume / surface_volume;
-    (!((ratio - 1.0).abs() <= VOLUME_TOLERANCE)).then(|| {
-        let reason = if ratio < 1.0 {
-            "parts thinner than a cell were lost, or the surface overlaps itself"
-        } else {
-            "the surface has holes or parts that face inward"
+    ((ratio - 1.0).abs() > VOLUME_TOLERANCE || ratio.is_nan()).then(|| {
+        let reason = match (closed, ratio < 1.0) {
+            (false, _) => "its holes leave open what its volume is",
+            (true, true) => "parts thinner than a cell were lost, or it overlaps itself",
+            (true, false) => "some of its parts face inward",
         };
         format!(
             "with a cell of {cell} m the tetrahedra fill {volume:.4e} m3, {:.1} % of the {surface_volume:.4e} m3 in the \
@@ -192,23 +228,16 @@ fn pieces_note(mesh: &TetMesh, surface_pieces: usize, cell: f64) -> Option<Strin
 
 /// The number of groups of elements that hang together by shared vertices.
 fn count_pieces<'a>(vertices: usize, elements: impl Iterator<Item = &'a [u32]>) -> usize {
-    let mut parents: Vec<u32> = (0..vertices as u32).collect();
+    let mut groups = Groups::new(vertices);
     let mut used = vec![false; vertices];
     for element in elements {
         for &v in element {
             used[v as usize] = true;
-            let (a, b) = (root(&mut parents, element[0]), root(&mut parents, v));
-            parents[a.max(b) as usize] = a.min(b);
+            groups.join(element[0], v);
         }
     }
-    (0..vertices).filter(|&v| used[v] && parents[v] == v as u32).count()
+    (0..vertices).filter(|&v| used[v] && groups.find(v as u32) == v as u32).count()
 }
 
-/// The name of a vertex's group, halving the path to it.
-fn root(parents: &mut [u32], mut v: u32) -> u32 {
-    while parents[v as usize] != v {
-        parents[v as usize] = parents[parents[v as usize] as usize];
-        v = parents[v as usize];
-    }
-    v
-}
+#[cfg(test)]
+mod tests;

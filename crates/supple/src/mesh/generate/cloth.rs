@@ -32,7 +32,9 @@ impl ClothGrid {
     fn cells(&self, resolution: f64) -> Result<[u32; 2], Error> {
         let [vx, vz] = self.vertices;
         if vx < 2 || vz < 2 {
-            return Err(Error::Invalid(format!("a cloth of {vx} x {vz} vertices; at least 2 x 2 are needed")));
+            return Err(Error::Invalid(format!(
+                "a cloth of {vx} x {vz} vertices; at least 2 x 2 are needed"
+            )));
         }
         let nx = scaled("the cloth's number of cells along x", vx - 1, 1, resolution)?;
         let nz = scaled("the cloth's number of cells along z", vz - 1, 1, resolution)?;
@@ -59,7 +61,8 @@ impl ClothGrid {
 fn shifts(seed: u64, i: u32, j: u32) -> [f64; 2] {
     [0u64, 1].map(|axis| {
         let key = (u64::from(i) << 32 | u64::from(j)).wrapping_mul(2).wrapping_add(axis);
-        let mut z = seed.wrapping_add(key.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z =
+            seed.wrapping_add(key.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_add(0x9e37_79b9_7f4a_7c15);
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^= z >> 31;

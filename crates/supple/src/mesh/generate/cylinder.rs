@@ -29,7 +29,8 @@ impl CylinderShape {
     fn side(&self, segments: u32, rings: u32) -> SurfaceMesh {
         let height = |j: u32| self.height * (f64::from(j) / f64::from(rings) - 0.5);
         let ring = |j: u32| (0..segments).map(move |i| on_circle(self.radius, i, segments, height(j)));
-        let mut mesh = SurfaceMesh { positions: (0..=rings).flat_map(ring).collect(), ..SurfaceMesh::default() };
+        let mut mesh =
+            SurfaceMesh { positions: (0..=rings).flat_map(ring).collect(), ..SurfaceMesh::default() };
         push_quads(&mut mesh, segments, rings, |i, j| j * segments + i % segments);
         mesh.uvs = Some(grid_uvs(segments, rings));
         mesh

@@ -88,7 +88,10 @@ impl Icosphere {
             };
             (1..n).flat_map(move |j| (1..n - j).map(move |i| point(i, j)))
         };
-        (0..12).map(corner).chain(self.edges.iter().flat_map(on_edge)).chain(FACES.into_iter().flat_map(in_face))
+        (0..12)
+            .map(corner)
+            .chain(self.edges.iter().flat_map(on_edge))
+            .chain(FACES.into_iter().flat_map(in_face))
     }
 
     /// The vertex of a face `i` steps from its first corner towards the second and `j` towards the third.

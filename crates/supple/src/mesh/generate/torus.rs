@@ -24,7 +24,8 @@ impl TorusShape {
         let rings = scaled("the torus's number of rings", self.rings, 3, resolution)?;
         check_vertex_count("torus", f64::from(segments) * f64::from(rings))?;
         let circle = |j: u32| (0..segments).map(move |i| self.point(i, segments, j, rings));
-        let mut mesh = SurfaceMesh { positions: (0..rings).flat_map(circle).collect(), ..SurfaceMesh::default() };
+        let mut mesh =
+            SurfaceMesh { positions: (0..rings).flat_map(circle).collect(), ..SurfaceMesh::default() };
         push_quads(&mut mesh, segments, rings, |i, j| (j % rings) * segments + i % segments);
         mesh.uvs = Some(grid_uvs(segments, rings));
         Ok(mesh)

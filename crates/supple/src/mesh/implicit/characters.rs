@@ -56,11 +56,15 @@ fn both_sides(part: impl Fn(f64) -> ImplicitShape) -> [ImplicitShape; 2] {
 
 fn octopus() -> ImplicitShape {
     let mut parts = vec![
-        turned(ellipsoid(DVec3::ZERO, point(0.19, 0.24, 0.2)), point(0.0, 0.62, -0.05), point(-14.0, 0.0, 0.0)),
+        turned(
+            ellipsoid(DVec3::ZERO, point(0.19, 0.24, 0.2)),
+            point(0.0, 0.62, -0.05),
+            point(-14.0, 0.0, 0.0),
+        ),
         ellipsoid(point(0.0, 0.36, 0.03), point(0.15, 0.12, 0.15)),
     ];
     parts.extend((0..8).map(octopus_arm));
-    let eyes = both_sides(|side| ball(point(side * 0.105, 0.5, 0.16), 0.052));
+    let eyes = both_sides(|side| ball(point(side * 0.1, 0.535, 0.118), 0.05));
     union(vec![union(parts, 0.06), union(eyes.into(), 0.0)], 0.015)
 }
 
@@ -70,18 +74,18 @@ fn octopus_arm(k: u32) -> ImplicitShape {
     let angle = TAU * (f64::from(k) + 0.5) / 8.0;
     let (out, side) = (point(angle.sin(), 0.0, angle.cos()), point(angle.cos(), 0.0, -angle.sin()));
     let turn = if k.is_multiple_of(2) { 1.0 } else { -1.0 };
-    let curl = 0.075;
+    let curl = 0.08;
     let curve = move |t: f64| {
         if t < 0.6 {
             let u = t / 0.6;
-            let height = 0.045 + 0.3 * (1.0 - u).powi(2) * (1.0 + 0.6 * u);
+            let height = 0.038 + 0.3 * (1.0 - u).powi(2) * (1.0 + 0.6 * u);
             out * (0.08 + 0.4 * u) + side * (turn * 0.05 * (PI * u).sin()) + DVec3::Y * height
         } else {
             // A spiral that starts along the ground and winds in, leaning aside.
             let u = (t - 0.6) / 0.4;
-            let (phase, radius) = (1.45 * PI * u, curl * (1.0 - 0.45 * u));
+            let (phase, radius) = (1.25 * PI * u, curl * (1.0 - 0.35 * u));
             let lean = side * (turn * (0.05 * u - 0.16 * 0.4 * u * (1.0 - u)));
-            out * (0.48 + radius * phase.sin()) + DVec3::Y * (0.045 + curl - radius * phase.cos()) + lean
+            out * (0.48 + radius * phase.sin()) + DVec3::Y * (0.038 + curl - radius * phase.cos()) + lean
         }
     };
     limb(20, curve, |t| 0.07 * (1.0 - t) + 0.016 * t)
@@ -131,7 +135,7 @@ fn creature_leg(side: f64, z: f64) -> ImplicitShape {
         vec![
             capsule(hip, knee, 0.085, 0.06),
             capsule(knee, ankle, 0.06, 0.052),
-            ellipsoid(point(side * 0.115, 0.045, z + 0.03), point(0.06, 0.045, 0.08)),
+            ellipsoid(point(side * 0.115, 0.046, z + 0.03), point(0.06, 0.045, 0.08)),
         ],
         0.03,
     )
@@ -144,7 +148,11 @@ fn armadillo() -> ImplicitShape {
         capsule(point(0.0, 0.66, 0.03), point(0.0, 0.76, 0.06), 0.07, 0.06),
         ellipsoid(point(0.0, 0.81, 0.08), point(0.085, 0.08, 0.095)),
         capsule(point(0.0, 0.8, 0.14), point(0.0, 0.775, 0.265), 0.05, 0.026),
-        limb(8, |t| point(0.0, 0.27 - 0.2 * t + 0.04 * t * t, -0.1 - 0.34 * t), |t| 0.075 * (1.0 - t) + 0.016 * t),
+        limb(
+            8,
+            |t| point(0.0, 0.27 - 0.2 * t + 0.04 * t * t, -0.1 - 0.34 * t),
+            |t| 0.075 * (1.0 - t) + 0.016 * t,
+        ),
     ];
     parts.extend(both_sides(armadillo_arm));
     parts.extend(both_sides(armadillo_leg));
@@ -188,15 +196,18 @@ fn armadillo_leg(side: f64) -> ImplicitShape {
     union(parts, 0.015)
 }
 
-/// Bands over the back, each a flat ellipsoid that stands a little proud of the body.
+/// A shield over the back with bands across it.
 fn armadillo_shell() -> Vec<ImplicitShape> {
-    (0..6)
-        .map(|i| {
-            let t = f64::from(i) / 5.0;
-            let width = 0.15 + 0.035 * (PI * (0.15 + 0.75 * t)).sin();
-            let band = ellipsoid(DVec3::ZERO, point(width, 0.04, 0.115));
-            let center = point(0.0, 0.31 + 0.33 * t, -0.075 + 0.03 * (2.0 * t - 1.0).powi(2));
-            turned(band, center, point(-30.0 + 55.0 * t, 0.0, 0.0))
-        })
-        .collect()
+    let shield = ellipsoid(point(0.0, 0.475, -0.06), point(0.165, 0.235, 0.115));
+    let band = |i: u32| {
+        let t = f64::from(i) / 6.0;
+        let profile = (1.0 - (1.7 * t - 0.85).powi(2)).sqrt();
+        let size = point(0.03 + 0.152 * profile, 0.03, 0.02 + 0.112 * profile);
+        turned(
+            ellipsoid(DVec3::ZERO, size),
+            point(0.0, 0.29 + 0.37 * t, -0.06),
+            point(-14.0 + 28.0 * t, 0.0, 0.0),
+        )
+    };
+    std::iter::once(shield).chain((0..7).map(band)).collect()
 }

@@ -58,23 +58,41 @@ pub(super) fn to_ellipsoid(point: DVec3, radii: DVec3) -> f64 {
 /// The smooth minimum `f` of some values with blend width `b`: `f = s - b` where `sum max(s - v_i, 0)^2 = b^2`.
 ///
 /// With one value it is that value, with two it is the round fillet of radius `b`. Its slopes are weights that sum to
-/// one, so it changes no faster than its arguments. The values are sorted first, so that their order does not
-/// matter, to the last bit.
-pub(super) fn smooth_minimum(values: impl Iterator<Item = f64>, blend: f64) -> f64 {
-    if blend <= 0.0 {
-        return values.fold(f64::INFINITY, f64::min);
+/// one, so it changes no faster than its arguments. The values are sorted before they are summed, so that their order
+/// does not matter, to the last bit.
+pub(super) struct SmoothMinimum {
+    blend: f64,
+    least: f64,
+    /// Values that may lie within the blend of the least.
+    near: Vec<f64>,
+}
+
+impl SmoothMinimum {
+    pub(super) fn new(blend: f64) -> Self {
+        Self { blend, least: f64::INFINITY, near: Vec::new() }
     }
-    let mut near: Vec<f64> = Vec::new();
-    let mut least = f64::INFINITY;
-    for value in values {
-        // Values `blend` above the least have no part in the sum.
-        if value < least + blend {
-            near.push(value);
-            least = least.min(value);
+
+    /// The square of the value from which on further ones have no part; 0 where that value is negative.
+    pub(super) fn reach_squared(&self) -> f64 {
+        (self.least + self.blend).max(0.0).powi(2)
+    }
+
+    pub(super) fn push(&mut self, value: f64) {
+        if self.blend > 0.0 && value < self.least + self.blend {
+            self.near.push(value);
         }
+        self.least = self.least.min(value);
     }
-    near.sort_unstable_by(f64::total_cmp);
-    round_blend(&near, blend)
+
+    pub(super) fn finish(mut self) -> f64 {
+        let reach = self.least + self.blend;
+        self.near.retain(|value| *value < reach);
+        if self.near.len() < 2 {
+            return self.least;
+        }
+        self.near.sort_unstable_by(f64::total_cmp);
+        round_blend(&self.near, self.blend)
+    }
 }
 
 /// Solves for the level `s` over ascending values, taking values in while they lie below it.

@@ -7,16 +7,21 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::ImplicitShape;
+use super::manifold::separate_sheets;
+use super::prepared::Prepared;
 use crate::error::Error;
 use crate::mesh::SurfaceMesh;
+use crate::mesh::stuffing::SignedField;
 
 /// The largest grid that is sampled: about 2 GB of working memory.
 pub const MAX_SAMPLES: f64 = 2e8;
 
-/// The surface of a shape by a grid of cubes with sides of `cell` metres: closed, facing outward, its vertices on the
-/// zero set to a few roundings. Parts thinner than a cell may be lost.
+/// The surface of a shape by a grid of cubes with sides of `cell` metres: a closed manifold that faces outward, its
+/// vertices on the zero set. Parts thinner than a cell may be lost; where parts come within a cell of each other,
+/// vertices of theirs may lie at the same place.
 pub fn surface(shape: &ImplicitShape, cell: f64) -> Result<SurfaceMesh, Error> {
     shape.validate()?;
+    let shape = &Prepared::new(shape);
     let grid = Grid::new(shape.bounds(), cell)?;
     let samples = grid.sample(shape);
     let [nx, ny, nz] = grid.counts;
@@ -35,9 +40,11 @@ pub fn surface(shape: &ImplicitShape, cell: f64) -> Result<SurfaceMesh, Error> {
              cell"
         )));
     }
-    let project = |&p: &[f32; 3]| project(shape, grid.position(DVec3::from_array(p.map(f64::from))), cell);
-    let positions = buffer.positions.par_iter().map(project).collect();
-    let triangles: Vec<[u32; 3]> = buffer.indices.as_chunks::<3>().0.to_vec();
+    let position = |p: &[f32; 3]| grid.position(DVec3::from_array(p.map(f64::from)));
+    let mut positions = buffer.positions.iter().map(position).collect();
+    let mut triangles: Vec<[u32; 3]> = buffer.indices.as_chunks::<3>().0.to_vec();
+    separate_sheets(&mut positions, &mut triangles);
+    positions.par_iter_mut().for_each(|p| *p = project(shape, *p, cell));
     Ok(SurfaceMesh::from_triangles(positions, &triangles))
 }
 
@@ -70,23 +77,32 @@ impl Grid {
     }
 
     /// The field at every grid point in units of the cell, x fastest. Only signs and the values beside the surface
-    /// matter, so single precision does; a value that would round to zero keeps its sign.
-    fn sample(&self, shape: &ImplicitShape) -> Vec<f32> {
+    /// matter, so single precision does, and rows are skipped in strides where the surface is far.
+    fn sample(&self, shape: &Prepared) -> Vec<f32> {
         let [nx, ny, nz] = self.counts;
-        let row = |index: u32| {
-            let (y, z) = (index % ny, index / ny);
-            (0..nx).map(move |x| {
-                let value = shape.value(self.position(DVec3::new(x.into(), y.into(), z.into()))) / self.cell;
-                if value < 0.0 { (value as f32).min(-f32::MIN_POSITIVE) } else { value as f32 }
-            })
-        };
-        let rows: Vec<Vec<f32>> = (0..ny * nz).into_par_iter().map(|index| row(index).collect()).collect();
-        rows.concat()
+        let mut samples = vec![0.0; nx as usize * ny as usize * nz as usize];
+        samples.par_chunks_mut(nx as usize).enumerate().for_each(|(row, samples)| {
+            let (y, z) = ((row as u32 % ny).into(), (row as u32 / ny).into());
+            let mut x = 0;
+            while x < samples.len() {
+                let value = shape.value(self.position(DVec3::new(x as f64, y, z))) / self.cell;
+                // The field changes by no more than one a cell: the next samples have the same sign.
+                let same = ((value.abs() - 1.0).max(1.0) as usize).min(samples.len() - x);
+                samples[x..x + same].fill(keep_sign(value));
+                x += same;
+            }
+        });
+        samples
     }
 }
 
+/// The value in single precision; one that would round to zero keeps its sign.
+fn keep_sign(value: f64) -> f32 {
+    if value < 0.0 { (value as f32).min(-f32::MIN_POSITIVE) } else { value as f32 }
+}
+
 /// Newton steps along the gradient, none longer than a fifth of the cell, so that neighbours do not cross.
-fn project(shape: &ImplicitShape, start: DVec3, cell: f64) -> DVec3 {
+fn project(shape: &Prepared, start: DVec3, cell: f64) -> DVec3 {
     let mut point = start;
     for _ in 0..20 {
         let value = shape.value(point);
@@ -103,7 +119,8 @@ fn project(shape: &ImplicitShape, start: DVec3, cell: f64) -> DVec3 {
     if point.is_finite() && point.distance(start) < cell { point } else { start }
 }
 
-fn gradient(shape: &ImplicitShape, point: DVec3, step: f64) -> DVec3 {
-    let slope = |axis: DVec3| (shape.value(point + step * axis) - shape.value(point - step * axis)) / (2.0 * step);
+fn gradient(shape: &Prepared, point: DVec3, step: f64) -> DVec3 {
+    let slope =
+        |axis: DVec3| (shape.value(point + step * axis) - shape.value(point - step * axis)) / (2.0 * step);
     DVec3::new(slope(DVec3::X), slope(DVec3::Y), slope(DVec3::Z))
 }

@@ -143,7 +143,8 @@ fn find_warps(lattice: &Lattice, rows: &[CutRow]) -> Vec<Warp> {
 
 fn warps_of_row(lattice: &Lattice, row: &CutRow) -> impl Iterator<Item = Warp> {
     (0..14).filter_map(move |d| {
-        let (fraction, alpha) = (row.fractions[d], if d < LONG_DIRECTIONS { ALPHA_LONG } else { ALPHA_SHORT });
+        let (fraction, alpha) =
+            (row.fractions[d], if d < LONG_DIRECTIONS { ALPHA_LONG } else { ALPHA_SHORT });
         let (point, from_point) = if fraction < alpha {
             (row.point, fraction)
         } else if 1.0 - fraction < alpha {

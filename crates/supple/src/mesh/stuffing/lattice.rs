@@ -62,7 +62,9 @@ impl Lattice {
             return Err(Error::Invalid(format!("the cell is {cell} m; it must be a positive length")));
         }
         if !(low.is_finite() && high.is_finite() && low.cmple(high).all()) {
-            return Err(Error::Invalid(format!("the shape's bounds {low} to {high} are not finite and ordered")));
+            return Err(Error::Invalid(format!(
+                "the shape's bounds {low} to {high} are not finite and ordered"
+            )));
         }
         let half_cells = (0.5 * (high - low) / cell).ceil() + 1.0;
         let points = 2.0 * (2.0 * half_cells + 1.0).to_array().iter().product::<f64>();
@@ -135,12 +137,19 @@ impl Lattice {
     }
 
     fn first_not_outside_on_border(&self, sides: &[i8]) -> Option<usize> {
-        (0..sides.len()).into_par_iter().find_first(|&point| sides[point] != OUTSIDE && self.is_on_border(point))
+        (0..sides.len())
+            .into_par_iter()
+            .find_first(|&point| sides[point] != OUTSIDE && self.is_on_border(point))
     }
 
     /// Calls `visit` for every tetrahedron of one layer of cells that has a point inside: its four points, corners
     /// first, with positive volume.
-    pub(super) fn for_each_tet_in_layer(&self, layer: usize, states: &[i8], mut visit: impl FnMut([usize; 4])) {
+    pub(super) fn for_each_tet_in_layer(
+        &self,
+        layer: usize,
+        states: &[i8],
+        mut visit: impl FnMut([usize; 4]),
+    ) {
         let [nx, ny, nz] = self.counts;
         for y in 0..ny - 1 {
             for x in 0..nx - 1 {
@@ -245,7 +254,9 @@ impl<F: SignedField + ?Sized> SideWriter<'_, F> {
             let position = self.lattice.position(point);
             let value = self.field.value(position);
             if value.is_nan() {
-                return Err(Error::Invalid(format!("the signed field is not a number at {position} (metres)")));
+                return Err(Error::Invalid(format!(
+                    "the signed field is not a number at {position} (metres)"
+                )));
             }
             self.sides[point - self.first] = if value < 0.0 {
                 INSIDE

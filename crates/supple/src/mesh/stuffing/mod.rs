@@ -5,9 +5,9 @@
 //!
 //! | paper | here |
 //! | --- | --- |
-//! | 3.1 body-centred cubic lattice | [`lattice`] |
-//! | 3.2 cut points, warping with `alpha_long` and `alpha_short` | [`cuts`] |
-//! | 3.3 stencils, parity rule | [`stencils`] |
+//! | 3.1 body-centred cubic lattice | `lattice.rs` |
+//! | 3.2 cut points, warping with `alpha_long` and `alpha_short` | `cuts.rs` |
+//! | 3.3 stencils, parity rule | `stencils.rs` |
 //!
 //! Differences: every violated lattice point moves at once to its nearest violating cut point (the paper goes
 //! through them in some order), so the result depends neither on an order nor on threads. A tetrahedron whose
@@ -23,9 +23,9 @@ mod stencils;
 use glam::DVec3;
 use rayon::prelude::*;
 
+use self::cuts::CutLattice;
 pub(super) use self::cuts::find_root;
 pub use self::cuts::{ALPHA_LONG, ALPHA_SHORT};
-use self::cuts::CutLattice;
 use self::lattice::Lattice;
 pub use self::lattice::MAX_LATTICE_POINTS;
 use super::TetMesh;
@@ -58,7 +58,11 @@ impl<F: Fn(DVec3) -> f64 + Sync> SignedField for F {
 /// The region must lie within `bounds`. Vertices on the boundary lie on the zero set. Features thinner than about
 /// a cell may be lost, and where two parts of the surface pass within a cell of one another the boundary may touch
 /// itself in a vertex or an edge; elsewhere it is a closed manifold.
-pub fn stuff<F: SignedField + ?Sized>(field: &F, bounds: (DVec3, DVec3), cell: f64) -> Result<TetMesh, Error> {
+pub fn stuff<F: SignedField + ?Sized>(
+    field: &F,
+    bounds: (DVec3, DVec3),
+    cell: f64,
+) -> Result<TetMesh, Error> {
     let lattice = Lattice::new(bounds, cell)?;
     let sides = lattice.sides(field)?;
     let cut = CutLattice::new(&lattice, field, sides);
@@ -79,7 +83,9 @@ fn cut_tets(lattice: &Lattice, cut: &CutLattice) -> Vec<[u32; 4]> {
         .into_par_iter()
         .map(|layer| {
             let mut tets = Vec::new();
-            lattice.for_each_tet_in_layer(layer, &cut.states, |tet| stencils::cut_tet(lattice, cut, tet, &mut tets));
+            lattice.for_each_tet_in_layer(layer, &cut.states, |tet| {
+                stencils::cut_tet(lattice, cut, tet, &mut tets)
+            });
             tets
         })
         .collect();

@@ -60,8 +60,10 @@ impl<'a> Stencil<'a> {
 
     /// The vertex on the edge from a place inside to one outside.
     fn cut(&self, inside: usize, outside: usize) -> u32 {
-        let step = self.lattice.coordinates(self.points[outside]) - self.lattice.coordinates(self.points[inside]);
-        let d = DIRECTIONS.iter().position(|&direction| direction == step).expect("tetrahedra are made of edges");
+        let step =
+            self.lattice.coordinates(self.points[outside]) - self.lattice.coordinates(self.points[inside]);
+        let d =
+            DIRECTIONS.iter().position(|&direction| direction == step).expect("tetrahedra are made of edges");
         self.cut.cut_vertex(self.points[inside], d)
     }
 
@@ -123,7 +125,7 @@ impl<'a> Stencil<'a> {
         let p_starts = match m ^ 1 {
             partner if partner == p => false,
             partner if partner == q => true,
-            _ => self.larger_coordinates(p, m) % 2 == 0,
+            _ => self.larger_coordinates(p, m).is_multiple_of(2),
         };
         if p_starts { (p, q) } else { (q, p) }
     }
