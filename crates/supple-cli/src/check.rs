@@ -55,7 +55,8 @@ fn check_scene(source: &str, common: &Common) -> Result<ExitCode, Failure> {
         }
     }
     if common.json {
-        let counts = size.map(|s| json!({ "vertices": s.vertices, "elements": s.elements, "unknowns": s.unknowns }));
+        let counts =
+            size.map(|s| json!({ "vertices": s.vertices, "elements": s.elements, "unknowns": s.unknowns }));
         println!("{}", json!({ "scene": scene.name, "problems": problems, "notes": notes, "size": counts }));
     } else {
         notes.iter().for_each(|note| println!("note: {note}"));

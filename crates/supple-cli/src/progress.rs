@@ -39,8 +39,11 @@ impl Progress {
     /// A frame is done.
     pub(crate) fn frame(&self, report: &FrameReport) {
         let memory = peak_memory_bytes().map_or(String::new(), |bytes| format!(", {} MB", bytes / 1_000_000));
-        let message = format!("{:.3} s a frame, residual {:.1e}{memory}", report.wall_seconds, report.residual);
-        if self.plain && (report.frame == self.frames || report.frame.is_multiple_of(self.frames.div_ceil(10).max(1))) {
+        let message =
+            format!("{:.3} s a frame, residual {:.1e}{memory}", report.wall_seconds, report.residual);
+        if self.plain
+            && (report.frame == self.frames || report.frame.is_multiple_of(self.frames.div_ceil(10).max(1)))
+        {
             eprintln!("frame {} of {}, {message}", report.frame, self.frames);
         }
         self.bar.set_message(message);

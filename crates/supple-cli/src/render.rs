@@ -26,7 +26,12 @@ pub(crate) fn render(options: &Render, common: &Common) -> Result<ExitCode, Fail
     let animated = match options.out.extension().map(|e| e.to_string_lossy().to_lowercase()).as_deref() {
         Some("gif") => true,
         Some("png") => false,
-        _ => return Err(Failure::usage(anyhow!("--out {}: it must end in .png or .gif", options.out.display()))),
+        _ => {
+            return Err(Failure::usage(anyhow!(
+                "--out {}: it must end in .png or .gif",
+                options.out.display()
+            )));
+        }
     };
     let (scene, frames) = frames(options, animated, common)?;
     let render_options = RenderOptions { ground: ground(&scene), ..render_options(options)? };
@@ -87,7 +92,8 @@ fn frames_of_run(folder: &Path, options: &Render, animated: bool) -> Result<(Sce
     let scene = scene_of_run(folder).map_err(Failure::usage)?;
     let cache = FrameCache::open(folder).map_err(Failure::usage)?;
     let present = cache.frames().map_err(Failure::usage)?;
-    let last = *present.last().ok_or_else(|| Failure::usage(anyhow!("{}: no frames yet", folder.display())))?;
+    let last =
+        *present.last().ok_or_else(|| Failure::usage(anyhow!("{}: no frames yet", folder.display())))?;
     let wanted: Vec<u32> = if animated {
         present.into_iter().step_by(options.every as usize).collect()
     } else {
@@ -135,10 +141,20 @@ fn render_options(options: &Render) -> Result<RenderOptions, Failure> {
         Color::Plain => ColorBy::Plain,
         Color::Stretch => ColorBy::Stretch { limit: None },
     };
-    Ok(RenderOptions { width, height, camera, color, wireframe: options.wireframe, ..RenderOptions::default() })
+    Ok(RenderOptions {
+        width,
+        height,
+        camera,
+        color,
+        wireframe: options.wireframe,
+        ..RenderOptions::default()
+    })
 }
 
 fn picture_size(options: &Render) -> Result<(u32, u32), Failure> {
-    let parsed = options.size.split_once(['x', 'X']).and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
-    parsed.ok_or_else(|| Failure::usage(anyhow!("--size {}: write it as WIDTHxHEIGHT, such as 960x720", options.size)))
+    let parsed =
+        options.size.split_once(['x', 'X']).and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
+    parsed.ok_or_else(|| {
+        Failure::usage(anyhow!("--size {}: write it as WIDTHxHEIGHT, such as 960x720", options.size))
+    })
 }

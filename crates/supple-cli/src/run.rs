@@ -47,7 +47,8 @@ pub(crate) fn run(options: &Run, common: &Common) -> Result<ExitCode, Failure> {
         (_, _, true) => Begin::Replace,
         _ => Begin::Fresh,
     };
-    let mut run = DiskRun::new(scene, &folder, begin, common.simd.into()).map_err(|error| begin_failure(error, &folder))?;
+    let mut run = DiskRun::new(scene, &folder, begin, common.simd.into())
+        .map_err(|error| begin_failure(error, &folder))?;
     let setup_seconds = begun.elapsed().as_secs_f64();
     // A second handler in one process (tests) is no failure: the first one serves.
     let _ = ctrlc::set_handler(|| STOP.store(true, Ordering::SeqCst));

@@ -48,7 +48,16 @@ pub(crate) fn choose(source: &str, choice: &SceneChoice) -> Result<Scene, Failur
 const METHODS: [&str; 8] =
     ["newton", "projective", "lbfgs", "nonlinear-cg", "accelerated-gradient", "hpbd", "octree", "staggered"];
 const LINEAR: [&str; 10] = [
-    "cholesky", "jacobi", "schwarz", "ic0", "ict", "gauss-seidel", "chebyshev", "galerkin", "galerkin-cycle", "mas",
+    "cholesky",
+    "jacobi",
+    "schwarz",
+    "ic0",
+    "ict",
+    "gauss-seidel",
+    "chebyshev",
+    "galerkin",
+    "galerkin-cycle",
+    "mas",
 ];
 
 /// A solver's word as changes of the scene: a method, or a linear solver under the scene's method.

@@ -24,7 +24,8 @@ pub fn main() -> Result<(), supple::Error> {
 
     // Whatever is highest now is hung on a hook, exactly where it is.
     let positions = simulation.positions();
-    let highest = (0..positions.len()).max_by(|&a, &b| positions[a].y.total_cmp(&positions[b].y)).unwrap_or(0);
+    let highest =
+        (0..positions.len()).max_by(|&a, &b| positions[a].y.total_cmp(&positions[b].y)).unwrap_or(0);
     let towel = simulation.body("towel").ok_or_else(|| supple::Error::Invalid("no towel".into()))?;
     let hook = simulation.pin(towel, &Selection::Indices(vec![highest as u32]), Hold::Hard)?;
     for _ in 0..30 {

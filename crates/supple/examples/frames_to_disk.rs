@@ -21,7 +21,12 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("frame {}: stretch up to {:.3}", report.frame, report.max_stretch);
     }
 
-    let files = export(run.cache(), &[ExportFormat::Pc2, ExportFormat::Usd], &folder.join("exports"), &mut |_, _| ())?;
+    let files = export(
+        run.cache(),
+        &[ExportFormat::Pc2, ExportFormat::Usd],
+        &folder.join("exports"),
+        &mut |_, _| (),
+    )?;
     println!("exported {files:?}");
     let frame = run.cache().read(10)?;
     let options = RenderOptions { width: 320, height: 240, ..RenderOptions::default() };

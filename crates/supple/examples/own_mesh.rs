@@ -22,7 +22,8 @@ pub fn main() -> Result<(), supple::Error> {
         simulation.step(1.0 / 60.0)?;
     }
 
-    let second = simulation.add_body(&Body::from_mesh("second", pyramid).at([1.0, 0.2, 0.0]).material("silk"))?;
+    let second =
+        simulation.add_body(&Body::from_mesh("second", pyramid).at([1.0, 0.2, 0.0]).material("silk"))?;
     if let Some(first) = simulation.body("first") {
         simulation.remove_body(first)?;
     }

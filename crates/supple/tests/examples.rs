@@ -1,5 +1,7 @@
 //! Every example runs.
 
+#![allow(unreachable_pub, reason = "each example is a program, and the tests call its `main`")]
+
 #[path = "../examples/drag_and_pin.rs"]
 mod drag_and_pin;
 #[path = "../examples/first_steps.rs"]

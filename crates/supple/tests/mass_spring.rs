@@ -39,7 +39,10 @@ fn hung_length(pattern: GridPattern, stretch_stiffness: f64) -> f64 {
     for _ in 0..40 {
         simulation.step(0.5).unwrap();
     }
-    let (low, high) = simulation.positions().iter().fold((f64::MAX, f64::MIN), |(low, high), p| (low.min(p.y), high.max(p.y)));
+    let (low, high) = simulation
+        .positions()
+        .iter()
+        .fold((f64::MAX, f64::MIN), |(low, high), p| (low.min(p.y), high.max(p.y)));
     high - low
 }
 
@@ -158,7 +161,9 @@ fn friction_holds_on_a_slope_below_its_angle_and_slides_above_it() {
         let ground = supple::scene::Collider::plane("slope", DVec3::ZERO, normal).friction(friction);
         let scene = Scene::builder().body(cloth).collider(ground).solver(precise()).build().unwrap();
         let mut simulation = Simulation::new(scene).unwrap();
-        (0..100).for_each(|_| drop(simulation.step(0.01).unwrap()));
+        for _ in 0..100 {
+            simulation.step(0.01).unwrap();
+        }
         let middle = simulation.positions()[4];
         middle.xz().length().hypot(middle.y)
     };

@@ -1,19 +1,26 @@
 //! What every stepper holds: the same bits for any number of threads, from a saved state as without the break, and
 //! for the second of two equal runs. A new stepper adds its scene to [`scenes`].
 
-use supple::scene::{Body, Collider, Keyframe, Motion, Pin, Scene, Selection};
+use supple::mesh::implicit::Character;
+use supple::scene::{Body, Collider, Keyframe, Motion, Pin, Scene, Selection, ShapeSource};
 use supple::simulation::Simulation;
 
 /// One scene for each stepper and kind of body: pins that move, contact, friction and wind in each.
 fn scenes() -> Vec<(&'static str, Scene)> {
     let cloth = Body::cloth("body", 1.0, 1.0, [14, 14]).at([0.0, 0.6, 0.0]);
-    let solid = Body::new("body", supple::mesh::implicit::Character::SpikyBall).at([0.0, 0.05, 0.0]).solid(0.15).material("foam");
+    let solid = Body::new("body", ShapeSource::Character(Character::SpikyBall))
+        .at([0.0, 0.05, 0.0])
+        .solid(0.15)
+        .material("foam");
     [("newton, cloth", cloth), ("newton, solid", solid)].map(|(name, body)| (name, busy_scene(body))).into()
 }
 
 fn busy_scene(body: Body) -> Scene {
     let corner = Selection::Nearest(vec![[-0.5, 0.6, -0.5].into()]);
-    let lifted = Motion { keyframes: vec![Keyframe::at(0.0), Keyframe::at(1.0).translate([0.3, 0.5, 0.0])], ..Motion::default() };
+    let lifted = Motion {
+        keyframes: vec![Keyframe::at(0.0), Keyframe::at(1.0).translate([0.3, 0.5, 0.0])],
+        ..Motion::default()
+    };
     Scene::builder()
         .wind([2.0, 0.0, 1.0])
         .body(body)

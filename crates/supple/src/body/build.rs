@@ -85,7 +85,8 @@ impl Body {
             self.mass[unknown as usize] += self.material.area_density * self.point_areas[point];
         }
         let triangles = self.surface_triangles.iter().map(|t| t.map(|v| unknowns[v as usize]));
-        self.elements = Elements::Triangles(triangles.filter(|[a, b, c]| a != b && b != c && c != a).collect());
+        self.elements =
+            Elements::Triangles(triangles.filter(|[a, b, c]| a != b && b != c && c != a).collect());
         self.embedding = Embedding::of_vertices(&unknowns);
     }
 
@@ -98,7 +99,9 @@ impl Body {
             Some(vertices) => Embedding::of_vertices(&vertices),
             None => {
                 let located = locate(&self.surface_start, &placed_tets)?;
-                Embedding::from_lists(located.into_iter().map(|p| p.vertices.into_iter().zip(p.weights).collect()))
+                Embedding::from_lists(
+                    located.into_iter().map(|p| p.vertices.into_iter().zip(p.weights).collect()),
+                )
             }
         };
         self.mass = vec![0.0; self.start.len()];
@@ -115,7 +118,10 @@ impl Body {
         if total > 0.0 && total.is_finite() {
             return Ok(());
         }
-        let problem = format!("body `{}` weighs {total} kg: its faces have no area or its elements no volume", self.name);
+        let problem = format!(
+            "body `{}` weighs {total} kg: its faces have no area or its elements no volume",
+            self.name
+        );
         Err(Error::Invalid(format!("{problem}; `supple check` on the file shows which")))
     }
 }
@@ -139,7 +145,9 @@ fn rest_surface(
     let rest = shape_meshes(shape, None, folder)?.surface;
     let (have, need) = (rest.positions.len(), shaped.surface.positions.len());
     if have != need {
-        return Err(Error::Invalid(format!("the rest shape has {have} vertices, the shape {need}: they must match")));
+        return Err(Error::Invalid(format!(
+            "the rest shape has {have} vertices, the shape {need}: they must match"
+        )));
     }
     Ok(rest.positions.iter().map(|p| spec.transform.scale * *p).collect())
 }

@@ -9,7 +9,7 @@ use crate::geometry::{TriangleTree, WindingNumber};
 use crate::mesh::format::{self, Mesh};
 use crate::mesh::generate::BoxShape;
 use crate::mesh::implicit::{self, ImplicitShape};
-use crate::mesh::{SurfaceMesh, TetMesh, stuffing, tetrahedralise};
+use crate::mesh::{SurfaceMesh, TetMesh, tetrahedralise};
 use crate::scene::{Axis, Shape, ShapeSource};
 
 /// What a shape is made of, in metres and y-up, before its placement in the world.
@@ -88,10 +88,12 @@ fn from_tets(tets: TetMesh, notes: Vec<String>) -> Shaped {
 
 fn from_implicit(shape: &ImplicitShape, cell: Option<f64>) -> Result<Shaped, Error> {
     let cell = cell.ok_or_else(|| {
-        Error::Invalid("an implicit shape or character needs the body's `cell`, its resolution in metres".into())
+        Error::Invalid(
+            "an implicit shape or character needs the body's `cell`, its resolution in metres".into(),
+        )
     })?;
     shape.validate()?;
-    let tets = stuffing::stuff(shape, shape.bounds(), cell)?;
+    let tets = shape.tets(cell)?;
     let surface = implicit::surface(shape, 0.5 * cell)?;
     Ok(Shaped { surface, inside: Some(Inside { tets, vertex_of_surface: None }), notes: Vec::new() })
 }

@@ -25,7 +25,8 @@ mod tests {
 
     #[test]
     fn equal_places_are_one_unknown_and_order_is_kept() {
-        let positions = [[0.0, 1.0, 2.0], [3.0, 0.0, 0.0], [-0.0, 1.0, 2.0], [3.0, 0.0, 1e-300]].map(DVec3::from);
+        let positions =
+            [[0.0, 1.0, 2.0], [3.0, 0.0, 0.0], [-0.0, 1.0, 2.0], [3.0, 0.0, 1e-300]].map(DVec3::from);
         assert_eq!(weld(&positions), (vec![0, 1, 0, 2], 3));
     }
 }

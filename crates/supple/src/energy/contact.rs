@@ -151,7 +151,8 @@ impl Energy for Contacts {
             let smooth = y * y / eps - y * y * y / (3.0 * eps * eps) + eps / 3.0;
             grip.limit * if y < eps { smooth } else { y }
         };
-        chunked_sum(&self.areas, |i, _| self.penalty_value(i, x)) + self.grips.iter().map(friction).sum::<f64>()
+        chunked_sum(&self.areas, |i, _| self.penalty_value(i, x))
+            + self.grips.iter().map(friction).sum::<f64>()
     }
 
     fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {

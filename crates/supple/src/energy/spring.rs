@@ -88,7 +88,8 @@ impl Springs {
     fn block(&self, i: usize, x: &[DVec3], curvature: Curvature) -> DMat3 {
         let (direction, length) = direction_and_length(&self.springs[i], x);
         let (first, second) = self.derivatives(i, length);
-        let along = DMat3::from_cols(direction * direction.x, direction * direction.y, direction * direction.z);
+        let along =
+            DMat3::from_cols(direction * direction.x, direction * direction.y, direction * direction.z);
         let across = match curvature {
             Curvature::Exact => first / length,
             Curvature::Projected => (first / length).max(0.0),

@@ -25,12 +25,14 @@ use crate::material::Material;
 /// The springs of a cloth with these rest positions.
 pub fn cloth_springs(rest: &[DVec3], triangles: &[[u32; 3]], material: &Material) -> Vec<Spring> {
     let edges = edge_triangles(triangles);
-    let flaps: Vec<Flap> = edges.iter().filter_map(|(&edge, around)| Flap::new(edge, around, rest, triangles)).collect();
+    let flaps: Vec<Flap> =
+        edges.iter().filter_map(|(&edge, around)| Flap::new(edge, around, rest, triangles)).collect();
     let mut springs_of_triangle = vec![3.0; triangles.len()];
     for flap in flaps.iter().filter(|flap| flap.is_quad) {
         flap.triangles.iter().for_each(|&t| springs_of_triangle[t] = 4.0);
     }
-    let share = |t: usize| 3.0 * material.stretch_stiffness[0] / springs_of_triangle[t] * area(rest, triangles[t]);
+    let share =
+        |t: usize| 3.0 * material.stretch_stiffness[0] / springs_of_triangle[t] * area(rest, triangles[t]);
     let spring = |ends: [u32; 2], stiffness_length_squared: f64, resists| {
         let rest = rest[ends[0] as usize].distance(rest[ends[1] as usize]);
         let stiffness = stiffness_length_squared / (rest * rest);
@@ -131,7 +133,8 @@ impl Flap {
 
     fn bending_stiffness(&self, bend_stiffness: f64) -> f64 {
         let [p, q] = self.heights;
-        let distance = |fold: f64| (self.offset * self.offset + p * p + q * q + 2.0 * p * q * fold.cos()).sqrt();
+        let distance =
+            |fold: f64| (self.offset * self.offset + p * p + q * q + 2.0 * p * q * fold.cos()).sqrt();
         let shortening = distance(0.0) - distance(1.0);
         if shortening <= 1e-9 * self.edge_length || self.area <= 0.0 {
             return 0.0;

@@ -51,7 +51,15 @@ impl Wind {
     }
 
     /// Starts a step of `dt` seconds at `time`, from positions `x` and velocities `v`.
-    pub fn begin_step(&mut self, points: &Embedding, x: &[DVec3], v: &[DVec3], world: &World, time: f64, dt: f64) {
+    pub fn begin_step(
+        &mut self,
+        points: &Embedding,
+        x: &[DVec3],
+        v: &[DVec3],
+        world: &World,
+        time: f64,
+        dt: f64,
+    ) {
         self.air = air_velocity(world, time + dt);
         self.step = dt;
         let still = world.wind == DVec3::ZERO;
@@ -62,7 +70,15 @@ impl Wind {
         };
     }
 
-    fn sail(&self, t: usize, corners: &[u32; 3], points: &Embedding, x: &[DVec3], v: &[DVec3], density: f64) -> Sail {
+    fn sail(
+        &self,
+        t: usize,
+        corners: &[u32; 3],
+        points: &Embedding,
+        x: &[DVec3],
+        v: &[DVec3],
+        density: f64,
+    ) -> Sail {
         let [a, b, c] = corners.map(|p| points.position(p as usize, x));
         let double_area = (b - a).cross(c - a);
         let normal = double_area.normalize_or_zero();
@@ -80,7 +96,8 @@ impl Wind {
 
 /// The wind at a time: its strength swings by the gust fraction with two incommensurate periods.
 pub fn air_velocity(world: &World, time: f64) -> DVec3 {
-    let swing = 0.6 * (std::f64::consts::TAU * time / 1.1).sin() + 0.4 * (std::f64::consts::TAU * time / 0.37).sin();
+    let swing =
+        0.6 * (std::f64::consts::TAU * time / 1.1).sin() + 0.4 * (std::f64::consts::TAU * time / 0.37).sin();
     world.wind * (1.0 + world.gust * swing)
 }
 

@@ -176,7 +176,11 @@ mod tests {
         matrix.add_pair(2, 1, 2.0 * block);
         matrix.add_diagonal(1, DMat3::IDENTITY);
         let x = [DVec3::new(1.0, -2.0, 0.5), DVec3::new(0.0, 3.0, 1.0), DVec3::new(-1.0, 1.0, 2.0)];
-        let expected = [block * x[2], x[1] + 2.0 * block.transpose() * x[2], block.transpose() * x[0] + 2.0 * block * x[1]];
+        let expected = [
+            block * x[2],
+            x[1] + 2.0 * block.transpose() * x[2],
+            block.transpose() * x[0] + 2.0 * block * x[1],
+        ];
         assert_eq!(matrix.multiply(&x), expected);
     }
 }

@@ -40,7 +40,8 @@ impl Cholesky {
     /// Analyses a pattern. Fails only when memory runs out; the text says so.
     pub fn new(pattern: Arc<BlockPattern>, simd: Simd) -> Result<Self, String> {
         let scalar = scalar_pattern(&pattern);
-        let symbolic = analyse(&pattern, &scalar, simd).map_err(|error| format!("sparse Cholesky: {error}"))?;
+        let symbolic =
+            analyse(&pattern, &scalar, simd).map_err(|error| format!("sparse Cholesky: {error}"))?;
         let requirement = symbolic
             .factorize_numeric_llt_scratch::<f64>(Par::Seq, Spec::default())
             .or(symbolic.solve_in_place_scratch::<f64>(1, Par::Seq));

@@ -9,16 +9,18 @@ use super::newton::{Limits, gradient_norm};
 use super::{Newton, NewtonOutcome, Objective, Stop};
 use crate::body::{Body, Elements, Embedding};
 use crate::contact::PosedCollider;
-use crate::energy::{Curvature, Energy};
 use crate::energy::attachment::{Attachment, Attachments};
 use crate::energy::contact::Contacts;
 use crate::energy::inertia::Inertia;
 use crate::energy::spring::Springs;
 use crate::energy::spring_network::{cloth_springs, solid_springs};
 use crate::energy::wind::Wind;
+use crate::energy::{Curvature, Energy};
 use crate::error::Error;
 use crate::linear::{BlockMatrix, BlockPattern};
-use crate::simulation::{EnergyReport, Inspection, Setup, StageTimes, StateReader, StateWriter, StepReport, Stepper};
+use crate::simulation::{
+    EnergyReport, Inspection, Setup, StageTimes, StateReader, StateWriter, StepReport, Stepper,
+};
 
 /// Implicit Euler by Newton with a sparse Cholesky solve.
 #[derive(Default)]
@@ -129,8 +131,11 @@ impl ImplicitStepper {
 
     fn begin_step(&mut self, setup: &Setup, dt: f64) -> Result<Vec<DVec3>, Error> {
         let end = setup.time + dt;
-        let colliders: Result<Vec<_>, _> =
-            setup.colliders.iter().map(|(_, collider)| PosedCollider::new(collider, setup.time, end)).collect();
+        let colliders: Result<Vec<_>, _> = setup
+            .colliders
+            .iter()
+            .map(|(_, collider)| PosedCollider::new(collider, setup.time, end))
+            .collect();
         self.contacts.begin_step(&self.x, dt, colliders?);
         self.springs.begin_step(&self.x, dt);
         self.wind.begin_step(&self.contacts.points, &self.x, &self.v, &setup.world, setup.time, dt);

@@ -145,7 +145,13 @@ impl Newton {
         }
     }
 
-    fn should_stop(&self, norm: f64, outcome: &NewtonOutcome, limits: &Limits, slowest: Duration) -> Option<Stop> {
+    fn should_stop(
+        &self,
+        norm: f64,
+        outcome: &NewtonOutcome,
+        limits: &Limits,
+        slowest: Duration,
+    ) -> Option<Stop> {
         if norm <= limits.tolerance * limits.reference {
             Some(Stop::Converged)
         } else if outcome.iterations >= limits.max_iterations {

@@ -7,9 +7,9 @@ mod export;
 mod frame;
 mod frame_cache;
 mod record;
+pub mod render;
 mod run_folder;
 mod topology;
-pub mod render;
 
 pub use atomic::{AtomicFile, sweep, write_whole};
 pub use checkpoint::{Checkpoint, CheckpointStore, FoundCheckpoint};

@@ -22,10 +22,18 @@ impl Expect {
         });
         let Some(last) = reports.last() else { return found };
         if self.penetration.is_some_and(|bound| !(last.penetration <= bound)) {
-            found.push(format!("penetration is {} m at the end, above {:?}", last.penetration, self.penetration));
+            found.push(format!(
+                "penetration is {} m at the end, above {:?}",
+                last.penetration, self.penetration
+            ));
         }
-        if let Some([low, high]) = self.height.filter(|[low, high]| !(last.height[0] >= *low && last.height[1] <= *high)) {
-            found.push(format!("the bodies span {:?} m in height at the end, outside {low} to {high}", last.height));
+        if let Some([low, high]) =
+            self.height.filter(|[low, high]| !(last.height[0] >= *low && last.height[1] <= *high))
+        {
+            found.push(format!(
+                "the bodies span {:?} m in height at the end, outside {low} to {high}",
+                last.height
+            ));
         }
         found
     }

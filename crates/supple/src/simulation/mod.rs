@@ -121,7 +121,9 @@ impl Simulation {
         let needed = 3 * self.positions.len();
         if buffer.len() != needed {
             let have = buffer.len();
-            return Err(Error::Invalid(format!("a buffer of {have} numbers for positions that need {needed}")));
+            return Err(Error::Invalid(format!(
+                "a buffer of {have} numbers for positions that need {needed}"
+            )));
         }
         for (to, from) in buffer.chunks_exact_mut(3).zip(&self.positions) {
             to.copy_from_slice(&from.as_vec3().to_array());
@@ -185,7 +187,8 @@ impl Simulation {
 
     /// What the user should know about how the bodies were built.
     pub fn notes(&self) -> Vec<String> {
-        let of_body = |body: &Body| body.notes.iter().map(|note| format!("body `{}`: {note}", body.name)).collect();
+        let of_body =
+            |body: &Body| body.notes.iter().map(|note| format!("body `{}`: {note}", body.name)).collect();
         self.setup.bodies.iter().flat_map(|body| -> Vec<String> { of_body(body) }).collect()
     }
 
@@ -215,7 +218,8 @@ impl Simulation {
     /// Removes a body with its pins and grabs.
     pub fn remove_body(&mut self, body: BodyId) -> Result<(), Error> {
         let index = self.setup.body_index(body).ok_or_else(|| unknown("body"))?;
-        let kept: Vec<Option<usize>> = (0..self.setup.bodies.len()).filter(|b| *b != index).map(Some).collect();
+        let kept: Vec<Option<usize>> =
+            (0..self.setup.bodies.len()).filter(|b| *b != index).map(Some).collect();
         self.setup.remove_body(index);
         self.rebuild(&kept);
         Ok(())
@@ -240,7 +244,12 @@ impl Simulation {
     }
 
     /// Holds points of a body where they are now, exactly or by a stiffness in N/m.
-    pub fn pin(&mut self, body: BodyId, selection: &scene::Selection, hold: scene::Hold) -> Result<PinId, Error> {
+    pub fn pin(
+        &mut self,
+        body: BodyId,
+        selection: &scene::Selection,
+        hold: scene::Hold,
+    ) -> Result<PinId, Error> {
         let index = self.setup.body_index(body).ok_or_else(|| unknown("body"))?;
         let name = self.setup.bodies[index].name.clone();
         let pin = scene::Pin { body: name, selection: selection.clone(), hold, follows: None, during: None };

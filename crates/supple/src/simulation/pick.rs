@@ -23,7 +23,8 @@ impl Simulation {
             let corners = body.surface_triangles[hit.triangle as usize];
             let weights = body.point_on_triangle(corners, hit.barycentric);
             let target = ray.origin + hit.distance * ray.direction.normalize_or_zero();
-            nearest = Some((hit.distance, Grab { body: index, weights, target, stiffness: body.hold_stiffness() }));
+            nearest =
+                Some((hit.distance, Grab { body: index, weights, target, stiffness: body.hold_stiffness() }));
         }
         let (_, grab) = nearest?;
         self.setup.grabs.push(Some(grab));

@@ -51,7 +51,7 @@ impl Run {
         let mut run = Self {
             checkpoints: CheckpointStore::open(folder, scene.output.checkpoint_every),
             log: ReportLog::new(folder),
-            fingerprint: fingerprint(&scene)?,
+            fingerprint: fingerprint(&scene, &simulation)?,
             notes: simulation.notes(),
             scene,
             simulation,
@@ -59,7 +59,10 @@ impl Run {
             frame: 0,
         };
         match begin {
-            Begin::Fresh | Begin::Replace => run.begin_at_zero()?,
+            Begin::Fresh | Begin::Replace => {
+                write_scene(folder, &run.scene)?;
+                run.begin_at_zero()?;
+            }
             Begin::Resume => run.go_on(None)?,
             Begin::From(frame) => run.go_on(Some(frame))?,
         }
@@ -145,6 +148,12 @@ impl Run {
 
     /// Goes back to the newest whole checkpoint before which nothing is missing or damaged.
     fn go_on(&mut self, from: Option<u32>) -> Result<(), Error> {
+        let (had, has) = (self.cache.info().fps, self.scene.time.fps);
+        if had != has {
+            return Err(Error::Invalid(format!(
+                "the run has {had} frames a second, the scene {has}: start a new run"
+            )));
+        }
         let intact = self.last_intact_frame()?;
         let latest = from.map_or(intact, |from| Some(intact?.min(from)));
         let Some(latest) = latest else { return self.redo_everything() };
@@ -191,14 +200,21 @@ impl Run {
     }
 }
 
-/// What of a scene decides its bits: everything but how long it runs and what is written.
-fn fingerprint(scene: &Scene) -> Result<u64, Error> {
+/// What decides a run's bits: all of the scene but how long it runs and what is written, and its meshes.
+fn fingerprint(scene: &Scene, simulation: &Simulation) -> Result<u64, Error> {
     let mut scene = scene.clone();
     scene.time.frames = 0;
     scene.output = Default::default();
     scene.expect = Default::default();
     scene.description.clear();
-    Ok(xxhash_rust::xxh3::xxh3_64(scene.to_toml()?.as_bytes()))
+    let mut hash = xxhash_rust::xxh3::Xxh3::new();
+    hash.update(scene.to_toml()?.as_bytes());
+    for body in &simulation.setup().bodies {
+        hash.update(bytemuck::cast_slice(&body.rest));
+        hash.update(bytemuck::cast_slice(&body.start));
+        body.elements.hash_into(&mut hash);
+    }
+    Ok(hash.digest())
 }
 
 fn write_scene(folder: &Path, scene: &Scene) -> Result<PathBuf, Error> {

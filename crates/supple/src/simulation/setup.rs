@@ -102,7 +102,11 @@ pub struct Setup {
 
 impl Setup {
     pub(super) fn new(scene: &Scene, simd: Simd) -> Result<Self, Error> {
-        let bodies = scene.bodies.iter().map(|body| Body::build(body, &scene.folder)).collect::<Result<Vec<_>, _>>()?;
+        let bodies = scene
+            .bodies
+            .iter()
+            .map(|body| Body::build(body, &scene.folder))
+            .collect::<Result<Vec<_>, _>>()?;
         let mut ids = 1..;
         let mut next = || ids.next().unwrap_or(u32::MAX);
         let mut setup = Self {
@@ -137,7 +141,9 @@ impl Setup {
 
     pub(super) fn resolve_pin(&self, pin: &Pin, id: PinId) -> Result<SetupPin, Error> {
         let index = self.bodies.iter().position(|body| body.name == pin.body);
-        let body = index.ok_or_else(|| Error::Invalid(format!("a pin names the body `{}`, which is not there", pin.body)))?;
+        let body = index.ok_or_else(|| {
+            Error::Invalid(format!("a pin names the body `{}`, which is not there", pin.body))
+        })?;
         let motion = match &pin.follows {
             None => None,
             Some(Follow::Keyframes(motion)) => Some(motion.clone()),
@@ -171,7 +177,8 @@ impl Body {
     /// The points a pin's selection picks: vertices of a cloth, vertices of a solid's elements, or, where the
     /// selection speaks of the user's mesh, points of a solid's surface.
     fn select(&self, pin: &Pin, folder: &std::path::Path) -> Result<Vec<PinPoint>, Error> {
-        let inside = |file: &std::path::Path, points: &[DVec3]| crate::body::inside_mesh(&folder.join(file), points);
+        let inside =
+            |file: &std::path::Path, points: &[DVec3]| crate::body::inside_mesh(&folder.join(file), points);
         let cloth = matches!(self.elements, Elements::Triangles(_));
         let on_surface = cloth || pin.selection.speaks_of_the_mesh();
         let points = SelectionPoints {

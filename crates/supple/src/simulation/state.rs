@@ -62,12 +62,17 @@ impl<'a> StateReader<'a> {
         if self.rest.is_empty() {
             return Ok(());
         }
-        Err(Error::Invalid(format!("a saved state with {} bytes too many: it belongs to another scene", self.rest.len())))
+        Err(Error::Invalid(format!(
+            "a saved state with {} bytes too many: it belongs to another scene",
+            self.rest.len()
+        )))
     }
 
     fn eight(&mut self) -> Result<[u8; 8], Error> {
         let (first, rest) = self.rest.split_first_chunk().ok_or_else(|| {
-            Error::Invalid("a saved state that ends early: it is cut short or belongs to another scene".into())
+            Error::Invalid(
+                "a saved state that ends early: it is cut short or belongs to another scene".into(),
+            )
         })?;
         self.rest = rest;
         Ok(*first)

@@ -1,11 +1,9 @@
 //! A user's OBJ with quads, UV seams and two materials goes through `mesh` and `run` and comes back as it was.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::{run, succeed, text};
+use crate::common::{run, succeed, text};
 
 /// Two quads and a triangle, a seam between the quads (one edge, two sets of UVs), two materials, in centimetres
 /// and z up.
@@ -36,7 +34,12 @@ f 3/8 6/7 7/9
 
 fn vertex_lines(obj: &str) -> Vec<[f32; 3]> {
     let lines = obj.lines().filter_map(|line| line.strip_prefix("v "));
-    lines.map(|line| { let mut n = line.split_whitespace().map(|w| w.parse().unwrap()); std::array::from_fn(|_| n.next().unwrap()) }).collect()
+    lines
+        .map(|line| {
+            let mut n = line.split_whitespace().map(|w| w.parse().unwrap());
+            std::array::from_fn(|_| n.next().unwrap())
+        })
+        .collect()
 }
 
 fn write_scene(folder: &Path) -> std::path::PathBuf {
@@ -71,7 +74,11 @@ fn the_point_cache_fits_the_original_file_with_zero_displacement_at_frame_0() {
     let original = vertex_lines(SHIRT);
     for (v, expected) in original.iter().enumerate() {
         for c in 0..3 {
-            assert!((number(3 * v + c) - expected[c]).abs() <= 1e-5 * 100.0, "vertex {v}: {}", number(3 * v + c));
+            assert!(
+                (number(3 * v + c) - expected[c]).abs() <= 1e-5 * 100.0,
+                "vertex {v}: {}",
+                number(3 * v + c)
+            );
         }
     }
     // The free end has fallen by the last sample, along the file's own down axis.

@@ -1,13 +1,11 @@
 //! A run that is killed, cut short or stopped goes on to the same bits as one that never was.
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use common::{run, succeed, supple, text, values};
+use crate::common::{run, succeed, supple, text, values};
 
 /// One scene for each stepper there is: `hanging-cloth` at 51 x 51 vertices.
 const SCENES: [&[&str]; 1] = [&["hanging-cloth", "--resolution", "0.25"]];
@@ -71,7 +69,18 @@ fn assert_same_frames(one: &Path, other: &Path) {
 /// A short run to be damaged.
 fn short_run(folder: &Path) -> (PathBuf, Vec<serde_json::Value>) {
     let out = folder.join("run");
-    let lines = succeed(&["run", "demo", "--resolution", "0.2", "--frames", "6", "--json", "--quiet", "--out", text(&out)]);
+    let lines = succeed(&[
+        "run",
+        "demo",
+        "--resolution",
+        "0.2",
+        "--frames",
+        "6",
+        "--json",
+        "--quiet",
+        "--out",
+        text(&out),
+    ]);
     (out, values(&lines, "state_hash"))
 }
 
@@ -94,7 +103,11 @@ fn a_frame_or_checkpoint_cut_short_is_noticed_and_redone() {
         let (fresh, _) = short_run(&folder.path().join("fresh"));
         for frame in 0..=6 {
             let name = format!("frames/frame-{frame:06}.supf");
-            assert_eq!(fs::read(out.join(&name)).unwrap(), fs::read(fresh.join(&name)).unwrap(), "{damaged}: {name}");
+            assert_eq!(
+                fs::read(out.join(&name)).unwrap(),
+                fs::read(fresh.join(&name)).unwrap(),
+                "{damaged}: {name}"
+            );
         }
         let logged = logged_hashes(&out);
         assert_eq!(logged.last(), expected.last(), "{damaged}");
@@ -105,7 +118,18 @@ fn a_frame_or_checkpoint_cut_short_is_noticed_and_redone() {
 fn a_changed_scene_is_refused_by_resume_and_taken_by_from() {
     let folder = tempfile::tempdir().unwrap();
     let (out, before) = short_run(folder.path());
-    let changed = ["run", "demo", "--resolution", "0.2", "--frames", "6", "--set", "world.gravity=[0,-5,0]", "--quiet", "--json"];
+    let changed = [
+        "run",
+        "demo",
+        "--resolution",
+        "0.2",
+        "--frames",
+        "6",
+        "--set",
+        "world.gravity=[0,-5,0]",
+        "--quiet",
+        "--json",
+    ];
     let refused = run(&[&changed[..], &["--out", text(&out), "--resume"]].concat());
     assert_eq!(refused.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("--from"));
@@ -134,10 +158,11 @@ fn a_folder_that_holds_something_else_is_never_touched() {
 fn ctrl_c_ends_after_the_current_frame_and_says_how_to_go_on() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
-    let child = supple(&["run", "hanging-cloth", "--resolution", "0.2", "--frames", "500", "--out", text(&out)])
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let child =
+        supple(&["run", "hanging-cloth", "--resolution", "0.2", "--frames", "500", "--out", text(&out)])
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
     let checkpoint = out.join("checkpoints/checkpoint-000002.supc");
     while !checkpoint.exists() {
         std::thread::sleep(Duration::from_millis(5));

@@ -1,10 +1,8 @@
 //! Bad input ends with exit code 2 and a message that names it; a failing disk with 1; nothing panics.
 
-mod common;
-
 use std::fs;
 
-use common::{run, supple, text};
+use crate::common::{run, supple, text};
 
 #[test]
 fn bad_usage_names_what_is_wrong_and_ends_with_2() {
@@ -13,7 +11,11 @@ fn bad_usage_names_what_is_wrong_and_ends_with_2() {
     let typo = folder.path().join("typo.toml");
     fs::write(&typo, "[solver]\nmethd = \"newton\"\n").unwrap();
     let later = folder.path().join("later.toml");
-    fs::write(&later, "[[body]]\nname = \"c\"\nshape = { grid = { size = [1, 1], vertices = [3, 3] } }\npressure = 5\n").unwrap();
+    fs::write(
+        &later,
+        "[[body]]\nname = \"c\"\nshape = { grid = { size = [1, 1], vertices = [3, 3] } }\npressure = 5\n",
+    )
+    .unwrap();
     let noise = folder.path().join("noise.obj");
     fs::write(&noise, [0u8, 255, 7, 13, 200]).unwrap();
     let cases: &[(&[&str], &[&str])] = &[
@@ -74,7 +76,10 @@ fn a_full_disk_ends_with_a_clear_message_and_whole_files() {
     let start = ["run", "demo", "--resolution", "0.2", "--quiet", "--out", text(&out)];
     assert!(run(&[&start[..], &["--frames", "2"]].concat()).status.success());
     let program = env!("CARGO_BIN_EXE_supple");
-    let script = format!("trap '' XFSZ; ulimit -f 1; exec '{program}' run --out '{}' --resume --quiet --frames 5", out.display());
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 1; exec '{program}' run --out '{}' --resume --quiet --frames 5",
+        out.display()
+    );
     let output = std::process::Command::new("bash").args(["-c", &script]).output().unwrap();
     let message = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{message}");

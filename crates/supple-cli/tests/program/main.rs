@@ -1,0 +1,6 @@
+//! The program as its users meet it: commands, files, exit codes.
+
+mod bad_input;
+mod common;
+mod killed_and_resumed;
+mod users_mesh_comes_back;
