@@ -7,16 +7,16 @@ use supple::simulation::Simulation;
 
 /// One scene for each stepper and kind of body: pins that move, contact, friction and wind in each.
 fn scenes() -> Vec<(&'static str, Scene)> {
-    let cloth = Body::cloth("body", 1.0, 1.0, [14, 14]).at([0.0, 0.6, 0.0]);
+    let cloth = Body::cloth("body", 1.0, 1.0, [14, 14]).at([0.0, 0.27, 0.0]);
     let solid = Body::new("body", ShapeSource::Character(Character::SpikyBall))
-        .at([0.0, 0.05, 0.0])
+        .at([0.0, 0.3, 0.0])
         .solid(0.15)
         .material("foam");
     [("newton, cloth", cloth), ("newton, solid", solid)].map(|(name, body)| (name, busy_scene(body))).into()
 }
 
 fn busy_scene(body: Body) -> Scene {
-    let corner = Selection::Nearest(vec![[-0.5, 0.6, -0.5].into()]);
+    let corner = Selection::Nearest(vec![[-0.5, 1.0, -0.5].into()]);
     let lifted = Motion {
         keyframes: vec![Keyframe::at(0.0), Keyframe::at(1.0).translate([0.3, 0.5, 0.0])],
         ..Motion::default()
@@ -25,7 +25,7 @@ fn busy_scene(body: Body) -> Scene {
         .wind([2.0, 0.0, 1.0])
         .body(body)
         .pin(Pin::hard("body", corner).following(lifted))
-        .collider(Collider::sphere("ball", [0.0, 0.1, 0.0], 0.3).friction(0.4))
+        .collider(Collider::sphere("ball", [0.0, -0.05, 0.0], 0.3).friction(0.4))
         .collider(Collider::plane("ground", [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]))
         .build()
         .unwrap()

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::geometry::{TriangleTree, WindingNumber};
 use crate::mesh::format::{self, Mesh};
 use crate::mesh::generate::BoxShape;
-use crate::mesh::implicit::{self, ImplicitShape};
+use crate::mesh::implicit::ImplicitShape;
 use crate::mesh::{SurfaceMesh, TetMesh, tetrahedralise};
 use crate::scene::{Axis, Shape, ShapeSource};
 
@@ -93,9 +93,7 @@ fn from_implicit(shape: &ImplicitShape, cell: Option<f64>) -> Result<Shaped, Err
         )
     })?;
     shape.validate()?;
-    let tets = shape.tets(cell)?;
-    let surface = implicit::surface(shape, 0.5 * cell)?;
-    Ok(Shaped { surface, inside: Some(Inside { tets, vertex_of_surface: None }), notes: Vec::new() })
+    Ok(from_tets(shape.tets(cell)?, Vec::new()))
 }
 
 /// A box cut into cells as near to cubes of this size as its sides allow.

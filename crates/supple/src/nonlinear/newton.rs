@@ -1,4 +1,6 @@
-//! Newton's method with positive-semi-definite Hessians, a sparse Cholesky solve and a backtracking line search.
+//! Newton's method with a sparse Cholesky solve and a backtracking line search. The exact Hessian is taken where it is
+//! positive definite, which makes the last iterations quadratic; where it is not (a cloth about to fold), every
+//! element's part is projected to positive semi-definite, so that the direction still descends.
 //!
 //! ```text
 //! solve H dx = -g;   α = 1, ½, ¼ … until E(x + α dx) <= E(x) + c α gᵀdx;   x += α dx
@@ -84,7 +86,12 @@ pub struct Newton {
     gradient: Vec<DVec3>,
     direction: Vec<DVec3>,
     trial: Vec<DVec3>,
+    /// Iterations for which the exact Hessian is not tried, since it was indefinite just before.
+    projected_for: u32,
 }
+
+/// Iterations with the projected Hessian after the exact one was found indefinite: folds take a few to settle.
+const PROJECTED_RUN: u32 = 2;
 
 impl Newton {
     /// Analyses the pattern.
@@ -96,6 +103,7 @@ impl Newton {
             cholesky: Cholesky::new(pattern, simd)?,
             gradient: vec![DVec3::ZERO; vertices],
             trial: vec![DVec3::ZERO; vertices],
+            projected_for: 0,
         })
     }
 
@@ -118,6 +126,7 @@ impl Newton {
             assembly_time: Duration::ZERO,
             solve_time: Duration::ZERO,
         };
+        self.projected_for = 0;
         let mut value = finite_value(objective, x)?;
         let mut slowest = Duration::ZERO;
         loop {
@@ -169,13 +178,16 @@ impl Newton {
         outcome: &mut NewtonOutcome,
     ) -> Result<(), String> {
         let begun = Instant::now();
-        self.matrix.clear();
-        objective.hessian(x, Curvature::Exact, &mut self.matrix);
+        let exact = self.projected_for == 0;
+        self.assemble(objective, x, if exact { Curvature::Exact } else { Curvature::Projected });
         let assembled = Instant::now();
         outcome.assembly_time += assembled - begun;
-        if self.cholesky.factorise(&self.matrix) == Factorisation::NotPositiveDefinite {
-            self.matrix.clear();
-            objective.hessian(x, Curvature::Projected, &mut self.matrix);
+        if !exact {
+            self.projected_for -= 1;
+            self.factorise_shifted()?;
+        } else if self.cholesky.factorise(&self.matrix) == Factorisation::NotPositiveDefinite {
+            self.projected_for = PROJECTED_RUN;
+            self.assemble(objective, x, Curvature::Projected);
             self.factorise_shifted()?;
         }
         for (v, g) in self.gradient.iter().enumerate() {
@@ -190,6 +202,11 @@ impl Newton {
         } else {
             Err("the linear solver returned values that are not finite".into())
         }
+    }
+
+    fn assemble(&mut self, objective: &dyn Objective, x: &[DVec3], curvature: Curvature) {
+        self.matrix.clear();
+        objective.hessian(x, curvature, &mut self.matrix);
     }
 
     /// Factors the Hessian; where rounding has eaten its definiteness, with a growing multiple of the identity.

@@ -47,6 +47,17 @@ impl ReportLog {
         Ok(whole.map(str::to_owned).collect())
     }
 
+    /// The last frame up to which no report is missing.
+    pub(super) fn last_unbroken(&self) -> Result<u32, FileError> {
+        let mut last = 0;
+        for line in self.lines()? {
+            if frame_of(&line) == Some(u64::from(last) + 1) {
+                last += 1;
+            }
+        }
+        Ok(last)
+    }
+
     /// Drops the reports of frames after `last`.
     pub(super) fn keep_until(&self, last: u32) -> Result<(), FileError> {
         let lines = self.lines()?;
