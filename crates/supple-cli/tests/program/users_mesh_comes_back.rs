@@ -73,13 +73,11 @@ fn the_point_cache_fits_the_original_file_with_zero_displacement_at_frame_0() {
     let number = |i: usize| f32::from_le_bytes(pc2[32 + 4 * i..36 + 4 * i].try_into().unwrap());
     let original = vertex_lines(SHIRT);
     for (v, expected) in original.iter().enumerate() {
-        for c in 0..3 {
-            assert!(
-                (number(3 * v + c) - expected[c]).abs() <= 1e-5 * 100.0,
-                "vertex {v}: {}",
-                number(3 * v + c)
-            );
-        }
+        let found = [0, 1, 2].map(|c| number(3 * v + c));
+        assert!(
+            found.iter().zip(expected).all(|(a, b)| (a - b).abs() <= 1e-5 * 100.0),
+            "vertex {v}: {found:?}"
+        );
     }
     // The free end has fallen by the last sample, along the file's own down axis.
     let last = 3 * 7 * 12;

@@ -9,8 +9,7 @@ impl Expect {
         let mut found = Vec::new();
         let mut at_most = |name: &str, bound: Option<f64>, value: fn(&FrameReport) -> f64| {
             let Some(bound) = bound else { return };
-            // Written so that a NaN violates the bound.
-            if let Some(report) = reports.iter().find(|report| !(value(report) <= bound)) {
+            if let Some(report) = reports.iter().find(|report| exceeds(value(report), bound)) {
                 found.push(format!("{name} is {} at frame {}, above {bound}", value(report), report.frame));
             }
         };
@@ -21,7 +20,7 @@ impl Expect {
             f64::from(report.nonlinear_iterations) / f64::from(report.steps.max(1))
         });
         let Some(last) = reports.last() else { return found };
-        if self.penetration.is_some_and(|bound| !(last.penetration <= bound)) {
+        if self.penetration.is_some_and(|bound| exceeds(last.penetration, bound)) {
             found.push(format!(
                 "penetration is {} m at the end, above {:?}",
                 last.penetration, self.penetration
@@ -37,4 +36,9 @@ impl Expect {
         }
         found
     }
+}
+
+/// Whether a value is above a bound; one that is no number always is.
+fn exceeds(value: f64, bound: f64) -> bool {
+    value.is_nan() || value > bound
 }
