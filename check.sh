@@ -51,9 +51,9 @@ cargo test --doc --workspace --locked --quiet
 
 step "tests"
 if cargo nextest --version >/dev/null 2>&1; then
-    cargo nextest run --workspace --all-targets --locked --no-fail-fast
+    cargo nextest run --workspace --locked --no-fail-fast
 else
-    cargo test --workspace --all-targets --locked --no-fail-fast
+    cargo test --workspace --lib --bins --tests --locked --no-fail-fast
 fi
 
 step "everything holds"

@@ -87,6 +87,13 @@ pub(crate) struct SceneChoice {
     pub solver: Option<String>,
 }
 
+impl SceneChoice {
+    /// Whether the scene would not be as it is written.
+    pub(crate) fn changes_something(&self) -> bool {
+        self.resolution.is_some() || !self.sets.is_empty() || self.frames.is_some() || self.solver.is_some()
+    }
+}
+
 #[derive(Debug, Default, Args)]
 pub(crate) struct Run {
     /// A scene file or a built-in scene's name; `demo` without it

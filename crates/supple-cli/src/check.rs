@@ -11,6 +11,7 @@ use supple::simulation::Simulation;
 
 use crate::arguments::Common;
 use crate::failure::Failure;
+use crate::print::line;
 
 /// Checks what `path` names: a scene if it ends in `.toml` or is a built-in name, else a mesh.
 pub(crate) fn check(path: &Path, common: &Common) -> Result<ExitCode, Failure> {
@@ -29,11 +30,11 @@ fn check_mesh(path: &Path, common: &Common) -> Result<ExitCode, Failure> {
         Mesh::Tets(tets) => check_tets(tets),
     };
     if common.json {
-        println!("{}", json!({ "file": path, "notes": loaded.notes, "report": report }));
+        line(json!({ "file": path, "notes": loaded.notes, "report": report }));
     } else {
-        println!("{}", path.display());
-        loaded.notes.iter().for_each(|note| println!("note: {note}"));
-        println!("{report}");
+        line(path.display());
+        loaded.notes.iter().for_each(|note| line(format!("note: {note}")));
+        line(&report);
     }
     let bad = report.findings.iter().any(|finding| finding.severity == Severity::Error);
     Ok(if bad { ExitCode::from(2) } else { ExitCode::SUCCESS })
@@ -57,12 +58,15 @@ fn check_scene(source: &str, common: &Common) -> Result<ExitCode, Failure> {
     if common.json {
         let counts =
             size.map(|s| json!({ "vertices": s.vertices, "elements": s.elements, "unknowns": s.unknowns }));
-        println!("{}", json!({ "scene": scene.name, "problems": problems, "notes": notes, "size": counts }));
+        line(json!({ "scene": scene.name, "problems": problems, "notes": notes, "size": counts }));
     } else {
-        notes.iter().for_each(|note| println!("note: {note}"));
-        problems.iter().for_each(|problem| println!("{problem}"));
+        notes.iter().for_each(|note| line(format!("note: {note}")));
+        problems.iter().for_each(line);
         if let Some(size) = size {
-            println!("{}: {} vertices, {} elements, can be run", scene.name, size.vertices, size.elements);
+            line(format!(
+                "{}: {} vertices, {} elements, can be run",
+                scene.name, size.vertices, size.elements
+            ));
         }
     }
     Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) })

@@ -7,6 +7,7 @@ use supple::output::{ExportFormat, FrameCache};
 
 use crate::arguments::{Common, Export};
 use crate::failure::Failure;
+use crate::print::line;
 use crate::progress::Progress;
 
 /// Writes the frames of a run in other formats.
@@ -39,7 +40,7 @@ pub(crate) fn export_frames(
     progress.end();
     for path in written.map_err(Failure::running)? {
         if common.json {
-            println!("{}", serde_json::json!({ "export": path }));
+            line(serde_json::json!({ "export": path }));
         } else if !common.quiet {
             eprintln!("wrote {}", path.display());
         }

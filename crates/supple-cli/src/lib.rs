@@ -9,6 +9,7 @@ mod colliders;
 mod export;
 mod failure;
 mod mesh;
+mod print;
 mod progress;
 mod render;
 mod run;

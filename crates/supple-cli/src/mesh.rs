@@ -10,6 +10,7 @@ use supple::output::write_whole;
 
 use crate::arguments::{Common, Mesh};
 use crate::failure::Failure;
+use crate::print::line;
 
 /// Tetrahedralises a surface, or converts a mesh.
 pub(crate) fn mesh(options: &Mesh, common: &Common) -> Result<ExitCode, Failure> {
@@ -63,12 +64,21 @@ fn report(mesh: &AnyMesh, notes: &[String], options: &Mesh, common: &Common) {
     for note in notes {
         eprintln!("note: {note}");
     }
+    let boundary = options
+        .out
+        .extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case("obj") || e.eq_ignore_ascii_case("ply"));
     let (vertices, elements, kind) = match mesh {
+        AnyMesh::Tets(tets) if boundary => {
+            eprintln!("note: the format holds surfaces only: the boundary of the tetrahedra was written");
+            let surface = tets.boundary_surface().0;
+            (surface.positions.len(), surface.face_count(), "faces")
+        }
         AnyMesh::Surface(surface) => (surface.positions.len(), surface.face_count(), "faces"),
         AnyMesh::Tets(TetMesh { positions, tets, .. }) => (positions.len(), tets.len(), "tetrahedra"),
     };
     if common.json {
-        println!("{}", serde_json::json!({ "out": options.out, "vertices": vertices, kind: elements }));
+        line(serde_json::json!({ "out": options.out, "vertices": vertices, kind: elements }));
     } else if !common.quiet {
         eprintln!("wrote {}: {vertices} vertices, {elements} {kind}", options.out.display());
     }

@@ -33,8 +33,14 @@ pub(crate) fn render(options: &Render, common: &Common) -> Result<ExitCode, Fail
             )));
         }
     };
+    if animated && options.frame.is_some() {
+        return Err(Failure::usage(anyhow!(
+            "--frame is for a picture (.png); an animation shows all frames"
+        )));
+    }
+    let wanted = render_options(options)?;
     let (scene, frames) = frames(options, animated, common)?;
-    let render_options = RenderOptions { ground: ground(&scene), ..render_options(options)? };
+    let render_options = RenderOptions { ground: ground(&scene), ..wanted };
     let mut survey = Survey::new(&render_options);
     for frame in &frames {
         let colliders = collider_meshes(&scene, frame.time);
@@ -81,6 +87,10 @@ fn write_animation(
 fn frames(options: &Render, animated: bool, common: &Common) -> Result<(Scene, Vec<Frame>), Failure> {
     let folder = Path::new(&options.source);
     if folder.is_dir() {
+        if options.choice.changes_something() {
+            let problem = "is a run: --resolution, --set, --frames and --solver have no effect on it";
+            return Err(Failure::usage(anyhow!("{} {problem}", folder.display())));
+        }
         return frames_of_run(folder, options, animated);
     }
     let scene = choose(&options.source, &options.choice)?;

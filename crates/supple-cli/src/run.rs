@@ -13,6 +13,7 @@ use supple::simulation::{Begin, FrameReport, Run as DiskRun, scene_of_run};
 use crate::arguments::{Common, Run};
 use crate::export::{export_frames, parse_formats};
 use crate::failure::Failure;
+use crate::print::line;
 use crate::progress::{Progress, peak_memory_bytes};
 use crate::scenes::choose;
 
@@ -54,6 +55,10 @@ pub(crate) fn run(options: &Run, common: &Common) -> Result<ExitCode, Failure> {
     let _ = ctrlc::set_handler(|| STOP.store(true, Ordering::SeqCst));
     announce(&run, &folder, common);
     let reports = simulate(&mut run, common).map_err(|failure| advise(failure, &run, &folder))?;
+    warn(&run, &reports);
+    if run.is_done() {
+        export_frames(run.cache(), &formats, &folder.join("exports"), common)?;
+    }
     if common.json {
         print_summary(&run, setup_seconds, begun);
     }
@@ -61,20 +66,40 @@ pub(crate) fn run(options: &Run, common: &Common) -> Result<ExitCode, Failure> {
         eprintln!("stopped after frame {}; go on with: {}", run.frame(), resume_command(options, &folder));
         return Ok(ExitCode::from(130));
     }
-    for violation in run.scene().expect.violations(&reports) {
-        eprintln!("warning: the scene expects otherwise: {violation}");
-    }
-    export_frames(run.cache(), &formats, &folder.join("exports"), common)?;
     if !common.json && !common.quiet {
         finish(&run, &folder, begun);
     }
     Ok(ExitCode::SUCCESS)
 }
 
+/// What the user should know of frames that are done: steps that stopped early, bounds that do not hold.
+fn warn(run: &DiskRun, reports: &[FrameReport]) {
+    let tolerance = run.scene().solver.tolerance;
+    let early: Vec<&FrameReport> = reports.iter().filter(|report| report.residual > tolerance).collect();
+    if let Some(worst) = early.iter().max_by(|a, b| a.residual.total_cmp(&b.residual)) {
+        eprintln!(
+            "note: {} of {} frames stopped before the tolerance {tolerance:.0e}, the worst, frame {}, at {:.1e}; more \
+             `substeps` or a higher `solver.max_iterations` helps",
+            early.len(),
+            reports.len(),
+            worst.frame,
+            worst.residual
+        );
+    }
+    for violation in run.scene().expect.violations(reports) {
+        eprintln!("warning: the scene expects otherwise: {violation}");
+    }
+}
+
 /// The scene named on the command line; with `--resume` alone, that of the run itself.
 fn chosen_scene(options: &Run) -> Result<Scene, Failure> {
     match (&options.scene, &options.out) {
         (None, Some(folder)) if options.resume || options.from.is_some() => {
+            if options.choice.resolution.is_some() {
+                let problem =
+                    "--resolution would scale the run's own scene once more; leave it out, or name the scene";
+                return Err(Failure::usage(anyhow::anyhow!(problem)));
+            }
             let path = folder.join("scene.toml");
             let name = scene_of_run(folder).map_err(Failure::usage)?.name;
             let mut scene = choose(&path.to_string_lossy(), &options.choice)?;
@@ -138,7 +163,7 @@ fn simulate(run: &mut DiskRun, common: &Common) -> Result<Vec<FrameReport>, Fail
         let report = run.next_frame().map_err(Failure::running)?;
         progress.frame(&report);
         if common.json {
-            println!("{}", serde_json::to_string(&report).map_err(Failure::running)?);
+            line(serde_json::to_string(&report).map_err(Failure::running)?);
         }
         reports.push(report);
     }
@@ -179,7 +204,7 @@ fn print_summary(run: &DiskRun, setup_seconds: f64, begun: Instant) {
         peak_memory_bytes: peak_memory_bytes(),
         threads: rayon::current_num_threads(),
     };
-    println!("{}", serde_json::json!({ "summary": summary }));
+    line(serde_json::json!({ "summary": summary }));
 }
 
 fn finish(run: &DiskRun, folder: &Path, begun: Instant) {

@@ -7,15 +7,16 @@ use supple::scene::{Scene, builtin_scenes};
 
 use crate::arguments::{Common, SceneChoice};
 use crate::failure::Failure;
+use crate::print::line;
 
 /// Lists the built-in scenes, or prints one.
 pub(crate) fn scenes(name: Option<&str>, common: &Common) -> Result<ExitCode, Failure> {
     let Some(name) = name else {
         for (name, description, _) in builtin_scenes() {
             if common.json {
-                println!("{}", json!({ "scene": name, "description": description }));
+                line(json!({ "scene": name, "description": description }));
             } else {
-                println!("{name:<16} {description}");
+                line(format!("{name:<16} {description}"));
             }
         }
         return Ok(ExitCode::SUCCESS);
@@ -23,7 +24,7 @@ pub(crate) fn scenes(name: Option<&str>, common: &Common) -> Result<ExitCode, Fa
     // An unknown name gets the error with the nearest one.
     Scene::builtin(name).map_err(Failure::usage)?;
     for (_, _, text) in builtin_scenes().iter().filter(|(builtin, _, _)| *builtin == name) {
-        print!("{text}");
+        line(text.trim_end());
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -2,6 +2,7 @@
 
 use glam::DVec3;
 use supple::material::MaterialSpec;
+use supple::mesh::SurfaceMesh;
 use supple::mesh::generate::{ClothGrid, GridPattern};
 use supple::scene::{Body, Pin, Scene, Selection, Shape, ShapeSource, Solver};
 use supple::simulation::Simulation;
@@ -178,4 +179,24 @@ fn friction_holds_on_a_slope_below_its_angle_and_slides_above_it() {
     let acceleration = GRAVITY * (40f64.to_radians().sin() - 0.5 * 40f64.to_radians().cos());
     let (slid, expected) = (slide(0.5, 40.0), acceleration * 1e-4 * 5050.0);
     assert!((slid / expected - 1.0).abs() < 1e-3, "{slid} instead of {expected}");
+}
+
+#[test]
+fn panels_sewn_where_they_start_and_apart_at_rest_are_unstressed() {
+    // Two unit squares that share an edge by coincident vertices; their rest shapes lie ten metres apart.
+    let panels = |shift: f64| {
+        let corners =
+            [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0], [2.0, 0.0], [2.0, 1.0], [1.0, 1.0]];
+        let place = |(i, [x, z]): (usize, [f64; 2])| DVec3::new(if i < 4 { x } else { x + shift }, 0.0, z);
+        let positions = corners.into_iter().enumerate().map(place).collect();
+        SurfaceMesh::from_triangles(positions, &[[0, 2, 1], [0, 3, 2], [4, 6, 5], [4, 7, 6]])
+    };
+    let mut body = Body::from_mesh("panels", panels(0.0)).material(sheet(100.0));
+    body.rest = Some(Shape::new(ShapeSource::Mesh(panels(10.0).into())));
+    let scene = Scene::builder().gravity(DVec3::ZERO).body(body).build().unwrap();
+    let mut simulation = Simulation::new(scene).unwrap();
+    assert_eq!(simulation.unknowns(), 3 * 6, "the seam is one");
+    let report = simulation.step(0.1).unwrap();
+    assert!(report.energy.elastic < 1e-20, "{:?}", report.energy);
+    assert!((simulation.stretch().max - 1.0).abs() < 1e-12);
 }

@@ -20,7 +20,8 @@ impl Body {
             Error::Invalid(problem) => Error::Invalid(format!("body `{}`: {problem}", spec.name)),
             other => other,
         };
-        let shaped = shape_meshes(&spec.shape, spec.cell, folder).map_err(named)?;
+        let shaped = shape_meshes(&spec.shape, spec.cell.map(|cell| cell / spec.transform.scale), folder)
+            .map_err(named)?;
         if shaped.surface.positions.is_empty() || shaped.surface.face_count() == 0 {
             return Err(Error::Invalid(format!("body `{}` has no faces to simulate", spec.name)));
         }
@@ -29,8 +30,10 @@ impl Body {
             None => None,
         };
         let material = spec.material.resolve().map_err(named)?;
-        let body = Self::from_meshes(spec, shaped, rest, material).map_err(named)?;
+        let mut body = Self::from_meshes(spec, shaped, rest, material).map_err(named)?;
         body.check_mass()?;
+        body.check_elements()?;
+        body.note_size();
         Ok(body)
     }
 
@@ -57,6 +60,7 @@ impl Body {
             embedding: Embedding::default(),
             elements: Elements::Triangles(Vec::new()),
             rest: Vec::new(),
+            rest_corners: Vec::new(),
             start: Vec::new(),
             velocity: spec.velocity,
             mass: Vec::new(),
@@ -76,17 +80,21 @@ impl Body {
             let split = unknowns.len() - count;
             self.notes.push(format!("{split} vertices at the place of another are simulated as one with it"));
         }
-        self.rest = vec![DVec3::ZERO; count];
         self.start = vec![DVec3::ZERO; count];
         self.mass = vec![0.0; count];
         for (point, &unknown) in unknowns.iter().enumerate() {
-            self.rest[unknown as usize] = surface_rest[point];
             self.start[unknown as usize] = self.surface_start[point];
             self.mass[unknown as usize] += self.material.area_density * self.point_areas[point];
         }
-        let triangles = self.surface_triangles.iter().map(|t| t.map(|v| unknowns[v as usize]));
-        self.elements =
-            Elements::Triangles(triangles.filter(|[a, b, c]| a != b && b != c && c != a).collect());
+        let mut triangles = Vec::with_capacity(self.surface_triangles.len());
+        for surface_triangle in &self.surface_triangles {
+            let [a, b, c] = surface_triangle.map(|v| unknowns[v as usize]);
+            if a != b && b != c && c != a {
+                triangles.push([a, b, c]);
+                self.rest_corners.push(surface_triangle.map(|v| surface_rest[v as usize]));
+            }
+        }
+        self.elements = Elements::Triangles(triangles);
         self.embedding = Embedding::of_vertices(&unknowns);
     }
 
@@ -123,6 +131,39 @@ impl Body {
             self.name
         );
         Err(Error::Invalid(format!("{problem}; `supple check` on the file shows which")))
+    }
+}
+
+impl Body {
+    /// Tetrahedra turned inside out or flat cannot carry a rest shape.
+    fn check_elements(&self) -> Result<(), Error> {
+        let Elements::Tets(tets) = &self.elements else { return Ok(()) };
+        let volume = |tet: &[u32; 4]| {
+            let [a, b, c, d] = tet.map(|v| self.rest[v as usize]);
+            (b - a).cross(c - a).dot(d - a) / 6.0
+        };
+        match tets.iter().position(|tet| volume(tet) <= 0.0 || volume(tet).is_nan()) {
+            None => Ok(()),
+            Some(bad) => Err(Error::Invalid(format!(
+                "body `{}`: tetrahedron {bad} has the volume {} m³; `supple check` on the file lists all such elements",
+                self.name,
+                volume(&tets[bad])
+            ))),
+        }
+    }
+
+    /// Bodies outside 1 cm to 100 m are likely in another unit.
+    fn note_size(&mut self) {
+        let Some((low, high)) = self.surface.mesh.bounds() else { return };
+        let size = (high - low).max_element();
+        let likely = match size {
+            s if s > 1000.0 => "millimetres: set the shape's `scale` to 0.001",
+            s if s > 100.0 => "centimetres: set the shape's `scale` to 0.01",
+            s if s < 0.01 => "metres divided by a thousand: set the shape's `scale` to 1000",
+            _ => return,
+        };
+        self.notes
+            .push(format!("its largest side is {size:.4} m; if that is wrong, the file may be in {likely}"));
     }
 }
 

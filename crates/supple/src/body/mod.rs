@@ -78,8 +78,11 @@ pub struct Body {
     pub embedding: Embedding,
     /// What carries the elasticity.
     pub elements: Elements,
-    /// Rest positions of the unknowns in metres.
+    /// Rest positions of a solid's unknowns in metres; empty for cloth.
     pub rest: Vec<DVec3>,
+    /// Rest positions of the corners of a cloth's elements in metres, each element for itself: panels that are sewn
+    /// where they start lie apart at rest. Empty for solids.
+    pub rest_corners: Vec<[DVec3; 3]>,
     /// Where the unknowns start, in world metres.
     pub start: Vec<DVec3>,
     /// Their velocity at the start in m/s.

@@ -70,6 +70,10 @@ fn from_file(path: &Path, cell: Option<f64>) -> Result<Shaped, Error> {
     let loaded = format::load(path)?;
     match loaded.mesh {
         Mesh::Surface(surface) => from_surface(surface, cell, loaded.notes),
+        Mesh::Tets(_) if cell.is_some() => {
+            let problem = "it holds tetrahedra already: leave out the body's `cell`";
+            Err(crate::error::FileError::whole(path, problem).into())
+        }
         Mesh::Tets(tets) => Ok(from_tets(tets, loaded.notes)),
     }
 }

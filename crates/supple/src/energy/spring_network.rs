@@ -22,8 +22,8 @@ use glam::DVec3;
 use super::spring::{Resists, Spring};
 use crate::material::Material;
 
-/// The springs of a cloth with these rest positions.
-pub fn cloth_springs(rest: &[DVec3], triangles: &[[u32; 3]], material: &Material) -> Vec<Spring> {
+/// The springs of a cloth; `rest` has the rest positions of every triangle's corners, each triangle for itself.
+pub fn cloth_springs(rest: &[[DVec3; 3]], triangles: &[[u32; 3]], material: &Material) -> Vec<Spring> {
     let edges = edge_triangles(triangles);
     let flaps: Vec<Flap> =
         edges.iter().filter_map(|(&edge, around)| Flap::new(edge, around, rest, triangles)).collect();
@@ -31,25 +31,24 @@ pub fn cloth_springs(rest: &[DVec3], triangles: &[[u32; 3]], material: &Material
     for flap in flaps.iter().filter(|flap| flap.is_quad) {
         flap.triangles.iter().for_each(|&t| springs_of_triangle[t] = 4.0);
     }
-    let share =
-        |t: usize| 3.0 * material.stretch_stiffness[0] / springs_of_triangle[t] * area(rest, triangles[t]);
-    let spring = |ends: [u32; 2], stiffness_length_squared: f64, resists| {
-        let rest = rest[ends[0] as usize].distance(rest[ends[1] as usize]);
-        let stiffness = stiffness_length_squared / (rest * rest);
-        Spring { ends, rest, stiffness, damping: material.damping, resists }
+    let share = |t: usize| 3.0 * material.stretch_stiffness[0] / springs_of_triangle[t] * area(&rest[t]);
+    let spring = |ends: [u32; 2], rest: f64, around: &[usize]| {
+        let stiffness = around.iter().map(|&t| share(t)).sum::<f64>() / (rest * rest);
+        Spring { ends, rest, stiffness, damping: material.damping, resists: Resists::Both }
     };
-    let mut springs: Vec<Spring> = edges
-        .iter()
-        .map(|(&ends, around)| spring(ends, around.iter().map(|&t| share(t)).sum(), Resists::Both))
-        .collect();
+    let mut springs: Vec<Spring> = Vec::with_capacity(edges.len() + flaps.len());
+    for (&ends, around) in &edges {
+        // The two sides of a seam may be cut to slightly different lengths.
+        let lengths = around.iter().map(|&t| Side::new(ends, triangles[t], &rest[t]).edge_length);
+        springs.push(spring(ends, lengths.sum::<f64>() / around.len() as f64, around));
+    }
     for flap in &flaps {
-        springs.push(if flap.is_quad {
-            spring(flap.opposite, flap.triangles.iter().map(|&t| share(t)).sum(), Resists::Both)
-        } else {
-            let mut bending = spring(flap.opposite, 0.0, Resists::Compression);
-            bending.stiffness = flap.bending_stiffness(material.bend_stiffness);
-            bending
-        });
+        let mut crossing = spring(flap.opposite, flap.distance, &flap.triangles);
+        if !flap.is_quad {
+            crossing.stiffness = flap.bending_stiffness(material.bend_stiffness);
+            crossing.resists = Resists::Compression;
+        }
+        springs.push(crossing);
     }
     springs.retain(|s| s.rest > 0.0 && s.stiffness > 0.0);
     springs
@@ -64,7 +63,9 @@ pub fn solid_springs(rest: &[DVec3], tets: &[[u32; 4]], material: &Material) -> 
         for (i, j) in [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] {
             let ends = [tet[i].min(tet[j]), tet[i].max(tet[j])];
             let length_squared = rest[tet[i] as usize].distance_squared(rest[tet[j] as usize]);
-            *stiffness.entry(ends).or_default() += material.young_modulus * volume / length_squared;
+            if length_squared > 0.0 {
+                *stiffness.entry(ends).or_default() += material.young_modulus * volume / length_squared;
+            }
         }
     }
     let spring = |(ends, stiffness): ([u32; 2], f64)| Spring {
@@ -74,7 +75,7 @@ pub fn solid_springs(rest: &[DVec3], tets: &[[u32; 4]], material: &Material) -> 
         damping: material.damping,
         resists: Resists::Both,
     };
-    stiffness.into_iter().map(spring).collect()
+    stiffness.into_iter().map(spring).filter(|s| s.rest > 0.0 && s.stiffness > 0.0).collect()
 }
 
 /// The triangles around every edge (smaller vertex first), in order of the edges.
@@ -90,11 +91,44 @@ fn edge_triangles(triangles: &[[u32; 3]]) -> BTreeMap<[u32; 2], Vec<usize>> {
     edges
 }
 
+/// A triangle at rest, seen from one of its edges.
+struct Side {
+    edge_length: f64,
+    /// The edge's ends and the vertex opposite to it, at rest.
+    from: DVec3,
+    to: DVec3,
+    apex: DVec3,
+    /// How far along the edge and how high over it that vertex is.
+    along: f64,
+    height: f64,
+}
+
+impl Side {
+    fn new(edge: [u32; 2], triangle: [u32; 3], rest: &[DVec3; 3]) -> Self {
+        let corner =
+            |is_it: &dyn Fn(u32) -> bool| (0..3).find(|&i| is_it(triangle[i])).map_or(rest[0], |i| rest[i]);
+        let (from, to) = (corner(&|v| v == edge[0]), corner(&|v| v == edge[1]));
+        let apex = corner(&|v| !edge.contains(&v));
+        let edge_length = from.distance(to);
+        let direction = (to - from) / edge_length;
+        let along = (apex - from).dot(direction);
+        let height = (apex - from - along * direction).length();
+        Self { edge_length, from, to, apex, along, height }
+    }
+
+    /// Whether the edge is the longest, as the diagonal of a quad is.
+    fn is_half_a_quad(&self) -> bool {
+        1.000_001 * self.apex.distance(self.from).max(self.apex.distance(self.to)) < self.edge_length
+    }
+}
+
 /// Two triangles and the edge between them.
 struct Flap {
     triangles: [usize; 2],
     opposite: [u32; 2],
     is_quad: bool,
+    /// Distance of the opposite vertices at rest; where the two triangles lie apart at rest, when laid flat.
+    distance: f64,
     edge_length: f64,
     area: f64,
     /// Heights of the opposite vertices over the edge, and their offset along it.
@@ -104,30 +138,26 @@ struct Flap {
 
 impl Flap {
     /// `None` at boundaries, where more than two triangles meet, and for flaps folded onto themselves.
-    fn new(edge: [u32; 2], around: &[usize], rest: &[DVec3], triangles: &[[u32; 3]]) -> Option<Self> {
+    fn new(edge: [u32; 2], around: &[usize], rest: &[[DVec3; 3]], triangles: &[[u32; 3]]) -> Option<Self> {
         let &[first, second] = around else { return None };
         let opposite = [first, second].map(|t| triangles[t].into_iter().find(|v| !edge.contains(v)));
         let [Some(p), Some(q)] = opposite else { return None };
-        let [from, to] = edge.map(|v| rest[v as usize]);
-        let edge_length = from.distance(to);
-        if p == q || edge_length == 0.0 {
+        let [one, other] = [first, second].map(|t| Side::new(edge, triangles[t], &rest[t]));
+        if p == q || one.edge_length == 0.0 || other.edge_length == 0.0 {
             return None;
         }
-        let along = (to - from) / edge_length;
-        let [p_offset, q_offset] = [p, q].map(|v| rest[v as usize] - from);
-        let height = |offset: DVec3| (offset - offset.dot(along) * along).length();
-        let longest = |v: u32| {
-            let corner = rest[v as usize];
-            1.000_001 * corner.distance(from).max(corner.distance(to)) < edge_length
-        };
+        let offset = one.along - other.along;
+        let together = one.from == other.from && one.to == other.to;
+        let flat = offset.hypot(one.height + other.height);
         Some(Self {
             triangles: [first, second],
             opposite: [p.min(q), p.max(q)],
-            is_quad: longest(p) && longest(q),
-            edge_length,
-            area: area(rest, triangles[first]) + area(rest, triangles[second]),
-            heights: [height(p_offset), height(q_offset)],
-            offset: (p_offset - q_offset).dot(along),
+            is_quad: one.is_half_a_quad() && other.is_half_a_quad(),
+            distance: if together { one.apex.distance(other.apex) } else { flat },
+            edge_length: one.edge_length,
+            area: area(&rest[first]) + area(&rest[second]),
+            heights: [one.height, other.height],
+            offset,
         })
     }
 
@@ -143,7 +173,6 @@ impl Flap {
     }
 }
 
-fn area(rest: &[DVec3], triangle: [u32; 3]) -> f64 {
-    let [a, b, c] = triangle.map(|v| rest[v as usize]);
+fn area([a, b, c]: &[DVec3; 3]) -> f64 {
     0.5 * (b - a).cross(c - a).length()
 }

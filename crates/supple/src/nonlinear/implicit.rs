@@ -191,7 +191,7 @@ impl ImplicitStepper {
             nonlinear_iterations: outcome.iterations,
             linear_iterations: outcome.iterations,
             residual: outcome.residual(),
-            converged: matches!(outcome.stop, Stop::Converged | Stop::Stalled),
+            converged: outcome.stop == Stop::Converged,
             energy: EnergyReport { kinetic, elastic: self.springs.elastic_energy(&self.x), potential },
             contacts,
             penetration,
@@ -304,7 +304,7 @@ impl ImplicitStepper {
 
 fn body_springs(body: &Body) -> Vec<crate::energy::spring::Spring> {
     match &body.elements {
-        Elements::Triangles(triangles) => cloth_springs(&body.rest, triangles, &body.material),
+        Elements::Triangles(triangles) => cloth_springs(&body.rest_corners, triangles, &body.material),
         Elements::Tets(tets) => solid_springs(&body.rest, tets, &body.material),
     }
 }

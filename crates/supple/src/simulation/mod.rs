@@ -94,6 +94,11 @@ impl Simulation {
         self.setup.time
     }
 
+    /// Sets the time to what the steps were meant to add up to, free of their rounding.
+    pub(super) fn set_time(&mut self, time: f64) {
+        self.setup.time = time;
+    }
+
     /// Bodies, pins, colliders and options as they are now.
     pub fn setup(&self) -> &Setup {
         &self.setup

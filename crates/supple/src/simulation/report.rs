@@ -37,7 +37,7 @@ pub struct StepReport {
     pub linear_iterations: u32,
     /// Norm of the objective's gradient over that at the step's start.
     pub residual: f64,
-    /// Whether the tolerance was reached (or nothing better exists in floating point).
+    /// Whether the tolerance was reached.
     pub converged: bool,
     /// Energies at the step's end.
     pub energy: EnergyReport,

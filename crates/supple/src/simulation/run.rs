@@ -10,7 +10,7 @@ use super::report_log::ReportLog;
 use super::{EnergyReport, FrameReport, Simulation, StepReport};
 use crate::error::{Error, FileError};
 use crate::linear::Simd;
-use crate::output::{CheckpointStore, FrameCache, RunInfo, write_whole};
+use crate::output::{Checkpoint, CheckpointStore, FrameCache, RunInfo, write_whole};
 use crate::scene::Scene;
 
 /// Where a run begins.
@@ -63,8 +63,8 @@ impl Run {
                 write_scene(folder, &run.scene)?;
                 run.begin_at_zero()?;
             }
-            Begin::Resume => run.go_on(None)?,
-            Begin::From(frame) => run.go_on(Some(frame))?,
+            Begin::Resume => run.resume(folder)?,
+            Begin::From(frame) => run.go_on_from(folder, frame)?,
         }
         write_scene(folder, &run.scene)?;
         Ok(run)
@@ -112,8 +112,10 @@ impl Run {
         let substeps = self.scene.time.substeps;
         let dt = 1.0 / (self.scene.time.fps * f64::from(substeps));
         let mut steps = Vec::with_capacity(substeps as usize);
-        for _ in 0..substeps {
+        for step in 1..=substeps {
             steps.push(self.simulation.step(dt)?);
+            let frames = f64::from(self.frame) + f64::from(step) / f64::from(substeps);
+            self.simulation.set_time(frames / self.scene.time.fps);
         }
         let report = frame_report(&self.simulation, frame, &steps, begun);
         if frame.is_multiple_of(self.scene.output.every) || frame == self.scene.time.frames {
@@ -146,27 +148,59 @@ impl Run {
         Ok(self.checkpoints.write(0, self.fingerprint, &self.simulation.save())?)
     }
 
-    /// Goes back to the newest whole checkpoint before which nothing is missing or damaged.
-    fn go_on(&mut self, from: Option<u32>) -> Result<(), Error> {
-        let (had, has) = (self.cache.info().fps, self.scene.time.fps);
-        if had != has {
-            return Err(Error::Invalid(format!(
-                "the run has {had} frames a second, the scene {has}: start a new run"
-            )));
+    /// Goes on with the same scene from the newest whole checkpoint before which nothing is missing or damaged.
+    fn resume(&mut self, folder: &Path) -> Result<(), Error> {
+        let earlier = self.check_folder(folder)?;
+        if comparable(&earlier)? != comparable(&self.scene)? {
+            return Err(scene_differs());
         }
-        let intact = self.last_intact_frame()?;
-        let latest = from.map_or(intact, |from| Some(intact?.min(from)));
-        let Some(latest) = latest else { return self.redo_everything() };
+        if let Err(error) = self.cache.read(0) {
+            self.notes.push(format!("{error}; it is redone"));
+            self.cache.write(&self.simulation.frame(0))?;
+        }
+        let latest = self.last_intact_frame()?;
         let found = self.checkpoints.newest_whole(Some(latest))?;
         self.notes.extend(found.damaged.iter().map(|error| format!("{error}; it is redone")));
-        let Some(checkpoint) = found.checkpoint else { return self.redo_everything() };
-        if from.is_none() && checkpoint.scene_fingerprint != self.fingerprint {
-            return Err(Error::Invalid(
-                "the scene differs from the one that this run was made with; `--from K` goes on with a changed scene, \
-                 and without `--resume` a new folder starts afresh"
-                    .into(),
-            ));
+        match found.checkpoint {
+            Some(checkpoint) if checkpoint.scene_fingerprint != self.fingerprint => Err(scene_differs()),
+            Some(checkpoint) => self.go_back_to(&checkpoint),
+            None => {
+                self.notes.push("no whole checkpoint to go on from: the run starts again at frame 0".into());
+                self.begin_at_zero()
+            }
         }
+    }
+
+    /// Goes on with a changed scene from the newest whole checkpoint at or before a frame.
+    fn go_on_from(&mut self, folder: &Path, frame: u32) -> Result<(), Error> {
+        self.check_folder(folder)?;
+        let latest = self.last_intact_frame()?.min(frame);
+        let found = self.checkpoints.newest_whole(Some(latest))?;
+        self.notes.extend(found.damaged.iter().map(|error| format!("{error}; it is redone")));
+        let Some(checkpoint) = found.checkpoint else {
+            return Err(Error::Invalid(format!(
+                "no whole checkpoint at or before frame {latest}: start a new run"
+            )));
+        };
+        self.go_back_to(&checkpoint)?;
+        // From now on this state belongs to the changed scene, so that the run can be resumed from here.
+        Ok(self.checkpoints.write(self.frame, self.fingerprint, &checkpoint.payload)?)
+    }
+
+    /// What no run can change on the way; gives the scene it was made with.
+    fn check_folder(&self, folder: &Path) -> Result<Scene, Error> {
+        let earlier = scene_of_run(folder)?;
+        let (had, has) = (&earlier, &self.scene);
+        if had.time.fps != has.time.fps || had.output.every != has.output.every {
+            return Err(Error::Invalid(format!(
+                "the run has {} frames a second and writes one of {}, the scene says {} and {}: start a new run",
+                had.time.fps, had.output.every, has.time.fps, has.output.every
+            )));
+        }
+        Ok(earlier)
+    }
+
+    fn go_back_to(&mut self, checkpoint: &Checkpoint) -> Result<(), Error> {
         self.simulation.restore(&checkpoint.payload)?;
         self.frame = checkpoint.frame;
         self.cache.remove_from(self.frame + 1)?;
@@ -174,18 +208,13 @@ impl Run {
         Ok(self.log.keep_until(self.frame)?)
     }
 
-    fn redo_everything(&mut self) -> Result<(), Error> {
-        self.notes.push("no whole checkpoint to go on from: the run starts again at frame 0".into());
-        self.begin_at_zero()
-    }
-
-    /// The last frame such that it and all before it can be read, of those that this run writes.
-    fn last_intact_frame(&mut self) -> Result<Option<u32>, Error> {
-        let mut intact = None;
+    /// The last frame such that everything up to it can be read and was reported.
+    fn last_intact_frame(&mut self) -> Result<u32, Error> {
         let every = self.scene.output.every;
-        for frame in self.cache.frames()? {
-            let expected = intact.map_or(0, |last: u32| last + every);
-            if frame > expected && frame != self.scene.time.frames {
+        let mut intact = 0;
+        for frame in self.cache.frames()?.into_iter().filter(|frame| *frame > 0) {
+            let expected = (intact / every + 1) * every;
+            if frame > expected {
                 self.notes.push(format!("frame {expected} is missing; it is redone"));
                 break;
             }
@@ -193,29 +222,43 @@ impl Run {
                 self.notes.push(format!("{error}; it is redone"));
                 break;
             }
-            intact = Some(frame);
+            intact = frame;
         }
         // States between written frames are good too, if they were reported.
-        let reported = self.log.last_unbroken()?;
-        Ok(intact.map(|frame| (frame + every - 1).min(reported)))
+        let before_next = (intact / every + 1) * every - 1;
+        Ok(before_next.min(self.log.last_unbroken()?))
     }
+}
+
+fn scene_differs() -> Error {
+    Error::Invalid(
+        "the scene or one of its meshes differs from what this run was made with; `--from K` goes on with a changed \
+         scene, and without `--resume` a new folder starts afresh"
+            .into(),
+    )
 }
 
 /// What decides a run's bits: all of the scene but how long it runs and what is written, and its meshes.
 fn fingerprint(scene: &Scene, simulation: &Simulation) -> Result<u64, Error> {
+    let mut hash = xxhash_rust::xxh3::Xxh3::new();
+    hash.update(comparable(scene)?.as_bytes());
+    for body in &simulation.setup().bodies {
+        hash.update(bytemuck::cast_slice(&body.rest));
+        hash.update(bytemuck::cast_slice(&body.rest_corners));
+        hash.update(bytemuck::cast_slice(&body.start));
+        body.elements.hash_into(&mut hash);
+    }
+    Ok(hash.digest())
+}
+
+/// A scene's words without how long it runs and what is written.
+fn comparable(scene: &Scene) -> Result<String, Error> {
     let mut scene = scene.clone();
     scene.time.frames = 0;
     scene.output = Default::default();
     scene.expect = Default::default();
     scene.description.clear();
-    let mut hash = xxhash_rust::xxh3::Xxh3::new();
-    hash.update(scene.to_toml()?.as_bytes());
-    for body in &simulation.setup().bodies {
-        hash.update(bytemuck::cast_slice(&body.rest));
-        hash.update(bytemuck::cast_slice(&body.start));
-        body.elements.hash_into(&mut hash);
-    }
-    Ok(hash.digest())
+    scene.to_toml()
 }
 
 fn write_scene(folder: &Path, scene: &Scene) -> Result<PathBuf, Error> {

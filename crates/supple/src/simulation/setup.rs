@@ -52,7 +52,8 @@ pub struct SetupPin {
 impl SetupPin {
     /// Whether it holds at a time.
     pub fn holds_at(&self, time: f64) -> bool {
-        self.during.is_none_or(|[from, to]| (from..=to).contains(&time))
+        // Times are sums of steps: what is meant to be equal may differ by rounding.
+        self.during.is_none_or(|[from, to]| (from - 1e-9..=to + 1e-9).contains(&time))
     }
 
     /// Where it holds a point at a time.
