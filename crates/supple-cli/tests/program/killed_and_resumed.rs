@@ -153,6 +153,48 @@ fn a_folder_that_holds_something_else_is_never_touched() {
     assert_eq!(again.status.code(), Some(2), "an earlier run is not overwritten silently");
 }
 
+#[test]
+fn a_damaged_start_never_makes_resume_replace_another_scenes_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, expected) = short_run(folder.path());
+    cut_short(&out.join("frames/frame-000000.supf"));
+    let foreign =
+        ["run", "hanging-cloth", "--resolution", "0.05", "--frames", "2", "--quiet", "--out", text(&out)];
+    let refused = run(&[&foreign[..], &["--resume"]].concat());
+    assert_eq!(refused.status.code(), Some(2), "{}", String::from_utf8_lossy(&refused.stderr));
+    assert_eq!(logged_hashes(&out), expected, "nothing was touched");
+    // With its own scene only the damaged frame is written again.
+    succeed(&["run", "--out", text(&out), "--resume", "--quiet"]);
+    assert_eq!(logged_hashes(&out), expected);
+    succeed(&["export", text(&out), "--format", "pc2", "--quiet"]);
+}
+
+#[test]
+fn a_run_continued_with_a_changed_scene_can_be_resumed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, _) = short_run(folder.path());
+    let changed = ["run", "--out", text(&out), "--from", "3", "--set", "world.gravity=[0,-1,0]", "--quiet"];
+    succeed(&changed);
+    let expected = logged_hashes(&out);
+    for lost in 4..=6 {
+        fs::remove_file(out.join(format!("checkpoints/checkpoint-{lost:06}.supc"))).unwrap();
+    }
+    succeed(&["run", "--out", text(&out), "--resume", "--quiet"]);
+    assert_eq!(logged_hashes(&out), expected);
+}
+
+#[test]
+fn a_reader_that_stops_reading_does_not_stop_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let arguments =
+        ["run", "demo", "--resolution", "0.2", "--frames", "6", "--json", "--quiet", "--out", text(&out)];
+    let mut child = supple(&arguments).stdout(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert!(child.wait().unwrap().success());
+    assert_eq!(logged_hashes(&out).len(), 6);
+}
+
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_after_the_current_frame_and_says_how_to_go_on() {
