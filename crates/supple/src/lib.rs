@@ -24,6 +24,7 @@ pub mod mesh;
 pub mod nonlinear;
 pub mod output;
 pub mod scene;
+pub mod simd;
 pub mod simulation;
 
 pub use error::{Error, FileError, Place};

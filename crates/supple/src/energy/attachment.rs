@@ -3,8 +3,7 @@
 
 use glam::{DMat3, DVec3};
 
-use super::{Curvature, Energy};
-use crate::linear::BlockMatrix;
+use super::Energy;
 
 /// A material point held by a spring.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,10 +49,9 @@ impl Energy for Attachments {
         }
     }
 
-    fn add_hessian(&self, _x: &[DVec3], _curvature: Curvature, hessian: &mut BlockMatrix) {
+    fn point_hessians(&self, _x: &[DVec3], visit: &mut dyn FnMut(&[(u32, f64)], DMat3)) {
         for attachment in &self.attachments {
-            let block = DMat3::from_diagonal(DVec3::splat(attachment.stiffness));
-            add_point_hessian(hessian, &attachment.point, block);
+            visit(&attachment.point, DMat3::from_diagonal(DVec3::splat(attachment.stiffness)));
         }
     }
 }
@@ -67,16 +65,6 @@ pub(super) fn point_couplings(point: &[(u32, f64)], pair: &mut dyn FnMut(u32, u3
     }
 }
 
-/// Adds the Hessian `block` of a material point through its weights.
-pub(super) fn add_point_hessian(hessian: &mut BlockMatrix, point: &[(u32, f64)], block: DMat3) {
-    for (i, &(a, wa)) in point.iter().enumerate() {
-        hessian.add_diagonal(a, wa * wa * block);
-        for &(b, wb) in &point[..i] {
-            hessian.add_pair(a, b, wa * wb * block);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::conformance::*;
@@ -84,7 +72,7 @@ mod tests {
 
     #[test]
     fn derivatives_are_exact_and_positive() {
-        let attachments = Attachments {
+        let mut attachments = Attachments {
             attachments: vec![
                 Attachment { point: vec![(0, 0.2), (2, 0.8)], target: DVec3::Y, stiffness: 7.0 },
                 Attachment { point: vec![(1, 1.0)], target: DVec3::Z, stiffness: 2.0 },
@@ -92,7 +80,7 @@ mod tests {
         };
         let x = [DVec3::new(0.1, 0.2, 0.3), DVec3::new(1.0, -1.0, 0.5), DVec3::new(-0.4, 0.6, 2.0)];
         assert!(gradient_error(&attachments, &x) < 1e-8);
-        assert!(hessian_error(&attachments, &x) < 1e-8);
-        assert!(smallest_eigenvalue(&attachments, &x) > -1e-14);
+        assert!(hessian_error(&mut attachments, &x) < 1e-8);
+        assert!(smallest_eigenvalue(&mut attachments, &x) > -1e-14);
     }
 }

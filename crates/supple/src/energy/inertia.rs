@@ -3,8 +3,7 @@
 
 use glam::{DMat3, DVec3};
 
-use super::{Curvature, Energy, chunked_sum};
-use crate::linear::BlockMatrix;
+use super::{Energy, chunked_sum};
 
 /// The inertia of lumped masses over one step.
 #[derive(Debug, Clone, Default)]
@@ -28,9 +27,9 @@ impl Energy for Inertia {
 
     fn couplings(&self, _pair: &mut dyn FnMut(u32, u32)) {}
 
-    fn add_hessian(&self, x: &[DVec3], _curvature: Curvature, hessian: &mut BlockMatrix) {
-        for i in 0..x.len() {
-            hessian.add_diagonal(i as u32, DMat3::from_diagonal(DVec3::splat(self.weight[i])));
+    fn point_hessians(&self, _x: &[DVec3], visit: &mut dyn FnMut(&[(u32, f64)], DMat3)) {
+        for (i, &weight) in self.weight.iter().enumerate() {
+            visit(&[(i as u32, 1.0)], DMat3::from_diagonal(DVec3::splat(weight)));
         }
     }
 }

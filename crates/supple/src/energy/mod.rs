@@ -6,15 +6,17 @@
 
 pub mod attachment;
 pub mod contact;
+pub mod element;
+mod gather;
 pub mod inertia;
 pub mod spring;
 pub mod spring_network;
 pub mod wind;
 
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
-use crate::linear::BlockMatrix;
+use crate::linear::{BlockMatrix, BlockPattern};
 
 /// What a Hessian is needed for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,8 +35,33 @@ pub trait Energy: Send + Sync {
     fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]);
     /// Calls `pair` for every pair of different vertices that its Hessian can couple.
     fn couplings(&self, pair: &mut dyn FnMut(u32, u32));
-    /// Adds its Hessian.
-    fn add_hessian(&self, x: &[DVec3], curvature: Curvature, hessian: &mut BlockMatrix);
+    /// Finds its blocks in the pattern on which Hessians will be assembled.
+    fn bind(&mut self, _pattern: &BlockPattern) {}
+    /// Calls `visit` with the Hessian of every material point on which it acts, given as vertices and weights. Energies of
+    /// elements have none: they write the three methods below themselves.
+    fn point_hessians(&self, _x: &[DVec3], _visit: &mut dyn FnMut(&[(u32, f64)], DMat3)) {}
+    /// Adds its Hessian to a matrix on the pattern it is bound to.
+    fn add_hessian(&self, x: &[DVec3], _curvature: Curvature, hessian: &mut BlockMatrix) {
+        self.point_hessians(x, &mut |point, block| {
+            for (i, &(a, wa)) in point.iter().enumerate() {
+                hessian.add_diagonal(a, wa * wa * block);
+                point[..i].iter().for_each(|&(b, wb)| hessian.add_pair(a, b, wa * wb * block));
+            }
+        });
+    }
+    /// Adds the product of its Hessian with `d`, without a matrix.
+    fn apply_hessian(&self, x: &[DVec3], _curvature: Curvature, d: &[DVec3], product: &mut [DVec3]) {
+        self.point_hessians(x, &mut |point, block| {
+            let moved = block * point.iter().map(|&(v, w)| w * d[v as usize]).sum::<DVec3>();
+            point.iter().for_each(|&(v, w)| product[v as usize] += w * moved);
+        });
+    }
+    /// Adds the diagonal blocks of its Hessian.
+    fn add_diagonal(&self, x: &[DVec3], _curvature: Curvature, diagonal: &mut [DMat3]) {
+        self.point_hessians(x, &mut |point, block| {
+            point.iter().for_each(|&(v, w)| diagonal[v as usize] += w * w * block);
+        });
+    }
 }
 
 /// Elements handled by one task; fixed, so that sums do not depend on the number of threads.
@@ -85,10 +112,12 @@ pub(crate) mod conformance {
     }
 
     /// The Hessian as a dense matrix, column by column.
-    pub(crate) fn dense_hessian(energy: &dyn Energy, x: &[DVec3], curvature: Curvature) -> Vec<Vec<f64>> {
+    pub(crate) fn dense_hessian(energy: &mut dyn Energy, x: &[DVec3], curvature: Curvature) -> Vec<Vec<f64>> {
         let mut pairs = Vec::new();
         energy.couplings(&mut |a, b| pairs.push([a, b]));
-        let mut hessian = BlockMatrix::zero(Arc::new(BlockPattern::new(&vec![false; x.len()], &pairs)));
+        let pattern = Arc::new(BlockPattern::new(&vec![false; x.len()], &pairs));
+        energy.bind(&pattern);
+        let mut hessian = BlockMatrix::zero(pattern);
         energy.add_hessian(x, curvature, &mut hessian);
         (0..3 * x.len())
             .map(|k| {
@@ -100,7 +129,7 @@ pub(crate) mod conformance {
     }
 
     /// The largest difference between the exact Hessian and central differences of the gradient, relative to it.
-    pub(crate) fn hessian_error(energy: &dyn Energy, x: &[DVec3]) -> f64 {
+    pub(crate) fn hessian_error(energy: &mut dyn Energy, x: &[DVec3]) -> f64 {
         let hessian = dense_hessian(energy, x, Curvature::Exact);
         let scale = hessian.iter().flatten().fold(1e-12, |m: f64, v| m.max(v.abs()));
         let step = 1e-6;
@@ -123,7 +152,7 @@ pub(crate) mod conformance {
     }
 
     /// The smallest eigenvalue of the projected Hessian over its largest.
-    pub(crate) fn smallest_eigenvalue(energy: &dyn Energy, x: &[DVec3]) -> f64 {
+    pub(crate) fn smallest_eigenvalue(energy: &mut dyn Energy, x: &[DVec3]) -> f64 {
         let hessian = dense_hessian(energy, x, Curvature::Projected);
         let n = hessian.len();
         let matrix = faer::Mat::from_fn(n, n, |i, j| hessian[j][i]);

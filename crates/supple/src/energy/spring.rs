@@ -10,10 +10,11 @@
 //! The second term is negative under compression (`φ' < 0`); dropping it there is the projection to positive
 //! semi-definite, since the eigenvectors are `e` and its complement.
 
-use glam::{DMat3, DVec3};
+use glam::DVec3;
 
-use super::{Curvature, Energy, chunked_sum, map_elements};
-use crate::linear::BlockMatrix;
+use super::element::{Blocks, Element};
+use super::{Curvature, chunked_sum};
+use crate::simd::{LaneMat3, LaneVec3, Lanes, WIDTH};
 
 /// Whether a spring resists both ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,8 +43,8 @@ pub struct Spring {
 /// All springs, elastic and damping part, over one step.
 #[derive(Debug, Clone, Default)]
 pub struct Springs {
-    /// The springs.
-    pub springs: Vec<Spring>,
+    springs: Vec<Spring>,
+    ends: Vec<[u32; 2]>,
     /// Length of each at the step's start.
     start_lengths: Vec<f64>,
     /// The step in seconds; infinite switches damping off.
@@ -57,7 +58,8 @@ impl Springs {
     /// Springs at rest lengths, before any step.
     pub fn new(springs: Vec<Spring>) -> Self {
         let start_lengths = springs.iter().map(|s| s.rest).collect();
-        Self { springs, start_lengths, step: f64::INFINITY }
+        let ends = springs.iter().map(|s| s.ends).collect();
+        Self { springs, ends, start_lengths, step: f64::INFINITY }
     }
 
     /// Starts a step of `dt` seconds from `x`.
@@ -76,76 +78,85 @@ impl Springs {
         })
     }
 
-    /// φ'(l) and φ''(l) of spring `i`.
-    fn derivatives(&self, i: usize, length: f64) -> (f64, f64) {
-        let spring = &self.springs[i];
-        let stiffness = if is_active(spring, length) { spring.stiffness } else { 0.0 };
-        let viscosity = spring.damping * spring.stiffness / self.step;
-        let first = stiffness * (length - spring.rest) + viscosity * (length - self.start_lengths[i]);
-        (first, stiffness + viscosity)
-    }
-
-    fn block(&self, i: usize, x: &[DVec3], curvature: Curvature) -> DMat3 {
-        let (direction, length) = direction_and_length(&self.springs[i], x);
-        let (first, second) = self.derivatives(i, length);
-        let along =
-            DMat3::from_cols(direction * direction.x, direction * direction.y, direction * direction.z);
-        let across = match curvature {
-            Curvature::Exact => first / length,
-            Curvature::Projected => (first / length).max(0.0),
-        };
-        (second - across) * along + DMat3::from_diagonal(DVec3::splat(across))
+    #[inline(always)]
+    fn batch(&self, batch: usize, x: &[LaneVec3; 2]) -> Batch {
+        let lane = |i: usize| (WIDTH * batch + i).min(self.springs.len() - 1);
+        let of = |value: &dyn Fn(&Spring) -> f64| Lanes::from_fn(|i| value(&self.springs[lane(i)]));
+        let separation = x[0] - x[1];
+        let exact = separation.dot(separation).sqrt();
+        let shortest = Lanes::splat(SHORTEST);
+        let length = exact.max(shortest);
+        let pick =
+            |c: usize, fallback: f64| shortest.less(exact, separation[c] / length, Lanes::splat(fallback));
+        let rest = of(&|s| s.rest);
+        let elastic = of(&|s| s.stiffness);
+        // One-sided springs rest where they are longer than at rest.
+        let both_ways = of(&|s| f64::from(s.resists == Resists::Both));
+        let stiffness = rest.less(length, elastic * both_ways, elastic);
+        Batch {
+            direction: LaneVec3([pick(0, 1.0), pick(1, 0.0), pick(2, 0.0)]),
+            length,
+            strain: length - rest,
+            slip: length - Lanes::from_fn(|i| self.start_lengths[lane(i)]),
+            stiffness,
+            viscosity: of(&|s| s.damping * s.stiffness / self.step),
+        }
     }
 }
 
-impl Energy for Springs {
-    fn value(&self, x: &[DVec3]) -> f64 {
-        chunked_sum(&self.springs, |i, spring| {
-            let length = separation(spring, x).length();
-            let strain = active_strain(spring, length);
-            let slip = length - self.start_lengths[i];
-            let viscosity = spring.damping * spring.stiffness / self.step;
-            0.5 * spring.stiffness * strain * strain + 0.5 * viscosity * slip * slip
-        })
+/// Eight springs at some positions.
+struct Batch {
+    direction: LaneVec3,
+    length: Lanes,
+    strain: Lanes,
+    slip: Lanes,
+    stiffness: Lanes,
+    viscosity: Lanes,
+}
+
+impl Batch {
+    /// φ'(l).
+    #[inline(always)]
+    fn tension(&self) -> Lanes {
+        self.stiffness * self.strain + self.viscosity * self.slip
+    }
+}
+
+impl Element<2> for Springs {
+    fn vertices(&self) -> &[[u32; 2]] {
+        &self.ends
     }
 
-    fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
-        let forces = map_elements(&self.springs, |i, spring| {
-            let (direction, length) = direction_and_length(spring, x);
-            self.derivatives(i, length).0 * direction
-        });
-        for (spring, force) in self.springs.iter().zip(forces) {
-            let [a, b] = spring.ends.map(|v| v as usize);
-            gradient[a] += force;
-            gradient[b] -= force;
-        }
+    #[inline(always)]
+    fn value(&self, batch: usize, x: &[LaneVec3; 2]) -> Lanes {
+        let batch = self.batch(batch, x);
+        (batch.stiffness * batch.strain * batch.strain + batch.viscosity * batch.slip * batch.slip) * 0.5
     }
 
-    fn couplings(&self, pair: &mut dyn FnMut(u32, u32)) {
-        for spring in &self.springs {
-            pair(spring.ends[0], spring.ends[1]);
-        }
+    #[inline(always)]
+    fn gradient(&self, batch: usize, x: &[LaneVec3; 2]) -> [LaneVec3; 2] {
+        let batch = self.batch(batch, x);
+        let force = batch.direction * batch.tension();
+        [force, -force]
     }
 
-    fn add_hessian(&self, x: &[DVec3], curvature: Curvature, hessian: &mut BlockMatrix) {
-        let blocks = map_elements(&self.springs, |i, _| self.block(i, x, curvature));
-        for (spring, block) in self.springs.iter().zip(blocks) {
-            let [a, b] = spring.ends;
-            hessian.add_diagonal(a, block);
-            hessian.add_diagonal(b, block);
-            hessian.add_pair(a, b, -block);
-        }
+    #[inline(always)]
+    fn hessian(&self, batch: usize, x: &[LaneVec3; 2], curvature: Curvature) -> Blocks<2> {
+        let batch = self.batch(batch, x);
+        let exact = batch.tension() / batch.length;
+        let across = match curvature {
+            Curvature::Exact => exact,
+            Curvature::Projected => exact.max(Lanes::splat(0.0)),
+        };
+        let along = batch.stiffness + batch.viscosity - across;
+        let block = batch.direction.outer(batch.direction) * along + LaneMat3::scaled_identity(across);
+        let zero = LaneMat3::default();
+        [[block, zero], [zero - block, block]]
     }
 }
 
 fn separation(spring: &Spring, x: &[DVec3]) -> DVec3 {
     x[spring.ends[0] as usize] - x[spring.ends[1] as usize]
-}
-
-fn direction_and_length(spring: &Spring, x: &[DVec3]) -> (DVec3, f64) {
-    let separation = separation(spring, x);
-    let length = separation.length();
-    if length > SHORTEST { (separation / length, length) } else { (DVec3::X, SHORTEST) }
 }
 
 fn is_active(spring: &Spring, length: f64) -> bool {
@@ -158,14 +169,17 @@ fn active_strain(spring: &Spring, length: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Energy;
     use super::super::conformance::*;
+    use super::super::element::ElementSum;
     use super::*;
+    use crate::simd::Simd;
 
-    fn triangle_of_springs(rest: f64, resists: Resists) -> Springs {
+    fn triangle_of_springs(rest: f64, resists: Resists) -> ElementSum<Springs, 2> {
         let spring = |a, b| Spring { ends: [a, b], rest, stiffness: 40.0, damping: 0.01, resists };
         let mut springs = Springs::new(vec![spring(0, 1), spring(1, 2), spring(2, 0)]);
         springs.begin_step(&points(0.1), 0.02);
-        springs
+        ElementSum::new(springs, 3, Simd::Auto)
     }
 
     fn points(bump: f64) -> [DVec3; 3] {
@@ -175,43 +189,47 @@ mod tests {
     #[test]
     fn gradient_is_the_derivative_of_the_value() {
         for rest in [0.5, 1.5] {
-            assert!(gradient_error(&triangle_of_springs(rest, Resists::Both), &points(0.0)) < 1e-7);
-            assert!(gradient_error(&triangle_of_springs(rest, Resists::Compression), &points(0.0)) < 1e-7);
+            assert!(gradient_error(&mut triangle_of_springs(rest, Resists::Both), &points(0.0)) < 1e-7);
+            assert!(
+                gradient_error(&mut triangle_of_springs(rest, Resists::Compression), &points(0.0)) < 1e-7
+            );
         }
     }
 
     #[test]
     fn the_exact_hessian_is_the_derivative_of_the_gradient() {
         for rest in [0.5, 1.5] {
-            assert!(hessian_error(&triangle_of_springs(rest, Resists::Both), &points(0.0)) < 1e-7);
+            assert!(hessian_error(&mut triangle_of_springs(rest, Resists::Both), &points(0.0)) < 1e-7);
         }
     }
 
     #[test]
     fn projection_changes_nothing_in_tension() {
         let mut springs = triangle_of_springs(0.5, Resists::Both);
-        springs.begin_step(&points(0.0).map(|p| 0.9 * p), 0.02);
-        let of = |curvature| dense_hessian(&springs, &points(0.0), curvature);
+        springs.elements_mut().begin_step(&points(0.0).map(|p| 0.9 * p), 0.02);
+        let mut of = |curvature| dense_hessian(&mut springs, &points(0.0), curvature);
         assert_eq!(of(Curvature::Exact), of(Curvature::Projected));
     }
 
     #[test]
     fn hessian_is_positive_semi_definite_in_compression() {
-        assert!(smallest_eigenvalue(&triangle_of_springs(2.0, Resists::Both), &points(0.0)) > -1e-12);
+        assert!(smallest_eigenvalue(&mut triangle_of_springs(2.0, Resists::Both), &points(0.0)) > -1e-12);
     }
 
     #[test]
     fn internal_forces_sum_to_zero() {
-        assert!(total_force(&triangle_of_springs(0.7, Resists::Both), &points(0.0)).length() < 1e-13);
+        assert!(total_force(&mut triangle_of_springs(0.7, Resists::Both), &points(0.0)).length() < 1e-13);
     }
 
     #[test]
     fn coinciding_ends_stay_finite() {
-        let springs = triangle_of_springs(1.0, Resists::Both);
+        let mut springs = triangle_of_springs(1.0, Resists::Both);
         let x = [DVec3::ONE; 3];
         let mut gradient = [DVec3::ZERO; 3];
         springs.add_gradient(&x, &mut gradient);
         assert!(gradient.iter().all(|g| g.is_finite()) && springs.value(&x).is_finite());
-        assert!(dense_hessian(&springs, &x, Curvature::Projected).iter().flatten().all(|h| h.is_finite()));
+        assert!(
+            dense_hessian(&mut springs, &x, Curvature::Projected).iter().flatten().all(|h| h.is_finite())
+        );
     }
 }

@@ -11,10 +11,9 @@
 
 use glam::{DMat3, DVec3};
 
-use super::attachment::{add_point_hessian, point_couplings};
-use super::{Curvature, Energy, chunked_sum, map_elements};
+use super::attachment::point_couplings;
+use super::{Energy, chunked_sum, map_elements};
 use crate::body::Embedding;
-use crate::linear::BlockMatrix;
 use crate::scene::World;
 
 /// Drag of a flat plate across the flow.
@@ -134,9 +133,9 @@ impl Energy for Wind {
         }
     }
 
-    fn add_hessian(&self, _x: &[DVec3], _curvature: Curvature, hessian: &mut BlockMatrix) {
+    fn point_hessians(&self, _x: &[DVec3], visit: &mut dyn FnMut(&[(u32, f64)], DMat3)) {
         for (t, sail) in self.sails.iter().enumerate() {
-            add_point_hessian(hessian, self.centroids.weights(t), sail.drag * (1.0 / self.step));
+            visit(self.centroids.weights(t), sail.drag * (1.0 / self.step));
         }
     }
 }
@@ -157,11 +156,11 @@ mod tests {
 
     #[test]
     fn derivatives_are_exact_and_positive() {
-        let (wind, mut x) = sheet();
+        let (mut wind, mut x) = sheet();
         x[1] += DVec3::new(0.01, -0.02, 0.01);
         assert!(gradient_error(&wind, &x) < 1e-7);
-        assert!(hessian_error(&wind, &x) < 1e-7);
-        assert!(smallest_eigenvalue(&wind, &x) > -1e-14);
+        assert!(hessian_error(&mut wind, &x) < 1e-7);
+        assert!(smallest_eigenvalue(&mut wind, &x) > -1e-14);
     }
 
     #[test]

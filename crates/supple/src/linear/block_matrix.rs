@@ -1,19 +1,30 @@
-//! A symmetric matrix of 3x3 blocks, its lower triangle stored by block columns. The sparsity is analysed once; the
-//! numbers are filled in anew each iteration.
+//! A symmetric matrix of 3x3 blocks. The sparsity is analysed once and stored by full rows, so that products read
+//! memory in order and every row is computed by one thread; the numbers are filled in anew each iteration.
+//!
+//! Pairs of unknowns outside the analysed sparsity, as contacts make them from step to step, are kept in a separate
+//! list (Wu 2022, section 4.2) instead of a new analysis.
 
 use std::sync::Arc;
 
 use glam::{DMat3, DVec3};
+use rayon::prelude::*;
 
-/// Which blocks of the lower triangle exist. Vertices that are held exactly have no row: they are not unknowns.
+use super::LinearOperator;
+
+/// Which blocks exist. Vertices that are held exactly have no row: they are not unknowns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockPattern {
     unknown_of_vertex: Vec<u32>,
-    column_starts: Vec<usize>,
-    rows: Vec<u32>,
+    row_starts: Vec<usize>,
+    columns: Vec<u32>,
+    /// The slot of each row's diagonal block.
+    diagonal: Vec<usize>,
 }
 
 const HELD: u32 = u32::MAX;
+
+/// Rows handled by one task.
+const ROWS: usize = 512;
 
 impl BlockPattern {
     /// The pattern of a system with one unknown 3-vector for each vertex that is not `held`, coupled by `pairs` of
@@ -25,33 +36,64 @@ impl BlockPattern {
             *unknown = count;
             count += 1;
         }
-        let mut entries: Vec<[u32; 2]> = (0..count).map(|i| [i, i]).collect();
-        for pair in pairs {
+        let unknowns = |pair: &[u32; 2]| {
             let [i, j] = pair.map(|v| unknown_of_vertex[v as usize]);
-            if i != HELD && j != HELD && i != j {
-                entries.push([i.min(j), i.max(j)]);
+            (i != HELD && j != HELD && i != j).then_some([i as usize, j as usize])
+        };
+        let mut starts = vec![0; count as usize + 1];
+        for [i, j] in pairs.iter().filter_map(unknowns) {
+            starts[i + 1] += 1;
+            starts[j + 1] += 1;
+        }
+        for i in 0..count as usize {
+            starts[i + 1] += starts[i] + 1;
+        }
+        let mut columns = vec![0; starts[count as usize]];
+        let mut next = starts.clone();
+        let mut put = |i: usize, j: usize| {
+            columns[next[i]] = j as u32;
+            next[i] += 1;
+        };
+        (0..count as usize).for_each(|i| put(i, i));
+        for [i, j] in pairs.iter().filter_map(unknowns) {
+            put(i, j);
+            put(j, i);
+        }
+        Self::without_repeats(unknown_of_vertex, &starts, &mut columns)
+    }
+
+    fn without_repeats(unknown_of_vertex: Vec<u32>, starts: &[usize], columns: &mut [u32]) -> Self {
+        let count = starts.len() - 1;
+        let mut rows: Vec<&mut [u32]> = Vec::with_capacity(count);
+        let mut rest = columns;
+        for i in 0..count {
+            let (row, later) = rest.split_at_mut(starts[i + 1] - starts[i]);
+            rows.push(row);
+            rest = later;
+        }
+        rows.par_iter_mut().with_min_len(ROWS).for_each(|row| row.sort_unstable());
+        let mut pattern =
+            Self { unknown_of_vertex, row_starts: vec![0], columns: Vec::new(), diagonal: Vec::new() };
+        for (i, row) in rows.iter().enumerate() {
+            for &column in row.chunk_by(|a, b| a == b).map(|same| &same[0]) {
+                if column as usize == i {
+                    pattern.diagonal.push(pattern.columns.len());
+                }
+                pattern.columns.push(column);
             }
+            pattern.row_starts.push(pattern.columns.len());
         }
-        entries.sort_unstable();
-        entries.dedup();
-        let mut column_starts = vec![0; count as usize + 1];
-        for [column, _] in &entries {
-            column_starts[*column as usize + 1] += 1;
-        }
-        for j in 0..count as usize {
-            column_starts[j + 1] += column_starts[j];
-        }
-        Self { unknown_of_vertex, column_starts, rows: entries.into_iter().map(|[_, row]| row).collect() }
+        pattern
     }
 
     /// The number of unknown 3-vectors: block rows and columns.
     pub fn unknowns(&self) -> usize {
-        self.column_starts.len() - 1
+        self.diagonal.len()
     }
 
     /// The number of stored blocks.
     pub fn block_count(&self) -> usize {
-        self.rows.len()
+        self.columns.len()
     }
 
     /// The block row of a vertex, `None` if it is held.
@@ -60,27 +102,39 @@ impl BlockPattern {
         (unknown != HELD).then_some(unknown as usize)
     }
 
-    /// The rows of column `j`, ascending from the diagonal, with the slot of the first.
-    pub fn column(&self, j: usize) -> (usize, &[u32]) {
-        let range = self.column_starts[j]..self.column_starts[j + 1];
-        (range.start, &self.rows[range])
+    /// The columns of row `i`, ascending, with the slot of the first.
+    pub fn row(&self, i: usize) -> (usize, &[u32]) {
+        let range = self.row_starts[i]..self.row_starts[i + 1];
+        (range.start, &self.columns[range])
     }
 
-    /// Where each column's rows start in [`BlockPattern::rows`].
-    pub(super) fn column_starts(&self) -> &[usize] {
-        &self.column_starts
+    /// The slot of the diagonal block of row `i`.
+    pub fn diagonal_slot(&self, i: usize) -> usize {
+        self.diagonal[i]
     }
 
-    /// The block rows of all columns, one after the other.
-    pub(super) fn rows(&self) -> &[u32] {
-        &self.rows
+    /// Where the block at (row, column) is stored, `None` if it lies outside the pattern.
+    pub fn slot(&self, row: usize, column: usize) -> Option<usize> {
+        let (start, columns) = self.row(row);
+        columns.binary_search(&(column as u32)).ok().map(|place| start + place)
     }
 
-    fn slot(&self, row: usize, column: usize) -> usize {
-        let (start, rows) = self.column(column);
-        let place = rows.binary_search(&(row as u32));
-        start + place.expect("a block outside the analysed pattern: an energy under-reported its couplings")
+    /// Memory in bytes.
+    pub fn bytes(&self) -> usize {
+        4 * (self.unknown_of_vertex.len() + self.columns.len())
+            + 8 * (self.row_starts.len() + self.diagonal.len())
     }
+}
+
+/// A block outside the pattern: at (row, column), its transpose at (column, row).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OutsideBlock {
+    /// Block row.
+    pub row: u32,
+    /// Block column, different from the row.
+    pub column: u32,
+    /// The numbers.
+    pub block: DMat3,
 }
 
 /// The numbers on a [`BlockPattern`].
@@ -88,13 +142,14 @@ impl BlockPattern {
 pub struct BlockMatrix {
     pattern: Arc<BlockPattern>,
     blocks: Vec<DMat3>,
+    outside: Vec<OutsideBlock>,
 }
 
 impl BlockMatrix {
     /// The zero matrix on a pattern.
     pub fn zero(pattern: Arc<BlockPattern>) -> Self {
         let blocks = vec![DMat3::ZERO; pattern.block_count()];
-        Self { pattern, blocks }
+        Self { pattern, blocks, outside: Vec::new() }
     }
 
     /// Its pattern.
@@ -102,39 +157,54 @@ impl BlockMatrix {
         &self.pattern
     }
 
-    /// The stored blocks, column by column.
+    /// The stored blocks, row by row.
     pub fn blocks(&self) -> &[DMat3] {
         &self.blocks
     }
 
-    /// Sets every block to zero.
+    /// The stored blocks for filling in. Whoever writes (i, j) writes its transpose at (j, i).
+    pub fn blocks_mut(&mut self) -> &mut [DMat3] {
+        &mut self.blocks
+    }
+
+    /// The blocks outside the pattern, in the order in which they were added.
+    pub fn outside(&self) -> &[OutsideBlock] {
+        &self.outside
+    }
+
+    /// Sets every block to zero and forgets those outside the pattern.
     pub fn clear(&mut self) {
         self.blocks.fill(DMat3::ZERO);
+        self.outside.clear();
+    }
+
+    /// The diagonal block of row `i`.
+    pub fn diagonal_block(&self, i: usize) -> DMat3 {
+        self.blocks[self.pattern.diagonal[i]]
     }
 
     /// Adds to the diagonal block of a vertex; nothing if it is held.
     pub fn add_diagonal(&mut self, vertex: u32, block: DMat3) {
         if let Some(i) = self.pattern.unknown(vertex) {
-            let slot = self.pattern.column_starts[i];
-            self.blocks[slot] += block;
+            self.blocks[self.pattern.diagonal[i]] += block;
         }
     }
 
     /// Adds `block` at (a, b) and its transpose at (b, a), for two different vertices; nothing if one is held.
     pub fn add_pair(&mut self, a: u32, b: u32, block: DMat3) {
         let (Some(i), Some(j)) = (self.pattern.unknown(a), self.pattern.unknown(b)) else { return };
-        if i > j {
-            let slot = self.pattern.slot(i, j);
-            self.blocks[slot] += block;
-        } else {
-            let slot = self.pattern.slot(j, i);
-            self.blocks[slot] += block.transpose();
+        match (self.pattern.slot(i, j), self.pattern.slot(j, i)) {
+            (Some(here), Some(mirrored)) => {
+                self.blocks[here] += block;
+                self.blocks[mirrored] += block.transpose();
+            }
+            _ => self.outside.push(OutsideBlock { row: i as u32, column: j as u32, block }),
         }
     }
 
     /// Adds `shift` times the identity.
     pub fn shift_diagonal(&mut self, shift: f64) {
-        for &slot in &self.pattern.column_starts[..self.pattern.unknowns()] {
+        for &slot in &self.pattern.diagonal {
             self.blocks[slot] += DMat3::from_diagonal(DVec3::splat(shift));
         }
     }
@@ -142,16 +212,42 @@ impl BlockMatrix {
     /// The product with a vector of unknowns.
     pub fn multiply(&self, x: &[DVec3]) -> Vec<DVec3> {
         let mut y = vec![DVec3::ZERO; x.len()];
-        for j in 0..self.pattern.unknowns() {
-            let (start, rows) = self.pattern.column(j);
-            y[j] += self.blocks[start] * x[j];
-            for (block, &row) in self.blocks[start + 1..].iter().zip(&rows[1..]) {
-                let i = row as usize;
-                y[i] += *block * x[j];
-                y[j] += block.transpose() * x[i];
-            }
-        }
+        self.apply(x, &mut y);
         y
+    }
+
+    fn row_product(&self, i: usize, x: &[DVec3]) -> DVec3 {
+        let (start, columns) = self.pattern.row(i);
+        let blocks = &self.blocks[start..start + columns.len()];
+        blocks.iter().zip(columns).fold(DVec3::ZERO, |sum, (block, &j)| sum + *block * x[j as usize])
+    }
+}
+
+impl LinearOperator for BlockMatrix {
+    fn unknowns(&self) -> usize {
+        self.pattern.unknowns()
+    }
+
+    fn apply(&self, x: &[DVec3], y: &mut [DVec3]) {
+        y.par_chunks_mut(ROWS).enumerate().for_each(|(chunk, part)| {
+            for (k, value) in part.iter_mut().enumerate() {
+                *value = self.row_product(chunk * ROWS + k, x);
+            }
+        });
+        for OutsideBlock { row, column, block } in &self.outside {
+            y[*row as usize] += *block * x[*column as usize];
+            y[*column as usize] += block.transpose() * x[*row as usize];
+        }
+    }
+
+    fn diagonal(&self, diagonal: &mut [DMat3]) {
+        for (block, &slot) in diagonal.iter_mut().zip(&self.pattern.diagonal) {
+            *block = self.blocks[slot];
+        }
+    }
+
+    fn blocks(&self) -> Option<&BlockMatrix> {
+        Some(self)
     }
 }
 
@@ -164,23 +260,27 @@ mod tests {
         let pattern = BlockPattern::new(&[false, true, false], &[[0, 1], [2, 0], [0, 2]]);
         assert_eq!(pattern.unknowns(), 2);
         assert_eq!((pattern.unknown(0), pattern.unknown(1), pattern.unknown(2)), (Some(0), None, Some(1)));
-        assert_eq!(pattern.column(0), (0, &[0, 1][..]));
-        assert_eq!(pattern.column(1), (2, &[1][..]));
+        assert_eq!(pattern.row(0), (0, &[0, 1][..]));
+        assert_eq!(pattern.row(1), (2, &[0, 1][..]));
+        assert_eq!((pattern.diagonal_slot(0), pattern.diagonal_slot(1)), (0, 3));
     }
 
     #[test]
-    fn product_is_that_of_the_full_symmetric_matrix() {
-        let mut matrix = BlockMatrix::zero(Arc::new(BlockPattern::new(&[false; 3], &[[2, 0], [1, 2]])));
+    fn product_is_that_of_the_full_symmetric_matrix_inside_and_outside_the_pattern() {
         let block = DMat3::from_cols_array(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0]);
-        matrix.add_pair(0, 2, block);
-        matrix.add_pair(2, 1, 2.0 * block);
-        matrix.add_diagonal(1, DMat3::IDENTITY);
         let x = [DVec3::new(1.0, -2.0, 0.5), DVec3::new(0.0, 3.0, 1.0), DVec3::new(-1.0, 1.0, 2.0)];
         let expected = [
             block * x[2],
             x[1] + 2.0 * block.transpose() * x[2],
             block.transpose() * x[0] + 2.0 * block * x[1],
         ];
-        assert_eq!(matrix.multiply(&x), expected);
+        for pairs in [&[[2, 0], [1, 2]][..], &[[1, 2]]] {
+            let mut matrix = BlockMatrix::zero(Arc::new(BlockPattern::new(&[false; 3], pairs)));
+            matrix.add_pair(0, 2, block);
+            matrix.add_pair(2, 1, 2.0 * block);
+            matrix.add_diagonal(1, DMat3::IDENTITY);
+            assert_eq!(matrix.outside().len(), 2 - pairs.len());
+            assert_eq!(matrix.multiply(&x), expected);
+        }
     }
 }

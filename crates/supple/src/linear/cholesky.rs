@@ -123,8 +123,13 @@ fn analyse(
 /// three consecutive rows.
 fn block_ordering(pattern: &BlockPattern) -> Result<(Vec<usize>, Vec<usize>), faer::sparse::FaerError> {
     let n = pattern.unknowns();
-    let rows: Vec<usize> = pattern.rows().iter().map(|&row| row as usize).collect();
-    let graph = SymbolicSparseColMatRef::new_checked(n, n, pattern.column_starts(), None, &rows);
+    let mut starts = vec![0];
+    let mut rows: Vec<usize> = Vec::with_capacity(pattern.block_count() / 2 + n);
+    for j in 0..n {
+        rows.extend(lower(pattern, j).1.iter().map(|&row| row as usize));
+        starts.push(rows.len());
+    }
+    let graph = SymbolicSparseColMatRef::new_checked(n, n, &starts, None, &rows);
     let (mut forward, mut inverse) = (vec![0; n], vec![0; n]);
     let requirement = amd::order_maybe_unsorted_scratch::<usize>(n, rows.len());
     let mut memory = MemBuffer::try_new(requirement).map_err(|_| faer::sparse::FaerError::OutOfMemory)?;
@@ -138,6 +143,14 @@ fn expand_inverse(inverse: &[usize]) -> Vec<usize> {
     inverse.iter().flat_map(|&i| (0..3).map(move |c| 3 * i + c)).collect()
 }
 
+/// The rows of column `j` from its diagonal down, with the slot of the diagonal. The pattern is symmetric: they stand
+/// in row `j`, transposed.
+fn lower(pattern: &BlockPattern, j: usize) -> (usize, &[u32]) {
+    let (start, columns) = pattern.row(j);
+    let diagonal = pattern.diagonal_slot(j);
+    (diagonal, &columns[diagonal - start..])
+}
+
 /// The lower triangle of the scalar matrix: of a diagonal block its own lower triangle, of the others everything.
 fn scalar_pattern(pattern: &BlockPattern) -> SymbolicSparseColMat<usize> {
     let n = pattern.unknowns();
@@ -145,7 +158,7 @@ fn scalar_pattern(pattern: &BlockPattern) -> SymbolicSparseColMat<usize> {
     let mut scalar_rows = Vec::with_capacity(9 * pattern.block_count());
     starts.push(0);
     for j in 0..n {
-        let (_, rows) = pattern.column(j);
+        let (_, rows) = lower(pattern, j);
         for c in 0..3 {
             scalar_rows.extend((c..3).map(|r| 3 * j + r));
             for &row in &rows[1..] {
@@ -161,11 +174,11 @@ fn copy_scalars(matrix: &BlockMatrix, values: &mut [f64]) {
     let pattern = matrix.pattern();
     let mut place = 0;
     for j in 0..pattern.unknowns() {
-        let (start, rows) = pattern.column(j);
+        let (start, rows) = lower(pattern, j);
         let blocks = &matrix.blocks()[start..start + rows.len()];
         for c in 0..3 {
             for (k, block) in blocks.iter().enumerate() {
-                let column = block.col(c).to_array();
+                let column = block.row(c).to_array();
                 let part = if k == 0 { &column[c..] } else { &column[..] };
                 values[place..place + part.len()].copy_from_slice(part);
                 place += part.len();

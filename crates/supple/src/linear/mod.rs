@@ -2,16 +2,10 @@
 
 mod block_matrix;
 mod cholesky;
+mod operator;
 
-pub use block_matrix::{BlockMatrix, BlockPattern};
+pub use block_matrix::{BlockMatrix, BlockPattern, OutsideBlock};
 pub use cholesky::{Cholesky, Factorisation};
+pub use operator::{LinearOperator, Preconditioner};
 
-/// Which instructions the kernels may use.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Simd {
-    /// The best that this machine has.
-    #[default]
-    Auto,
-    /// The same bits on every machine.
-    Baseline,
-}
+pub use crate::simd::Simd;

@@ -11,6 +11,7 @@ use crate::body::{Body, Elements, Embedding};
 use crate::contact::PosedCollider;
 use crate::energy::attachment::{Attachment, Attachments};
 use crate::energy::contact::Contacts;
+use crate::energy::element::ElementSum;
 use crate::energy::inertia::Inertia;
 use crate::energy::spring::Springs;
 use crate::energy::spring_network::{cloth_springs, solid_springs};
@@ -31,7 +32,7 @@ pub struct ImplicitStepper {
     /// The first unknown of each body, and the end.
     first_unknown: Vec<u32>,
     inertia: Inertia,
-    springs: Springs,
+    springs: ElementSum<Springs, 2>,
     attachments: Attachments,
     contacts: Contacts,
     wind: Wind,
@@ -91,7 +92,7 @@ impl ImplicitStepper {
                 spring
             }));
         }
-        self.springs = Springs::new(springs);
+        self.springs = ElementSum::new(Springs::new(springs), self.mass.len(), setup.simd);
         self.wind = Wind::new(&points, triangles);
         self.contacts.points = points;
     }
@@ -137,7 +138,7 @@ impl ImplicitStepper {
             .map(|(_, collider)| PosedCollider::new(collider, setup.time, end))
             .collect();
         self.contacts.begin_step(&self.x, dt, colliders?);
-        self.springs.begin_step(&self.x, dt);
+        self.springs.elements_mut().begin_step(&self.x, dt);
         self.wind.begin_step(&self.contacts.points, &self.x, &self.v, &setup.world, setup.time, dt);
         self.inertia.weight.clear();
         self.inertia.weight.extend(self.mass.iter().map(|m| m / (dt * dt)));
@@ -165,6 +166,7 @@ impl ImplicitStepper {
             body.elements.for_each_edge(|a, b| pair(a + first, b + first));
         }
         let pattern = BlockPattern::new(&self.held, &pairs);
+        self.springs.bind(&pattern);
         let newton = Newton::new(pattern, self.x.len(), setup.simd);
         self.newton = Some(newton.map_err(|problem| setup.failed(problem))?);
         Ok(())
@@ -192,7 +194,11 @@ impl ImplicitStepper {
             linear_iterations: outcome.iterations,
             residual: outcome.residual(),
             converged: outcome.stop == Stop::Converged,
-            energy: EnergyReport { kinetic, elastic: self.springs.elastic_energy(&self.x), potential },
+            energy: EnergyReport {
+                kinetic,
+                elastic: self.springs.elements().elastic_energy(&self.x),
+                potential,
+            },
             contacts,
             penetration,
             times: StageTimes {

@@ -211,10 +211,8 @@ impl Newton {
 
     /// Factors the Hessian; where rounding has eaten its definiteness, with a growing multiple of the identity.
     fn factorise_shifted(&mut self) -> Result<(), String> {
-        let pattern = self.matrix.pattern().clone();
-        let diagonal = |matrix: &BlockMatrix, j: usize| matrix.blocks()[pattern.column(j).0];
-        let largest = (0..pattern.unknowns())
-            .map(|j| diagonal(&self.matrix, j).to_cols_array().into_iter().fold(0.0, f64::max))
+        let largest = (0..self.matrix.pattern().unknowns())
+            .map(|j| self.matrix.diagonal_block(j).to_cols_array().into_iter().fold(0.0, f64::max))
             .fold(0.0, f64::max);
         let mut shift = 1e-12 * largest;
         for _ in 0..MAX_SHIFTS {

@@ -1,0 +1,310 @@
+//! Energies that are sums over elements of `K` vertices, evaluated eight elements at a time.
+//!
+//! An [`Element`] knows one batch; [`ElementSum`] makes an [`Energy`] of it. Elements are taken in chunks of fixed size. A
+//! chunk adds up its own vertices' gradients and its own pairs' Hessian blocks in a private buffer that stays in the
+//! cache; then every vertex and every block of the matrix gathers its parts from the chunks, in their order. No two
+//! threads write to one place, and the order of every sum is fixed: the bits do not depend on the number of threads.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use glam::{DMat3, DVec3};
+use rayon::prelude::*;
+
+use super::gather::{BlockGather, VertexGather};
+use super::{Curvature, Energy};
+use crate::linear::{BlockMatrix, BlockPattern};
+use crate::simd::{Kernel, LaneMat3, LaneVec3, Lanes, Simd, WIDTH, dispatch};
+
+/// The 3x3 blocks of an element's Hessian; those with `j <= i` are read, the others are their transposes.
+pub type Blocks<const K: usize> = [[LaneMat3; K]; K];
+
+/// One kind of element over `K` vertices, for eight elements at a time. Batch `b` has the elements `8 b .. 8 b + 8`; the
+/// last one may be filled up with anything finite. Every method is to be `#[inline(always)]`.
+pub trait Element<const K: usize>: Send + Sync {
+    /// The vertices of each element. Neighbours in space should be neighbours in this list.
+    fn vertices(&self) -> &[[u32; K]];
+    /// Energies in joules.
+    fn value(&self, batch: usize, x: &[LaneVec3; K]) -> Lanes;
+    /// Gradients in newtons.
+    fn gradient(&self, batch: usize, x: &[LaneVec3; K]) -> [LaneVec3; K];
+    /// Hessians in N/m.
+    fn hessian(&self, batch: usize, x: &[LaneVec3; K], curvature: Curvature) -> Blocks<K>;
+    /// Products of the Hessians with `d`.
+    #[inline(always)]
+    fn hessian_product(
+        &self,
+        batch: usize,
+        x: &[LaneVec3; K],
+        curvature: Curvature,
+        d: &[LaneVec3; K],
+    ) -> [LaneVec3; K] {
+        let blocks = self.hessian(batch, x, curvature);
+        let block = |i: usize, j: usize| if j <= i { blocks[i][j] } else { blocks[j][i].transpose() };
+        std::array::from_fn(|i| (0..K).fold(LaneVec3::default(), |sum, j| sum + block(i, j) * d[j]))
+    }
+}
+
+/// Elements handled by one task, a multiple of [`WIDTH`]: their vertices and blocks stay in a core's cache.
+pub(super) const CHUNK: usize = 512;
+
+/// The sum of an element's energy over all elements.
+pub struct ElementSum<E, const K: usize> {
+    elements: E,
+    simd: Simd,
+    vertices: VertexGather<K>,
+    blocks: Option<BlockGather<K>>,
+    scratch: Mutex<Scratch>,
+}
+
+/// Buffers of the chunks, kept so that evaluations allocate nothing.
+#[derive(Default)]
+struct Scratch {
+    values: Vec<f64>,
+    vectors: Vec<DVec3>,
+    blocks: Vec<DMat3>,
+}
+
+impl<E: Element<K> + Default, const K: usize> Default for ElementSum<E, K> {
+    fn default() -> Self {
+        Self::new(E::default(), 0, Simd::Auto)
+    }
+}
+
+impl<E: Element<K>, const K: usize> ElementSum<E, K> {
+    /// The sum over `elements`, whose vertices are less than `vertex_count`.
+    pub fn new(elements: E, vertex_count: usize, simd: Simd) -> Self {
+        let vertices = VertexGather::new(elements.vertices(), vertex_count);
+        Self { elements, simd, vertices, blocks: None, scratch: Mutex::default() }
+    }
+
+    /// The elements.
+    pub fn elements(&self) -> &E {
+        &self.elements
+    }
+
+    /// The elements, to change their parameters but not their vertices.
+    pub fn elements_mut(&mut self) -> &mut E {
+        &mut self.elements
+    }
+
+    fn chunks(&self) -> usize {
+        self.elements.vertices().len().div_ceil(CHUNK)
+    }
+
+    fn scratch(&self) -> MutexGuard<'_, Scratch> {
+        self.scratch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn chunk<'a>(&'a self, index: usize, x: &'a [DVec3]) -> Chunk<'a, E, K> {
+        Chunk { elements: &self.elements, corners: self.vertices.corners(), index, x }
+    }
+
+    /// Lets `fill` write every chunk's vectors, then adds them to the vertices.
+    fn gather_vectors(&self, out: &mut [DVec3], fill: impl Fn(usize, &mut [DVec3]) + Sync) {
+        let buffer = &mut self.scratch().vectors;
+        fill_chunks(buffer, self.chunks(), self.vertices.stride(), DVec3::ZERO, fill);
+        self.vertices.gather(buffer, out);
+    }
+}
+
+/// Zeroes a buffer with a stretch for every chunk and lets `fill` write them.
+fn fill_chunks<T: Copy + Send + Sync>(
+    buffer: &mut Vec<T>,
+    chunks: usize,
+    stride: usize,
+    zero: T,
+    fill: impl Fn(usize, &mut [T]) + Sync,
+) {
+    buffer.resize(chunks * stride, zero);
+    buffer.par_chunks_mut(stride.max(1)).enumerate().for_each(|(chunk, part)| {
+        part.fill(zero);
+        fill(chunk, part);
+    });
+}
+
+impl<E: Element<K>, const K: usize> Energy for ElementSum<E, K> {
+    fn value(&self, x: &[DVec3]) -> f64 {
+        let values = &mut self.scratch().values;
+        fill_chunks(values, self.chunks(), 1, 0.0, |chunk, value| {
+            value[0] = dispatch(self.simd, Value(self.chunk(chunk, x)));
+        });
+        values.iter().sum()
+    }
+
+    fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
+        self.gather_vectors(gradient, |chunk, out| {
+            dispatch(self.simd, Gradient { chunk: self.chunk(chunk, x), out });
+        });
+    }
+
+    fn couplings(&self, pair: &mut dyn FnMut(u32, u32)) {
+        for element in self.elements.vertices() {
+            for (i, &a) in element.iter().enumerate() {
+                element[..i].iter().for_each(|&b| pair(a, b));
+            }
+        }
+    }
+
+    fn bind(&mut self, pattern: &BlockPattern) {
+        self.blocks = Some(BlockGather::new(self.elements.vertices(), pattern));
+    }
+
+    fn add_hessian(&self, x: &[DVec3], curvature: Curvature, hessian: &mut BlockMatrix) {
+        let places = self.blocks.as_ref().expect("bound to the matrix's pattern before the first Hessian");
+        let buffer = &mut self.scratch().blocks;
+        fill_chunks(buffer, self.chunks(), places.stride(), DMat3::ZERO, |chunk, out| {
+            dispatch(self.simd, Hessian { chunk: self.chunk(chunk, x), curvature, places, out });
+        });
+        places.gather(buffer, hessian);
+    }
+
+    fn apply_hessian(&self, x: &[DVec3], curvature: Curvature, d: &[DVec3], product: &mut [DVec3]) {
+        self.gather_vectors(product, |chunk, out| {
+            dispatch(self.simd, Product { chunk: self.chunk(chunk, x), curvature, d, out });
+        });
+    }
+
+    fn add_diagonal(&self, x: &[DVec3], curvature: Curvature, diagonal: &mut [DMat3]) {
+        let buffer = &mut self.scratch().blocks;
+        fill_chunks(buffer, self.chunks(), self.vertices.stride(), DMat3::ZERO, |chunk, out| {
+            dispatch(self.simd, Diagonal { chunk: self.chunk(chunk, x), curvature, out });
+        });
+        self.vertices.gather(buffer, diagonal);
+    }
+}
+
+/// One chunk of elements, at positions `x`.
+struct Chunk<'a, E, const K: usize> {
+    elements: &'a E,
+    corners: &'a [[u16; K]],
+    index: usize,
+    x: &'a [DVec3],
+}
+
+impl<E: Element<K>, const K: usize> Chunk<'_, E, K> {
+    /// The batches of the chunk: batch number, first element and how many of its lanes are elements.
+    #[inline(always)]
+    fn batches(&self) -> impl Iterator<Item = (usize, usize, usize)> + use<'_, E, K> {
+        let total = self.elements.vertices().len();
+        let first = self.index * CHUNK;
+        let end = total.min(first + CHUNK);
+        (first..end).step_by(WIDTH).map(move |e| (e / WIDTH, e, (end - e).min(WIDTH)))
+    }
+
+    /// A batch's corners of a field; lanes beyond the last element repeat it.
+    #[inline(always)]
+    fn corners_of(&self, field: &[DVec3], first: usize, count: usize) -> [LaneVec3; K] {
+        let vertices = &self.elements.vertices()[first..first + count];
+        std::array::from_fn(|k| LaneVec3::from_fn(|lane| field[vertices[lane.min(count - 1)][k] as usize]))
+    }
+
+    #[inline(always)]
+    fn scatter(&self, parts: &[LaneVec3; K], first: usize, count: usize, out: &mut [DVec3]) {
+        for (lane, corners) in self.corners[first..first + count].iter().enumerate() {
+            for (part, &corner) in parts.iter().zip(corners) {
+                out[corner as usize] += part.lane(lane);
+            }
+        }
+    }
+}
+
+struct Value<'a, E, const K: usize>(Chunk<'a, E, K>);
+
+impl<E: Element<K>, const K: usize> Kernel for Value<'_, E, K> {
+    type Output = f64;
+    #[inline(always)]
+    fn run(self) -> f64 {
+        let Self(chunk) = self;
+        let value = |(batch, first, count)| {
+            chunk.elements.value(batch, &chunk.corners_of(chunk.x, first, count)).sum_of_first(count)
+        };
+        chunk.batches().map(value).sum()
+    }
+}
+
+struct Gradient<'a, 'o, E, const K: usize> {
+    chunk: Chunk<'a, E, K>,
+    out: &'o mut [DVec3],
+}
+
+impl<E: Element<K>, const K: usize> Kernel for Gradient<'_, '_, E, K> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let Self { chunk, out } = self;
+        for (batch, first, count) in chunk.batches() {
+            let parts = chunk.elements.gradient(batch, &chunk.corners_of(chunk.x, first, count));
+            chunk.scatter(&parts, first, count, out);
+        }
+    }
+}
+
+struct Product<'a, 'o, E, const K: usize> {
+    chunk: Chunk<'a, E, K>,
+    curvature: Curvature,
+    d: &'a [DVec3],
+    out: &'o mut [DVec3],
+}
+
+impl<E: Element<K>, const K: usize> Kernel for Product<'_, '_, E, K> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let Self { chunk, curvature, d, out } = self;
+        for (batch, first, count) in chunk.batches() {
+            let x = chunk.corners_of(chunk.x, first, count);
+            let d = chunk.corners_of(d, first, count);
+            let parts = chunk.elements.hessian_product(batch, &x, curvature, &d);
+            chunk.scatter(&parts, first, count, out);
+        }
+    }
+}
+
+struct Hessian<'a, 'o, E, const K: usize> {
+    chunk: Chunk<'a, E, K>,
+    curvature: Curvature,
+    places: &'a BlockGather<K>,
+    out: &'o mut [DMat3],
+}
+
+impl<E: Element<K>, const K: usize> Kernel for Hessian<'_, '_, E, K> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let Self { chunk, curvature, places, out } = self;
+        for (batch, first, count) in chunk.batches() {
+            let x = chunk.corners_of(chunk.x, first, count);
+            let blocks = chunk.elements.hessian(batch, &x, curvature);
+            for lane in 0..count {
+                for (i, row) in blocks.iter().enumerate() {
+                    for (j, block) in row[..=i].iter().enumerate() {
+                        places.add(first + lane, i, j, block.lane(lane), out);
+                    }
+                }
+            }
+        }
+    }
+}
+
+struct Diagonal<'a, 'o, E, const K: usize> {
+    chunk: Chunk<'a, E, K>,
+    curvature: Curvature,
+    out: &'o mut [DMat3],
+}
+
+impl<E: Element<K>, const K: usize> Kernel for Diagonal<'_, '_, E, K> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let Self { chunk, curvature, out } = self;
+        for (batch, first, count) in chunk.batches() {
+            let x = chunk.corners_of(chunk.x, first, count);
+            let blocks = chunk.elements.hessian(batch, &x, curvature);
+            for (lane, corners) in chunk.corners[first..first + count].iter().enumerate() {
+                for (i, &corner) in corners.iter().enumerate() {
+                    out[corner as usize] += blocks[i][i].lane(lane);
+                }
+            }
+        }
+    }
+}

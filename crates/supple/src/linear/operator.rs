@@ -1,0 +1,33 @@
+//! What linear solvers work on and with.
+
+use glam::{DMat3, DVec3};
+
+use super::BlockMatrix;
+
+/// A symmetric positive-definite matrix over 3-vectors, known at least by its products.
+pub trait LinearOperator: Sync {
+    /// The number of unknown 3-vectors.
+    fn unknowns(&self) -> usize;
+    /// `y = A x`.
+    fn apply(&self, x: &[DVec3], y: &mut [DVec3]);
+    /// The diagonal blocks.
+    fn diagonal(&self, diagonal: &mut [DMat3]);
+    /// The assembled matrix, where there is one.
+    fn blocks(&self) -> Option<&BlockMatrix> {
+        None
+    }
+}
+
+/// An approximate inverse.
+pub trait Preconditioner: Send {
+    /// Prepares for a matrix. An error says what the preconditioner cannot do with it.
+    fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), String>;
+    /// `z = M⁻¹ r`.
+    fn apply(&mut self, r: &[DVec3], z: &mut [DVec3]);
+    /// Memory in bytes.
+    fn bytes(&self) -> usize;
+    /// Whether `M⁻¹` is symmetric positive definite, so that conjugate gradients may use it.
+    fn symmetric(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,393 @@
+//! SIMD without intrinsics: eight numbers side by side ([`Lanes`]), vectors and matrices of them, and [`dispatch`], which
+//! compiles a kernel for several instruction sets and takes the best that the machine has.
+//!
+//! A kernel is a generic function in plain lane arithmetic, `#[inline(always)]` down to its last call. Rust never
+//! contracts a product and a sum into one rounding by itself, so all instruction sets give the same bits.
+
+use std::ops::{Add, AddAssign, Div, Index, IndexMut, Mul, MulAssign, Neg, Sub, SubAssign};
+
+use glam::{DMat3, DVec3};
+
+/// Which instructions the kernels may use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Simd {
+    /// The best that this machine has.
+    #[default]
+    Auto,
+    /// The same bits on every machine.
+    Baseline,
+}
+
+/// Numbers in a [`Lanes`].
+pub const WIDTH: usize = 8;
+
+/// Eight numbers, each with its own element.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[repr(align(64))]
+pub struct Lanes(pub [f64; WIDTH]);
+
+macro_rules! lanewise {
+    ($trait:ident, $method:ident, $assign_trait:ident, $assign:ident, $op:tt) => {
+        impl $trait for Lanes {
+            type Output = Self;
+            #[inline(always)]
+            fn $method(self, other: Self) -> Self {
+                Self(std::array::from_fn(|i| self.0[i] $op other.0[i]))
+            }
+        }
+        impl $trait<f64> for Lanes {
+            type Output = Self;
+            #[inline(always)]
+            fn $method(self, other: f64) -> Self {
+                Self(std::array::from_fn(|i| self.0[i] $op other))
+            }
+        }
+        impl $assign_trait for Lanes {
+            #[inline(always)]
+            fn $assign(&mut self, other: Self) {
+                *self = *self $op other;
+            }
+        }
+    };
+}
+
+lanewise!(Add, add, AddAssign, add_assign, +);
+lanewise!(Sub, sub, SubAssign, sub_assign, -);
+lanewise!(Mul, mul, MulAssign, mul_assign, *);
+
+impl Div for Lanes {
+    type Output = Self;
+    #[inline(always)]
+    fn div(self, other: Self) -> Self {
+        Self(std::array::from_fn(|i| self.0[i] / other.0[i]))
+    }
+}
+
+impl Neg for Lanes {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        Self(self.0.map(|a| -a))
+    }
+}
+
+impl Lanes {
+    /// The same number in every lane.
+    #[inline(always)]
+    pub fn splat(value: f64) -> Self {
+        Self([value; WIDTH])
+    }
+
+    /// `value(i)` in lane `i`.
+    #[inline(always)]
+    pub fn from_fn(value: impl FnMut(usize) -> f64) -> Self {
+        Self(std::array::from_fn(value))
+    }
+
+    /// Square roots.
+    #[inline(always)]
+    pub fn sqrt(self) -> Self {
+        Self(self.0.map(f64::sqrt))
+    }
+
+    /// Absolute values.
+    #[inline(always)]
+    pub fn abs(self) -> Self {
+        Self(self.0.map(f64::abs))
+    }
+
+    /// The smaller of each pair.
+    #[inline(always)]
+    pub fn min(self, other: Self) -> Self {
+        self.less(other, self, other)
+    }
+
+    /// The larger of each pair.
+    #[inline(always)]
+    pub fn max(self, other: Self) -> Self {
+        other.less(self, self, other)
+    }
+
+    /// `then` where `self < other`, else `otherwise`.
+    #[inline(always)]
+    pub fn less(self, other: Self, then: Self, otherwise: Self) -> Self {
+        Self(std::array::from_fn(|i| if self.0[i] < other.0[i] { then.0[i] } else { otherwise.0[i] }))
+    }
+
+    /// The sum of the first `count` lanes, in order.
+    #[inline(always)]
+    pub fn sum_of_first(self, count: usize) -> f64 {
+        self.0[..count].iter().sum()
+    }
+}
+
+/// Eight 3-vectors.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct LaneVec3(pub [Lanes; 3]);
+
+/// Eight 3x3 matrices, as three columns.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct LaneMat3(pub [LaneVec3; 3]);
+
+impl Add for LaneVec3 {
+    type Output = Self;
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        Self(std::array::from_fn(|i| self.0[i] + other.0[i]))
+    }
+}
+
+impl Sub for LaneVec3 {
+    type Output = Self;
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        Self(std::array::from_fn(|i| self.0[i] - other.0[i]))
+    }
+}
+
+impl Neg for LaneVec3 {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        Self(self.0.map(|a| -a))
+    }
+}
+
+impl Mul<Lanes> for LaneVec3 {
+    type Output = Self;
+    #[inline(always)]
+    fn mul(self, scale: Lanes) -> Self {
+        Self(self.0.map(|a| a * scale))
+    }
+}
+
+impl AddAssign for LaneVec3 {
+    #[inline(always)]
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Index<usize> for LaneVec3 {
+    type Output = Lanes;
+    #[inline(always)]
+    fn index(&self, i: usize) -> &Lanes {
+        &self.0[i]
+    }
+}
+
+impl IndexMut<usize> for LaneVec3 {
+    #[inline(always)]
+    fn index_mut(&mut self, i: usize) -> &mut Lanes {
+        &mut self.0[i]
+    }
+}
+
+impl LaneVec3 {
+    /// `value(i)` in lane `i`.
+    #[inline(always)]
+    pub fn from_fn(value: impl Fn(usize) -> DVec3) -> Self {
+        let vectors: [DVec3; WIDTH] = std::array::from_fn(value);
+        Self(std::array::from_fn(|c| Lanes(vectors.map(|v| v[c]))))
+    }
+
+    /// The vector of one lane.
+    #[inline(always)]
+    pub fn lane(&self, i: usize) -> DVec3 {
+        DVec3::new(self.0[0].0[i], self.0[1].0[i], self.0[2].0[i])
+    }
+
+    /// Scalar products.
+    #[inline(always)]
+    pub fn dot(self, other: Self) -> Lanes {
+        self.0[0] * other.0[0] + self.0[1] * other.0[1] + self.0[2] * other.0[2]
+    }
+
+    /// Cross products.
+    #[inline(always)]
+    pub fn cross(self, other: Self) -> Self {
+        let ([a, b, c], [x, y, z]) = (self.0, other.0);
+        Self([b * z - c * y, c * x - a * z, a * y - b * x])
+    }
+
+    /// The matrix `self otherᵀ`.
+    #[inline(always)]
+    pub fn outer(self, other: Self) -> LaneMat3 {
+        LaneMat3(std::array::from_fn(|j| self * other.0[j]))
+    }
+}
+
+impl Add for LaneMat3 {
+    type Output = Self;
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        Self(std::array::from_fn(|j| self.0[j] + other.0[j]))
+    }
+}
+
+impl Sub for LaneMat3 {
+    type Output = Self;
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        Self(std::array::from_fn(|j| self.0[j] - other.0[j]))
+    }
+}
+
+impl AddAssign for LaneMat3 {
+    #[inline(always)]
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Mul<Lanes> for LaneMat3 {
+    type Output = Self;
+    #[inline(always)]
+    fn mul(self, scale: Lanes) -> Self {
+        Self(self.0.map(|column| column * scale))
+    }
+}
+
+impl Mul<LaneVec3> for LaneMat3 {
+    type Output = LaneVec3;
+    #[inline(always)]
+    fn mul(self, v: LaneVec3) -> LaneVec3 {
+        self.0[0] * v.0[0] + self.0[1] * v.0[1] + self.0[2] * v.0[2]
+    }
+}
+
+impl Mul for LaneMat3 {
+    type Output = Self;
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        Self(other.0.map(|column| self * column))
+    }
+}
+
+impl LaneMat3 {
+    /// `value(i)` in lane `i`.
+    #[inline(always)]
+    pub fn from_fn(value: impl Fn(usize) -> DMat3) -> Self {
+        Self(std::array::from_fn(|j| LaneVec3::from_fn(|i| value(i).col(j))))
+    }
+
+    /// `diagonal` on the diagonal.
+    #[inline(always)]
+    pub fn from_diagonal(diagonal: LaneVec3) -> Self {
+        let mut matrix = Self::default();
+        for i in 0..3 {
+            matrix.0[i].0[i] = diagonal.0[i];
+        }
+        matrix
+    }
+
+    /// `scale` times the identity.
+    #[inline(always)]
+    pub fn scaled_identity(scale: Lanes) -> Self {
+        Self::from_diagonal(LaneVec3([scale; 3]))
+    }
+
+    /// The matrix of one lane.
+    #[inline(always)]
+    pub fn lane(&self, i: usize) -> DMat3 {
+        DMat3::from_cols(self.0[0].lane(i), self.0[1].lane(i), self.0[2].lane(i))
+    }
+
+    /// Transposes.
+    #[inline(always)]
+    pub fn transpose(self) -> Self {
+        Self(std::array::from_fn(|j| LaneVec3(std::array::from_fn(|i| self.0[i].0[j]))))
+    }
+
+    /// Determinants.
+    #[inline(always)]
+    pub fn determinant(self) -> Lanes {
+        self.0[0].dot(self.0[1].cross(self.0[2]))
+    }
+
+    /// Traces.
+    #[inline(always)]
+    pub fn trace(self) -> Lanes {
+        self.0[0].0[0] + self.0[1].0[1] + self.0[2].0[2]
+    }
+
+    /// Sums of squares of all entries.
+    #[inline(always)]
+    pub fn norm_squared(self) -> Lanes {
+        self.0[0].dot(self.0[0]) + self.0[1].dot(self.0[1]) + self.0[2].dot(self.0[2])
+    }
+}
+
+/// A kernel that [`dispatch`] compiles for several instruction sets. `run` must be `#[inline(always)]`.
+pub trait Kernel {
+    /// What it computes.
+    type Output;
+    /// Does the work.
+    fn run(self) -> Self::Output;
+}
+
+/// Runs a kernel compiled for the best instructions of this machine; the baseline ones if asked.
+#[inline]
+pub fn dispatch<K: Kernel>(simd: Simd, kernel: K) -> K::Output {
+    #[cfg(target_arch = "x86_64")]
+    if simd == Simd::Auto {
+        if is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512dq")
+        {
+            // SAFETY: the features were detected on this machine.
+            return unsafe { run_avx512(kernel) };
+        }
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            // SAFETY: the features were detected on this machine.
+            return unsafe { run_avx2(kernel) };
+        }
+    }
+    kernel.run()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512vl,avx512dq,avx2,fma")]
+fn run_avx512<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn run_avx2<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct MatrixProduct(LaneMat3, LaneMat3);
+
+    impl Kernel for MatrixProduct {
+        type Output = LaneMat3;
+        #[inline(always)]
+        fn run(self) -> LaneMat3 {
+            self.0 * self.1
+        }
+    }
+
+    fn matrices(seed: usize) -> LaneMat3 {
+        LaneMat3::from_fn(|lane| {
+            DMat3::from_cols_array(&std::array::from_fn(|i| ((seed + 9 * lane + i) as f64).sin()))
+        })
+    }
+
+    #[test]
+    fn lanes_agree_with_scalars_in_every_instruction_set() {
+        let (a, b) = (matrices(1), matrices(100));
+        let best = dispatch(Simd::Auto, MatrixProduct(a, b));
+        assert_eq!(best, dispatch(Simd::Baseline, MatrixProduct(a, b)));
+        for lane in 0..WIDTH {
+            let scalar = a.lane(lane) * b.lane(lane);
+            assert!((best.lane(lane) - scalar).to_cols_array().iter().all(|d| d.abs() < 1e-15));
+            assert!((a.determinant().0[lane] - a.lane(lane).determinant()).abs() < 1e-15);
+            assert_eq!(a.transpose().lane(lane), a.lane(lane).transpose());
+        }
+    }
+}
