@@ -9,10 +9,8 @@ use super::element::{Element, ElementSum};
 use super::hinge::hinges;
 use super::tetrahedron::{Solid, Tetrahedra};
 use super::triangle::Triangles;
-use crate::material::law::{Arap, Corotated, LaneLame, Law, Linear, NeoHookean, StVenantKirchhoff};
-use crate::material::membrane::{
-    BaraffWitkin, CorotatedSheet, LaneSheet, Membrane, Sheet, StVenantKirchhoffSheet,
-};
+use crate::material::law::{LaneLame, Law, SolidLaw};
+use crate::material::membrane::{LaneSheet, Membrane, Sheet, SheetLaw};
 use crate::material::{Lame, Material};
 use crate::simd::{LaneMat3, LaneVec3, Lanes, Simd};
 
@@ -56,29 +54,25 @@ fn stretched() -> DMat3 {
 }
 
 /// Under an affine map inner nodes feel no force, and the force on the face x = 1 is the law's stress on its normal.
-fn tet_patch<L: Law>(name: &str) {
+fn tet_patch(law: SolidLaw) {
     let (rest, tets, inner) = irregular_cube(4);
     let lame = Lame { lambda: 120.0, mu: 80.0 };
-    let elements = Tetrahedra::<L>::new(&rest, &tets, |_| Solid { lame, damping: 0.0 });
+    let elements = Tetrahedra::new(law, &rest, &tets, |_| Solid { lame, damping: 0.0 });
     let energy = ElementSum::new(elements, rest.len(), Simd::Auto);
     let map = stretched();
     let x: Vec<DVec3> = rest.iter().map(|&p| map * p).collect();
     let forces = gradient(&energy, &x);
     let inside = forces.iter().zip(&inner).filter(|(_, inner)| **inner).map(|(f, _)| f.length());
-    assert!(inner.iter().any(|i| *i) && inside.fold(0.0, f64::max) < 1e-12 * 120.0, "{name}");
+    assert!(inner.iter().any(|i| *i) && inside.fold(0.0, f64::max) < 1e-12 * 120.0, "{law:?}");
     // A linear function along x has the gradient (1, 0, 0): the forces weighted by it are P times the unit volume.
     let total: DVec3 = forces.iter().zip(&rest).map(|(f, p)| *f * p.x).sum();
-    let stress = L::stress(LaneMat3::from_fn(|_| map), &LaneLame::from_fn(|_| lame)).lane(0);
-    assert!((total - stress.x_axis).length() < 1e-10, "{name}: {total} {stress}");
+    let stress = law.stress(LaneMat3::from_fn(|_| map), &LaneLame::from_fn(|_| lame)).lane(0);
+    assert!((total - stress.x_axis).length() < 1e-10, "{law:?}: {total} {stress}");
 }
 
 #[test]
 fn affine_maps_leave_inner_nodes_of_solids_at_rest() {
-    tet_patch::<Linear>("linear");
-    tet_patch::<Corotated>("corotated");
-    tet_patch::<NeoHookean>("neo-hookean");
-    tet_patch::<StVenantKirchhoff>("stvk");
-    tet_patch::<Arap>("arap");
+    SolidLaw::ALL.into_iter().for_each(tet_patch);
 }
 
 /// A strip of `n` by `m` cells of two triangles in the plane z = 0, from the origin, with these sides.
@@ -102,28 +96,26 @@ fn corners(rest: &[DVec3], triangles: &[[u32; 3]]) -> Vec<[DVec3; 3]> {
     triangles.iter().map(|t| t.map(|v| rest[v as usize])).collect()
 }
 
-fn triangle_patch<M: Membrane>(name: &str) {
+fn triangle_patch(law: SheetLaw) {
     let (rest, triangles, inner) = strip(5, 4, [1.0, 1.0], 0.25);
     let sheet =
         Sheet { lame: Lame { lambda: 30.0, mu: 50.0 }, warp: 90.0, weft: 60.0, shear: 20.0, damping: 0.0 };
-    let elements = Triangles::<M>::new(&triangles, &corners(&rest, &triangles), None, |_| sheet);
+    let elements = Triangles::new(law, &triangles, &corners(&rest, &triangles), None, |_| sheet);
     let energy = ElementSum::new(elements, rest.len(), Simd::Auto);
     let map = stretched();
     let x: Vec<DVec3> = rest.iter().map(|&p| map * p).collect();
     let forces = gradient(&energy, &x);
     let inside = forces.iter().zip(&inner).filter(|(_, inner)| **inner).map(|(f, _)| f.length());
-    assert!(inner.iter().any(|i| *i) && inside.fold(0.0, f64::max) < 1e-12 * 90.0, "{name}");
+    assert!(inner.iter().any(|i| *i) && inside.fold(0.0, f64::max) < 1e-12 * 90.0, "{law:?}");
     let f = [map.x_axis, map.y_axis].map(|column| LaneVec3::from_fn(|_| column));
-    let stress = M::stress(f, &LaneSheet::from_fn(|_| sheet));
+    let stress = law.stress(f, &LaneSheet::from_fn(|_| sheet));
     let total: DVec3 = forces.iter().zip(&rest).map(|(f, p)| *f * p.x).sum();
-    assert!((total - stress[0].lane(0)).length() < 1e-10, "{name}: {total}");
+    assert!((total - stress[0].lane(0)).length() < 1e-10, "{law:?}: {total}");
 }
 
 #[test]
 fn affine_maps_leave_inner_nodes_of_sheets_at_rest() {
-    triangle_patch::<CorotatedSheet>("corotated");
-    triangle_patch::<BaraffWitkin>("baraff-witkin");
-    triangle_patch::<StVenantKirchhoffSheet>("stvk");
+    SheetLaw::ALL.into_iter().for_each(triangle_patch);
 }
 
 /// The stress of a material pulled by `strain` along x, free to narrow across, must be Young's modulus times the strain.
@@ -135,13 +127,15 @@ fn young_and_poisson_of_the_material_are_those_of_the_sheet_and_the_solid() {
     let sheet = LaneSheet::from_fn(|_| Sheet::from(&material));
     let vector = |x: f64, y: f64| LaneVec3::from_fn(|_| DVec3::new(x, y, 0.0));
     let f = [vector(1.0 + strain, 0.0), vector(0.0, across)];
-    for stress in [CorotatedSheet::stress(f, &sheet), StVenantKirchhoffSheet::stress(f, &sheet)] {
+    for law in [SheetLaw::Corotated, SheetLaw::StVenantKirchhoff] {
+        let stress = law.stress(f, &sheet);
         assert!((stress[0].lane(0).x / strain - 100.0).abs() < 1e-2);
         assert!(stress[1].lane(0).y.abs() < 1e-2 * strain * 100.0);
     }
     let lame = LaneLame::from_fn(|_| material.solid_lame());
     let f = LaneMat3::from_diagonal(LaneVec3([1.0 + strain, across, across].map(Lanes::splat)));
-    for stress in [Corotated::stress(f, &lame), NeoHookean::stress(f, &lame)] {
+    for law in [SolidLaw::Corotated, SolidLaw::NeoHookean, SolidLaw::StVenantKirchhoff] {
+        let stress = law.stress(f, &lame);
         let young = material.young_modulus;
         assert!((stress.lane(0).x_axis.x / strain / young - 1.0).abs() < 1e-3);
         assert!(stress.lane(0).y_axis.y.abs() < 1e-3 * strain * young);
@@ -208,13 +202,13 @@ fn turns_freely<E: Element<K>, const K: usize>(elements: E, rest: &[DVec3]) {
 fn damping_does_not_resist_rigid_motion() {
     let (rest, tets, _) = irregular_cube(2);
     let lame = Lame { lambda: 100.0, mu: 80.0 };
-    let mut solid = Tetrahedra::<Corotated>::new(&rest, &tets, |_| Solid { lame, damping: 0.1 });
+    let mut solid = Tetrahedra::new(SolidLaw::Corotated, &rest, &tets, |_| Solid { lame, damping: 0.1 });
     solid.begin_step(&rest, 0.01);
     turns_freely(solid, &rest);
     let (flat, triangles, _) = strip(4, 3, [1.0, 0.7], 0.2);
     let sheet = Sheet { lame, warp: 90.0, weft: 60.0, shear: 20.0, damping: 0.1 };
     let mut cloth =
-        Triangles::<CorotatedSheet>::new(&triangles, &corners(&flat, &triangles), None, |_| sheet);
+        Triangles::new(SheetLaw::Corotated, &triangles, &corners(&flat, &triangles), None, |_| sheet);
     cloth.begin_step(&flat, 0.01);
     turns_freely(cloth, &flat);
     let hinges = hinges(&triangles, &corners(&flat, &triangles));
@@ -232,7 +226,7 @@ fn damping_is_the_damping_time_times_the_rate_of_the_elastic_force() {
     let (beta, step) = (0.05, 0.02);
     let x: Vec<DVec3> = rest.iter().enumerate().map(|(i, &p)| p + 1e-6 * noise(i)).collect();
     let of = |damping: f64| {
-        let mut solid = Tetrahedra::<NeoHookean>::new(&rest, &tets, |_| Solid { lame, damping });
+        let mut solid = Tetrahedra::new(SolidLaw::NeoHookean, &rest, &tets, |_| Solid { lame, damping });
         solid.begin_step(&rest, step);
         gradient(&ElementSum::new(solid, rest.len(), Simd::Auto), &x)
     };

@@ -13,8 +13,6 @@
 
 #![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
 
-use std::marker::PhantomData;
-
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
@@ -54,7 +52,7 @@ struct Batch {
 }
 
 /// Tetrahedra of one law, each with its own material. Stored in Morton order of their rest centroids.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Tetrahedra<L> {
     tets: Vec<[u32; 4]>,
     order: Vec<u32>,
@@ -63,31 +61,18 @@ pub struct Tetrahedra<L> {
     start: Vec<SquareMatrix<3>>,
     /// One over the step.
     rate: f64,
-    law: PhantomData<L>,
-}
-
-impl<L> Default for Tetrahedra<L> {
-    fn default() -> Self {
-        Self {
-            tets: Vec::new(),
-            order: Vec::new(),
-            batches: Vec::new(),
-            start: Vec::new(),
-            rate: 0.0,
-            law: PhantomData,
-        }
-    }
+    law: L,
 }
 
 impl<L: Law> Tetrahedra<L> {
     /// Tetrahedra with these rest positions in metres; `solid(e)` is what tetrahedron `e` is made of. One without volume
     /// at rest has no energy.
-    pub fn new(rest: &[DVec3], tets: &[[u32; 4]], solid: impl Fn(usize) -> Solid) -> Self {
+    pub fn new(law: L, rest: &[DVec3], tets: &[[u32; 4]], solid: impl Fn(usize) -> Solid) -> Self {
         let corners = |e: usize| tets[e].map(|v| rest[v as usize]);
         let order = morton_order(tets.len(), |e| corners(e).into_iter().sum::<DVec3>() * 0.25);
         let batches = pack_batches(&order, |lanes| Batch::new(lanes.map(|e| (corners(e), solid(e)))));
         let tets = order.iter().map(|&e| tets[e as usize]).collect();
-        Self { tets, order, batches, ..Self::default() }
+        Self { tets, order, batches, start: Vec::new(), rate: 0.0, law }
     }
 
     /// For each stored element, its index in the list it was made from.
@@ -111,7 +96,7 @@ impl<L: Law> Tetrahedra<L> {
         let value = |(b, batch): (usize, &Batch)| {
             let f = batch.deformation(&batch_corners(&self.tets, b, x));
             let count = WIDTH.min(self.tets.len() - WIDTH * b);
-            (L::energy(f, &batch.lame) * batch.volume).sum_of_first(count)
+            (self.law.energy(f, &batch.lame) * batch.volume).sum_of_first(count)
         };
         let sums: Vec<f64> = self.batches.par_iter().enumerate().with_min_len(64).map(value).collect();
         sums.into_iter().sum()
@@ -183,7 +168,7 @@ impl<L: Law> Element<4> for Tetrahedra<L> {
     fn value(&self, batch: usize, x: &[LaneVec3; 4]) -> Lanes {
         let rest = &self.batches[batch];
         let f = rest.deformation(x);
-        let mut density = L::energy(f, &rest.lame);
+        let mut density = self.law.energy(f, &rest.lame);
         if let Some(damping) = self.damping(batch, f) {
             density += damping.value();
         }
@@ -194,7 +179,7 @@ impl<L: Law> Element<4> for Tetrahedra<L> {
     fn gradient(&self, batch: usize, x: &[LaneVec3; 4]) -> [LaneVec3; 4] {
         let rest = &self.batches[batch];
         let f = rest.deformation(x);
-        let mut stress = L::stress(f, &rest.lame);
+        let mut stress = self.law.stress(f, &rest.lame);
         if let Some(damping) = self.damping(batch, f) {
             stress += LaneMat3(damping.stress());
         }
@@ -205,7 +190,7 @@ impl<L: Law> Element<4> for Tetrahedra<L> {
     fn hessian(&self, batch: usize, x: &[LaneVec3; 4], curvature: Curvature) -> Blocks<4> {
         let rest = &self.batches[batch];
         let f = rest.deformation(x);
-        let tangent = L::tangent(f, &rest.lame, curvature);
+        let tangent = self.law.tangent(f, &rest.lame, curvature);
         let mut turned = rest.gradients;
         for k in 0..3 {
             turned[k] = tangent.turned(turned[k]);
@@ -235,7 +220,7 @@ impl<L: Law> Element<4> for Tetrahedra<L> {
     ) -> [LaneVec3; 4] {
         let rest = &self.batches[batch];
         let (f, df) = (rest.deformation(x), rest.deformation(d));
-        let mut stress = L::stress_differential(f, df, &rest.lame, curvature);
+        let mut stress = self.law.stress_differential(f, df, &rest.lame, curvature);
         if let Some(damping) = self.damping(batch, f) {
             stress += LaneMat3(damping.tangent(curvature).apply(&df.0));
         }

@@ -5,8 +5,6 @@
 //! `Dm⁻¹` are the gradients of the shape functions of corners 1 and 2. With the rest area `A` the energy is `A Ψ(F)`.
 //! Stretch only: bending is an energy of its own. Damping in proportion to the stiffness: see [`super::strain_damping`].
 
-use std::marker::PhantomData;
-
 use glam::{DMat2, DVec2, DVec3};
 use rayon::prelude::*;
 
@@ -27,7 +25,7 @@ pub(super) struct RestBatch {
 }
 
 /// Triangles of one membrane law, each with its own material. Stored in Morton order of their rest centroids.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Triangles<M> {
     triangles: Vec<[u32; 3]>,
     order: Vec<u32>,
@@ -37,21 +35,7 @@ pub struct Triangles<M> {
     start: Vec<SquareMatrix<2>>,
     /// One over the step.
     rate: f64,
-    law: PhantomData<M>,
-}
-
-impl<M> Default for Triangles<M> {
-    fn default() -> Self {
-        Self {
-            triangles: Vec::new(),
-            order: Vec::new(),
-            rest: Vec::new(),
-            sheets: Vec::new(),
-            start: Vec::new(),
-            rate: 0.0,
-            law: PhantomData,
-        }
-    }
+    law: M,
 }
 
 impl<M: Membrane> Triangles<M> {
@@ -59,6 +43,7 @@ impl<M: Membrane> Triangles<M> {
     /// texture coordinate if there are any, else along x as far as it lies in the triangle. A triangle without area at
     /// rest has no energy.
     pub fn new(
+        law: M,
         triangles: &[[u32; 3]],
         rest: &[[DVec3; 3]],
         uv: Option<&[[DVec2; 3]]>,
@@ -68,7 +53,7 @@ impl<M: Membrane> Triangles<M> {
         let shapes = rest_batches(&order, rest, uv);
         let sheets = pack_batches(&order, |lanes| LaneSheet::from_fn(|i| sheet(lanes[i])));
         let triangles = order.iter().map(|&t| triangles[t as usize]).collect();
-        Self { triangles, order, rest: shapes, sheets, ..Self::default() }
+        Self { triangles, order, rest: shapes, sheets, start: Vec::new(), rate: 0.0, law }
     }
 
     /// For each stored element, its index in the list it was made from.
@@ -92,7 +77,7 @@ impl<M: Membrane> Triangles<M> {
         let value = |(b, rest): (usize, &RestBatch)| {
             let f = rest.deformation(&batch_corners(&self.triangles, b, x));
             let count = WIDTH.min(self.triangles.len() - WIDTH * b);
-            (M::energy(f, &self.sheets[b]) * rest.area).sum_of_first(count)
+            (self.law.energy(f, &self.sheets[b]) * rest.area).sum_of_first(count)
         };
         let sums: Vec<f64> = self.rest.par_iter().enumerate().with_min_len(64).map(value).collect();
         sums.into_iter().sum()
@@ -192,7 +177,7 @@ impl<M: Membrane> Element<3> for Triangles<M> {
     fn value(&self, batch: usize, x: &[LaneVec3; 3]) -> Lanes {
         let rest = &self.rest[batch];
         let f = rest.deformation(x);
-        let mut density = M::energy(f, &self.sheets[batch]);
+        let mut density = self.law.energy(f, &self.sheets[batch]);
         if let Some(damping) = self.damping(batch, f) {
             density += damping.value();
         }
@@ -203,7 +188,7 @@ impl<M: Membrane> Element<3> for Triangles<M> {
     fn gradient(&self, batch: usize, x: &[LaneVec3; 3]) -> [LaneVec3; 3] {
         let rest = &self.rest[batch];
         let f = rest.deformation(x);
-        let mut stress = M::stress(f, &self.sheets[batch]);
+        let mut stress = self.law.stress(f, &self.sheets[batch]);
         if let Some(damping) = self.damping(batch, f) {
             let more = damping.stress();
             stress = [stress[0] + more[0], stress[1] + more[1]];
@@ -215,7 +200,7 @@ impl<M: Membrane> Element<3> for Triangles<M> {
     fn hessian(&self, batch: usize, x: &[LaneVec3; 3], curvature: Curvature) -> Blocks<3> {
         let rest = &self.rest[batch];
         let f = rest.deformation(x);
-        let elastic: SheetTangent = M::tangent(f, &self.sheets[batch], curvature);
+        let elastic: SheetTangent = self.law.tangent(f, &self.sheets[batch], curvature);
         let Some(damping) = self.damping(batch, f) else {
             return rest.blocks(|a, b| elastic.block(a, b));
         };

@@ -15,23 +15,23 @@ use crate::simd::{LaneMat3, Lanes};
 pub struct Arap;
 
 #[inline(always)]
-fn shear_only(lame: &LaneLame) -> LaneLame {
+pub(super) fn shear_only(lame: &LaneLame) -> LaneLame {
     LaneLame { lambda: Lanes::default(), mu: lame.mu }
 }
 
 impl Law for Arap {
     #[inline(always)]
-    fn energy(f: LaneMat3, lame: &LaneLame) -> Lanes {
+    fn energy(&self, f: LaneMat3, lame: &LaneLame) -> Lanes {
         energy_of_stretches(svd(f).sigma, &shear_only(lame))
     }
 
     #[inline(always)]
-    fn stress(f: LaneMat3, lame: &LaneLame) -> LaneMat3 {
+    fn stress(&self, f: LaneMat3, lame: &LaneLame) -> LaneMat3 {
         (f - polar_rotation(f)) * (lame.mu * 2.0)
     }
 
     #[inline(always)]
-    fn tangent(f: LaneMat3, lame: &LaneLame, curvature: Curvature) -> Tangent {
+    fn tangent(&self, f: LaneMat3, lame: &LaneLame, curvature: Curvature) -> Tangent {
         let Svd { u, sigma, v } = svd(f);
         Tangent::new(u, v, modes(sigma, &shear_only(lame)), curvature)
     }

@@ -44,18 +44,18 @@ pub(super) fn modes(sigma: LaneVec3, lame: &LaneLame) -> Modes {
 
 impl Law for Corotated {
     #[inline(always)]
-    fn energy(f: LaneMat3, lame: &LaneLame) -> Lanes {
+    fn energy(&self, f: LaneMat3, lame: &LaneLame) -> Lanes {
         energy_of_stretches(svd(f).sigma, lame)
     }
 
     #[inline(always)]
-    fn stress(f: LaneMat3, lame: &LaneLame) -> LaneMat3 {
+    fn stress(&self, f: LaneMat3, lame: &LaneLame) -> LaneMat3 {
         let r = polar_rotation(f);
         (f - r) * (lame.mu * 2.0) + r * (lame.lambda * (r.contract(f) - 3.0))
     }
 
     #[inline(always)]
-    fn tangent(f: LaneMat3, lame: &LaneLame, curvature: Curvature) -> Tangent {
+    fn tangent(&self, f: LaneMat3, lame: &LaneLame, curvature: Curvature) -> Tangent {
         let Svd { u, sigma, v } = svd(f);
         Tangent::new(u, v, modes(sigma, lame), curvature)
     }

@@ -27,18 +27,18 @@ fn symmetric(f: LaneMat3) -> LaneMat3 {
 
 impl Law for Linear {
     #[inline(always)]
-    fn energy(f: LaneMat3, lame: &LaneLame) -> Lanes {
+    fn energy(&self, f: LaneMat3, lame: &LaneLame) -> Lanes {
         let strain = symmetric(f) - LaneMat3::identity();
         strain.contract(response(strain, lame)) * 0.5
     }
 
     #[inline(always)]
-    fn stress(f: LaneMat3, lame: &LaneLame) -> LaneMat3 {
+    fn stress(&self, f: LaneMat3, lame: &LaneLame) -> LaneMat3 {
         response(symmetric(f) - LaneMat3::identity(), lame)
     }
 
     #[inline(always)]
-    fn tangent(_f: LaneMat3, lame: &LaneLame, curvature: Curvature) -> Tangent {
+    fn tangent(&self, _f: LaneMat3, lame: &LaneLame, curvature: Curvature) -> Tangent {
         let (one, twice) = (LaneMat3::identity(), lame.mu * 2.0);
         let modes = Modes {
             scaling: uniform_scaling(twice, lame.lambda),
@@ -50,7 +50,13 @@ impl Law for Linear {
     }
 
     #[inline(always)]
-    fn stress_differential(_f: LaneMat3, df: LaneMat3, lame: &LaneLame, _curvature: Curvature) -> LaneMat3 {
+    fn stress_differential(
+        &self,
+        _f: LaneMat3,
+        df: LaneMat3,
+        lame: &LaneLame,
+        _curvature: Curvature,
+    ) -> LaneMat3 {
         response(symmetric(df), lame)
     }
 }

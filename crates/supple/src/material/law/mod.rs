@@ -8,6 +8,7 @@ mod arap;
 mod corotated;
 mod linear;
 mod neo_hookean;
+mod solid_law;
 mod stvk;
 mod tangent;
 
@@ -15,6 +16,7 @@ pub use arap::Arap;
 pub use corotated::Corotated;
 pub use linear::Linear;
 pub use neo_hookean::NeoHookean;
+pub use solid_law::SolidLaw;
 pub use stvk::StVenantKirchhoff;
 pub use tangent::Tangent;
 
@@ -41,15 +43,21 @@ impl LaneLame {
 /// A constitutive law. Every method is to be `#[inline(always)]`.
 pub trait Law: Send + Sync + 'static {
     /// Energy density Ψ in J/m³ of undeformed volume, zero at rest.
-    fn energy(f: LaneMat3, lame: &LaneLame) -> Lanes;
+    fn energy(&self, f: LaneMat3, lame: &LaneLame) -> Lanes;
     /// First Piola-Kirchhoff stress `P = ∂Ψ/∂F` in Pa.
-    fn stress(f: LaneMat3, lame: &LaneLame) -> LaneMat3;
+    fn stress(&self, f: LaneMat3, lame: &LaneLame) -> LaneMat3;
     /// The derivative of the stress at `F`, as it is or projected to positive semi-definite.
-    fn tangent(f: LaneMat3, lame: &LaneLame, curvature: Curvature) -> Tangent;
+    fn tangent(&self, f: LaneMat3, lame: &LaneLame, curvature: Curvature) -> Tangent;
     /// The change of stress `δP = ∂P/∂F : δF`.
     #[inline(always)]
-    fn stress_differential(f: LaneMat3, df: LaneMat3, lame: &LaneLame, curvature: Curvature) -> LaneMat3 {
-        Self::tangent(f, lame, curvature).apply(df)
+    fn stress_differential(
+        &self,
+        f: LaneMat3,
+        df: LaneMat3,
+        lame: &LaneLame,
+        curvature: Curvature,
+    ) -> LaneMat3 {
+        self.tangent(f, lame, curvature).apply(df)
     }
 }
 

@@ -13,7 +13,7 @@ use super::tangent::{Modes, PAIRS, Tangent};
 use super::{LaneLame, Law};
 use crate::energy::Curvature;
 use crate::geometry::svd::{Svd, svd};
-use crate::simd::{LaneMat3, Lanes};
+use crate::simd::{LaneMat3, LaneVec3, Lanes};
 
 /// St. Venant-Kirchhoff.
 #[derive(Debug, Clone, Copy, Default)]
@@ -29,49 +29,64 @@ fn response(strain: LaneMat3, lame: &LaneLame) -> LaneMat3 {
     strain * (lame.mu * 2.0) + LaneMat3::scaled_identity(lame.lambda * strain.trace())
 }
 
+#[inline(always)]
+pub(super) fn modes(sigma: LaneVec3, lame: &LaneLame) -> Modes {
+    let squares = [sigma[0] * sigma[0], sigma[1] * sigma[1], sigma[2] * sigma[2]];
+    let base = lame.lambda * (squares[0] + squares[1] + squares[2] - 3.0) * 0.5 - lame.mu;
+    let mut scaling = [[Lanes::default(); 3]; 3];
+    let (mut twist, mut flip) = ([Lanes::default(); 3], [Lanes::default(); 3]);
+    for i in 0..3 {
+        for j in 0..3 {
+            scaling[i][j] = lame.lambda * sigma[i] * sigma[j];
+        }
+        scaling[i][i] += lame.mu * squares[i] * 3.0 + base;
+    }
+    for k in 0..3 {
+        let (i, j) = PAIRS[k];
+        let (sum, product) = (squares[i] + squares[j], sigma[i] * sigma[j]);
+        twist[k] = lame.mu * (sum - product) + base;
+        flip[k] = lame.mu * (sum + product) + base;
+    }
+    Modes { scaling, twist, flip, scaling_can_be_indefinite: true }
+}
+
+/// The change of stress without a decomposition.
+#[inline(always)]
+pub(super) fn exact_differential(f: LaneMat3, df: LaneMat3, lame: &LaneLame) -> LaneMat3 {
+    let product = f.transpose() * df;
+    let change = (product + product.transpose()) * Lanes::splat(0.5);
+    df * response(green_strain(f), lame) + f * response(change, lame)
+}
+
 impl Law for StVenantKirchhoff {
     #[inline(always)]
-    fn energy(f: LaneMat3, lame: &LaneLame) -> Lanes {
+    fn energy(&self, f: LaneMat3, lame: &LaneLame) -> Lanes {
         let strain = green_strain(f);
         strain.contract(response(strain, lame)) * 0.5
     }
 
     #[inline(always)]
-    fn stress(f: LaneMat3, lame: &LaneLame) -> LaneMat3 {
+    fn stress(&self, f: LaneMat3, lame: &LaneLame) -> LaneMat3 {
         f * response(green_strain(f), lame)
     }
 
     #[inline(always)]
-    fn tangent(f: LaneMat3, lame: &LaneLame, curvature: Curvature) -> Tangent {
+    fn tangent(&self, f: LaneMat3, lame: &LaneLame, curvature: Curvature) -> Tangent {
         let Svd { u, sigma, v } = svd(f);
-        let squares = [sigma[0] * sigma[0], sigma[1] * sigma[1], sigma[2] * sigma[2]];
-        let volumetric = lame.lambda * (squares[0] + squares[1] + squares[2] - 3.0) * 0.5;
-        let base = volumetric - lame.mu;
-        let mut scaling = [[Lanes::default(); 3]; 3];
-        for i in 0..3 {
-            for j in 0..3 {
-                scaling[i][j] = lame.lambda * sigma[i] * sigma[j];
-            }
-            scaling[i][i] += lame.mu * squares[i] * 3.0 + base;
-        }
-        let (mut twist, mut flip) = ([Lanes::default(); 3], [Lanes::default(); 3]);
-        for k in 0..3 {
-            let (i, j) = PAIRS[k];
-            let (sum, product) = (squares[i] + squares[j], sigma[i] * sigma[j]);
-            twist[k] = lame.mu * (sum - product) + base;
-            flip[k] = lame.mu * (sum + product) + base;
-        }
-        let modes = Modes { scaling, twist, flip, scaling_can_be_indefinite: true };
-        Tangent::new(u, v, modes, curvature)
+        Tangent::new(u, v, modes(sigma, lame), curvature)
     }
 
     #[inline(always)]
-    fn stress_differential(f: LaneMat3, df: LaneMat3, lame: &LaneLame, curvature: Curvature) -> LaneMat3 {
-        if curvature == Curvature::Projected {
-            return Self::tangent(f, lame, curvature).apply(df);
+    fn stress_differential(
+        &self,
+        f: LaneMat3,
+        df: LaneMat3,
+        lame: &LaneLame,
+        curvature: Curvature,
+    ) -> LaneMat3 {
+        match curvature {
+            Curvature::Exact => exact_differential(f, df, lame),
+            Curvature::Projected => self.tangent(f, lame, curvature).apply(df),
         }
-        let product = f.transpose() * df;
-        let change = (product + product.transpose()) * Lanes::splat(0.5);
-        df * response(green_strain(f), lame) + f * response(change, lame)
     }
 }

@@ -78,13 +78,13 @@ fn shear_tangent([u, v]: [LaneVec3; 2], stiffness: Lanes, curvature: Curvature) 
 
 impl Membrane for BaraffWitkin {
     #[inline(always)]
-    fn energy([u, v]: [LaneVec3; 2], sheet: &LaneSheet) -> Lanes {
+    fn energy(&self, [u, v]: [LaneVec3; 2], sheet: &LaneSheet) -> Lanes {
         let (a, b, s) = (u.length() - 1.0, v.length() - 1.0, u.dot(v));
         (sheet.warp * a * a + sheet.weft * b * b + sheet.shear * s * s) * 0.5
     }
 
     #[inline(always)]
-    fn stress([u, v]: [LaneVec3; 2], sheet: &LaneSheet) -> [LaneVec3; 2] {
+    fn stress(&self, [u, v]: [LaneVec3; 2], sheet: &LaneSheet) -> [LaneVec3; 2] {
         let ((along_u, length_u), (along_v, length_v)) = (direction(u), direction(v));
         let shear = sheet.shear * u.dot(v);
         [
@@ -94,7 +94,7 @@ impl Membrane for BaraffWitkin {
     }
 
     #[inline(always)]
-    fn tangent(f: [LaneVec3; 2], sheet: &LaneSheet, curvature: Curvature) -> SheetTangent {
+    fn tangent(&self, f: [LaneVec3; 2], sheet: &LaneSheet, curvature: Curvature) -> SheetTangent {
         let shear = shear_tangent(f, sheet.shear, curvature);
         SheetTangent {
             warp: shear.warp + stretch_tangent(f[0], sheet.warp, curvature),

@@ -23,32 +23,36 @@ fn tensions(sigma: [Lanes; 2], sheet: &LaneSheet) -> [Lanes; 2] {
     [twice * (sigma[0] - 1.0) + bulk, twice * (sigma[1] - 1.0) + bulk]
 }
 
+#[inline(always)]
+pub(super) fn modes(sigma: [Lanes; 2], sheet: &LaneSheet) -> PrincipalModes {
+    let smallest = Lanes::splat(SMALLEST);
+    let (twice, lambda) = (sheet.lame.mu * 2.0, sheet.lame.lambda);
+    let g = tensions(sigma, sheet);
+    PrincipalModes {
+        scaling: [[twice + lambda, lambda], [lambda, twice + lambda]],
+        twist: (g[0] + g[1]) / (sigma[0] + sigma[1]).max(smallest),
+        flip: twice,
+        normal: [g[0] / sigma[0].max(smallest), g[1] / sigma[1].max(smallest)],
+    }
+}
+
 impl Membrane for CorotatedSheet {
     #[inline(always)]
-    fn energy(f: [LaneVec3; 2], sheet: &LaneSheet) -> Lanes {
+    fn energy(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> Lanes {
         let [a, b] = svd32(f).sigma;
         let (a, b) = (a - 1.0, b - 1.0);
         sheet.lame.mu * (a * a + b * b) + sheet.lame.lambda * (a + b) * (a + b) * 0.5
     }
 
     #[inline(always)]
-    fn stress(f: [LaneVec3; 2], sheet: &LaneSheet) -> [LaneVec3; 2] {
+    fn stress(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> [LaneVec3; 2] {
         let svd = svd32(f);
         isotropic_stress(&svd, tensions(svd.sigma, sheet))
     }
 
     #[inline(always)]
-    fn tangent(f: [LaneVec3; 2], sheet: &LaneSheet, curvature: Curvature) -> SheetTangent {
+    fn tangent(&self, f: [LaneVec3; 2], sheet: &LaneSheet, curvature: Curvature) -> SheetTangent {
         let svd = svd32(f);
-        let smallest = Lanes::splat(SMALLEST);
-        let (twice, lambda) = (sheet.lame.mu * 2.0, sheet.lame.lambda);
-        let g = tensions(svd.sigma, sheet);
-        let modes = PrincipalModes {
-            scaling: [[twice + lambda, lambda], [lambda, twice + lambda]],
-            twist: (g[0] + g[1]) / (svd.sigma[0] + svd.sigma[1]).max(smallest),
-            flip: twice,
-            normal: [g[0] / svd.sigma[0].max(smallest), g[1] / svd.sigma[1].max(smallest)],
-        };
-        isotropic_tangent(&svd, modes, curvature)
+        isotropic_tangent(&svd, modes(svd.sigma, sheet), curvature)
     }
 }

@@ -6,11 +6,13 @@
 mod baraff_witkin;
 mod corotated;
 mod isotropic;
+mod sheet_law;
 mod stvk;
 
 pub use baraff_witkin::BaraffWitkin;
 pub use corotated::CorotatedSheet;
 pub use isotropic::{PrincipalModes, isotropic_stress, isotropic_tangent};
+pub use sheet_law::SheetLaw;
 pub use stvk::StVenantKirchhoffSheet;
 
 use super::law::LaneLame;
@@ -93,9 +95,9 @@ impl SheetTangent {
 /// The constitutive law of a sheet. Every method is to be `#[inline(always)]`.
 pub trait Membrane: Send + Sync + 'static {
     /// Energy density in J/m² of undeformed area, zero at rest.
-    fn energy(f: [LaneVec3; 2], sheet: &LaneSheet) -> Lanes;
+    fn energy(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> Lanes;
     /// First Piola-Kirchhoff stress `P = ∂Ψ/∂F` in N/m.
-    fn stress(f: [LaneVec3; 2], sheet: &LaneSheet) -> [LaneVec3; 2];
+    fn stress(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> [LaneVec3; 2];
     /// The derivative of the stress, as it is or projected to positive semi-definite.
-    fn tangent(f: [LaneVec3; 2], sheet: &LaneSheet, curvature: Curvature) -> SheetTangent;
+    fn tangent(&self, f: [LaneVec3; 2], sheet: &LaneSheet, curvature: Curvature) -> SheetTangent;
 }

@@ -20,16 +20,34 @@ fn green_strain([a, b]: [LaneVec3; 2]) -> SquareMatrix<2> {
     [[(a.dot(a) - 1.0) * 0.5, shear], [shear, (b.dot(b) - 1.0) * 0.5]]
 }
 
+#[inline(always)]
+pub(super) fn modes(sigma: [Lanes; 2], sheet: &LaneSheet) -> PrincipalModes {
+    let (mu, lambda) = (sheet.lame.mu, sheet.lame.lambda);
+    let squares = [sigma[0] * sigma[0], sigma[1] * sigma[1]];
+    let (sum, product) = (squares[0] + squares[1], sigma[0] * sigma[1]);
+    let base = lambda * (sum - 2.0) * 0.5 - mu;
+    let steep = mu * 3.0 + lambda;
+    PrincipalModes {
+        scaling: [
+            [steep * squares[0] + base, lambda * product],
+            [lambda * product, steep * squares[1] + base],
+        ],
+        twist: mu * (sum - product) + base,
+        flip: mu * (sum + product) + base,
+        normal: [mu * squares[0] + base, mu * squares[1] + base],
+    }
+}
+
 impl Membrane for StVenantKirchhoffSheet {
     #[inline(always)]
-    fn energy(f: [LaneVec3; 2], sheet: &LaneSheet) -> Lanes {
+    fn energy(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> Lanes {
         let [[a, c], [_, b]] = green_strain(f);
         let trace = a + b;
         sheet.lame.mu * (a * a + c * c * 2.0 + b * b) + sheet.lame.lambda * trace * trace * 0.5
     }
 
     #[inline(always)]
-    fn stress(f: [LaneVec3; 2], sheet: &LaneSheet) -> [LaneVec3; 2] {
+    fn stress(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> [LaneVec3; 2] {
         let [[a, c], [_, b]] = green_strain(f);
         let twice = sheet.lame.mu * 2.0;
         let bulk = sheet.lame.lambda * (a + b);
@@ -37,20 +55,8 @@ impl Membrane for StVenantKirchhoffSheet {
     }
 
     #[inline(always)]
-    fn tangent(f: [LaneVec3; 2], sheet: &LaneSheet, curvature: Curvature) -> SheetTangent {
+    fn tangent(&self, f: [LaneVec3; 2], sheet: &LaneSheet, curvature: Curvature) -> SheetTangent {
         let svd = svd32(f);
-        let (mu, lambda) = (sheet.lame.mu, sheet.lame.lambda);
-        let squares = [svd.sigma[0] * svd.sigma[0], svd.sigma[1] * svd.sigma[1]];
-        let product = svd.sigma[0] * svd.sigma[1];
-        let sum = squares[0] + squares[1];
-        let base = lambda * (sum - 2.0) * 0.5 - mu;
-        let diagonal = |i: usize| (mu * 3.0 + lambda) * squares[i] + base;
-        let modes = PrincipalModes {
-            scaling: [[diagonal(0), lambda * product], [lambda * product, diagonal(1)]],
-            twist: mu * (sum - product) + base,
-            flip: mu * (sum + product) + base,
-            normal: [mu * squares[0] + base, mu * squares[1] + base],
-        };
-        isotropic_tangent(&svd, modes, curvature)
+        isotropic_tangent(&svd, modes(svd.sigma, sheet), curvature)
     }
 }

@@ -1,0 +1,59 @@
+//! The law of a sheet chosen at run time, by the words of a scene: one kernel serves all of them.
+
+use super::{
+    BaraffWitkin, CorotatedSheet, LaneSheet, Membrane, SheetTangent, StVenantKirchhoffSheet, corotated,
+    isotropic_tangent, stvk,
+};
+use crate::energy::Curvature;
+use crate::geometry::svd::svd32;
+use crate::simd::{LaneVec3, Lanes};
+
+/// One of the laws of sheets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SheetLaw {
+    /// [`CorotatedSheet`]: isotropic, linear in the stretch.
+    #[default]
+    Corotated,
+    /// [`StVenantKirchhoffSheet`]: isotropic, linear in the Green strain.
+    StVenantKirchhoff,
+    /// [`BaraffWitkin`]: woven, with a stiffness for each direction.
+    BaraffWitkin,
+}
+
+impl SheetLaw {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Corotated, Self::StVenantKirchhoff, Self::BaraffWitkin];
+}
+
+impl Membrane for SheetLaw {
+    #[inline(always)]
+    fn energy(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> Lanes {
+        match self {
+            Self::Corotated => CorotatedSheet.energy(f, sheet),
+            Self::StVenantKirchhoff => StVenantKirchhoffSheet.energy(f, sheet),
+            Self::BaraffWitkin => BaraffWitkin.energy(f, sheet),
+        }
+    }
+
+    #[inline(always)]
+    fn stress(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> [LaneVec3; 2] {
+        match self {
+            Self::Corotated => CorotatedSheet.stress(f, sheet),
+            Self::StVenantKirchhoff => StVenantKirchhoffSheet.stress(f, sheet),
+            Self::BaraffWitkin => BaraffWitkin.stress(f, sheet),
+        }
+    }
+
+    #[inline(always)]
+    fn tangent(&self, f: [LaneVec3; 2], sheet: &LaneSheet, curvature: Curvature) -> SheetTangent {
+        if *self == Self::BaraffWitkin {
+            return BaraffWitkin.tangent(f, sheet, curvature);
+        }
+        let svd = svd32(f);
+        let modes = match self {
+            Self::StVenantKirchhoff => stvk::modes(svd.sigma, sheet),
+            _ => corotated::modes(svd.sigma, sheet),
+        };
+        isotropic_tangent(&svd, modes, curvature)
+    }
+}
