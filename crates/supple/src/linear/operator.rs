@@ -31,3 +31,15 @@ pub trait Preconditioner: Send {
         true
     }
 }
+
+/// The assembled matrix, or the error of a solver that cannot do without.
+pub(super) fn assembled<'a>(
+    operator: &'a dyn LinearOperator,
+    solver: &str,
+) -> Result<&'a BlockMatrix, String> {
+    operator.blocks().ok_or_else(|| {
+        format!(
+            "{solver} needs the assembled matrix, and this system is known by its products only; use jacobi"
+        )
+    })
+}

@@ -88,6 +88,9 @@ impl Checker<'_> {
         let tolerance = solver.tolerance;
         self.number("solver.tolerance", tolerance, tolerance > 0.0 && tolerance < 1.0, "above 0 and below 1");
         self.count("solver.max_iterations", solver.max_iterations, 1, 1_000_000);
+        if let Err(problem) = solver.linear.check() {
+            self.wrong("solver.linear", problem);
+        }
         self.count("output.every", output.every, 1, u32::MAX);
         if let Some(every) = output.checkpoint_every {
             self.count("output.checkpoint_every", every, 1, u32::MAX);
