@@ -4,6 +4,7 @@
 //! A kernel is a generic function in plain lane arithmetic, `#[inline(always)]` down to its last call. Rust never
 //! contracts a product and a sum into one rounding by itself, so all instruction sets give the same bits.
 
+use std::f64::consts::{FRAC_PI_2, PI};
 use std::ops::{Add, AddAssign, Div, Index, IndexMut, Mul, MulAssign, Neg, Sub, SubAssign};
 
 use glam::{DMat3, DVec3};
@@ -114,11 +115,48 @@ impl Lanes {
         Self(std::array::from_fn(|i| if self.0[i] < other.0[i] { then.0[i] } else { otherwise.0[i] }))
     }
 
+    /// Natural logarithms of positive normal numbers, to a few units in the last place. In lane arithmetic, so that the
+    /// bits are the same on every machine: `ln(m 2ᵉ) = e ln 2 + 2 artanh((m - 1)/(m + 1))`.
+    #[inline(always)]
+    pub fn ln(self) -> Self {
+        const SQRT_HALF_BITS: u64 = 0x3fe6_a09e_667f_3bcd;
+        const MANTISSA: u64 = (1 << 52) - 1;
+        // Adding what lies between 1 and √½ makes the exponent that of the nearest power of two.
+        let shifted = self.0.map(|a| a.to_bits() + (0x3ff0_0000_0000_0000 - SQRT_HALF_BITS));
+        let exponent = Self(shifted.map(|bits| ((bits >> 52) as i32 - 1023) as f64));
+        let mantissa = Self(shifted.map(|bits| f64::from_bits((bits & MANTISSA) + SQRT_HALF_BITS)));
+        let s = (mantissa - 1.0) / (mantissa + 1.0);
+        // The low part of ln 2 apart, so that large exponents lose nothing.
+        let (high, low) = (0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10);
+        exponent * high + (s * artanh_series(s * s) * 2.0 + exponent * low)
+    }
+
+    /// The angles of the points (`x`, `self`) in (-π, π], to a few units in the last place; zero for the origin. In lane
+    /// arithmetic, so that the bits are the same on every machine.
+    #[inline(always)]
+    pub fn atan2(self, x: Self) -> Self {
+        let zero = Self::default();
+        let (high, low) = (self.abs().max(x.abs()), self.abs().min(x.abs()));
+        // tan(a/2) = tan a/(1 + √(1 + tan² a)), twice, from at most 1 to at most tan(π/16).
+        let halved = |t: Self| t / ((t * t + 1.0).sqrt() + 1.0);
+        let t = halved(halved(low / high.max(Self::splat(f64::MIN_POSITIVE))));
+        let octant = t * artanh_series(-(t * t)) * 4.0;
+        let steep = x.abs().less(self.abs(), Self::splat(FRAC_PI_2) - octant, octant);
+        let half_plane = x.less(zero, Self::splat(PI) - steep, steep);
+        self.less(zero, -half_plane, half_plane)
+    }
+
     /// The sum of the first `count` lanes, in order.
     #[inline(always)]
     pub fn sum_of_first(self, count: usize) -> f64 {
         self.0[..count].iter().sum()
     }
+}
+
+/// `artanh(√q)/√q` for `|q| < 0.04`, and `arctan(√-q)/√-q` for negative `q`.
+#[inline(always)]
+fn artanh_series(q: Lanes) -> Lanes {
+    (0..12).rev().fold(Lanes::default(), |sum, k| sum * q + 1.0 / f64::from(2 * k + 1))
 }
 
 /// Eight 3-vectors.
@@ -210,6 +248,19 @@ impl LaneVec3 {
         Self([b * z - c * y, c * x - a * z, a * y - b * x])
     }
 
+    /// Lengths.
+    #[inline(always)]
+    pub fn length(self) -> Lanes {
+        self.dot(self).sqrt()
+    }
+
+    /// The matrix `[self]×` of the cross product: `[self]× v = self × v`.
+    #[inline(always)]
+    pub fn cross_matrix(self) -> LaneMat3 {
+        let ([a, b, c], o) = (self.0, Lanes::default());
+        LaneMat3([LaneVec3([o, c, -b]), LaneVec3([-c, o, a]), LaneVec3([b, -a, o])])
+    }
+
     /// The matrix `self otherᵀ`.
     #[inline(always)]
     pub fn outer(self, other: Self) -> LaneMat3 {
@@ -230,6 +281,14 @@ impl Sub for LaneMat3 {
     #[inline(always)]
     fn sub(self, other: Self) -> Self {
         Self(std::array::from_fn(|j| self.0[j] - other.0[j]))
+    }
+}
+
+impl Neg for LaneMat3 {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        Self(self.0.map(|column| -column))
     }
 }
 
@@ -285,6 +344,31 @@ impl LaneMat3 {
     #[inline(always)]
     pub fn scaled_identity(scale: Lanes) -> Self {
         Self::from_diagonal(LaneVec3([scale; 3]))
+    }
+
+    /// The identity.
+    #[inline(always)]
+    pub fn identity() -> Self {
+        Self::scaled_identity(Lanes::splat(1.0))
+    }
+
+    /// Products `selfᵀ v`.
+    #[inline(always)]
+    pub fn transpose_times(self, v: LaneVec3) -> LaneVec3 {
+        LaneVec3(self.0.map(|column| column.dot(v)))
+    }
+
+    /// The sum of products of entries, `self : other`.
+    #[inline(always)]
+    pub fn contract(self, other: Self) -> Lanes {
+        self.0[0].dot(other.0[0]) + self.0[1].dot(other.0[1]) + self.0[2].dot(other.0[2])
+    }
+
+    /// The matrices of cofactors, the derivatives of the determinants.
+    #[inline(always)]
+    pub fn cofactor(self) -> Self {
+        let [a, b, c] = self.0;
+        Self([b.cross(c), c.cross(a), a.cross(b)])
     }
 
     /// The matrix of one lane.
@@ -376,6 +460,24 @@ mod tests {
         LaneMat3::from_fn(|lane| {
             DMat3::from_cols_array(&std::array::from_fn(|i| ((seed + 9 * lane + i) as f64).sin()))
         })
+    }
+
+    #[test]
+    fn logarithms_and_angles_are_those_of_the_standard_library() {
+        for k in -400..400 {
+            let x = (0.37 * f64::from(k)).exp() * (1.0 + 0.01 * f64::from(k).sin());
+            let (ours, theirs) = (Lanes::splat(x).ln().0[0], x.ln());
+            assert!(
+                (ours - theirs).abs() <= 4.0 * f64::EPSILON * theirs.abs().max(0.1),
+                "{x} {ours} {theirs}"
+            );
+            let angle = PI * f64::from(k) / 400.0;
+            let (sin, cos) = (3.0 * angle.sin(), 3.0 * angle.cos());
+            let (ours, theirs) = (Lanes::splat(sin).atan2(Lanes::splat(cos)).0[0], sin.atan2(cos));
+            assert!((ours - theirs).abs() <= 4.0 * f64::EPSILON * theirs.abs(), "{angle} {ours} {theirs}");
+        }
+        assert_eq!(Lanes::default().atan2(Lanes::default()), Lanes::default());
+        assert_eq!(Lanes::default().atan2(Lanes::splat(-1.0)), Lanes::splat(PI));
     }
 
     #[test]

@@ -7,10 +7,14 @@
 pub mod attachment;
 pub mod contact;
 pub mod element;
+mod element_order;
 mod gather;
 pub mod inertia;
 pub mod spring;
 pub mod spring_network;
+mod strain_damping;
+pub mod tetrahedron;
+pub mod triangle;
 pub mod wind;
 
 use glam::{DMat3, DVec3};

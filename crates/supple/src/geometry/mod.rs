@@ -1,12 +1,14 @@
 //! Geometry that meshes, contact and selections share: boxes, Morton codes, a bounding-volume hierarchy, closest
-//! points, rays, exact intersection tests and winding numbers. Everything gives the same bits for any number of
-//! threads.
+//! points, rays, exact intersection tests, winding numbers, and decompositions of small matrices. Everything gives the
+//! same bits for any number of threads.
 
 mod aabb;
 pub mod bvh;
 mod far_field;
 pub mod morton;
 pub mod stretch;
+pub mod svd;
+pub mod symmetric_eigen;
 pub mod triangle;
 pub mod triangle_overlap;
 mod triangle_tree;

@@ -1,8 +1,11 @@
 //! One material in SI units for every family, and presets by name.
 //!
 //! What a scene says is a [`MaterialSpec`]; what the engine uses is a [`Material`], in which every number is known
-//! ([`MaterialSpec::resolve`]).
+//! ([`MaterialSpec::resolve`]). How a deformation costs energy is said by a [`law`] for solids and by a [`membrane`] for
+//! sheets.
 
+pub mod law;
+pub mod membrane;
 mod presets;
 mod resolve;
 mod spec;

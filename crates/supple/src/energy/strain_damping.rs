@@ -1,0 +1,124 @@
+//! Damping in proportion to the stiffness, over one step of length `h`: with the Green strain `E = ½(FᵀF - I)`, the
+//! strain `E₀` at the step's start and the damping time `β`, the potential of a unit of undeformed volume (or area) is
+//!
+//! ```text
+//! D = β/h (μ |E - E₀|² + λ/2 tr²(E - E₀)),
+//! P = F T,      T = β/h (2μ (E - E₀) + λ tr(E - E₀) I).
+//! ```
+//!
+//! At small strains its stress is `β` times the rate of the elastic stress. Since `E` does not change under rotations, a
+//! body that turns rigidly is not slowed down, however fast. The Hessian is
+//!
+//! ```text
+//! δP = δF T + F δT;
+//! ```
+//!
+//! its second part is positive semi-definite, its first one where `T` is: the projection takes `T`'s positive part.
+
+use super::Curvature;
+use crate::geometry::symmetric_eigen::{SquareMatrix, positive_part};
+use crate::material::law::LaneLame;
+use crate::simd::{LaneMat3, LaneVec3, Lanes};
+
+/// Solids have `N = 3` columns in their deformation gradient, sheets two.
+pub(super) type Columns<const N: usize> = [LaneVec3; N];
+
+/// `½ FᵀF`, the strain up to a constant.
+#[inline(always)]
+pub(super) fn strain<const N: usize>(f: &Columns<N>) -> SquareMatrix<N> {
+    std::array::from_fn(|i| std::array::from_fn(|j| f[i].dot(f[j]) * 0.5))
+}
+
+/// The damping of eight elements at some deformation gradient.
+pub(super) struct StrainDamping<const N: usize> {
+    f: Columns<N>,
+    /// `E - E₀`.
+    change: SquareMatrix<N>,
+    /// Lamé parameters times `β/h`.
+    viscosity: LaneLame,
+}
+
+impl<const N: usize> StrainDamping<N> {
+    #[inline(always)]
+    pub(super) fn new(f: Columns<N>, start: &SquareMatrix<N>, lame: &LaneLame, rate: Lanes) -> Self {
+        let now = strain(&f);
+        let change = std::array::from_fn(|i| std::array::from_fn(|j| now[i][j] - start[i][j]));
+        Self { f, change, viscosity: LaneLame { lambda: lame.lambda * rate, mu: lame.mu * rate } }
+    }
+
+    #[inline(always)]
+    fn tension(&self) -> SquareMatrix<N> {
+        let LaneLame { lambda, mu } = self.viscosity;
+        let trace = (0..N).fold(Lanes::default(), |sum, i| sum + self.change[i][i]);
+        let mut tension = self.change.map(|row| row.map(|entry| mu * entry * 2.0));
+        (0..N).for_each(|i| tension[i][i] += lambda * trace);
+        tension
+    }
+
+    /// The potential `D`.
+    #[inline(always)]
+    pub(super) fn value(&self) -> Lanes {
+        let tension = self.tension();
+        let pairs = tension.iter().flatten().zip(self.change.iter().flatten());
+        pairs.fold(Lanes::default(), |sum, (&t, &e)| sum + t * e) * 0.5
+    }
+
+    /// The stress `P`.
+    #[inline(always)]
+    pub(super) fn stress(&self) -> Columns<N> {
+        let tension = self.tension();
+        std::array::from_fn(|j| (0..N).fold(LaneVec3::default(), |sum, i| sum + self.f[i] * tension[i][j]))
+    }
+
+    /// What blocks are made of.
+    #[inline(always)]
+    pub(super) fn tangent(self, curvature: Curvature) -> DampingTangent<N> {
+        let tension = match curvature {
+            Curvature::Exact => self.tension(),
+            Curvature::Projected => positive_part(self.tension()),
+        };
+        let spread = self.f.iter().fold(LaneMat3::default(), |sum, &column| sum + column.outer(column));
+        DampingTangent { f: self.f, tension, spread, viscosity: self.viscosity }
+    }
+}
+
+/// The derivative of the damping stress.
+pub(super) struct DampingTangent<const N: usize> {
+    f: Columns<N>,
+    tension: SquareMatrix<N>,
+    /// `F Fᵀ`.
+    spread: LaneMat3,
+    viscosity: LaneLame,
+}
+
+impl<const N: usize> DampingTangent<N> {
+    /// The change of stress `δF T + F δT`.
+    #[inline(always)]
+    pub(super) fn apply(&self, df: &Columns<N>) -> Columns<N> {
+        let LaneLame { lambda, mu } = self.viscosity;
+        let product = |i: usize, j: usize| self.f[i].dot(df[j]);
+        let trace = (0..N).fold(Lanes::default(), |sum, i| sum + product(i, i));
+        std::array::from_fn(|j| {
+            (0..N).fold(self.f[j] * (lambda * trace), |sum, i| {
+                sum + df[i] * self.tension[i][j] + self.f[i] * (mu * (product(i, j) + product(j, i)))
+            })
+        })
+    }
+
+    /// The block between two vertices with the shape function gradients `a` and `b`:
+    /// `(aᵀ T b) I + μ ((a·b) F Fᵀ + (F b)(F a)ᵀ) + λ (F a)(F b)ᵀ`.
+    #[inline(always)]
+    pub(super) fn block(&self, a: &[Lanes; N], b: &[Lanes; N]) -> LaneMat3 {
+        let LaneLame { lambda, mu } = self.viscosity;
+        let image = |g: &[Lanes; N]| {
+            self.f.iter().zip(g).fold(LaneVec3::default(), |sum, (&column, &g)| sum + column * g)
+        };
+        let (fa, fb) = (image(a), image(b));
+        let (mut pull, mut dot) = (Lanes::default(), Lanes::default());
+        for i in 0..N {
+            dot += a[i] * b[i];
+            pull += a[i] * (0..N).fold(Lanes::default(), |sum, j| sum + self.tension[i][j] * b[j]);
+        }
+        LaneMat3::scaled_identity(pull) + self.spread * (mu * dot) + fb.outer(fa) * mu + fa.outer(fb) * lambda
+    }
+}

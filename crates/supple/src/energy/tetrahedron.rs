@@ -1,0 +1,249 @@
+//! Linear tetrahedra of any constitutive law.
+//!
+//! With the edges from the first corner as columns, `Dm` at rest and `Ds` now, the deformation gradient is
+//! `F = Ds Dm⁻¹`. The rows of `Dm⁻¹` are the gradients `gₖ` of the shape functions of corners 1 to 3, and
+//! `g₀ = -(g₁ + g₂ + g₃)`. For the rest volume `V`
+//!
+//! ```text
+//! E = V Ψ(F),      ∂E/∂xₖ = V P gₖ,      ∂²E/∂xₖ∂xₗ : d ↦ V (∂P/∂F : d gₗᵀ) gₖ.
+//! ```
+//!
+//! Only the six blocks among corners 1 to 3 are computed from the law; those with corner 0 follow from the sum being
+//! zero. Damping in proportion to the stiffness: see [`super::strain_damping`].
+
+use std::marker::PhantomData;
+
+use glam::{DMat3, DVec3};
+use rayon::prelude::*;
+
+use super::Curvature;
+use super::element::{Blocks, Element};
+use super::element_order::{morton_order, pack_batches};
+use super::strain_damping::{StrainDamping, strain};
+use crate::geometry::symmetric_eigen::SquareMatrix;
+use crate::material::law::{LaneLame, Law};
+use crate::material::{Lame, Material};
+use crate::simd::{LaneMat3, LaneVec3, Lanes, WIDTH};
+
+/// What a tetrahedron is made of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Solid {
+    /// Lamé parameters in Pa.
+    pub lame: Lame,
+    /// Damping time β in seconds.
+    pub damping: f64,
+}
+
+impl From<&Material> for Solid {
+    fn from(material: &Material) -> Self {
+        Self { lame: material.solid_lame(), damping: material.damping }
+    }
+}
+
+/// Eight tetrahedra at rest.
+#[derive(Debug, Clone, Copy)]
+struct Batch {
+    /// Gradients of the shape functions of corners 1 to 3.
+    gradients: [LaneVec3; 3],
+    volume: Lanes,
+    lame: LaneLame,
+    /// Damping time.
+    damping: Lanes,
+}
+
+/// Tetrahedra of one law, each with its own material. Stored in Morton order of their rest centroids.
+#[derive(Debug, Clone)]
+pub struct Tetrahedra<L> {
+    tets: Vec<[u32; 4]>,
+    order: Vec<u32>,
+    batches: Vec<Batch>,
+    /// Strains at the step's start; empty while nothing is damped.
+    start: Vec<SquareMatrix<3>>,
+    /// One over the step.
+    rate: f64,
+    law: PhantomData<L>,
+}
+
+impl<L> Default for Tetrahedra<L> {
+    fn default() -> Self {
+        Self {
+            tets: Vec::new(),
+            order: Vec::new(),
+            batches: Vec::new(),
+            start: Vec::new(),
+            rate: 0.0,
+            law: PhantomData,
+        }
+    }
+}
+
+impl<L: Law> Tetrahedra<L> {
+    /// Tetrahedra with these rest positions in metres; `solid(e)` is what tetrahedron `e` is made of. One without volume
+    /// at rest has no energy.
+    pub fn new(rest: &[DVec3], tets: &[[u32; 4]], solid: impl Fn(usize) -> Solid) -> Self {
+        let corners = |e: usize| tets[e].map(|v| rest[v as usize]);
+        let order = morton_order(tets.len(), |e| corners(e).into_iter().sum::<DVec3>() * 0.25);
+        let batches = pack_batches(&order, |lanes| Batch::new(lanes.map(|e| (corners(e), solid(e)))));
+        let tets = order.iter().map(|&e| tets[e as usize]).collect();
+        Self { tets, order, batches, ..Self::default() }
+    }
+
+    /// For each stored element, its index in the list it was made from.
+    pub fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// Starts a step of `dt` seconds from `x`: damping resists the change of strain from here on.
+    pub fn begin_step(&mut self, x: &[DVec3], dt: f64) {
+        let damped = self.batches.iter().any(|batch| batch.damping != Lanes::default());
+        self.rate = if damped { 1.0 / dt } else { 0.0 };
+        self.start.resize(if damped { self.batches.len() } else { 0 }, Default::default());
+        let (tets, batches) = (&self.tets, &self.batches);
+        self.start.par_iter_mut().enumerate().with_min_len(64).for_each(|(b, start)| {
+            *start = strain(&batches[b].deformation(&batch_corners(tets, b, x)).0);
+        });
+    }
+
+    /// The elastic part of the energy alone, in joules.
+    pub fn elastic_energy(&self, x: &[DVec3]) -> f64 {
+        let value = |(b, batch): (usize, &Batch)| {
+            let f = batch.deformation(&batch_corners(&self.tets, b, x));
+            let count = WIDTH.min(self.tets.len() - WIDTH * b);
+            (L::energy(f, &batch.lame) * batch.volume).sum_of_first(count)
+        };
+        let sums: Vec<f64> = self.batches.par_iter().enumerate().with_min_len(64).map(value).collect();
+        sums.into_iter().sum()
+    }
+
+    /// The damping of a batch, where there is any.
+    #[inline(always)]
+    fn damping(&self, batch: usize, f: LaneMat3) -> Option<StrainDamping<3>> {
+        let start = self.start.get(batch)?;
+        let rest = &self.batches[batch];
+        Some(StrainDamping::new(f.0, start, &rest.lame, rest.damping * self.rate))
+    }
+}
+
+/// The corners of a batch's elements; lanes beyond the last element repeat it.
+fn batch_corners(tets: &[[u32; 4]], batch: usize, x: &[DVec3]) -> [LaneVec3; 4] {
+    let tet = |lane: usize| tets[(WIDTH * batch + lane).min(tets.len() - 1)];
+    std::array::from_fn(|k| LaneVec3::from_fn(|lane| x[tet(lane)[k] as usize]))
+}
+
+/// The gradients of the shape functions of corners 1 to 3, and the volume.
+fn rest_shape([a, b, c, d]: [DVec3; 4]) -> ([DVec3; 3], f64) {
+    let edges = DMat3::from_cols(b - a, c - a, d - a);
+    let inverse = edges.inverse();
+    if !inverse.is_finite() {
+        return ([DVec3::ZERO; 3], 0.0);
+    }
+    let rows = inverse.transpose();
+    ([rows.x_axis, rows.y_axis, rows.z_axis], edges.determinant().abs() / 6.0)
+}
+
+impl Batch {
+    fn new(elements: [([DVec3; 4], Solid); WIDTH]) -> Self {
+        let shapes = elements.map(|(corners, _)| rest_shape(corners));
+        Self {
+            gradients: std::array::from_fn(|k| LaneVec3::from_fn(|i| shapes[i].0[k])),
+            volume: Lanes::from_fn(|i| shapes[i].1),
+            lame: LaneLame::from_fn(|i| elements[i].1.lame),
+            damping: Lanes::from_fn(|i| elements[i].1.damping),
+        }
+    }
+
+    #[inline(always)]
+    fn deformation(&self, x: &[LaneVec3; 4]) -> LaneMat3 {
+        let edges = [x[1] - x[0], x[2] - x[0], x[3] - x[0]];
+        let [a, b, c] = self.gradients;
+        LaneMat3(std::array::from_fn(|j| edges[0] * a[j] + edges[1] * b[j] + edges[2] * c[j]))
+    }
+
+    /// What a stress does to the corners.
+    #[inline(always)]
+    fn forces(&self, stress: LaneMat3) -> [LaneVec3; 4] {
+        let scaled = stress * self.volume;
+        let [a, b, c] = self.gradients.map(|g| scaled * g);
+        [-(a + b + c), a, b, c]
+    }
+}
+
+/// All blocks from those among corners 1 to 3, `[[11], [21, 22], [31, 32, 33]]` in a row.
+#[inline(always)]
+fn completed([a, b, c, d, e, f]: [LaneMat3; 6]) -> Blocks<4> {
+    let zero = LaneMat3::default();
+    let first = -(a + b.transpose() + d.transpose());
+    let second = -(b + c + e.transpose());
+    let third = -(d + e + f);
+    [
+        [-(first + second + third), zero, zero, zero],
+        [first, a, zero, zero],
+        [second, b, c, zero],
+        [third, d, e, f],
+    ]
+}
+
+/// The pairs of corners 1 to 3 (counted from 0) in the order of [`completed`].
+const PAIRS: [(usize, usize); 6] = [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2)];
+
+impl<L: Law> Element<4> for Tetrahedra<L> {
+    fn vertices(&self) -> &[[u32; 4]] {
+        &self.tets
+    }
+
+    #[inline(always)]
+    fn value(&self, batch: usize, x: &[LaneVec3; 4]) -> Lanes {
+        let rest = &self.batches[batch];
+        let f = rest.deformation(x);
+        let mut density = L::energy(f, &rest.lame);
+        if let Some(damping) = self.damping(batch, f) {
+            density += damping.value();
+        }
+        density * rest.volume
+    }
+
+    #[inline(always)]
+    fn gradient(&self, batch: usize, x: &[LaneVec3; 4]) -> [LaneVec3; 4] {
+        let rest = &self.batches[batch];
+        let f = rest.deformation(x);
+        let mut stress = L::stress(f, &rest.lame);
+        if let Some(damping) = self.damping(batch, f) {
+            stress += LaneMat3(damping.stress());
+        }
+        rest.forces(stress)
+    }
+
+    #[inline(always)]
+    fn hessian(&self, batch: usize, x: &[LaneVec3; 4], curvature: Curvature) -> Blocks<4> {
+        let rest = &self.batches[batch];
+        let f = rest.deformation(x);
+        let tangent = L::tangent(f, &rest.lame, curvature);
+        let turned = rest.gradients.map(|g| tangent.turned(g));
+        let scaled = turned.map(|g| g * rest.volume);
+        let mut blocks = PAIRS.map(|(i, j)| tangent.block(turned[i], scaled[j]));
+        if let Some(damping) = self.damping(batch, f) {
+            let tangent = damping.tangent(curvature);
+            for (block, (i, j)) in blocks.iter_mut().zip(PAIRS) {
+                *block += tangent.block(&rest.gradients[i].0, &rest.gradients[j].0) * rest.volume;
+            }
+        }
+        completed(blocks)
+    }
+
+    #[inline(always)]
+    fn hessian_product(
+        &self,
+        batch: usize,
+        x: &[LaneVec3; 4],
+        curvature: Curvature,
+        d: &[LaneVec3; 4],
+    ) -> [LaneVec3; 4] {
+        let rest = &self.batches[batch];
+        let (f, df) = (rest.deformation(x), rest.deformation(d));
+        let mut stress = L::stress_differential(f, df, &rest.lame, curvature);
+        if let Some(damping) = self.damping(batch, f) {
+            stress += LaneMat3(damping.tangent(curvature).apply(&df.0));
+        }
+        rest.forces(stress)
+    }
+}

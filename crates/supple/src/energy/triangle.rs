@@ -1,0 +1,222 @@
+//! Linear triangles of a sheet, of any membrane law.
+//!
+//! Each triangle has its rest shape for itself (three corners in metres), written in the coordinates along warp and weft.
+//! With the edges from the first corner as columns, `Dm` (2x2) at rest and `Ds` (3x2) now, `F = Ds Dm⁻¹`; the rows of
+//! `Dm⁻¹` are the gradients of the shape functions of corners 1 and 2. With the rest area `A` the energy is `A Ψ(F)`.
+//! Stretch only: bending is an energy of its own. Damping in proportion to the stiffness: see [`super::strain_damping`].
+
+use std::marker::PhantomData;
+
+use glam::{DMat2, DVec2, DVec3};
+use rayon::prelude::*;
+
+use super::Curvature;
+use super::element::{Blocks, Element};
+use super::element_order::{morton_order, pack_batches};
+use super::strain_damping::{StrainDamping, strain};
+use crate::geometry::symmetric_eigen::SquareMatrix;
+use crate::material::membrane::{LaneSheet, Membrane, Sheet, SheetTangent};
+use crate::simd::{LaneMat3, LaneVec3, Lanes, WIDTH};
+
+/// The rest shapes of eight triangles.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RestBatch {
+    /// Gradients of the shape functions of corners 1 and 2.
+    pub(super) gradients: [[Lanes; 2]; 2],
+    pub(super) area: Lanes,
+}
+
+/// Triangles of one membrane law, each with its own material. Stored in Morton order of their rest centroids.
+#[derive(Debug, Clone)]
+pub struct Triangles<M> {
+    triangles: Vec<[u32; 3]>,
+    order: Vec<u32>,
+    rest: Vec<RestBatch>,
+    sheets: Vec<LaneSheet>,
+    /// Strains at the step's start; empty while nothing is damped.
+    start: Vec<SquareMatrix<2>>,
+    /// One over the step.
+    rate: f64,
+    law: PhantomData<M>,
+}
+
+impl<M> Default for Triangles<M> {
+    fn default() -> Self {
+        Self {
+            triangles: Vec::new(),
+            order: Vec::new(),
+            rest: Vec::new(),
+            sheets: Vec::new(),
+            start: Vec::new(),
+            rate: 0.0,
+            law: PhantomData,
+        }
+    }
+}
+
+impl<M: Membrane> Triangles<M> {
+    /// Triangles with these rest corners in metres; `sheet(t)` is what triangle `t` is made of. Warp runs along the first
+    /// texture coordinate if there are any, else along x as far as it lies in the triangle. A triangle without area at
+    /// rest has no energy.
+    pub fn new(
+        triangles: &[[u32; 3]],
+        rest: &[[DVec3; 3]],
+        uv: Option<&[[DVec2; 3]]>,
+        sheet: impl Fn(usize) -> Sheet,
+    ) -> Self {
+        let order = rest_order(rest);
+        let shapes = rest_batches(&order, rest, uv);
+        let sheets = pack_batches(&order, |lanes| LaneSheet::from_fn(|i| sheet(lanes[i])));
+        let triangles = order.iter().map(|&t| triangles[t as usize]).collect();
+        Self { triangles, order, rest: shapes, sheets, ..Self::default() }
+    }
+
+    /// For each stored element, its index in the list it was made from.
+    pub fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// Starts a step of `dt` seconds from `x`: damping resists the change of strain from here on.
+    pub fn begin_step(&mut self, x: &[DVec3], dt: f64) {
+        let damped = self.sheets.iter().any(|sheet| sheet.damping != Lanes::default());
+        self.rate = if damped { 1.0 / dt } else { 0.0 };
+        self.start.resize(if damped { self.rest.len() } else { 0 }, Default::default());
+        let (triangles, rest) = (&self.triangles, &self.rest);
+        self.start.par_iter_mut().enumerate().with_min_len(64).for_each(|(b, start)| {
+            *start = strain(&rest[b].deformation(&batch_corners(triangles, b, x)));
+        });
+    }
+
+    /// The elastic part of the energy alone, in joules.
+    pub fn elastic_energy(&self, x: &[DVec3]) -> f64 {
+        let value = |(b, rest): (usize, &RestBatch)| {
+            let f = rest.deformation(&batch_corners(&self.triangles, b, x));
+            let count = WIDTH.min(self.triangles.len() - WIDTH * b);
+            (M::energy(f, &self.sheets[b]) * rest.area).sum_of_first(count)
+        };
+        let sums: Vec<f64> = self.rest.par_iter().enumerate().with_min_len(64).map(value).collect();
+        sums.into_iter().sum()
+    }
+
+    #[inline(always)]
+    fn damping(&self, batch: usize, f: [LaneVec3; 2]) -> Option<StrainDamping<2>> {
+        let start = self.start.get(batch)?;
+        let sheet = &self.sheets[batch];
+        Some(StrainDamping::new(f, start, &sheet.lame, sheet.damping * self.rate))
+    }
+}
+
+/// The triangles in Morton order of their rest centroids.
+pub(super) fn rest_order(rest: &[[DVec3; 3]]) -> Vec<u32> {
+    morton_order(rest.len(), |t| rest[t].into_iter().sum::<DVec3>() / 3.0)
+}
+
+/// The rest shapes in this order, by batches.
+pub(super) fn rest_batches(order: &[u32], rest: &[[DVec3; 3]], uv: Option<&[[DVec2; 3]]>) -> Vec<RestBatch> {
+    pack_batches(order, |lanes| {
+        let shapes = lanes.map(|t| rest_shape(&rest[t], uv.map(|uv| &uv[t])));
+        let gradient = |k: usize, c: usize| Lanes::from_fn(|i| shapes[i].0[k][c]);
+        RestBatch {
+            gradients: std::array::from_fn(|k| std::array::from_fn(|c| gradient(k, c))),
+            area: Lanes::from_fn(|i| shapes[i].1),
+        }
+    })
+}
+
+fn batch_corners(triangles: &[[u32; 3]], batch: usize, x: &[DVec3]) -> [LaneVec3; 3] {
+    let triangle = |lane: usize| triangles[(WIDTH * batch + lane).min(triangles.len() - 1)];
+    std::array::from_fn(|k| LaneVec3::from_fn(|lane| x[triangle(lane)[k] as usize]))
+}
+
+/// The gradients of the shape functions of corners 1 and 2 along warp and weft, and the area.
+fn rest_shape(rest: &[DVec3; 3], uv: Option<&[DVec2; 3]>) -> ([DVec2; 2], f64) {
+    let edges = [rest[1] - rest[0], rest[2] - rest[0]];
+    let across = edges[0].cross(edges[1]);
+    let Some(normal) = across.try_normalize() else { return ([DVec2::ZERO; 2], 0.0) };
+    let warp = uv.and_then(|uv| texture_direction(edges, uv)).unwrap_or_else(|| axis_in_plane(normal));
+    let weft = normal.cross(warp);
+    let [a, b] = edges.map(|edge| DVec2::new(edge.dot(warp), edge.dot(weft)));
+    let rows = DMat2::from_cols(a, b).inverse().transpose();
+    if !rows.is_finite() {
+        return ([DVec2::ZERO; 2], 0.0);
+    }
+    ([rows.x_axis, rows.y_axis], 0.5 * across.length())
+}
+
+/// The direction in which the first texture coordinate grows while the second stays.
+fn texture_direction([a, b]: [DVec3; 2], uv: &[DVec2; 3]) -> Option<DVec3> {
+    let (p, q) = (uv[1] - uv[0], uv[2] - uv[0]);
+    let determinant = p.perp_dot(q);
+    ((a * q.y - b * p.y) * determinant.signum()).try_normalize().filter(|_| determinant != 0.0)
+}
+
+/// The x axis as far as it lies in the plane, or z in a plane across x.
+fn axis_in_plane(normal: DVec3) -> DVec3 {
+    let axis = if normal.x.abs() < 0.999 { DVec3::X } else { DVec3::Z };
+    (axis - normal * axis.dot(normal)).normalize()
+}
+
+impl RestBatch {
+    #[inline(always)]
+    pub(super) fn deformation(&self, x: &[LaneVec3; 3]) -> [LaneVec3; 2] {
+        let (p, q) = (x[1] - x[0], x[2] - x[0]);
+        let [a, b] = &self.gradients;
+        std::array::from_fn(|j| p * a[j] + q * b[j])
+    }
+
+    /// What a stress does to the corners.
+    #[inline(always)]
+    pub(super) fn forces(&self, stress: [LaneVec3; 2]) -> [LaneVec3; 3] {
+        let [a, b] = self.gradients.map(|g| (stress[0] * g[0] + stress[1] * g[1]) * self.area);
+        [-(a + b), a, b]
+    }
+
+    #[inline(always)]
+    pub(super) fn blocks(&self, block: impl Fn(&[Lanes; 2], &[Lanes; 2]) -> LaneMat3) -> Blocks<3> {
+        let [a, b] = &self.gradients;
+        let [aa, ba, bb] = [block(a, a), block(b, a), block(b, b)].map(|block| block * self.area);
+        let zero = LaneMat3::default();
+        let (first, second) = (-(aa + ba.transpose()), -(ba + bb));
+        [[-(first + second), zero, zero], [first, aa, zero], [second, ba, bb]]
+    }
+}
+
+impl<M: Membrane> Element<3> for Triangles<M> {
+    fn vertices(&self) -> &[[u32; 3]] {
+        &self.triangles
+    }
+
+    #[inline(always)]
+    fn value(&self, batch: usize, x: &[LaneVec3; 3]) -> Lanes {
+        let rest = &self.rest[batch];
+        let f = rest.deformation(x);
+        let mut density = M::energy(f, &self.sheets[batch]);
+        if let Some(damping) = self.damping(batch, f) {
+            density += damping.value();
+        }
+        density * rest.area
+    }
+
+    #[inline(always)]
+    fn gradient(&self, batch: usize, x: &[LaneVec3; 3]) -> [LaneVec3; 3] {
+        let rest = &self.rest[batch];
+        let f = rest.deformation(x);
+        let mut stress = M::stress(f, &self.sheets[batch]);
+        if let Some(damping) = self.damping(batch, f) {
+            let more = damping.stress();
+            stress = std::array::from_fn(|j| stress[j] + more[j]);
+        }
+        rest.forces(stress)
+    }
+
+    #[inline(always)]
+    fn hessian(&self, batch: usize, x: &[LaneVec3; 3], curvature: Curvature) -> Blocks<3> {
+        let rest = &self.rest[batch];
+        let f = rest.deformation(x);
+        let tangent: SheetTangent = M::tangent(f, &self.sheets[batch], curvature);
+        match self.damping(batch, f).map(|damping| damping.tangent(curvature)) {
+            Some(damping) => rest.blocks(|a, b| tangent.block(a, b) + damping.block(a, b)),
+            None => rest.blocks(|a, b| tangent.block(a, b)),
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Eigenvalues of small symmetric matrices in lanes, by cyclic Jacobi rotations (Golub & Van Loan, section 8.5) with a
+//! fixed number of sweeps: no branches, and eigenvectors orthogonal to rounding whatever the eigenvalues.
+
+use crate::simd::Lanes;
+
+/// A square matrix by rows.
+pub type SquareMatrix<const N: usize> = [[Lanes; N]; N];
+
+/// The eigenvalues in no particular order, and the eigenvectors as columns of a matrix by rows.
+pub struct SymmetricEigen<const N: usize> {
+    /// Eigenvalues.
+    pub values: [Lanes; N],
+    /// `vectors[i][k]` is component `i` of eigenvector `k`.
+    pub vectors: SquareMatrix<N>,
+}
+
+/// Sweeps after which matrices of up to 12 rows have converged to rounding: convergence is quadratic.
+const fn sweeps(rows: usize) -> usize {
+    match rows {
+        0..=1 => 0,
+        2 => 1,
+        3 => 5,
+        _ => 9,
+    }
+}
+
+/// The cosine and sine of the rotation that makes the off-diagonal entry `b` of `[a b; b d]` zero, at most an eighth of
+/// a turn: new columns are `c p - s q` and `s p + c q`.
+#[inline(always)]
+pub(super) fn jacobi_rotation(a: Lanes, b: Lanes, d: Lanes) -> (Lanes, Lanes) {
+    let gap = d - a;
+    let twice = b + b;
+    let signed = gap.less(Lanes::default(), -twice, twice);
+    let t = signed / (gap.abs() + (gap * gap + twice * twice).sqrt() + f64::MIN_POSITIVE);
+    let cosine = Lanes::splat(1.0) / (t * t + 1.0).sqrt();
+    (cosine, t * cosine)
+}
+
+/// Eigenvalues and eigenvectors of a symmetric matrix.
+#[inline(always)]
+pub fn symmetric_eigen<const N: usize>(mut a: SquareMatrix<N>) -> SymmetricEigen<N> {
+    let one = |i: usize, j: usize| Lanes::splat(f64::from(u8::from(i == j)));
+    let mut vectors: SquareMatrix<N> = std::array::from_fn(|i| std::array::from_fn(|j| one(i, j)));
+    for _ in 0..sweeps(N) {
+        for p in 0..N {
+            for q in p + 1..N {
+                let (c, s) = jacobi_rotation(a[p][p], a[p][q], a[q][q]);
+                for row in &mut a {
+                    (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
+                }
+                for k in 0..N {
+                    (a[p][k], a[q][k]) = (c * a[p][k] - s * a[q][k], s * a[p][k] + c * a[q][k]);
+                }
+                for row in &mut vectors {
+                    (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
+                }
+            }
+        }
+    }
+    SymmetricEigen { values: std::array::from_fn(|k| a[k][k]), vectors }
+}
+
+impl<const N: usize> SymmetricEigen<N> {
+    /// The symmetric matrix with the same eigenvectors and the eigenvalues `map(λ)`.
+    #[inline(always)]
+    pub fn map(&self, map: impl Fn(Lanes) -> Lanes) -> SquareMatrix<N> {
+        let mapped = self.values.map(map);
+        std::array::from_fn(|i| {
+            let scaled: [Lanes; N] = std::array::from_fn(|k| self.vectors[i][k] * mapped[k]);
+            std::array::from_fn(|j| {
+                (0..N).fold(Lanes::default(), |sum, k| sum + scaled[k] * self.vectors[j][k])
+            })
+        })
+    }
+}
+
+/// The nearest positive semi-definite matrix: negative eigenvalues become zero. A matrix that is definite already comes
+/// back as it is, to the last bit.
+#[inline(always)]
+pub fn positive_part<const N: usize>(a: SquareMatrix<N>) -> SquareMatrix<N> {
+    let eigen = symmetric_eigen(a);
+    // Subtracting the negative part leaves a definite matrix untouched by rounding.
+    let negative = eigen.map(|value| value.min(Lanes::default()));
+    std::array::from_fn(|i| std::array::from_fn(|j| a[i][j] - negative[i][j]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::WIDTH;
+
+    fn symmetric<const N: usize>(seed: f64) -> SquareMatrix<N> {
+        let entry = |i: usize, j: usize, lane: usize| {
+            ((i * j + i + j) as f64 * 1.7 + seed * (lane + 1) as f64).sin() * 10f64.powi(lane as i32 % 4)
+        };
+        std::array::from_fn(|i| std::array::from_fn(|j| Lanes::from_fn(|lane| entry(i, j, lane))))
+    }
+
+    fn reconstructs<const N: usize>(a: SquareMatrix<N>) {
+        let eigen = symmetric_eigen(a);
+        let back = eigen.map(|value| value);
+        for lane in 0..WIDTH {
+            let scale = a.iter().flatten().fold(1e-300, |m: f64, v| m.max(v.0[lane].abs()));
+            for i in 0..N {
+                for j in 0..N {
+                    assert!((back[i][j].0[lane] - a[i][j].0[lane]).abs() < 1e-13 * scale, "{N} {lane}");
+                    let dot: f64 =
+                        (0..N).map(|k| eigen.vectors[i][k].0[lane] * eigen.vectors[j][k].0[lane]).sum();
+                    assert!((dot - f64::from(u8::from(i == j))).abs() < 1e-13);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn eigenvectors_are_orthogonal_and_give_the_matrix_back() {
+        for seed in 1..20 {
+            let seed = f64::from(seed) * 0.77;
+            reconstructs::<2>(symmetric(seed));
+            reconstructs::<3>(symmetric(seed));
+            reconstructs::<12>(symmetric(seed));
+        }
+        reconstructs::<3>([[Lanes::default(); 3]; 3]);
+        reconstructs::<3>([[Lanes::splat(1.0); 3]; 3]);
+    }
+
+    #[test]
+    fn eigenvalues_are_those_of_an_independent_solver() {
+        let a = symmetric::<12>(0.3);
+        let values = symmetric_eigen(a).values;
+        for lane in 0..WIDTH {
+            let matrix = faer::Mat::from_fn(12, 12, |i, j| a[i][j].0[lane]);
+            let expected = matrix.self_adjoint_eigenvalues(faer::Side::Lower).unwrap();
+            let mut ours = values.map(|v| v.0[lane]);
+            ours.sort_by(f64::total_cmp);
+            assert!(ours.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-12 * expected[11]));
+        }
+    }
+
+    #[test]
+    fn the_positive_part_of_a_definite_matrix_is_itself() {
+        let mut a = symmetric::<3>(0.9);
+        (0..3).for_each(|i| a[i][i] += Lanes::splat(1e4));
+        assert_eq!(positive_part(a), a);
+    }
+}

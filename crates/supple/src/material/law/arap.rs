@@ -1,0 +1,38 @@
+//! As rigid as possible: `Ψ = μ |F - R|²`, `P = 2μ (F - R)`, with `R` the rotation nearest to `F`.
+//!
+//! This is the co-rotated law with `λ = 0`: the elasticity of a solid with Poisson's ratio 0 and Young's modulus `2μ`.
+//! For other Poisson's ratios its shear is right, and nothing holds the volume: λ is ignored.
+
+use super::corotated::{energy_of_stretches, modes};
+use super::tangent::Tangent;
+use super::{LaneLame, Law};
+use crate::energy::Curvature;
+use crate::geometry::svd::{Svd, polar_rotation, svd};
+use crate::simd::{LaneMat3, Lanes};
+
+/// As rigid as possible.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Arap;
+
+#[inline(always)]
+fn shear_only(lame: &LaneLame) -> LaneLame {
+    LaneLame { lambda: Lanes::default(), mu: lame.mu }
+}
+
+impl Law for Arap {
+    #[inline(always)]
+    fn energy(f: LaneMat3, lame: &LaneLame) -> Lanes {
+        energy_of_stretches(svd(f).sigma, &shear_only(lame))
+    }
+
+    #[inline(always)]
+    fn stress(f: LaneMat3, lame: &LaneLame) -> LaneMat3 {
+        (f - polar_rotation(f)) * (lame.mu * 2.0)
+    }
+
+    #[inline(always)]
+    fn tangent(f: LaneMat3, lame: &LaneLame, curvature: Curvature) -> Tangent {
+        let Svd { u, sigma, v } = svd(f);
+        Tangent::new(u, v, modes(sigma, &shear_only(lame)), curvature)
+    }
+}

@@ -1,0 +1,63 @@
+//! Co-rotated linear elasticity: linear in the stretch, after the nearest rotation `R` has been taken out,
+//!
+//! ```text
+//! Ψ = μ |F - R|² + λ/2 tr²(RᵀF - I) = μ Σ (σᵢ - 1)² + λ/2 (Σ σᵢ - 3)²,
+//! P = 2μ (F - R) + λ tr(RᵀF - I) R.
+//! ```
+//!
+//! With signed singular values it resists inversion and recovers from it. Its curvature is exact (the rotation's change
+//! is in the twists): scaling `2μ I + λ 1 1ᵀ`, flips `2μ`, twists `2μ + 2 (λ (Σ σ - 3) - 2μ)/(σᵢ + σⱼ)`.
+
+use super::tangent::{Modes, PAIRS, Tangent};
+use super::{LaneLame, Law};
+use crate::energy::Curvature;
+use crate::geometry::svd::{Svd, polar_rotation, svd};
+use crate::simd::{LaneMat3, LaneVec3, Lanes};
+
+/// Co-rotated linear elasticity.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Corotated;
+
+/// Least sum of two singular values in twists: where it is zero (an inverted element, as far inside out as it is wide)
+/// the rotation is not unique, and the curvature has no bound.
+const SMALLEST_SUM: f64 = 1e-8;
+
+#[inline(always)]
+pub(super) fn energy_of_stretches(sigma: LaneVec3, lame: &LaneLame) -> Lanes {
+    let strain = LaneVec3(sigma.0.map(|s| s - 1.0));
+    let trace = strain[0] + strain[1] + strain[2];
+    lame.mu * strain.dot(strain) + lame.lambda * trace * trace * 0.5
+}
+
+#[inline(always)]
+pub(super) fn modes(sigma: LaneVec3, lame: &LaneLame) -> Modes {
+    let twice = lame.mu * 2.0;
+    let entry = |i, j| if i == j { twice + lame.lambda } else { lame.lambda };
+    let excess = lame.lambda * (sigma[0] + sigma[1] + sigma[2] - 3.0) - twice;
+    let sum = |(i, j): (usize, usize)| (sigma[i] + sigma[j]).max(Lanes::splat(SMALLEST_SUM));
+    Modes {
+        scaling: std::array::from_fn(|i| std::array::from_fn(|j| entry(i, j))),
+        twist: PAIRS.map(|pair| twice + excess * 2.0 / sum(pair)),
+        flip: [twice; 3],
+        scaling_can_be_indefinite: false,
+    }
+}
+
+impl Law for Corotated {
+    #[inline(always)]
+    fn energy(f: LaneMat3, lame: &LaneLame) -> Lanes {
+        energy_of_stretches(svd(f).sigma, lame)
+    }
+
+    #[inline(always)]
+    fn stress(f: LaneMat3, lame: &LaneLame) -> LaneMat3 {
+        let r = polar_rotation(f);
+        (f - r) * (lame.mu * 2.0) + r * (lame.lambda * (r.contract(f) - 3.0))
+    }
+
+    #[inline(always)]
+    fn tangent(f: LaneMat3, lame: &LaneLame, curvature: Curvature) -> Tangent {
+        let Svd { u, sigma, v } = svd(f);
+        Tangent::new(u, v, modes(sigma, lame), curvature)
+    }
+}

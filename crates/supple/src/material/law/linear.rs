@@ -1,0 +1,57 @@
+//! Linear elasticity: with the small strain `ε = ½(F + Fᵀ) - I`,
+//!
+//! ```text
+//! Ψ = μ |ε|² + λ/2 tr² ε,      P = 2μ ε + λ tr(ε) I.
+//! ```
+//!
+//! Right for small displacements only: a rotation by the angle `θ` counts as a strain of `cos θ - 1`.
+
+use super::tangent::{Modes, Tangent};
+use super::{LaneLame, Law};
+use crate::energy::Curvature;
+use crate::simd::{LaneMat3, Lanes};
+
+/// Linear elasticity.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Linear;
+
+#[inline(always)]
+fn response(strain: LaneMat3, lame: &LaneLame) -> LaneMat3 {
+    strain * (lame.mu * 2.0) + LaneMat3::scaled_identity(lame.lambda * strain.trace())
+}
+
+#[inline(always)]
+fn symmetric(f: LaneMat3) -> LaneMat3 {
+    (f + f.transpose()) * Lanes::splat(0.5)
+}
+
+impl Law for Linear {
+    #[inline(always)]
+    fn energy(f: LaneMat3, lame: &LaneLame) -> Lanes {
+        let strain = symmetric(f) - LaneMat3::identity();
+        strain.contract(response(strain, lame)) * 0.5
+    }
+
+    #[inline(always)]
+    fn stress(f: LaneMat3, lame: &LaneLame) -> LaneMat3 {
+        response(symmetric(f) - LaneMat3::identity(), lame)
+    }
+
+    #[inline(always)]
+    fn tangent(_f: LaneMat3, lame: &LaneLame, curvature: Curvature) -> Tangent {
+        let (one, twice) = (LaneMat3::identity(), lame.mu * 2.0);
+        let entry = |i, j| if i == j { twice + lame.lambda } else { lame.lambda };
+        let modes = Modes {
+            scaling: std::array::from_fn(|i| std::array::from_fn(|j| entry(i, j))),
+            twist: [Lanes::default(); 3],
+            flip: [twice; 3],
+            scaling_can_be_indefinite: false,
+        };
+        Tangent::new(one, one, modes, curvature)
+    }
+
+    #[inline(always)]
+    fn stress_differential(_f: LaneMat3, df: LaneMat3, lame: &LaneLame, _curvature: Curvature) -> LaneMat3 {
+        response(symmetric(df), lame)
+    }
+}

@@ -1,0 +1,57 @@
+//! Constitutive laws of solids: energy density, stress and its differential as functions of the deformation gradient
+//! `F`, eight at a time. A law knows nothing of elements, so tetrahedra, octants and cells call the same file.
+//!
+//! All laws have the same small-strain limit, linear elasticity with the given Lamé parameters:
+//! `Ψ = μ |ε|² + λ/2 tr² ε + O(ε³)`.
+
+mod arap;
+mod corotated;
+mod linear;
+mod neo_hookean;
+mod stvk;
+mod tangent;
+
+pub use arap::Arap;
+pub use corotated::Corotated;
+pub use linear::Linear;
+pub use neo_hookean::NeoHookean;
+pub use stvk::StVenantKirchhoff;
+pub use tangent::Tangent;
+
+use super::Lame;
+use crate::energy::Curvature;
+use crate::simd::{LaneMat3, Lanes};
+
+/// The Lamé parameters of eight elements, in Pa.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LaneLame {
+    /// First parameter λ.
+    pub lambda: Lanes,
+    /// Shear modulus μ.
+    pub mu: Lanes,
+}
+
+impl LaneLame {
+    /// `value(i)` in lane `i`.
+    pub fn from_fn(value: impl Fn(usize) -> Lame) -> Self {
+        Self { lambda: Lanes::from_fn(|i| value(i).lambda), mu: Lanes::from_fn(|i| value(i).mu) }
+    }
+}
+
+/// A constitutive law. Every method is to be `#[inline(always)]`.
+pub trait Law: Send + Sync + 'static {
+    /// Energy density Ψ in J/m³ of undeformed volume, zero at rest.
+    fn energy(f: LaneMat3, lame: &LaneLame) -> Lanes;
+    /// First Piola-Kirchhoff stress `P = ∂Ψ/∂F` in Pa.
+    fn stress(f: LaneMat3, lame: &LaneLame) -> LaneMat3;
+    /// The derivative of the stress at `F`, as it is or projected to positive semi-definite.
+    fn tangent(f: LaneMat3, lame: &LaneLame, curvature: Curvature) -> Tangent;
+    /// The change of stress `δP = ∂P/∂F : δF`.
+    #[inline(always)]
+    fn stress_differential(f: LaneMat3, df: LaneMat3, lame: &LaneLame, curvature: Curvature) -> LaneMat3 {
+        Self::tangent(f, lame, curvature).apply(df)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! Stable neo-Hookean (Smith, de Goes & Kim 2018, equation 14): with `I = |F|²` and `J = det F`,
+//!
+//! ```text
+//! Ψ = μ'/2 (I - 3) + λ'/2 (J - α)² - μ'/2 log(I + 1) - Ψ₀,     α = 1 + 3 μ'/(4 λ'),
+//! P = m F + p cof F,     m = μ' I/(I + 1),     p = λ' (J - α),
+//! ```
+//!
+//! with `μ' = 4/3 μ` and `λ' = λ + 5/6 μ` (section 3.4), so that small strains behave as linear elasticity with the Lamé
+//! parameters λ and μ exactly. Finite for inverted and flattened elements; `Ψ₀` makes the energy at rest zero.
+//!
+//! Twists are `m + p σₖ` and flips `m - p σₖ` for the axis `k` left out of the pair.
+
+use super::tangent::{Modes, PAIRS, Tangent};
+use super::{LaneLame, Law};
+use crate::energy::Curvature;
+use crate::geometry::svd::{Svd, svd};
+use crate::simd::{LaneMat3, Lanes};
+
+/// Stable neo-Hookean.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NeoHookean;
+
+/// The parameters of the energy.
+struct Parameters {
+    mu: Lanes,
+    lambda: Lanes,
+    alpha: Lanes,
+}
+
+impl Parameters {
+    #[inline(always)]
+    fn new(lame: &LaneLame) -> Self {
+        let mu = lame.mu * (4.0 / 3.0);
+        let lambda = lame.lambda + lame.mu * (5.0 / 6.0);
+        // A material without any stiffness must not become a division of zeros.
+        let alpha = mu * 0.75 / lambda.max(Lanes::splat(f64::MIN_POSITIVE)) + 1.0;
+        Self { mu, lambda, alpha }
+    }
+}
+
+impl Law for NeoHookean {
+    #[inline(always)]
+    fn energy(f: LaneMat3, lame: &LaneLame) -> Lanes {
+        let Parameters { mu, lambda, alpha } = Parameters::new(lame);
+        let (norm, j) = (f.norm_squared(), f.determinant());
+        // Differences to the values at rest, where I + 1 = 4 and J = 1, so that small strains lose no digits.
+        let shear = norm - 3.0 - ((norm + 1.0) * 0.25).ln();
+        let volume = (j - 1.0) * (j + 1.0 - alpha * 2.0);
+        (mu * shear + lambda * volume) * 0.5
+    }
+
+    #[inline(always)]
+    fn stress(f: LaneMat3, lame: &LaneLame) -> LaneMat3 {
+        let Parameters { mu, lambda, alpha } = Parameters::new(lame);
+        let norm = f.norm_squared();
+        f * (mu * norm / (norm + 1.0)) + f.cofactor() * (lambda * (f.determinant() - alpha))
+    }
+
+    #[inline(always)]
+    fn tangent(f: LaneMat3, lame: &LaneLame, curvature: Curvature) -> Tangent {
+        let Parameters { mu, lambda, alpha } = Parameters::new(lame);
+        let Svd { u, sigma, v } = svd(f);
+        let [a, b, c] = sigma.0;
+        let others = [b * c, a * c, a * b];
+        let norm = sigma.dot(sigma);
+        let m = mu * norm / (norm + 1.0);
+        let p = lambda * (a * others[0] - alpha);
+        let q = mu * 2.0 / ((norm + 1.0) * (norm + 1.0));
+        let entry = |i: usize, j: usize| {
+            let both = q * sigma[i] * sigma[j] + lambda * others[i] * others[j];
+            both + if i == j { m } else { p * sigma[3 - i - j] }
+        };
+        let modes = Modes {
+            scaling: std::array::from_fn(|i| std::array::from_fn(|j| entry(i, j))),
+            twist: PAIRS.map(|(i, j)| m + p * sigma[3 - i - j]),
+            flip: PAIRS.map(|(i, j)| m - p * sigma[3 - i - j]),
+            scaling_can_be_indefinite: true,
+        };
+        Tangent::new(u, v, modes, curvature)
+    }
+
+    #[inline(always)]
+    fn stress_differential(f: LaneMat3, df: LaneMat3, lame: &LaneLame, curvature: Curvature) -> LaneMat3 {
+        if curvature == Curvature::Projected {
+            return Self::tangent(f, lame, curvature).apply(df);
+        }
+        let Parameters { mu, lambda, alpha } = Parameters::new(lame);
+        let (norm, cofactor) = (f.norm_squared(), f.cofactor());
+        let ([a, b, c], [x, y, z]) = (f.0, df.0);
+        let change = LaneMat3([y.cross(c) + b.cross(z), z.cross(a) + c.cross(x), x.cross(b) + a.cross(y)]);
+        let shear = mu * 2.0 / ((norm + 1.0) * (norm + 1.0)) * f.contract(df);
+        df * (mu * norm / (norm + 1.0))
+            + f * shear
+            + change * (lambda * (f.determinant() - alpha))
+            + cofactor * (lambda * cofactor.contract(df))
+    }
+}

@@ -1,0 +1,73 @@
+//! St. Venant-Kirchhoff: linear in the Green strain `E = ½(FᵀF - I)`,
+//!
+//! ```text
+//! Ψ = μ |E|² + λ/2 tr² E,      P = F S,      S = 2μ E + λ tr(E) I.
+//! ```
+//!
+//! Right for large rotations with small strains. It softens under compression, gives way below `σ = 1/√3` and does not
+//! know an inverted element from its mirror image.
+
+use super::tangent::{Modes, PAIRS, Tangent};
+use super::{LaneLame, Law};
+use crate::energy::Curvature;
+use crate::geometry::svd::{Svd, svd};
+use crate::simd::{LaneMat3, Lanes};
+
+/// St. Venant-Kirchhoff.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct StVenantKirchhoff;
+
+#[inline(always)]
+fn green_strain(f: LaneMat3) -> LaneMat3 {
+    (f.transpose() * f - LaneMat3::identity()) * Lanes::splat(0.5)
+}
+
+#[inline(always)]
+fn response(strain: LaneMat3, lame: &LaneLame) -> LaneMat3 {
+    strain * (lame.mu * 2.0) + LaneMat3::scaled_identity(lame.lambda * strain.trace())
+}
+
+impl Law for StVenantKirchhoff {
+    #[inline(always)]
+    fn energy(f: LaneMat3, lame: &LaneLame) -> Lanes {
+        let strain = green_strain(f);
+        strain.contract(response(strain, lame)) * 0.5
+    }
+
+    #[inline(always)]
+    fn stress(f: LaneMat3, lame: &LaneLame) -> LaneMat3 {
+        f * response(green_strain(f), lame)
+    }
+
+    #[inline(always)]
+    fn tangent(f: LaneMat3, lame: &LaneLame, curvature: Curvature) -> Tangent {
+        let Svd { u, sigma, v } = svd(f);
+        let squares = sigma.0.map(|s| s * s);
+        let volumetric = lame.lambda * (squares[0] + squares[1] + squares[2] - 3.0) * 0.5;
+        let base = volumetric - lame.mu;
+        let entry = |i: usize, j: usize| {
+            let coupling = lame.lambda * sigma[i] * sigma[j];
+            if i == j { coupling + lame.mu * squares[i] * 3.0 + base } else { coupling }
+        };
+        let pair = |(i, j): (usize, usize), sign: f64| {
+            lame.mu * (squares[i] + squares[j] + sigma[i] * sigma[j] * sign) + base
+        };
+        let modes = Modes {
+            scaling: std::array::from_fn(|i| std::array::from_fn(|j| entry(i, j))),
+            twist: PAIRS.map(|p| pair(p, -1.0)),
+            flip: PAIRS.map(|p| pair(p, 1.0)),
+            scaling_can_be_indefinite: true,
+        };
+        Tangent::new(u, v, modes, curvature)
+    }
+
+    #[inline(always)]
+    fn stress_differential(f: LaneMat3, df: LaneMat3, lame: &LaneLame, curvature: Curvature) -> LaneMat3 {
+        if curvature == Curvature::Projected {
+            return Self::tangent(f, lame, curvature).apply(df);
+        }
+        let product = f.transpose() * df;
+        let change = (product + product.transpose()) * Lanes::splat(0.5);
+        df * response(green_strain(f), lame) + f * response(change, lame)
+    }
+}

@@ -1,0 +1,95 @@
+//! The derivative of an isotropic law's stress, by its eigensystem (Smith, de Goes & Kim 2019).
+//!
+//! With `F = U Σ Vᵀ` and `Ψ(σ₁, σ₂, σ₃)`, the fourth-order tensor `∂²Ψ/∂F²` acts on `D = Uᵀ δF V` entry by entry: the
+//! diagonal of `D` by the 3x3 matrix `∂²Ψ/∂σᵢ∂σⱼ` (scaling), and each pair `D_ij`, `D_ji` by two eigenvalues, that of
+//! their difference (twist) and that of their sum (flip), where `gᵢ = ∂Ψ/∂σᵢ`:
+//!
+//! ```text
+//! twist = (gᵢ + gⱼ)/(σᵢ + σⱼ),      flip = (gᵢ - gⱼ)/(σᵢ - σⱼ).
+//! ```
+//!
+//! Clamping these two and the eigenvalues of the scaling matrix at zero is the exact projection to positive
+//! semi-definite. The 81 entries of `∂P/∂F` are never formed.
+
+use crate::energy::Curvature;
+use crate::geometry::symmetric_eigen::{SquareMatrix, positive_part};
+use crate::simd::{LaneMat3, LaneVec3, Lanes};
+
+/// The pairs of axes of twists and flips, in this order.
+pub(super) const PAIRS: [(usize, usize); 3] = [(0, 1), (0, 2), (1, 2)];
+
+/// `∂P/∂F` at some `F`.
+pub struct Tangent {
+    u: LaneMat3,
+    v: LaneMat3,
+    scaling: SquareMatrix<3>,
+    /// What `D_ij` gives to itself and to `D_ji`: half the sum and half the difference of flip and twist.
+    same: [Lanes; 3],
+    mirrored: [Lanes; 3],
+}
+
+/// The eigenvalues of a tangent before projection.
+pub(super) struct Modes {
+    pub(super) scaling: SquareMatrix<3>,
+    pub(super) twist: [Lanes; 3],
+    pub(super) flip: [Lanes; 3],
+    /// Whether the scaling matrix can be indefinite at all.
+    pub(super) scaling_can_be_indefinite: bool,
+}
+
+impl Tangent {
+    #[inline(always)]
+    pub(super) fn new(u: LaneMat3, v: LaneMat3, modes: Modes, curvature: Curvature) -> Self {
+        let Modes { mut scaling, mut twist, mut flip, scaling_can_be_indefinite } = modes;
+        if curvature == Curvature::Projected {
+            let clamped = |value: Lanes| value.max(Lanes::default());
+            (twist, flip) = (twist.map(clamped), flip.map(clamped));
+            if scaling_can_be_indefinite {
+                scaling = positive_part(scaling);
+            }
+        }
+        let same = std::array::from_fn(|k| (flip[k] + twist[k]) * 0.5);
+        let mirrored = std::array::from_fn(|k| (flip[k] - twist[k]) * 0.5);
+        Self { u, v, scaling, same, mirrored }
+    }
+
+    /// The change of stress for a change of the deformation gradient.
+    #[inline(always)]
+    pub fn apply(&self, df: LaneMat3) -> LaneMat3 {
+        let d = self.u.transpose() * (df * self.v);
+        let mut out = LaneMat3::default();
+        for i in 0..3 {
+            out.0[i].0[i] = (0..3).fold(Lanes::default(), |sum, j| sum + self.scaling[i][j] * d.0[j].0[j]);
+        }
+        for (k, (i, j)) in PAIRS.into_iter().enumerate() {
+            out.0[j].0[i] = self.same[k] * d.0[j].0[i] + self.mirrored[k] * d.0[i].0[j];
+            out.0[i].0[j] = self.same[k] * d.0[i].0[j] + self.mirrored[k] * d.0[j].0[i];
+        }
+        self.u * out * self.v.transpose()
+    }
+
+    /// A gradient of a shape function seen from the axes in which the tangent is simple.
+    #[inline(always)]
+    pub fn turned(&self, gradient: LaneVec3) -> LaneVec3 {
+        self.v.transpose_times(gradient)
+    }
+
+    /// The 3x3 block between two vertices with the shape function gradients `a` and `b`, both [`turned`](Self::turned):
+    /// `d ↦ (∂P/∂F : d bᵀ) a`.
+    #[inline(always)]
+    pub fn block(&self, a: LaneVec3, b: LaneVec3) -> LaneMat3 {
+        let mut h = LaneMat3::default();
+        let products = [a[0] * b[0], a[1] * b[1], a[2] * b[2]];
+        for i in 0..3 {
+            h.0[i].0[i] = self.scaling[i][i] * products[i];
+        }
+        for (k, (i, j)) in PAIRS.into_iter().enumerate() {
+            h.0[i].0[i] += self.same[k] * products[j];
+            h.0[j].0[j] += self.same[k] * products[i];
+            let (ij, ji) = (a[i] * b[j], a[j] * b[i]);
+            h.0[j].0[i] = self.scaling[i][j] * ij + self.mirrored[k] * ji;
+            h.0[i].0[j] = self.scaling[j][i] * ji + self.mirrored[k] * ij;
+        }
+        self.u * (h * self.u.transpose())
+    }
+}

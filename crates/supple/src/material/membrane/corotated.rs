@@ -1,0 +1,52 @@
+//! Co-rotated linear sheet in plane stress: with the principal stretches,
+//!
+//! ```text
+//! Ψ = μ ((σ₁ - 1)² + (σ₂ - 1)²) + λ/2 (σ₁ + σ₂ - 2)².
+//! ```
+
+use super::{LaneSheet, Membrane, PrincipalModes, SheetTangent, isotropic_stress, isotropic_tangent};
+use crate::energy::Curvature;
+use crate::geometry::svd::svd32;
+use crate::simd::{LaneVec3, Lanes};
+
+/// Co-rotated linear sheet.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CorotatedSheet;
+
+/// Least stretch in denominators: a sheet flattened to a line has no direction across.
+const SMALLEST: f64 = 1e-8;
+
+#[inline(always)]
+fn tensions(sigma: [Lanes; 2], sheet: &LaneSheet) -> [Lanes; 2] {
+    let bulk = sheet.lame.lambda * (sigma[0] + sigma[1] - 2.0);
+    sigma.map(|s| sheet.lame.mu * (s - 1.0) * 2.0 + bulk)
+}
+
+impl Membrane for CorotatedSheet {
+    #[inline(always)]
+    fn energy(f: [LaneVec3; 2], sheet: &LaneSheet) -> Lanes {
+        let [a, b] = svd32(f).sigma.map(|s| s - 1.0);
+        sheet.lame.mu * (a * a + b * b) + sheet.lame.lambda * (a + b) * (a + b) * 0.5
+    }
+
+    #[inline(always)]
+    fn stress(f: [LaneVec3; 2], sheet: &LaneSheet) -> [LaneVec3; 2] {
+        let svd = svd32(f);
+        isotropic_stress(&svd, tensions(svd.sigma, sheet))
+    }
+
+    #[inline(always)]
+    fn tangent(f: [LaneVec3; 2], sheet: &LaneSheet, curvature: Curvature) -> SheetTangent {
+        let svd = svd32(f);
+        let smallest = Lanes::splat(SMALLEST);
+        let (twice, lambda) = (sheet.lame.mu * 2.0, sheet.lame.lambda);
+        let g = tensions(svd.sigma, sheet);
+        let modes = PrincipalModes {
+            scaling: [[twice + lambda, lambda], [lambda, twice + lambda]],
+            twist: (g[0] + g[1]) / (svd.sigma[0] + svd.sigma[1]).max(smallest),
+            flip: twice,
+            normal: std::array::from_fn(|i| g[i] / svd.sigma[i].max(smallest)),
+        };
+        isotropic_tangent(&svd, modes, curvature)
+    }
+}

@@ -1,0 +1,65 @@
+//! Stress and tangent of isotropic sheets from their derivatives by the principal stretches.
+//!
+//! With `F = U Σ Vᵀ` (3x2) and `gᵢ = ∂Ψ/∂σᵢ`, the second derivative acts on `D = Uᵀ δF V` as that of solids does
+//! ([`crate::material::law::Tangent`]): scaling on the diagonal, twist and flip on the pair `D₁₂`, `D₂₁`; and besides on the
+//! last row, where the sheet moves along its normal: by `gᵢ/σᵢ`, negative where it is compressed and about to wrinkle.
+
+use super::SheetTangent;
+use crate::energy::Curvature;
+use crate::geometry::svd::Svd32;
+use crate::geometry::symmetric_eigen::{SquareMatrix, positive_part};
+use crate::simd::{LaneMat3, LaneVec3, Lanes};
+
+/// The eigenvalues of an isotropic sheet's tangent.
+pub struct PrincipalModes {
+    /// `∂²Ψ/∂σᵢ∂σⱼ`.
+    pub scaling: SquareMatrix<2>,
+    /// `(g₁ + g₂)/(σ₁ + σ₂)`.
+    pub twist: Lanes,
+    /// `(g₁ - g₂)/(σ₁ - σ₂)`.
+    pub flip: Lanes,
+    /// `gᵢ/σᵢ`.
+    pub normal: [Lanes; 2],
+}
+
+impl PrincipalModes {
+    #[inline(always)]
+    fn projected(self) -> Self {
+        let clamped = |value: Lanes| value.max(Lanes::default());
+        Self {
+            scaling: positive_part(self.scaling),
+            twist: clamped(self.twist),
+            flip: clamped(self.flip),
+            normal: self.normal.map(clamped),
+        }
+    }
+}
+
+/// `P = U diag(g) Vᵀ`.
+#[inline(always)]
+pub fn isotropic_stress(svd: &Svd32, g: [Lanes; 2]) -> [LaneVec3; 2] {
+    let Svd32 { u, v, .. } = svd;
+    std::array::from_fn(|j| u.0[0] * (g[0] * v[0][j]) + u.0[1] * (g[1] * v[1][j]))
+}
+
+/// The tangent with these eigenvalues.
+#[inline(always)]
+pub fn isotropic_tangent(svd: &Svd32, modes: PrincipalModes, curvature: Curvature) -> SheetTangent {
+    let modes = if curvature == Curvature::Projected { modes.projected() } else { modes };
+    let PrincipalModes { scaling, twist, flip, normal } = modes;
+    let (same, mirrored) = ((flip + twist) * 0.5, (flip - twist) * 0.5);
+    let first = LaneMat3::from_diagonal(LaneVec3([scaling[0][0], same, normal[0]]));
+    let second = LaneMat3::from_diagonal(LaneVec3([same, scaling[1][1], normal[1]]));
+    let mut mixed = LaneMat3::default();
+    mixed.0[1].0[0] = scaling[0][1];
+    mixed.0[0].0[1] = mirrored;
+    let v = &svd.v;
+    let turned = |i: usize, j: usize| {
+        let middle = first * (v[0][i] * v[0][j])
+            + mixed * (v[0][i] * v[1][j])
+            + mixed.transpose() * (v[1][i] * v[0][j])
+            + second * (v[1][i] * v[1][j]);
+        svd.u * (middle * svd.u.transpose())
+    };
+    SheetTangent { warp: turned(0, 0), mixed: turned(0, 1), weft: turned(1, 1) }
+}
