@@ -7,10 +7,10 @@ use glam::DVec3;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use supple::material::{MaterialSpec, StretchStiffness};
-use supple::mesh::generate::{BoxShape, ClothGrid, CylinderShape, GridPattern, SphereShape, TorusShape};
+use supple::mesh::generate::{ClothGrid, CylinderShape, GridPattern, SphereShape, TorusShape};
 use supple::mesh::implicit::{Character, ImplicitShape};
 use supple::scene::{
-    Axis, Bending, Body, Collider, ColliderShape, Expect, Follow, Hold, Keyframe, Linear, LinearKind, Method,
+    Axis, Bending, Body, Collider, ColliderShape, Cuboid, Expect, Follow, Hold, Keyframe, Linear, LinearKind, Method,
     Mode, Model, Motion, Output, Pin, Placement, Region, Scene, Seam, Selection, Shape, ShapeSource, Solver,
     Spread, Time, World, builtin_scenes,
 };
@@ -91,8 +91,8 @@ fn shape() -> BoxedStrategy<Shape> {
         grid.prop_map(|(size, vertices, pattern, seed)| {
             ShapeSource::Grid(ClothGrid { size, vertices, pattern, seed })
         }),
-        ([number(), number(), number()], any::<[u32; 3]>())
-            .prop_map(|(size, cells)| ShapeSource::Box(BoxShape { size, cells })),
+        ([number(), number(), number()], any::<Option<[u32; 3]>>())
+            .prop_map(|(size, cells)| ShapeSource::Box(Cuboid { size, cells })),
         (number(), any::<u32>(), any::<bool>()).prop_map(|(radius, segments, closed)| {
             ShapeSource::Cylinder(CylinderShape { radius, height: 2.0, segments, rings: 3, closed })
         }),

@@ -10,7 +10,7 @@ use crate::mesh::format::{self, Mesh};
 use crate::mesh::generate::BoxShape;
 use crate::mesh::implicit::ImplicitShape;
 use crate::mesh::{SurfaceMesh, TetMesh, tetrahedralise};
-use crate::scene::{Axis, Shape, ShapeSource};
+use crate::scene::{Axis, Cuboid, Shape, ShapeSource};
 
 /// What a shape is made of, in metres and y-up, before its placement in the world.
 pub(super) struct Shaped {
@@ -54,10 +54,7 @@ fn unscaled(shape: &Shape, cell: Option<f64>, folder: &Path) -> Result<Shaped, E
         ShapeSource::File(file) => from_file(&folder.join(file), cell),
         ShapeSource::Mesh(mesh) => from_surface(mesh.as_ref().clone(), cell, Vec::new()),
         ShapeSource::Grid(grid) => from_surface(grid.surface(1.0)?, cell, Vec::new()),
-        ShapeSource::Box(shape) => match cell {
-            Some(cell) => Ok(from_tets(box_of_cells(shape, cell)?, Vec::new())),
-            None => from_surface(shape.surface(1.0)?, None, Vec::new()),
-        },
+        ShapeSource::Box(shape) => from_box(shape, cell),
         ShapeSource::Cylinder(shape) => from_surface(shape.surface(1.0)?, cell, Vec::new()),
         ShapeSource::Sphere(shape) => from_surface(shape.surface(1.0)?, cell, Vec::new()),
         ShapeSource::Torus(shape) => from_surface(shape.surface(1.0)?, cell, Vec::new()),
@@ -100,10 +97,19 @@ fn from_implicit(shape: &ImplicitShape, cell: Option<f64>) -> Result<Shaped, Err
     Ok(from_tets(shape.tets(cell)?, Vec::new()))
 }
 
-/// A box cut into cells as near to cubes of this size as its sides allow.
-fn box_of_cells(shape: &BoxShape, cell: f64) -> Result<TetMesh, Error> {
-    let cells = shape.size.map(|side| (side / cell).round().max(1.0) as u32);
-    BoxShape { size: shape.size, cells }.tets(1.0)
+/// A box of cloth with its own cells, or a solid cut into cells as near to cubes of a size as its sides allow.
+fn from_box(shape: &Cuboid, cell: Option<f64>) -> Result<Shaped, Error> {
+    let size = shape.size;
+    match (shape.cells, cell) {
+        (None, Some(cell)) => {
+            let cells = size.map(|side| (side / cell).round().max(1.0) as u32);
+            Ok(from_tets(BoxShape { size, cells }.tets(1.0)?, Vec::new()))
+        }
+        (Some(cells), None) => from_surface(BoxShape { size, cells }.surface(1.0)?, None, Vec::new()),
+        _ => Err(Error::Invalid(
+            "a box needs either `cells`, as cloth, or the body's `cell`, as a solid".into(),
+        )),
+    }
 }
 
 /// Which of some points lie inside a closed mesh file, by winding number.

@@ -7,6 +7,9 @@
 //! g = φ' e,      H = φ'' e eᵀ + φ'/l (I - e eᵀ)
 //! ```
 //!
+//! A spring that resists only compression is active below its rest length; beyond it has neither force nor damping, and
+//! what counts in `l₀` and `l` is the length up to `L`.
+//!
 //! The second term is negative under compression (`φ' < 0`); dropping it there is the projection to positive
 //! semi-definite, since the eigenvectors are `e` and its complement.
 
@@ -44,7 +47,7 @@ pub struct Spring {
 pub struct Springs {
     /// The springs.
     pub springs: Vec<Spring>,
-    /// Length of each at the step's start.
+    /// Length of each at the step's start, as far as it acts.
     start_lengths: Vec<f64>,
     /// The step in seconds; infinite switches damping off.
     step: f64,
@@ -64,14 +67,14 @@ impl Springs {
     pub fn begin_step(&mut self, x: &[DVec3], dt: f64) {
         self.step = dt;
         for (length, spring) in self.start_lengths.iter_mut().zip(&self.springs) {
-            *length = separation(spring, x).length();
+            *length = acting_length(spring, separation(spring, x).length());
         }
     }
 
     /// The elastic part of the energy alone, in joules.
     pub fn elastic_energy(&self, x: &[DVec3]) -> f64 {
         chunked_sum(&self.springs, |_, spring| {
-            let strain = active_strain(spring, separation(spring, x).length());
+            let strain = acting_length(spring, separation(spring, x).length()) - spring.rest;
             0.5 * spring.stiffness * strain * strain
         })
     }
@@ -79,10 +82,12 @@ impl Springs {
     /// φ'(l) and φ''(l) of spring `i`.
     fn derivatives(&self, i: usize, length: f64) -> (f64, f64) {
         let spring = &self.springs[i];
-        let stiffness = if is_active(spring, length) { spring.stiffness } else { 0.0 };
+        if !is_active(spring, length) {
+            return (0.0, 0.0);
+        }
         let viscosity = spring.damping * spring.stiffness / self.step;
-        let first = stiffness * (length - spring.rest) + viscosity * (length - self.start_lengths[i]);
-        (first, stiffness + viscosity)
+        let first = spring.stiffness * (length - spring.rest) + viscosity * (length - self.start_lengths[i]);
+        (first, spring.stiffness + viscosity)
     }
 
     fn block(&self, i: usize, x: &[DVec3], curvature: Curvature) -> DMat3 {
@@ -101,8 +106,8 @@ impl Springs {
 impl Energy for Springs {
     fn value(&self, x: &[DVec3]) -> f64 {
         chunked_sum(&self.springs, |i, spring| {
-            let length = separation(spring, x).length();
-            let strain = active_strain(spring, length);
+            let length = acting_length(spring, separation(spring, x).length());
+            let strain = length - spring.rest;
             let slip = length - self.start_lengths[i];
             let viscosity = spring.damping * spring.stiffness / self.step;
             0.5 * spring.stiffness * strain * strain + 0.5 * viscosity * slip * slip
@@ -152,8 +157,9 @@ fn is_active(spring: &Spring, length: f64) -> bool {
     spring.resists == Resists::Both || length < spring.rest
 }
 
-fn active_strain(spring: &Spring, length: f64) -> f64 {
-    if is_active(spring, length) { length - spring.rest } else { 0.0 }
+/// The length up to which a spring is active: its own, or the rest length of a bending spring that is stretched.
+fn acting_length(spring: &Spring, length: f64) -> f64 {
+    if is_active(spring, length) { length } else { spring.rest }
 }
 
 #[cfg(test)]
@@ -203,6 +209,30 @@ mod tests {
     #[test]
     fn internal_forces_sum_to_zero() {
         assert!(total_force(&triangle_of_springs(0.7, Resists::Both), &points(0.0)).length() < 1e-13);
+    }
+
+    /// The force that pulls the ends of a bending spring of rest length 1 together, from one length to another.
+    fn bending_force(from: f64, to: f64) -> f64 {
+        let spring =
+            Spring { ends: [0, 1], rest: 1.0, stiffness: 40.0, damping: 0.01, resists: Resists::Compression };
+        let mut springs = Springs::new(vec![spring]);
+        springs.begin_step(&[DVec3::ZERO, from * DVec3::X], 0.02);
+        let x = [DVec3::ZERO, to * DVec3::X];
+        assert!(gradient_error(&springs, &x) < 1e-7 && hessian_error(&springs, &x) < 1e-7);
+        let mut gradient = [DVec3::ZERO; 2];
+        springs.add_gradient(&x, &mut gradient);
+        gradient[1].x
+    }
+
+    #[test]
+    fn bending_springs_damp_only_what_they_resist() {
+        let viscosity = 0.01 * 40.0 / 0.02;
+        assert_eq!(bending_force(1.1, 1.3), 0.0, "stretched all the way");
+        assert_eq!(bending_force(0.9, 1.2), 0.0, "let go");
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-12;
+        assert!(near(bending_force(0.9, 0.8), 40.0 * -0.2 + viscosity * -0.1), "compressed all the way");
+        // Only the part of the way below the rest length counts.
+        assert!(near(bending_force(1.2, 0.9), 40.0 * -0.1 + viscosity * -0.1));
     }
 
     #[test]

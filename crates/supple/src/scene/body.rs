@@ -34,6 +34,24 @@ impl Axis {
     }
 }
 
+/// An axis-aligned box centred at the origin. As cloth it says its `cells`; as a solid the body's `cell` cuts it, and
+/// saying both is refused.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cuboid {
+    /// Side lengths in metres.
+    pub size: [f64; 3],
+    /// Cells along each side of a box of cloth.
+    #[serde(default)]
+    pub cells: Option<[u32; 3]>,
+}
+
+impl From<BoxShape> for Cuboid {
+    fn from(shape: BoxShape) -> Self {
+        Self { size: shape.size, cells: Some(shape.cells) }
+    }
+}
+
 /// Where a shape comes from. In a scene file exactly one of these keys stands in the `shape` table.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ShapeSource {
@@ -42,7 +60,7 @@ pub enum ShapeSource {
     /// A flat cloth.
     Grid(ClothGrid),
     /// A box.
-    Box(BoxShape),
+    Box(Cuboid),
     /// A cylinder.
     Cylinder(CylinderShape),
     /// A sphere.
