@@ -7,7 +7,8 @@ pub use block_matrix::{BlockMatrix, BlockPattern};
 pub use cholesky::{Cholesky, Factorisation};
 
 /// Which instructions the kernels may use.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Simd {
     /// The best that this machine has.
     #[default]

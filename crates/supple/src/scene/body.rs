@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use glam::{DQuat, DVec3};
+use glam::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
 use super::Selection;
@@ -31,6 +31,11 @@ impl Axis {
             Self::Y => point,
             Self::Z => DVec3::new(point.x, point.z, -point.y),
         }
+    }
+
+    /// The same as a matrix.
+    pub fn matrix(self) -> DMat3 {
+        DMat3::from_cols(self.to_world(DVec3::X), self.to_world(DVec3::Y), self.to_world(DVec3::Z))
     }
 }
 
@@ -91,6 +96,11 @@ impl Shape {
     /// A shape in metres with y up.
     pub fn new(source: ShapeSource) -> Self {
         Self { source, scale: 1.0, up: Axis::Y }
+    }
+
+    /// The matrix that takes points of the shape to metres with y up.
+    pub fn to_metres(&self) -> DMat3 {
+        self.up.matrix() * self.scale
     }
 }
 
