@@ -83,9 +83,8 @@ fn checked(file: MeshFile) -> Option<(MeshFile, MeshReport)> {
 
 fn print_json(scene: &Scene, meshes: &[(MeshFile, MeshReport)], dry: &DryRun) {
     let problems: Vec<String> = dry.problems.iter().map(ToString::to_string).collect();
-    let counts = dry
-        .counts
-        .map(|s| json!({ "vertices": s.vertices, "elements": s.elements, "unknowns": s.unknowns }));
+    let counts =
+        dry.counts.map(|s| json!({ "vertices": s.vertices, "elements": s.elements, "unknowns": s.unknowns }));
     let meshes: Vec<_> = meshes
         .iter()
         .map(|(file, report)| json!({ "file": file.path, "users": file.users, "report": report }))

@@ -10,9 +10,9 @@ use supple::material::{MaterialSpec, StretchStiffness};
 use supple::mesh::generate::{ClothGrid, CylinderShape, GridPattern, SphereShape, TorusShape};
 use supple::mesh::implicit::{Character, ImplicitShape};
 use supple::scene::{
-    Axis, Bending, Body, ClosedMesh, Collider, ColliderShape, Cuboid, Expect, Follow, Hold, Keyframe, Linear, LinearKind, Method,
-    Mode, Model, Motion, Output, Pin, Placement, Region, Scene, Seam, Selection, Shape, ShapeSource, Solver,
-    Spread, Time, World, builtin_scenes,
+    Axis, Bending, Body, ClosedMesh, Collider, ColliderShape, Cuboid, Expect, Follow, Hold, Keyframe, Linear,
+    LinearKind, Method, Mode, Model, Motion, Output, Pin, Placement, Region, Scene, Seam, Selection, Shape,
+    ShapeSource, Solver, Spread, Time, World, builtin_scenes,
 };
 
 fn number() -> impl Strategy<Value = f64> {
