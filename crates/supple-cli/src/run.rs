@@ -10,7 +10,7 @@ use supple::output::ExportFormat;
 use supple::scene::Scene;
 use supple::simulation::{Begin, FrameReport, Run as DiskRun, scene_of_run};
 
-use crate::arguments::{Common, Run};
+use crate::arguments::{Common, Run, SimdWord};
 use crate::export::{export_frames, parse_formats};
 use crate::failure::Failure;
 use crate::print::line;
@@ -54,7 +54,8 @@ pub(crate) fn run(options: &Run, common: &Common) -> Result<ExitCode, Failure> {
     // A second handler in one process (tests) is no failure: the first one serves.
     let _ = ctrlc::set_handler(|| STOP.store(true, Ordering::SeqCst));
     announce(&run, &folder, common);
-    let reports = simulate(&mut run, common).map_err(|failure| advise(failure, &run, &folder))?;
+    let resume = resume_command(options, common, &folder);
+    let reports = simulate(&mut run, common).map_err(|failure| advise(failure, &run, &folder, &resume))?;
     warn(&run, &reports);
     if run.is_done() {
         export_frames(run.cache(), &formats, &folder.join("exports"), common)?;
@@ -63,7 +64,7 @@ pub(crate) fn run(options: &Run, common: &Common) -> Result<ExitCode, Failure> {
         print_summary(&run, setup_seconds, begun);
     }
     if !run.is_done() {
-        eprintln!("stopped after frame {}; go on with: {}", run.frame(), resume_command(options, &folder));
+        eprintln!("stopped after frame {}; go on with: {resume}", run.frame());
         return Ok(ExitCode::from(130));
     }
     if !common.json && !common.quiet {
@@ -86,8 +87,18 @@ fn warn(run: &DiskRun, reports: &[FrameReport]) {
             worst.residual
         );
     }
-    for violation in run.scene().expect.violations(reports) {
-        eprintln!("warning: the scene expects otherwise: {violation}");
+    if run.is_done() {
+        warn_of_expectations(run);
+    }
+}
+
+/// The scene's bounds over all frames, those before the run was resumed too.
+fn warn_of_expectations(run: &DiskRun) {
+    match run.reports() {
+        Ok(reports) => run.scene().expect.violations(&reports).iter().for_each(|violation| {
+            eprintln!("warning: the scene expects otherwise: {violation}");
+        }),
+        Err(error) => eprintln!("warning: what the scene expects could not be checked: {error}"),
     }
 }
 
@@ -172,20 +183,23 @@ fn simulate(run: &mut DiskRun, common: &Common) -> Result<Vec<FrameReport>, Fail
     Ok(reports)
 }
 
-fn advise(failure: Failure, run: &DiskRun, folder: &Path) -> Failure {
-    let folder = folder.display();
+fn advise(failure: Failure, run: &DiskRun, folder: &Path, resume: &str) -> Failure {
     failure.with_advice(format!(
-        "everything up to frame {} is in {folder}; go on with `supple run --out {folder} --resume`, or from an earlier \
-         frame with a changed scene by `--from K`",
-        run.frame()
+        "everything up to frame {} is in {}; go on with `{resume}`, or from an earlier frame with a changed scene by \
+         `--from K`",
+        run.frame(),
+        folder.display()
     ))
 }
 
-fn resume_command(options: &Run, folder: &Path) -> String {
+fn resume_command(options: &Run, common: &Common, folder: &Path) -> String {
     let mut words = vec!["supple".to_owned(), "run".to_owned()];
     words.extend(["--out".to_owned(), folder.display().to_string(), "--resume".to_owned()]);
     if !options.format.is_empty() {
         words.extend(["--format".to_owned(), options.format.join(",")]);
+    }
+    if let SimdWord::Baseline = common.simd {
+        words.extend(["--simd".to_owned(), "baseline".to_owned()]);
     }
     words.join(" ")
 }

@@ -67,6 +67,62 @@ fn check_on_a_scene_tells_everything_that_run_would_refuse() {
     }
 }
 
+#[test]
+fn check_on_a_scene_tells_of_every_body_that_cannot_be_built_and_of_every_pin() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("noise.obj"), [0u8, 255, 7]).unwrap();
+    fs::write(folder.path().join("sheet.obj"), "v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 3\n").unwrap();
+    let scene = folder.path().join("bad.toml");
+    let words = "[time]\nfps = -3\n\
+        [[body]]\nname = \"a\"\nshape = { file = \"noise.obj\" }\n\
+        [[body]]\nname = \"b\"\nshape = { file = \"sheet.obj\" }\ncell = 0.1\n\
+        [[body]]\nname = \"c\"\nshape = { file = \"sheet.obj\" }\n\
+        [[pin]]\nbody = \"c\"\nselection = { indices = [7] }\n\
+        [[pin]]\nbody = \"c\"\nselection = { boundary-loop = 3 }\n";
+    fs::write(&scene, words).unwrap();
+    let output = run(&["check", text(&scene)]);
+    assert_eq!(output.status.code(), Some(2));
+    let report = String::from_utf8_lossy(&output.stdout);
+    for word in
+        ["fps", "noise.obj", "body `b`", "line 8", "vertex 7", "line 14", "boundary loop 3", "line 17"]
+    {
+        assert!(report.contains(word), "`{word}` is not in: {report}");
+    }
+}
+
+#[test]
+fn check_on_a_scene_tells_what_is_found_in_its_meshes_at_their_size() {
+    let folder = tempfile::tempdir().unwrap();
+    // 100 by 100 centimetres, with a vertex that no face uses.
+    fs::write(
+        folder.path().join("towel.obj"),
+        "v 0 0 0\nv 100 0 0\nv 100 0 100\nv 0 0 100\nv 7 7 7\nf 4 3 2 1\n",
+    )
+    .unwrap();
+    let scene = folder.path().join("towels.toml");
+    let shape = "shape = { file = \"towel.obj\", scale = 0.01 }";
+    fs::write(&scene, format!("[[body]]\nname = \"one\"\n{shape}\n[[body]]\nname = \"two\"\n{shape}\n"))
+        .unwrap();
+    let output = run(&["check", text(&scene)]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
+    let report = String::from_utf8_lossy(&output.stdout);
+    for word in [
+        "body `one`, body `two`: ",
+        "towel.obj",
+        "1.0000 x 0.0000 x 1.0000 m",
+        "not closed",
+        "1 vertex",
+        "can be run",
+    ] {
+        assert!(report.contains(word), "`{word}` is not in: {report}");
+    }
+    assert_eq!(report.matches("towel.obj").count(), 1, "{report}");
+    let output = run(&["check", text(&scene), "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["meshes"][0]["users"], serde_json::json!(["body `one`", "body `two`"]));
+    assert_eq!(json["meshes"][0]["report"]["vertices"], 5);
+}
+
 /// A file-size limit stands in for a full disk: writing beyond it fails in the same way.
 #[cfg(unix)]
 #[test]

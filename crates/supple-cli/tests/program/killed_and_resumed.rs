@@ -195,16 +195,54 @@ fn a_reader_that_stops_reading_does_not_stop_the_run() {
     assert_eq!(logged_hashes(&out).len(), 6);
 }
 
+#[test]
+fn a_run_resumed_with_other_instructions_is_refused_by_the_options_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let start = ["run", "demo", "--resolution", "0.1", "--frames", "2", "--quiet", "--out", text(&out)];
+    succeed(&[&start[..], &["--simd", "baseline"]].concat());
+    let resume = ["run", "--out", text(&out), "--resume", "--quiet", "--set", "time.frames=3"];
+    let refused = run(&resume);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("go on with `--simd baseline`"));
+    succeed(&[&resume[..], &["--simd", "baseline"]].concat());
+    assert_eq!(logged_hashes(&out).len(), 3);
+}
+
+#[test]
+fn a_resumed_run_tells_of_expectations_broken_before_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    // Nothing is stretched by less than nothing: every frame breaks it, the first of all.
+    let bound = ["--set", "expect.max_stretch=0.5"];
+    let start = ["run", "demo", "--resolution", "0.1", "--frames", "2", "--quiet", "--out", text(&out)];
+    succeed(&[&start[..], &bound].concat());
+    let output =
+        run(&[&["run", "--out", text(&out), "--resume", "--set", "time.frames=3"][..], &bound].concat());
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(message.contains("max_stretch") && message.contains("at frame 1, above 0.5"), "{message}");
+}
+
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_after_the_current_frame_and_says_how_to_go_on() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
-    let child =
-        supple(&["run", "hanging-cloth", "--resolution", "0.2", "--frames", "500", "--out", text(&out)])
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+    let child = supple(&[
+        "run",
+        "hanging-cloth",
+        "--resolution",
+        "0.2",
+        "--frames",
+        "500",
+        "--simd",
+        "baseline",
+        "--out",
+        text(&out),
+    ])
+    .stderr(Stdio::piped())
+    .spawn()
+    .unwrap();
     let checkpoint = out.join("checkpoints/checkpoint-000002.supc");
     while !checkpoint.exists() {
         std::thread::sleep(Duration::from_millis(5));
@@ -214,5 +252,8 @@ fn ctrl_c_ends_after_the_current_frame_and_says_how_to_go_on() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
     let message = String::from_utf8_lossy(&output.stderr);
-    assert!(message.contains("stopped after frame") && message.contains("--resume"), "{message}");
+    assert!(
+        message.contains("stopped after frame") && message.contains("--resume --simd baseline"),
+        "{message}"
+    );
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use glam::{DQuat, DVec3};
 
-use super::shape::{Inside, Shaped, shape_meshes, world_from_shape};
+use super::shape::{Inside, Shaped, shape_meshes};
 use super::weld::weld;
 use super::{Body, Elements, Embedding};
 use crate::error::Error;
@@ -50,7 +50,7 @@ impl Body {
         let surface_rest = rest.unwrap_or_else(|| surface_start.clone());
         let point_areas = lumped_areas(&surface_rest, &surface_triangles);
         surface.positions.clone_from(&surface_rest);
-        let file_from_world = world_from_shape(&spec.shape).inverse();
+        let file_from_world = spec.shape.to_metres().inverse();
         let mut body = Self {
             name: spec.name.clone(),
             surface: Arc::new(FrameSurface { name: spec.name.clone(), mesh: surface, file_from_world }),

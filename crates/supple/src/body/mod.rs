@@ -1,6 +1,7 @@
 //! Bodies: the display surface (the user's mesh), the unknowns (the family's), and the embedding between them.
 
 mod build;
+mod closed;
 mod embedding;
 mod shape;
 mod weld;

@@ -66,7 +66,8 @@ impl Contacts {
     /// The number of points in contact, and the deepest penetration past the thickness in metres.
     pub fn count_and_depth(&self, x: &[DVec3]) -> (u32, f64) {
         let (mut count, mut deepest) = (0, 0.0_f64);
-        for i in 0..self.points.len() {
+        // A point that stands for no area belongs to no triangle.
+        for i in (0..self.points.len()).filter(|&i| self.areas[i] > 0.0) {
             let position = self.points.position(i, x);
             for collider in &self.colliders {
                 let distance = collider.separation(position).distance;

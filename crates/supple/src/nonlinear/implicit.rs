@@ -78,12 +78,14 @@ impl ImplicitStepper {
         let mut springs = Vec::new();
         let mut points = Embedding::default();
         let mut triangles = Vec::new();
+        let mut closed = Vec::new();
         self.contacts = Contacts::default();
         self.mass.clear();
         for (body, &first) in setup.bodies.iter().zip(&self.first_unknown) {
             let first_point = points.len() as u32;
             points.append(&body.embedding, first);
             triangles.extend(body.surface_triangles.iter().map(|t| t.map(|p| p + first_point)));
+            closed.extend(body.closed_triangles());
             self.contacts.areas.extend_from_slice(&body.point_areas);
             self.contacts.friction.extend(body.point_areas.iter().map(|_| body.material.friction));
             self.mass.extend_from_slice(&body.mass);
@@ -93,7 +95,7 @@ impl ImplicitStepper {
             }));
         }
         self.springs = ElementSum::new(Springs::new(springs), self.mass.len(), setup.simd);
-        self.wind = Wind::new(&points, triangles);
+        self.wind = Wind::new(&points, triangles, &closed);
         self.contacts.points = points;
     }
 
@@ -119,7 +121,7 @@ impl ImplicitStepper {
                 }
             }
         }
-        for grab in setup.grabs.iter().flatten() {
+        for grab in &setup.grabs {
             let first = self.first_unknown[grab.body];
             self.attachments.attachments.push(Attachment {
                 point: grab.weights.iter().map(|&(v, w)| (v + first, w)).collect(),
@@ -301,10 +303,10 @@ impl Stepper for ImplicitStepper {
 
 impl ImplicitStepper {
     /// A force below which nothing is worth solving: a billionth of the weight, or of what would move the bodies by
-    /// a nanometre in a second where nothing weighs.
+    /// a nanometre in a second where nothing weighs; above zero even without a body, so that its residual is 0.
     fn force_floor(&self, setup: &Setup) -> f64 {
         let masses = self.mass.iter().map(|m| m * m).sum::<f64>().sqrt();
-        1e-9 * masses * setup.world.gravity.length().max(1.0)
+        (1e-9 * masses * setup.world.gravity.length().max(1.0)).max(f64::MIN_POSITIVE)
     }
 }
 

@@ -257,7 +257,7 @@ mod tests {
     use crate::output::topology::tests::decorated;
 
     fn info() -> RunInfo {
-        RunInfo { scene: "demo".into(), fps: 24.0 }
+        RunInfo { scene: "demo".into(), fps: 24.0, simd: Default::default() }
     }
 
     fn frame(index: u32, surfaces: &[Arc<FrameSurface>]) -> Frame {

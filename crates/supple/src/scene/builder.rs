@@ -79,7 +79,13 @@ impl SceneBuilder {
 
     /// Velocity of the air in m/s.
     pub fn wind(mut self, wind: impl Into<DVec3>) -> Self {
-        self.scene.world.wind = wind.into();
+        self.scene.world.wind = Some(wind.into());
+        self
+    }
+
+    /// Density of the air in kg/m³: still air, too, drags what moves through it.
+    pub fn air_density(mut self, density: f64) -> Self {
+        self.scene.world.air_density = Some(density);
         self
     }
 

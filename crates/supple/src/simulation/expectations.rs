@@ -16,9 +16,7 @@ impl Expect {
         at_most("max_stretch", self.max_stretch, |report| report.max_stretch);
         at_most("p99_stretch", self.p99_stretch, |report| report.p99_stretch);
         at_most("residual", self.residual, |report| report.residual);
-        at_most("iterations", self.iterations.map(f64::from), |report| {
-            f64::from(report.nonlinear_iterations) / f64::from(report.steps.max(1))
-        });
+        at_most("iterations", self.iterations.map(f64::from), |report| f64::from(report.max_step_iterations));
         let Some(last) = reports.last() else { return found };
         if self.penetration.is_some_and(|bound| exceeds(last.penetration, bound)) {
             found.push(format!(
