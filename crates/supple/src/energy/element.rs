@@ -21,6 +21,12 @@ pub type Blocks<const K: usize> = [[LaneMat3; K]; K];
 /// One kind of element over `K` vertices, for eight elements at a time. Batch `b` has the elements `8 b .. 8 b + 8`; the
 /// last one may be filled up with anything finite. Every method is to be `#[inline(always)]`.
 pub trait Element<const K: usize>: Send + Sync {
+    /// Starts a step of `dt` seconds from `x`.
+    fn begin_step(&mut self, _x: &[DVec3], _dt: f64) {}
+    /// The energy without damping in joules; `None` where there is no damping.
+    fn elastic_energy(&self, _x: &[DVec3]) -> Option<f64> {
+        None
+    }
     /// The vertices of each element. Neighbours in space should be neighbours in this list.
     fn vertices(&self) -> &[[u32; K]];
     /// Energies in joules.
@@ -123,6 +129,14 @@ fn fill_chunks<T: Copy + Send + Sync>(
 }
 
 impl<E: Element<K>, const K: usize> Energy for ElementSum<E, K> {
+    fn begin_step(&mut self, x: &[DVec3], dt: f64) {
+        self.elements.begin_step(x, dt);
+    }
+
+    fn elastic_energy(&self, x: &[DVec3]) -> f64 {
+        self.elements.elastic_energy(x).unwrap_or_else(|| self.value(x))
+    }
+
     fn value(&self, x: &[DVec3]) -> f64 {
         let values = &mut self.scratch().values;
         fill_chunks(values, self.chunks(), 1, 0.0, |chunk, value| {

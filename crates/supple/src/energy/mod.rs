@@ -33,8 +33,14 @@ pub enum Curvature {
 
 /// One term of what a step minimises, as a function of all vertex positions (held vertices included), in joules.
 pub trait Energy: Send + Sync {
+    /// Starts a step of `dt` seconds from `x`: what resists the change over a step begins here.
+    fn begin_step(&mut self, _x: &[DVec3], _dt: f64) {}
     /// The energy.
     fn value(&self, x: &[DVec3]) -> f64;
+    /// The part of the energy that can be got back, without damping.
+    fn elastic_energy(&self, x: &[DVec3]) -> f64 {
+        self.value(x)
+    }
     /// Adds its gradient (minus the force, in newtons).
     fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]);
     /// Calls `pair` for every pair of different vertices that its Hessian can couple.

@@ -128,6 +128,14 @@ impl Batch {
 }
 
 impl Element<2> for Springs {
+    fn begin_step(&mut self, x: &[DVec3], dt: f64) {
+        self.begin_step(x, dt);
+    }
+
+    fn elastic_energy(&self, x: &[DVec3]) -> Option<f64> {
+        Some(self.elastic_energy(x))
+    }
+
     fn vertices(&self) -> &[[u32; 2]] {
         &self.ends
     }

@@ -187,6 +187,14 @@ fn completed([a, b, c, d, e, f]: [LaneMat3; 6]) -> Blocks<4> {
 const PAIRS: [(usize, usize); 6] = [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2)];
 
 impl<L: Law> Element<4> for Tetrahedra<L> {
+    fn begin_step(&mut self, x: &[DVec3], dt: f64) {
+        self.begin_step(x, dt);
+    }
+
+    fn elastic_energy(&self, x: &[DVec3]) -> Option<f64> {
+        Some(self.elastic_energy(x))
+    }
+
     fn vertices(&self) -> &[[u32; 4]] {
         &self.tets
     }

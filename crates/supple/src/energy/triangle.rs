@@ -182,6 +182,14 @@ impl RestBatch {
 }
 
 impl<M: Membrane> Element<3> for Triangles<M> {
+    fn begin_step(&mut self, x: &[DVec3], dt: f64) {
+        self.begin_step(x, dt);
+    }
+
+    fn elastic_energy(&self, x: &[DVec3]) -> Option<f64> {
+        Some(self.elastic_energy(x))
+    }
+
     fn vertices(&self) -> &[[u32; 3]] {
         &self.triangles
     }

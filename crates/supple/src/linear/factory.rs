@@ -5,8 +5,8 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::{
-    BlockJacobi, Chebyshev, ChebyshevOptions, CholeskyFactor, Fill, GaussSeidelSolver, IncompleteCholesky,
-    LinearSolver, PreconditionedSolver, Schwarz, SchwarzOptions, Simd,
+    BlockJacobi, Chebyshev, ChebyshevOptions, CholeskyFactor, Fill, GaussSeidel, GaussSeidelSolver,
+    IncompleteCholesky, LinearSolver, PreconditionedSolver, Preconditioner, Schwarz, SchwarzOptions, Simd,
 };
 use crate::scene::{Linear, LinearKind};
 
@@ -19,24 +19,37 @@ pub fn linear_solver(
 ) -> Result<Box<dyn LinearSolver>, String> {
     linear.check()?;
     Ok(match linear.kind {
-        LinearKind::Cholesky => Box::new(PreconditionedSolver::new(CholeskyFactor::new(simd))),
-        LinearKind::Jacobi => Box::new(PreconditionedSolver::new(BlockJacobi::default())),
-        LinearKind::Schwarz => {
-            let options = schwarz_options(linear, simd);
-            Box::new(PreconditionedSolver::new(Schwarz::new(options, positions)))
-        }
-        LinearKind::Ic0 => {
-            Box::new(PreconditionedSolver::new(IncompleteCholesky::new(Fill::None, positions)))
-        }
+        LinearKind::GaussSeidel => Box::new(GaussSeidelSolver::default()),
+        LinearKind::Chebyshev => Box::new(Chebyshev::new(chebyshev_options(linear))),
+        _ => Box::new(PreconditionedSolver::new(preconditioner(linear, positions, simd)?)),
+    })
+}
+
+/// The preconditioner that a linear solver of a scene brings to conjugate gradients and to gradient methods.
+pub fn preconditioner(
+    linear: &Linear,
+    positions: Option<Arc<[DVec3]>>,
+    simd: Simd,
+) -> Result<Box<dyn Preconditioner>, String> {
+    linear.check()?;
+    Ok(match linear.kind {
+        LinearKind::Cholesky => Box::new(CholeskyFactor::new(simd)),
+        LinearKind::Jacobi => Box::new(BlockJacobi::default()),
+        LinearKind::Schwarz => Box::new(Schwarz::new(schwarz_options(linear, simd), positions)),
+        LinearKind::Ic0 => Box::new(IncompleteCholesky::new(Fill::None, positions)),
         LinearKind::Ict => {
             let fill = Fill::Threshold {
                 drop_tolerance: linear.drop_tolerance.unwrap_or(1e-2),
                 factor: linear.fill.unwrap_or(4.0),
             };
-            Box::new(PreconditionedSolver::new(IncompleteCholesky::new(fill, positions)))
+            Box::new(IncompleteCholesky::new(fill, positions))
         }
-        LinearKind::GaussSeidel => Box::new(GaussSeidelSolver::default()),
-        LinearKind::Chebyshev => Box::new(Chebyshev::new(chebyshev_options(linear))),
+        LinearKind::GaussSeidel => Box::new(GaussSeidel::default()),
+        LinearKind::Chebyshev => {
+            return Err(
+                "`chebyshev` is a solver, not a preconditioner; choose another `linear`, or `newton`".into(),
+            );
+        }
         LinearKind::Galerkin | LinearKind::GalerkinCycle | LinearKind::Mas => {
             return Err(format!("the linear solver `{}` does not exist yet", linear.kind.word()));
         }

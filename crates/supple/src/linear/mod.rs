@@ -36,7 +36,7 @@ pub use chebyshev::{Chebyshev, ChebyshevOptions};
 pub use cholesky::{Cholesky, Factorisation};
 pub use conjugate_gradient::{ConjugateGradient, PreconditionedSolver};
 pub use direct::CholeskyFactor;
-pub use factory::linear_solver;
+pub use factory::{linear_solver, preconditioner};
 pub use gauss_seidel::{GaussSeidel, GaussSeidelSolver};
 pub use incomplete_cholesky::{Fill, IncompleteCholesky};
 pub use node_order::{Graph, graph_order, local_order, morton_order};

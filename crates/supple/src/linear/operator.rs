@@ -43,3 +43,21 @@ pub(super) fn assembled<'a>(
         )
     })
 }
+
+impl Preconditioner for Box<dyn Preconditioner> {
+    fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), String> {
+        (**self).update(operator)
+    }
+
+    fn apply(&mut self, r: &[DVec3], z: &mut [DVec3]) {
+        (**self).apply(r, z);
+    }
+
+    fn bytes(&self) -> usize {
+        (**self).bytes()
+    }
+
+    fn symmetric(&self) -> bool {
+        (**self).symmetric()
+    }
+}

@@ -190,10 +190,19 @@ pub struct Solver {
     pub tolerance: f64,
     /// Stop after this many nonlinear iterations.
     pub max_iterations: u32,
+    /// Renew the preconditioner every so many nonlinear iterations; each method has its own usual number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refresh: Option<u32>,
 }
 
 impl Default for Solver {
     fn default() -> Self {
-        Self { method: Method::Newton, linear: Linear::default(), tolerance: 1e-4, max_iterations: 50 }
+        Self {
+            method: Method::Newton,
+            linear: Linear::default(),
+            tolerance: 1e-4,
+            max_iterations: 50,
+            refresh: None,
+        }
     }
 }

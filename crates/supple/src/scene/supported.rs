@@ -5,10 +5,26 @@ use serde::Serialize;
 
 use super::{Body, Collider, ColliderShape, Follow, LinearKind, Method, Mode, Model, Pin, Scene};
 
-const METHODS: &[Method] = &[Method::Newton];
-const LINEAR_SOLVERS: &[LinearKind] = &[LinearKind::Cholesky];
-const MODES: &[Mode] = &[Mode::Dynamic];
-const MODELS: &[Model] = &[Model::Spring];
+const METHODS: &[Method] = &[Method::Newton, Method::Lbfgs, Method::NonlinearCg, Method::AcceleratedGradient];
+const LINEAR_SOLVERS: &[LinearKind] = &[
+    LinearKind::Cholesky,
+    LinearKind::Jacobi,
+    LinearKind::Schwarz,
+    LinearKind::Ic0,
+    LinearKind::Ict,
+    LinearKind::GaussSeidel,
+    LinearKind::Chebyshev,
+];
+const MODES: &[Mode] = &[Mode::Dynamic, Mode::Quasistatic];
+const MODELS: &[Model] = &[
+    Model::Spring,
+    Model::Corotated,
+    Model::NeoHookean,
+    Model::BaraffWitkin,
+    Model::Stvk,
+    Model::Linear,
+    Model::Arap,
+];
 
 fn is_supported_collider(shape: &ColliderShape) -> bool {
     matches!(shape, ColliderShape::Plane { .. } | ColliderShape::Sphere { .. })
@@ -58,7 +74,6 @@ fn in_body(body: &Body, place: &str, found: &mut Vec<(String, String)>) {
         ("tear_stretch", "`tear_stretch`", body.tear_stretch.is_some()),
         ("self_contact", "`self_contact = true`", body.self_contact),
         ("pressure", "`pressure`", body.pressure.is_some()),
-        ("region", "`[[body.region]]`", !body.regions.is_empty()),
         ("material.strain_limit", "`strain_limit`", limits(&body.material)),
         (
             "material.stretch_stiffness",

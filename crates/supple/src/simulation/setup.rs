@@ -9,7 +9,7 @@ use crate::body::{Body, Elements};
 use crate::error::Error;
 use crate::linear::Simd;
 use crate::scene::{
-    ClosedMesh, Collider, Follow, Hold, Pin, Problem, Scene, Selection, SelectionPoints, Solver, World,
+    ClosedMesh, Collider, Follow, Hold, Mode, Pin, Problem, Scene, Selection, SelectionPoints, Solver, World,
 };
 
 /// A body of a running simulation.
@@ -50,6 +50,8 @@ pub struct Setup {
     pub colliders: Vec<(ColliderId, Collider)>,
     /// Gravity and wind.
     pub world: World,
+    /// Dynamics or statics.
+    pub mode: Mode,
     /// Method and tolerance.
     pub solver: Solver,
     /// Which instructions may be used.
@@ -87,6 +89,7 @@ impl Setup {
             grabs: Vec::new(),
             colliders: scene.colliders.iter().map(|c| (ColliderId(next()), c.clone())).collect(),
             world: scene.world.clone(),
+            mode: scene.time.mode,
             solver: scene.solver.clone(),
             simd,
             time: 0.0,

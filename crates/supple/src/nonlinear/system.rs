@@ -1,0 +1,213 @@
+//! The energies of all bodies of a scene as one system, over all their unknowns.
+
+use glam::DVec3;
+
+use super::objective::Objective;
+use crate::body::{Body, Elements, Embedding};
+use crate::energy::attachment::{Attachment, Attachments};
+use crate::energy::contact::Contacts;
+use crate::energy::element::ElementSum;
+use crate::energy::inertia::Inertia;
+use crate::energy::spring::{Spring, Springs};
+use crate::energy::spring_network::{cloth_springs, solid_springs};
+use crate::energy::tetrahedron::{Solid, Tetrahedra};
+use crate::energy::triangle::Triangles;
+use crate::energy::wind::Wind;
+use crate::energy::{Curvature, Energy};
+use crate::linear::{BlockMatrix, BlockPattern, Simd};
+use crate::material::law::{Arap, Corotated, Law, Linear, NeoHookean, StVenantKirchhoff};
+use crate::material::membrane::{BaraffWitkin, CorotatedSheet, Membrane, Sheet, StVenantKirchhoffSheet};
+use crate::scene::Model;
+use crate::simulation::Setup;
+
+/// Inertia and all energies.
+#[derive(Default)]
+pub(super) struct System {
+    pub(super) inertia: Inertia,
+    /// What the bodies resist deformation with.
+    pub(super) elastic: Vec<Box<dyn Energy>>,
+    pub(super) attachments: Attachments,
+    pub(super) contacts: Contacts,
+    pub(super) wind: Wind,
+    /// Lumped mass of each unknown in kg.
+    pub(super) mass: Vec<f64>,
+    /// The first unknown of each body, and the end.
+    pub(super) first_unknown: Vec<u32>,
+}
+
+impl System {
+    /// The system of a setup's bodies.
+    pub(super) fn new(setup: &Setup) -> Self {
+        let mut system = Self { first_unknown: vec![0], ..Self::default() };
+        let mut points = Embedding::default();
+        let (mut triangles, mut closed) = (Vec::new(), Vec::new());
+        for body in &setup.bodies {
+            let first = system.mass.len() as u32;
+            let first_point = points.len() as u32;
+            points.append(&body.embedding, first);
+            triangles.extend(body.surface_triangles.iter().map(|t| t.map(|p| p + first_point)));
+            closed.extend(body.closed_triangles());
+            system.contacts.areas.extend_from_slice(&body.point_areas);
+            let friction = body.materials.main().friction;
+            system.contacts.friction.extend(body.point_areas.iter().map(|_| friction));
+            system.mass.extend_from_slice(&body.mass);
+            system.first_unknown.push(system.mass.len() as u32);
+        }
+        system.elastic = elastic_energies(setup, &system.first_unknown);
+        system.wind = Wind::new(&points, triangles, &closed);
+        system.contacts.points = points;
+        system
+    }
+
+    /// Collects the soft holds of a setup at `time`, and moves held vertices of `x` to where their pins are; returns
+    /// which are held.
+    pub(super) fn apply_pins(&mut self, setup: &Setup, time: f64, x: &mut [DVec3]) -> Vec<bool> {
+        let attachments = &mut self.attachments.attachments;
+        attachments.clear();
+        // Vertices without mass belong to no element: nothing moves them.
+        let mut held: Vec<bool> = self.mass.iter().map(|m| *m <= 0.0).collect();
+        for pin in setup.pins.iter().filter(|pin| pin.holds_at(time)) {
+            let first = self.first_unknown[pin.body];
+            for point in &pin.points {
+                let target = pin.target(point, time);
+                match (pin.stiffness, &point.weights[..]) {
+                    (None, [(v, _)]) => {
+                        held[(v + first) as usize] = true;
+                        x[(v + first) as usize] = target;
+                    }
+                    (stiffness, weights) => attachments.push(Attachment {
+                        point: weights.iter().map(|&(v, w)| (v + first, w)).collect(),
+                        target,
+                        stiffness: stiffness.unwrap_or_else(|| setup.bodies[pin.body].hold_stiffness()),
+                    }),
+                }
+            }
+        }
+        for grab in &setup.grabs {
+            let first = self.first_unknown[grab.body];
+            attachments.push(Attachment {
+                point: grab.weights.iter().map(|&(v, w)| (v + first, w)).collect(),
+                target: grab.target,
+                stiffness: grab.stiffness,
+            });
+        }
+        held
+    }
+
+    /// Analyses which vertices are coupled and binds the energies to it.
+    pub(super) fn analyse(&mut self, setup: &Setup, held: &[bool]) -> BlockPattern {
+        let mut pairs = Vec::new();
+        let mut pair = |a: u32, b: u32| pairs.push([a, b]);
+        self.elastic.iter().for_each(|energy| energy.couplings(&mut pair));
+        self.contacts.couplings(&mut pair);
+        self.wind.couplings(&mut pair);
+        // Attachments come and go, but each sits on one element: its edges make room for all of them.
+        for (body, &first) in setup.bodies.iter().zip(&self.first_unknown) {
+            body.elements.for_each_edge(|a, b| pair(a + first, b + first));
+        }
+        let pattern = BlockPattern::new(held, &pairs);
+        self.elastic.iter_mut().for_each(|energy| energy.bind(&pattern));
+        pattern
+    }
+
+    /// Elastic energy in joules.
+    pub(super) fn elastic_energy(&self, x: &[DVec3]) -> f64 {
+        self.elastic.iter().map(|energy| energy.elastic_energy(x)).sum()
+    }
+
+    fn energies(&self) -> impl Iterator<Item = &dyn Energy> {
+        let others: [&dyn Energy; 4] = [&self.inertia, &self.attachments, &self.contacts, &self.wind];
+        self.elastic.iter().map(|energy| &**energy).chain(others)
+    }
+}
+
+impl Objective for System {
+    fn value(&self, x: &[DVec3]) -> f64 {
+        self.energies().map(|energy| energy.value(x)).sum()
+    }
+
+    fn gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
+        gradient.fill(DVec3::ZERO);
+        self.energies().for_each(|energy| energy.add_gradient(x, gradient));
+    }
+
+    fn hessian(&self, x: &[DVec3], curvature: Curvature, hessian: &mut BlockMatrix) {
+        self.energies().for_each(|energy| energy.add_hessian(x, curvature, hessian));
+    }
+}
+
+/// The bodies that follow one model, put together.
+struct Gathered<'a> {
+    bodies: Vec<(&'a Body, u32)>,
+    vertices: usize,
+    simd: Simd,
+}
+
+fn elastic_energies(setup: &Setup, first_unknown: &[u32]) -> Vec<Box<dyn Energy>> {
+    let vertices = first_unknown.last().map_or(0, |&end| end as usize);
+    let of = |model: Model| {
+        let bodies = setup.bodies.iter().zip(first_unknown.iter().copied());
+        let bodies: Vec<_> = bodies.filter(|(body, _)| body.model == model).collect();
+        (!bodies.is_empty()).then_some(Gathered { bodies, vertices, simd: setup.simd })
+    };
+    let mut energies: Vec<Option<Box<dyn Energy>>> = Vec::new();
+    if let Some(gathered) = of(Model::Spring) {
+        energies.push(gathered.springs());
+    }
+    if let Some(gathered) = of(Model::Corotated) {
+        energies.extend([gathered.solids::<Corotated>(), gathered.sheets::<CorotatedSheet>()]);
+    }
+    if let Some(gathered) = of(Model::Stvk) {
+        energies
+            .extend([gathered.solids::<StVenantKirchhoff>(), gathered.sheets::<StVenantKirchhoffSheet>()]);
+    }
+    energies.extend(of(Model::BaraffWitkin).map(|gathered| gathered.sheets::<BaraffWitkin>()));
+    energies.extend(of(Model::NeoHookean).map(|gathered| gathered.solids::<NeoHookean>()));
+    energies.extend(of(Model::Linear).map(|gathered| gathered.solids::<Linear>()));
+    energies.extend(of(Model::Arap).map(|gathered| gathered.solids::<Arap>()));
+    energies.into_iter().flatten().collect()
+}
+
+impl Gathered<'_> {
+    fn springs(&self) -> Option<Box<dyn Energy>> {
+        let mut springs: Vec<Spring> = Vec::new();
+        for (body, first) in &self.bodies {
+            let own = match &body.elements {
+                Elements::Triangles(triangles) => {
+                    cloth_springs(&body.rest_corners, triangles, &body.materials)
+                }
+                Elements::Tets(tets) => solid_springs(&body.rest, tets, &body.materials),
+            };
+            springs.extend(own.into_iter().map(|s| Spring { ends: s.ends.map(|v| v + first), ..s }));
+        }
+        let sum = ElementSum::new(Springs::new(springs), self.vertices, self.simd);
+        Some(Box::new(sum))
+    }
+
+    fn solids<L: Law>(&self) -> Option<Box<dyn Energy>> {
+        let mut rest = vec![DVec3::ZERO; self.vertices];
+        let (mut tets, mut solids) = (Vec::new(), Vec::new());
+        for (body, first) in &self.bodies {
+            let Elements::Tets(own) = &body.elements else { continue };
+            rest[*first as usize..][..body.rest.len()].copy_from_slice(&body.rest);
+            tets.extend(own.iter().map(|tet| tet.map(|v| v + first)));
+            solids.extend((0..own.len()).map(|t| Solid::from(&body.materials.of(t))));
+        }
+        let elements = Tetrahedra::<L>::new(&rest, &tets, |t| solids[t]);
+        let sum = ElementSum::new(elements, self.vertices, self.simd);
+        (!tets.is_empty()).then(|| Box::new(sum) as Box<dyn Energy>)
+    }
+
+    fn sheets<M: Membrane>(&self) -> Option<Box<dyn Energy>> {
+        let (mut triangles, mut rest, mut sheets) = (Vec::new(), Vec::new(), Vec::new());
+        for (body, first) in &self.bodies {
+            let Elements::Triangles(own) = &body.elements else { continue };
+            triangles.extend(own.iter().map(|triangle| triangle.map(|v| v + first)));
+            rest.extend_from_slice(&body.rest_corners);
+            sheets.extend((0..own.len()).map(|t| Sheet::from(&body.materials.of(t))));
+        }
+        let elements = Triangles::<M>::new(&triangles, &rest, None, |t| sheets[t]);
+        let sum = ElementSum::new(elements, self.vertices, self.simd);
+        (!triangles.is_empty()).then(|| Box::new(sum) as Box<dyn Energy>)
+    }
+}
