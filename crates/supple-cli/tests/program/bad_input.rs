@@ -84,7 +84,7 @@ fn check_on_a_scene_tells_of_every_body_that_cannot_be_built_and_of_every_pin() 
     assert_eq!(output.status.code(), Some(2));
     let report = String::from_utf8_lossy(&output.stdout);
     for word in
-        ["fps", "noise.obj", "body `b`", "line 8", "vertex 7", "line 14", "boundary loop 3", "line 17"]
+        ["fps", "noise.obj", "body `b`", "line 8", "vertex 7", "line 15", "boundary loop 3", "line 18"]
     {
         assert!(report.contains(word), "`{word}` is not in: {report}");
     }
