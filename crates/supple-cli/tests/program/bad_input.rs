@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::common::{run, supple, text};
+use crate::common::{run, succeed, supple, text};
 
 #[test]
 fn bad_usage_names_what_is_wrong_and_ends_with_2() {
@@ -65,6 +65,32 @@ fn check_on_a_scene_tells_everything_that_run_would_refuse() {
     for word in ["fps", "nowhere.obj", "`b`", "line 2", "line 5"] {
         assert!(report.contains(word), "`{word}` is not in: {report}");
     }
+}
+
+#[test]
+fn a_simulation_that_diverges_says_where_and_ends_with_1() {
+    let folder = tempfile::tempdir().unwrap();
+    let scene = folder.path().join("flung.toml");
+    let words = "[time]\nfps = 1\n[[body]]\nname = \"sail\"\nshape = { grid = { size = [1, 1], vertices = [3, 3] } }\n\
+                 velocity = [1e38, 0, 0]\n";
+    fs::write(&scene, words).unwrap();
+    let out = folder.path().join("run");
+    let picture = folder.path().join("x.gif");
+    for arguments in
+        [["run", text(&scene), "--out", text(&out)], ["render", text(&scene), "--out", text(&picture)]]
+    {
+        let output = run(&arguments);
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        // 3.4e38 m, the largest number of single precision, is passed in the fourth second.
+        for word in ["diverged", "frame 4", "`sail`", "vertex 0", "substeps"] {
+            assert!(message.contains(word), "`{word}` is not in: {message}");
+        }
+        assert!(!message.contains(".supf"), "no file is to blame: {message}");
+    }
+    // What was good is there.
+    succeed(&["export", text(&out), "--format", "pc2", "--quiet"]);
+    assert!(out.join("frames/frame-000003.supf").exists() && !picture.exists());
 }
 
 /// A file-size limit stands in for a full disk: writing beyond it fails in the same way.

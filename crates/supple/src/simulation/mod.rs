@@ -1,6 +1,7 @@
 //! The one loop: a scene becomes bodies, a stepper moves them, frames and reports come out.
 
 mod expectations;
+mod finite;
 mod pick;
 mod report;
 mod report_log;
