@@ -18,6 +18,9 @@ fn bad_usage_names_what_is_wrong_and_ends_with_2() {
     .unwrap();
     let noise = folder.path().join("noise.obj");
     fs::write(&noise, [0u8, 255, 7, 13, 200]).unwrap();
+    let ball = folder.path().join("ball.obj");
+    fs::write(&ball, "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n").unwrap();
+    let nowhere = folder.path().join("nowhere/x.msh");
     let cases: &[(&[&str], &[&str])] = &[
         (&["run", "dmo"], &["dmo", "demo"]),
         (&["run", text(&missing)], &["missing.toml"]),
@@ -36,6 +39,9 @@ fn bad_usage_names_what_is_wrong_and_ends_with_2() {
         (&["check", text(&missing)], &["missing.toml"]),
         (&["check", text(folder.path())], &["folder"]),
         (&["mesh", text(&noise), "--out", "x.msh"], &["noise.obj"]),
+        (&["mesh", text(&ball), "--cell", "0.001", "--out", "x.stl"], &["x.stl", ".msh"]),
+        (&["mesh", text(&ball), "--cell", "0.001", "--out", text(&nowhere)], &["nowhere", "folder"]),
+        (&["mesh", text(&ball), "--out", "x.msh"], &["--cell"]),
         (&["render", "demo", "--out", "x.jpg"], &[".png"]),
         (&["export", text(folder.path()), "--format", "pc2"], &["run"]),
         (&["scenes", "hanging"], &["hanging-cloth"]),

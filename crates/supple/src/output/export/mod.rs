@@ -9,6 +9,7 @@ mod job;
 mod mdd;
 mod names;
 mod pc2;
+mod point_cache;
 mod sequence;
 mod usd;
 mod vtu;
