@@ -149,9 +149,9 @@ pub(crate) struct Render {
     /// Draws the polygons' edges
     #[arg(long)]
     pub wireframe: bool,
-    /// Every how many frames one enters an animation
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    pub every: u32,
+    /// Every how many frames one enters an animation; every frame without it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub every: Option<u32>,
 }
 
 #[derive(Debug, Args)]

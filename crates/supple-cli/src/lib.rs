@@ -1,13 +1,14 @@
 //! The `supple` program as a library: arguments, commands, progress and exit codes.
 //!
 //! Exit code 0: done. 1: the simulation or the disk failed, after what was good had been written. 2: bad usage or bad
-//! input. 130: stopped by Ctrl-C after the current frame.
+//! input. 130: stopped by Ctrl-C, after the current frame or, pressed twice, at once.
 
 mod arguments;
 mod check;
 mod colliders;
 mod export;
 mod failure;
+mod interrupt;
 mod mesh;
 mod print;
 mod progress;

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 macro_rules! embedded {
     ($($name:literal),* $(,)?) => {
-        [$(($name, include_str!(concat!("../../../../scenes/", $name, ".toml")))),*]
+        [$(($name, include_str!(concat!("../../scenes/", $name, ".toml")))),*]
     };
 }
 

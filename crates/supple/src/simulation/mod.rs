@@ -3,6 +3,7 @@
 mod dry_run;
 mod edit;
 mod expectations;
+mod finite;
 mod pick;
 mod pin;
 mod report;

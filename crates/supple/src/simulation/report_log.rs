@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::FrameReport;
 use crate::error::FileError;
-use crate::output::write_whole;
+use crate::output::{write_error, write_whole};
 
 /// The log of a run.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ impl ReportLog {
 
     /// Appends the report of a frame; if the disk is full, nothing of it stays.
     pub(super) fn append(&self, frame: u32, report: &FrameReport) -> Result<(), FileError> {
-        let write_error = |error: std::io::Error| FileError::io(&self.path, "append to it", &error);
+        let write_error = |error: std::io::Error| write_error(&self.path, "append to it", &error);
         let mut line = serde_json::to_string(report).map_err(|error| {
             FileError::whole(&self.path, format!("the report of frame {frame} cannot be written: {error}"))
         })?;

@@ -64,7 +64,10 @@ impl Run {
             Begin::Resume => run.resume(folder)?,
             Begin::From(frame) => run.go_on_from(folder, frame)?,
         }
-        write_scene(folder, &run.scene)?;
+        // A run that is longer than what is asked for stays what it is.
+        if run.frame <= run.scene.time.frames {
+            write_scene(folder, &run.scene)?;
+        }
         Ok(run)
     }
 
@@ -111,10 +114,11 @@ impl Run {
         let dt = 1.0 / (self.scene.time.fps * f64::from(substeps));
         let mut steps = Vec::with_capacity(substeps as usize);
         for step in 1..=substeps {
-            steps.push(self.simulation.step(dt)?);
+            steps.push(self.simulation.step(dt).map_err(|error| in_frame(frame, error))?);
             let frames = f64::from(self.frame) + f64::from(step) / f64::from(substeps);
             self.simulation.set_time(frames / self.scene.time.fps);
         }
+        self.simulation.check_finite(frame)?;
         let report = frame_report(&self.simulation, frame, &steps, begun);
         if frame.is_multiple_of(self.scene.output.every) || frame == self.scene.time.frames {
             self.cache.write(&self.simulation.frame(frame))?;
@@ -138,6 +142,7 @@ impl Run {
     }
 
     fn begin_at_zero(&mut self) -> Result<(), Error> {
+        self.simulation.check_finite(0)?;
         self.frame = 0;
         self.checkpoints.remove_from(0)?;
         self.cache.remove_from(0)?;
@@ -180,6 +185,13 @@ impl Run {
                 "no whole checkpoint at or before frame {latest}: start a new run"
             )));
         };
+        if checkpoint.frame > self.scene.time.frames {
+            return Err(Error::Invalid(format!(
+                "going on from frame {} with a scene of {} frames leaves nothing to simulate: choose an earlier frame or \
+                 more frames",
+                checkpoint.frame, self.scene.time.frames
+            )));
+        }
         self.go_back_to(&checkpoint)?;
         // From now on this state belongs to the changed scene, so that the run can be resumed from here.
         Ok(self.checkpoints.write(self.frame, self.fingerprint, &checkpoint.payload)?)
@@ -235,6 +247,16 @@ impl Run {
         // States between written frames are good too, if they were reported.
         let before_next = (intact / every + 1) * every - 1;
         Ok(before_next.min(self.log.last_unbroken()?))
+    }
+}
+
+/// A failed step with the frame that it belongs to.
+fn in_frame(frame: u32, error: Error) -> Error {
+    match error {
+        Error::Failed { time, problem } => {
+            Error::Failed { time, problem: format!("in frame {frame}, {problem}") }
+        }
+        other => other,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Mesh files in and out, one file for each format. Every reader names the file and the line or byte of what is
 //! wrong, and never allocates by a count it has not checked against the file's size.
 
+mod binary;
 mod builder;
 mod cells;
 mod gltf;
