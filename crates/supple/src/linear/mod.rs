@@ -2,10 +2,11 @@
 
 mod block_matrix;
 mod cholesky;
+mod direct;
 mod operator;
 
 pub use block_matrix::{BlockMatrix, BlockPattern, OutsideBlock};
-pub use cholesky::{Cholesky, Factorisation};
+pub use cholesky::{Cholesky, Factorisation, ScalarCholesky};
 pub use operator::{LinearOperator, Preconditioner};
 
 pub use crate::simd::Simd;

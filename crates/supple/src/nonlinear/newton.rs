@@ -100,7 +100,7 @@ impl Newton {
         Ok(Self {
             matrix: BlockMatrix::zero(pattern.clone()),
             direction: vec![DVec3::ZERO; pattern.unknowns()],
-            cholesky: Cholesky::new(pattern, simd)?,
+            cholesky: Cholesky::new(pattern, None, simd)?,
             gradient: vec![DVec3::ZERO; vertices],
             trial: vec![DVec3::ZERO; vertices],
             projected_for: 0,
