@@ -109,7 +109,7 @@ fn preconditioners(positions: Option<Arc<[DVec3]>>) -> Vec<Named> {
         ("ic0", Box::new(IncompleteCholesky::new(Fill::None, positions.clone()))),
         ("ict", Box::new(IncompleteCholesky::new(threshold, positions.clone()))),
         ("gauss-seidel", Box::new(GaussSeidel::default())),
-        ("cholesky", Box::new(CholeskyFactor::new(Simd::Auto))),
+        ("cholesky", Box::new(CholeskyFactor::new(None, Simd::Auto))),
     ]
 }
 

@@ -92,6 +92,11 @@ impl BlockPattern {
         self.diagonal.len()
     }
 
+    /// The number of vertices, held ones too.
+    pub fn vertices(&self) -> usize {
+        self.unknown_of_vertex.len()
+    }
+
     /// The number of stored blocks.
     pub fn block_count(&self) -> usize {
         self.columns.len()

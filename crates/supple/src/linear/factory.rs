@@ -33,7 +33,7 @@ pub fn preconditioner(
 ) -> Result<Box<dyn Preconditioner>, String> {
     linear.check()?;
     Ok(match linear.kind {
-        LinearKind::Cholesky => Box::new(CholeskyFactor::new(simd)),
+        LinearKind::Cholesky => Box::new(CholeskyFactor::new(positions, simd)),
         LinearKind::Jacobi => Box::new(BlockJacobi::default()),
         LinearKind::Schwarz => Box::new(Schwarz::new(schwarz_options(linear, simd), positions)),
         LinearKind::Ic0 => Box::new(IncompleteCholesky::new(Fill::None, positions)),

@@ -6,13 +6,15 @@
 //! | `conjugate_gradient` | the Krylov method under every symmetric preconditioner |
 //! | `block_jacobi`, `schwarz`, `incomplete_cholesky`, `gauss_seidel` | preconditioners |
 //! | `gauss_seidel`, `chebyshev` | stationary solvers |
-//! | `cholesky`, `direct` | sparse Cholesky, and it as a solver like the others |
+//! | `cholesky`, `cholesky_factor` | sparse Cholesky, and it as a solver like the others |
+//! | `direct` | the multifrontal factorisation under it, and its orderings |
 //! | `factory` | the words of scenes and of the command line |
 
 mod block_jacobi;
 mod block_matrix;
 mod chebyshev;
 mod cholesky;
+mod cholesky_factor;
 mod colouring;
 mod conjugate_gradient;
 mod direct;
@@ -33,9 +35,9 @@ mod vectors;
 pub use block_jacobi::BlockJacobi;
 pub use block_matrix::{BlockMatrix, BlockPattern, OutsideBlock};
 pub use chebyshev::{Chebyshev, ChebyshevOptions};
-pub use cholesky::{Cholesky, Factorisation};
+pub use cholesky::{Cholesky, Factorisation, ScalarCholesky};
 pub use conjugate_gradient::{ConjugateGradient, PreconditionedSolver};
-pub use direct::CholeskyFactor;
+pub use cholesky_factor::CholeskyFactor;
 pub use factory::{linear_solver, preconditioner};
 pub use gauss_seidel::{GaussSeidel, GaussSeidelSolver};
 pub use incomplete_cholesky::{Fill, IncompleteCholesky};

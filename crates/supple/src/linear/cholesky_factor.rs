@@ -1,6 +1,5 @@
 //! Sparse Cholesky under the interface of the iterative solvers: conjugate gradients with the factor as preconditioner. The
-//! factor is exact for the pattern, so one iteration solves and the residual is checked; blocks outside the pattern
-//! (contacts) take a few more, one for each independent contact at most, and no new analysis.
+//! factor is exact, so one iteration solves and the residual is checked.
 
 use std::sync::Arc;
 
@@ -10,14 +9,15 @@ use super::{Cholesky, Factorisation, LinearOperator, Preconditioner, Simd, assem
 
 /// A sparse Cholesky factor as a preconditioner.
 pub struct CholeskyFactor {
+    positions: Option<Arc<[DVec3]>>,
     simd: Simd,
     factor: Option<Cholesky>,
 }
 
 impl CholeskyFactor {
-    /// Nothing factored yet.
-    pub fn new(simd: Simd) -> Self {
-        Self { simd, factor: None }
+    /// Nothing factored yet; `positions` of the unknowns lead to a better order of elimination.
+    pub fn new(positions: Option<Arc<[DVec3]>>, simd: Simd) -> Self {
+        Self { positions, simd, factor: None }
     }
 }
 
@@ -31,7 +31,7 @@ impl Preconditioner for CholeskyFactor {
         let known = self.factor.take().filter(|factor| Arc::ptr_eq(factor.pattern(), matrix.pattern()));
         let mut factor = match known {
             Some(factor) => factor,
-            None => Cholesky::new(matrix.pattern().clone(), self.simd)?,
+            None => Cholesky::new(matrix.pattern().clone(), self.positions.as_deref(), self.simd)?,
         };
         let done = factor.factorise(matrix);
         self.factor = Some(factor);
