@@ -18,6 +18,21 @@ use crate::simd::{Kernel, LaneMat3, LaneVec3, Lanes, Simd, WIDTH, dispatch};
 /// The 3x3 blocks of an element's Hessian; those with `j <= i` are read, the others are their transposes.
 pub type Blocks<const K: usize> = [[LaneMat3; K]; K];
 
+/// All blocks of an element that does not feel translations, from those among corners 1 to 3: 11, 21, 22, 31, 32, 33.
+#[inline(always)]
+pub(super) fn completed([a, b, c, d, e, f]: [LaneMat3; 6]) -> Blocks<4> {
+    let zero = LaneMat3::default();
+    let first = -(a + b.transpose() + d.transpose());
+    let second = -(b + c + e.transpose());
+    let third = -(d + e + f);
+    [
+        [-(first + second + third), zero, zero, zero],
+        [first, a, zero, zero],
+        [second, b, c, zero],
+        [third, d, e, f],
+    ]
+}
+
 /// One kind of element over `K` vertices, for eight elements at a time. Batch `b` has the elements `8 b .. 8 b + 8`; the
 /// last one may be filled up with anything finite. Every method is to be `#[inline(always)]`.
 pub trait Element<const K: usize>: Send + Sync {
@@ -167,7 +182,10 @@ impl<E: Element<K>, const K: usize> Energy for ElementSum<E, K> {
         let places = self.blocks.as_ref().expect("bound to the matrix's pattern before the first Hessian");
         let buffer = &mut self.scratch().blocks;
         fill_chunks(buffer, self.chunks(), places.stride(), DMat3::ZERO, |chunk, out| {
-            dispatch(self.simd, Hessian { chunk: self.chunk(chunk, x), curvature, places, out });
+            dispatch(
+                self.simd,
+                Hessian { chunk: self.chunk(chunk, x), curvature, target: Target::Pairs(places), out },
+            );
         });
         places.gather(buffer, hessian);
     }
@@ -181,7 +199,10 @@ impl<E: Element<K>, const K: usize> Energy for ElementSum<E, K> {
     fn add_diagonal(&self, x: &[DVec3], curvature: Curvature, diagonal: &mut [DMat3]) {
         let buffer = &mut self.scratch().blocks;
         fill_chunks(buffer, self.chunks(), self.vertices.stride(), DMat3::ZERO, |chunk, out| {
-            dispatch(self.simd, Diagonal { chunk: self.chunk(chunk, x), curvature, out });
+            dispatch(
+                self.simd,
+                Hessian { chunk: self.chunk(chunk, x), curvature, target: Target::Diagonal, out },
+            );
         });
         self.vertices.gather(buffer, diagonal);
     }
@@ -217,6 +238,15 @@ impl<E: Element<K>, const K: usize> Chunk<'_, E, K> {
         for (lane, corners) in self.corners[first..first + count].iter().enumerate() {
             for (part, &corner) in parts.iter().zip(corners) {
                 out[corner as usize] += part.lane(lane);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn scatter_diagonal(&self, blocks: &Blocks<K>, first: usize, count: usize, out: &mut [DMat3]) {
+        for (lane, corners) in self.corners[first..first + count].iter().enumerate() {
+            for (i, &corner) in corners.iter().enumerate() {
+                out[corner as usize] += blocks[i][i].lane(lane);
             }
         }
     }
@@ -274,10 +304,19 @@ impl<E: Element<K>, const K: usize> Kernel for Product<'_, '_, E, K> {
     }
 }
 
+/// Where a kernel adds the blocks of a chunk.
+enum Target<'a, const K: usize> {
+    /// To the pairs of its vertices.
+    Pairs(&'a BlockGather<K>),
+    /// To its vertices, only the diagonal ones.
+    Diagonal,
+}
+
+/// Matrix and diagonal in one kernel, since the elements' Hessians are long to compile.
 struct Hessian<'a, 'o, E, const K: usize> {
     chunk: Chunk<'a, E, K>,
     curvature: Curvature,
-    places: &'a BlockGather<K>,
+    target: Target<'a, K>,
     out: &'o mut [DMat3],
 }
 
@@ -285,39 +324,30 @@ impl<E: Element<K>, const K: usize> Kernel for Hessian<'_, '_, E, K> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        let Self { chunk, curvature, places, out } = self;
+        let Self { chunk, curvature, target, out } = self;
         for (batch, first, count) in chunk.batches() {
             let x = chunk.corners_of(chunk.x, first, count);
             let blocks = chunk.elements.hessian(batch, &x, curvature);
-            for lane in 0..count {
-                for (i, row) in blocks.iter().enumerate() {
-                    for (j, block) in row[..=i].iter().enumerate() {
-                        places.add(first + lane, i, j, block.lane(lane), out);
-                    }
-                }
+            match target {
+                Target::Pairs(places) => add_pairs(&blocks, places, first, count, out),
+                Target::Diagonal => chunk.scatter_diagonal(&blocks, first, count, out),
             }
         }
     }
 }
 
-struct Diagonal<'a, 'o, E, const K: usize> {
-    chunk: Chunk<'a, E, K>,
-    curvature: Curvature,
-    out: &'o mut [DMat3],
-}
-
-impl<E: Element<K>, const K: usize> Kernel for Diagonal<'_, '_, E, K> {
-    type Output = ();
-    #[inline(always)]
-    fn run(self) {
-        let Self { chunk, curvature, out } = self;
-        for (batch, first, count) in chunk.batches() {
-            let x = chunk.corners_of(chunk.x, first, count);
-            let blocks = chunk.elements.hessian(batch, &x, curvature);
-            for (lane, corners) in chunk.corners[first..first + count].iter().enumerate() {
-                for (i, &corner) in corners.iter().enumerate() {
-                    out[corner as usize] += blocks[i][i].lane(lane);
-                }
+#[inline(always)]
+fn add_pairs<const K: usize>(
+    blocks: &Blocks<K>,
+    places: &BlockGather<K>,
+    first: usize,
+    count: usize,
+    out: &mut [DMat3],
+) {
+    for lane in 0..count {
+        for (i, row) in blocks.iter().enumerate() {
+            for (j, block) in row[..=i].iter().enumerate() {
+                places.add(first + lane, i, j, block.lane(lane), out);
             }
         }
     }

@@ -4,15 +4,24 @@
 //! Values and element contributions are computed in parallel over fixed chunks and summed in order, so that the bits
 //! do not depend on the number of threads.
 
+#[cfg(test)]
+mod all_energies;
 pub mod attachment;
+pub mod bending_dihedral;
+pub mod bending_quadratic;
 pub mod contact;
 pub mod element;
 mod element_order;
 mod gather;
+pub mod hinge;
 pub mod inertia;
+#[cfg(test)]
+mod patch_tests;
+pub mod pressure;
 pub mod spring;
 pub mod spring_network;
 mod strain_damping;
+pub mod strain_limit;
 pub mod tetrahedron;
 pub mod triangle;
 pub mod wind;

@@ -17,7 +17,7 @@ use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
 use super::Curvature;
-use super::element::{Blocks, Element};
+use super::element::{Blocks, Element, completed};
 use super::element_order::{morton_order, pack_batches};
 use super::strain_damping::{StrainDamping, strain};
 use crate::geometry::symmetric_eigen::SquareMatrix;
@@ -166,21 +166,6 @@ impl Batch {
         let [a, b, c] = self.gradients.map(|g| scaled * g);
         [-(a + b + c), a, b, c]
     }
-}
-
-/// All blocks from those among corners 1 to 3, `[[11], [21, 22], [31, 32, 33]]` in a row.
-#[inline(always)]
-fn completed([a, b, c, d, e, f]: [LaneMat3; 6]) -> Blocks<4> {
-    let zero = LaneMat3::default();
-    let first = -(a + b.transpose() + d.transpose());
-    let second = -(b + c + e.transpose());
-    let third = -(d + e + f);
-    [
-        [-(first + second + third), zero, zero, zero],
-        [first, a, zero, zero],
-        [second, b, c, zero],
-        [third, d, e, f],
-    ]
 }
 
 /// The pairs of corners 1 to 3 (counted from 0) in the order of [`completed`].

@@ -1,0 +1,423 @@
+//! One conformance test over every energy of elements: derivatives against finite differences, invariances,
+//! projections, and agreement of assembled matrix, products and diagonal; on random, inverted and flattened elements.
+
+use std::sync::Arc;
+
+use glam::{DMat3, DQuat, DVec2, DVec3};
+
+use super::bending_dihedral::{DihedralBending, HingeMaterial};
+use super::bending_quadratic::QuadraticBending;
+use super::conformance::*;
+use super::element::{Element, ElementSum};
+use super::hinge::hinges;
+use super::pressure::{Gas, Pressure};
+use super::spring::{Resists, Spring, Springs};
+use super::strain_limit::{StrainLimits, StretchLimit};
+use super::tetrahedron::{Solid, Tetrahedra};
+use super::triangle::Triangles;
+use super::{Curvature, Energy};
+use crate::linear::{BlockMatrix, BlockPattern};
+use crate::material::Lame;
+use crate::material::law::{Arap, Corotated, Law, Linear, NeoHookean, StVenantKirchhoff};
+use crate::material::membrane::{BaraffWitkin, CorotatedSheet, Membrane, Sheet, StVenantKirchhoffSheet};
+use crate::simd::Simd;
+
+/// An energy at some positions, and what is known of it.
+struct Case {
+    name: String,
+    energy: Box<dyn Energy>,
+    x: Vec<DVec3>,
+    /// Rotations change the value.
+    feels_rotation: bool,
+    /// No element is so flat that its derivatives are not defined.
+    differentiable: bool,
+    /// An assembled matrix has all of it.
+    assembled: bool,
+}
+
+fn noise(k: usize) -> f64 {
+    (((k as f64 + 0.5) * 12.9898).sin() * 43_758.545_3) % 1.0
+}
+
+fn noise_vector(k: usize) -> DVec3 {
+    DVec3::new(noise(3 * k), noise(3 * k + 1), noise(3 * k + 2))
+}
+
+fn sum<E: Element<K> + 'static, const K: usize>(elements: E, vertices: usize) -> Box<dyn Energy> {
+    Box::new(ElementSum::new(elements, vertices, Simd::Auto))
+}
+
+/// The six tetrahedra of a unit cube and one more on its side: ten corners are not a multiple of eight elements.
+fn cube() -> (Vec<DVec3>, Vec<[u32; 4]>) {
+    let mut rest: Vec<DVec3> =
+        (0..8u32).map(|i| DVec3::new((i & 1) as f64, (i >> 1 & 1) as f64, (i >> 2) as f64)).collect();
+    rest.push(DVec3::new(1.7, 0.4, 0.6));
+    rest.iter_mut().enumerate().for_each(|(i, p)| *p += 0.1 * noise_vector(i));
+    let tets = vec![
+        [0, 1, 3, 7],
+        [0, 3, 2, 7],
+        [0, 2, 6, 7],
+        [0, 6, 4, 7],
+        [0, 4, 5, 7],
+        [0, 5, 1, 7],
+        [1, 3, 7, 8],
+        [1, 7, 5, 8],
+        [1, 3, 5, 8],
+    ];
+    (rest, tets)
+}
+
+/// Ways to deform: slightly, strongly, partly inside out, flat, and turned.
+fn deformations(rest: &[DVec3]) -> Vec<(&'static str, Vec<DVec3>)> {
+    let turn = DMat3::from_quat(DQuat::from_rotation_x(1.1) * DQuat::from_rotation_z(-0.7));
+    let by = |size: f64, seed: usize, map: DMat3| -> Vec<DVec3> {
+        rest.iter().enumerate().map(|(i, &p)| map * p + size * noise_vector(seed + i)).collect()
+    };
+    let scale = |x, y, z| DMat3::from_diagonal(DVec3::new(x, y, z));
+    vec![
+        ("small", by(0.03, 100, turn)),
+        ("large", by(0.35, 200, turn * scale(1.2, 1.4, 0.8))),
+        ("stretched", by(0.05, 300, turn * scale(1.5, 1.4, 1.6))),
+        ("inverted", by(0.1, 400, turn * scale(1.1, 0.9, -0.7))),
+        ("flat", by(0.0, 0, turn * scale(1.2, 0.8, 0.0))),
+    ]
+}
+
+fn solid(e: usize, damping: f64) -> Solid {
+    let e = e as f64;
+    Solid { lame: Lame { lambda: 40.0 + 7.0 * e, mu: 30.0 - 2.0 * e }, damping }
+}
+
+fn tet_cases<L: Law>(name: &str, damping: f64, cases: &mut Vec<Case>) {
+    let (rest, tets) = cube();
+    for (how, x) in deformations(&rest) {
+        let mut elements = Tetrahedra::<L>::new(&rest, &tets, |e| solid(e, damping));
+        elements.begin_step(&rest, 0.01);
+        cases.push(Case {
+            name: format!("{name} tetrahedra, {how}, damping {damping}"),
+            energy: sum(elements, rest.len()),
+            x,
+            feels_rotation: name == "linear",
+            differentiable: true,
+            assembled: true,
+        });
+    }
+}
+
+/// A square of 3x3 vertices, its middle moved.
+fn square() -> (Vec<DVec3>, Vec<[u32; 3]>) {
+    let mut rest: Vec<DVec3> = (0..9u32).map(|i| DVec3::new((i % 3) as f64, 0.0, (i / 3) as f64)).collect();
+    rest[4] += DVec3::new(0.2, 0.0, -0.15);
+    let cell = |a: u32| [[a, a + 3, a + 1], [a + 1, a + 3, a + 4]];
+    (rest, [0, 1, 3, 4].into_iter().flat_map(cell).collect())
+}
+
+fn corners(rest: &[DVec3], triangles: &[[u32; 3]]) -> Vec<[DVec3; 3]> {
+    triangles.iter().map(|t| t.map(|v| rest[v as usize])).collect()
+}
+
+fn sheet(t: usize, damping: f64) -> Sheet {
+    let t = t as f64;
+    Sheet { lame: Lame { lambda: 20.0 + t, mu: 30.0 - t }, warp: 90.0, weft: 50.0 + t, shear: 12.0, damping }
+}
+
+fn sheet_case(name: String, how: &str, energy: Box<dyn Energy>, x: Vec<DVec3>) -> Case {
+    // Here "flat" makes lines of triangles: their tension along the line is known, but nothing across it.
+    let differentiable = how != "flat";
+    Case { name, energy, x, feels_rotation: false, differentiable, assembled: true }
+}
+
+fn triangle_cases<M: Membrane>(name: &str, damping: f64, cases: &mut Vec<Case>) {
+    let (rest, triangles) = square();
+    for (how, x) in deformations(&rest) {
+        let corners = corners(&rest, &triangles);
+        let mut elements = Triangles::<M>::new(&triangles, &corners, None, |t| sheet(t, damping));
+        elements.begin_step(&rest, 0.01);
+        let name = format!("{name} triangles, {how}, damping {damping}");
+        cases.push(sheet_case(name, how, sum(elements, rest.len()), x));
+    }
+}
+
+fn bending_cases(cases: &mut Vec<Case>) {
+    let (flat, triangles) = square();
+    let curved: Vec<DVec3> =
+        flat.iter().map(|p| DVec3::new(p.x, 0.3 * p.x * p.x - 0.1 * p.x * p.z, p.z)).collect();
+    for (shape, rest) in [("flat", flat), ("curved", curved)] {
+        let hinges = hinges(&triangles, &corners(&rest, &triangles));
+        for (how, x) in deformations(&rest) {
+            let material = |damping| move |h| HingeMaterial { bend_stiffness: 2.0 + h as f64, damping };
+            for damping in [0.0, 0.02] {
+                let mut dihedral = DihedralBending::new(&hinges, material(damping));
+                dihedral.begin_step(&rest, 0.01);
+                let name = format!("dihedral bending of {shape} sheet, {how}, damping {damping}");
+                cases.push(sheet_case(name, how, sum(dihedral, 9), x.clone()));
+            }
+            let quadratic = QuadraticBending::new(&hinges, |h| 2.0 + h as f64);
+            let name = format!("quadratic bending of {shape} sheet, {how}");
+            cases.push(sheet_case(name, how, sum(quadratic, 9), x));
+        }
+    }
+}
+
+fn limit_cases(cases: &mut Vec<Case>) {
+    let (rest, triangles) = square();
+    for (how, x) in deformations(&rest) {
+        let limit = |_| StretchLimit { stretch: 1.1, stiffness: 70.0 };
+        let limits = StrainLimits::new(&triangles, &corners(&rest, &triangles), limit);
+        cases.push(sheet_case(format!("strain limit, {how}"), how, sum(limits, rest.len()), x));
+    }
+}
+
+/// An octahedron, its corners moved.
+fn closed_surface() -> (Vec<DVec3>, Vec<[u32; 3]>) {
+    let axes = [DVec3::X, DVec3::Y, -DVec3::X, -DVec3::Y, DVec3::Z, -DVec3::Z];
+    let rest = axes.iter().enumerate().map(|(i, &a)| a + 0.2 * noise_vector(i) + DVec3::ONE).collect();
+    let around = |i: u32| [[i, (i + 1) % 4, 4], [(i + 1) % 4, i, 5]];
+    (rest, (0..4).flat_map(around).collect())
+}
+
+fn pressure_cases(cases: &mut Vec<Case>) {
+    let (rest, triangles) = closed_surface();
+    let ideal = Gas::Ideal { gauge: 50.0, ambient: 30.0, volume: 1.2 };
+    for gas in [Gas::Constant { gauge: 60.0 }, Gas::Constant { gauge: -20.0 }, ideal] {
+        for (how, x) in deformations(&rest) {
+            let energy = Pressure::new(&triangles, &rest, gas, Simd::Auto).unwrap();
+            cases.push(Case {
+                name: format!("pressure {gas:?}, {how}"),
+                energy: Box::new(energy),
+                x,
+                feels_rotation: false,
+                differentiable: true,
+                assembled: gas != ideal,
+            });
+        }
+    }
+}
+
+fn spring_case(cases: &mut Vec<Case>) {
+    let (rest, tets) = cube();
+    let spring = |ends| Spring { ends, rest: 0.9, stiffness: 40.0, damping: 0.01, resists: Resists::Both };
+    let mut springs = Springs::new(tets.iter().map(|t| spring([t[0], t[3]])).collect());
+    springs.begin_step(&rest, 0.01);
+    let x = deformations(&rest).swap_remove(1).1;
+    cases.push(sheet_case("springs".into(), "large", sum(springs, rest.len()), x));
+}
+
+fn all() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for damping in [0.0, 0.02] {
+        tet_cases::<Corotated>("corotated", damping, &mut cases);
+        triangle_cases::<CorotatedSheet>("corotated", damping, &mut cases);
+    }
+    tet_cases::<Linear>("linear", 0.0, &mut cases);
+    tet_cases::<NeoHookean>("neo-hookean", 0.0, &mut cases);
+    tet_cases::<StVenantKirchhoff>("stvk", 0.0, &mut cases);
+    tet_cases::<Arap>("arap", 0.0, &mut cases);
+    triangle_cases::<BaraffWitkin>("baraff-witkin", 0.0, &mut cases);
+    triangle_cases::<StVenantKirchhoffSheet>("stvk", 0.0, &mut cases);
+    bending_cases(&mut cases);
+    limit_cases(&mut cases);
+    pressure_cases(&mut cases);
+    spring_case(&mut cases);
+    cases
+}
+
+fn gradient(energy: &dyn Energy, x: &[DVec3]) -> Vec<DVec3> {
+    let mut gradient = vec![DVec3::ZERO; x.len()];
+    energy.add_gradient(x, &mut gradient);
+    gradient
+}
+
+fn largest(vectors: &[DVec3]) -> f64 {
+    vectors.iter().map(|v| v.length()).fold(0.0, f64::max)
+}
+
+#[test]
+fn gradients_are_derivatives_of_values_and_sum_to_zero() {
+    for Case { name, energy, x, differentiable, .. } in all() {
+        let scale = largest(&gradient(&*energy, &x)).max(1e-3);
+        let total = total_force(&*energy, &x).length();
+        assert!(total < 1e-11 * scale, "{name}: forces sum to {total}");
+        if differentiable {
+            let error = gradient_error(&*energy, &x);
+            // Where the gradient is small, rounding of the value is what differences see.
+            let floor = 1e-9 * energy.value(&x).abs() / scale;
+            assert!(error < 1e-6 + floor, "{name}: {error}");
+        }
+    }
+}
+
+#[test]
+fn exact_hessians_are_derivatives_of_gradients() {
+    for Case { name, mut energy, x, differentiable, assembled, .. } in all() {
+        if differentiable && assembled {
+            let error = hessian_error(&mut *energy, &x);
+            assert!(error < 2e-6, "{name}: {error}");
+        }
+    }
+}
+
+#[test]
+fn turning_and_moving_everything_changes_nothing() {
+    let turn = DMat3::from_quat(DQuat::from_rotation_y(2.1) * DQuat::from_rotation_x(0.4));
+    let shift = DVec3::new(3.0, -1.0, 2.0);
+    for Case { name, energy, x, feels_rotation, differentiable, .. } in all() {
+        // Where an element is so flat that its rotation is not unique, its force is not either.
+        if !differentiable {
+            continue;
+        }
+        let turn = if feels_rotation { DMat3::IDENTITY } else { turn };
+        let moved: Vec<DVec3> = x.iter().map(|&p| turn * p + shift).collect();
+        let (here, there) = (energy.value(&x), energy.value(&moved));
+        assert!((here - there).abs() < 1e-11 * here.abs().max(1.0), "{name}: {here} {there}");
+        let turned: Vec<DVec3> = gradient(&*energy, &x).iter().map(|&g| turn * g).collect();
+        let difference: Vec<DVec3> =
+            gradient(&*energy, &moved).iter().zip(&turned).map(|(a, b)| *a - *b).collect();
+        assert!(largest(&difference) < 1e-10 * largest(&turned).max(1e-2), "{name}");
+    }
+}
+
+/// Eigenvalues of the dense Hessian, ascending.
+fn eigenvalues(hessian: &[Vec<f64>]) -> Vec<f64> {
+    let n = hessian.len();
+    let matrix = faer::Mat::from_fn(n, n, |i, j| 0.5 * (hessian[j][i] + hessian[i][j]));
+    matrix.self_adjoint_eigenvalues(faer::Side::Lower).unwrap()
+}
+
+#[test]
+fn projected_hessians_are_symmetric_and_positive_and_finite() {
+    for Case { name, mut energy, x, .. } in all() {
+        let hessian = dense_hessian(&mut *energy, &x, Curvature::Projected);
+        let scale = hessian.iter().flatten().fold(1e-6, |m: f64, v| m.max(v.abs()));
+        for i in 0..hessian.len() {
+            for j in 0..i {
+                assert!((hessian[i][j] - hessian[j][i]).abs() <= 1e-12 * scale, "{name}: not symmetric");
+            }
+        }
+        let least = eigenvalues(&hessian)[0];
+        assert!(least >= -1e-12 * scale, "{name}: {least} of {scale}");
+    }
+}
+
+/// One element at a time, so that "positive already" is a statement about an element.
+#[test]
+fn projection_leaves_elements_alone_that_are_positive_already() {
+    let (rest, tets) = cube();
+    let mut positive = 0;
+    for tet in &tets[..6] {
+        let swollen = rest.iter().map(|p| 1.2 * *p).collect();
+        for x in deformations(&rest).into_iter().map(|(_, x)| x).chain([swollen]) {
+            let one = || Tetrahedra::<NeoHookean>::new(&rest, &[*tet], |e| solid(e, 0.0));
+            let mut energy = ElementSum::new(one(), rest.len(), Simd::Auto);
+            let exact = dense_hessian(&mut energy, &x, Curvature::Exact);
+            let values = eigenvalues(&exact);
+            if values[0] < -1e-12 * values[values.len() - 1] {
+                continue;
+            }
+            positive += 1;
+            let projected = dense_hessian(&mut energy, &x, Curvature::Projected);
+            let difference = exact.iter().flatten().zip(projected.iter().flatten());
+            let worst = difference.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(worst <= 1e-12 * values[values.len() - 1], "{worst}");
+        }
+    }
+    assert!(positive >= 6, "only {positive} elements were positive: the test tests nothing");
+}
+
+#[test]
+fn products_and_diagonals_without_a_matrix_are_those_of_the_matrix() {
+    for Case { name, mut energy, x, assembled, .. } in all() {
+        let mut pairs = Vec::new();
+        energy.couplings(&mut |a, b| pairs.push([a, b]));
+        let pattern = Arc::new(BlockPattern::new(&vec![false; x.len()], &pairs));
+        energy.bind(&pattern);
+        for curvature in [Curvature::Exact, Curvature::Projected] {
+            let mut matrix = BlockMatrix::zero(pattern.clone());
+            energy.add_hessian(&x, curvature, &mut matrix);
+            let d: Vec<DVec3> = (0..x.len()).map(|i| noise_vector(500 + i)).collect();
+            let mut product = vec![DVec3::ZERO; x.len()];
+            energy.apply_hessian(&x, curvature, &d, &mut product);
+            let mut expected = matrix.multiply(&d);
+            let mut diagonal = vec![DMat3::ZERO; x.len()];
+            energy.add_diagonal(&x, curvature, &mut diagonal);
+            let scale = largest(&expected).max(1e-3);
+            if assembled {
+                for (i, block) in diagonal.iter().enumerate() {
+                    let off = (*block - matrix.diagonal_block(i)).to_cols_array();
+                    assert!(off.iter().all(|v| v.abs() <= 1e-12 * scale), "{name}: diagonal {i}");
+                }
+            }
+            // What an ideal gas adds to the matrix is checked against differences of its own.
+            expected.iter_mut().zip(&product).for_each(|(a, b)| *a -= *b);
+            assert!(!assembled || largest(&expected) <= 1e-11 * scale, "{name}, {curvature:?}");
+        }
+    }
+}
+
+#[test]
+fn an_ideal_gas_stiffens_by_its_rank_one_part() {
+    let (rest, triangles) = closed_surface();
+    let gas = Gas::Ideal { gauge: 50.0, ambient: 30.0, volume: 1.2 };
+    let pressure = Pressure::new(&triangles, &rest, gas, Simd::Auto).unwrap();
+    let d: Vec<DVec3> = (0..rest.len()).map(noise_vector).collect();
+    let mut product = vec![DVec3::ZERO; rest.len()];
+    pressure.apply_hessian(&rest, Curvature::Exact, &d, &mut product);
+    let moved = |h: f64| -> Vec<DVec3> {
+        let x: Vec<DVec3> = rest.iter().zip(&d).map(|(p, d)| *p + h * *d).collect();
+        gradient(&pressure, &x)
+    };
+    let numeric = moved(1e-6).into_iter().zip(moved(-1e-6)).map(|(a, b)| (a - b) / 2e-6);
+    let worst = numeric.zip(&product).map(|(a, b)| (a - *b).length()).fold(0.0, f64::max);
+    assert!(worst < 1e-6 * largest(&product), "{worst}");
+    let (stiffness, slope) = pressure.volume_stiffness(&rest).unwrap();
+    let volume = pressure.volume(&rest);
+    assert!((stiffness - 80.0 * 1.2 / volume.powi(2)).abs() < 1e-9);
+    // Moving everything along the normal by the gradient of the volume: Euler's theorem for a cubic function.
+    let euler: f64 = slope.iter().zip(&rest).map(|(g, x)| g.dot(*x)).sum();
+    assert!((euler - 3.0 * volume).abs() < 1e-12);
+}
+
+#[test]
+fn open_or_twisted_surfaces_have_no_pressure() {
+    let (rest, triangles) = closed_surface();
+    let gas = Gas::Constant { gauge: 1.0 };
+    let error = Pressure::new(&triangles[1..], &rest, gas, Simd::Auto).err().unwrap();
+    assert!(error.contains("only one triangle has the edge"), "{error}");
+    let mut twisted = triangles.clone();
+    twisted[0].swap(0, 1);
+    assert!(Pressure::new(&twisted, &rest, gas, Simd::Auto).is_err());
+    let inside_out: Vec<[u32; 3]> = triangles.iter().map(|&[a, b, c]| [a, c, b]).collect();
+    assert!(Pressure::new(&inside_out, &rest, gas, Simd::Auto).unwrap().volume(&rest) > 0.0);
+}
+
+#[test]
+fn instruction_sets_give_the_same_bits() {
+    let (rest, tets) = cube();
+    let x = deformations(&rest).swap_remove(1).1;
+    let of = |simd| {
+        let tets = Tetrahedra::<NeoHookean>::new(&rest, &tets, |e| solid(e, 0.0));
+        let mut energy = ElementSum::new(tets, rest.len(), simd);
+        (energy.value(&x), gradient(&energy, &x), dense_hessian(&mut energy, &x, Curvature::Projected))
+    };
+    assert_eq!(of(Simd::Auto), of(Simd::Baseline));
+}
+
+#[test]
+fn warp_follows_the_texture() {
+    let triangles = [[0, 1, 2]];
+    let x = [DVec3::ZERO, DVec3::new(0.0, 0.0, -1.0), DVec3::X];
+    let pulled: Vec<DVec3> = x.iter().map(|p| DVec3::new(p.x, 0.0, 1.1 * p.z)).collect();
+    let energy = |uv: [DVec2; 3]| {
+        let sheet = |_| Sheet { warp: 70.0, weft: 5.0, ..sheet(0, 0.0) };
+        let one = Triangles::<BaraffWitkin>::new(&triangles, &[x], Some(&[uv]), sheet);
+        ElementSum::new(one, 3, Simd::Auto).value(&pulled)
+    };
+    // Half a square metre stretched by a tenth along z.
+    let expected = |stiffness: f64| 0.5 * 0.5 * stiffness * 0.01;
+    let along_z = [DVec2::ZERO, DVec2::X, DVec2::Y];
+    let across_z = [DVec2::ZERO, DVec2::Y, DVec2::X];
+    assert!((energy(along_z) - expected(70.0)).abs() < 1e-12);
+    assert!((energy(across_z) - expected(5.0)).abs() < 1e-12);
+    // Without a texture warp runs along x.
+    assert!((energy([DVec2::ZERO; 3]) - expected(5.0)).abs() < 1e-12);
+}

@@ -1,0 +1,106 @@
+//! A soft limit on how far a sheet stretches: no energy below it, and above it, per undeformed area,
+//!
+//! ```text
+//! Ψ = Σ k/(3 w) max(σᵢ - s, 0)³
+//! ```
+//!
+//! with the principal stretches `σᵢ`, the limit `s >= 1`, a stiffness `k` in N/m and the onset `w`. Twice continuously
+//! differentiable. It grows with each stretch and is convex in them, so that its Hessian is positive semi-definite
+//! as it is. Half an onset above the limit its stiffness is `k`.
+
+use glam::DVec3;
+
+use super::Curvature;
+use super::element::{Blocks, Element};
+use super::element_order::pack_batches;
+use super::triangle::{RestBatch, rest_batches, rest_order};
+use crate::geometry::svd::svd32;
+use crate::material::membrane::{PrincipalModes, isotropic_stress, isotropic_tangent};
+use crate::simd::{LaneVec3, Lanes};
+
+/// The limit of one triangle.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StretchLimit {
+    /// Largest stretch that costs nothing, at least 1; infinite for no limit.
+    pub stretch: f64,
+    /// Stiffness against more in N/m.
+    pub stiffness: f64,
+}
+
+/// The onset: with it a sheet under load settles within a percent or so above the limit.
+const ONSET: f64 = 0.02;
+
+/// Least stretch in denominators.
+const SMALLEST: f64 = 1e-8;
+
+/// Triangles that resist stretching beyond a limit. Stored in Morton order of their rest centroids.
+#[derive(Debug, Clone, Default)]
+pub struct StrainLimits {
+    triangles: Vec<[u32; 3]>,
+    rest: Vec<RestBatch>,
+    /// Limits, and stiffness over the onset.
+    limits: Vec<[Lanes; 2]>,
+}
+
+impl StrainLimits {
+    /// Limits of triangles with these rest corners in metres, each for itself.
+    pub fn new(triangles: &[[u32; 3]], rest: &[[DVec3; 3]], limit: impl Fn(usize) -> StretchLimit) -> Self {
+        let order = rest_order(rest);
+        let limits = pack_batches(&order, |lanes| {
+            [
+                Lanes::from_fn(|i| limit(lanes[i]).stretch.max(1.0)),
+                Lanes::from_fn(|i| limit(lanes[i]).stiffness / ONSET),
+            ]
+        });
+        let shapes = rest_batches(&order, rest, None);
+        Self { triangles: order.iter().map(|&t| triangles[t as usize]).collect(), rest: shapes, limits }
+    }
+
+    /// How far the stretches are above the limit.
+    #[inline(always)]
+    fn excess(&self, batch: usize, sigma: [Lanes; 2]) -> [Lanes; 2] {
+        sigma.map(|s| (s - self.limits[batch][0]).max(Lanes::default()))
+    }
+}
+
+impl Element<3> for StrainLimits {
+    fn vertices(&self) -> &[[u32; 3]] {
+        &self.triangles
+    }
+
+    #[inline(always)]
+    fn value(&self, batch: usize, x: &[LaneVec3; 3]) -> Lanes {
+        let rest = &self.rest[batch];
+        let [a, b] = self.excess(batch, svd32(rest.deformation(x)).sigma);
+        (a * a * a + b * b * b) * self.limits[batch][1] * rest.area * (1.0 / 3.0)
+    }
+
+    #[inline(always)]
+    fn gradient(&self, batch: usize, x: &[LaneVec3; 3]) -> [LaneVec3; 3] {
+        let rest = &self.rest[batch];
+        let svd = svd32(rest.deformation(x));
+        let tensions = self.excess(batch, svd.sigma).map(|d| self.limits[batch][1] * d * d);
+        rest.forces(isotropic_stress(&svd, tensions))
+    }
+
+    #[inline(always)]
+    fn hessian(&self, batch: usize, x: &[LaneVec3; 3], _curvature: Curvature) -> Blocks<3> {
+        let rest = &self.rest[batch];
+        let svd = svd32(rest.deformation(x));
+        let stiffness = self.limits[batch][1];
+        let [a, b] = self.excess(batch, svd.sigma);
+        let smallest = Lanes::splat(SMALLEST);
+        let sum = (svd.sigma[0] + svd.sigma[1]).max(smallest);
+        // (a² - b²)/(σ₁ - σ₂), where b is zero unless a - b = σ₁ - σ₂.
+        let gap = (svd.sigma[0] - svd.sigma[1]).max(smallest);
+        let quotient = Lanes::default().less(b, a + b, a * a / gap);
+        let modes = PrincipalModes {
+            scaling: [[stiffness * a * 2.0, Lanes::default()], [Lanes::default(), stiffness * b * 2.0]],
+            twist: stiffness * (a * a + b * b) / sum,
+            flip: stiffness * quotient,
+            normal: std::array::from_fn(|i| stiffness * [a * a, b * b][i] / svd.sigma[i].max(smallest)),
+        };
+        let tangent = isotropic_tangent(&svd, modes, Curvature::Exact);
+        rest.blocks(|a, b| tangent.block(a, b))
+    }
+}
