@@ -8,11 +8,13 @@ use glam::{DQuat, DVec3};
 use super::shape::{Inside, Shaped, inside_mesh, shape_meshes};
 use super::weld::weld;
 use super::{Body, ElementMaterials, Elements, Embedding};
+use crate::energy::pressure::{Gas, Pressure};
 use crate::error::Error;
 use crate::material::Material;
 use crate::mesh::locate::locate;
 use crate::output::FrameSurface;
 use crate::scene::{self, ClosedMesh, Model, Placement, SelectionPoints};
+use crate::simd::Simd;
 
 impl Body {
     /// Builds a scene's body; files are relative to `folder`.
@@ -33,6 +35,7 @@ impl Body {
         let material = spec.material.resolve().map_err(named)?;
         let mut body = Self::from_meshes(spec, shaped, rest, material, folder).map_err(named)?;
         body.check_model()?;
+        body.check_pressure()?;
         body.check_mass()?;
         body.check_elements()?;
         body.note_size();
@@ -176,6 +179,21 @@ impl Body {
         }
         let problem = format!("body `{}` is {kind}, which its `model` does not fit", self.name);
         Err(Error::Invalid(format!("{problem}; use {words}")))
+    }
+
+    /// Only a closed cloth can hold a pressure.
+    fn check_pressure(&self) -> Result<(), Error> {
+        let Some(gauge) = self.pressure else { return Ok(()) };
+        let refuse = |problem: &str| {
+            Err(Error::Invalid(format!("body `{}` cannot hold a `pressure`: {problem}", self.name)))
+        };
+        match &self.elements {
+            Elements::Tets(_) => refuse("it is a solid; leave out `cell` for a closed cloth with gas inside"),
+            Elements::Triangles(triangles) => {
+                let pressure = Pressure::new(triangles, &self.start, Gas::Constant { gauge }, Simd::Baseline);
+                pressure.map_or_else(|problem| refuse(&problem), |_| Ok(()))
+            }
+        }
     }
 
     fn check_mass(&self) -> Result<(), Error> {

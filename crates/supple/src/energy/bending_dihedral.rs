@@ -198,6 +198,14 @@ impl Fold {
 }
 
 impl Element<4> for DihedralBending {
+    fn begin_step(&mut self, x: &[DVec3], dt: f64) {
+        self.begin_step(x, dt);
+    }
+
+    fn elastic_energy(&self, x: &[DVec3]) -> Option<f64> {
+        Some(self.elastic_energy(x))
+    }
+
     fn vertices(&self) -> &[[u32; 4]] {
         &self.vertices
     }

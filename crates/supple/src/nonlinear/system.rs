@@ -5,11 +5,16 @@ use glam::DVec3;
 use super::objective::Objective;
 use crate::body::{Body, Elements, Embedding};
 use crate::energy::attachment::{Attachment, Attachments};
+use crate::energy::bending_dihedral::{DihedralBending, HingeMaterial};
+use crate::energy::bending_quadratic::QuadraticBending;
 use crate::energy::contact::Contacts;
 use crate::energy::element::ElementSum;
+use crate::energy::hinge::{Hinge, hinges};
 use crate::energy::inertia::Inertia;
-use crate::energy::spring::{Spring, Springs};
+use crate::energy::pressure::{Gas, Pressure};
+use crate::energy::spring::{Resists, Spring, Springs};
 use crate::energy::spring_network::{cloth_springs, solid_springs};
+use crate::energy::strain_limit::{StrainLimits, StretchLimit};
 use crate::energy::tetrahedron::{Solid, Tetrahedra};
 use crate::energy::triangle::Triangles;
 use crate::energy::wind::Wind;
@@ -17,8 +22,11 @@ use crate::energy::{Curvature, Energy};
 use crate::linear::{BlockMatrix, BlockPattern, Simd};
 use crate::material::law::{Arap, Corotated, Law, Linear, NeoHookean, StVenantKirchhoff};
 use crate::material::membrane::{BaraffWitkin, CorotatedSheet, Membrane, Sheet, StVenantKirchhoffSheet};
-use crate::scene::Model;
+use crate::scene::{Bending, Model};
 use crate::simulation::Setup;
+
+/// How much stiffer a sheet is beyond its strain limit.
+const LIMIT_STIFFNESS: f64 = 100.0;
 
 /// Inertia and all energies.
 #[derive(Default)]
@@ -54,6 +62,10 @@ impl System {
             system.first_unknown.push(system.mass.len() as u32);
         }
         system.elastic = elastic_energies(setup, &system.first_unknown);
+        let start: Vec<DVec3> = setup.bodies.iter().flat_map(|body| &body.start).copied().collect();
+        for (body, &first) in setup.bodies.iter().zip(&system.first_unknown) {
+            system.elastic.extend(pressure(body, first, &start, setup.simd));
+        }
         system.wind = Wind::new(&points, triangles, &closed);
         system.contacts.points = points;
         system
@@ -165,7 +177,37 @@ fn elastic_energies(setup: &Setup, first_unknown: &[u32]) -> Vec<Box<dyn Energy>
     energies.extend(of(Model::NeoHookean).map(|gathered| gathered.solids::<NeoHookean>()));
     energies.extend(of(Model::Linear).map(|gathered| gathered.solids::<Linear>()));
     energies.extend(of(Model::Arap).map(|gathered| gathered.solids::<Arap>()));
+    let bend = |bending: Bending| {
+        let bodies = setup.bodies.iter().zip(first_unknown.iter().copied());
+        let bodies: Vec<_> = bodies.filter(|(body, _)| hinge_bending(body) == Some(bending)).collect();
+        Gathered { bodies, vertices, simd: setup.simd }
+    };
+    energies.push(bend(Bending::Quadratic).quadratic_bending());
+    energies.push(bend(Bending::Dihedral).dihedral_bending());
+    let all = Gathered {
+        bodies: setup.bodies.iter().zip(first_unknown.iter().copied()).collect(),
+        vertices,
+        simd: setup.simd,
+    };
+    energies.push(all.strain_limits());
     energies.into_iter().flatten().collect()
+}
+
+/// How a body's hinges bend; `None` for solids and for cloth whose springs do it.
+fn hinge_bending(body: &Body) -> Option<Bending> {
+    match (&body.elements, body.model) {
+        (Elements::Tets(_), _) => None,
+        (Elements::Triangles(_), Model::Spring) => body.bending,
+        (Elements::Triangles(_), _) => Some(body.bending.unwrap_or(Bending::Quadratic)),
+    }
+}
+
+/// Pressure inside a body's surface.
+fn pressure(body: &Body, first: u32, x: &[DVec3], simd: Simd) -> Option<Box<dyn Energy>> {
+    let (Some(gauge), Elements::Triangles(triangles)) = (body.pressure, &body.elements) else { return None };
+    let triangles: Vec<[u32; 3]> = triangles.iter().map(|t| t.map(|v| v + first)).collect();
+    let pressure = Pressure::new(&triangles, x, Gas::Constant { gauge }, simd);
+    Some(Box::new(pressure.expect("a body with pressure is closed, which was checked when it was built")))
 }
 
 impl Gathered<'_> {
@@ -178,7 +220,9 @@ impl Gathered<'_> {
                 }
                 Elements::Tets(tets) => solid_springs(&body.rest, tets, &body.materials),
             };
-            springs.extend(own.into_iter().map(|s| Spring { ends: s.ends.map(|v| v + first), ..s }));
+            let bends = body.bending.is_none();
+            let own = own.into_iter().filter(|s| bends || s.resists == Resists::Both);
+            springs.extend(own.map(|s| Spring { ends: s.ends.map(|v| v + first), ..s }));
         }
         let sum = ElementSum::new(Springs::new(springs), self.vertices, self.simd);
         Some(Box::new(sum))
@@ -208,6 +252,55 @@ impl Gathered<'_> {
         }
         let elements = Triangles::<M>::new(&triangles, &rest, None, |t| sheets[t]);
         let sum = ElementSum::new(elements, self.vertices, self.simd);
+        (!triangles.is_empty()).then(|| Box::new(sum) as Box<dyn Energy>)
+    }
+
+    /// The hinges of all bodies, with the material of each.
+    fn hinges(&self) -> (Vec<Hinge>, Vec<HingeMaterial>) {
+        let (mut all, mut materials) = (Vec::new(), Vec::new());
+        for (body, first) in &self.bodies {
+            let Elements::Triangles(triangles) = &body.elements else { continue };
+            for hinge in hinges(triangles, &body.rest_corners) {
+                let [one, other] = hinge.triangles.map(|t| body.materials.of(t));
+                materials.push(HingeMaterial {
+                    bend_stiffness: 0.5 * (one.bend_stiffness + other.bend_stiffness),
+                    damping: 0.5 * (one.damping + other.damping),
+                });
+                all.push(Hinge { vertices: hinge.vertices.map(|v| v + first), ..hinge });
+            }
+        }
+        (all, materials)
+    }
+
+    fn quadratic_bending(&self) -> Option<Box<dyn Energy>> {
+        let (hinges, materials) = self.hinges();
+        let elements = QuadraticBending::new(&hinges, |h| materials[h].bend_stiffness);
+        let sum = ElementSum::new(elements, self.vertices, self.simd);
+        (!hinges.is_empty()).then(|| Box::new(sum) as Box<dyn Energy>)
+    }
+
+    fn dihedral_bending(&self) -> Option<Box<dyn Energy>> {
+        let (hinges, materials) = self.hinges();
+        let sum = ElementSum::new(DihedralBending::new(&hinges, |h| materials[h]), self.vertices, self.simd);
+        (!hinges.is_empty()).then(|| Box::new(sum) as Box<dyn Energy>)
+    }
+
+    fn strain_limits(&self) -> Option<Box<dyn Energy>> {
+        let (mut triangles, mut rest, mut limits) = (Vec::new(), Vec::new(), Vec::new());
+        for (body, first) in &self.bodies {
+            let Elements::Triangles(own) = &body.elements else { continue };
+            for (t, triangle) in own.iter().enumerate() {
+                let material = body.materials.of(t);
+                let Some(stretch) = material.strain_limit else { continue };
+                let stiffness =
+                    LIMIT_STIFFNESS * material.stretch_stiffness[0].max(material.stretch_stiffness[1]);
+                triangles.push(triangle.map(|v| v + first));
+                rest.push(body.rest_corners[t]);
+                limits.push(StretchLimit { stretch, stiffness });
+            }
+        }
+        let sum =
+            ElementSum::new(StrainLimits::new(&triangles, &rest, |t| limits[t]), self.vertices, self.simd);
         (!triangles.is_empty()).then(|| Box::new(sum) as Box<dyn Energy>)
     }
 }

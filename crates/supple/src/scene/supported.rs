@@ -66,19 +66,15 @@ fn in_body(body: &Body, place: &str, found: &mut Vec<(String, String)>) {
         let what = format!("`model = \"{}\"` of body `{name}`", word_of(&body.model));
         found.push((format!("{place}.model"), what));
     }
-    let limits = |material: &crate::material::MaterialSpec| material.strain_limit.is_some();
     let directions = body.material.stretch_stiffness.map(|stiffness| stiffness.directions());
     let keys = [
-        ("bending", "`bending`", body.bending.is_some()),
         ("interior", "`interior`", body.interior.is_some()),
         ("tear_stretch", "`tear_stretch`", body.tear_stretch.is_some()),
         ("self_contact", "`self_contact = true`", body.self_contact),
-        ("pressure", "`pressure`", body.pressure.is_some()),
-        ("material.strain_limit", "`strain_limit`", limits(&body.material)),
         (
             "material.stretch_stiffness",
             "a `stretch_stiffness` that differs between warp and weft",
-            directions.is_some_and(|[warp, weft]| warp != weft),
+            body.model != Model::BaraffWitkin && directions.is_some_and(|[warp, weft]| warp != weft),
         ),
     ];
     for (key, what, said) in keys {

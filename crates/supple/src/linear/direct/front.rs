@@ -63,7 +63,8 @@ fn factor_columns(mut factor: MatMut<f64>, threads: Threads) -> bool {
     let (rows, columns) = factor.shape();
     for start in (0..columns).step_by(PANEL) {
         let width = PANEL.min(columns - start);
-        let (done, rest) = factor.as_mut().submatrix_mut(start, 0, rows - start, columns).split_at_col_mut(start);
+        let (done, rest) =
+            factor.as_mut().submatrix_mut(start, 0, rows - start, columns).split_at_col_mut(start);
         let done = done.into_const();
         let mut panel = rest.subcols_mut(0, width);
         if start > 0 {

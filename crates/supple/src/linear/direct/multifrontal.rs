@@ -262,7 +262,8 @@ struct Updates<'a> {
 impl Updates<'_> {
     fn get(&self, start: usize, size: usize) -> &[f64] {
         let start = start - self.room_start;
-        let part = if start < self.gap.start { &self.before[start..] } else { &self.after[start - self.gap.end..] };
+        let part =
+            if start < self.gap.start { &self.before[start..] } else { &self.after[start - self.gap.end..] };
         &part[..size * size]
     }
 }

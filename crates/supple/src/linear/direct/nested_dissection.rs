@@ -98,14 +98,17 @@ fn axes(part: &Part) -> Vec<DVec3> {
     let points = || part.names.iter().map(|&v| positions[v as usize]);
     let extent = |axis: DVec3| {
         let range = |(low, high): (f64, f64), s: f64| (low.min(s), high.max(s));
-        let (low, high) =
-            points().map(|x| x.dot(axis)).fold((f64::INFINITY, f64::NEG_INFINITY), range);
+        let (low, high) = points().map(|x| x.dot(axis)).fold((f64::INFINITY, f64::NEG_INFINITY), range);
         high - low
     };
     let all = [DVec3::X, DVec3::Y, DVec3::Z, principal_axis(points())];
     let extents = all.map(extent);
     let longest = extents.into_iter().fold(0.0, f64::max);
-    all.into_iter().zip(extents).filter(|(_, extent)| *extent > SLENDER * longest).map(|(axis, _)| axis).collect()
+    all.into_iter()
+        .zip(extents)
+        .filter(|(_, extent)| *extent > SLENDER * longest)
+        .map(|(axis, _)| axis)
+        .collect()
 }
 
 /// The direction of largest spread, by power iteration.
@@ -198,7 +201,8 @@ fn breadth_first(graph: &Graph, seed: u32) -> Vec<(u32, u32)> {
 fn separate(graph: &Graph, cut: &Cut) -> Vec<Side> {
     let mut sides = vec![Side::Second; graph.len()];
     cut.order[..cut.before].iter().for_each(|&v| sides[v as usize] = Side::First);
-    let crosses = |v: u32| graph.neighbours(v as usize).iter().any(|&other| sides[other as usize] != sides[v as usize]);
+    let crosses =
+        |v: u32| graph.neighbours(v as usize).iter().any(|&other| sides[other as usize] != sides[v as usize]);
     let boundary: Vec<u32> = cut.order.iter().copied().filter(|&v| crosses(v)).collect();
     let (lefts, rights): (Vec<u32>, Vec<u32>) =
         boundary.into_iter().partition(|&v| sides[v as usize] == Side::First);
