@@ -251,7 +251,16 @@ fn settings() -> BoxedStrategy<(Time, World, Solver, Output, Expect)> {
             said(),
         )
             .prop_map(|(max_stretch, p99_stretch, iterations, residual, height, penetration)| {
-                Expect { max_stretch, p99_stretch, iterations, residual, height, penetration }
+                let min_volume_ratio = residual;
+                Expect {
+                    max_stretch,
+                    p99_stretch,
+                    iterations,
+                    residual,
+                    min_volume_ratio,
+                    height,
+                    penetration,
+                }
             });
     (time, world, solver, output, expect).boxed()
 }

@@ -8,8 +8,19 @@ macro_rules! embedded {
     };
 }
 
-const SCENES: [(&str, &str); 5] =
-    embedded!["demo", "hanging-cloth", "flag", "cloth-on-sphere", "spring-octopus"];
+const SCENES: [(&str, &str); 11] = embedded![
+    "demo",
+    "hanging-cloth",
+    "flag",
+    "cloth-on-sphere",
+    "spring-octopus",
+    "bar",
+    "octopus",
+    "pachinko",
+    "twist",
+    "balloon",
+    "heterogeneous-bar"
+];
 
 /// Every built-in scene: name, one line about it, and its TOML.
 pub fn builtin_scenes() -> &'static [(&'static str, String, &'static str)] {

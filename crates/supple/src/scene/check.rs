@@ -123,6 +123,7 @@ impl Checker<'_> {
             ("p99_stretch", expect.p99_stretch),
             ("residual", expect.residual),
             ("penetration", expect.penetration),
+            ("min_volume_ratio", expect.min_volume_ratio),
         ];
         for (key, bound) in bounds {
             if let Some(bound) = bound {

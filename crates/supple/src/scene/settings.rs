@@ -116,6 +116,8 @@ pub struct Expect {
     pub iterations: Option<u32>,
     /// Residual of any step.
     pub residual: Option<f64>,
+    /// Volume of any tetrahedron over its rest volume, at every frame: never below this.
+    pub min_volume_ratio: Option<f64>,
     /// At the last frame no vertex of a triangle has a y coordinate below the first or above the second, in metres.
     pub height: Option<[f64; 2]>,
     /// Deepest penetration into a collider at the last frame, in metres.
