@@ -3,4 +3,5 @@
 mod bad_input;
 mod common;
 mod killed_and_resumed;
+mod solve;
 mod users_mesh_comes_back;
