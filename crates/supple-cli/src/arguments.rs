@@ -68,6 +68,8 @@ pub(crate) enum Command {
     Mesh(Mesh),
     /// Writes the frames of a run in other formats
     Export(Export),
+    /// Solves a linear system of your own
+    Solve(Solve),
 }
 
 /// Which scene, and how it is changed.
@@ -176,4 +178,31 @@ pub(crate) struct Export {
     /// Where to write; `exports` in the run's folder without it
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Solve {
+    /// The symmetric positive-definite matrix: Matrix Market .mtx or SciPy .npz, 1 or 3 unknowns a node
+    pub matrix: PathBuf,
+    /// The right-hand side: .npy or .mtx
+    #[arg(long, value_name = "B")]
+    pub rhs: PathBuf,
+    /// Positions of the nodes, N x 3: .npy or .mtx; without them nearness is taken from the matrix's graph
+    #[arg(long, value_name = "X")]
+    pub positions: Option<PathBuf>,
+    /// cholesky, jacobi, schwarz, ic0, ict, gauss-seidel, chebyshev
+    #[arg(long, value_name = "NAME")]
+    pub solver: String,
+    /// Stop when the residual's norm is this fraction of the right-hand side's
+    #[arg(long, value_name = "T", default_value_t = 1e-6)]
+    pub tolerance: f64,
+    /// Stop after this many iterations
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub max_iterations: u32,
+    /// Where to write the solution (.npy)
+    #[arg(long, value_name = "X.npy")]
+    pub out: Option<PathBuf>,
+    /// Where to write iteration, seconds and relative residual (.csv)
+    #[arg(long, value_name = "H.csv")]
+    pub history: Option<PathBuf>,
 }

@@ -15,6 +15,7 @@ mod progress;
 mod render;
 mod run;
 mod scenes;
+mod solve;
 
 use std::process::ExitCode;
 
@@ -43,6 +44,7 @@ fn perform(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Some(Command::Render(options)) => render::render(options, common),
         Some(Command::Mesh(options)) => mesh::mesh(options, common),
         Some(Command::Export(options)) => export::export(options, common),
+        Some(Command::Solve(options)) => solve::solve(options, common),
     }
 }
 

@@ -241,27 +241,18 @@ fn settings() -> BoxedStrategy<(Time, World, Solver, Output, Expect)> {
     let output = (prop::collection::vec(text(), 0..3), any::<u32>(), prop::option::of(any::<u32>()))
         .prop_map(|(formats, every, checkpoint_every)| Output { formats, every, checkpoint_every });
     let said = || prop::option::of(number());
-    let expect =
-        (
-            said(),
-            said(),
-            prop::option::of(any::<u32>()),
-            said(),
-            prop::option::of([number(), number()]),
-            said(),
-        )
-            .prop_map(|(max_stretch, p99_stretch, iterations, residual, height, penetration)| {
-                let min_volume_ratio = residual;
-                Expect {
-                    max_stretch,
-                    p99_stretch,
-                    iterations,
-                    residual,
-                    min_volume_ratio,
-                    height,
-                    penetration,
-                }
-            });
+    let expect = (
+        said(),
+        said(),
+        prop::option::of(any::<u32>()),
+        said(),
+        prop::option::of([number(), number()]),
+        said(),
+    )
+        .prop_map(|(max_stretch, p99_stretch, iterations, residual, height, penetration)| {
+            let min_volume_ratio = residual;
+            Expect { max_stretch, p99_stretch, iterations, residual, min_volume_ratio, height, penetration }
+        });
     (time, world, solver, output, expect).boxed()
 }
 

@@ -217,8 +217,13 @@ impl BlockMatrix {
                 self.blocks[here] += block;
                 self.blocks[mirrored] += block.transpose();
             }
-            _ => self.outside.push(OutsideBlock { row: i as u32, column: j as u32, block }),
+            _ => self.push_outside(i as u32, j as u32, block),
         }
+    }
+
+    /// Adds a block outside the pattern.
+    pub(super) fn push_outside(&mut self, row: u32, column: u32, block: DMat3) {
+        self.outside.push(OutsideBlock { row, column, block });
     }
 
     /// Adds `shift` times the identity.

@@ -55,7 +55,7 @@ pub enum End {
     IndefinitePreconditioner,
     /// Rounding lets the residual fall no further, or a stationary iteration grows.
     Stalled,
-    /// A number is not finite; the vector is the last finite one.
+    /// A number is not finite. Conjugate gradients leave the last finite vector, stationary iterations what they have.
     NotFinite,
 }
 

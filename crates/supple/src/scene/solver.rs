@@ -57,6 +57,20 @@ pub enum LinearKind {
 }
 
 impl LinearKind {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Cholesky,
+        Self::Jacobi,
+        Self::Schwarz,
+        Self::Ic0,
+        Self::Ict,
+        Self::GaussSeidel,
+        Self::Chebyshev,
+        Self::Galerkin,
+        Self::GalerkinCycle,
+        Self::Mas,
+    ];
+
     /// Its word in scenes and on the command line.
     pub fn word(self) -> &'static str {
         match self {

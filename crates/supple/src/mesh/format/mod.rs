@@ -11,7 +11,7 @@ mod numbers;
 mod obj;
 mod off;
 mod ply;
-mod scan;
+pub(crate) mod scan;
 mod stl;
 mod tetgen;
 mod vtk;
