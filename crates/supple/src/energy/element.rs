@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use super::gather::{BlockGather, VertexGather};
 use super::{Curvature, Energy};
-use crate::linear::{BlockMatrix, BlockPattern};
+use crate::linear::{BlockMatrix, BlockPattern, ScalarMatrix};
 use crate::simd::{Kernel, LaneMat3, LaneVec3, Lanes, Simd, WIDTH, dispatch};
 
 /// The 3x3 blocks of an element's Hessian; those with `j <= i` are read, the others are their transposes.
@@ -50,6 +50,11 @@ pub trait Element<const K: usize>: Send + Sync {
     fn gradient(&self, batch: usize, x: &[LaneVec3; K]) -> [LaneVec3; K];
     /// Hessians in N/m.
     fn hessian(&self, batch: usize, x: &[LaneVec3; K], curvature: Curvature) -> Blocks<K>;
+    /// The numbers that projective dynamics has in place of element `e`'s Hessian blocks; those with `j <= i` are read.
+    /// `None` if there are none.
+    fn projective(&self, _e: usize) -> Option<[[f64; K]; K]> {
+        None
+    }
     /// Products of the Hessians with `d`.
     #[inline(always)]
     fn hessian_product(
@@ -194,6 +199,17 @@ impl<E: Element<K>, const K: usize> Energy for ElementSum<E, K> {
         self.gather_vectors(product, |chunk, out| {
             dispatch(self.simd, Product { chunk: self.chunk(chunk, x), curvature, d, out });
         });
+    }
+
+    fn add_projective(&self, _x: &[DVec3], matrix: &mut ScalarMatrix) -> bool {
+        for (e, vertices) in self.elements.vertices().iter().enumerate() {
+            let Some(weights) = self.elements.projective(e) else { return false };
+            for (i, &a) in vertices.iter().enumerate() {
+                matrix.add_diagonal(a, weights[i][i]);
+                vertices[..i].iter().zip(&weights[i]).for_each(|(&b, &w)| matrix.add_pair(a, b, w));
+            }
+        }
+        true
     }
 
     fn add_diagonal(&self, x: &[DVec3], curvature: Curvature, diagonal: &mut [DMat3]) {

@@ -29,7 +29,7 @@ pub mod wind;
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
-use crate::linear::{BlockMatrix, BlockPattern};
+use crate::linear::{BlockMatrix, BlockPattern, ScalarMatrix};
 
 /// What a Hessian is needed for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,12 +75,29 @@ pub trait Energy: Send + Sync {
             point.iter().for_each(|&(v, w)| product[v as usize] += w * moved);
         });
     }
+    /// Adds the matrix that projective dynamics has in place of the Hessian, one number a block; `false` if the energy has
+    /// none. Points take an upper bound of their Hessian's eigenvalues.
+    fn add_projective(&self, x: &[DVec3], matrix: &mut ScalarMatrix) -> bool {
+        self.point_hessians(x, &mut |point, block| {
+            let bound = block.to_cols_array().into_iter().map(|entry| entry * entry).sum::<f64>().sqrt();
+            let bound = if is_isotropic(&block) { block.x_axis.x } else { bound };
+            for (i, &(a, wa)) in point.iter().enumerate() {
+                matrix.add_diagonal(a, wa * wa * bound);
+                point[..i].iter().for_each(|&(b, wb)| matrix.add_pair(a, b, wa * wb * bound));
+            }
+        });
+        true
+    }
     /// Adds the diagonal blocks of its Hessian.
     fn add_diagonal(&self, x: &[DVec3], _curvature: Curvature, diagonal: &mut [DMat3]) {
         self.point_hessians(x, &mut |point, block| {
             point.iter().for_each(|&(v, w)| diagonal[v as usize] += w * w * block);
         });
     }
+}
+
+fn is_isotropic(block: &DMat3) -> bool {
+    *block == DMat3::from_diagonal(DVec3::splat(block.x_axis.x))
 }
 
 /// Elements handled by one task; fixed, so that sums do not depend on the number of threads.

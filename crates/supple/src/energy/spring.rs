@@ -140,6 +140,12 @@ impl Element<2> for Springs {
         &self.ends
     }
 
+    fn projective(&self, e: usize) -> Option<[[f64; 2]; 2]> {
+        let spring = &self.springs[e];
+        let weight = spring.stiffness * (1.0 + spring.damping / self.step);
+        Some([[weight, -weight], [-weight, weight]])
+    }
+
     #[inline(always)]
     fn value(&self, batch: usize, x: &[LaneVec3; 2]) -> Lanes {
         let batch = self.batch(batch, x);

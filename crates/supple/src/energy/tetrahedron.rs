@@ -184,6 +184,15 @@ impl<L: Law> Element<4> for Tetrahedra<L> {
         &self.tets
     }
 
+    fn projective(&self, e: usize) -> Option<[[f64; 4]; 4]> {
+        let (batch, lane) = (&self.batches[e / WIDTH], e % WIDTH);
+        let stiffness = L::projective_stiffness(&batch.lame)?.0[lane];
+        let weight = stiffness * batch.volume.0[lane] * (1.0 + batch.damping.0[lane] * self.rate);
+        let [a, b, c] = batch.gradients.map(|g| g.lane(lane));
+        let gradients = [-(a + b + c), a, b, c];
+        Some(gradients.map(|g| gradients.map(|h| weight * g.dot(h))))
+    }
+
     #[inline(always)]
     fn value(&self, batch: usize, x: &[LaneVec3; 4]) -> Lanes {
         let rest = &self.batches[batch];

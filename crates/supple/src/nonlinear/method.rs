@@ -5,8 +5,9 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::objective::Minimiser;
-use super::{AcceleratedGradient, Lbfgs, Newton, NonlinearCg};
-use crate::linear::{BlockPattern, Simd, StopRule, linear_solver, preconditioner};
+use super::projective::Global;
+use super::{AcceleratedGradient, Lbfgs, Newton, NonlinearCg, Projective};
+use crate::linear::{BlockPattern, ScalarCholesky, Simd, StopRule, linear_solver, preconditioner};
 use crate::scene::{LinearKind, Method, Solver};
 
 /// Relative residual to which an iterative solver under Newton's method goes if the scene does not say.
@@ -45,6 +46,18 @@ pub(super) fn minimiser(
             let (refresh, radius) =
                 (refresh(GRADIENT_REFRESH), solver.linear.spectral_radius.unwrap_or(0.99));
             Box::new(AcceleratedGradient::new(pattern, vertices, preconditioner()?, refresh, radius))
+        }
+        Method::Projective => {
+            let global = match solver.linear.kind {
+                LinearKind::Cholesky => {
+                    Global::Direct(Box::new(ScalarCholesky::new(pattern.clone(), Some(&positions), simd)?))
+                }
+                _ => Global::Iterative(
+                    linear_solver(linear, Some(positions.clone()), simd)?,
+                    inner_rule(solver),
+                ),
+            };
+            Box::new(Projective::new(pattern, vertices, global))
         }
         other => return Err(format!("the method `{other:?}` is not one of implicit dynamics")),
     })

@@ -8,6 +8,7 @@ mod newton;
 mod nonlinear_cg;
 mod objective;
 mod preconditioning;
+mod projective;
 mod system;
 
 pub use accelerated_gradient::AcceleratedGradient;
@@ -16,3 +17,4 @@ pub use lbfgs::Lbfgs;
 pub use newton::Newton;
 pub use nonlinear_cg::NonlinearCg;
 pub use objective::{Limits, Minimiser, Objective, Outcome, Stop};
+pub use projective::Projective;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use glam::DVec3;
 
 use crate::energy::Curvature;
-use crate::linear::{BlockMatrix, BlockPattern};
+use crate::linear::{BlockMatrix, BlockPattern, ScalarMatrix};
 
 /// What is minimised, over all vertex positions.
 pub trait Objective {
@@ -15,6 +15,10 @@ pub trait Objective {
     fn gradient(&self, x: &[DVec3], gradient: &mut [DVec3]);
     /// Its Hessian over the vertices that are not held.
     fn hessian(&self, x: &[DVec3], curvature: Curvature, hessian: &mut BlockMatrix);
+    /// Adds what projective dynamics has in place of the Hessian; `false` if there is none.
+    fn projective(&self, _x: &[DVec3], _matrix: &mut ScalarMatrix) -> bool {
+        false
+    }
 }
 
 /// Why the iteration ended.

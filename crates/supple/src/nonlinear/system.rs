@@ -19,7 +19,7 @@ use crate::energy::tetrahedron::{Solid, Tetrahedra};
 use crate::energy::triangle::Triangles;
 use crate::energy::wind::Wind;
 use crate::energy::{Curvature, Energy};
-use crate::linear::{BlockMatrix, BlockPattern, Simd};
+use crate::linear::{BlockMatrix, BlockPattern, ScalarMatrix, Simd};
 use crate::material::law::{Arap, Corotated, Law, Linear, NeoHookean, StVenantKirchhoff};
 use crate::material::membrane::{BaraffWitkin, CorotatedSheet, Membrane, Sheet, StVenantKirchhoffSheet};
 use crate::scene::{Bending, Model};
@@ -145,6 +145,10 @@ impl Objective for System {
 
     fn hessian(&self, x: &[DVec3], curvature: Curvature, hessian: &mut BlockMatrix) {
         self.energies().for_each(|energy| energy.add_hessian(x, curvature, hessian));
+    }
+
+    fn projective(&self, x: &[DVec3], matrix: &mut ScalarMatrix) -> bool {
+        self.energies().all(|energy| energy.add_projective(x, matrix))
     }
 }
 

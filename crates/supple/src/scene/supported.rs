@@ -5,7 +5,8 @@ use serde::Serialize;
 
 use super::{Body, Collider, ColliderShape, Follow, LinearKind, Method, Mode, Model, Pin, Scene};
 
-const METHODS: &[Method] = &[Method::Newton, Method::Lbfgs, Method::NonlinearCg, Method::AcceleratedGradient];
+const METHODS: &[Method] =
+    &[Method::Newton, Method::Projective, Method::Lbfgs, Method::NonlinearCg, Method::AcceleratedGradient];
 const LINEAR_SOLVERS: &[LinearKind] = &[
     LinearKind::Cholesky,
     LinearKind::Jacobi,

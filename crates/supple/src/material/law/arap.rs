@@ -20,6 +20,11 @@ fn shear_only(lame: &LaneLame) -> LaneLame {
 }
 
 impl Law for Arap {
+    // Exact: the energy is the squared distance to the rotations.
+    fn projective_stiffness(lame: &LaneLame) -> Option<Lanes> {
+        Some(lame.mu * 2.0)
+    }
+
     #[inline(always)]
     fn energy(f: LaneMat3, lame: &LaneLame) -> Lanes {
         energy_of_stretches(svd(f).sigma, &shear_only(lame))
