@@ -6,6 +6,7 @@
 mod arguments;
 mod check;
 mod colliders;
+mod compare;
 mod export;
 mod failure;
 mod interrupt;
@@ -45,6 +46,7 @@ fn perform(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Some(Command::Mesh(options)) => mesh::mesh(options, common),
         Some(Command::Export(options)) => export::export(options, common),
         Some(Command::Solve(options)) => solve::solve(options, common),
+        Some(Command::Compare(options)) => compare::compare(options, common),
     }
 }
 

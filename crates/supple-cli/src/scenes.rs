@@ -48,8 +48,12 @@ pub(crate) fn choose(source: &str, choice: &SceneChoice) -> Result<Scene, Failur
 
 const METHODS: [&str; 8] =
     ["newton", "projective", "lbfgs", "nonlinear-cg", "accelerated-gradient", "hpbd", "octree", "staggered"];
-/// A solver's word as changes of the scene: a method, or a linear solver under the scene's method.
+/// A solver's word as changes of the scene: a method, a linear solver under the scene's method, or both as
+/// `lbfgs+jacobi`.
 fn solver_sets(word: &str) -> Result<Vec<String>, Failure> {
+    if let Some((method, linear)) = word.split_once('+') {
+        return Ok([solver_sets(method)?, solver_sets(linear)?].concat());
+    }
     if METHODS.contains(&word) {
         return Ok(vec![format!("solver.method=\"{word}\"")]);
     }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use glam::DVec3;
 
 use super::method::minimiser;
-use super::objective::{Limits, Minimiser, Objective, Outcome, Stop, norm};
+use super::objective::{IterationRecord, Limits, Minimiser, Objective, Outcome, Stop, norm};
 use super::system::System;
 use crate::contact::PosedCollider;
 use crate::error::Error;
@@ -29,6 +29,7 @@ pub struct ImplicitStepper {
     held: Vec<bool>,
     minimiser: Option<Box<dyn Minimiser>>,
     residuals: Vec<f64>,
+    history: Vec<IterationRecord>,
 }
 
 impl ImplicitStepper {
@@ -135,6 +136,7 @@ impl Stepper for ImplicitStepper {
             reference: self.free_force(&resting).max(self.force_floor(setup)),
             max_iterations: setup.solver.max_iterations,
             deadline,
+            record: setup.record,
         };
         let mut x = self.choose_start(resting);
         let Some(minimiser) = &mut self.minimiser else {
@@ -150,6 +152,7 @@ impl Stepper for ImplicitStepper {
         }
         self.x = x;
         self.residuals.clone_from(&outcome.residuals);
+        self.history.clone_from(&outcome.history);
         Ok(self.report(setup, &outcome, begun))
     }
 
@@ -207,6 +210,7 @@ impl Stepper for ImplicitStepper {
     fn inspect(&self) -> Inspection {
         Inspection {
             residuals: self.residuals.clone(),
+            history: self.history.clone(),
             bytes: self.minimiser.as_ref().map_or(0, |minimiser| minimiser.bytes()),
         }
     }

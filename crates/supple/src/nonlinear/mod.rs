@@ -16,5 +16,5 @@ pub use implicit::ImplicitStepper;
 pub use lbfgs::Lbfgs;
 pub use newton::Newton;
 pub use nonlinear_cg::NonlinearCg;
-pub use objective::{Limits, Minimiser, Objective, Outcome, Stop};
+pub use objective::{IterationRecord, Limits, Minimiser, Objective, Outcome, Stop};
 pub use projective::Projective;

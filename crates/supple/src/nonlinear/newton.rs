@@ -183,7 +183,8 @@ mod tests {
         let pattern = Arc::new(BlockPattern::new(&[false; 2], &[]));
         let mut newton = Newton::new(pattern, 2, solver, StopRule::tolerance(1e-12, 10), 1);
         let mut x = target.iter().map(|t| *t + DVec3::splat(0.5)).collect::<Vec<_>>();
-        let limits = Limits { tolerance: 1e-14, reference: 1.0, max_iterations: 30, deadline: None };
+        let limits =
+            Limits { tolerance: 1e-14, reference: 1.0, max_iterations: 30, deadline: None, record: false };
         let outcome = newton.minimise(&Quartic(target.clone()), &mut x, &limits).unwrap();
         assert_eq!(outcome.stop, Stop::Converged);
         assert!(x.iter().zip(&target).all(|(a, b)| a.distance(*b) < 1e-13));

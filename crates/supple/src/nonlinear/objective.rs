@@ -45,6 +45,19 @@ pub struct Limits {
     pub max_iterations: u32,
     /// When the budget ends; an iteration that would likely pass it is not begun.
     pub deadline: Option<Instant>,
+    /// Whether to keep the objective after every iteration, which costs an evaluation.
+    pub record: bool,
+}
+
+/// Where a minimisation stood after an iteration.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct IterationRecord {
+    /// Seconds since it began, without the time for keeping this record.
+    pub seconds: f64,
+    /// The objective in joules.
+    pub value: f64,
+    /// Norm of the gradient over the reference.
+    pub residual: f64,
 }
 
 /// How a minimisation went.
@@ -56,6 +69,8 @@ pub struct Outcome {
     pub linear_iterations: u32,
     /// Norm of the gradient at the start of every iteration and at the end, over the reference.
     pub residuals: Vec<f64>,
+    /// Where it stood after every iteration, if that was asked for.
+    pub history: Vec<IterationRecord>,
     /// Why it ended.
     pub stop: Stop,
     /// Time in assembling matrices.
@@ -94,6 +109,9 @@ pub(super) struct Descent<'a> {
     pub(super) value: f64,
     slowest: Duration,
     iteration_begun: Instant,
+    begun: Instant,
+    /// Time spent on records.
+    recording: Duration,
 }
 
 /// Vectors of a descent, kept from step to step.
@@ -150,12 +168,14 @@ impl<'a> Descent<'a> {
             iterations: 0,
             linear_iterations: 0,
             residuals: Vec::new(),
+            history: Vec::new(),
             stop: Stop::Converged,
             assembly_time: Duration::ZERO,
             solve_time: Duration::ZERO,
         };
-        let iteration_begun = Instant::now();
-        Ok(Self { objective, x, limits, outcome, value, slowest: Duration::ZERO, iteration_begun })
+        let begun = Instant::now();
+        let (slowest, recording) = (Duration::ZERO, Duration::ZERO);
+        Ok(Self { objective, x, limits, outcome, value, slowest, iteration_begun: begun, begun, recording })
     }
 
     /// Computes the gradient at `x` and says whether to stop there.
@@ -173,7 +193,18 @@ impl<'a> Descent<'a> {
             return Err(describe_non_finite(work));
         }
         self.outcome.residuals.push(norm / self.limits.reference);
+        if self.limits.record {
+            self.record(norm / self.limits.reference);
+        }
         Ok(self.should_stop(norm))
+    }
+
+    fn record(&mut self, residual: f64) {
+        let now = Instant::now();
+        let seconds = (now - self.begun - self.recording).as_secs_f64();
+        let value = self.objective.value(self.x);
+        self.outcome.history.push(IterationRecord { seconds, value, residual });
+        self.recording += now.elapsed();
     }
 
     fn should_stop(&self, norm: f64) -> Option<Stop> {

@@ -1,5 +1,6 @@
 //! The one loop: a scene becomes bodies, a stepper moves them, frames and reports come out.
 
+mod compare;
 mod dry_run;
 mod edit;
 mod expectations;
@@ -18,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use glam::{DVec3, Vec3};
 
+pub use compare::{Comparison, Curve, CurvePoint};
 pub use dry_run::DryRun;
 pub use pick::GrabId;
 pub use pin::{PinId, PinPoint, SetupPin};
@@ -178,6 +180,11 @@ impl Simulation {
     /// The number of unknowns: three for each vertex that is simulated.
     pub fn unknowns(&self) -> usize {
         3 * self.stepper.unknown_positions().len()
+    }
+
+    /// Whether steps keep the objective after every iteration for [`Simulation::inspect`], which costs an evaluation each.
+    pub fn record_iterations(&mut self, record: bool) {
+        self.setup.record = record;
     }
 
     /// What the stepper can show of its inside.

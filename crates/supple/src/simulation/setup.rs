@@ -54,6 +54,8 @@ pub struct Setup {
     pub mode: Mode,
     /// Method and tolerance.
     pub solver: Solver,
+    /// Whether steppers keep the objective after every iteration, which costs an evaluation each.
+    pub record: bool,
     /// Which instructions may be used.
     pub simd: Simd,
     /// Simulated time in seconds.
@@ -91,6 +93,7 @@ impl Setup {
             world: scene.world.clone(),
             mode: scene.time.mode,
             solver: scene.solver.clone(),
+            record: false,
             simd,
             time: 0.0,
             folder: scene.folder.clone(),
