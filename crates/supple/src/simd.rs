@@ -3,6 +3,11 @@
 //!
 //! A kernel is a generic function in plain lane arithmetic, `#[inline(always)]` down to its last call. Rust never
 //! contracts a product and a sum into one rounding by itself, so all instruction sets give the same bits.
+//!
+//! Kernels are written with plain loops and array literals: a closure handed to `array::map` or `from_fn` is a function of
+//! its own, and where the compiler does not inline it, it is compiled without the kernel's instructions (ten times slower).
+
+#![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
 
 use std::f64::consts::{FRAC_PI_2, PI};
 use std::ops::{Add, AddAssign, Div, Index, IndexMut, Mul, MulAssign, Neg, Sub, SubAssign};
@@ -34,14 +39,22 @@ macro_rules! lanewise {
             type Output = Self;
             #[inline(always)]
             fn $method(self, other: Self) -> Self {
-                Self(std::array::from_fn(|i| self.0[i] $op other.0[i]))
+                let mut out = self.0;
+                for i in 0..WIDTH {
+                    out[i] = out[i] $op other.0[i];
+                }
+                Self(out)
             }
         }
         impl $trait<f64> for Lanes {
             type Output = Self;
             #[inline(always)]
             fn $method(self, other: f64) -> Self {
-                Self(std::array::from_fn(|i| self.0[i] $op other))
+                let mut out = self.0;
+                for i in 0..WIDTH {
+                    out[i] = out[i] $op other;
+                }
+                Self(out)
             }
         }
         impl $assign_trait for Lanes {
@@ -61,7 +74,11 @@ impl Div for Lanes {
     type Output = Self;
     #[inline(always)]
     fn div(self, other: Self) -> Self {
-        Self(std::array::from_fn(|i| self.0[i] / other.0[i]))
+        let mut out = self.0;
+        for i in 0..WIDTH {
+            out[i] /= other.0[i];
+        }
+        Self(out)
     }
 }
 
@@ -69,7 +86,11 @@ impl Neg for Lanes {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {
-        Self(self.0.map(|a| -a))
+        let mut out = self.0;
+        for i in 0..WIDTH {
+            out[i] = -out[i];
+        }
+        Self(out)
     }
 }
 
@@ -82,20 +103,32 @@ impl Lanes {
 
     /// `value(i)` in lane `i`.
     #[inline(always)]
-    pub fn from_fn(value: impl FnMut(usize) -> f64) -> Self {
-        Self(std::array::from_fn(value))
+    pub fn from_fn(mut value: impl FnMut(usize) -> f64) -> Self {
+        let mut out = [0.0; WIDTH];
+        for i in 0..WIDTH {
+            out[i] = value(i);
+        }
+        Self(out)
     }
 
     /// Square roots.
     #[inline(always)]
     pub fn sqrt(self) -> Self {
-        Self(self.0.map(f64::sqrt))
+        let mut out = self.0;
+        for i in 0..WIDTH {
+            out[i] = out[i].sqrt();
+        }
+        Self(out)
     }
 
     /// Absolute values.
     #[inline(always)]
     pub fn abs(self) -> Self {
-        Self(self.0.map(f64::abs))
+        let mut out = self.0;
+        for i in 0..WIDTH {
+            out[i] = out[i].abs();
+        }
+        Self(out)
     }
 
     /// The smaller of each pair.
@@ -113,7 +146,11 @@ impl Lanes {
     /// `then` where `self < other`, else `otherwise`.
     #[inline(always)]
     pub fn less(self, other: Self, then: Self, otherwise: Self) -> Self {
-        Self(std::array::from_fn(|i| if self.0[i] < other.0[i] { then.0[i] } else { otherwise.0[i] }))
+        let mut out = otherwise.0;
+        for i in 0..WIDTH {
+            out[i] = if self.0[i] < other.0[i] { then.0[i] } else { otherwise.0[i] };
+        }
+        Self(out)
     }
 
     /// Natural logarithms of positive normal numbers, to a few units in the last place. In lane arithmetic, so that the
@@ -122,10 +159,13 @@ impl Lanes {
     pub fn ln(self) -> Self {
         const SQRT_HALF_BITS: u64 = 0x3fe6_a09e_667f_3bcd;
         const MANTISSA: u64 = (1 << 52) - 1;
-        // Adding what lies between 1 and √½ makes the exponent that of the nearest power of two.
-        let shifted = self.0.map(|a| a.to_bits() + (0x3ff0_0000_0000_0000 - SQRT_HALF_BITS));
-        let exponent = Self(shifted.map(|bits| ((bits >> 52) as i32 - 1023) as f64));
-        let mantissa = Self(shifted.map(|bits| f64::from_bits((bits & MANTISSA) + SQRT_HALF_BITS)));
+        let (mut exponent, mut mantissa) = (Self::default(), Self::default());
+        for i in 0..WIDTH {
+            // Adding what lies between 1 and √½ makes the exponent that of the nearest power of two.
+            let bits = self.0[i].to_bits() + (0x3ff0_0000_0000_0000 - SQRT_HALF_BITS);
+            exponent.0[i] = ((bits >> 52) as i32 - 1023) as f64;
+            mantissa.0[i] = f64::from_bits((bits & MANTISSA) + SQRT_HALF_BITS);
+        }
         let s = (mantissa - 1.0) / (mantissa + 1.0);
         // The low part of ln 2 apart, so that large exponents lose nothing.
         let (high, low) = (0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10);
@@ -157,7 +197,11 @@ impl Lanes {
 /// `artanh(√q)/√q` for `|q| < 0.04`, and `arctan(√-q)/√-q` for negative `q`.
 #[inline(always)]
 fn artanh_series(q: Lanes) -> Lanes {
-    (0..12).rev().fold(Lanes::default(), |sum, k| sum * q + 1.0 / f64::from(2 * k + 1))
+    let mut sum = Lanes::default();
+    for k in 0..12 {
+        sum = sum * q + 1.0 / f64::from(23 - 2 * k);
+    }
+    sum
 }
 
 /// Eight 3-vectors.
@@ -172,7 +216,8 @@ impl Add for LaneVec3 {
     type Output = Self;
     #[inline(always)]
     fn add(self, other: Self) -> Self {
-        Self(std::array::from_fn(|i| self.0[i] + other.0[i]))
+        let ([a, b, c], [x, y, z]) = (self.0, other.0);
+        Self([a + x, b + y, c + z])
     }
 }
 
@@ -180,7 +225,8 @@ impl Sub for LaneVec3 {
     type Output = Self;
     #[inline(always)]
     fn sub(self, other: Self) -> Self {
-        Self(std::array::from_fn(|i| self.0[i] - other.0[i]))
+        let ([a, b, c], [x, y, z]) = (self.0, other.0);
+        Self([a - x, b - y, c - z])
     }
 }
 
@@ -188,7 +234,8 @@ impl Neg for LaneVec3 {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {
-        Self(self.0.map(|a| -a))
+        let [a, b, c] = self.0;
+        Self([-a, -b, -c])
     }
 }
 
@@ -196,7 +243,8 @@ impl Mul<Lanes> for LaneVec3 {
     type Output = Self;
     #[inline(always)]
     fn mul(self, scale: Lanes) -> Self {
-        Self(self.0.map(|a| a * scale))
+        let [a, b, c] = self.0;
+        Self([a * scale, b * scale, c * scale])
     }
 }
 
@@ -226,8 +274,14 @@ impl LaneVec3 {
     /// `value(i)` in lane `i`.
     #[inline(always)]
     pub fn from_fn(value: impl Fn(usize) -> DVec3) -> Self {
-        let vectors: [DVec3; WIDTH] = std::array::from_fn(value);
-        Self(std::array::from_fn(|c| Lanes(vectors.map(|v| v[c]))))
+        let mut out = Self::default();
+        for i in 0..WIDTH {
+            let v = value(i);
+            out.0[0].0[i] = v.x;
+            out.0[1].0[i] = v.y;
+            out.0[2].0[i] = v.z;
+        }
+        out
     }
 
     /// The vector of one lane.
@@ -265,7 +319,8 @@ impl LaneVec3 {
     /// The matrix `self otherᵀ`.
     #[inline(always)]
     pub fn outer(self, other: Self) -> LaneMat3 {
-        LaneMat3(std::array::from_fn(|j| self * other.0[j]))
+        let [x, y, z] = other.0;
+        LaneMat3([self * x, self * y, self * z])
     }
 }
 
@@ -273,7 +328,8 @@ impl Add for LaneMat3 {
     type Output = Self;
     #[inline(always)]
     fn add(self, other: Self) -> Self {
-        Self(std::array::from_fn(|j| self.0[j] + other.0[j]))
+        let ([a, b, c], [x, y, z]) = (self.0, other.0);
+        Self([a + x, b + y, c + z])
     }
 }
 
@@ -281,7 +337,8 @@ impl Sub for LaneMat3 {
     type Output = Self;
     #[inline(always)]
     fn sub(self, other: Self) -> Self {
-        Self(std::array::from_fn(|j| self.0[j] - other.0[j]))
+        let ([a, b, c], [x, y, z]) = (self.0, other.0);
+        Self([a - x, b - y, c - z])
     }
 }
 
@@ -289,7 +346,8 @@ impl Neg for LaneMat3 {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {
-        Self(self.0.map(|column| -column))
+        let [a, b, c] = self.0;
+        Self([-a, -b, -c])
     }
 }
 
@@ -304,7 +362,8 @@ impl Mul<Lanes> for LaneMat3 {
     type Output = Self;
     #[inline(always)]
     fn mul(self, scale: Lanes) -> Self {
-        Self(self.0.map(|column| column * scale))
+        let [a, b, c] = self.0;
+        Self([a * scale, b * scale, c * scale])
     }
 }
 
@@ -320,7 +379,8 @@ impl Mul for LaneMat3 {
     type Output = Self;
     #[inline(always)]
     fn mul(self, other: Self) -> Self {
-        Self(other.0.map(|column| self * column))
+        let [x, y, z] = other.0;
+        Self([self * x, self * y, self * z])
     }
 }
 
@@ -328,7 +388,16 @@ impl LaneMat3 {
     /// `value(i)` in lane `i`.
     #[inline(always)]
     pub fn from_fn(value: impl Fn(usize) -> DMat3) -> Self {
-        Self(std::array::from_fn(|j| LaneVec3::from_fn(|i| value(i).col(j))))
+        let mut out = Self::default();
+        for i in 0..WIDTH {
+            let matrix = value(i);
+            for j in 0..3 {
+                for c in 0..3 {
+                    out.0[j].0[c].0[i] = matrix.col(j)[c];
+                }
+            }
+        }
+        out
     }
 
     /// `diagonal` on the diagonal.
@@ -356,7 +425,8 @@ impl LaneMat3 {
     /// Products `selfᵀ v`.
     #[inline(always)]
     pub fn transpose_times(self, v: LaneVec3) -> LaneVec3 {
-        LaneVec3(self.0.map(|column| column.dot(v)))
+        let [a, b, c] = self.0;
+        LaneVec3([a.dot(v), b.dot(v), c.dot(v)])
     }
 
     /// The sum of products of entries, `self : other`.
@@ -381,7 +451,8 @@ impl LaneMat3 {
     /// Transposes.
     #[inline(always)]
     pub fn transpose(self) -> Self {
-        Self(std::array::from_fn(|j| LaneVec3(std::array::from_fn(|i| self.0[i].0[j]))))
+        let [LaneVec3([a, b, c]), LaneVec3([d, e, f]), LaneVec3([g, h, i])] = self.0;
+        Self([LaneVec3([a, d, g]), LaneVec3([b, e, h]), LaneVec3([c, f, i])])
     }
 
     /// Determinants.
@@ -412,9 +483,13 @@ pub trait Kernel {
 }
 
 /// Runs a kernel compiled for the best instructions of this machine; the baseline ones if asked.
+///
+/// Builds with debug assertions have the baseline only: they are compiled without vectorisation, so that other
+/// instructions gain nothing and would make every kernel three times as long to compile.
 #[inline]
+#[cfg_attr(debug_assertions, allow(unused_variables, reason = "there is nothing to choose from"))]
 pub fn dispatch<K: Kernel>(simd: Simd, kernel: K) -> K::Output {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
     if simd == Simd::Auto {
         if is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512vl")
@@ -431,13 +506,13 @@ pub fn dispatch<K: Kernel>(simd: Simd, kernel: K) -> K::Output {
     kernel.run()
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx2,fma")]
 fn run_avx512<K: Kernel>(kernel: K) -> K::Output {
     kernel.run()
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
 #[target_feature(enable = "avx2,fma")]
 fn run_avx2<K: Kernel>(kernel: K) -> K::Output {
     kernel.run()
@@ -486,6 +561,18 @@ mod tests {
         let (a, b) = (matrices(1), matrices(100));
         let best = dispatch(Simd::Auto, MatrixProduct(a, b));
         assert_eq!(best, dispatch(Simd::Baseline, MatrixProduct(a, b)));
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                // SAFETY: the features were detected on this machine.
+                assert_eq!(best, unsafe { run_avx2(MatrixProduct(a, b)) });
+            }
+            let wide = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl");
+            if wide && is_x86_feature_detected!("avx512dq") {
+                // SAFETY: the features were detected on this machine.
+                assert_eq!(best, unsafe { run_avx512(MatrixProduct(a, b)) });
+            }
+        }
         for lane in 0..WIDTH {
             let scalar = a.lane(lane) * b.lane(lane);
             assert!((best.lane(lane) - scalar).to_cols_array().iter().all(|d| d.abs() < 1e-15));

@@ -15,6 +15,8 @@
 //! and the second derivatives follow by the product rule. The projection keeps `ψ'' ∇θ ∇θᵀ` and leaves out `ψ' ∇²θ`
 //! (Gauss-Newton): an angle is nowhere convex, so that the second term is always indefinite.
 
+#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
+
 use glam::DVec3;
 use rayon::prelude::*;
 
@@ -132,7 +134,7 @@ impl Fold {
         let square = e.dot(e).max(Lanes::splat(1e-100));
         let normals = [e.cross(p), q.cross(e)];
         let least = square * square * (THINNEST * THINNEST);
-        let squares = normals.map(|n| n.dot(n).max(least));
+        let squares = [normals[0].dot(normals[0]).max(least), normals[1].dot(normals[1]).max(least)];
         Self { e, p, q, length: square.sqrt(), normals, squares }
     }
 
@@ -161,7 +163,8 @@ impl Fold {
     /// `m = n/|n|²`.
     #[inline(always)]
     fn reciprocals(&self) -> [LaneVec3; 2] {
-        std::array::from_fn(|i| self.normals[i] * (Lanes::splat(1.0) / self.squares[i]))
+        let one = Lanes::splat(1.0);
+        [self.normals[0] * (one / self.squares[0]), self.normals[1] * (one / self.squares[1])]
     }
 
     /// `∂m/∂n`.
@@ -219,7 +222,8 @@ impl Element<4> for DihedralBending {
     fn gradient(&self, batch: usize, x: &[LaneVec3; 4]) -> [LaneVec3; 4] {
         let fold = Fold::new(x);
         let [_, moment, _] = self.potential(batch, &fold);
-        let [e, p, q] = fold.gradient().map(|g| g * moment);
+        let [e, p, q] = fold.gradient();
+        let (e, p, q) = (e * moment, p * moment, q * moment);
         [-(e + p + q), e, p, q]
     }
 
@@ -228,11 +232,16 @@ impl Element<4> for DihedralBending {
         let fold = Fold::new(x);
         let [_, moment, stiffness] = self.potential(batch, &fold);
         let g = fold.gradient();
-        let mut blocks = [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2)]
-            .map(|(i, j): (usize, usize)| g[i].outer(g[j] * stiffness));
+        let pairs = [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2)];
+        let mut blocks = [LaneMat3::default(); 6];
+        for k in 0..6 {
+            let (i, j): (usize, usize) = pairs[k];
+            blocks[k] = g[i].outer(g[j] * stiffness);
+        }
         if curvature == Curvature::Exact {
-            for (block, second) in blocks.iter_mut().zip(fold.hessian()) {
-                *block += second * moment;
+            let second = fold.hessian();
+            for k in 0..6 {
+                blocks[k] += second[k] * moment;
             }
         }
         completed(blocks)

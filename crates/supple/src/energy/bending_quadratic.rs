@@ -18,6 +18,8 @@
 //! zero at rest with zero gradient, and blind to rotations. Its Hessian is not constant any more; the projection is that of
 //! Gauss-Newton. Since `e`, `g` and `u` are sums of corners with constant weights, derivatives are taken by these three.
 
+#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
+
 use super::Curvature;
 use super::element::{Blocks, Element};
 use super::element_order::{morton_order, pack_batches};
@@ -125,7 +127,9 @@ impl Normal {
     /// `∂n/∂e` and `∂n/∂g`.
     #[inline(always)]
     fn derivatives(&self) -> [LaneMat3; 2] {
-        self.changes.map(|change| LaneMat3(change.0.map(|column| self.slope(column))))
+        let [e, g] = self.changes;
+        let turned = |m: LaneMat3| LaneMat3([self.slope(m.0[0]), self.slope(m.0[1]), self.slope(m.0[2])]);
+        [turned(e), turned(g)]
     }
 
     /// The second derivatives of `w · n(e, g)` for a constant `w`: blocks ee, eg, gg.
@@ -146,13 +150,16 @@ impl Normal {
 impl Batch {
     #[inline(always)]
     fn fold(&self, x: &[LaneVec3; 4]) -> Fold {
-        let sum = |weights: &[Lanes; 4]| {
-            (1..4).fold(LaneVec3::default(), |sum, k| sum + (x[k] - x[0]) * weights[k])
-        };
-        Fold { e: sum(&self.weights[0]), g: sum(&self.weights[1]), u: sum(&self.weights[2]) }
+        let mut sums = [LaneVec3::default(); 3];
+        for k in 1..4 {
+            for row in 0..3 {
+                sums[row] += (x[k] - x[0]) * self.weights[row][k];
+            }
+        }
+        Fold { e: sums[0], g: sums[1], u: sums[2] }
     }
 
-    /// The blocks by corners from those by `e`, `g` and `u` (`h[a][b]`, `b <= a`).
+    /// The blocks by corners, times the stiffness, from those by `e`, `g` and `u` (`h[a][b]`, `b <= a`).
     #[inline(always)]
     fn blocks(&self, h: [[LaneMat3; 3]; 3]) -> Blocks<4> {
         let mut blocks = Blocks::<4>::default();
@@ -166,6 +173,7 @@ impl Batch {
                         }
                     }
                 }
+                blocks[i][j] = blocks[i][j] * self.stiffness;
             }
         }
         blocks
@@ -176,7 +184,8 @@ impl Batch {
     fn folded_hessian(&self, fold: &Fold, curvature: Curvature) -> [[LaneMat3; 3]; 3] {
         let normal = fold.normal();
         // The derivatives of u - h₀ n.
-        let [by_e, by_g] = normal.derivatives().map(|d| d * -self.rest);
+        let [by_e, by_g] = normal.derivatives();
+        let (by_e, by_g) = (by_e * -self.rest, by_g * -self.rest);
         let mut ee = by_e.transpose() * by_e;
         let mut ge = by_g.transpose() * by_e;
         let mut gg = by_g.transpose() * by_g;
@@ -216,28 +225,35 @@ impl Element<4> for QuadraticBending {
     fn gradient(&self, batch: usize, x: &[LaneVec3; 4]) -> [LaneVec3; 4] {
         let rest = &self.batches[batch];
         let fold = rest.fold(x);
-        if !self.curved {
-            let force = fold.u * rest.stiffness;
-            return std::array::from_fn(|k| force * rest.weights[2][k]);
+        let mut force = fold.u * rest.stiffness;
+        let (mut by_e, mut by_g) = (LaneVec3::default(), LaneVec3::default());
+        if self.curved {
+            let normal = fold.normal();
+            force = (fold.u - normal.n * rest.rest) * rest.stiffness;
+            let [e, g] = normal.derivatives();
+            let pull = force * -rest.rest;
+            (by_e, by_g) = (e.transpose_times(pull), g.transpose_times(pull));
         }
-        let normal = fold.normal();
-        let force = (fold.u - normal.n * rest.rest) * rest.stiffness;
-        let [by_e, by_g] = normal.derivatives().map(|d| d.transpose_times(force * -rest.rest));
-        std::array::from_fn(|k| {
-            by_e * rest.weights[0][k] + by_g * rest.weights[1][k] + force * rest.weights[2][k]
-        })
+        let mut forces = [force; 4];
+        for k in 0..4 {
+            forces[k] = by_e * rest.weights[0][k] + by_g * rest.weights[1][k] + force * rest.weights[2][k];
+        }
+        forces
     }
 
     #[inline(always)]
     fn hessian(&self, batch: usize, x: &[LaneVec3; 4], curvature: Curvature) -> Blocks<4> {
         let rest = &self.batches[batch];
         if self.curved {
-            let h = rest.folded_hessian(&rest.fold(x), curvature);
-            return rest.blocks(h.map(|row| row.map(|block| block * rest.stiffness)));
+            return rest.blocks(rest.folded_hessian(&rest.fold(x), curvature));
         }
         let weights = &rest.weights[2];
-        std::array::from_fn(|i| {
-            std::array::from_fn(|j| LaneMat3::scaled_identity(rest.stiffness * weights[i] * weights[j]))
-        })
+        let mut blocks = Blocks::<4>::default();
+        for i in 0..4 {
+            for j in 0..=i {
+                blocks[i][j] = LaneMat3::scaled_identity(rest.stiffness * weights[i] * weights[j]);
+            }
+        }
+        blocks
     }
 }

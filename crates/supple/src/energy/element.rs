@@ -5,6 +5,8 @@
 //! cache; then every vertex and every block of the matrix gathers its parts from the chunks, in their order. No two
 //! threads write to one place, and the order of every sum is fixed: the bits do not depend on the number of threads.
 
+#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
+
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use glam::{DMat3, DVec3};
@@ -65,8 +67,15 @@ pub trait Element<const K: usize>: Send + Sync {
         d: &[LaneVec3; K],
     ) -> [LaneVec3; K] {
         let blocks = self.hessian(batch, x, curvature);
-        let block = |i: usize, j: usize| if j <= i { blocks[i][j] } else { blocks[j][i].transpose() };
-        std::array::from_fn(|i| (0..K).fold(LaneVec3::default(), |sum, j| sum + block(i, j) * d[j]))
+        let mut product = [LaneVec3::default(); K];
+        for i in 0..K {
+            product[i] += blocks[i][i] * d[i];
+            for j in 0..i {
+                product[i] += blocks[i][j] * d[j];
+                product[j] += blocks[i][j].transpose_times(d[i]);
+            }
+        }
+        product
     }
 }
 
@@ -246,7 +255,17 @@ impl<E: Element<K>, const K: usize> Chunk<'_, E, K> {
     #[inline(always)]
     fn corners_of(&self, field: &[DVec3], first: usize, count: usize) -> [LaneVec3; K] {
         let vertices = &self.elements.vertices()[first..first + count];
-        std::array::from_fn(|k| LaneVec3::from_fn(|lane| field[vertices[lane.min(count - 1)][k] as usize]))
+        let mut corners = [LaneVec3::default(); K];
+        for lane in 0..WIDTH {
+            let element = &vertices[lane.min(count - 1)];
+            for k in 0..K {
+                let point = field[element[k] as usize];
+                corners[k].0[0].0[lane] = point.x;
+                corners[k].0[1].0[lane] = point.y;
+                corners[k].0[2].0[lane] = point.z;
+            }
+        }
+        corners
     }
 
     #[inline(always)]

@@ -17,6 +17,8 @@
 //! matrix of rank one. Products and the diagonal have it; an assembled matrix has not, and a solver that assembles adds it
 //! from [`Pressure::volume_stiffness`].
 
+#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
+
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -242,15 +244,27 @@ impl Bent {
         let one = Lanes::splat(1.0);
         let double = (x[1] - x[0]).cross(x[2] - x[0]);
         let normal = double * (one / double.length().max(Lanes::splat(1e-150)));
-        let column = |i: usize, j: usize| (edges[j] - edges[i]).cross(normal) * Lanes::splat(1.0 / 12.0);
-        let m: [[LaneVec3; 3]; 3] = std::array::from_fn(|i| std::array::from_fn(|j| column(i, j)));
-        let gram = |j: usize, k: usize| (0..3).fold(Lanes::default(), |sum, i| sum + m[i][j].dot(m[i][k]));
-        let gram: SquareMatrix<3> = std::array::from_fn(|j| std::array::from_fn(|k| gram(j, k)));
+        let mut m = [[LaneVec3::default(); 3]; 3];
+        let mut gram = [[Lanes::default(); 3]; 3];
+        for i in 0..3 {
+            for j in 0..3 {
+                m[i][j] = (edges[j] - edges[i]).cross(normal) * Lanes::splat(1.0 / 12.0);
+            }
+            for j in 0..3 {
+                for k in 0..3 {
+                    gram[j][k] += m[i][j].dot(m[i][k]);
+                }
+            }
+        }
         let noise = (gram[0][0] + gram[1][1] + gram[2][2]) * 1e-14 + 1e-200;
         let eigen = symmetric_eigen(gram);
-        let root = eigen.map(|value| value.max(Lanes::default()).sqrt());
-        let inverse_root =
-            eigen.map(|value| noise.less(value, one / value.max(noise).sqrt(), Lanes::default()));
+        let (mut roots, mut inverses) = ([Lanes::default(); 3], [Lanes::default(); 3]);
+        for k in 0..3 {
+            let value = eigen.values[k];
+            roots[k] = value.max(Lanes::default()).sqrt();
+            inverses[k] = noise.less(value, one / value.max(noise).sqrt(), Lanes::default());
+        }
+        let (root, inverse_root) = (eigen.with_values(&roots), eigen.with_values(&inverses));
         Self { normal, m, root, inverse_root }
     }
 
@@ -259,8 +273,10 @@ impl Bent {
     fn absolute(&self, i: usize, k: usize) -> LaneMat3 {
         let mut block = self.normal.outer(self.normal) * self.root[i][k];
         for j in 0..3 {
-            let weighted =
-                (0..3).fold(LaneVec3::default(), |sum, l| sum + self.m[k][l] * self.inverse_root[j][l]);
+            let mut weighted = LaneVec3::default();
+            for l in 0..3 {
+                weighted += self.m[k][l] * self.inverse_root[j][l];
+            }
             block += self.m[i][j].outer(weighted);
         }
         block
@@ -287,14 +303,21 @@ impl Element<3> for Faces {
     fn hessian(&self, _batch: usize, x: &[LaneVec3; 3], curvature: Curvature) -> Blocks<3> {
         let pressure = self.pressure();
         let edges = [x[2] - x[1], x[0] - x[2], x[1] - x[0]];
-        let exact =
-            |i: usize, j: usize| (edges[j] - edges[i]).cross_matrix() * Lanes::splat(-pressure / 12.0);
-        if curvature == Curvature::Exact {
-            return std::array::from_fn(|i| std::array::from_fn(|j| exact(i, j)));
+        let mut blocks = Blocks::<3>::default();
+        for i in 0..3 {
+            for j in 0..=i {
+                blocks[i][j] = (edges[j] - edges[i]).cross_matrix() * Lanes::splat(-pressure / 12.0);
+            }
         }
-        let bent = Bent::new(x, &edges);
-        let half = Lanes::splat(0.5);
-        let size = Lanes::splat(pressure.abs());
-        std::array::from_fn(|i| std::array::from_fn(|j| (bent.absolute(i, j) * size + exact(i, j)) * half))
+        if curvature == Curvature::Projected {
+            let bent = Bent::new(x, &edges);
+            let size = Lanes::splat(pressure.abs());
+            for i in 0..3 {
+                for j in 0..=i {
+                    blocks[i][j] = (bent.absolute(i, j) * size + blocks[i][j]) * Lanes::splat(0.5);
+                }
+            }
+        }
+        blocks
     }
 }

@@ -15,6 +15,8 @@
 //!
 //! its second part is positive semi-definite, its first one where `T` is: the projection takes `T`'s positive part.
 
+#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
+
 use super::Curvature;
 use crate::geometry::symmetric_eigen::{SquareMatrix, positive_part};
 use crate::material::law::LaneLame;
@@ -26,7 +28,13 @@ pub(super) type Columns<const N: usize> = [LaneVec3; N];
 /// `½ FᵀF`, the strain up to a constant.
 #[inline(always)]
 pub(super) fn strain<const N: usize>(f: &Columns<N>) -> SquareMatrix<N> {
-    std::array::from_fn(|i| std::array::from_fn(|j| f[i].dot(f[j]) * 0.5))
+    let mut strain = [[Lanes::default(); N]; N];
+    for i in 0..N {
+        for j in 0..N {
+            strain[i][j] = f[i].dot(f[j]) * 0.5;
+        }
+    }
+    strain
 }
 
 /// The damping of eight elements at some deformation gradient.
@@ -41,17 +49,30 @@ pub(super) struct StrainDamping<const N: usize> {
 impl<const N: usize> StrainDamping<N> {
     #[inline(always)]
     pub(super) fn new(f: Columns<N>, start: &SquareMatrix<N>, lame: &LaneLame, rate: Lanes) -> Self {
-        let now = strain(&f);
-        let change = std::array::from_fn(|i| std::array::from_fn(|j| now[i][j] - start[i][j]));
+        let mut change = strain(&f);
+        for i in 0..N {
+            for j in 0..N {
+                change[i][j] -= start[i][j];
+            }
+        }
         Self { f, change, viscosity: LaneLame { lambda: lame.lambda * rate, mu: lame.mu * rate } }
     }
 
+    /// The tension `T`.
     #[inline(always)]
     fn tension(&self) -> SquareMatrix<N> {
         let LaneLame { lambda, mu } = self.viscosity;
-        let trace = (0..N).fold(Lanes::default(), |sum, i| sum + self.change[i][i]);
-        let mut tension = self.change.map(|row| row.map(|entry| mu * entry * 2.0));
-        (0..N).for_each(|i| tension[i][i] += lambda * trace);
+        let mut trace = Lanes::default();
+        let mut tension = self.change;
+        for i in 0..N {
+            trace += self.change[i][i];
+            for j in 0..N {
+                tension[i][j] = mu * self.change[i][j] * 2.0;
+            }
+        }
+        for i in 0..N {
+            tension[i][i] += lambda * trace;
+        }
         tension
     }
 
@@ -59,15 +80,26 @@ impl<const N: usize> StrainDamping<N> {
     #[inline(always)]
     pub(super) fn value(&self) -> Lanes {
         let tension = self.tension();
-        let pairs = tension.iter().flatten().zip(self.change.iter().flatten());
-        pairs.fold(Lanes::default(), |sum, (&t, &e)| sum + t * e) * 0.5
+        let mut sum = Lanes::default();
+        for i in 0..N {
+            for j in 0..N {
+                sum += tension[i][j] * self.change[i][j];
+            }
+        }
+        sum * 0.5
     }
 
     /// The stress `P`.
     #[inline(always)]
     pub(super) fn stress(&self) -> Columns<N> {
         let tension = self.tension();
-        std::array::from_fn(|j| (0..N).fold(LaneVec3::default(), |sum, i| sum + self.f[i] * tension[i][j]))
+        let mut stress = [LaneVec3::default(); N];
+        for i in 0..N {
+            for j in 0..N {
+                stress[j] += self.f[i] * tension[i][j];
+            }
+        }
+        stress
     }
 
     /// What blocks are made of.
@@ -77,7 +109,10 @@ impl<const N: usize> StrainDamping<N> {
             Curvature::Exact => self.tension(),
             Curvature::Projected => positive_part(self.tension()),
         };
-        let spread = self.f.iter().fold(LaneMat3::default(), |sum, &column| sum + column.outer(column));
+        let mut spread = LaneMat3::default();
+        for i in 0..N {
+            spread += self.f[i].outer(self.f[i]);
+        }
         DampingTangent { f: self.f, tension, spread, viscosity: self.viscosity }
     }
 }
@@ -96,13 +131,19 @@ impl<const N: usize> DampingTangent<N> {
     #[inline(always)]
     pub(super) fn apply(&self, df: &Columns<N>) -> Columns<N> {
         let LaneLame { lambda, mu } = self.viscosity;
-        let product = |i: usize, j: usize| self.f[i].dot(df[j]);
-        let trace = (0..N).fold(Lanes::default(), |sum, i| sum + product(i, i));
-        std::array::from_fn(|j| {
-            (0..N).fold(self.f[j] * (lambda * trace), |sum, i| {
-                sum + df[i] * self.tension[i][j] + self.f[i] * (mu * (product(i, j) + product(j, i)))
-            })
-        })
+        let mut trace = Lanes::default();
+        for i in 0..N {
+            trace += self.f[i].dot(df[i]);
+        }
+        let mut stress = [LaneVec3::default(); N];
+        for j in 0..N {
+            stress[j] = self.f[j] * (lambda * trace);
+            for i in 0..N {
+                let change = self.f[i].dot(df[j]) + self.f[j].dot(df[i]);
+                stress[j] += df[i] * self.tension[i][j] + self.f[i] * (mu * change);
+            }
+        }
+        stress
     }
 
     /// The block between two vertices with the shape function gradients `a` and `b`:
@@ -110,14 +151,15 @@ impl<const N: usize> DampingTangent<N> {
     #[inline(always)]
     pub(super) fn block(&self, a: &[Lanes; N], b: &[Lanes; N]) -> LaneMat3 {
         let LaneLame { lambda, mu } = self.viscosity;
-        let image = |g: &[Lanes; N]| {
-            self.f.iter().zip(g).fold(LaneVec3::default(), |sum, (&column, &g)| sum + column * g)
-        };
-        let (fa, fb) = (image(a), image(b));
+        let (mut fa, mut fb) = (LaneVec3::default(), LaneVec3::default());
         let (mut pull, mut dot) = (Lanes::default(), Lanes::default());
         for i in 0..N {
+            fa += self.f[i] * a[i];
+            fb += self.f[i] * b[i];
             dot += a[i] * b[i];
-            pull += a[i] * (0..N).fold(Lanes::default(), |sum, j| sum + self.tension[i][j] * b[j]);
+            for j in 0..N {
+                pull += a[i] * self.tension[i][j] * b[j];
+            }
         }
         LaneMat3::scaled_identity(pull) + self.spread * (mu * dot) + fb.outer(fa) * mu + fa.outer(fb) * lambda
     }

@@ -59,7 +59,8 @@ impl StrainLimits {
     /// How far the stretches are above the limit.
     #[inline(always)]
     fn excess(&self, batch: usize, sigma: [Lanes; 2]) -> [Lanes; 2] {
-        sigma.map(|s| (s - self.limits[batch][0]).max(Lanes::default()))
+        let (limit, zero) = (self.limits[batch][0], Lanes::default());
+        [(sigma[0] - limit).max(zero), (sigma[1] - limit).max(zero)]
     }
 }
 
@@ -79,7 +80,9 @@ impl Element<3> for StrainLimits {
     fn gradient(&self, batch: usize, x: &[LaneVec3; 3]) -> [LaneVec3; 3] {
         let rest = &self.rest[batch];
         let svd = svd32(rest.deformation(x));
-        let tensions = self.excess(batch, svd.sigma).map(|d| self.limits[batch][1] * d * d);
+        let [a, b] = self.excess(batch, svd.sigma);
+        let stiffness = self.limits[batch][1];
+        let tensions = [stiffness * a * a, stiffness * b * b];
         rest.forces(isotropic_stress(&svd, tensions))
     }
 
@@ -98,7 +101,10 @@ impl Element<3> for StrainLimits {
             scaling: [[stiffness * a * 2.0, Lanes::default()], [Lanes::default(), stiffness * b * 2.0]],
             twist: stiffness * (a * a + b * b) / sum,
             flip: stiffness * quotient,
-            normal: std::array::from_fn(|i| stiffness * [a * a, b * b][i] / svd.sigma[i].max(smallest)),
+            normal: [
+                stiffness * a * a / svd.sigma[0].max(smallest),
+                stiffness * b * b / svd.sigma[1].max(smallest),
+            ],
         };
         let tangent = isotropic_tangent(&svd, modes, Curvature::Exact);
         rest.blocks(|a, b| tangent.block(a, b))

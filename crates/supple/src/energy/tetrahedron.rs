@@ -11,6 +11,8 @@
 //! Only the six blocks among corners 1 to 3 are computed from the law; those with corner 0 follow from the sum being
 //! zero. Damping in proportion to the stiffness: see [`super::strain_damping`].
 
+#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
+
 use std::marker::PhantomData;
 
 use glam::{DMat3, DVec3};
@@ -156,14 +158,15 @@ impl Batch {
     fn deformation(&self, x: &[LaneVec3; 4]) -> LaneMat3 {
         let edges = [x[1] - x[0], x[2] - x[0], x[3] - x[0]];
         let [a, b, c] = self.gradients;
-        LaneMat3(std::array::from_fn(|j| edges[0] * a[j] + edges[1] * b[j] + edges[2] * c[j]))
+        edges[0].outer(a) + edges[1].outer(b) + edges[2].outer(c)
     }
 
     /// What a stress does to the corners.
     #[inline(always)]
     fn forces(&self, stress: LaneMat3) -> [LaneVec3; 4] {
         let scaled = stress * self.volume;
-        let [a, b, c] = self.gradients.map(|g| scaled * g);
+        let [a, b, c] = self.gradients;
+        let (a, b, c) = (scaled * a, scaled * b, scaled * c);
         [-(a + b + c), a, b, c]
     }
 }
@@ -220,13 +223,20 @@ impl<L: Law> Element<4> for Tetrahedra<L> {
         let rest = &self.batches[batch];
         let f = rest.deformation(x);
         let tangent = L::tangent(f, &rest.lame, curvature);
-        let turned = rest.gradients.map(|g| tangent.turned(g));
-        let scaled = turned.map(|g| g * rest.volume);
-        let mut blocks = PAIRS.map(|(i, j)| tangent.block(turned[i], scaled[j]));
+        let mut turned = rest.gradients;
+        for k in 0..3 {
+            turned[k] = tangent.turned(turned[k]);
+        }
+        let mut blocks = [LaneMat3::default(); 6];
+        for k in 0..6 {
+            let (i, j) = PAIRS[k];
+            blocks[k] = tangent.block(turned[i], turned[j] * rest.volume);
+        }
         if let Some(damping) = self.damping(batch, f) {
             let tangent = damping.tangent(curvature);
-            for (block, (i, j)) in blocks.iter_mut().zip(PAIRS) {
-                *block += tangent.block(&rest.gradients[i].0, &rest.gradients[j].0) * rest.volume;
+            for k in 0..6 {
+                let (i, j) = PAIRS[k];
+                blocks[k] += tangent.block(&rest.gradients[i].0, &rest.gradients[j].0) * rest.volume;
             }
         }
         completed(blocks)

@@ -161,20 +161,22 @@ impl RestBatch {
     pub(super) fn deformation(&self, x: &[LaneVec3; 3]) -> [LaneVec3; 2] {
         let (p, q) = (x[1] - x[0], x[2] - x[0]);
         let [a, b] = &self.gradients;
-        std::array::from_fn(|j| p * a[j] + q * b[j])
+        [p * a[0] + q * b[0], p * a[1] + q * b[1]]
     }
 
     /// What a stress does to the corners.
     #[inline(always)]
     pub(super) fn forces(&self, stress: [LaneVec3; 2]) -> [LaneVec3; 3] {
-        let [a, b] = self.gradients.map(|g| (stress[0] * g[0] + stress[1] * g[1]) * self.area);
+        let [a, b] = &self.gradients;
+        let a = (stress[0] * a[0] + stress[1] * a[1]) * self.area;
+        let b = (stress[0] * b[0] + stress[1] * b[1]) * self.area;
         [-(a + b), a, b]
     }
 
     #[inline(always)]
     pub(super) fn blocks(&self, block: impl Fn(&[Lanes; 2], &[Lanes; 2]) -> LaneMat3) -> Blocks<3> {
         let [a, b] = &self.gradients;
-        let [aa, ba, bb] = [block(a, a), block(b, a), block(b, b)].map(|block| block * self.area);
+        let (aa, ba, bb) = (block(a, a) * self.area, block(b, a) * self.area, block(b, b) * self.area);
         let zero = LaneMat3::default();
         let (first, second) = (-(aa + ba.transpose()), -(ba + bb));
         [[-(first + second), zero, zero], [first, aa, zero], [second, ba, bb]]
@@ -212,7 +214,7 @@ impl<M: Membrane> Element<3> for Triangles<M> {
         let mut stress = M::stress(f, &self.sheets[batch]);
         if let Some(damping) = self.damping(batch, f) {
             let more = damping.stress();
-            stress = std::array::from_fn(|j| stress[j] + more[j]);
+            stress = [stress[0] + more[0], stress[1] + more[1]];
         }
         rest.forces(stress)
     }
@@ -221,10 +223,11 @@ impl<M: Membrane> Element<3> for Triangles<M> {
     fn hessian(&self, batch: usize, x: &[LaneVec3; 3], curvature: Curvature) -> Blocks<3> {
         let rest = &self.rest[batch];
         let f = rest.deformation(x);
-        let tangent: SheetTangent = M::tangent(f, &self.sheets[batch], curvature);
-        match self.damping(batch, f).map(|damping| damping.tangent(curvature)) {
-            Some(damping) => rest.blocks(|a, b| tangent.block(a, b) + damping.block(a, b)),
-            None => rest.blocks(|a, b| tangent.block(a, b)),
-        }
+        let elastic: SheetTangent = M::tangent(f, &self.sheets[batch], curvature);
+        let Some(damping) = self.damping(batch, f) else {
+            return rest.blocks(|a, b| elastic.block(a, b));
+        };
+        let damping = damping.tangent(curvature);
+        rest.blocks(|a, b| elastic.block(a, b) + damping.block(a, b))
     }
 }

@@ -5,6 +5,8 @@
 //! one-sided Jacobi rotations of the columns of `F` (Hestenes 1958), which never form `FᵀF`'s rounding errors, in a
 //! fixed number of sweeps without branches. Flattened elements (rank 2, 1 or 0) get some rotation that completes `U`.
 
+#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
+
 use super::symmetric_eigen::jacobi_rotation;
 use crate::simd::{LaneMat3, LaneVec3, Lanes};
 
@@ -31,6 +33,9 @@ pub struct Svd32 {
 /// Enough for convergence to rounding; it is quadratic.
 const SWEEPS: usize = 5;
 
+/// The pairs of columns in a sweep.
+const PAIRS: [(usize, usize); 3] = [(0, 1), (0, 2), (1, 2)];
+
 /// Relative length below which a column is rounding noise and gives no direction.
 const NOISE: f64 = 1e-14;
 
@@ -40,19 +45,21 @@ pub fn svd(f: LaneMat3) -> Svd {
     let mut b = f.0;
     let mut v = LaneMat3::identity().0;
     for _ in 0..SWEEPS {
-        for (p, q) in [(0, 1), (0, 2), (1, 2)] {
+        for k in 0..3 {
+            let (p, q) = PAIRS[k];
             let (c, s) = jacobi_rotation(b[p].dot(b[p]), b[p].dot(b[q]), b[q].dot(b[q]));
             rotate(&mut b, p, q, c, s);
             rotate(&mut v, p, q, c, s);
         }
     }
-    for (p, q) in [(0, 1), (0, 2), (1, 2)] {
+    for k in 0..3 {
+        let (p, q) = PAIRS[k];
         let wrong = b[p].dot(b[p]).less(b[q].dot(b[q]), Lanes::splat(1.0), Lanes::default());
         quarter_turn(&mut b, p, q, wrong);
         quarter_turn(&mut v, p, q, wrong);
     }
     let u = completed(b[0], b[1]);
-    let sigma = LaneVec3(std::array::from_fn(|i| u.0[i].dot(b[i])));
+    let sigma = LaneVec3([u.0[0].dot(b[0]), u.0[1].dot(b[1]), u.0[2].dot(b[2])]);
     Svd { u, sigma, v: LaneMat3(v) }
 }
 
@@ -79,7 +86,7 @@ pub fn polar_rotation(f: LaneMat3) -> LaneMat3 {
 #[inline(always)]
 pub fn polar_rotation32(f: [LaneVec3; 2]) -> [LaneVec3; 2] {
     let Svd32 { u, v, .. } = svd32(f);
-    std::array::from_fn(|j| u.0[0] * v[0][j] + u.0[1] * v[1][j])
+    [u.0[0] * v[0][0] + u.0[1] * v[1][0], u.0[0] * v[0][1] + u.0[1] * v[1][1]]
 }
 
 #[inline(always)]
@@ -102,7 +109,11 @@ fn select(condition: Lanes, then: Lanes, otherwise: Lanes) -> Lanes {
 
 #[inline(always)]
 fn select_vector(condition: Lanes, then: LaneVec3, otherwise: LaneVec3) -> LaneVec3 {
-    LaneVec3(std::array::from_fn(|c| select(condition, then[c], otherwise[c])))
+    LaneVec3([
+        select(condition, then[0], otherwise[0]),
+        select(condition, then[1], otherwise[1]),
+        select(condition, then[2], otherwise[2]),
+    ])
 }
 
 /// The rotation whose first two columns are along `first` and `second`, which are nearly orthogonal and may vanish, the

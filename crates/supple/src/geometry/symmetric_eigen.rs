@@ -1,6 +1,8 @@
 //! Eigenvalues of small symmetric matrices in lanes, by cyclic Jacobi rotations (Golub & Van Loan, section 8.5) with a
 //! fixed number of sweeps: no branches, and eigenvectors orthogonal to rounding whatever the eigenvalues.
 
+#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
+
 use crate::simd::Lanes;
 
 /// A square matrix by rows.
@@ -39,38 +41,49 @@ pub(super) fn jacobi_rotation(a: Lanes, b: Lanes, d: Lanes) -> (Lanes, Lanes) {
 /// Eigenvalues and eigenvectors of a symmetric matrix.
 #[inline(always)]
 pub fn symmetric_eigen<const N: usize>(mut a: SquareMatrix<N>) -> SymmetricEigen<N> {
-    let one = |i: usize, j: usize| Lanes::splat(f64::from(u8::from(i == j)));
-    let mut vectors: SquareMatrix<N> = std::array::from_fn(|i| std::array::from_fn(|j| one(i, j)));
+    let mut vectors = [[Lanes::default(); N]; N];
+    for i in 0..N {
+        vectors[i][i] = Lanes::splat(1.0);
+    }
     for _ in 0..sweeps(N) {
         for p in 0..N {
             for q in p + 1..N {
                 let (c, s) = jacobi_rotation(a[p][p], a[p][q], a[q][q]);
-                for row in &mut a {
-                    (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
+                for k in 0..N {
+                    (a[k][p], a[k][q]) = (c * a[k][p] - s * a[k][q], s * a[k][p] + c * a[k][q]);
                 }
                 for k in 0..N {
                     (a[p][k], a[q][k]) = (c * a[p][k] - s * a[q][k], s * a[p][k] + c * a[q][k]);
                 }
-                for row in &mut vectors {
-                    (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
+                for k in 0..N {
+                    let (x, y) = (vectors[k][p], vectors[k][q]);
+                    (vectors[k][p], vectors[k][q]) = (c * x - s * y, s * x + c * y);
                 }
             }
         }
     }
-    SymmetricEigen { values: std::array::from_fn(|k| a[k][k]), vectors }
+    let mut values = [Lanes::default(); N];
+    for k in 0..N {
+        values[k] = a[k][k];
+    }
+    SymmetricEigen { values, vectors }
 }
 
 impl<const N: usize> SymmetricEigen<N> {
-    /// The symmetric matrix with the same eigenvectors and the eigenvalues `map(λ)`.
+    /// The symmetric matrix with the same eigenvectors and these eigenvalues.
     #[inline(always)]
-    pub fn map(&self, map: impl Fn(Lanes) -> Lanes) -> SquareMatrix<N> {
-        let mapped = self.values.map(map);
-        std::array::from_fn(|i| {
-            let scaled: [Lanes; N] = std::array::from_fn(|k| self.vectors[i][k] * mapped[k]);
-            std::array::from_fn(|j| {
-                (0..N).fold(Lanes::default(), |sum, k| sum + scaled[k] * self.vectors[j][k])
-            })
-        })
+    pub fn with_values(&self, values: &[Lanes; N]) -> SquareMatrix<N> {
+        let mut matrix = [[Lanes::default(); N]; N];
+        for i in 0..N {
+            for j in 0..=i {
+                let mut sum = Lanes::default();
+                for k in 0..N {
+                    sum += self.vectors[i][k] * values[k] * self.vectors[j][k];
+                }
+                (matrix[i][j], matrix[j][i]) = (sum, sum);
+            }
+        }
+        matrix
     }
 }
 
@@ -78,10 +91,19 @@ impl<const N: usize> SymmetricEigen<N> {
 /// back as it is, to the last bit.
 #[inline(always)]
 pub fn positive_part<const N: usize>(a: SquareMatrix<N>) -> SquareMatrix<N> {
-    let eigen = symmetric_eigen(a);
+    let mut eigen = symmetric_eigen(a);
+    for k in 0..N {
+        eigen.values[k] = eigen.values[k].min(Lanes::default());
+    }
     // Subtracting the negative part leaves a definite matrix untouched by rounding.
-    let negative = eigen.map(|value| value.min(Lanes::default()));
-    std::array::from_fn(|i| std::array::from_fn(|j| a[i][j] - negative[i][j]))
+    let negative = eigen.with_values(&eigen.values);
+    let mut out = a;
+    for i in 0..N {
+        for j in 0..N {
+            out[i][j] = a[i][j] - negative[i][j];
+        }
+    }
+    out
 }
 
 #[cfg(test)]
@@ -98,7 +120,7 @@ mod tests {
 
     fn reconstructs<const N: usize>(a: SquareMatrix<N>) {
         let eigen = symmetric_eigen(a);
-        let back = eigen.map(|value| value);
+        let back = eigen.with_values(&eigen.values);
         for lane in 0..WIDTH {
             let scale = a.iter().flatten().fold(1e-300, |m: f64, v| m.max(v.0[lane].abs()));
             for i in 0..N {

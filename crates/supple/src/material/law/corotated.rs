@@ -8,7 +8,7 @@
 //! With signed singular values it resists inversion and recovers from it. Its curvature is exact (the rotation's change
 //! is in the twists): scaling `2μ I + λ 1 1ᵀ`, flips `2μ`, twists `2μ + 2 (λ (Σ σ - 3) - 2μ)/(σᵢ + σⱼ)`.
 
-use super::tangent::{Modes, PAIRS, Tangent};
+use super::tangent::{Modes, Tangent, uniform_scaling};
 use super::{LaneLame, Law};
 use crate::energy::Curvature;
 use crate::geometry::svd::{Svd, polar_rotation, svd};
@@ -24,7 +24,7 @@ const SMALLEST_SUM: f64 = 1e-8;
 
 #[inline(always)]
 pub(super) fn energy_of_stretches(sigma: LaneVec3, lame: &LaneLame) -> Lanes {
-    let strain = LaneVec3(sigma.0.map(|s| s - 1.0));
+    let strain = LaneVec3([sigma[0] - 1.0, sigma[1] - 1.0, sigma[2] - 1.0]);
     let trace = strain[0] + strain[1] + strain[2];
     lame.mu * strain.dot(strain) + lame.lambda * trace * trace * 0.5
 }
@@ -32,12 +32,11 @@ pub(super) fn energy_of_stretches(sigma: LaneVec3, lame: &LaneLame) -> Lanes {
 #[inline(always)]
 pub(super) fn modes(sigma: LaneVec3, lame: &LaneLame) -> Modes {
     let twice = lame.mu * 2.0;
-    let entry = |i, j| if i == j { twice + lame.lambda } else { lame.lambda };
-    let excess = lame.lambda * (sigma[0] + sigma[1] + sigma[2] - 3.0) - twice;
-    let sum = |(i, j): (usize, usize)| (sigma[i] + sigma[j]).max(Lanes::splat(SMALLEST_SUM));
+    let excess = (lame.lambda * (sigma[0] + sigma[1] + sigma[2] - 3.0) - twice) * 2.0;
+    let sum = |i: usize, j: usize| (sigma[i] + sigma[j]).max(Lanes::splat(SMALLEST_SUM));
     Modes {
-        scaling: std::array::from_fn(|i| std::array::from_fn(|j| entry(i, j))),
-        twist: PAIRS.map(|pair| twice + excess * 2.0 / sum(pair)),
+        scaling: uniform_scaling(twice, lame.lambda),
+        twist: [twice + excess / sum(0, 1), twice + excess / sum(0, 2), twice + excess / sum(1, 2)],
         flip: [twice; 3],
         scaling_can_be_indefinite: false,
     }

@@ -6,7 +6,7 @@
 //!
 //! Right for small displacements only: a rotation by the angle `θ` counts as a strain of `cos θ - 1`.
 
-use super::tangent::{Modes, Tangent};
+use super::tangent::{Modes, Tangent, uniform_scaling};
 use super::{LaneLame, Law};
 use crate::energy::Curvature;
 use crate::simd::{LaneMat3, Lanes};
@@ -40,9 +40,8 @@ impl Law for Linear {
     #[inline(always)]
     fn tangent(_f: LaneMat3, lame: &LaneLame, curvature: Curvature) -> Tangent {
         let (one, twice) = (LaneMat3::identity(), lame.mu * 2.0);
-        let entry = |i, j| if i == j { twice + lame.lambda } else { lame.lambda };
         let modes = Modes {
-            scaling: std::array::from_fn(|i| std::array::from_fn(|j| entry(i, j))),
+            scaling: uniform_scaling(twice, lame.lambda),
             twist: [Lanes::default(); 3],
             flip: [twice; 3],
             scaling_can_be_indefinite: false,

@@ -10,6 +10,8 @@
 //!
 //! Twists are `m + p σₖ` and flips `m - p σₖ` for the axis `k` left out of the pair.
 
+#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
+
 use super::tangent::{Modes, PAIRS, Tangent};
 use super::{LaneLame, Law};
 use crate::energy::Curvature;
@@ -66,16 +68,21 @@ impl Law for NeoHookean {
         let m = mu * norm / (norm + 1.0);
         let p = lambda * (a * others[0] - alpha);
         let q = mu * 2.0 / ((norm + 1.0) * (norm + 1.0));
-        let entry = |i: usize, j: usize| {
-            let both = q * sigma[i] * sigma[j] + lambda * others[i] * others[j];
-            both + if i == j { m } else { p * sigma[3 - i - j] }
-        };
-        let modes = Modes {
-            scaling: std::array::from_fn(|i| std::array::from_fn(|j| entry(i, j))),
-            twist: PAIRS.map(|(i, j)| m + p * sigma[3 - i - j]),
-            flip: PAIRS.map(|(i, j)| m - p * sigma[3 - i - j]),
-            scaling_can_be_indefinite: true,
-        };
+        let mut scaling = [[m; 3]; 3];
+        let (mut twist, mut flip) = ([m; 3], [m; 3]);
+        for i in 0..3 {
+            for j in 0..3 {
+                let both = q * sigma[i] * sigma[j] + lambda * others[i] * others[j];
+                scaling[i][j] = both + if i == j { m } else { p * sigma[3 - i - j] };
+            }
+        }
+        for k in 0..3 {
+            let (i, j) = PAIRS[k];
+            let volumetric = p * sigma[3 - i - j];
+            twist[k] = m + volumetric;
+            flip[k] = m - volumetric;
+        }
+        let modes = Modes { scaling, twist, flip, scaling_can_be_indefinite: true };
         Tangent::new(u, v, modes, curvature)
     }
 

@@ -7,6 +7,8 @@
 //! Right for large rotations with small strains. It softens under compression, gives way below `σ = 1/√3` and does not
 //! know an inverted element from its mirror image.
 
+#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
+
 use super::tangent::{Modes, PAIRS, Tangent};
 use super::{LaneLame, Law};
 use crate::energy::Curvature;
@@ -42,22 +44,24 @@ impl Law for StVenantKirchhoff {
     #[inline(always)]
     fn tangent(f: LaneMat3, lame: &LaneLame, curvature: Curvature) -> Tangent {
         let Svd { u, sigma, v } = svd(f);
-        let squares = sigma.0.map(|s| s * s);
+        let squares = [sigma[0] * sigma[0], sigma[1] * sigma[1], sigma[2] * sigma[2]];
         let volumetric = lame.lambda * (squares[0] + squares[1] + squares[2] - 3.0) * 0.5;
         let base = volumetric - lame.mu;
-        let entry = |i: usize, j: usize| {
-            let coupling = lame.lambda * sigma[i] * sigma[j];
-            if i == j { coupling + lame.mu * squares[i] * 3.0 + base } else { coupling }
-        };
-        let pair = |(i, j): (usize, usize), sign: f64| {
-            lame.mu * (squares[i] + squares[j] + sigma[i] * sigma[j] * sign) + base
-        };
-        let modes = Modes {
-            scaling: std::array::from_fn(|i| std::array::from_fn(|j| entry(i, j))),
-            twist: PAIRS.map(|p| pair(p, -1.0)),
-            flip: PAIRS.map(|p| pair(p, 1.0)),
-            scaling_can_be_indefinite: true,
-        };
+        let mut scaling = [[Lanes::default(); 3]; 3];
+        for i in 0..3 {
+            for j in 0..3 {
+                scaling[i][j] = lame.lambda * sigma[i] * sigma[j];
+            }
+            scaling[i][i] += lame.mu * squares[i] * 3.0 + base;
+        }
+        let (mut twist, mut flip) = ([Lanes::default(); 3], [Lanes::default(); 3]);
+        for k in 0..3 {
+            let (i, j) = PAIRS[k];
+            let (sum, product) = (squares[i] + squares[j], sigma[i] * sigma[j]);
+            twist[k] = lame.mu * (sum - product) + base;
+            flip[k] = lame.mu * (sum + product) + base;
+        }
+        let modes = Modes { scaling, twist, flip, scaling_can_be_indefinite: true };
         Tangent::new(u, v, modes, curvature)
     }
 

@@ -11,6 +11,8 @@
 //! Clamping these two and the eigenvalues of the scaling matrix at zero is the exact projection to positive
 //! semi-definite. The 81 entries of `∂P/∂F` are never formed.
 
+#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
+
 use crate::energy::Curvature;
 use crate::geometry::symmetric_eigen::{SquareMatrix, positive_part};
 use crate::simd::{LaneMat3, LaneVec3, Lanes};
@@ -37,19 +39,31 @@ pub(super) struct Modes {
     pub(super) scaling_can_be_indefinite: bool,
 }
 
+/// `diagonal I + all 1 1ᵀ`.
+#[inline(always)]
+pub(super) fn uniform_scaling(diagonal: Lanes, all: Lanes) -> SquareMatrix<3> {
+    let both = diagonal + all;
+    [[both, all, all], [all, both, all], [all, all, both]]
+}
+
 impl Tangent {
     #[inline(always)]
     pub(super) fn new(u: LaneMat3, v: LaneMat3, modes: Modes, curvature: Curvature) -> Self {
         let Modes { mut scaling, mut twist, mut flip, scaling_can_be_indefinite } = modes;
         if curvature == Curvature::Projected {
-            let clamped = |value: Lanes| value.max(Lanes::default());
-            (twist, flip) = (twist.map(clamped), flip.map(clamped));
+            for k in 0..3 {
+                twist[k] = twist[k].max(Lanes::default());
+                flip[k] = flip[k].max(Lanes::default());
+            }
             if scaling_can_be_indefinite {
                 scaling = positive_part(scaling);
             }
         }
-        let same = std::array::from_fn(|k| (flip[k] + twist[k]) * 0.5);
-        let mirrored = std::array::from_fn(|k| (flip[k] - twist[k]) * 0.5);
+        let (mut same, mut mirrored) = ([Lanes::default(); 3], [Lanes::default(); 3]);
+        for k in 0..3 {
+            same[k] = (flip[k] + twist[k]) * 0.5;
+            mirrored[k] = (flip[k] - twist[k]) * 0.5;
+        }
         Self { u, v, scaling, same, mirrored }
     }
 
@@ -59,9 +73,12 @@ impl Tangent {
         let d = self.u.transpose() * (df * self.v);
         let mut out = LaneMat3::default();
         for i in 0..3 {
-            out.0[i].0[i] = (0..3).fold(Lanes::default(), |sum, j| sum + self.scaling[i][j] * d.0[j].0[j]);
+            out.0[i].0[i] = self.scaling[i][0] * d.0[0].0[0]
+                + self.scaling[i][1] * d.0[1].0[1]
+                + self.scaling[i][2] * d.0[2].0[2];
         }
-        for (k, (i, j)) in PAIRS.into_iter().enumerate() {
+        for k in 0..3 {
+            let (i, j) = PAIRS[k];
             out.0[j].0[i] = self.same[k] * d.0[j].0[i] + self.mirrored[k] * d.0[i].0[j];
             out.0[i].0[j] = self.same[k] * d.0[i].0[j] + self.mirrored[k] * d.0[j].0[i];
         }
@@ -83,7 +100,8 @@ impl Tangent {
         for i in 0..3 {
             h.0[i].0[i] = self.scaling[i][i] * products[i];
         }
-        for (k, (i, j)) in PAIRS.into_iter().enumerate() {
+        for k in 0..3 {
+            let (i, j) = PAIRS[k];
             h.0[i].0[i] += self.same[k] * products[j];
             h.0[j].0[j] += self.same[k] * products[i];
             let (ij, ji) = (a[i] * b[j], a[j] * b[i]);

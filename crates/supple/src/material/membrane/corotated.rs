@@ -19,13 +19,15 @@ const SMALLEST: f64 = 1e-8;
 #[inline(always)]
 fn tensions(sigma: [Lanes; 2], sheet: &LaneSheet) -> [Lanes; 2] {
     let bulk = sheet.lame.lambda * (sigma[0] + sigma[1] - 2.0);
-    sigma.map(|s| sheet.lame.mu * (s - 1.0) * 2.0 + bulk)
+    let twice = sheet.lame.mu * 2.0;
+    [twice * (sigma[0] - 1.0) + bulk, twice * (sigma[1] - 1.0) + bulk]
 }
 
 impl Membrane for CorotatedSheet {
     #[inline(always)]
     fn energy(f: [LaneVec3; 2], sheet: &LaneSheet) -> Lanes {
-        let [a, b] = svd32(f).sigma.map(|s| s - 1.0);
+        let [a, b] = svd32(f).sigma;
+        let (a, b) = (a - 1.0, b - 1.0);
         sheet.lame.mu * (a * a + b * b) + sheet.lame.lambda * (a + b) * (a + b) * 0.5
     }
 
@@ -45,7 +47,7 @@ impl Membrane for CorotatedSheet {
             scaling: [[twice + lambda, lambda], [lambda, twice + lambda]],
             twist: (g[0] + g[1]) / (svd.sigma[0] + svd.sigma[1]).max(smallest),
             flip: twice,
-            normal: std::array::from_fn(|i| g[i] / svd.sigma[i].max(smallest)),
+            normal: [g[0] / svd.sigma[0].max(smallest), g[1] / svd.sigma[1].max(smallest)],
         };
         isotropic_tangent(&svd, modes, curvature)
     }

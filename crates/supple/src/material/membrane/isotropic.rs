@@ -30,7 +30,7 @@ impl PrincipalModes {
             scaling: positive_part(self.scaling),
             twist: clamped(self.twist),
             flip: clamped(self.flip),
-            normal: self.normal.map(clamped),
+            normal: [clamped(self.normal[0]), clamped(self.normal[1])],
         }
     }
 }
@@ -39,7 +39,8 @@ impl PrincipalModes {
 #[inline(always)]
 pub fn isotropic_stress(svd: &Svd32, g: [Lanes; 2]) -> [LaneVec3; 2] {
     let Svd32 { u, v, .. } = svd;
-    std::array::from_fn(|j| u.0[0] * (g[0] * v[0][j]) + u.0[1] * (g[1] * v[1][j]))
+    let (first, second) = (u.0[0] * g[0], u.0[1] * g[1]);
+    [first * v[0][0] + second * v[1][0], first * v[0][1] + second * v[1][1]]
 }
 
 /// The tangent with these eigenvalues.

@@ -40,7 +40,7 @@ impl Membrane for StVenantKirchhoffSheet {
     fn tangent(f: [LaneVec3; 2], sheet: &LaneSheet, curvature: Curvature) -> SheetTangent {
         let svd = svd32(f);
         let (mu, lambda) = (sheet.lame.mu, sheet.lame.lambda);
-        let squares = svd.sigma.map(|s| s * s);
+        let squares = [svd.sigma[0] * svd.sigma[0], svd.sigma[1] * svd.sigma[1]];
         let product = svd.sigma[0] * svd.sigma[1];
         let sum = squares[0] + squares[1];
         let base = lambda * (sum - 2.0) * 0.5 - mu;
@@ -49,7 +49,7 @@ impl Membrane for StVenantKirchhoffSheet {
             scaling: [[diagonal(0), lambda * product], [lambda * product, diagonal(1)]],
             twist: mu * (sum - product) + base,
             flip: mu * (sum + product) + base,
-            normal: squares.map(|s| mu * s + base),
+            normal: [mu * squares[0] + base, mu * squares[1] + base],
         };
         isotropic_tangent(&svd, modes, curvature)
     }
