@@ -2,10 +2,14 @@
 //! positions (Wu 2022, section 5.1), or of coordinates made from the matrix's graph where there are no positions.
 
 use glam::DVec3;
+use rayon::prelude::*;
 
 use super::BlockPattern;
 use crate::geometry::Aabb;
-use crate::geometry::morton::{self, MortonGrid};
+use crate::geometry::morton::MortonGrid;
+
+/// Sweeps that smooth the graph's coordinates.
+const SMOOTHINGS: usize = 4;
 
 /// Who is coupled with whom.
 #[derive(Debug, Clone, Copy)]
@@ -50,38 +54,48 @@ pub fn morton_order(positions: &[DVec3]) -> Vec<u32> {
 }
 
 /// The nodes of a graph along a Morton curve through coordinates made from it: the distances to three nodes that are far
-/// from each other. One connected part comes after the other.
+/// from each other, smoothed over neighbours, since whole numbers alone put many nodes at the same place. One connected part
+/// comes after the other.
 pub fn graph_order(graph: Graph<'_>) -> Vec<u32> {
     let mut walk = Walk::new(graph.nodes());
+    let mut coordinates = vec![DVec3::ZERO; graph.nodes()];
     let mut order = Vec::with_capacity(graph.nodes());
     for node in 0..graph.nodes() as u32 {
         if !walk.seen[node as usize] {
-            order.extend(order_of_part(graph, node, &mut walk));
+            let part = embed_part(graph, node, &mut walk, &mut coordinates);
+            let places: Vec<DVec3> = part.iter().map(|&node| coordinates[node as usize]).collect();
+            order.extend(morton_order(&places).into_iter().map(|k| part[k as usize]));
         }
     }
     order
 }
 
-fn order_of_part(graph: Graph<'_>, first: u32, walk: &mut Walk) -> Vec<u32> {
+/// Gives coordinates to all that `first` reaches, and lists it.
+fn embed_part(graph: Graph<'_>, first: u32, walk: &mut Walk, coordinates: &mut [DVec3]) -> Vec<u32> {
     walk.from(graph, first);
     let nodes = walk.queue.clone();
     let mut nearest = vec![u32::MAX; nodes.len()];
-    let mut coordinates = vec![[0; 3]; nodes.len()];
     let mut landmark = nodes.last().copied().unwrap_or(first);
-    for axis in 0..3 {
+    for axis in [0, 1, 2] {
         walk.from(graph, landmark);
-        for (k, &node) in nodes.iter().enumerate() {
+        for (nearest, &node) in nearest.iter_mut().zip(&nodes) {
             let distance = walk.distance[node as usize];
-            coordinates[k][axis] = distance;
-            nearest[k] = nearest[k].min(distance);
+            coordinates[node as usize][axis] = f64::from(distance);
+            *nearest = distance.min(*nearest);
         }
         let farthest = (0..nodes.len()).max_by_key(|&k| (nearest[k], std::cmp::Reverse(nodes[k])));
         landmark = farthest.map_or(first, |k| nodes[k]);
     }
-    let mut keyed: Vec<(u64, u32)> =
-        coordinates.iter().zip(&nodes).map(|(&cell, &node)| (morton::encode(cell), node)).collect();
-    keyed.sort_unstable();
-    keyed.into_iter().map(|(_, node)| node).collect()
+    for _ in 0..SMOOTHINGS {
+        let smooth = |&node: &u32| {
+            let others = graph.neighbours(node as usize);
+            let sum: DVec3 = others.iter().map(|&j| coordinates[j as usize]).sum();
+            (sum + coordinates[node as usize]) / (others.len() + 1) as f64
+        };
+        let smoothed: Vec<DVec3> = nodes.par_iter().with_min_len(1024).map(smooth).collect();
+        nodes.iter().zip(smoothed).for_each(|(&node, place)| coordinates[node as usize] = place);
+    }
+    nodes
 }
 
 /// Breadth-first walks over one graph.

@@ -52,9 +52,10 @@ fn expand(starts: &[u32], columns: &[u32], values: &[f64], block: usize) -> Spar
     scalar_starts.push(0);
     for row in starts.windows(2) {
         for r in 0..block {
-            for k in row[0] as usize..row[1] as usize {
+            let range = row[0] as usize..row[1] as usize;
+            for (k, &column) in range.clone().zip(&columns[range]) {
                 let from = (k * block + r) * block;
-                let first = columns[k] * block as u32;
+                let first = column * block as u32;
                 entries.extend((first..).zip(values[from..from + block].iter().copied()));
             }
             scalar_starts.push(entries.len());
