@@ -172,6 +172,14 @@ impl Simulation {
         v.iter().zip(m).map(|(v, m)| *m * *v).sum()
     }
 
+    /// Angular momentum about the centre of mass in kg·m²/s.
+    pub fn angular_momentum(&self) -> DVec3 {
+        let (x, v, m) =
+            (self.stepper.unknown_positions(), self.stepper.unknown_velocities(), self.stepper.masses());
+        let centre = x.iter().zip(m).map(|(x, m)| *m * *x).sum::<DVec3>() / m.iter().sum::<f64>();
+        x.iter().zip(v).zip(m).map(|((x, v), m)| *m * (*x - centre).cross(*v)).sum()
+    }
+
     /// Total mass in kg.
     pub fn mass(&self) -> f64 {
         self.stepper.masses().iter().sum()
