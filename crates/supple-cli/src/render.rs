@@ -13,7 +13,7 @@ use supple::scene::Scene;
 use supple::simulation::{Simulation, scene_of_run};
 
 use crate::arguments::{Color, Common, Render};
-use crate::colliders::{collider_meshes, ground};
+use crate::colliders::{DrawnColliders, ground};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::scenes::choose;
@@ -41,14 +41,15 @@ pub(crate) fn render(options: &Render, common: &Common) -> Result<ExitCode, Fail
     let wanted = render_options(options)?;
     let (scene, frames) = frames(options, animated, common)?;
     let render_options = RenderOptions { ground: ground(&scene), ..wanted };
+    let drawn = DrawnColliders::new(&scene);
     let mut survey = Survey::new(&render_options);
     for frame in &frames {
-        let colliders = collider_meshes(&scene, frame.time);
+        let colliders = drawn.at(frame.time);
         survey.add(&RenderScene { frame, colliders: &colliders }, &render_options);
     }
     let render_options = render_options.fixed_for(&survey);
     let picture = |frame: &Frame| -> Result<Image, Failure> {
-        let colliders = collider_meshes(&scene, frame.time);
+        let colliders = drawn.at(frame.time);
         draw(&RenderScene { frame, colliders: &colliders }, &render_options).map_err(Failure::usage)
     };
     if animated {

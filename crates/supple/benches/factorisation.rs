@@ -21,7 +21,8 @@ impl System {
         let mut matrix = BlockMatrix::zero(Arc::new(pattern));
         for &[a, b] in pairs {
             let d = (positions[b as usize] - positions[a as usize]).normalize();
-            let block = DMat3::from_cols(d * d.x, d * d.y, d * d.z) + DMat3::from_diagonal(DVec3::splat(0.01));
+            let block =
+                DMat3::from_cols(d * d.x, d * d.y, d * d.z) + DMat3::from_diagonal(DVec3::splat(0.01));
             matrix.add_diagonal(a, block);
             matrix.add_diagonal(b, block);
             matrix.add_pair(a, b, -block);
@@ -93,10 +94,10 @@ fn measure(system: &System, positions: Option<&[DVec3]>, threads: usize) -> Meas
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a thread pool");
     pool.install(|| {
         let start = Instant::now();
-        let mut cholesky = Cholesky::new(system.matrix.pattern().clone(), positions, Simd::Auto).expect("memory");
+        let mut cholesky =
+            Cholesky::new(system.matrix.pattern().clone(), positions, Simd::Auto).expect("memory");
         let analysis = start.elapsed().as_secs_f64();
-        let factorisation =
-            seconds(|| assert_eq!(cholesky.factorise(&system.matrix), Factorisation::Done));
+        let factorisation = seconds(|| assert_eq!(cholesky.factorise(&system.matrix), Factorisation::Done));
         let exact: Vec<DVec3> = (0..system.positions.len()).map(|i| DVec3::splat((i as f64).sin())).collect();
         let product = system.matrix.multiply(&exact);
         let mut x = product.clone();

@@ -3,7 +3,7 @@
 mod build;
 mod embedding;
 mod shape;
-mod weld;
+pub(crate) mod weld;
 
 use std::sync::Arc;
 

@@ -39,11 +39,7 @@ pub struct Cholesky {
 impl Cholesky {
     /// Analyses a pattern, with the `positions` of its vertices or of its unknowns alone, at rest or now: they lead to
     /// a better order of elimination than the graph alone. Fails only when memory runs out; the text says so.
-    pub fn new(
-        pattern: Arc<BlockPattern>,
-        positions: Option<&[DVec3]>,
-        simd: Simd,
-    ) -> Result<Self, String> {
+    pub fn new(pattern: Arc<BlockPattern>, positions: Option<&[DVec3]>, simd: Simd) -> Result<Self, String> {
         let positions = positions.and_then(|x| of_unknowns(&pattern, x));
         let graph = Graph::new(&pattern, &[]);
         let order = best_order(&graph, positions.as_deref());
@@ -123,11 +119,7 @@ pub struct ScalarCholesky {
 impl ScalarCholesky {
     /// Analyses a pattern, with `positions` as for [`Cholesky::new`]. Fails only when memory runs out; the text says
     /// so.
-    pub fn new(
-        pattern: Arc<BlockPattern>,
-        positions: Option<&[DVec3]>,
-        simd: Simd,
-    ) -> Result<Self, String> {
+    pub fn new(pattern: Arc<BlockPattern>, positions: Option<&[DVec3]>, simd: Simd) -> Result<Self, String> {
         let positions = positions.and_then(|x| of_unknowns(&pattern, x));
         let graph = Graph::new(&pattern, &[]);
         let order = best_order(&graph, positions.as_deref());
@@ -160,9 +152,8 @@ fn of_unknowns(pattern: &BlockPattern, positions: &[DVec3]) -> Option<Vec<DVec3>
         return Some(positions.to_vec());
     }
     let vertices = 0..pattern.vertices() as u32;
-    (positions.len() == pattern.vertices()).then(|| {
-        vertices.filter(|&v| pattern.unknown(v).is_some()).map(|v| positions[v as usize]).collect()
-    })
+    (positions.len() == pattern.vertices())
+        .then(|| vertices.filter(|&v| pattern.unknown(v).is_some()).map(|v| positions[v as usize]).collect())
 }
 
 /// The structure of a factor and where the pattern's blocks stand in it.
@@ -375,7 +366,8 @@ mod tests {
     fn blocks_outside_the_pattern_are_part_of_the_matrix_and_come_and_go() {
         let (pairs, positions) = cube(7);
         let mut cholesky = None;
-        for contacts in [vec![], vec![[0, 342], [5, 300]], vec![[5, 300]], vec![[17, 200], [341, 3]], vec![]] {
+        for contacts in [vec![], vec![[0, 342], [5, 300]], vec![[5, 300]], vec![[17, 200], [341, 3]], vec![]]
+        {
             let all: Vec<[u32; 2]> = pairs.iter().chain(&contacts).copied().collect();
             let matrix = dominant(positions.len(), &pairs, &all);
             assert_eq!(matrix.outside().len(), contacts.len());
@@ -399,7 +391,8 @@ mod tests {
     #[test]
     fn scalar_factor_solves_three_right_hand_sides_like_the_block_factor() {
         let (pairs, positions) = cube(9);
-        let mut matrix = BlockMatrix::zero(Arc::new(BlockPattern::new(&vec![false; positions.len()], &pairs)));
+        let mut matrix =
+            BlockMatrix::zero(Arc::new(BlockPattern::new(&vec![false; positions.len()], &pairs)));
         for &[a, b] in &pairs {
             matrix.add_pair(a, b, DMat3::from_diagonal(DVec3::splat(-1.0)));
             matrix.add_diagonal(a, DMat3::IDENTITY);
@@ -408,8 +401,7 @@ mod tests {
         matrix.shift_diagonal(0.1);
         let numbers: Vec<f64> = matrix.blocks().iter().map(|block| block.x_axis.x).collect();
         for simd in [Simd::Auto, Simd::Baseline] {
-            let mut cholesky =
-                ScalarCholesky::new(matrix.pattern().clone(), Some(&positions), simd).unwrap();
+            let mut cholesky = ScalarCholesky::new(matrix.pattern().clone(), Some(&positions), simd).unwrap();
             assert_eq!(cholesky.factorise(&numbers), Factorisation::Done);
             let exact = exact(positions.len());
             let mut x = matrix.multiply(&exact);

@@ -132,10 +132,13 @@ impl ImplicitStepper {
 
     fn begin_step(&mut self, setup: &Setup, dt: f64) -> Result<Vec<DVec3>, Error> {
         let end = setup.time + dt;
+        let mut before = std::mem::take(&mut self.contacts.colliders).into_iter();
         let colliders: Result<Vec<_>, _> = setup
             .colliders
             .iter()
-            .map(|(_, collider)| PosedCollider::new(collider, setup.time, end))
+            .map(|(_, collider)| {
+                PosedCollider::new(collider, &setup.collider_meshes, [setup.time, end], before.next())
+            })
             .collect();
         self.contacts.begin_step(&self.x, dt, colliders?);
         self.springs.elements_mut().begin_step(&self.x, dt);

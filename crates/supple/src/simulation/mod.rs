@@ -83,6 +83,7 @@ impl Simulation {
         if !(dt.is_finite() && dt > 0.0) {
             return Err(Error::Invalid(format!("a step of {dt} s: it must be positive and finite")));
         }
+        self.setup.load_colliders(0.0)?;
         let report = self.stepper.step(&self.setup, dt, deadline)?;
         self.setup.time += dt;
         self.stepper.surface_positions(&mut self.positions);
@@ -232,7 +233,7 @@ impl Simulation {
 
     /// Adds a collider between steps.
     pub fn add_collider(&mut self, collider: scene::Collider) -> Result<ColliderId, Error> {
-        crate::contact::PosedCollider::new(&collider, self.setup.time, self.setup.time)?;
+        self.setup.collider_meshes.load(&collider, &self.setup.folder, 0.0)?;
         let id = ColliderId(self.new_id());
         self.setup.colliders.push((id, collider));
         Ok(id)

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use glam::DVec3;
 
 use crate::body::{Body, Elements};
+use crate::contact::ColliderMeshes;
 use crate::error::Error;
 use crate::linear::Simd;
 use crate::scene::{Collider, Follow, Hold, Motion, Pin, Scene, Selection, SelectionPoints, Solver, World};
@@ -89,6 +90,8 @@ pub struct Setup {
     pub grabs: Vec<Option<Grab>>,
     /// The colliders with their handles.
     pub colliders: Vec<(ColliderId, Collider)>,
+    /// The meshes of the colliders.
+    pub collider_meshes: ColliderMeshes,
     /// Gravity and wind.
     pub world: World,
     /// Method and tolerance.
@@ -116,17 +119,25 @@ impl Setup {
             pins: Vec::new(),
             grabs: Vec::new(),
             colliders: scene.colliders.iter().map(|c| (ColliderId(next()), c.clone())).collect(),
+            collider_meshes: ColliderMeshes::new(scene.time.fps),
             world: scene.world.clone(),
             solver: scene.solver.clone(),
             simd,
             time: 0.0,
             folder: scene.folder.clone(),
         };
+        setup.load_colliders(f64::from(scene.time.frames) / scene.time.fps)?;
         for pin in &scene.pins {
             let resolved = setup.resolve_pin(pin, PinId(next()))?;
             setup.pins.push(resolved);
         }
         Ok(setup)
+    }
+
+    /// Reads meshes of colliders that are not there yet; those that change in time must reach to `until` seconds.
+    pub(super) fn load_colliders(&mut self, until: f64) -> Result<(), Error> {
+        let Self { colliders, collider_meshes, folder, .. } = self;
+        colliders.iter().try_for_each(|(_, collider)| collider_meshes.load(collider, folder, until))
     }
 
     /// The index of a body.

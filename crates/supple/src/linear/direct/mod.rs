@@ -31,9 +31,7 @@ pub(crate) fn best_order(graph: &Graph, positions: Option<&[DVec3]>) -> Vec<u32>
         let elimination = Elimination::new(&graph.renamed(&order, &mut vec![ABSENT; graph.len()]));
         (elimination.work(), order)
     };
-    let (degree, dissected) = rayon::join(
-        || work(graph.minimum_degree()),
-        || work(nested_dissection(graph, positions)),
-    );
+    let (degree, dissected) =
+        rayon::join(|| work(graph.minimum_degree()), || work(nested_dissection(graph, positions)));
     if dissected.0 < degree.0 { dissected.1 } else { degree.1 }
 }

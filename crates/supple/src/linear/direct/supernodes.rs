@@ -184,9 +184,7 @@ fn chains(elimination: &Elimination, dof: usize) -> Vec<Chain> {
     for (column, &below) in elimination.below.iter().enumerate() {
         let column = column as u32;
         match chains.last_mut() {
-            Some(last)
-                if elimination.parent[column as usize - 1] == column && last.below == below + 1 =>
-            {
+            Some(last) if elimination.parent[column as usize - 1] == column && last.below == below + 1 => {
                 last.end += 1;
                 last.below = below;
             }
