@@ -329,7 +329,6 @@ fn names_must_be_there_once_and_refer_to_something() {
 
 #[test]
 fn what_nothing_can_do_yet_is_refused_and_never_ignored() {
-    let collider = |shape: &str| format!("[[collider]]\nname = \"c\"\nshape = {{ {shape} }}\n");
     let pin = |follows: &str| {
         format!("[[pin]]\nbody = \"cloth\"\nselection = \"all\"\nfollows = {{ {follows} }}\n")
     };
@@ -355,9 +354,6 @@ fn what_nothing_can_do_yet_is_refused_and_never_ignored() {
             4,
             "`[[seam]]`",
         ),
-        (collider("capsule = { from = [0, 0, 0], to = [1, 0, 0], radius = 1 }"), 6, "the shape `capsule`"),
-        (collider("box = { center = [0, 0, 0], size = [1, 1, 1] }"), 6, "the shape `box`"),
-        (collider("mesh = \"Cargo.toml\""), 6, "the shape `mesh`"),
         (pin("mesh-sequence = \"walk_####.obj\""), 7, "follows a `mesh-sequence`"),
         (pin("gltf-skin = \"Cargo.toml\""), 7, "follows a `gltf-skin`"),
     ];

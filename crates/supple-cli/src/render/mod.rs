@@ -12,11 +12,10 @@ use supple::output::render::{
     Camera, CameraChoice, ColorBy, GifWriter, Image, RenderOptions, RenderScene, Survey, render as draw,
 };
 use supple::output::{AtomicFile, Frame};
-use supple::scene::Scene;
 
 use self::frames::{Frames, Source, stop_if_asked};
 use crate::arguments::{Color, Common, Render};
-use crate::colliders::{collider_meshes, ground};
+use crate::colliders::{DrawnColliders, ground};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::progress::Progress;
@@ -35,12 +34,13 @@ pub(crate) fn render(options: &Render, common: &Common) -> Result<ExitCode, Fail
     let file = AtomicFile::create(&options.out).map_err(Failure::of)?;
     let scene = source.scene.clone();
     let wanted = RenderOptions { ground: ground(&scene), ..wanted };
+    let drawn = DrawnColliders::new(&scene);
     let mut survey = Survey::new(&wanted);
     let mut frames = source.frames(options, animated, common, &mut |frame| {
-        let colliders = collider_meshes(&scene, frame.time);
+        let colliders = drawn.at(frame.time);
         survey.add(&RenderScene { frame, colliders: &colliders }, &wanted);
     })?;
-    let studio = Studio { scene, options: wanted.fixed_for(&survey) };
+    let studio = Studio { fps: scene.time.fps, colliders: drawn, options: wanted.fixed_for(&survey) };
     if animated {
         write_animation(file, options, &studio, &mut frames, common)?;
     } else {
@@ -70,14 +70,15 @@ fn is_animation(options: &Render) -> Result<bool, Failure> {
 }
 
 /// A scene with camera, ground and colour scale fixed.
-struct Studio {
-    scene: Scene,
+struct Studio<'a> {
+    fps: f64,
+    colliders: DrawnColliders<'a>,
     options: RenderOptions,
 }
 
-impl Studio {
+impl Studio<'_> {
     fn picture(&self, frame: &Frame) -> Result<Image, Failure> {
-        let colliders = collider_meshes(&self.scene, frame.time);
+        let colliders = self.colliders.at(frame.time);
         draw(&RenderScene { frame, colliders: &colliders }, &self.options).map_err(Failure::usage)
     }
 }
@@ -85,7 +86,7 @@ impl Studio {
 fn write_picture(
     mut file: AtomicFile,
     options: &Render,
-    studio: &Studio,
+    studio: &Studio<'_>,
     frames: &mut Frames,
 ) -> Result<(), Failure> {
     let image = studio.picture(&frames.read(0)?)?;
@@ -97,12 +98,12 @@ fn write_picture(
 fn write_animation(
     file: AtomicFile,
     options: &Render,
-    studio: &Studio,
+    studio: &Studio<'_>,
     frames: &mut Frames,
     common: &Common,
 ) -> Result<(), Failure> {
     let progress = Progress::work(common, "drawing");
-    let fps = (studio.scene.time.fps / f64::from(options.every.unwrap_or(1))).min(MOST_GIF_FPS);
+    let fps = (studio.fps / f64::from(options.every.unwrap_or(1))).min(MOST_GIF_FPS);
     let (width, height) = (studio.options.width, studio.options.height);
     let mut gif = GifWriter::new(file, width, height, fps).map_err(Failure::running)?;
     let count = frames.len();

@@ -5,7 +5,7 @@ mod closed;
 mod element_materials;
 mod embedding;
 mod shape;
-mod weld;
+pub(crate) mod weld;
 
 use std::sync::Arc;
 

@@ -43,10 +43,13 @@ impl ImplicitStepper {
     /// Sets up the energies of a step; returns the positions with held vertices where their pins are at its end.
     fn begin_step(&mut self, setup: &Setup, dt: f64) -> Result<Vec<DVec3>, Error> {
         let end = setup.time + dt;
+        let mut before = std::mem::take(&mut self.system.contacts.colliders).into_iter();
         let colliders: Result<Vec<_>, _> = setup
             .colliders
             .iter()
-            .map(|(_, collider)| PosedCollider::new(collider, setup.time, end))
+            .map(|(_, collider)| {
+                PosedCollider::new(collider, &setup.collider_meshes, [setup.time, end], before.next())
+            })
             .collect();
         let system = &mut self.system;
         system.contacts.begin_step(&self.x, dt, colliders?);

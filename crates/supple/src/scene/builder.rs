@@ -272,6 +272,26 @@ impl Collider {
         Self::new(name, ColliderShape::Sphere { center: center.into(), radius })
     }
 
+    /// A resting capsule around the segment between two points.
+    pub fn capsule(
+        name: impl Into<String>,
+        from: impl Into<DVec3>,
+        to: impl Into<DVec3>,
+        radius: f64,
+    ) -> Self {
+        Self::new(name, ColliderShape::Capsule { from: from.into(), to: to.into(), radius })
+    }
+
+    /// A resting box of these side lengths; its motion turns it.
+    pub fn cuboid(name: impl Into<String>, center: impl Into<DVec3>, size: impl Into<DVec3>) -> Self {
+        Self::new(name, ColliderShape::Box { center: center.into(), size: size.into() })
+    }
+
+    /// A mesh: a file, a sequence of files, or the folder of a finished run.
+    pub fn mesh(name: impl Into<String>, path: impl Into<PathBuf>) -> Self {
+        Self::new(name, ColliderShape::Mesh(path.into()))
+    }
+
     /// Moves it by keyframes.
     pub fn moving(mut self, motion: Motion) -> Self {
         self.motion = Some(motion);

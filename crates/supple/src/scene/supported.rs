@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::{Body, Collider, ColliderShape, Follow, LinearKind, Method, Mode, Model, Pin, Scene};
+use super::{Body, Follow, LinearKind, Method, Mode, Model, Pin, Scene};
 
 const METHODS: &[Method] =
     &[Method::Newton, Method::Projective, Method::Lbfgs, Method::NonlinearCg, Method::AcceleratedGradient];
@@ -27,10 +27,6 @@ const MODELS: &[Model] = &[
     Model::Arap,
 ];
 
-fn is_supported_collider(shape: &ColliderShape) -> bool {
-    matches!(shape, ColliderShape::Plane { .. } | ColliderShape::Sphere { .. })
-}
-
 fn is_supported_follow(follow: &Follow) -> bool {
     matches!(follow, Follow::Keyframes(_))
 }
@@ -50,11 +46,6 @@ pub(super) fn unsupported(scene: &Scene) -> Vec<(String, String)> {
     word(LINEAR_SOLVERS.contains(&kind), "solver.linear", "linear", word_of(&kind));
     scene.bodies.iter().enumerate().for_each(|(i, body)| in_body(body, &format!("body.{i}"), &mut found));
     scene.pins.iter().enumerate().for_each(|(i, pin)| in_pin(pin, &format!("pin.{i}"), &mut found));
-    scene
-        .colliders
-        .iter()
-        .enumerate()
-        .for_each(|(i, c)| in_collider(c, &format!("collider.{i}"), &mut found));
     if !scene.seams.is_empty() {
         found.push(("seam".to_owned(), "`[[seam]]`".to_owned()));
     }
@@ -94,23 +85,6 @@ fn in_pin(pin: &Pin, place: &str, found: &mut Vec<(String, String)>) {
         Follow::Collider(_) => "collider",
     };
     found.push((format!("{place}.follows.{kind}"), format!("a pin that follows a `{kind}`")));
-}
-
-fn in_collider(collider: &Collider, place: &str, found: &mut Vec<(String, String)>) {
-    if is_supported_collider(&collider.shape) {
-        return;
-    }
-    let kind = match &collider.shape {
-        ColliderShape::Plane { .. } => "plane",
-        ColliderShape::Sphere { .. } => "sphere",
-        ColliderShape::Capsule { .. } => "capsule",
-        ColliderShape::Box { .. } => "box",
-        ColliderShape::Mesh(_) => "mesh",
-    };
-    found.push((
-        format!("{place}.shape.{kind}"),
-        format!("the shape `{kind}` of collider `{}`", collider.name),
-    ));
 }
 
 /// The word of the scene format for a unit variant.

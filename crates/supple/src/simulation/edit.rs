@@ -3,8 +3,9 @@
 
 use glam::DVec3;
 
-use super::{BodyId, ColliderId, PinId, Simulation, remove_where, unknown};
+use super::{BodyId, ColliderId, PinId, Setup, Simulation, remove_where, unknown};
 use crate::body::Body;
+use crate::contact::PosedCollider;
 use crate::error::Error;
 use crate::scene;
 
@@ -83,14 +84,15 @@ impl Simulation {
         Ok(())
     }
 
-    fn check_collider(&self, collider: &scene::Collider, own: Option<ColliderId>) -> Result<(), Error> {
+    fn check_collider(&mut self, collider: &scene::Collider, own: Option<ColliderId>) -> Result<(), Error> {
         collider.validate(&self.setup.folder)?;
         let others = self.setup.colliders.iter().filter(|(id, _)| Some(*id) != own);
         if others.into_iter().any(|(_, other)| other.name == collider.name) {
             return Err(taken("collider", &collider.name));
         }
-        let now = self.setup.time;
-        crate::contact::PosedCollider::new(collider, now, now).map(|_| ())
+        let Setup { collider_meshes, folder, time, .. } = &mut self.setup;
+        collider_meshes.load(collider, folder, 0.0)?;
+        PosedCollider::new(collider, collider_meshes, [*time, *time], None).map(|_| ())
     }
 
     /// Holds points of a body where they are now, exactly or by a stiffness in N/m.

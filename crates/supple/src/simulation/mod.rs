@@ -95,6 +95,7 @@ impl Simulation {
             return Err(Error::Invalid(format!("a step of {dt} s: it must be positive and finite")));
         }
         self.begin_pins();
+        self.setup.load_colliders(0.0)?;
         let report = self.stepper.step(&self.setup, dt, deadline)?;
         self.setup.time += dt;
         self.stepper.surface_positions(&mut self.positions);

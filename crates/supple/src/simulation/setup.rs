@@ -6,6 +6,7 @@ use glam::DVec3;
 
 use super::{GrabId, PinId, PinPoint, SetupPin};
 use crate::body::{Body, Elements};
+use crate::contact::ColliderMeshes;
 use crate::error::Error;
 use crate::linear::Simd;
 use crate::scene::{
@@ -48,6 +49,8 @@ pub struct Setup {
     pub grabs: Vec<Grab>,
     /// The colliders with their handles.
     pub colliders: Vec<(ColliderId, Collider)>,
+    /// The meshes of the colliders.
+    pub collider_meshes: ColliderMeshes,
     /// Gravity and wind.
     pub world: World,
     /// Dynamics or statics.
@@ -90,6 +93,7 @@ impl Setup {
             pins: Vec::new(),
             grabs: Vec::new(),
             colliders: scene.colliders.iter().map(|c| (ColliderId(next()), c.clone())).collect(),
+            collider_meshes: ColliderMeshes::new(scene.time.fps),
             world: scene.world.clone(),
             mode: scene.time.mode,
             solver: scene.solver.clone(),
@@ -98,6 +102,14 @@ impl Setup {
             time: 0.0,
             folder: scene.folder.clone(),
         };
+        let until = f64::from(scene.time.frames) / scene.time.fps;
+        for (i, (_, collider)) in setup.colliders.iter().enumerate() {
+            let place = format!("collider.{i}");
+            if !has_problem(known, &place) {
+                let loaded = setup.collider_meshes.load(collider, &setup.folder, until);
+                collect(loaded, scene, &format!("{place}.shape"), &mut Vec::new(), &mut problems);
+            }
+        }
         let mut pins = Vec::new();
         for (i, pin) in scene.pins.iter().enumerate() {
             let place = format!("pin.{i}");
@@ -109,6 +121,12 @@ impl Setup {
         }
         setup.pins = pins;
         (setup, problems)
+    }
+
+    /// Reads meshes of colliders that are not there yet; those that change in time must reach to `until` seconds.
+    pub(super) fn load_colliders(&mut self, until: f64) -> Result<(), Error> {
+        let Self { colliders, collider_meshes, folder, .. } = self;
+        colliders.iter().try_for_each(|(_, collider)| collider_meshes.load(collider, folder, until))
     }
 
     /// The index of a body.

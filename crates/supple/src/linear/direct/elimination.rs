@@ -19,6 +19,20 @@ impl Elimination {
         Self { parent, below }
     }
 
+    /// The same with column `order[k]` renamed to `k`; `order` must have children before parents.
+    pub(crate) fn renamed(&self, order: &[u32]) -> Self {
+        let mut name = vec![0; order.len()];
+        order.iter().zip(0..).for_each(|(&column, k)| name[column as usize] = k);
+        let parent_of = |&column: &u32| match self.parent[column as usize] {
+            ABSENT => ABSENT,
+            parent => name[parent as usize],
+        };
+        Self {
+            parent: order.iter().map(parent_of).collect(),
+            below: order.iter().map(|&column| self.below[column as usize]).collect(),
+        }
+    }
+
     /// Additions and multiplications of the factorisation, in units of a block's.
     pub(crate) fn work(&self) -> f64 {
         self.below.iter().map(|&count| (f64::from(count) + 1.0).powi(2)).sum()

@@ -19,6 +19,8 @@ use crate::simd::Simd;
 const PANEL: usize = 128;
 /// Rows or columns of a block that one thread computes.
 const BLOCK: usize = 192;
+/// Columns of a product taken at once: more do not stay in the second-level cache.
+const DEPTH: usize = 256;
 
 /// How a front is computed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -117,16 +119,23 @@ fn over_rows(
 }
 
 /// `target -= a bᵀ`.
-fn subtract_product(target: MatMut<f64>, a: MatRef<f64>, b: MatRef<f64>) {
-    matmul(target, Accum::Add, a, b.transpose(), -1.0, Par::Seq);
+fn subtract_product(mut target: MatMut<f64>, a: MatRef<f64>, b: MatRef<f64>) {
+    for start in (0..a.ncols()).step_by(DEPTH) {
+        let [a, b] = [a, b].map(|m| m.subcols(start, DEPTH.min(m.ncols() - start)));
+        matmul(target.as_mut(), Accum::Add, a, b.transpose(), -1.0, Par::Seq);
+    }
 }
 
 /// The lower triangle of `target -= a aᵀ`.
-fn subtract_square(target: MatMut<f64>, a: MatRef<f64>, threads: Threads) {
+fn subtract_square(mut target: MatMut<f64>, a: MatRef<f64>, threads: Threads) {
     let n = target.nrows();
     if threads == Threads::One || n <= BLOCK {
         let (lower, full) = (BlockStructure::TriangularLower, BlockStructure::Rectangular);
-        triangular_matmul(target, lower, Accum::Add, a, full, a.transpose(), full, -1.0, Par::Seq);
+        for start in (0..a.ncols()).step_by(DEPTH) {
+            let a = a.subcols(start, DEPTH.min(a.ncols() - start));
+            let target = target.as_mut();
+            triangular_matmul(target, lower, Accum::Add, a, full, a.transpose(), full, -1.0, Par::Seq);
+        }
         return;
     }
     let half = (n / BLOCK).div_ceil(2) * BLOCK;

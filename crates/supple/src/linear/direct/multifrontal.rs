@@ -54,10 +54,11 @@ impl Multifrontal {
     pub(crate) fn new(graph: &Graph, order: &[u32], dof: usize, simd: Simd) -> Result<Self, String> {
         let names = &mut vec![ABSENT; graph.len()];
         let ordered = graph.renamed(order, names);
-        let postorder = Elimination::new(&ordered).postorder();
+        let elimination = Elimination::new(&ordered);
+        let postorder = elimination.postorder();
+        let elimination = elimination.renamed(&postorder);
         let order: Vec<u32> = postorder.iter().map(|&k| order[k as usize]).collect();
         let ordered = graph.renamed(&order, names);
-        let elimination = Elimination::new(&ordered);
         let supernodes = Supernodes::new(&ordered, &elimination, dof);
         let schedule = Schedule::new(&supernodes, dof);
         let mut place = vec![0; graph.len()];
@@ -121,12 +122,11 @@ impl Multifrontal {
     pub(crate) fn factorise(&mut self, numbers: &impl Numbers, entries: [&[Entry]; 2]) -> bool {
         let Self { supernodes, schedule, factor_start, factor, workspace, dof, simd, .. } = self;
         let step = Step { supernodes, schedule, dof: *dof, simd: *simd, numbers, entries };
-        let (task_room, top_room) = (schedule.task_room.iter(), schedule.top.len());
         let mut rest: &mut [f64] = factor;
         let mut room: &mut [f64] = workspace;
         let mut consumed = 0;
         let mut parts = Vec::with_capacity(schedule.tasks.len());
-        for (task, range) in schedule.tasks.iter().zip(task_room) {
+        for (task, range) in schedule.tasks.iter().zip(&schedule.task_room) {
             let columns = cut(&mut rest, &mut consumed, factor_start[task.start]..factor_start[task.end]);
             let (own, later) = room.split_at_mut(range.len());
             room = later;
@@ -140,12 +140,10 @@ impl Multifrontal {
             })
         };
         let good = parts.into_par_iter().with_max_len(1).map(run).reduce(|| true, |a, b| a && b);
-        good && top_room == 0
-            || good
-                && schedule.top.iter().all(|&s| {
-                    let columns = &mut factor[factor_start[s]..factor_start[s + 1]];
-                    step.eliminate(s, columns, (workspace, 0), Threads::All)
-                })
+        good && schedule.top.iter().all(|&s| {
+            let columns = &mut factor[factor_start[s]..factor_start[s + 1]];
+            step.eliminate(s, columns, (workspace, 0), Threads::All)
+        })
     }
 }
 
@@ -159,13 +157,12 @@ pub(super) fn cut<'a, T>(rest: &mut &'a mut [T], consumed: &mut usize, range: Ra
 }
 
 fn zeros(length: usize) -> Result<Vec<f64>, String> {
-    let mut numbers = Vec::new();
-    numbers.try_reserve_exact(length).map_err(|_| {
+    // Asked for and given back: the macro below gets untouched zero pages, but cannot fail gently.
+    Vec::<f64>::new().try_reserve_exact(length).map_err(|_| {
         let gigabytes = length as f64 * 8e-9;
         format!("sparse Cholesky: no memory for a factor of {gigabytes:.1} GB; use a coarser mesh")
     })?;
-    numbers.resize(length, 0.0);
-    Ok(numbers)
+    Ok(vec![0.0; length])
 }
 
 /// What the elimination of one supernode reads.

@@ -110,7 +110,8 @@ fn extension(path: &Path) -> String {
     path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default()
 }
 
-fn is_known(path: &Path) -> bool {
+/// Whether the extension is one of [`EXTENSIONS`].
+pub(crate) fn is_known(path: &Path) -> bool {
     let extension = extension(path);
     EXTENSIONS.split(' ').any(|known| known[1..] == extension)
 }
