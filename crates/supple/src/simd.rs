@@ -41,7 +41,7 @@ macro_rules! lanewise {
             fn $method(self, other: Self) -> Self {
                 let mut out = self.0;
                 for i in 0..WIDTH {
-                    out[i] = out[i] $op other.0[i];
+                    out[i] $op other.0[i];
                 }
                 Self(out)
             }
@@ -52,7 +52,7 @@ macro_rules! lanewise {
             fn $method(self, other: f64) -> Self {
                 let mut out = self.0;
                 for i in 0..WIDTH {
-                    out[i] = out[i] $op other;
+                    out[i] $op other;
                 }
                 Self(out)
             }
@@ -60,15 +60,17 @@ macro_rules! lanewise {
         impl $assign_trait for Lanes {
             #[inline(always)]
             fn $assign(&mut self, other: Self) {
-                *self = *self $op other;
+                for i in 0..WIDTH {
+                    self.0[i] $op other.0[i];
+                }
             }
         }
     };
 }
 
-lanewise!(Add, add, AddAssign, add_assign, +);
-lanewise!(Sub, sub, SubAssign, sub_assign, -);
-lanewise!(Mul, mul, MulAssign, mul_assign, *);
+lanewise!(Add, add, AddAssign, add_assign, +=);
+lanewise!(Sub, sub, SubAssign, sub_assign, -=);
+lanewise!(Mul, mul, MulAssign, mul_assign, *=);
 
 impl Div for Lanes {
     type Output = Self;
