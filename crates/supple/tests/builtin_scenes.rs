@@ -48,8 +48,50 @@ fn spring_octopus_holds_its_bounds() {
 }
 
 #[test]
+fn bar_holds_its_bounds() {
+    assert_eq!(violations("bar", 0.4), [""; 0]);
+}
+
+#[test]
+fn octopus_holds_its_bounds() {
+    assert_eq!(violations("octopus", 0.75), [""; 0]);
+}
+
+#[test]
+fn pachinko_holds_its_bounds() {
+    assert_eq!(violations("pachinko", 0.6), [""; 0]);
+}
+
+#[test]
+fn twist_holds_its_bounds() {
+    assert_eq!(violations("twist", 0.5), [""; 0]);
+}
+
+#[test]
+fn balloon_holds_its_bounds() {
+    assert_eq!(violations("balloon", 0.5), [""; 0]);
+}
+
+#[test]
+fn heterogeneous_bar_holds_its_bounds() {
+    assert_eq!(violations("heterogeneous-bar", 0.5), [""; 0]);
+}
+
+#[test]
 fn no_scene_is_without_bounds_or_a_test() {
-    let tested = ["cloth-on-sphere", "demo", "flag", "hanging-cloth", "spring-octopus"];
+    let tested = [
+        "balloon",
+        "bar",
+        "cloth-on-sphere",
+        "demo",
+        "flag",
+        "hanging-cloth",
+        "heterogeneous-bar",
+        "octopus",
+        "pachinko",
+        "spring-octopus",
+        "twist",
+    ];
     let mut names: Vec<&str> = builtin_scenes().iter().map(|(name, _, _)| *name).collect();
     names.sort_unstable();
     assert_eq!(names, tested);

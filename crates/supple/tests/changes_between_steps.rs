@@ -76,7 +76,8 @@ fn bodies_and_pins_that_no_file_may_say_are_refused() {
     add(second().tuned(|m| m.density = Some(-3.0)), &["body `second`", "`density` is -3"]);
     add(second().at([0.0, f64::NAN, 0.0]), &["`translate` is NaN"]);
     add(second().material("coton"), &["did you mean `cotton`?"]);
-    add(Body { pressure: Some(3.0), ..second() }, &["not supported yet", "`pressure`"]);
+    add(Body { tear_stretch: Some(3.0), ..second() }, &["not supported yet", "`tear_stretch`"]);
+    add(Body { pressure: Some(3.0), ..second() }, &["`pressure`", "closed surface"]);
     add(Body::file("second", "nowhere.obj"), &["there is no file", "nowhere.obj"]);
     add(cloth(), &["a body called `cloth` already"]);
     let cells = Some([2, 2, 2]);

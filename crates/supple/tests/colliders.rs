@@ -135,7 +135,12 @@ fn lift(folder: &Path, frames: u32) {
     let corners = [[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [1.0, -1.0]].map(|[x, z]| dvec3(x, 0.0, z));
     let mesh = SurfaceMesh::from_triangles(corners.to_vec(), &[[0, 1, 2], [0, 2, 3]]);
     let surface = Arc::new(FrameSurface { name: "lift".into(), mesh, file_from_world: DMat3::IDENTITY });
-    let mut cache = FrameCache::create(folder, RunInfo { scene: "lift".into(), fps: 10.0 }, false).unwrap();
+    let mut cache = FrameCache::create(
+        folder,
+        RunInfo { scene: "lift".into(), fps: 10.0, simd: Default::default() },
+        false,
+    )
+    .unwrap();
     for index in 0..frames {
         let up = dvec3(0.0, 0.01 * f64::from(index), 0.0);
         let positions = corners.iter().map(|p| (*p + up).as_vec3()).collect();

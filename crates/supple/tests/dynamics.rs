@@ -40,7 +40,7 @@ fn thrown(model: Model, step: f64) -> Simulation {
     let turn = Motion {
         pivot: DVec3::ZERO,
         keyframes: vec![
-            Keyframe::at(0.0),
+            Keyframe::at(0.0).rotate(DVec3::ZERO).translate(DVec3::ZERO),
             Keyframe::at(0.5).rotate([0.0, 0.0, 90.0]).translate([0.5, 0.0, 0.0]),
         ],
     };

@@ -13,7 +13,7 @@ fn bad_usage_names_what_is_wrong_and_ends_with_2() {
     let later = folder.path().join("later.toml");
     fs::write(
         &later,
-        "[[body]]\nname = \"c\"\nshape = { grid = { size = [1, 1], vertices = [3, 3] } }\npressure = 5\n",
+        "[[body]]\nname = \"c\"\nshape = { grid = { size = [1, 1], vertices = [3, 3] } }\ntear_stretch = 5\n",
     )
     .unwrap();
     let noise = folder.path().join("noise.obj");
@@ -25,7 +25,7 @@ fn bad_usage_names_what_is_wrong_and_ends_with_2() {
         (&["run", "dmo"], &["dmo", "demo"]),
         (&["run", text(&missing)], &["missing.toml"]),
         (&["run", text(&typo)], &["line 2", "methd", "method"]),
-        (&["run", text(&later)], &["not supported yet", "pressure"]),
+        (&["run", text(&later)], &["not supported yet", "tear_stretch"]),
         (&["run", "demo", "--set", "body.clth.cell=1"], &["clth", "cloth"]),
         (&["run", "demo", "--set", "solver.tolernce=1"], &["tolernce", "tolerance"]),
         (&["run", "demo", "--resolution", "-1"], &["-1"]),

@@ -75,7 +75,9 @@ impl ImplicitStepper {
 
     fn analyse(&mut self, setup: &Setup) -> Result<(), Error> {
         let pattern = Arc::new(self.system.analyse(setup, &self.held));
-        let free = self.x.iter().zip(&self.held).filter(|(_, held)| !**held);
+        // Where the bodies started, not where they are: a resumed run must order the unknowns in the same way.
+        let start = setup.bodies.iter().flat_map(|body| &body.start);
+        let free = start.zip(&self.held).filter(|(_, held)| !**held);
         let positions: Arc<[DVec3]> = free.map(|(x, _)| *x).collect();
         let made = minimiser(&setup.solver, pattern, self.x.len(), positions, setup.simd);
         self.minimiser = Some(made.map_err(Error::Invalid)?);
@@ -136,7 +138,8 @@ impl Stepper for ImplicitStepper {
         let resting = self.begin_step(setup, dt)?;
         let limits = Limits {
             tolerance: setup.solver.tolerance,
-            reference: self.free_force(&resting).max(self.force_floor(setup)),
+            // Without any body there is no force at all.
+            reference: self.free_force(&resting).max(self.force_floor(setup)).max(f64::MIN_POSITIVE),
             max_iterations: setup.solver.max_iterations,
             deadline,
             record: setup.record,

@@ -107,6 +107,8 @@ pub(super) struct Descent<'a> {
     pub(super) outcome: Outcome,
     /// The objective at `x`.
     pub(super) value: f64,
+    /// Whether the objective's rounding hid the decrease of the last step.
+    in_rounding: bool,
     slowest: Duration,
     iteration_begun: Instant,
     begun: Instant,
@@ -175,7 +177,18 @@ impl<'a> Descent<'a> {
         };
         let begun = Instant::now();
         let (slowest, recording) = (Duration::ZERO, Duration::ZERO);
-        Ok(Self { objective, x, limits, outcome, value, slowest, iteration_begun: begun, begun, recording })
+        Ok(Self {
+            objective,
+            x,
+            limits,
+            outcome,
+            value,
+            in_rounding: false,
+            slowest,
+            iteration_begun: begun,
+            begun,
+            recording,
+        })
     }
 
     /// Computes the gradient at `x` and says whether to stop there.
@@ -211,6 +224,8 @@ impl<'a> Descent<'a> {
         let limits = self.limits;
         if norm <= limits.tolerance * limits.reference {
             Some(Stop::Converged)
+        } else if self.in_rounding && self.gradient_grew() {
+            Some(Stop::Stalled)
         } else if self.outcome.iterations >= limits.max_iterations {
             Some(Stop::IterationLimit)
         } else {
@@ -233,6 +248,7 @@ impl<'a> Descent<'a> {
         let slope = dot(&work.gradient, &work.direction);
         // Below this the objective's own rounding hides the decrease, and the full step is the best there is.
         let rounding = 1e-14 * self.value.abs();
+        self.in_rounding = slope.abs() * length <= rounding;
         let mut length = length;
         for halvings in 0..MAX_HALVINGS {
             work.move_trial(self.x, length);
