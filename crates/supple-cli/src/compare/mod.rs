@@ -49,7 +49,7 @@ pub(crate) fn compare(options: &Compare, common: &Common) -> Result<ExitCode, Fa
         write_files(folder, &format!("{}, frame {}", options.scene, options.frame), &curves)?;
     }
     match common.json {
-        true => curves.iter().for_each(|curve| line(&json_line(curve))),
+        true => curves.iter().for_each(|curve| line(json_line(curve))),
         false => print_table(&curves),
     }
     Ok(ExitCode::SUCCESS)
@@ -99,14 +99,14 @@ fn takes_projective(scene: &Scene) -> bool {
 }
 
 fn print_table(curves: &[Curve]) {
-    line(&format!(
+    line(format!(
         "{:<28} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}",
         "solver", "setup s", "to 1e-1", "to 1e-3", "to 1e-6", "nonlinear", "linear", "residual", "MB"
     ));
     for curve in curves {
         let to = |bound: f64| curve.seconds_to(bound).map_or("-".to_owned(), |s| format!("{s:.3}"));
         let residual = curve.points.last().map_or(f64::NAN, |point| point.residual);
-        line(&format!(
+        line(format!(
             "{:<28} {:>9.3} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9.1e} {:>9.1}",
             curve.name,
             curve.setup_seconds,

@@ -3,7 +3,7 @@
 
 use glam::{DMat3, DVec3};
 
-use super::Energy;
+use super::{Energy, PointVisitor};
 
 /// A material point held by a spring.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +49,7 @@ impl Energy for Attachments {
         }
     }
 
-    fn point_hessians(&self, _x: &[DVec3], visit: &mut dyn FnMut(&[(u32, f64)], DMat3)) {
+    fn point_hessians(&self, _x: &[DVec3], visit: PointVisitor<'_>) {
         for attachment in &self.attachments {
             visit(&attachment.point, DMat3::from_diagonal(DVec3::splat(attachment.stiffness)));
         }

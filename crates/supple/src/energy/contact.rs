@@ -20,7 +20,7 @@ use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
 use super::attachment::point_couplings;
-use super::{CHUNK, Energy, chunked_sum};
+use super::{CHUNK, Energy, PointVisitor, chunked_sum};
 use crate::body::Embedding;
 use crate::contact::PosedCollider;
 
@@ -220,7 +220,7 @@ impl Energy for Contacts {
         }
     }
 
-    fn point_hessians(&self, x: &[DVec3], visit: &mut dyn FnMut(&[(u32, f64)], DMat3)) {
+    fn point_hessians(&self, x: &[DVec3], visit: PointVisitor<'_>) {
         for (i, block) in some_of(&self.areas, |i| self.penalty_hessian(i, x)) {
             visit(self.points.weights(i), block);
         }

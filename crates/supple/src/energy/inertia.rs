@@ -3,7 +3,7 @@
 
 use glam::{DMat3, DVec3};
 
-use super::{Energy, chunked_sum};
+use super::{Energy, PointVisitor, chunked_sum};
 
 /// The inertia and weight of lumped masses over one step.
 #[derive(Debug, Clone, Default)]
@@ -41,7 +41,7 @@ impl Energy for Inertia {
 
     fn couplings(&self, _pair: &mut dyn FnMut(u32, u32)) {}
 
-    fn point_hessians(&self, _x: &[DVec3], visit: &mut dyn FnMut(&[(u32, f64)], DMat3)) {
+    fn point_hessians(&self, _x: &[DVec3], visit: PointVisitor<'_>) {
         for (i, mass) in self.mass.iter().enumerate() {
             visit(&[(i as u32, 1.0)], DMat3::from_diagonal(DVec3::splat(mass * self.rate)));
         }

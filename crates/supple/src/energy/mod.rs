@@ -31,6 +31,9 @@ use rayon::prelude::*;
 
 use crate::linear::{BlockMatrix, BlockPattern, ScalarMatrix};
 
+/// Takes a material point, as vertices and weights, and its Hessian.
+pub type PointVisitor<'a> = &'a mut dyn FnMut(&[(u32, f64)], DMat3);
+
 /// What a Hessian is needed for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Curvature {
@@ -58,7 +61,7 @@ pub trait Energy: Send + Sync {
     fn bind(&mut self, _pattern: &BlockPattern) {}
     /// Calls `visit` with the Hessian of every material point on which it acts, given as vertices and weights. Energies of
     /// elements have none: they write the three methods below themselves.
-    fn point_hessians(&self, _x: &[DVec3], _visit: &mut dyn FnMut(&[(u32, f64)], DMat3)) {}
+    fn point_hessians(&self, _x: &[DVec3], _visit: PointVisitor<'_>) {}
     /// Adds its Hessian to a matrix on the pattern it is bound to.
     fn add_hessian(&self, x: &[DVec3], _curvature: Curvature, hessian: &mut BlockMatrix) {
         self.point_hessians(x, &mut |point, block| {

@@ -209,10 +209,8 @@ mod tests {
     #[test]
     fn gradient_is_the_derivative_of_the_value() {
         for rest in [0.5, 1.5] {
-            assert!(gradient_error(&mut triangle_of_springs(rest, Resists::Both), &points(0.0)) < 1e-7);
-            assert!(
-                gradient_error(&mut triangle_of_springs(rest, Resists::Compression), &points(0.0)) < 1e-7
-            );
+            assert!(gradient_error(&triangle_of_springs(rest, Resists::Both), &points(0.0)) < 1e-7);
+            assert!(gradient_error(&triangle_of_springs(rest, Resists::Compression), &points(0.0)) < 1e-7);
         }
     }
 
@@ -238,7 +236,7 @@ mod tests {
 
     #[test]
     fn internal_forces_sum_to_zero() {
-        assert!(total_force(&mut triangle_of_springs(0.7, Resists::Both), &points(0.0)).length() < 1e-13);
+        assert!(total_force(&triangle_of_springs(0.7, Resists::Both), &points(0.0)).length() < 1e-13);
     }
 
     /// The force that pulls the ends of a bending spring of rest length 1 together, from one length to another.

@@ -13,7 +13,7 @@
 use glam::{DMat3, DVec3};
 
 use super::attachment::point_couplings;
-use super::{Energy, chunked_sum, map_elements};
+use super::{Energy, PointVisitor, chunked_sum, map_elements};
 use crate::body::Embedding;
 use crate::scene::World;
 
@@ -128,7 +128,7 @@ impl Energy for Wind {
         }
     }
 
-    fn point_hessians(&self, _x: &[DVec3], visit: &mut dyn FnMut(&[(u32, f64)], DMat3)) {
+    fn point_hessians(&self, _x: &[DVec3], visit: PointVisitor<'_>) {
         for (t, sail) in self.sails.iter().enumerate() {
             visit(self.centroids.weights(t), sail.drag * (1.0 / self.step));
         }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::Simulation;
 use crate::error::Error;
 use crate::linear::Simd;
+use crate::nonlinear::IterationRecord;
 use crate::scene::{Linear, Method, Scene, Solver};
 
 /// How one solver came down.
@@ -86,7 +87,7 @@ impl Comparison {
             curves.push((points, curve));
         }
         let all = curves.iter().map(|(points, _)| points).chain([&best]);
-        let lowest = all.flatten().map(|record| record.1).fold(f64::INFINITY, f64::min);
+        let lowest = all.flatten().map(|record| record.value).fold(f64::INFINITY, f64::min);
         Ok(curves.into_iter().map(|(records, curve)| with_errors(curve, &records, lowest)).collect())
     }
 
@@ -102,7 +103,7 @@ impl Comparison {
         Ok((simulation.save(), step))
     }
 
-    /// Takes the step; gives seconds, objective and residual after every iteration.
+    /// Takes the step; gives where it stood after every iteration.
     fn take(
         &self,
         scene: &Scene,
@@ -110,15 +111,14 @@ impl Comparison {
         start: &[u8],
         step: f64,
         simd: Simd,
-    ) -> Result<(Vec<(f64, f64, f64)>, Curve), Error> {
+    ) -> Result<(Vec<IterationRecord>, Curve), Error> {
         let mut simulation = Simulation::with_simd(Scene { solver: solver.clone(), ..scene.clone() }, simd)?;
         simulation.restore(start)?;
         simulation.record_iterations(true);
         let begun = Instant::now();
         let report = simulation.step_within(step, self.budget)?;
         let inspection = simulation.inspect();
-        let records: Vec<_> = inspection.history.iter().map(|r| (r.seconds, r.value, r.residual)).collect();
-        let iterating = records.last().map_or(0.0, |record| record.0);
+        let iterating = inspection.history.last().map_or(0.0, |record| record.seconds);
         let curve = Curve {
             name: String::new(),
             iterations: report.nonlinear_iterations,
@@ -128,16 +128,16 @@ impl Comparison {
             converged: report.converged,
             points: Vec::new(),
         };
-        Ok((records, curve))
+        Ok((inspection.history, curve))
     }
 }
 
-fn with_errors(mut curve: Curve, records: &[(f64, f64, f64)], lowest: f64) -> Curve {
-    let scale = records.first().map_or(1.0, |first| first.1 - lowest).max(f64::MIN_POSITIVE);
-    let point = |&(seconds, value, residual): &(f64, f64, f64)| CurvePoint {
-        seconds,
-        error: ((value - lowest) / scale).max(SMALLEST_ERROR),
-        residual,
+fn with_errors(mut curve: Curve, records: &[IterationRecord], lowest: f64) -> Curve {
+    let scale = records.first().map_or(1.0, |first| first.value - lowest).max(f64::MIN_POSITIVE);
+    let point = |record: &IterationRecord| CurvePoint {
+        seconds: record.seconds,
+        error: ((record.value - lowest) / scale).max(SMALLEST_ERROR),
+        residual: record.residual,
     };
     curve.points = records.iter().map(point).collect();
     curve
