@@ -263,7 +263,8 @@ fn a_solver_used_again_gives_the_bits_of_a_new_one() {
 
 #[test]
 fn matrices_that_are_not_definite_or_not_finite_are_told_not_panicked_about() {
-    let break_it: [(&str, fn(&mut BlockMatrix)); 4] = [
+    type Breakage = fn(&mut BlockMatrix);
+    let break_it: [(&str, Breakage); 4] = [
         ("zero row", |m| m.clear()),
         ("negative", |m| m.add_diagonal(17, DMat3::from_diagonal(DVec3::new(0.0, -1e4, 0.0)))),
         ("nan", |m| m.add_diagonal(17, DMat3::from_diagonal(DVec3::splat(f64::NAN)))),

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Only the six blocks among corners 1 to 3 are computed from the law; those with corner 0 follow from the sum being
-//! zero. Damping in proportion to the stiffness: see [`super::strain_damping`].
+//! zero. Damping in proportion to the stiffness: see `strain_damping`.
 
 #![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
 

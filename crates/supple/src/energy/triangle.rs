@@ -3,7 +3,7 @@
 //! Each triangle has its rest shape for itself (three corners in metres), written in the coordinates along warp and weft.
 //! With the edges from the first corner as columns, `Dm` (2x2) at rest and `Ds` (3x2) now, `F = Ds Dm⁻¹`; the rows of
 //! `Dm⁻¹` are the gradients of the shape functions of corners 1 and 2. With the rest area `A` the energy is `A Ψ(F)`.
-//! Stretch only: bending is an energy of its own. Damping in proportion to the stiffness: see [`super::strain_damping`].
+//! Stretch only: bending is an energy of its own. Damping in proportion to the stiffness: see `strain_damping`.
 
 use std::marker::PhantomData;
 
