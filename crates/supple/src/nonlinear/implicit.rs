@@ -119,7 +119,7 @@ impl ImplicitStepper {
             nonlinear_iterations: outcome.iterations,
             linear_iterations: outcome.linear_iterations,
             residual: outcome.residual(),
-            converged: outcome.stop == Stop::Converged,
+            converged: matches!(outcome.stop, Stop::Converged | Stop::Rounding),
             energy: EnergyReport { kinetic, elastic: self.system.elastic_energy(&self.x), potential },
             contacts,
             penetration,

@@ -136,7 +136,7 @@ impl Minimiser for Newton {
             self.find_direction(&mut descent)?;
             descent.outcome.iterations += 1;
             if descent.line_search(&mut self.work, 1.0).is_none() {
-                return Ok(descent.end(Stop::Stalled));
+                return Ok(descent.end(Stop::Rounding));
             }
         }
     }

@@ -26,7 +26,9 @@ pub trait Objective {
 pub enum Stop {
     /// The gradient fell below the tolerance.
     Converged,
-    /// No further decrease is possible in floating point.
+    /// The gradient is as small as double precision allows.
+    Rounding,
+    /// No further decrease was found.
     Stalled,
     /// The iteration limit was reached.
     IterationLimit,
@@ -225,7 +227,7 @@ impl<'a> Descent<'a> {
         if norm <= limits.tolerance * limits.reference {
             Some(Stop::Converged)
         } else if self.in_rounding && self.gradient_grew() {
-            Some(Stop::Stalled)
+            Some(Stop::Rounding)
         } else if self.outcome.iterations >= limits.max_iterations {
             Some(Stop::IterationLimit)
         } else {
