@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use supple::simulation::Curve;
 
-const WIDTH: f64 = 760.0;
+const WIDTH: f64 = 800.0;
 const HEIGHT: f64 = 460.0;
 /// Room around the axes: left, top, right (for the names), bottom.
-const MARGIN: [f64; 4] = [70.0, 34.0, 210.0, 48.0];
+const MARGIN: [f64; 4] = [70.0, 34.0, 240.0, 48.0];
 /// Colours that the colour-blind tell apart (Okabe and Ito 2008), then dashed once more.
 const COLORS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"];
 /// Errors below this are not drawn.
