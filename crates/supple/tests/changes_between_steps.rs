@@ -208,3 +208,12 @@ fn what_a_later_pin_holds_is_part_of_the_saved_state() {
     run(&mut changed, 3);
     assert_eq!((changed.positions()[4], changed.positions()[0]), (corner, held));
 }
+
+#[test]
+fn a_budget_that_is_used_up_at_once_is_no_failure() {
+    for nanoseconds in [0, 1, 1000, 20_000, 100_000, 300_000] {
+        let mut simulation = falling();
+        let report = simulation.step_within(0.01, std::time::Duration::from_nanos(nanoseconds)).unwrap();
+        assert!(report.residual.is_finite() && simulation.first_non_finite().is_none());
+    }
+}

@@ -33,6 +33,8 @@ pub struct Newton {
     rhs: Vec<DVec3>,
     /// Iterations for which the exact Hessian is not tried, since it led astray just before.
     projected_for: u32,
+    /// The budget ended before the solver had any direction.
+    out_of_time: bool,
 }
 
 impl Newton {
@@ -53,6 +55,7 @@ impl Newton {
             inner,
             refresh: refresh.max(1),
             projected_for: 0,
+            out_of_time: false,
         }
     }
 
@@ -108,12 +111,17 @@ impl Newton {
         let solved = self.solver.solve(&self.matrix, &self.rhs, &mut self.work.direction, &stop);
         descent.outcome.solve_time += begun.elapsed();
         descent.outcome.linear_iterations += solved.iterations as u32;
+        let descends = dot(&self.work.gradient, &self.work.direction) < 0.0;
+        if solved.end == End::Deadline && !descends {
+            self.out_of_time = true;
+            return Ok(true);
+        }
         let usable = match solved.end {
             End::NegativeCurvature => !must_be_definite && solved.iterations > 0,
             End::IndefinitePreconditioner | End::NotFinite => false,
             End::Converged | End::Iterations | End::Deadline | End::Stalled => true,
         };
-        Ok(usable && dot(&self.work.gradient, &self.work.direction) < 0.0)
+        Ok(usable && descends)
     }
 }
 
@@ -126,6 +134,7 @@ impl Minimiser for Newton {
     ) -> Result<Outcome, String> {
         let mut descent = Descent::begin(objective, x, limits)?;
         self.projected_for = 0;
+        self.out_of_time = false;
         loop {
             if let Some(stop) = descent.look(&mut self.work)? {
                 return Ok(descent.end(stop));
@@ -134,6 +143,9 @@ impl Minimiser for Newton {
                 self.projected_for = self.projected_for.max(PROJECTED_RUN);
             }
             self.find_direction(&mut descent)?;
+            if self.out_of_time {
+                return Ok(descent.end(Stop::Deadline));
+            }
             descent.outcome.iterations += 1;
             if descent.line_search(&mut self.work, 1.0).is_none() {
                 return Ok(descent.end(Stop::Rounding));
