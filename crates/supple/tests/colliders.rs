@@ -63,6 +63,12 @@ fn simulation(body: Body, collider: Collider) -> Simulation {
     Simulation::new(scene).unwrap()
 }
 
+fn advance(simulation: &mut Simulation, steps: u32, dt: f64) {
+    for _ in 0..steps {
+        simulation.step(dt).unwrap();
+    }
+}
+
 #[test]
 fn friction_holds_on_tilted_boxes_and_meshes_below_its_angle_and_lets_slide_above() {
     let folder = tempfile::tempdir().unwrap();
@@ -74,7 +80,7 @@ fn friction_holds_on_tilted_boxes_and_meshes_below_its_angle_and_lets_slide_abov
             };
             let (cloth, start) = laid_on(&slab, degrees);
             let mut simulation = simulation(cloth, slab.clone().moving(tilted).friction(0.5));
-            (0..50).for_each(|_| drop(simulation.step(0.01).unwrap()));
+            advance(&mut simulation, 50, 0.01);
             simulation.positions()[4].distance(start)
         };
         // tan 20° = 0.36 < 0.5 holds: it creeps by less than the speed that counts as rest.
@@ -100,7 +106,7 @@ fn what_lies_on_a_moving_box_or_mesh_goes_along() {
         };
         let (cloth, start) = laid_on(&slab, 0.0);
         let mut simulation = simulation(cloth, slab.moving(drive).friction(0.8));
-        (0..50).for_each(|_| drop(simulation.step(0.02).unwrap()));
+        advance(&mut simulation, 50, 0.02);
         let moved = simulation.positions()[4] - start;
         // Friction speeds it up within v / (μ g), in which it falls behind by v² / (2 μ g).
         let behind = speed - moved.x;
@@ -123,7 +129,7 @@ fn a_cloth_dropped_on_a_mesh_of_a_ball_ends_like_on_the_ball() {
     let [a, b] = balls.map(|ball| {
         let cloth = Body::cloth("cloth", 0.3, 0.3, [7, 7]).at([0.0, 0.31, 0.0]).material(sheet());
         let mut simulation = simulation(cloth, ball.friction(0.9));
-        (0..20).for_each(|_| drop(simulation.step(0.01).unwrap()));
+        advance(&mut simulation, 20, 0.01);
         simulation.positions().to_vec()
     });
     let apart = a.iter().zip(&b).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
@@ -152,7 +158,7 @@ fn a_finished_run_lifts_what_lies_on_it() {
     let (cloth, start) = laid_on(&lift, 0.0);
     let scene = Scene::builder().fps(10.0).frames(10).body(cloth).collider(lift).solver(precise());
     let mut simulation = Simulation::new(scene.build().unwrap()).unwrap();
-    (0..50).for_each(|_| drop(simulation.step(0.02).unwrap()));
+    advance(&mut simulation, 50, 0.02);
     for p in simulation.positions() {
         assert!((p.y - start.y - 0.1).abs() < 1e-4, "{}", p.y - start.y);
     }
@@ -179,7 +185,7 @@ fn bits_on_a_mesh_do_not_depend_on_the_number_of_threads() {
         pool.install(|| {
             let cloth = Body::cloth("cloth", 0.4, 0.4, [20, 20]).at([0.0, 0.302, 0.0]).material(sheet());
             let mut simulation = simulation(cloth, Collider::mesh("ball", &path).friction(0.3));
-            (0..5).for_each(|_| drop(simulation.step(0.02).unwrap()));
+            advance(&mut simulation, 5, 0.02);
             simulation.state_hash()
         })
     };

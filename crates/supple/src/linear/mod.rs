@@ -7,6 +7,7 @@ mod operator;
 
 pub use block_matrix::{BlockMatrix, BlockPattern, OutsideBlock};
 pub use cholesky::{Cholesky, Factorisation, ScalarCholesky};
+pub use direct::Ordering;
 pub use operator::{LinearOperator, Preconditioner};
 
 pub use crate::simd::Simd;
