@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use glam::{DMat3, DVec3};
-use supple::linear::{BlockMatrix, BlockPattern, Cholesky, Factorisation, Simd};
+use supple::linear::{BlockMatrix, BlockPattern, Cholesky, Factorisation, Ordering, Simd};
 
 /// A mesh as the solver sees it.
 struct System {
@@ -90,12 +90,13 @@ struct Measured {
     factor: usize,
 }
 
-fn measure(system: &System, positions: Option<&[DVec3]>, threads: usize) -> Measured {
+fn measure(system: &System, ordering: Ordering, threads: usize) -> Measured {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a thread pool");
     pool.install(|| {
         let start = Instant::now();
-        let mut cholesky =
-            Cholesky::new(system.matrix.pattern().clone(), positions, Simd::Auto).expect("memory");
+        let pattern = system.matrix.pattern().clone();
+        let positions = Some(&system.positions[..]);
+        let mut cholesky = Cholesky::with_ordering(pattern, positions, ordering, Simd::Auto).expect("memory");
         let analysis = start.elapsed().as_secs_f64();
         let factorisation = seconds(|| assert_eq!(cholesky.factorise(&system.matrix), Factorisation::Done));
         let exact: Vec<DVec3> = (0..system.positions.len()).map(|i| DVec3::splat((i as f64).sin())).collect();
@@ -116,8 +117,9 @@ fn main() {
     let bar = System::bar(numbers.first().copied().unwrap_or(22));
     let cloth = System::cloth(numbers.get(1).copied().unwrap_or(201));
     for system in [bar, cloth] {
-        let one = measure(&system, Some(&system.positions), 1);
-        let two = measure(&system, Some(&system.positions), 2);
+        let degree = measure(&system, Ordering::MinimumDegree, 1);
+        let one = measure(&system, Ordering::NestedDissection, 1);
+        let two = measure(&system, Ordering::NestedDissection, 2);
         println!(
             "{}: factor {:.1} M numbers; analysis {:.2} s, factorisation {:.3} s, solve {:.3} s on one thread",
             system.name,
@@ -127,7 +129,13 @@ fn main() {
             one.solve
         );
         println!(
-            "  two threads over one: analysis {:.2}x, factorisation {:.2}x, solve {:.2}x faster",
+            "  minimum degree over nested dissection: {:.2}x the factor, {:.2}x the time, {:.2}x the solve",
+            degree.factor as f64 / one.factor as f64,
+            degree.factorisation / one.factorisation,
+            degree.solve / one.solve
+        );
+        println!(
+            "  one thread over two: analysis {:.2}x, factorisation {:.2}x, solve {:.2}x",
             one.analysis / two.analysis,
             one.factorisation / two.factorisation,
             one.solve / two.solve

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use glam::{DMat3, DVec3};
 
-use super::direct::{Entry, Graph, Multifrontal, Numbers, SolveSpace, best_order};
+use super::direct::{Entry, Graph, Multifrontal, Numbers, Ordering, SolveSpace};
 use super::{BlockMatrix, BlockPattern, OutsideBlock, Simd};
 
 /// How a factorisation ended.
@@ -30,6 +30,7 @@ const TOLERATED_WORK: f64 = 1.5;
 pub struct Cholesky {
     pattern: Arc<BlockPattern>,
     positions: Option<Vec<DVec3>>,
+    ordering: Ordering,
     simd: Simd,
     analysis: Analysis,
     outside: Vec<Entry>,
@@ -40,11 +41,22 @@ impl Cholesky {
     /// Analyses a pattern, with the `positions` of its vertices or of its unknowns alone, at rest or now: they lead to
     /// a better order of elimination than the graph alone. Fails only when memory runs out; the text says so.
     pub fn new(pattern: Arc<BlockPattern>, positions: Option<&[DVec3]>, simd: Simd) -> Result<Self, String> {
+        Self::with_ordering(pattern, positions, Ordering::Best, simd)
+    }
+
+    /// The same with a choice of the order of elimination.
+    pub fn with_ordering(
+        pattern: Arc<BlockPattern>,
+        positions: Option<&[DVec3]>,
+        ordering: Ordering,
+        simd: Simd,
+    ) -> Result<Self, String> {
         let positions = positions.and_then(|x| of_unknowns(&pattern, x));
         let graph = Graph::new(&pattern, &[]);
-        let order = best_order(&graph, positions.as_deref());
+        let order = ordering.order(&graph, positions.as_deref());
         let analysis = Analysis::new(&pattern, &graph, &order, 3, simd)?;
-        Ok(Self { pattern, positions, simd, analysis, outside: Vec::new(), space: SolveSpace::default() })
+        let (outside, space) = (Vec::new(), SolveSpace::default());
+        Ok(Self { pattern, positions, ordering, simd, analysis, outside, space })
     }
 
     /// The pattern it was made for.
@@ -102,7 +114,7 @@ impl Cholesky {
         let analyse = |order: &[u32]| Analysis::new(&self.pattern, &graph, order, 3, self.simd);
         let analysis = match analyse(&self.analysis.frontal.order()) {
             Ok(same_order) if same_order.frontal.work() <= TOLERATED_WORK * before => Ok(same_order),
-            _ => analyse(&best_order(&graph, self.positions.as_deref())),
+            _ => analyse(&self.ordering.order(&graph, self.positions.as_deref())),
         };
         self.analysis = analysis.unwrap_or_else(|_| handle_alloc_error(Layout::new::<f64>()));
     }
@@ -122,7 +134,7 @@ impl ScalarCholesky {
     pub fn new(pattern: Arc<BlockPattern>, positions: Option<&[DVec3]>, simd: Simd) -> Result<Self, String> {
         let positions = positions.and_then(|x| of_unknowns(&pattern, x));
         let graph = Graph::new(&pattern, &[]);
-        let order = best_order(&graph, positions.as_deref());
+        let order = Ordering::Best.order(&graph, positions.as_deref());
         let analysis = Analysis::new(&pattern, &graph, &order, 1, simd)?;
         Ok(Self { pattern, analysis, space: SolveSpace::default() })
     }

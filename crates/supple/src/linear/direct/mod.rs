@@ -25,13 +25,33 @@ use elimination::Elimination;
 use graph::ABSENT;
 use nested_dissection::nested_dissection;
 
-/// The order of elimination with the least work, of minimum degree and nested dissection.
-pub(crate) fn best_order(graph: &Graph, positions: Option<&[DVec3]>) -> Vec<u32> {
-    let work = |order: Vec<u32>| {
-        let elimination = Elimination::new(&graph.renamed(&order, &mut vec![ABSENT; graph.len()]));
-        (elimination.work(), order)
-    };
-    let (degree, dissected) =
-        rayon::join(|| work(graph.minimum_degree()), || work(nested_dissection(graph, positions)));
-    if dissected.0 < degree.0 { dissected.1 } else { degree.1 }
+/// How the order of elimination is found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Ordering {
+    /// Both of the others; the one with less work is taken.
+    #[default]
+    Best,
+    /// Approximate minimum degree (Amestoy, Davis and Duff 1996).
+    MinimumDegree,
+    /// Nested dissection (George 1973), by positions where there are any.
+    NestedDissection,
+}
+
+impl Ordering {
+    /// The vertices of a graph in their order of elimination.
+    pub(crate) fn order(self, graph: &Graph, positions: Option<&[DVec3]>) -> Vec<u32> {
+        let work = |order: Vec<u32>| {
+            let elimination = Elimination::new(&graph.renamed(&order, &mut vec![ABSENT; graph.len()]));
+            (elimination.work(), order)
+        };
+        match self {
+            Self::MinimumDegree => graph.minimum_degree(),
+            Self::NestedDissection => nested_dissection(graph, positions),
+            Self::Best => {
+                let degree = || work(graph.minimum_degree());
+                let (degree, dissected) = rayon::join(degree, || work(nested_dissection(graph, positions)));
+                if dissected.0 < degree.0 { dissected.1 } else { degree.1 }
+            }
+        }
+    }
 }

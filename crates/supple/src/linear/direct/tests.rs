@@ -78,7 +78,7 @@ proptest! {
         let graph = graph(n as usize, &pairs);
         prop_assert!(is_permutation(&nested_dissection(&graph, None), n as usize));
         prop_assert!(is_permutation(&nested_dissection(&graph, Some(&positions)), n as usize));
-        prop_assert!(is_permutation(&best_order(&graph, Some(&positions)), n as usize));
+        prop_assert!(is_permutation(&Ordering::Best.order(&graph, Some(&positions)), n as usize));
     }
 
     #[test]
@@ -161,7 +161,7 @@ fn dissection_costs_less_than_minimum_degree_on_a_large_grid_and_the_best_is_tak
     let (graph, positions) = grid(90);
     let degree = eliminated(&graph, &graph.minimum_degree()).work();
     let dissected = eliminated(&graph, &nested_dissection(&graph, Some(&positions))).work();
-    let best = eliminated(&graph, &best_order(&graph, Some(&positions))).work();
+    let best = eliminated(&graph, &Ordering::Best.order(&graph, Some(&positions))).work();
     assert!(dissected < degree, "{dissected} {degree}");
     assert!(best <= dissected.min(degree));
 }
