@@ -2,7 +2,7 @@
 
 use supple::linear::Simd;
 use supple::scene::{Scene, builtin_scenes};
-use supple::simulation::{Begin, Run};
+use supple::simulation::{Begin, Run, Simulation};
 
 /// Small enough for a test, large enough to fold.
 const CLOTH: f64 = 0.25;
@@ -75,6 +75,25 @@ fn balloon_holds_its_bounds() {
 #[test]
 fn heterogeneous_bar_holds_its_bounds() {
     assert_eq!(violations("heterogeneous-bar", 0.5), [""; 0]);
+}
+
+#[test]
+fn bits_of_every_scene_are_the_same_for_one_two_and_three_threads() {
+    for (name, _, _) in builtin_scenes() {
+        let mut scene = Scene::builtin(name).unwrap();
+        scene.scale_resolution(SOLID).unwrap();
+        let hashes = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let mut simulation = Simulation::new(scene.clone()).unwrap();
+                let step = 1.0 / scene.time.fps;
+                [(); 2].map(|()| simulation.step(step).map(|_| simulation.state_hash()).unwrap())
+            })
+        };
+        let one = hashes(1);
+        assert_eq!(one, hashes(2), "{name}");
+        assert_eq!(one, hashes(3), "{name}");
+    }
 }
 
 #[test]

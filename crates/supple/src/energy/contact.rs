@@ -16,11 +16,14 @@
 //!
 //! `f` is convex and once more differentiable than Coulomb's law: below `ε` it holds like static friction.
 
+use std::sync::{Mutex, PoisonError};
+
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
 use super::attachment::point_couplings;
-use super::{CHUNK, Energy, PointVisitor, chunked_sum};
+use super::chunks::{self, CHUNK, Found};
+use super::{Energy, PointVisitor};
 use crate::body::Embedding;
 use crate::contact::PosedCollider;
 
@@ -39,7 +42,7 @@ struct Grip {
 }
 
 /// Contact of all surface points with all colliders over one step.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct Contacts {
     /// The surface points.
     pub points: Embedding,
@@ -49,9 +52,17 @@ pub struct Contacts {
     pub friction: Vec<f64>,
     /// The colliders over this step.
     pub colliders: Vec<PosedCollider>,
-    grips: Vec<Grip>,
+    grips: Found<Grip>,
     static_slip: f64,
     clearances: Vec<Clearance>,
+    scratch: Mutex<Scratch>,
+}
+
+/// What points in contact feel, kept so that evaluations allocate nothing.
+#[derive(Debug, Default)]
+struct Scratch {
+    forces: Found<(usize, DVec3)>,
+    hessians: Found<(usize, DMat3)>,
 }
 
 /// Where a point was at the step's start, and how far it can move before it can touch anything, in metres.
@@ -62,10 +73,9 @@ struct Clearance {
 }
 
 impl Contacts {
-    /// Starts a step of `dt` seconds from `x`: friction anchors and limits are taken here.
-    pub fn begin_step(&mut self, x: &[DVec3], dt: f64, colliders: Vec<PosedCollider>) {
+    /// Starts a step of `dt` seconds from `x`, with the colliders as they are: friction anchors and limits are taken here.
+    pub fn begin_step(&mut self, x: &[DVec3], dt: f64) {
         self.static_slip = STATIC_SPEED * dt;
-        self.colliders = colliders;
         let mut clearances = std::mem::take(&mut self.clearances);
         clearances.resize(self.points.len(), Clearance::default());
         clearances.par_iter_mut().enumerate().with_min_len(CHUNK).for_each(|(i, clearance)| {
@@ -73,8 +83,7 @@ impl Contacts {
         });
         self.clearances = clearances;
         let mut grips = std::mem::take(&mut self.grips);
-        grips.clear();
-        grips.extend(some_of(&self.areas, |i| self.grips_of(i)).flatten());
+        grips.look(self.points.len(), |i, found| found.extend(self.grips_of(i)));
         self.grips = grips;
     }
 
@@ -92,28 +101,36 @@ impl Contacts {
         (!is_free).then_some(position)
     }
 
-    fn grips_of(&self, i: usize) -> Option<Vec<Grip>> {
+    fn grips_of(&self, i: usize) -> impl Iterator<Item = Grip> {
         let Clearance { from, distance } = self.clearances[i];
-        let touches = |collider: &&PosedCollider| distance <= 0.0 || !collider.rests();
-        let grip = |collider| grip(collider, i, from, self.areas[i], self.friction[i]);
-        let grips: Vec<Grip> = self.colliders.iter().filter(touches).filter_map(grip).collect();
-        (!grips.is_empty()).then_some(grips)
+        let touches = move |collider: &&PosedCollider| distance <= 0.0 || !collider.rests();
+        let grip = move |collider| grip(collider, i, from, self.areas[i], self.friction[i]);
+        self.colliders.iter().filter(touches).filter_map(grip)
     }
 
     /// The number of points in contact, and the deepest penetration past the thickness in metres.
     pub fn count_and_depth(&self, x: &[DVec3]) -> (u32, f64) {
-        let touched = some_of(&self.areas, |i| {
-            // A point that stands for no area belongs to no triangle.
-            let position = self.near(i, x).filter(|_| self.areas[i] > 0.0)?;
-            let (mut count, mut deepest) = (0, 0.0_f64);
-            for collider in &self.colliders {
-                let distance = collider.separation(position).distance;
-                count += u32::from(distance < collider.thickness);
-                deepest = deepest.max(-distance);
-            }
-            Some((count, deepest))
-        });
-        touched.fold((0, 0.0), |(count, deepest), (more, depth)| (count + more, deepest.max(depth)))
+        let deeper = |a: (u32, f64), b: (u32, f64)| (a.0 + b.0, a.1.max(b.1));
+        chunks::fold(
+            self.points.len(),
+            CHUNK,
+            (0, 0.0),
+            |points| points.map(|i| self.touches(i, x)).fold((0, 0.0), deeper),
+            deeper,
+        )
+    }
+
+    /// The number of colliders that a point touches, and how deep it is in the deepest.
+    fn touches(&self, i: usize, x: &[DVec3]) -> (u32, f64) {
+        // A point that stands for no area belongs to no triangle.
+        let Some(position) = self.near(i, x).filter(|_| self.areas[i] > 0.0) else { return (0, 0.0) };
+        let (mut count, mut deepest) = (0, 0.0_f64);
+        for collider in &self.colliders {
+            let distance = collider.separation(position).distance;
+            count += u32::from(distance < collider.thickness);
+            deepest = deepest.max(-distance);
+        }
+        (count, deepest)
     }
 
     fn penalty_value(&self, i: usize, x: &[DVec3]) -> f64 {
@@ -178,13 +195,6 @@ fn grip(collider: &PosedCollider, i: usize, position: DVec3, area: f64, friction
     (limit > 0.0).then_some(Grip { point: i as u32, anchor, normal, limit })
 }
 
-/// What `term` finds at some of the points, in their order; points without anything cost no memory.
-fn some_of<R: Send>(areas: &[f64], term: impl Fn(usize) -> Option<R> + Sync) -> impl Iterator<Item = R> {
-    let chunk = |start: usize| (start..areas.len().min(start + CHUNK)).filter_map(&term).collect();
-    let found: Vec<Vec<R>> = (0..areas.len()).into_par_iter().step_by(CHUNK).map(chunk).collect();
-    found.into_iter().flatten()
-}
-
 fn outer(v: DVec3) -> DMat3 {
     DMat3::from_cols(v * v.x, v * v.y, v * v.z)
 }
@@ -197,16 +207,16 @@ impl Energy for Contacts {
             let smooth = y * y / eps - y * y * y / (3.0 * eps * eps) + eps / 3.0;
             grip.limit * if y < eps { smooth } else { y }
         };
-        chunked_sum(&self.areas, |i, _| self.penalty_value(i, x))
+        chunks::sum(self.points.len(), |i| self.penalty_value(i, x))
             + self.grips.iter().map(friction).sum::<f64>()
     }
 
     fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
-        for (i, force) in some_of(&self.areas, |i| self.penalty_gradient(i, x)) {
-            self.points.scatter(i, force, gradient);
-        }
+        let forces = &mut self.scratch.lock().unwrap_or_else(PoisonError::into_inner).forces;
+        forces.look(self.points.len(), |i, found| found.extend(self.penalty_gradient(i, x)));
+        forces.iter().for_each(|&(i, force)| self.points.scatter(i, force, gradient));
         let eps = self.static_slip;
-        for grip in &self.grips {
+        for grip in self.grips.iter() {
             let slip = self.slip(grip, x);
             let size = slip.length();
             let scale = if size < eps { 2.0 / eps - size / (eps * eps) } else { 1.0 / size };
@@ -221,10 +231,10 @@ impl Energy for Contacts {
     }
 
     fn point_hessians(&self, x: &[DVec3], visit: PointVisitor<'_>) {
-        for (i, block) in some_of(&self.areas, |i| self.penalty_hessian(i, x)) {
-            visit(self.points.weights(i), block);
-        }
-        for grip in &self.grips {
+        let hessians = &mut self.scratch.lock().unwrap_or_else(PoisonError::into_inner).hessians;
+        hessians.look(self.points.len(), |i, found| found.extend(self.penalty_hessian(i, x)));
+        hessians.iter().for_each(|&(i, block)| visit(self.points.weights(i), block));
+        for grip in self.grips.iter() {
             visit(self.points.weights(grip.point as usize), self.grip_hessian(grip, x));
         }
     }
@@ -237,6 +247,10 @@ mod tests {
     use crate::contact::ColliderMeshes;
     use crate::scene::{Collider, ColliderShape};
 
+    fn posed(collider: &Collider, meshes: &ColliderMeshes) -> Vec<PosedCollider> {
+        vec![PosedCollider::new(collider, meshes, [0.0, 0.02], None).unwrap()]
+    }
+
     fn on_a_plane(friction: f64) -> (Contacts, [DVec3; 3]) {
         let plane = ColliderShape::Plane { point: DVec3::ZERO, normal: DVec3::new(0.1, 1.0, 0.2) };
         let collider = Collider { thickness: 0.02, stiffness: 1e4, ..Collider::new("ground", plane) };
@@ -245,13 +259,10 @@ mod tests {
             points: Embedding::from_lists([vec![(0, 1.0)], vec![(1, 0.7), (2, 0.3)], vec![(1, 1.0)]]),
             areas: vec![0.5, 1.0, 0.25],
             friction: vec![friction; 3],
+            colliders: posed(&collider, &ColliderMeshes::default()),
             ..Contacts::default()
         };
-        contacts.begin_step(
-            &start,
-            0.02,
-            vec![PosedCollider::new(&collider, &ColliderMeshes::default(), [0.0, 0.02], None).unwrap()],
-        );
+        contacts.begin_step(&start, 0.02);
         (contacts, start)
     }
 
@@ -279,9 +290,10 @@ mod tests {
             points: Embedding::from_lists((0..x.len() as u32).map(|v| vec![(v, 1.0)])),
             areas: vec![0.1; x.len()],
             friction: vec![0.0; x.len()],
+            colliders: posed(collider, meshes),
             ..Contacts::default()
         };
-        contacts.begin_step(&x, 0.02, vec![PosedCollider::new(collider, meshes, [0.0, 0.02], None).unwrap()]);
+        contacts.begin_step(&x, 0.02);
         (contacts, x)
     }
 
@@ -315,8 +327,8 @@ mod tests {
         let collider = Collider { stiffness: 1e4, ..Collider::new("ball", ball) };
         let (contacts, start) = around_a_solid(&collider, &ColliderMeshes::default());
         let far: Vec<DVec3> = start.iter().map(|p| 5.0 * *p).collect();
-        let mut from_far = contacts.clone();
-        from_far.begin_step(&far, 0.02, contacts.colliders.clone());
+        let (mut from_far, _) = around_a_solid(&collider, &ColliderMeshes::default());
+        from_far.begin_step(&far, 0.02);
         assert_eq!(from_far.count_and_depth(&far).0, 0);
         assert_eq!(from_far.value(&start), contacts.value(&start));
         assert!(contacts.value(&start) > 0.0);

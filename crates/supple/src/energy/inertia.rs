@@ -3,7 +3,10 @@
 
 use glam::{DMat3, DVec3};
 
-use super::{Energy, PointVisitor, chunked_sum};
+use rayon::prelude::*;
+
+use super::chunks::{self, CHUNK};
+use super::{Energy, PointVisitor};
 
 /// The inertia and weight of lumped masses over one step.
 #[derive(Debug, Clone, Default)]
@@ -27,16 +30,16 @@ impl Inertia {
 
 impl Energy for Inertia {
     fn value(&self, x: &[DVec3]) -> f64 {
-        chunked_sum(x, |i, p| {
-            let moved = *p - self.target[i];
+        chunks::sum(x.len(), |i| {
+            let moved = x[i] - self.target[i];
             self.mass[i] * (0.5 * self.rate * moved.length_squared() - self.gravity.dot(moved))
         })
     }
 
     fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
-        for (i, g) in gradient.iter_mut().enumerate() {
+        gradient.par_iter_mut().enumerate().with_min_len(CHUNK).for_each(|(i, g)| {
             *g += self.mass[i] * (self.rate * (x[i] - self.target[i]) - self.gravity);
-        }
+        });
     }
 
     fn couplings(&self, _pair: &mut dyn FnMut(u32, u32)) {}

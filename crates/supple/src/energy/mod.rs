@@ -9,6 +9,7 @@ mod all_energies;
 pub mod attachment;
 pub mod bending_dihedral;
 pub mod bending_quadratic;
+mod chunks;
 pub mod contact;
 pub mod element;
 mod element_order;
@@ -27,7 +28,6 @@ pub mod triangle;
 pub mod wind;
 
 use glam::{DMat3, DVec3};
-use rayon::prelude::*;
 
 use crate::linear::{BlockMatrix, BlockPattern, ScalarMatrix};
 
@@ -101,24 +101,6 @@ pub trait Energy: Send + Sync {
 
 fn is_isotropic(block: &DMat3) -> bool {
     *block == DMat3::from_diagonal(DVec3::splat(block.x_axis.x))
-}
-
-/// Elements handled by one task; fixed, so that sums do not depend on the number of threads.
-const CHUNK: usize = 2048;
-
-/// The sum of `term` over some elements, by fixed chunks.
-fn chunked_sum<T: Sync>(elements: &[T], term: impl Fn(usize, &T) -> f64 + Sync) -> f64 {
-    let sums: Vec<f64> = elements
-        .par_chunks(CHUNK)
-        .enumerate()
-        .map(|(chunk, part)| part.iter().enumerate().map(|(i, e)| term(chunk * CHUNK + i, e)).sum())
-        .collect();
-    sums.into_iter().sum()
-}
-
-/// `term` of every element, in order.
-fn map_elements<T: Sync, R: Send>(elements: &[T], term: impl Fn(usize, &T) -> R + Sync) -> Vec<R> {
-    elements.par_iter().enumerate().with_min_len(CHUNK).map(|(i, e)| term(i, e)).collect()
 }
 
 #[cfg(test)]

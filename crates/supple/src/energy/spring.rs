@@ -15,8 +15,8 @@
 
 use glam::DVec3;
 
+use super::Curvature;
 use super::element::{Blocks, Element};
-use super::{Curvature, chunked_sum};
 use crate::simd::{LaneMat3, LaneVec3, Lanes, WIDTH};
 
 /// Whether a spring resists both ways.
@@ -63,22 +63,6 @@ impl Springs {
         let start_lengths = springs.iter().map(|s| s.rest).collect();
         let ends = springs.iter().map(|s| s.ends).collect();
         Self { springs, ends, start_lengths, step: f64::INFINITY }
-    }
-
-    /// Starts a step of `dt` seconds from `x`.
-    pub fn begin_step(&mut self, x: &[DVec3], dt: f64) {
-        self.step = dt;
-        for (length, spring) in self.start_lengths.iter_mut().zip(&self.springs) {
-            *length = acting_length(spring, separation(spring, x).length());
-        }
-    }
-
-    /// The elastic part of the energy alone, in joules.
-    pub fn elastic_energy(&self, x: &[DVec3]) -> f64 {
-        chunked_sum(&self.springs, |_, spring| {
-            let strain = acting_length(spring, separation(spring, x).length()) - spring.rest;
-            0.5 * spring.stiffness * strain * strain
-        })
     }
 
     #[inline(always)]
@@ -129,11 +113,10 @@ impl Batch {
 
 impl Element<2> for Springs {
     fn begin_step(&mut self, x: &[DVec3], dt: f64) {
-        self.begin_step(x, dt);
-    }
-
-    fn elastic_energy(&self, x: &[DVec3]) -> Option<f64> {
-        Some(self.elastic_energy(x))
+        self.step = dt;
+        for (length, spring) in self.start_lengths.iter_mut().zip(&self.springs) {
+            *length = acting_length(spring, separation(spring, x).length());
+        }
     }
 
     fn vertices(&self) -> &[[u32; 2]] {
@@ -150,6 +133,12 @@ impl Element<2> for Springs {
     fn value(&self, batch: usize, x: &[LaneVec3; 2]) -> Lanes {
         let batch = self.batch(batch, x);
         (batch.stiffness * batch.strain * batch.strain + batch.viscosity * batch.slip * batch.slip) * 0.5
+    }
+
+    #[inline(always)]
+    fn elastic_value(&self, batch: usize, x: &[LaneVec3; 2]) -> Lanes {
+        let batch = self.batch(batch, x);
+        batch.stiffness * batch.strain * batch.strain * 0.5
     }
 
     #[inline(always)]

@@ -11,12 +11,12 @@ use glam::{DMat2, DVec2, DVec3};
 use rayon::prelude::*;
 
 use super::Curvature;
-use super::element::{Blocks, Element};
+use super::element::{Blocks, Element, batch_corners};
 use super::element_order::{morton_order, pack_batches};
 use super::strain_damping::{StrainDamping, strain};
 use crate::geometry::symmetric_eigen::SquareMatrix;
 use crate::material::membrane::{LaneSheet, Membrane, Sheet, SheetTangent};
-use crate::simd::{LaneMat3, LaneVec3, Lanes, WIDTH};
+use crate::simd::{LaneMat3, LaneVec3, Lanes};
 
 /// The rest shapes of eight triangles.
 #[derive(Debug, Clone, Copy)]
@@ -76,28 +76,6 @@ impl<M: Membrane> Triangles<M> {
         &self.order
     }
 
-    /// Starts a step of `dt` seconds from `x`: damping resists the change of strain from here on.
-    pub fn begin_step(&mut self, x: &[DVec3], dt: f64) {
-        let damped = self.sheets.iter().any(|sheet| sheet.damping != Lanes::default());
-        self.rate = if damped { 1.0 / dt } else { 0.0 };
-        self.start.resize(if damped { self.rest.len() } else { 0 }, Default::default());
-        let (triangles, rest) = (&self.triangles, &self.rest);
-        self.start.par_iter_mut().enumerate().with_min_len(64).for_each(|(b, start)| {
-            *start = strain(&rest[b].deformation(&batch_corners(triangles, b, x)));
-        });
-    }
-
-    /// The elastic part of the energy alone, in joules.
-    pub fn elastic_energy(&self, x: &[DVec3]) -> f64 {
-        let value = |(b, rest): (usize, &RestBatch)| {
-            let f = rest.deformation(&batch_corners(&self.triangles, b, x));
-            let count = WIDTH.min(self.triangles.len() - WIDTH * b);
-            (M::energy(f, &self.sheets[b]) * rest.area).sum_of_first(count)
-        };
-        let sums: Vec<f64> = self.rest.par_iter().enumerate().with_min_len(64).map(value).collect();
-        sums.into_iter().sum()
-    }
-
     #[inline(always)]
     fn damping(&self, batch: usize, f: [LaneVec3; 2]) -> Option<StrainDamping<2>> {
         let start = self.start.get(batch)?;
@@ -121,11 +99,6 @@ pub(super) fn rest_batches(order: &[u32], rest: &[[DVec3; 3]], uv: Option<&[[DVe
             area: Lanes::from_fn(|i| shapes[i].1),
         }
     })
-}
-
-fn batch_corners(triangles: &[[u32; 3]], batch: usize, x: &[DVec3]) -> [LaneVec3; 3] {
-    let triangle = |lane: usize| triangles[(WIDTH * batch + lane).min(triangles.len() - 1)];
-    std::array::from_fn(|k| LaneVec3::from_fn(|lane| x[triangle(lane)[k] as usize]))
 }
 
 /// The gradients of the shape functions of corners 1 and 2 along warp and weft, and the area.
@@ -185,11 +158,13 @@ impl RestBatch {
 
 impl<M: Membrane> Element<3> for Triangles<M> {
     fn begin_step(&mut self, x: &[DVec3], dt: f64) {
-        self.begin_step(x, dt);
-    }
-
-    fn elastic_energy(&self, x: &[DVec3]) -> Option<f64> {
-        Some(self.elastic_energy(x))
+        let damped = self.sheets.iter().any(|sheet| sheet.damping != Lanes::default());
+        self.rate = if damped { 1.0 / dt } else { 0.0 };
+        self.start.resize(if damped { self.rest.len() } else { 0 }, Default::default());
+        let (triangles, rest) = (&self.triangles, &self.rest);
+        self.start.par_iter_mut().enumerate().with_min_len(64).for_each(|(b, start)| {
+            *start = strain(&rest[b].deformation(&batch_corners(triangles, b, x)));
+        });
     }
 
     fn vertices(&self) -> &[[u32; 3]] {
@@ -205,6 +180,12 @@ impl<M: Membrane> Element<3> for Triangles<M> {
             density += damping.value();
         }
         density * rest.area
+    }
+
+    #[inline(always)]
+    fn elastic_value(&self, batch: usize, x: &[LaneVec3; 3]) -> Lanes {
+        let rest = &self.rest[batch];
+        M::energy(rest.deformation(x), &self.sheets[batch]) * rest.area
     }
 
     #[inline(always)]

@@ -11,9 +11,11 @@
 //! ```
 
 use glam::{DMat3, DVec3};
+use rayon::prelude::*;
 
 use super::attachment::point_couplings;
-use super::{Energy, PointVisitor, chunked_sum, map_elements};
+use super::chunks::{self, CHUNK};
+use super::{Energy, PointVisitor};
 use crate::body::Embedding;
 use crate::scene::World;
 
@@ -23,7 +25,7 @@ const NORMAL_DRAG: f64 = 2.0;
 const TANGENTIAL_DRAG: f64 = 0.05;
 
 /// One triangle over one step.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Sail {
     /// Centroid at the step's start.
     start: DVec3,
@@ -66,21 +68,17 @@ impl Wind {
         self.step = dt;
         let air = world.air(time + dt);
         self.air = air.map_or(DVec3::ZERO, |air| air.velocity);
-        self.sails = air.map_or_else(Vec::new, |air| {
-            map_elements(&self.triangles, |t, corners| self.sail(t, corners, points, x, v, air.density))
+        let mut sails = std::mem::take(&mut self.sails);
+        sails.resize(if air.is_some() { self.triangles.len() } else { 0 }, Sail::default());
+        let density = air.map_or(0.0, |air| air.density);
+        sails.par_iter_mut().enumerate().with_min_len(CHUNK).for_each(|(t, sail)| {
+            *sail = self.sail(t, points, x, v, density);
         });
+        self.sails = sails;
     }
 
-    fn sail(
-        &self,
-        t: usize,
-        corners: &[u32; 3],
-        points: &Embedding,
-        x: &[DVec3],
-        v: &[DVec3],
-        density: f64,
-    ) -> Sail {
-        let [a, b, c] = corners.map(|p| points.position(p as usize, x));
+    fn sail(&self, t: usize, points: &Embedding, x: &[DVec3], v: &[DVec3], density: f64) -> Sail {
+        let [a, b, c] = self.triangles[t].map(|p| points.position(p as usize, x));
         let double_area = (b - a).cross(c - a);
         let normal = double_area.normalize_or_zero();
         let across = DMat3::from_cols(normal * normal.x, normal * normal.y, normal * normal.z);
@@ -110,9 +108,9 @@ fn centroid(points: &Embedding, corners: &[u32; 3]) -> Vec<(u32, f64)> {
 
 impl Energy for Wind {
     fn value(&self, x: &[DVec3]) -> f64 {
-        chunked_sum(&self.sails, |t, sail| {
+        chunks::sum(self.sails.len(), |t| {
             let w = self.relative_velocity(t, x);
-            0.5 * self.step * w.dot(sail.drag * w)
+            0.5 * self.step * w.dot(self.sails[t].drag * w)
         })
     }
 

@@ -38,17 +38,14 @@ pub use block_jacobi::BlockJacobi;
 pub use block_matrix::{BlockMatrix, BlockPattern, OutsideBlock};
 pub use chebyshev::{Chebyshev, ChebyshevOptions};
 pub use cholesky::{Cholesky, Factorisation, ScalarCholesky};
-<<<<<<< HEAD
 pub use cholesky_factor::CholeskyFactor;
 pub use conjugate_gradient::{ConjugateGradient, PreconditionedSolver};
+pub use direct::Ordering;
 pub use factory::{linear_solver, preconditioner};
 pub use gauss_seidel::{GaussSeidel, GaussSeidelSolver};
 pub use incomplete_cholesky::{Fill, IncompleteCholesky};
 pub use node_order::{Graph, graph_order, local_order, morton_order};
 use operator::assembled;
-=======
-pub use direct::Ordering;
->>>>>>> direct
 pub use operator::{LinearOperator, Preconditioner};
 pub use scalar_matrix::ScalarMatrix;
 pub use schwarz::{EXPLICIT_DOMAIN, Schwarz, SchwarzOptions};

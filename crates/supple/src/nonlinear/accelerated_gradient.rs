@@ -112,8 +112,9 @@ impl Minimiser for AcceleratedGradient {
         objective: &dyn Objective,
         x: &mut [DVec3],
         limits: &Limits,
-    ) -> Result<Outcome, String> {
-        let mut descent = Descent::begin(objective, x, limits)?;
+        outcome: &mut Outcome,
+    ) -> Result<(), String> {
+        let mut descent = Descent::begin(objective, x, limits, outcome)?;
         self.checked.copy_from_slice(descent.x);
         self.step = 1.0;
         self.begin_anew();
@@ -122,14 +123,14 @@ impl Minimiser for AcceleratedGradient {
             let due =
                 descent.outcome.iterations.is_multiple_of(CHECKED_EVERY) && descent.outcome.iterations > 0;
             if due && !self.check(&mut descent, &mut last) {
-                return Ok(descent.end(Stop::Stalled));
+                return descent.end(Stop::Stalled);
             }
             if let Some(stop) = descent.look(&mut self.work)? {
                 // Between two looks the objective may have grown: what is given back never has.
                 if stop != Stop::Converged {
                     self.check(&mut descent, &mut last);
                 }
-                return Ok(descent.end(stop));
+                return descent.end(stop);
             }
             if self.preconditioning.renew_if_due(&mut descent)? {
                 self.begin_anew();

@@ -7,7 +7,7 @@ use std::time::Instant;
 use glam::DVec3;
 
 use super::method::minimiser;
-use super::objective::{IterationRecord, Limits, Minimiser, Objective, Outcome, Stop, norm};
+use super::objective::{Limits, Minimiser, Objective, Outcome, Stop, norm};
 use super::system::System;
 use crate::contact::PosedCollider;
 use crate::error::Error;
@@ -28,8 +28,21 @@ pub struct ImplicitStepper {
     system: System,
     held: Vec<bool>,
     minimiser: Option<Box<dyn Minimiser>>,
-    residuals: Vec<f64>,
-    history: Vec<IterationRecord>,
+    outcome: Outcome,
+    work: Work,
+}
+
+/// Vectors of a step over all vertices, kept so that steps allocate nothing.
+#[derive(Default)]
+struct Work {
+    /// Where the step begins to minimise, and ends.
+    next: Vec<DVec3>,
+    /// Where everything would fly freely.
+    flying: Vec<DVec3>,
+    forces: Vec<DVec3>,
+    held: Vec<bool>,
+    /// Empty: room for the colliders of the next step.
+    colliders: Vec<PosedCollider>,
 }
 
 impl ImplicitStepper {
@@ -40,19 +53,13 @@ impl ImplicitStepper {
         stepper
     }
 
-    /// Sets up the energies of a step; returns the positions with held vertices where their pins are at its end.
-    fn begin_step(&mut self, setup: &Setup, dt: f64) -> Result<Vec<DVec3>, Error> {
+    /// Sets up the energies of a step; `work.next` becomes the positions with held vertices where their pins are at its
+    /// end.
+    fn begin_step(&mut self, setup: &Setup, dt: f64) -> Result<(), Error> {
         let end = setup.time + dt;
-        let mut before = std::mem::take(&mut self.system.contacts.colliders).into_iter();
-        let colliders: Result<Vec<_>, _> = setup
-            .colliders
-            .iter()
-            .map(|(_, collider)| {
-                PosedCollider::new(collider, &setup.collider_meshes, [setup.time, end], before.next())
-            })
-            .collect();
+        self.pose_colliders(setup, [setup.time, end])?;
         let system = &mut self.system;
-        system.contacts.begin_step(&self.x, dt, colliders?);
+        system.contacts.begin_step(&self.x, dt);
         system.wind.begin_step(&system.contacts.points, &self.x, &self.v, &setup.world, setup.time, dt);
         let (step, damped) = match setup.mode {
             Mode::Dynamic => (dt, dt),
@@ -64,13 +71,27 @@ impl ImplicitStepper {
         system.inertia.mass.clone_from(&system.mass);
         system.inertia.target.clear();
         system.inertia.target.extend(self.x.iter().zip(&self.v).map(|(x, v)| *x + dt * *v));
-        let mut resting = self.x.clone();
-        let held = system.apply_pins(setup, end, &mut resting);
-        if self.minimiser.is_none() || held != self.held {
-            self.held = held;
+        let work = &mut self.work;
+        work.next.clone_from(&self.x);
+        system.apply_pins(setup, end, &mut work.next, &mut work.held);
+        if self.minimiser.is_none() || work.held != self.held {
+            self.held.clone_from(&work.held);
             self.analyse(setup)?;
         }
-        Ok(resting)
+        Ok(())
+    }
+
+    fn pose_colliders(&mut self, setup: &Setup, times: [f64; 2]) -> Result<(), Error> {
+        let mut posed = std::mem::take(&mut self.work.colliders);
+        let mut before = std::mem::take(&mut self.system.contacts.colliders);
+        let mut earlier = before.drain(..);
+        for (_, collider) in &setup.colliders {
+            posed.push(PosedCollider::new(collider, &setup.collider_meshes, times, earlier.next())?);
+        }
+        drop(earlier);
+        self.system.contacts.colliders = posed;
+        self.work.colliders = before;
+        Ok(())
     }
 
     fn analyse(&mut self, setup: &Setup) -> Result<(), Error> {
@@ -84,22 +105,27 @@ impl ImplicitStepper {
         Ok(())
     }
 
-    /// The better start of the two natural ones: where everything was, or where it would fly freely. Free flight
+    /// Takes the better start of the two natural ones: where everything was, or where it would fly freely. Free flight
     /// makes momentum exact, rest makes a hanging cloth start in its solution.
-    fn choose_start(&self, resting: Vec<DVec3>) -> Vec<DVec3> {
+    fn choose_start(&mut self) {
+        let Work { next: resting, flying, .. } = &mut self.work;
+        flying.clear();
         let fly = |v: usize| if self.held[v] { resting[v] } else { self.system.inertia.flight(v) };
-        let flying: Vec<DVec3> = (0..resting.len()).map(fly).collect();
-        if self.system.value(&flying) <= self.system.value(&resting) { flying } else { resting }
+        flying.extend((0..resting.len()).map(fly));
+        if self.system.value(flying) <= self.system.value(resting) {
+            std::mem::swap(resting, flying);
+        }
     }
 
-    /// The norm of the forces on vertices that are not held.
-    fn free_force(&self, x: &[DVec3]) -> f64 {
-        let mut gradient = vec![DVec3::ZERO; x.len()];
-        self.system.gradient(x, &mut gradient);
-        for (g, _) in gradient.iter_mut().zip(&self.held).filter(|(_, held)| **held) {
-            *g = DVec3::ZERO;
+    /// The norm of the forces on vertices that are not held, where the step begins.
+    fn free_force(&mut self) -> f64 {
+        let Work { next, forces, .. } = &mut self.work;
+        forces.resize(next.len(), DVec3::ZERO);
+        self.system.gradient(next, forces);
+        for (force, _) in forces.iter_mut().zip(&self.held).filter(|(_, held)| **held) {
+            *force = DVec3::ZERO;
         }
-        norm(&gradient)
+        norm(forces)
     }
 
     /// A force below which nothing is worth solving: a billionth of the weight, or of what would move the bodies by
@@ -109,7 +135,8 @@ impl ImplicitStepper {
         1e-9 * masses * setup.world.gravity.length().max(1.0)
     }
 
-    fn report(&self, setup: &Setup, outcome: &Outcome, begun: Instant) -> StepReport {
+    fn report(&self, setup: &Setup, begun: Instant) -> StepReport {
+        let outcome = &self.outcome;
         let mass = &self.system.mass;
         let kinetic = self.v.iter().zip(mass).map(|(v, m)| 0.5 * m * v.length_squared()).sum();
         let gravity = setup.world.gravity;
@@ -135,31 +162,29 @@ impl ImplicitStepper {
 impl Stepper for ImplicitStepper {
     fn step(&mut self, setup: &Setup, dt: f64, deadline: Option<Instant>) -> Result<StepReport, Error> {
         let begun = Instant::now();
-        let resting = self.begin_step(setup, dt)?;
+        self.begin_step(setup, dt)?;
         let limits = Limits {
             tolerance: setup.solver.tolerance,
             // Without any body there is no force at all.
-            reference: self.free_force(&resting).max(self.force_floor(setup)).max(f64::MIN_POSITIVE),
+            reference: self.free_force().max(self.force_floor(setup)).max(f64::MIN_POSITIVE),
             max_iterations: setup.solver.max_iterations,
             deadline,
             record: setup.record,
         };
-        let mut x = self.choose_start(resting);
+        self.choose_start();
         let Some(minimiser) = &mut self.minimiser else {
             return Err(setup.failed("the system was not analysed"));
         };
-        let outcome = minimiser.minimise(&self.system, &mut x, &limits);
-        let outcome = outcome.map_err(|problem| setup.failed(problem))?;
-        for (v, (new, old)) in self.v.iter_mut().zip(x.iter().zip(&self.x)) {
+        let done = minimiser.minimise(&self.system, &mut self.work.next, &limits, &mut self.outcome);
+        done.map_err(|problem| setup.failed(problem))?;
+        std::mem::swap(&mut self.x, &mut self.work.next);
+        for (v, (new, old)) in self.v.iter_mut().zip(self.x.iter().zip(&self.work.next)) {
             *v = match setup.mode {
                 Mode::Dynamic => (*new - *old) / dt,
                 Mode::Quasistatic => DVec3::ZERO,
             };
         }
-        self.x = x;
-        self.residuals.clone_from(&outcome.residuals);
-        self.history.clone_from(&outcome.history);
-        Ok(self.report(setup, &outcome, begun))
+        Ok(self.report(setup, begun))
     }
 
     fn surface_positions(&self, positions: &mut [DVec3]) {
@@ -215,8 +240,8 @@ impl Stepper for ImplicitStepper {
 
     fn inspect(&self) -> Inspection {
         Inspection {
-            residuals: self.residuals.clone(),
-            history: self.history.clone(),
+            residuals: self.outcome.residuals.clone(),
+            history: self.outcome.history.clone(),
             bytes: self.minimiser.as_ref().map_or(0, |minimiser| minimiser.bytes()),
         }
     }

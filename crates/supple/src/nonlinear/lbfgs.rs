@@ -105,8 +105,9 @@ impl Minimiser for Lbfgs {
         objective: &dyn Objective,
         x: &mut [DVec3],
         limits: &Limits,
-    ) -> Result<Outcome, String> {
-        let mut descent = Descent::begin(objective, x, limits)?;
+        outcome: &mut Outcome,
+    ) -> Result<(), String> {
+        let mut descent = Descent::begin(objective, x, limits, outcome)?;
         self.spare.extend(self.pairs.drain(..));
         let mut last_length = None;
         loop {
@@ -115,7 +116,7 @@ impl Minimiser for Lbfgs {
                 self.remember(length);
             }
             if let Some(stop) = stop {
-                return Ok(descent.end(stop));
+                return descent.end(stop);
             }
             if self.preconditioning.renew_if_due(&mut descent)? {
                 self.spare.extend(self.pairs.drain(..));
@@ -125,7 +126,7 @@ impl Minimiser for Lbfgs {
             self.before.copy_from_slice(&self.work.gradient);
             last_length = descent.line_search(&mut self.work, 1.0);
             if last_length.is_none() && self.pairs.is_empty() {
-                return Ok(descent.end(Stop::Stalled));
+                return descent.end(Stop::Stalled);
             }
             if last_length.is_none() {
                 // The remembered curvature misled: once more from the preconditioner alone.

@@ -131,24 +131,25 @@ impl Minimiser for Newton {
         objective: &dyn Objective,
         x: &mut [DVec3],
         limits: &Limits,
-    ) -> Result<Outcome, String> {
-        let mut descent = Descent::begin(objective, x, limits)?;
+        outcome: &mut Outcome,
+    ) -> Result<(), String> {
+        let mut descent = Descent::begin(objective, x, limits, outcome)?;
         self.projected_for = 0;
         self.out_of_time = false;
         loop {
             if let Some(stop) = descent.look(&mut self.work)? {
-                return Ok(descent.end(stop));
+                return descent.end(stop);
             }
             if descent.gradient_grew() {
                 self.projected_for = self.projected_for.max(PROJECTED_RUN);
             }
             self.find_direction(&mut descent)?;
             if self.out_of_time {
-                return Ok(descent.end(Stop::Deadline));
+                return descent.end(Stop::Deadline);
             }
             descent.outcome.iterations += 1;
             if descent.line_search(&mut self.work, 1.0).is_none() {
-                return Ok(descent.end(Stop::Rounding));
+                return descent.end(Stop::Rounding);
             }
         }
     }
@@ -197,7 +198,8 @@ mod tests {
         let mut x = target.iter().map(|t| *t + DVec3::splat(0.5)).collect::<Vec<_>>();
         let limits =
             Limits { tolerance: 1e-14, reference: 1.0, max_iterations: 30, deadline: None, record: false };
-        let outcome = newton.minimise(&Quartic(target.clone()), &mut x, &limits).unwrap();
+        let mut outcome = Outcome::default();
+        newton.minimise(&Quartic(target.clone()), &mut x, &limits, &mut outcome).unwrap();
         assert_eq!(outcome.stop, Stop::Converged);
         assert!(x.iter().zip(&target).all(|(a, b)| a.distance(*b) < 1e-13));
         // Cubic gradients make the last steps even better than quadratic: r' <= r² holds once r is small.

@@ -68,12 +68,13 @@ impl Minimiser for NonlinearCg {
         objective: &dyn Objective,
         x: &mut [DVec3],
         limits: &Limits,
-    ) -> Result<Outcome, String> {
-        let mut descent = Descent::begin(objective, x, limits)?;
+        outcome: &mut Outcome,
+    ) -> Result<(), String> {
+        let mut descent = Descent::begin(objective, x, limits, outcome)?;
         let mut scale = None;
         loop {
             if let Some(stop) = descent.look(&mut self.work)? {
-                return Ok(descent.end(stop));
+                return descent.end(stop);
             }
             if self.preconditioning.renew_if_due(&mut descent)? {
                 scale = None;
@@ -85,7 +86,7 @@ impl Minimiser for NonlinearCg {
             descent.outcome.iterations += 1;
             if descent.line_search(&mut self.work, length).is_none() {
                 if restarted {
-                    return Ok(descent.end(Stop::Stalled));
+                    return descent.end(Stop::Stalled);
                 }
                 scale = None;
             }

@@ -22,9 +22,10 @@ pub trait Objective {
 }
 
 /// Why the iteration ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Stop {
     /// The gradient fell below the tolerance.
+    #[default]
     Converged,
     /// The gradient is as small as double precision allows.
     Rounding,
@@ -62,8 +63,8 @@ pub struct IterationRecord {
     pub residual: f64,
 }
 
-/// How a minimisation went.
-#[derive(Debug, Clone, PartialEq)]
+/// How a minimisation went. Belongs to the caller, so that its lists grow only once.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outcome {
     /// Nonlinear iterations.
     pub iterations: u32,
@@ -82,6 +83,14 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    fn restart(&mut self) {
+        let (mut residuals, mut history) =
+            (std::mem::take(&mut self.residuals), std::mem::take(&mut self.history));
+        residuals.clear();
+        history.clear();
+        *self = Self { residuals, history, ..Self::default() };
+    }
+
     /// The last residual.
     pub fn residual(&self) -> f64 {
         self.residuals.last().copied().unwrap_or(0.0)
@@ -90,13 +99,14 @@ impl Outcome {
 
 /// A nonlinear method, with its matrices and vectors for one sparsity pattern.
 pub trait Minimiser: Send {
-    /// Minimises from `x`. An error says what is not finite or could not be solved.
+    /// Minimises from `x` and tells in `outcome` how it went. An error says what is not finite or could not be solved.
     fn minimise(
         &mut self,
         objective: &dyn Objective,
         x: &mut [DVec3],
         limits: &Limits,
-    ) -> Result<Outcome, String>;
+        outcome: &mut Outcome,
+    ) -> Result<(), String>;
     /// Memory of matrices, factors and preconditioners in bytes.
     fn bytes(&self) -> usize;
 }
@@ -106,7 +116,7 @@ pub(super) struct Descent<'a> {
     pub(super) objective: &'a dyn Objective,
     pub(super) x: &'a mut [DVec3],
     pub(super) limits: &'a Limits,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: &'a mut Outcome,
     /// The objective at `x`.
     pub(super) value: f64,
     /// Whether the objective's rounding hid the decrease of the last step.
@@ -166,17 +176,10 @@ impl<'a> Descent<'a> {
         objective: &'a dyn Objective,
         x: &'a mut [DVec3],
         limits: &'a Limits,
+        outcome: &'a mut Outcome,
     ) -> Result<Self, String> {
         let value = finite_value(objective, x)?;
-        let outcome = Outcome {
-            iterations: 0,
-            linear_iterations: 0,
-            residuals: Vec::new(),
-            history: Vec::new(),
-            stop: Stop::Converged,
-            assembly_time: Duration::ZERO,
-            solve_time: Duration::ZERO,
-        };
+        outcome.restart();
         let begun = Instant::now();
         let (slowest, recording) = (Duration::ZERO, Duration::ZERO);
         Ok(Self {
@@ -291,9 +294,9 @@ impl<'a> Descent<'a> {
         self.x.copy_from_slice(&work.trial);
     }
 
-    pub(super) fn end(mut self, stop: Stop) -> Outcome {
+    pub(super) fn end(self, stop: Stop) -> Result<(), String> {
         self.outcome.stop = stop;
-        self.outcome
+        Ok(())
     }
 }
 

@@ -116,17 +116,18 @@ impl Minimiser for Projective {
         objective: &dyn Objective,
         x: &mut [DVec3],
         limits: &Limits,
-    ) -> Result<Outcome, String> {
-        let mut descent = Descent::begin(objective, x, limits)?;
+        outcome: &mut Outcome,
+    ) -> Result<(), String> {
+        let mut descent = Descent::begin(objective, x, limits, outcome)?;
         loop {
             if let Some(stop) = descent.look(&mut self.work)? {
-                return Ok(descent.end(stop));
+                return descent.end(stop);
             }
             self.prepare(&mut descent)?;
             self.find_direction(&mut descent);
             descent.outcome.iterations += 1;
             if descent.line_search(&mut self.work, 1.0).is_none() {
-                return Ok(descent.end(Stop::Stalled));
+                return descent.end(Stop::Stalled);
             }
         }
     }

@@ -4,7 +4,7 @@ use glam::DVec3;
 
 use super::objective::Objective;
 use crate::body::{Body, Elements, Embedding};
-use crate::energy::attachment::{Attachment, Attachments};
+use crate::energy::attachment::{Attachments, Hold};
 use crate::energy::bending_dihedral::{DihedralBending, HingeMaterial};
 use crate::energy::bending_quadratic::QuadraticBending;
 use crate::energy::contact::Contacts;
@@ -71,39 +71,34 @@ impl System {
         system
     }
 
-    /// Collects the soft holds of a setup at `time`, and moves held vertices of `x` to where their pins are; returns
-    /// which are held.
-    pub(super) fn apply_pins(&mut self, setup: &Setup, time: f64, x: &mut [DVec3]) -> Vec<bool> {
-        let attachments = &mut self.attachments.attachments;
-        attachments.clear();
+    /// Collects the soft holds of a setup at `time`, moves held vertices of `x` to where their pins are, and notes which
+    /// are held.
+    pub(super) fn apply_pins(&mut self, setup: &Setup, time: f64, x: &mut [DVec3], held: &mut Vec<bool>) {
+        self.attachments.clear();
+        held.clear();
         // Vertices without mass belong to no element: nothing moves them.
-        let mut held: Vec<bool> = self.mass.iter().map(|m| *m <= 0.0).collect();
+        held.extend(self.mass.iter().map(|m| *m <= 0.0));
         for pin in setup.pins.iter().filter(|pin| pin.holds_at(time)) {
             let first = self.first_unknown[pin.body];
             for point in &pin.points {
                 let target = pin.target(point, time);
-                match (pin.stiffness, &point.weights[..]) {
-                    (None, [(v, _)]) => {
-                        held[(v + first) as usize] = true;
-                        x[(v + first) as usize] = target;
-                    }
-                    (stiffness, weights) => attachments.push(Attachment {
-                        point: weights.iter().map(|&(v, w)| (v + first, w)).collect(),
-                        target,
-                        stiffness: stiffness.unwrap_or_else(|| setup.bodies[pin.body].hold_stiffness()),
-                    }),
+                if let (None, [(v, _)]) = (pin.stiffness, &point.weights[..]) {
+                    held[(v + first) as usize] = true;
+                    x[(v + first) as usize] = target;
+                } else {
+                    let stiffness = pin.stiffness.unwrap_or_else(|| setup.bodies[pin.body].hold_stiffness());
+                    self.hold(pin.body, &point.weights, Hold { target, stiffness });
                 }
             }
         }
         for grab in &setup.grabs {
-            let first = self.first_unknown[grab.body];
-            attachments.push(Attachment {
-                point: grab.weights.iter().map(|&(v, w)| (v + first, w)).collect(),
-                target: grab.target,
-                stiffness: grab.stiffness,
-            });
+            self.hold(grab.body, &grab.weights, Hold { target: grab.target, stiffness: grab.stiffness });
         }
-        held
+    }
+
+    fn hold(&mut self, body: usize, weights: &[(u32, f64)], hold: Hold) {
+        let first = self.first_unknown[body];
+        self.attachments.hold(weights.iter().map(|&(v, w)| (v + first, w)), hold);
     }
 
     /// Analyses which vertices are coupled and binds the energies to it.

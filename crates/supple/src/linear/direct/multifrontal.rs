@@ -121,39 +121,18 @@ impl Multifrontal {
     /// Factors the matrix whose blocks stand at `entries`, sorted by supernode. `false` if it is not positive definite.
     pub(crate) fn factorise(&mut self, numbers: &impl Numbers, entries: [&[Entry]; 2]) -> bool {
         let Self { supernodes, schedule, factor_start, factor, workspace, dof, simd, .. } = self;
-        let step = Step { supernodes, schedule, dof: *dof, simd: *simd, numbers, entries };
-        let mut rest: &mut [f64] = factor;
-        let mut room: &mut [f64] = workspace;
-        let mut consumed = 0;
-        let mut parts = Vec::with_capacity(schedule.tasks.len());
-        for (task, range) in schedule.tasks.iter().zip(&schedule.task_room) {
-            let columns = cut(&mut rest, &mut consumed, factor_start[task.start]..factor_start[task.end]);
-            let (own, later) = room.split_at_mut(range.len());
-            room = later;
-            parts.push((task.clone(), range.start, columns, own));
-        }
-        let run = |(task, room_start, columns, own): (Range<usize>, usize, &mut [f64], &mut [f64])| {
-            let base = factor_start[task.start];
-            task.into_iter().all(|s| {
-                let columns = &mut columns[factor_start[s] - base..factor_start[s + 1] - base];
-                step.eliminate(s, columns, (own, room_start), Threads::One)
+        let step = Step { supernodes, schedule, factor_start, dof: *dof, simd: *simd, numbers, entries };
+        step.run_tasks(0..schedule.tasks.len(), (factor, 0), (workspace, 0))
+            && schedule.top.iter().all(|&s| {
+                let columns = &mut factor[factor_start[s]..factor_start[s + 1]];
+                step.eliminate(s, columns, (workspace, 0), Threads::All)
             })
-        };
-        let good = parts.into_par_iter().with_max_len(1).map(run).reduce(|| true, |a, b| a && b);
-        good && schedule.top.iter().all(|&s| {
-            let columns = &mut factor[factor_start[s]..factor_start[s + 1]];
-            step.eliminate(s, columns, (workspace, 0), Threads::All)
-        })
     }
 }
 
-/// Cuts `range` out of what is left of a slice, of which `consumed` numbers are gone.
-pub(super) fn cut<'a, T>(rest: &mut &'a mut [T], consumed: &mut usize, range: Range<usize>) -> &'a mut [T] {
-    let (_, from) = std::mem::take(rest).split_at_mut(range.start - *consumed);
-    let (part, later) = from.split_at_mut(range.len());
-    *rest = later;
-    *consumed = range.end;
-    part
+fn split((numbers, start): Part, at: usize) -> (Part, Part) {
+    let (before, after) = numbers.split_at_mut(at - start);
+    ((before, start), (after, at))
 }
 
 fn zeros(length: usize) -> Result<Vec<f64>, String> {
@@ -169,13 +148,42 @@ fn zeros(length: usize) -> Result<Vec<f64>, String> {
 struct Step<'a, N> {
     supernodes: &'a Supernodes,
     schedule: &'a Schedule,
+    factor_start: &'a [usize],
     dof: usize,
     simd: Simd,
     numbers: &'a N,
     entries: [&'a [Entry]; 2],
 }
 
+/// A part of a vector of numbers, and where it starts there.
+type Part<'a> = (&'a mut [f64], usize);
+
 impl<N: Numbers> Step<'_, N> {
+    /// Runs some of the tasks, by halves on all threads, on the parts of factor and workspace that are theirs.
+    fn run_tasks(&self, tasks: Range<usize>, factor: Part, room: Part) -> bool {
+        match tasks.len() {
+            0 => return true,
+            1 => return self.run_task(tasks.start, factor, room),
+            _ => {}
+        }
+        let middle = tasks.start + tasks.len() / 2;
+        let (factor_before, factor_after) =
+            split(factor, self.factor_start[self.schedule.tasks[middle].start]);
+        let (room_before, room_after) = split(room, self.schedule.task_room[middle].start);
+        let (before, after) = rayon::join(
+            || self.run_tasks(tasks.start..middle, factor_before, room_before),
+            || self.run_tasks(middle..tasks.end, factor_after, room_after),
+        );
+        before && after
+    }
+
+    fn run_task(&self, task: usize, (factor, factor_base): Part, (room, room_base): Part) -> bool {
+        self.schedule.tasks[task].clone().all(|s| {
+            let range = self.factor_start[s] - factor_base..self.factor_start[s + 1] - factor_base;
+            self.eliminate(s, &mut factor[range], (room, room_base), Threads::One)
+        })
+    }
+
     /// Assembles and eliminates one front; `room` is a part of the workspace and where it starts.
     fn eliminate(
         &self,

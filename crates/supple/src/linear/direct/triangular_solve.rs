@@ -4,9 +4,8 @@
 use std::ops::{AddAssign, Div, Mul, Range, SubAssign};
 
 use glam::DVec3;
-use rayon::prelude::*;
 
-use super::multifrontal::{Multifrontal, cut};
+use super::multifrontal::Multifrontal;
 
 /// One right-hand side (a number a row), or three (a vector a row).
 pub(crate) trait Value:
@@ -37,39 +36,15 @@ impl Multifrontal {
         for (&place, values) in self.place.iter().zip(x.chunks(dof)) {
             space.x[place as usize * dof..][..dof].copy_from_slice(values);
         }
-        self.over_tasks(space, dof, |part, task| task.for_each(|s| part.forward(s)));
+        let tasks = &self.schedule.tasks[..];
+        Part::whole(self, space, dof).over(tasks, &|part, task| task.for_each(|s| part.forward(s)));
         let mut whole = Part::whole(self, space, dof);
         self.schedule.top.iter().for_each(|&s| whole.forward(s));
         self.schedule.top.iter().rev().for_each(|&s| whole.backward(s));
-        self.over_tasks(space, dof, |part, task| task.rev().for_each(|s| part.backward(s)));
+        whole.over(tasks, &|part, task| task.rev().for_each(|s| part.backward(s)));
         for (&place, values) in self.place.iter().zip(x.chunks_mut(dof)) {
             values.copy_from_slice(&space.x[place as usize * dof..][..dof]);
         }
-    }
-
-    fn over_tasks<V: Value>(
-        &self,
-        space: &mut SolveSpace<V>,
-        dof: usize,
-        work: impl Fn(&mut Part<V>, Range<usize>) + Sync,
-    ) {
-        let (mut x, mut x_gone) = (&mut space.x[..], 0);
-        let (mut carried, mut carried_gone) = (&mut space.carried[..], 0);
-        let mut parts = Vec::with_capacity(self.schedule.tasks.len());
-        for task in &self.schedule.tasks {
-            let columns = [task.start, task.end].map(|s| self.supernodes.first_column[s] as usize * dof);
-            let rows = [task.start, task.end].map(|s| self.supernodes.row_starts[s] * dof);
-            let part = Part {
-                of: self,
-                dof,
-                x: cut(&mut x, &mut x_gone, columns[0]..columns[1]),
-                first_x: columns[0],
-                carried: cut(&mut carried, &mut carried_gone, rows[0]..rows[1]),
-                first_carried: rows[0],
-            };
-            parts.push((part, task.clone()));
-        }
-        parts.into_par_iter().with_max_len(1).for_each(|(mut part, task)| work(&mut part, task));
     }
 }
 
@@ -86,6 +61,29 @@ struct Part<'a, V> {
 impl<'a, V: Value> Part<'a, V> {
     fn whole(of: &'a Multifrontal, space: &'a mut SolveSpace<V>, dof: usize) -> Self {
         Self { of, dof, x: &mut space.x, first_x: 0, carried: &mut space.carried, first_carried: 0 }
+    }
+
+    /// Does `work` for every task, by halves on all threads.
+    fn over(mut self, tasks: &[Range<usize>], work: &(impl Fn(&mut Self, Range<usize>) + Sync)) {
+        match tasks {
+            [] => {}
+            [task] => work(&mut self, task.clone()),
+            _ => {
+                let (first, second) = tasks.split_at(tasks.len() / 2);
+                let (before, after) = self.split_before(second[0].start);
+                rayon::join(|| before.over(first, work), || after.over(second, work));
+            }
+        }
+    }
+
+    fn split_before(self, s: usize) -> (Self, Self) {
+        let Self { of, dof, .. } = self;
+        let first_x = of.supernodes.first_column[s] as usize * dof;
+        let first_carried = of.supernodes.row_starts[s] * dof;
+        let (x, x_after) = self.x.split_at_mut(first_x - self.first_x);
+        let (carried, carried_after) = self.carried.split_at_mut(first_carried - self.first_carried);
+        let after = Self { of, dof, x: x_after, first_x, carried: carried_after, first_carried };
+        (Self { x, carried, ..self }, after)
     }
 
     /// The columns of a supernode in the factor, its values, and the carried values before and of it.
