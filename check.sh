@@ -6,13 +6,30 @@ cd "$(dirname "$0")"
 
 step() { printf '\n== %s\n' "$*"; }
 
+# Installs Debian packages as root or by sudo; without either it says what is missing.
+install_packages() {
+    local become=()
+    if [ "$(id -u)" -ne 0 ]; then
+        if ! command -v sudo >/dev/null; then
+            echo "not root and no sudo: please install $* (apt-get install $*), then run this again" >&2
+            exit 1
+        fi
+        become=(sudo)
+    fi
+    if ! command -v apt-get >/dev/null; then
+        echo "no apt-get here: please install $* in this system's way, then run this again" >&2
+        exit 1
+    fi
+    "${become[@]}" apt-get update && "${become[@]}" apt-get install -y "$@"
+}
+
 # The exports are opened by other people's readers, which are Python packages; they live in a virtual environment
 # under target/, and are left alone once they are there.
 readers=target/readers
 if ! "$readers/bin/python" -c 'import meshio, numpy, pxr, pygltflib' 2>/dev/null; then
     step "readers of the exports (usd-core, meshio) into $readers"
     if ! python3 -c 'import venv, ensurepip' 2>/dev/null; then
-        apt-get update && apt-get install -y python3 python3-venv
+        install_packages python3 python3-venv
     fi
     python3 -m venv --clear "$readers"
     "$readers/bin/pip" install --quiet --disable-pip-version-check usd-core meshio numpy pygltflib
@@ -36,12 +53,33 @@ cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 step "licences"
 cargo deny --log-level error check licenses bans sources
 
+# The database of known vulnerabilities lives on the network; where it cannot be reached, the rest still holds.
+step "known vulnerabilities"
+if ! found="$(cargo deny --log-level error check advisories 2>&1)"; then
+    printf '%s\n' "$found"
+    if ! grep -q 'failed to fetch advisory database' <<<"$found"; then
+        exit 1
+    fi
+    echo "the advisory database cannot be reached from here: known vulnerabilities are not checked"
+fi
+
 step "every path named in ARCHITECTURE.md exists"
 missing=0
 while read -r path; do
     [ -e "$path" ] || { echo "ARCHITECTURE.md names $path, which is not there"; missing=1; }
 done < <(grep -oE '`(crates|scenes|docs|fuzz|\.ci)[A-Za-z0-9_./-]*`|`[a-z_-]+\.(sh|toml|md)`' ARCHITECTURE.md | tr -d '`' | sort -u)
 [ "$missing" -eq 0 ]
+
+step "the crate packages with its scenes"
+packaged="$(cargo package -p supple --list --allow-dirty --quiet)"
+for scene in scenes/*.toml; do
+    grep -qx "$scene" <<<"$packaged" || { echo "$scene would not be in the package"; exit 1; }
+done
+
+# The path stands for libFuzzer itself, which takes a C++ compiler to build and is not needed for a look at the targets.
+step "fuzz targets compile"
+CUSTOM_LIBFUZZER_PATH=/nowhere/libfuzzer.a \
+    cargo check --quiet --locked --manifest-path fuzz/Cargo.toml --target-dir fuzz/target
 
 step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet

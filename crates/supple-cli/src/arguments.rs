@@ -68,6 +68,10 @@ pub(crate) enum Command {
     Mesh(Mesh),
     /// Writes the frames of a run in other formats
     Export(Export),
+    /// Solves a linear system of your own
+    Solve(Solve),
+    /// Takes one step of a scene by several solvers: a table, a CSV file and a plot
+    Compare(Compare),
 }
 
 /// Which scene, and how it is changed.
@@ -82,7 +86,7 @@ pub(crate) struct SceneChoice {
     /// Number of frames
     #[arg(long, value_name = "N")]
     pub frames: Option<u32>,
-    /// The solver: newton, or cholesky under newton
+    /// The solver: a method (newton, projective, lbfgs …), a linear solver (cholesky, jacobi …), or both: lbfgs+jacobi
     #[arg(long, value_name = "NAME")]
     pub solver: Option<String>,
 }
@@ -149,9 +153,9 @@ pub(crate) struct Render {
     /// Draws the polygons' edges
     #[arg(long)]
     pub wireframe: bool,
-    /// Every how many frames one enters an animation
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    pub every: u32,
+    /// Every how many frames one enters an animation; every frame without it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub every: Option<u32>,
 }
 
 #[derive(Debug, Args)]
@@ -176,4 +180,58 @@ pub(crate) struct Export {
     /// Where to write; `exports` in the run's folder without it
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    /// A scene file or a built-in scene's name
+    pub scene: String,
+    /// The frame whose first step is compared; the frames before it are run as the scene says
+    #[arg(long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    pub frame: u32,
+    /// Solvers separated by commas: methods, linear solvers, or both as lbfgs+jacobi
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
+    pub solvers: Vec<String>,
+    /// Where to write convergence.csv and convergence.svg
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Scales the resolution of generated shapes and cells (0.25 for a quick look)
+    #[arg(long, value_name = "R")]
+    pub resolution: Option<f64>,
+    /// Changes a value by its dotted path, such as body.cloth.material.young_modulus=1e5
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    /// Seconds for each solver
+    #[arg(long, value_name = "S", default_value_t = 5.0)]
+    pub budget: f64,
+    /// The residual at which a solver is done
+    #[arg(long, value_name = "T", default_value_t = 1e-8)]
+    pub tolerance: f64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Solve {
+    /// The symmetric positive-definite matrix: Matrix Market .mtx or SciPy .npz, 1 or 3 unknowns a node
+    pub matrix: PathBuf,
+    /// The right-hand side: .npy or .mtx
+    #[arg(long, value_name = "B")]
+    pub rhs: PathBuf,
+    /// Positions of the nodes, N x 3: .npy or .mtx; without them nearness is taken from the matrix's graph
+    #[arg(long, value_name = "X")]
+    pub positions: Option<PathBuf>,
+    /// cholesky, jacobi, schwarz, ic0, ict, gauss-seidel, chebyshev
+    #[arg(long, value_name = "NAME")]
+    pub solver: String,
+    /// Stop when the residual's norm is this fraction of the right-hand side's
+    #[arg(long, value_name = "T", default_value_t = 1e-6)]
+    pub tolerance: f64,
+    /// Stop after this many iterations
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub max_iterations: u32,
+    /// Where to write the solution (.npy)
+    #[arg(long, value_name = "X.npy")]
+    pub out: Option<PathBuf>,
+    /// Where to write iteration, seconds and relative residual (.csv)
+    #[arg(long, value_name = "H.csv")]
+    pub history: Option<PathBuf>,
 }

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::json;
-use supple::mesh::check::{Severity, check_surface, check_tets};
+use supple::mesh::check::{MeshReport, Severity, check_surface, check_tets};
 use supple::mesh::format::{self, Mesh};
-use supple::scene::Scene;
-use supple::simulation::Simulation;
+use supple::scene::{MeshFile, Scene};
+use supple::simulation::DryRun;
 
 use crate::arguments::Common;
 use crate::failure::Failure;
@@ -25,10 +25,7 @@ pub(crate) fn check(path: &Path, common: &Common) -> Result<ExitCode, Failure> {
 
 fn check_mesh(path: &Path, common: &Common) -> Result<ExitCode, Failure> {
     let loaded = format::load(path).map_err(Failure::usage)?;
-    let report = match &loaded.mesh {
-        Mesh::Surface(surface) => check_surface(surface),
-        Mesh::Tets(tets) => check_tets(tets),
-    };
+    let report = report_on(&loaded.mesh);
     if common.json {
         line(json!({ "file": path, "notes": loaded.notes, "report": report }));
     } else {
@@ -40,34 +37,59 @@ fn check_mesh(path: &Path, common: &Common) -> Result<ExitCode, Failure> {
     Ok(if bad { ExitCode::from(2) } else { ExitCode::SUCCESS })
 }
 
-/// Everything that `run` would refuse: the words, the files, the meshes, the selections.
+fn report_on(mesh: &Mesh) -> MeshReport {
+    match mesh {
+        Mesh::Surface(surface) => check_surface(surface),
+        Mesh::Tets(tets) => check_tets(tets),
+    }
+}
+
+/// Everything that `run` would refuse (the words, the files, the meshes, the selections), and what is found in the
+/// meshes. What is found alone is no failure: a mesh with faults may still be simulated.
 fn check_scene(source: &str, common: &Common) -> Result<ExitCode, Failure> {
     let scene = Scene::find(source).map_err(Failure::usage)?;
-    let mut problems: Vec<String> = scene.check().iter().map(|problem| problem.error.to_string()).collect();
-    let mut notes = Vec::new();
-    let mut size = None;
-    if problems.is_empty() {
-        match Simulation::new(scene.clone()) {
-            Ok(simulation) => {
-                notes = simulation.notes();
-                size = Some(simulation.counts());
-            }
-            Err(error) => problems.push(error.to_string()),
-        }
-    }
+    let meshes: Vec<(MeshFile, MeshReport)> = scene.mesh_files().into_iter().filter_map(checked).collect();
+    let dry = DryRun::of(&scene);
     if common.json {
-        let counts =
-            size.map(|s| json!({ "vertices": s.vertices, "elements": s.elements, "unknowns": s.unknowns }));
-        line(json!({ "scene": scene.name, "problems": problems, "notes": notes, "size": counts }));
+        print_json(&scene, &meshes, &dry);
     } else {
-        notes.iter().for_each(|note| line(format!("note: {note}")));
-        problems.iter().for_each(line);
-        if let Some(size) = size {
+        for (file, report) in &meshes {
+            line(format!("{}: {}", file.users.join(", "), file.path.display()));
+            report.abridged().lines().for_each(|text| line(format!("  {text}")));
+        }
+        dry.notes.iter().for_each(|note| line(format!("note: {note}")));
+        dry.problems.iter().for_each(line);
+        if let Some(size) = dry.counts {
             line(format!(
                 "{}: {} vertices, {} elements, can be run",
                 scene.name, size.vertices, size.elements
             ));
         }
     }
-    Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) })
+    Ok(if dry.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) })
+}
+
+/// The report on a scene's mesh at its size in the scene; what cannot be read is one of the scene's problems.
+fn checked(file: MeshFile) -> Option<(MeshFile, MeshReport)> {
+    let mut mesh = format::load(&file.path).ok()?.mesh;
+    let positions = match &mut mesh {
+        Mesh::Surface(surface) => &mut surface.positions,
+        Mesh::Tets(tets) => &mut tets.positions,
+    };
+    positions.iter_mut().for_each(|p| *p = file.to_metres * *p);
+    let report = report_on(&mesh);
+    Some((file, report))
+}
+
+fn print_json(scene: &Scene, meshes: &[(MeshFile, MeshReport)], dry: &DryRun) {
+    let problems: Vec<String> = dry.problems.iter().map(ToString::to_string).collect();
+    let counts =
+        dry.counts.map(|s| json!({ "vertices": s.vertices, "elements": s.elements, "unknowns": s.unknowns }));
+    let meshes: Vec<_> = meshes
+        .iter()
+        .map(|(file, report)| json!({ "file": file.path, "users": file.users, "report": report }))
+        .collect();
+    line(json!({
+        "scene": scene.name, "problems": problems, "notes": dry.notes, "size": counts, "meshes": meshes
+    }));
 }

@@ -1,16 +1,46 @@
 //! Colliders as meshes for pictures.
 
 use glam::DVec3;
-use supple::mesh::generate::SphereShape;
+use supple::contact::{ColliderMeshes, Surface};
+use supple::mesh::generate::{BoxShape, SphereShape};
 use supple::output::render::{ColliderMesh, Ground};
 use supple::scene::{Collider, ColliderShape, Pose, Scene};
 
 /// Cells along each icosahedron edge of a drawn sphere: round at any size of picture.
 const SPHERE_CELLS: u32 = 24;
 
-/// The colliders of a scene at a time; planes are not meshes.
-pub(crate) fn collider_meshes(scene: &Scene, time: f64) -> Vec<ColliderMesh> {
-    scene.colliders.iter().filter_map(|collider| collider_mesh(collider, time)).collect()
+/// The colliders of a scene, with the files of those that are meshes.
+pub(crate) struct DrawnColliders<'a> {
+    scene: &'a Scene,
+    meshes: ColliderMeshes,
+}
+
+impl<'a> DrawnColliders<'a> {
+    /// Reads what there is to read; a mesh that is no longer there is not drawn.
+    pub(crate) fn new(scene: &'a Scene) -> Self {
+        let mut meshes = ColliderMeshes::new(scene.time.fps);
+        for collider in &scene.colliders {
+            let _ = meshes.load(collider, &scene.folder, 0.0);
+        }
+        Self { scene, meshes }
+    }
+
+    /// The colliders at a time; planes are not meshes.
+    pub(crate) fn at(&self, time: f64) -> Vec<ColliderMesh> {
+        self.scene.colliders.iter().filter_map(|collider| self.mesh(collider, time)).collect()
+    }
+
+    fn mesh(&self, collider: &Collider, time: f64) -> Option<ColliderMesh> {
+        let (positions, triangles) = match solid(&collider.shape) {
+            Some((mut positions, triangles)) => {
+                let pose = collider.motion.as_ref().map_or(Pose::IDENTITY, |motion| motion.pose(time));
+                positions.iter_mut().for_each(|p| *p = pose.apply(*p));
+                (positions, triangles)
+            }
+            None => self.meshes.surface(collider, time).ok()??,
+        };
+        Some(ColliderMesh { name: collider.name.clone(), positions, triangles, color: None })
+    }
 }
 
 /// The ground of a picture: the scene's level plane, if it has one.
@@ -22,14 +52,20 @@ pub(crate) fn ground(scene: &Scene) -> Ground {
     scene.colliders.iter().find_map(level).map_or(Ground::Lowest, Ground::Height)
 }
 
-fn collider_mesh(collider: &Collider, time: f64) -> Option<ColliderMesh> {
-    let ColliderShape::Sphere { center, radius } = collider.shape else { return None };
-    let surface = SphereShape { radius, cells: SPHERE_CELLS }.surface(1.0).ok()?;
-    let pose = collider.motion.as_ref().map_or(Pose::IDENTITY, |motion| motion.pose(time));
-    Some(ColliderMesh {
-        name: collider.name.clone(),
-        positions: surface.positions.iter().map(|p: &DVec3| pose.apply(center + *p)).collect(),
-        triangles: surface.triangles(),
-        color: None,
-    })
+/// Spheres, capsules and boxes at rest.
+fn solid(shape: &ColliderShape) -> Option<Surface> {
+    let (from, to, radius) = match *shape {
+        ColliderShape::Sphere { center, radius } => (center, center, radius),
+        ColliderShape::Capsule { from, to, radius } => (from, to, radius),
+        ColliderShape::Box { center, size } => {
+            let surface = BoxShape { size: size.to_array(), cells: [1; 3] }.surface(1.0).ok()?;
+            let positions = surface.positions.iter().map(|p| center + *p).collect();
+            return Some((positions, surface.triangles()));
+        }
+        ColliderShape::Plane { .. } | ColliderShape::Mesh(_) => return None,
+    };
+    let ball = SphereShape { radius, cells: SPHERE_CELLS }.surface(1.0).ok()?;
+    // Each half of the ball at its end; the triangles between the halves become the sides.
+    let end = |p: DVec3| if p.dot(to - from) > 0.0 { to } else { from };
+    Some((ball.positions.iter().map(|p| end(*p) + *p).collect(), ball.triangles()))
 }

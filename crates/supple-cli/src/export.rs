@@ -7,6 +7,7 @@ use supple::output::{ExportFormat, FrameCache};
 
 use crate::arguments::{Common, Export};
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::print::line;
 use crate::progress::Progress;
 
@@ -14,6 +15,7 @@ use crate::progress::Progress;
 pub(crate) fn export(options: &Export, common: &Common) -> Result<ExitCode, Failure> {
     let formats = parse_formats(&options.format)?;
     let cache = FrameCache::open(&options.folder).map_err(Failure::usage)?;
+    interrupt::heed(common);
     let folder = options.out.clone().unwrap_or_else(|| options.folder.join("exports"));
     export_frames(&cache, &formats, &folder, common)?;
     Ok(ExitCode::SUCCESS)
@@ -36,9 +38,12 @@ pub(crate) fn export_frames(
         return Ok(());
     }
     let progress = Progress::work(common, "exporting");
-    let written = supple::output::export(cache, formats, folder, &mut |done, of| progress.set(done, of));
+    let written = supple::output::export(cache, formats, folder, &mut |done, of| {
+        progress.set(done, of);
+        interrupt::flow()
+    });
     progress.end();
-    for path in written.map_err(Failure::running)? {
+    for path in written.map_err(|error| export_failure(error, formats, folder))? {
         if common.json {
             line(serde_json::json!({ "export": path }));
         } else if !common.quiet {
@@ -46,4 +51,17 @@ pub(crate) fn export_frames(
         }
     }
     Ok(())
+}
+
+/// A stopped export says what is there; everything else failed while running.
+fn export_failure(error: supple::Error, formats: &[ExportFormat], folder: &Path) -> Failure {
+    if !matches!(error, supple::Error::Stopped { .. }) {
+        return Failure::running(error);
+    }
+    let words: Vec<&str> = formats.iter().map(|format| format.word()).collect();
+    Failure::of(error).with_advice(format!(
+        "the export to {} in {} is not complete, every file in it is whole",
+        words.join(","),
+        folder.display()
+    ))
 }

@@ -1,7 +1,10 @@
 //! Errors on their way out: the message and the exit code.
 
 use std::fmt::Display;
+use std::io::ErrorKind;
 use std::process::ExitCode;
+
+use crate::interrupt::STOPPED;
 
 /// An error with its exit code.
 #[derive(Debug)]
@@ -21,6 +24,23 @@ impl Failure {
         Self { error: error.into(), code: 1 }
     }
 
+    /// Ctrl-C ended it early: exit code 130.
+    pub(crate) fn stopped(what: impl Display) -> Self {
+        Self { error: anyhow::anyhow!("{what}"), code: STOPPED }
+    }
+
+    /// An error of the engine with the exit code of its kind, for calls that both read what the user gave and write.
+    pub(crate) fn of(error: impl Into<supple::Error>) -> Self {
+        let error = error.into();
+        let code = match &error {
+            supple::Error::Failed { .. } => 1,
+            supple::Error::Stopped { .. } => STOPPED,
+            supple::Error::File(file) => file.write_failure.map_or(2, code_of_write_failure),
+            supple::Error::Invalid(_) | supple::Error::NotSupported(_) => 2,
+        };
+        Self { error: error.into(), code }
+    }
+
     /// Adds a sentence on what to do next.
     pub(crate) fn with_advice(self, advice: impl Display) -> Self {
         Self { error: anyhow::anyhow!("{:#}\n{advice}", self.error), code: self.code }
@@ -30,5 +50,41 @@ impl Failure {
     pub(crate) fn report(&self) -> ExitCode {
         eprintln!("supple: {:#}", self.error);
         ExitCode::from(self.code)
+    }
+}
+
+/// A path where no file can be is bad usage; all else that keeps a file from being written is the disk's fault.
+fn code_of_write_failure(kind: ErrorKind) -> u8 {
+    match kind {
+        ErrorKind::NotFound
+        | ErrorKind::NotADirectory
+        | ErrorKind::IsADirectory
+        | ErrorKind::InvalidFilename => 2,
+        _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use supple::{Error, FileError};
+
+    use super::*;
+
+    fn code(error: impl Into<Error>) -> u8 {
+        Failure::of(error).code
+    }
+
+    #[test]
+    fn the_kind_of_an_error_decides_the_exit_code_not_its_words() {
+        let file = FileError::whole(Path::new("shirt.obj"), "cannot be understood");
+        assert_eq!(code(file.clone()), 2);
+        assert_eq!(code(FileError { write_failure: Some(ErrorKind::StorageFull), ..file.clone() }), 1);
+        assert_eq!(code(FileError { write_failure: Some(ErrorKind::NotADirectory), ..file }), 2);
+        assert_eq!(code(Error::Invalid("what cannot be".into())), 2);
+        assert_eq!(code(Error::NotSupported("tearing".into())), 2);
+        assert_eq!(code(Error::Failed { time: 0.5, problem: "it diverged".into() }), 1);
+        assert_eq!(code(Error::Stopped { done: 1, total: 3 }), 130);
     }
 }

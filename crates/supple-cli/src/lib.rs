@@ -1,19 +1,22 @@
 //! The `supple` program as a library: arguments, commands, progress and exit codes.
 //!
 //! Exit code 0: done. 1: the simulation or the disk failed, after what was good had been written. 2: bad usage or bad
-//! input. 130: stopped by Ctrl-C after the current frame.
+//! input. 130: stopped by Ctrl-C, after the current frame or, pressed twice, at once.
 
 mod arguments;
 mod check;
 mod colliders;
+mod compare;
 mod export;
 mod failure;
+mod interrupt;
 mod mesh;
 mod print;
 mod progress;
 mod render;
 mod run;
 mod scenes;
+mod solve;
 
 use std::process::ExitCode;
 
@@ -42,6 +45,8 @@ fn perform(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Some(Command::Render(options)) => render::render(options, common),
         Some(Command::Mesh(options)) => mesh::mesh(options, common),
         Some(Command::Export(options)) => export::export(options, common),
+        Some(Command::Solve(options)) => solve::solve(options, common),
+        Some(Command::Compare(options)) => compare::compare(options, common),
     }
 }
 

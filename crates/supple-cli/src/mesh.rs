@@ -1,12 +1,13 @@
 //! `supple mesh`: a closed surface to tetrahedra, or one mesh format to another.
 
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
 use supple::FileError;
 use supple::mesh::format::{self, Mesh as AnyMesh};
 use supple::mesh::{SurfaceMesh, TetMesh};
-use supple::output::write_whole;
+use supple::output::AtomicFile;
 
 use crate::arguments::{Common, Mesh};
 use crate::failure::Failure;
@@ -16,48 +17,56 @@ use crate::print::line;
 pub(crate) fn mesh(options: &Mesh, common: &Common) -> Result<ExitCode, Failure> {
     let loaded = format::load(&options.surface).map_err(Failure::usage)?;
     let mut notes = loaded.notes;
+    let extension = extension_for(&loaded.mesh, options)?;
+    // Opened before the work: a path that cannot be written is told at once.
+    let mut file = AtomicFile::create(&options.out).map_err(Failure::of)?;
     let result = match (loaded.mesh, options.cell) {
         (AnyMesh::Surface(surface), Some(cell)) => {
             let filled = supple::mesh::tetrahedralise(&surface, cell).map_err(Failure::usage)?;
             notes.extend(filled.notes);
             AnyMesh::Tets(filled.mesh)
         }
-        (AnyMesh::Tets(_), Some(_)) => {
-            let problem = "holds tetrahedra already; leave out --cell to convert it";
-            return Err(Failure::usage(FileError::whole(&options.surface, problem)));
-        }
-        (mesh, None) => mesh,
+        (mesh, _) => mesh,
     };
-    write_mesh(&result, &options.out)?;
+    let disk_error = |error| Failure::running(FileError::io(&options.out, "write", &error));
+    write_mesh(&result, &extension, &mut file).map_err(disk_error)?;
+    file.commit().map_err(Failure::running)?;
     report(&result, &notes, options, common);
     Ok(ExitCode::SUCCESS)
 }
 
-fn write_mesh(mesh: &AnyMesh, path: &Path) -> Result<(), Failure> {
-    let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
-    let written = match (mesh, extension.as_str()) {
-        (AnyMesh::Tets(tets), "msh") => write_whole(path, |file| format::write_msh22(tets, file)),
-        (AnyMesh::Tets(tets), "vtu") => write_whole(path, |file| format::write_vtu(tets, &[], file)),
-        (AnyMesh::Tets(tets), "obj" | "ply") => write_surface(&tets.boundary_surface().0, &extension, path),
-        (AnyMesh::Surface(surface), "obj" | "ply" | "vtu") => write_surface(surface, &extension, path),
-        (AnyMesh::Surface(_), "msh") => {
-            let problem = "a .msh holds tetrahedra: give --cell, the size of the tetrahedra";
-            return Err(Failure::usage(FileError::whole(path, problem)));
+/// The output's extension, if what is asked for can be made of the mesh and written with it.
+fn extension_for(mesh: &AnyMesh, options: &Mesh) -> Result<String, Failure> {
+    let extension = options.out.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let refuse = |path: &Path, problem: &str| Err(Failure::usage(FileError::whole(path, problem)));
+    match (mesh, extension.as_str()) {
+        (AnyMesh::Tets(_), _) if options.cell.is_some() => {
+            refuse(&options.surface, "holds tetrahedra already; leave out --cell to convert it")
         }
-        _ => {
-            let problem = "its extension must be .msh, .vtu, .obj or .ply";
-            return Err(Failure::usage(FileError::whole(path, problem)));
+        (AnyMesh::Surface(_), "msh") if options.cell.is_none() => {
+            refuse(&options.out, "a .msh holds tetrahedra: give --cell, the size of the tetrahedra")
         }
-    };
-    written.map_err(Failure::running)
+        (_, "msh" | "vtu" | "obj" | "ply") => Ok(extension),
+        _ => refuse(&options.out, "its extension must be .msh, .vtu, .obj or .ply"),
+    }
 }
 
-fn write_surface(surface: &SurfaceMesh, extension: &str, path: &Path) -> Result<(), FileError> {
-    write_whole(path, |file| match extension {
+/// Formats of surfaces get the boundary of tetrahedra.
+fn write_mesh(mesh: &AnyMesh, extension: &str, file: &mut AtomicFile) -> io::Result<()> {
+    match (mesh, extension) {
+        (AnyMesh::Tets(tets), "msh") => format::write_msh22(tets, file),
+        (AnyMesh::Tets(tets), "vtu") => format::write_vtu(tets, &[], file),
+        (AnyMesh::Tets(tets), _) => write_surface(&tets.boundary_surface().0, extension, file),
+        (AnyMesh::Surface(surface), _) => write_surface(surface, extension, file),
+    }
+}
+
+fn write_surface(surface: &SurfaceMesh, extension: &str, file: &mut AtomicFile) -> io::Result<()> {
+    match extension {
         "obj" => format::write_obj(surface, file),
         "ply" => format::write_ply(surface, file),
         _ => format::write_vtu(surface, &[], file),
-    })
+    }
 }
 
 fn report(mesh: &AnyMesh, notes: &[String], options: &Mesh, common: &Common) {

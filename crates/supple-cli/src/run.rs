@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use serde::Serialize;
@@ -10,15 +9,13 @@ use supple::output::ExportFormat;
 use supple::scene::Scene;
 use supple::simulation::{Begin, FrameReport, Run as DiskRun, scene_of_run};
 
-use crate::arguments::{Common, Run};
+use crate::arguments::{Common, Run, SimdWord};
 use crate::export::{export_frames, parse_formats};
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::print::line;
 use crate::progress::{Progress, peak_memory_bytes};
 use crate::scenes::choose;
-
-/// Set by Ctrl-C: the run ends after the current frame.
-static STOP: AtomicBool = AtomicBool::new(false);
 
 /// The last line of `run --json`.
 #[derive(Serialize)]
@@ -48,23 +45,24 @@ pub(crate) fn run(options: &Run, common: &Common) -> Result<ExitCode, Failure> {
         (_, _, true) => Begin::Replace,
         _ => Begin::Fresh,
     };
-    let mut run = DiskRun::new(scene, &folder, begin, common.simd.into())
-        .map_err(|error| begin_failure(error, &folder))?;
+    let mut run = DiskRun::new(scene, &folder, begin, common.simd.into()).map_err(Failure::of)?;
     let setup_seconds = begun.elapsed().as_secs_f64();
-    // A second handler in one process (tests) is no failure: the first one serves.
-    let _ = ctrlc::set_handler(|| STOP.store(true, Ordering::SeqCst));
+    interrupt::heed(common);
     announce(&run, &folder, common);
-    let reports = simulate(&mut run, common).map_err(|failure| advise(failure, &run, &folder))?;
+    let resume = resume_command(options, common, &folder);
+    let reports = simulate(&mut run, common).map_err(|failure| advise(failure, &run, &folder, &resume))?;
     warn(&run, &reports);
-    if run.is_done() {
-        export_frames(run.cache(), &formats, &folder.join("exports"), common)?;
-    }
+    let exported = match run.is_done() {
+        true => export_frames(run.cache(), &formats, &folder.join("exports"), common),
+        false => Ok(()),
+    };
     if common.json {
         print_summary(&run, setup_seconds, begun);
     }
+    exported.map_err(|failure| advise_export(failure, &formats, &folder))?;
     if !run.is_done() {
-        eprintln!("stopped after frame {}; go on with: {}", run.frame(), resume_command(options, &folder));
-        return Ok(ExitCode::from(130));
+        eprintln!("stopped after frame {}; go on with: {resume}", run.frame());
+        return Ok(ExitCode::from(interrupt::STOPPED));
     }
     if !common.json && !common.quiet {
         finish(&run, &folder, begun);
@@ -86,8 +84,18 @@ fn warn(run: &DiskRun, reports: &[FrameReport]) {
             worst.residual
         );
     }
-    for violation in run.scene().expect.violations(reports) {
-        eprintln!("warning: the scene expects otherwise: {violation}");
+    if run.is_done() {
+        warn_of_expectations(run);
+    }
+}
+
+/// The scene's bounds over all frames, those before the run was resumed too.
+fn warn_of_expectations(run: &DiskRun) {
+    match run.reports() {
+        Ok(reports) => run.scene().expect.violations(&reports).iter().for_each(|violation| {
+            eprintln!("warning: the scene expects otherwise: {violation}");
+        }),
+        Err(error) => eprintln!("warning: what the scene expects could not be checked: {error}"),
     }
 }
 
@@ -125,16 +133,6 @@ fn free_folder(name: &str) -> PathBuf {
     numbered.into_iter().find(|folder| !folder.exists()).unwrap_or(first)
 }
 
-fn begin_failure(error: supple::Error, folder: &Path) -> Failure {
-    match &error {
-        // A folder that cannot be written is the disk's fault, not the user's words'.
-        supple::Error::File(file) if file.path.starts_with(folder) && file.problem.contains("cannot") => {
-            Failure::running(error)
-        }
-        _ => Failure::usage(error),
-    }
-}
-
 fn announce(run: &DiskRun, folder: &Path, common: &Common) {
     if common.quiet {
         return;
@@ -148,7 +146,10 @@ fn announce(run: &DiskRun, folder: &Path, common: &Common) {
         counts.unknowns,
         folder.display()
     );
-    if run.frame() > 0 {
+    if run.frame() > 0 && run.is_done() {
+        let asked = run.scene().time.frames;
+        eprintln!("the run already has {} frames, {asked} are asked for: nothing to simulate", run.frame());
+    } else if run.frame() > 0 {
         eprintln!("going on after frame {}", run.frame());
     }
     for note in run.notes() {
@@ -159,7 +160,7 @@ fn announce(run: &DiskRun, folder: &Path, common: &Common) {
 fn simulate(run: &mut DiskRun, common: &Common) -> Result<Vec<FrameReport>, Failure> {
     let progress = Progress::frames(common, run.frame(), run.scene().time.frames);
     let mut reports = Vec::new();
-    while !run.is_done() && !STOP.load(Ordering::SeqCst) {
+    while !run.is_done() && !interrupt::asked() {
         let report = run.next_frame().map_err(Failure::running)?;
         progress.frame(&report);
         if common.json {
@@ -172,20 +173,32 @@ fn simulate(run: &mut DiskRun, common: &Common) -> Result<Vec<FrameReport>, Fail
     Ok(reports)
 }
 
-fn advise(failure: Failure, run: &DiskRun, folder: &Path) -> Failure {
-    let folder = folder.display();
+fn advise(failure: Failure, run: &DiskRun, folder: &Path, resume: &str) -> Failure {
     failure.with_advice(format!(
-        "everything up to frame {} is in {folder}; go on with `supple run --out {folder} --resume`, or from an earlier \
-         frame with a changed scene by `--from K`",
-        run.frame()
+        "everything up to frame {} is in {}; go on with `{resume}`, or from an earlier frame with a changed scene by \
+         `--from K`",
+        run.frame(),
+        folder.display()
     ))
 }
 
-fn resume_command(options: &Run, folder: &Path) -> String {
+/// All frames are there: only the export is to be done again.
+fn advise_export(failure: Failure, formats: &[ExportFormat], folder: &Path) -> Failure {
+    let words: Vec<&str> = formats.iter().map(|format| format.word()).collect();
+    let (folder, words) = (folder.display(), words.join(","));
+    failure.with_advice(format!(
+        "all frames are there; export them with: supple export {folder} --format {words}"
+    ))
+}
+
+fn resume_command(options: &Run, common: &Common, folder: &Path) -> String {
     let mut words = vec!["supple".to_owned(), "run".to_owned()];
     words.extend(["--out".to_owned(), folder.display().to_string(), "--resume".to_owned()]);
     if !options.format.is_empty() {
         words.extend(["--format".to_owned(), options.format.join(",")]);
+    }
+    if let SimdWord::Baseline = common.simd {
+        words.extend(["--simd".to_owned(), "baseline".to_owned()]);
     }
     words.join(" ")
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::json;
-use supple::scene::{Scene, builtin_scenes};
+use supple::scene::{LinearKind, Scene, builtin_scenes};
 
 use crate::arguments::{Common, SceneChoice};
 use crate::failure::Failure;
@@ -48,27 +48,19 @@ pub(crate) fn choose(source: &str, choice: &SceneChoice) -> Result<Scene, Failur
 
 const METHODS: [&str; 8] =
     ["newton", "projective", "lbfgs", "nonlinear-cg", "accelerated-gradient", "hpbd", "octree", "staggered"];
-const LINEAR: [&str; 10] = [
-    "cholesky",
-    "jacobi",
-    "schwarz",
-    "ic0",
-    "ict",
-    "gauss-seidel",
-    "chebyshev",
-    "galerkin",
-    "galerkin-cycle",
-    "mas",
-];
-
-/// A solver's word as changes of the scene: a method, or a linear solver under the scene's method.
+/// A solver's word as changes of the scene: a method, a linear solver under the scene's method, or both as
+/// `lbfgs+jacobi`.
 fn solver_sets(word: &str) -> Result<Vec<String>, Failure> {
+    if let Some((method, linear)) = word.split_once('+') {
+        return Ok([solver_sets(method)?, solver_sets(linear)?].concat());
+    }
     if METHODS.contains(&word) {
         return Ok(vec![format!("solver.method=\"{word}\"")]);
     }
-    if LINEAR.contains(&word) {
+    if LinearKind::ALL.iter().any(|kind| kind.word() == word) {
         return Ok(vec![format!("solver.linear.kind=\"{word}\"")]);
     }
-    let known = METHODS.iter().chain(&LINEAR).copied().collect::<Vec<_>>().join(", ");
+    let known =
+        METHODS.into_iter().chain(LinearKind::ALL.map(LinearKind::word)).collect::<Vec<_>>().join(", ");
     Err(Failure::usage(anyhow::anyhow!("--solver {word}: no such solver; there are {known}")))
 }

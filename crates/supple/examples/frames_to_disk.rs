@@ -1,6 +1,7 @@
 //! A run on disk: frames and checkpoints, an export for Blender, and a picture.
 
 use std::fs::File;
+use std::ops::ControlFlow;
 
 use supple::linear::Simd;
 use supple::output::render::{RenderOptions, RenderScene, render};
@@ -25,7 +26,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
         run.cache(),
         &[ExportFormat::Pc2, ExportFormat::Usd],
         &folder.join("exports"),
-        &mut |_, _| (),
+        &mut |_, _| ControlFlow::Continue(()),
     )?;
     println!("exported {files:?}");
     let frame = run.cache().read(10)?;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use supple::scene::{Body, Collider, ColliderShape, Pin, Scene, Selection};
+use supple::scene::{Body, Collider, Pin, Scene, Selection};
 use supple::simulation::Simulation;
 
 /// Ten frames of a curtain that a ball is pushed through.
@@ -11,14 +11,12 @@ pub fn main() -> Result<(), supple::Error> {
     let curtain = Body::cloth("curtain", 1.0, 1.0, [17, 17]).rotated([90.0, 0.0, 0.0]).at([0.0, 1.5, 0.0]);
     let scene = Scene::builder().body(curtain).pin(Pin::hard("curtain", rail)).build()?;
     let mut simulation = Simulation::new(scene)?;
-    let player = simulation.add_collider(Collider::sphere("player", [0.0, 1.4, 0.6], 0.2))?;
+    let ball = |z: f64| Collider::sphere("player", [0.0, 1.4, z], 0.2);
+    let player = simulation.add_collider(ball(0.6))?;
     let mut vertex_buffer = vec![0.0f32; 3 * simulation.positions().len()];
 
     for frame in 0..10 {
-        let z = 0.6 - 0.05 * f64::from(frame);
-        if let Some(collider) = simulation.collider_mut(player) {
-            collider.shape = ColliderShape::Sphere { center: [0.0, 1.4, z].into(), radius: 0.2 };
-        }
+        simulation.set_collider(player, ball(0.6 - 0.05 * f64::from(frame)))?;
         // The best state that eight milliseconds allow; a slow machine gets a looser one, never a late one.
         let report = simulation.step_within(1.0 / 60.0, Duration::from_millis(8))?;
         simulation.write_positions_f32(&mut vertex_buffer)?;

@@ -1,6 +1,7 @@
 //! The engine's errors: each names the file or element, the value, the limit and what to do next.
 
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Where in a file something is wrong.
@@ -23,27 +24,33 @@ pub struct FileError {
     pub place: Place,
     /// What is wrong and what to do about it.
     pub problem: String,
+    /// What the operating system said when writing failed; `None` if the file's content or its reading is at fault.
+    pub write_failure: Option<ErrorKind>,
 }
 
 impl FileError {
     /// An error about the whole file.
     pub fn whole(path: &Path, problem: impl Into<String>) -> Self {
-        Self { path: path.to_path_buf(), place: Place::Whole, problem: problem.into() }
+        Self::at(path, Place::Whole, problem)
     }
 
     /// An error at a line (counted from 1).
     pub fn line(path: &Path, line: u64, problem: impl Into<String>) -> Self {
-        Self { path: path.to_path_buf(), place: Place::Line(line), problem: problem.into() }
+        Self::at(path, Place::Line(line), problem)
     }
 
     /// An error at a byte offset (counted from 0).
     pub fn byte(path: &Path, byte: u64, problem: impl Into<String>) -> Self {
-        Self { path: path.to_path_buf(), place: Place::Byte(byte), problem: problem.into() }
+        Self::at(path, Place::Byte(byte), problem)
     }
 
-    /// An operating-system error on `path` while doing `what` ("read", "write", "create" …).
+    /// An operating-system error on `path` while doing `what` ("read", "open" …).
     pub fn io(path: &Path, what: &str, error: &std::io::Error) -> Self {
         Self::whole(path, format!("cannot {what}: {error}"))
+    }
+
+    fn at(path: &Path, place: Place, problem: impl Into<String>) -> Self {
+        Self { path: path.to_path_buf(), place, problem: problem.into(), write_failure: None }
     }
 }
 
@@ -79,5 +86,13 @@ pub enum Error {
         time: f64,
         /// What happened and what to try.
         problem: String,
+    },
+    /// The caller asked for an end before everything was done.
+    #[error("stopped as asked after {done} of {total} frames")]
+    Stopped {
+        /// Frames that are done, over all formats.
+        done: u32,
+        /// Frames to do.
+        total: u32,
     },
 }

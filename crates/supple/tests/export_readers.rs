@@ -3,6 +3,7 @@
 mod small_run;
 
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -26,7 +27,7 @@ fn other_programs_read_what_was_exported() {
     let frames: Vec<u32> = (0..=12).collect();
     let cache = write_run(&dir.path().join("run"), &frames, &surfaces);
     let out = dir.path().join("out");
-    export(&cache, &ExportFormat::ALL, &out, &mut |_, _| {}).unwrap();
+    export(&cache, &ExportFormat::ALL, &out, &mut |_, _| ControlFlow::Continue(())).unwrap();
     let expected = dir.path().join("expected.json");
     fs::write(&expected, expectation(&frames, &surfaces).to_string()).unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/read_exports.py");
@@ -48,7 +49,8 @@ fn usd_readers_see_topology_change_over_time() {
     let (before, after) = (Arc::new(ball()), Arc::new(torn));
     let mut cache = write_run(&dir.path().join("run"), &[0, 1], &[before]);
     (2..4).for_each(|index| cache.write(&frame(index, &[Arc::clone(&after)])).unwrap());
-    let files = export(&cache, &[ExportFormat::Usd], dir.path(), &mut |_, _| {}).unwrap();
+    let files =
+        export(&cache, &[ExportFormat::Usd], dir.path(), &mut |_, _| ControlFlow::Continue(())).unwrap();
     let script = "import sys
 from pxr import Usd, UsdGeom
 stage = Usd.Stage.Open(sys.argv[1])

@@ -3,6 +3,7 @@
 mod small_run;
 
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use supple::mesh::format::load_surface;
 use supple::output::{ExportFormat, FrameCache, FrameSurface, export};
 
 fn run(formats: &[ExportFormat], cache: &FrameCache, folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    export(cache, formats, folder, &mut |_, _| {})
+    export(cache, formats, folder, &mut |_, _| ControlFlow::Continue(()))
 }
 
 fn two_bodies() -> [Arc<FrameSurface>; 2] {
@@ -202,11 +203,42 @@ fn a_single_frame_and_an_empty_body_export_to_everything() {
     let empty = FrameSurface { name: "nothing".into(), mesh: SurfaceMesh::default(), ..ball() };
     let cache = write_run(&dir.path().join("run"), &[3], &[Arc::new(empty), Arc::new(ball())]);
     let mut seen = Vec::new();
-    export(&cache, &ExportFormat::ALL, &dir.path().join("out"), &mut |done, total| seen.push((done, total)))
-        .unwrap();
+    let mut progress = |done, total| {
+        seen.push((done, total));
+        ControlFlow::Continue(())
+    };
+    export(&cache, &ExportFormat::ALL, &dir.path().join("out"), &mut progress).unwrap();
+    seen.dedup();
+    seen.retain(|(done, _)| *done > 0);
     assert_eq!(seen, (1..=7).map(|done| (done, 7)).collect::<Vec<_>>());
     let glb = fs::read(dir.path().join("out/drop_test.glb")).unwrap();
     assert_eq!(gltf::Gltf::from_slice(&glb).unwrap().document.meshes().count(), 1);
+}
+
+#[test]
+fn an_export_that_is_stopped_leaves_whole_files_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let cache = write_run(&dir.path().join("run"), &[0, 1, 2], &[Arc::new(ball())]);
+    for format in ExportFormat::ALL {
+        let out = dir.path().join(format.word());
+        let error = export(&cache, &[format], &out, &mut |done, _| match done {
+            0 => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        });
+        assert!(matches!(error, Err(Error::Stopped { done: 1, total: 3 })), "{format}: {error:?}");
+        // Sequences keep the files of frames that are done; what holds all frames in one file is not there.
+        let sequence = out.join(format.word());
+        let kept = if sequence.exists() { fs::read_dir(sequence).unwrap().count() } else { 0 };
+        let expected = matches!(format, ExportFormat::Obj | ExportFormat::Ply | ExportFormat::Vtu);
+        assert_eq!(kept, usize::from(expected), "{format}");
+        let files =
+            fs::read_dir(&out).unwrap().filter(|entry| entry.as_ref().unwrap().path().is_file()).count();
+        assert_eq!(files, 0, "{format}");
+    }
+    // A wish to stop that comes with the last frame changes nothing.
+    let stop =
+        &mut |done, total| if done == total { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+    assert_eq!(export(&cache, &[ExportFormat::Pc2], dir.path(), stop).unwrap().len(), 1);
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod small_run;
 
 use std::fs;
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::sync::Arc;
@@ -71,7 +72,9 @@ fn victim_meets_a_full_disk() {
     let checkpoints = CheckpointStore::open(&run, None);
     problems.push(checkpoints.write(0, 1, &[1; 100_000]).unwrap_err().to_string());
     for format in ExportFormat::ALL {
-        problems.push(export(&cache, &[format], &run, &mut |_, _| {}).unwrap_err().to_string());
+        problems.push(
+            export(&cache, &[format], &run, &mut |_, _| ControlFlow::Continue(())).unwrap_err().to_string(),
+        );
     }
     for problem in problems {
         assert!(problem.contains("cannot write") && problem.contains("unchanged"), "{problem}");
@@ -84,7 +87,7 @@ fn a_full_disk_leaves_every_file_whole() {
     let dir = tempfile::tempdir().unwrap();
     let cache = write_run(dir.path(), &[0, 1], &[Arc::new(cloth(100))]);
     CheckpointStore::open(dir.path(), None).write(0, 1, b"state").unwrap();
-    export(&cache, &ExportFormat::ALL, dir.path(), &mut |_, _| {}).unwrap();
+    export(&cache, &ExportFormat::ALL, dir.path(), &mut |_, _| ControlFlow::Continue(())).unwrap();
     drop(cache);
     let before = all_files(dir.path());
     // In blocks of 512 bytes; without the signal, a write beyond the limit returns an error.

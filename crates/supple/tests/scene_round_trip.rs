@@ -7,12 +7,12 @@ use glam::DVec3;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use supple::material::{MaterialSpec, StretchStiffness};
-use supple::mesh::generate::{BoxShape, ClothGrid, CylinderShape, GridPattern, SphereShape, TorusShape};
+use supple::mesh::generate::{ClothGrid, CylinderShape, GridPattern, SphereShape, TorusShape};
 use supple::mesh::implicit::{Character, ImplicitShape};
 use supple::scene::{
-    Axis, Bending, Body, Collider, ColliderShape, Expect, Follow, Hold, Keyframe, Linear, LinearKind, Method,
-    Mode, Model, Motion, Output, Pin, Placement, Region, Scene, Seam, Selection, Shape, ShapeSource, Solver,
-    Spread, Time, World, builtin_scenes,
+    Axis, Bending, Body, ClosedMesh, Collider, ColliderShape, Cuboid, Expect, Follow, Hold, Keyframe, Linear,
+    LinearKind, Method, Mode, Model, Motion, Output, Pin, Placement, Region, Scene, Seam, Selection, Shape,
+    ShapeSource, Solver, Spread, Time, World, builtin_scenes,
 };
 
 fn number() -> impl Strategy<Value = f64> {
@@ -47,7 +47,8 @@ fn selection() -> BoxedStrategy<Selection> {
         prop::collection::vec(vector(), 0..3).prop_map(Selection::Nearest),
         prop::collection::vec(any::<u32>(), 0..4).prop_map(Selection::Indices),
         any::<u32>().prop_map(Selection::BoundaryLoop),
-        path().prop_map(Selection::InsideMesh),
+        (path(), number(), prop::sample::select(vec![Axis::Y, Axis::Z]))
+            .prop_map(|(file, scale, up)| Selection::InsideMesh(ClosedMesh { file, scale, up })),
         text().prop_map(Selection::Group),
         prop::array::uniform3(0.0..1.0_f32).prop_map(Selection::Color),
     ];
@@ -91,8 +92,8 @@ fn shape() -> BoxedStrategy<Shape> {
         grid.prop_map(|(size, vertices, pattern, seed)| {
             ShapeSource::Grid(ClothGrid { size, vertices, pattern, seed })
         }),
-        ([number(), number(), number()], any::<[u32; 3]>())
-            .prop_map(|(size, cells)| ShapeSource::Box(BoxShape { size, cells })),
+        ([number(), number(), number()], any::<Option<[u32; 3]>>())
+            .prop_map(|(size, cells)| ShapeSource::Box(Cuboid { size, cells })),
         (number(), any::<u32>(), any::<bool>()).prop_map(|(radius, segments, closed)| {
             ShapeSource::Cylinder(CylinderShape { radius, height: 2.0, segments, rings: 3, closed })
         }),
@@ -224,7 +225,7 @@ fn settings() -> BoxedStrategy<(Time, World, Solver, Output, Expect)> {
     let time =
         (number(), any::<u32>(), any::<u32>(), prop::sample::select(vec![Mode::Dynamic, Mode::Quasistatic]))
             .prop_map(|(fps, frames, substeps, mode)| Time { fps, frames, substeps, mode });
-    let world = (vector(), vector(), number(), number())
+    let world = (vector(), prop::option::of(vector()), number(), prop::option::of(number()))
         .prop_map(|(gravity, wind, gust, air_density)| World { gravity, wind, gust, air_density });
     let methods = vec![Method::Newton, Method::NonlinearCg, Method::AcceleratedGradient, Method::Octree];
     let kinds =
@@ -235,22 +236,23 @@ fn settings() -> BoxedStrategy<(Time, World, Solver, Output, Expect)> {
             linear: Linear::from(kind),
             tolerance,
             max_iterations,
+            refresh: None,
         });
     let output = (prop::collection::vec(text(), 0..3), any::<u32>(), prop::option::of(any::<u32>()))
         .prop_map(|(formats, every, checkpoint_every)| Output { formats, every, checkpoint_every });
     let said = || prop::option::of(number());
-    let expect =
-        (
-            said(),
-            said(),
-            prop::option::of(any::<u32>()),
-            said(),
-            prop::option::of([number(), number()]),
-            said(),
-        )
-            .prop_map(|(max_stretch, p99_stretch, iterations, residual, height, penetration)| {
-                Expect { max_stretch, p99_stretch, iterations, residual, height, penetration }
-            });
+    let expect = (
+        said(),
+        said(),
+        prop::option::of(any::<u32>()),
+        said(),
+        prop::option::of([number(), number()]),
+        said(),
+    )
+        .prop_map(|(max_stretch, p99_stretch, iterations, residual, height, penetration)| {
+            let min_volume_ratio = residual;
+            Expect { max_stretch, p99_stretch, iterations, residual, min_volume_ratio, height, penetration }
+        });
     (time, world, solver, output, expect).boxed()
 }
 

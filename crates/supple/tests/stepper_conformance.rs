@@ -2,17 +2,36 @@
 //! for the second of two equal runs. A new stepper adds its scene to [`scenes`].
 
 use supple::mesh::implicit::Character;
-use supple::scene::{Body, Collider, Keyframe, Motion, Pin, Scene, Selection, ShapeSource};
+use supple::scene::LinearKind::*;
+use supple::scene::Method::*;
+use supple::scene::{Body, Collider, Keyframe, Linear, Motion, Pin, Scene, Selection, ShapeSource};
 use supple::simulation::Simulation;
 
-/// One scene for each stepper and kind of body: pins that move, contact, friction and wind in each.
-fn scenes() -> Vec<(&'static str, Scene)> {
+/// One scene for each method and linear solver of implicit dynamics, on cloth and on solids: pins that move, contact,
+/// friction and wind in each.
+fn scenes() -> Vec<(String, Scene)> {
     let cloth = Body::cloth("body", 1.0, 1.0, [14, 14]).at([0.0, 0.27, 0.0]);
     let solid = Body::new("body", ShapeSource::Character(Character::SpikyBall))
         .at([0.0, 0.3, 0.0])
         .solid(0.15)
         .material("foam");
-    [("newton, cloth", cloth), ("newton, solid", solid)].map(|(name, body)| (name, busy_scene(body))).into()
+    let linears = [Cholesky, Jacobi, Schwarz, Ic0, Ict, GaussSeidel, Chebyshev].map(|kind| (Newton, kind));
+    let methods =
+        [(Projective, Cholesky), (Lbfgs, Cholesky), (NonlinearCg, Jacobi), (AcceleratedGradient, Jacobi)];
+    let solvers = linears.into_iter().chain(methods);
+    solvers
+        .flat_map(|(method, kind)| {
+            let bodies = [("cloth", cloth.clone()), ("solid", solid.clone())];
+            bodies.map(|(what, body)| {
+                let mut scene = busy_scene(body);
+                scene.solver.method = method;
+                scene.solver.linear = Linear::from(kind);
+                // Methods of first order take many cheap iterations.
+                scene.solver.max_iterations = 2000;
+                (format!("{method:?} with {kind:?}, {what}"), scene)
+            })
+        })
+        .collect()
 }
 
 fn busy_scene(body: Body) -> Scene {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::common::{run, supple, text};
+use crate::common::{run, succeed, supple, text};
 
 #[test]
 fn bad_usage_names_what_is_wrong_and_ends_with_2() {
@@ -13,16 +13,19 @@ fn bad_usage_names_what_is_wrong_and_ends_with_2() {
     let later = folder.path().join("later.toml");
     fs::write(
         &later,
-        "[[body]]\nname = \"c\"\nshape = { grid = { size = [1, 1], vertices = [3, 3] } }\npressure = 5\n",
+        "[[body]]\nname = \"c\"\nshape = { grid = { size = [1, 1], vertices = [3, 3] } }\ntear_stretch = 5\n",
     )
     .unwrap();
     let noise = folder.path().join("noise.obj");
     fs::write(&noise, [0u8, 255, 7, 13, 200]).unwrap();
+    let ball = folder.path().join("ball.obj");
+    fs::write(&ball, "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n").unwrap();
+    let nowhere = folder.path().join("nowhere/x.msh");
     let cases: &[(&[&str], &[&str])] = &[
         (&["run", "dmo"], &["dmo", "demo"]),
         (&["run", text(&missing)], &["missing.toml"]),
         (&["run", text(&typo)], &["line 2", "methd", "method"]),
-        (&["run", text(&later)], &["not supported yet", "pressure"]),
+        (&["run", text(&later)], &["not supported yet", "tear_stretch"]),
         (&["run", "demo", "--set", "body.clth.cell=1"], &["clth", "cloth"]),
         (&["run", "demo", "--set", "solver.tolernce=1"], &["tolernce", "tolerance"]),
         (&["run", "demo", "--resolution", "-1"], &["-1"]),
@@ -36,6 +39,9 @@ fn bad_usage_names_what_is_wrong_and_ends_with_2() {
         (&["check", text(&missing)], &["missing.toml"]),
         (&["check", text(folder.path())], &["folder"]),
         (&["mesh", text(&noise), "--out", "x.msh"], &["noise.obj"]),
+        (&["mesh", text(&ball), "--cell", "0.001", "--out", "x.stl"], &["x.stl", ".msh"]),
+        (&["mesh", text(&ball), "--cell", "0.001", "--out", text(&nowhere)], &["nowhere", "folder"]),
+        (&["mesh", text(&ball), "--out", "x.msh"], &["--cell"]),
         (&["render", "demo", "--out", "x.jpg"], &[".png"]),
         (&["export", text(folder.path()), "--format", "pc2"], &["run"]),
         (&["scenes", "hanging"], &["hanging-cloth"]),
@@ -65,6 +71,88 @@ fn check_on_a_scene_tells_everything_that_run_would_refuse() {
     for word in ["fps", "nowhere.obj", "`b`", "line 2", "line 5"] {
         assert!(report.contains(word), "`{word}` is not in: {report}");
     }
+}
+
+#[test]
+fn check_on_a_scene_tells_of_every_body_that_cannot_be_built_and_of_every_pin() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("noise.obj"), [0u8, 255, 7]).unwrap();
+    fs::write(folder.path().join("sheet.obj"), "v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 3\n").unwrap();
+    let scene = folder.path().join("bad.toml");
+    let words = "[time]\nfps = -3\n\
+        [[body]]\nname = \"a\"\nshape = { file = \"noise.obj\" }\n\
+        [[body]]\nname = \"b\"\nshape = { file = \"sheet.obj\" }\ncell = 0.1\n\
+        [[body]]\nname = \"c\"\nshape = { file = \"sheet.obj\" }\n\
+        [[pin]]\nbody = \"c\"\nselection = { indices = [7] }\n\
+        [[pin]]\nbody = \"c\"\nselection = { boundary-loop = 3 }\n";
+    fs::write(&scene, words).unwrap();
+    let output = run(&["check", text(&scene)]);
+    assert_eq!(output.status.code(), Some(2));
+    let report = String::from_utf8_lossy(&output.stdout);
+    for word in
+        ["fps", "noise.obj", "body `b`", "line 8", "vertex 7", "line 15", "boundary loop 3", "line 18"]
+    {
+        assert!(report.contains(word), "`{word}` is not in: {report}");
+    }
+}
+
+#[test]
+fn check_on_a_scene_tells_what_is_found_in_its_meshes_at_their_size() {
+    let folder = tempfile::tempdir().unwrap();
+    // 100 by 100 centimetres, with a vertex that no face uses.
+    fs::write(
+        folder.path().join("towel.obj"),
+        "v 0 0 0\nv 100 0 0\nv 100 0 100\nv 0 0 100\nv 7 7 7\nf 4 3 2 1\n",
+    )
+    .unwrap();
+    let scene = folder.path().join("towels.toml");
+    let shape = "shape = { file = \"towel.obj\", scale = 0.01 }";
+    fs::write(&scene, format!("[[body]]\nname = \"one\"\n{shape}\n[[body]]\nname = \"two\"\n{shape}\n"))
+        .unwrap();
+    let output = run(&["check", text(&scene)]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
+    let report = String::from_utf8_lossy(&output.stdout);
+    for word in [
+        "body `one`, body `two`: ",
+        "towel.obj",
+        "1.0000 x 0.0000 x 1.0000 m",
+        "not closed",
+        "1 vertex",
+        "can be run",
+    ] {
+        assert!(report.contains(word), "`{word}` is not in: {report}");
+    }
+    assert_eq!(report.matches("towel.obj").count(), 1, "{report}");
+    let output = run(&["check", text(&scene), "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["meshes"][0]["users"], serde_json::json!(["body `one`", "body `two`"]));
+    assert_eq!(json["meshes"][0]["report"]["vertices"], 5);
+}
+
+#[test]
+fn a_simulation_that_diverges_says_where_and_ends_with_1() {
+    let folder = tempfile::tempdir().unwrap();
+    let scene = folder.path().join("flung.toml");
+    let words = "[time]\nfps = 1\n[[body]]\nname = \"sail\"\nshape = { grid = { size = [1, 1], vertices = [3, 3] } }\n\
+                 velocity = [1e38, 0, 0]\n";
+    fs::write(&scene, words).unwrap();
+    let out = folder.path().join("run");
+    let picture = folder.path().join("x.gif");
+    for arguments in
+        [["run", text(&scene), "--out", text(&out)], ["render", text(&scene), "--out", text(&picture)]]
+    {
+        let output = run(&arguments);
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        // 3.4e38 m, the largest number of single precision, is passed in the fourth second.
+        for word in ["diverged", "frame 4", "`sail`", "vertex 0", "substeps"] {
+            assert!(message.contains(word), "`{word}` is not in: {message}");
+        }
+        assert!(!message.contains(".supf"), "no file is to blame: {message}");
+    }
+    // What was good is there.
+    succeed(&["export", text(&out), "--format", "pc2", "--quiet"]);
+    assert!(out.join("frames/frame-000003.supf").exists() && !picture.exists());
 }
 
 /// A file-size limit stands in for a full disk: writing beyond it fails in the same way.

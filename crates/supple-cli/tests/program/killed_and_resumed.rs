@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::common::{run, succeed, supple, text, values};
 
@@ -23,16 +23,31 @@ fn logged_hashes(out: &Path) -> Vec<serde_json::Value> {
     values(&fs::read_to_string(out.join("reports.jsonl")).unwrap(), "state_hash")
 }
 
-/// Starts a run and kills it once a given frame's checkpoint is there.
-fn kill_after(arguments: &[&str], out: &Path, frame: u32) {
-    let mut child = supple(arguments).stdout(Stdio::null()).spawn().unwrap();
-    let checkpoint = out.join(format!("checkpoints/checkpoint-{frame:06}.supc"));
-    for _ in 0..60_000 {
-        if checkpoint.exists() || child.try_wait().unwrap().is_some() {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(2));
+/// Moments of a run, as shares of its length: other ones every time, and told when a test fails.
+struct Moments(u64);
+
+impl Moments {
+    fn new() -> Self {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+        Self(now.as_nanos() as u64)
     }
+
+    /// SplitMix64 (Steele et al. 2014).
+    fn next_share(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (z ^ (z >> 31)) as f64 / u64::MAX as f64
+    }
+}
+
+/// Starts a run, or goes on with it, and kills it after a while. A run killed before its first frame starts again.
+fn kill_after(scene: &[&str], out: &Path, wait: Duration) {
+    let has_begun = out.join("frames/frame-000000.supf").exists();
+    let more: &[&str] = if has_begun { &["--resume"] } else { &[] };
+    let mut child = supple(&arguments(scene, out, more)).stdout(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(wait);
     child.kill().unwrap();
     child.wait().unwrap();
 }
@@ -42,7 +57,9 @@ fn every_frame_has_the_same_bits_for_any_threads_and_after_kills() {
     for scene in SCENES {
         let folder = tempfile::tempdir().unwrap();
         let whole = folder.path().join("one-thread");
+        let begun = Instant::now();
         let expected = values(&succeed(&arguments(scene, &whole, &["--threads", "1"])), "state_hash");
+        let length = begun.elapsed();
         assert_eq!(expected.len(), 60);
         for threads in ["2", "3"] {
             let out = folder.path().join(threads);
@@ -50,11 +67,19 @@ fn every_frame_has_the_same_bits_for_any_threads_and_after_kills() {
             assert_eq!(hashes, expected, "{scene:?}, {threads} threads");
         }
         let killed = folder.path().join("killed");
-        kill_after(&arguments(scene, &killed, &[]), &killed, 7);
-        kill_after(&arguments(scene, &killed, &["--resume"]), &killed, 23);
-        kill_after(&arguments(scene, &killed, &["--resume"]), &killed, 41);
-        succeed(&arguments(scene, &killed, &["--resume"]));
-        assert_eq!(logged_hashes(&killed), expected, "{scene:?}, killed three times");
+        let mut moments = Moments::new();
+        let waits: [Duration; 4] = std::array::from_fn(|_| length.mul_f64(0.5 * moments.next_share()));
+        for wait in waits {
+            kill_after(scene, &killed, wait);
+        }
+        // The first moments of a program are when its folder is only half made.
+        kill_after(scene, &folder.path().join("early"), length.mul_f64(0.02 * moments.next_share()));
+        kill_after(scene, &folder.path().join("early"), length.mul_f64(0.1 * moments.next_share()));
+        let begun = killed.join("frames/frame-000000.supf").exists();
+        let output = run(&arguments(scene, &killed, if begun { &["--resume"] } else { &[] }));
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{scene:?}, killed after {waits:?}: {message}");
+        assert_eq!(logged_hashes(&killed), expected, "{scene:?}, killed after {waits:?}");
         assert_same_frames(&killed, &whole);
     }
 }
@@ -195,24 +220,48 @@ fn a_reader_that_stops_reading_does_not_stop_the_run() {
     assert_eq!(logged_hashes(&out).len(), 6);
 }
 
-#[cfg(unix)]
 #[test]
-fn ctrl_c_ends_after_the_current_frame_and_says_how_to_go_on() {
+fn a_run_resumed_with_other_instructions_is_refused_by_the_options_name() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
-    let child =
-        supple(&["run", "hanging-cloth", "--resolution", "0.2", "--frames", "500", "--out", text(&out)])
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-    let checkpoint = out.join("checkpoints/checkpoint-000002.supc");
-    while !checkpoint.exists() {
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(killed.success());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130));
+    let start = ["run", "demo", "--resolution", "0.1", "--frames", "2", "--quiet", "--out", text(&out)];
+    succeed(&[&start[..], &["--simd", "baseline"]].concat());
+    let resume = ["run", "--out", text(&out), "--resume", "--quiet", "--set", "time.frames=3"];
+    let refused = run(&resume);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("go on with `--simd baseline`"));
+    succeed(&[&resume[..], &["--simd", "baseline"]].concat());
+    assert_eq!(logged_hashes(&out).len(), 3);
+}
+
+#[test]
+fn a_resumed_run_tells_of_expectations_broken_before_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    // Nothing is stretched by less than nothing: every frame breaks it, the first of all.
+    let bound = ["--set", "expect.max_stretch=0.5"];
+    let start = ["run", "demo", "--resolution", "0.1", "--frames", "2", "--quiet", "--out", text(&out)];
+    succeed(&[&start[..], &bound].concat());
+    let output =
+        run(&[&["run", "--out", text(&out), "--resume", "--set", "time.frames=3"][..], &bound].concat());
     let message = String::from_utf8_lossy(&output.stderr);
-    assert!(message.contains("stopped after frame") && message.contains("--resume"), "{message}");
+    assert!(message.contains("max_stretch") && message.contains("at frame 1, above 0.5"), "{message}");
+}
+
+#[test]
+fn asking_for_fewer_frames_than_there_are_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, expected) = short_run(folder.path());
+    let scene = fs::read_to_string(out.join("scene.toml")).unwrap();
+    let output = run(&["run", "--out", text(&out), "--resume", "--frames", "4"]);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{message}");
+    assert!(message.contains("already has 6 frames"), "{message}");
+    assert_eq!(fs::read_to_string(out.join("scene.toml")).unwrap(), scene);
+    assert_eq!(logged_hashes(&out), expected);
+    assert!(out.join("frames/frame-000006.supf").exists());
+    // Going on from a frame beyond the last is refused before anything is removed.
+    let refused = run(&["run", "--out", text(&out), "--from", "5", "--frames", "4"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert_eq!(logged_hashes(&out), expected);
 }

@@ -3,4 +3,8 @@
 mod bad_input;
 mod common;
 mod killed_and_resumed;
+mod rendering;
+mod solve;
+#[cfg(unix)]
+mod stopped;
 mod users_mesh_comes_back;

@@ -5,13 +5,16 @@ use std::sync::Arc;
 
 use glam::{DQuat, DVec3};
 
-use super::shape::{Inside, Shaped, shape_meshes, world_from_shape};
+use super::shape::{Inside, Shaped, inside_mesh, shape_meshes};
 use super::weld::weld;
-use super::{Body, Elements, Embedding};
+use super::{Body, ElementMaterials, Elements, Embedding};
+use crate::energy::pressure::{Gas, Pressure};
 use crate::error::Error;
+use crate::material::Material;
 use crate::mesh::locate::locate;
 use crate::output::FrameSurface;
-use crate::scene::{self, Placement};
+use crate::scene::{self, ClosedMesh, Model, Placement, SelectionPoints};
+use crate::simd::Simd;
 
 impl Body {
     /// Builds a scene's body; files are relative to `folder`.
@@ -30,7 +33,9 @@ impl Body {
             None => None,
         };
         let material = spec.material.resolve().map_err(named)?;
-        let mut body = Self::from_meshes(spec, shaped, rest, material).map_err(named)?;
+        let mut body = Self::from_meshes(spec, shaped, rest, material, folder).map_err(named)?;
+        body.check_model()?;
+        body.check_pressure()?;
         body.check_mass()?;
         body.check_elements()?;
         body.note_size();
@@ -41,7 +46,8 @@ impl Body {
         spec: &scene::Body,
         shaped: Shaped,
         rest: Option<Vec<DVec3>>,
-        material: crate::material::Material,
+        material: Material,
+        folder: &Path,
     ) -> Result<Self, Error> {
         let Shaped { mut surface, inside, notes } = shaped;
         let surface_triangles = surface.triangles();
@@ -50,7 +56,7 @@ impl Body {
         let surface_rest = rest.unwrap_or_else(|| surface_start.clone());
         let point_areas = lumped_areas(&surface_rest, &surface_triangles);
         surface.positions.clone_from(&surface_rest);
-        let file_from_world = world_from_shape(&spec.shape).inverse();
+        let file_from_world = spec.shape.to_metres().inverse();
         let mut body = Self {
             name: spec.name.clone(),
             surface: Arc::new(FrameSurface { name: spec.name.clone(), mesh: surface, file_from_world }),
@@ -64,13 +70,18 @@ impl Body {
             start: Vec::new(),
             velocity: spec.velocity,
             mass: Vec::new(),
-            material,
+            materials: material.clone().into(),
+            model: spec.model,
+            bending: spec.bending,
+            pressure: spec.pressure,
             notes,
         };
         match inside {
             Some(inside) => body.make_solid(inside, &spec.transform)?,
             None => body.make_cloth(&surface_rest),
         }
+        body.materials = body.region_materials(spec, material, folder)?;
+        body.weigh();
         Ok(body)
     }
 
@@ -81,10 +92,8 @@ impl Body {
             self.notes.push(format!("{split} vertices at the place of another are simulated as one with it"));
         }
         self.start = vec![DVec3::ZERO; count];
-        self.mass = vec![0.0; count];
         for (point, &unknown) in unknowns.iter().enumerate() {
             self.start[unknown as usize] = self.surface_start[point];
-            self.mass[unknown as usize] += self.material.area_density * self.point_areas[point];
         }
         let mut triangles = Vec::with_capacity(self.surface_triangles.len());
         for surface_triangle in &self.surface_triangles {
@@ -112,13 +121,79 @@ impl Body {
                 )
             }
         };
-        self.mass = vec![0.0; self.start.len()];
-        for (t, tet) in placed_tets.tets.iter().enumerate() {
-            let share = 0.25 * self.material.density * placed_tets.volume(t).abs();
-            tet.iter().for_each(|&v| self.mass[v as usize] += share);
-        }
         self.elements = Elements::Tets(placed_tets.tets);
         Ok(())
+    }
+
+    fn region_materials(
+        &self,
+        spec: &scene::Body,
+        material: Material,
+        folder: &Path,
+    ) -> Result<ElementMaterials, Error> {
+        let centres = self.element_centres();
+        let inside = |mesh: &ClosedMesh, points: &[DVec3]| inside_mesh(mesh, folder, points);
+        let points =
+            SelectionPoints { body: &self.name, positions: &centres, surface: None, inside: Some(&inside) };
+        ElementMaterials::new(material, &spec.regions, &centres, |selection| selection.evaluate(&points))
+    }
+
+    /// Gives every unknown its share of the mass of the elements around it.
+    fn weigh(&mut self) {
+        let mut mass = vec![0.0; self.start.len()];
+        let mut share = |vertices: &[u32], whole: f64| {
+            vertices.iter().for_each(|&v| mass[v as usize] += whole / vertices.len() as f64);
+        };
+        match &self.elements {
+            Elements::Triangles(triangles) => {
+                for (t, (triangle, [a, b, c])) in triangles.iter().zip(&self.rest_corners).enumerate() {
+                    let area = 0.5 * (*b - *a).cross(*c - *a).length();
+                    share(triangle, self.materials.of(t).area_density * area);
+                }
+            }
+            Elements::Tets(tets) => {
+                for (t, tet) in tets.iter().enumerate() {
+                    let [a, b, c, d] = tet.map(|v| self.rest[v as usize]);
+                    let volume = (b - a).cross(c - a).dot(d - a).abs() / 6.0;
+                    share(tet, self.materials.of(t).density * volume);
+                }
+            }
+        }
+        self.mass = mass;
+    }
+
+    /// Each model is one of cloth, of solids, or of both.
+    fn check_model(&self) -> Result<(), Error> {
+        let (kind, words, fits) = match self.elements {
+            Elements::Triangles(_) => {
+                let words = "`spring`, `corotated`, `baraff-witkin` or `stvk`";
+                ("cloth", words, !matches!(self.model, Model::NeoHookean | Model::Linear | Model::Arap))
+            }
+            Elements::Tets(_) => {
+                let words = "`spring`, `corotated`, `neo-hookean`, `stvk`, `linear` or `arap`";
+                ("a solid", words, self.model != Model::BaraffWitkin)
+            }
+        };
+        if fits {
+            return Ok(());
+        }
+        let problem = format!("body `{}` is {kind}, which its `model` does not fit", self.name);
+        Err(Error::Invalid(format!("{problem}; use {words}")))
+    }
+
+    /// Only a closed cloth can hold a pressure.
+    fn check_pressure(&self) -> Result<(), Error> {
+        let Some(gauge) = self.pressure else { return Ok(()) };
+        let refuse = |problem: &str| {
+            Err(Error::Invalid(format!("body `{}` cannot hold a `pressure`: {problem}", self.name)))
+        };
+        match &self.elements {
+            Elements::Tets(_) => refuse("it is a solid; leave out `cell` for a closed cloth with gas inside"),
+            Elements::Triangles(triangles) => {
+                let pressure = Pressure::new(triangles, &self.start, Gas::Constant { gauge }, Simd::Baseline);
+                pressure.map_or_else(|problem| refuse(&problem), |_| Ok(()))
+            }
+        }
     }
 
     fn check_mass(&self) -> Result<(), Error> {

@@ -22,12 +22,25 @@ impl Embedding {
     /// One list for each point.
     pub fn from_lists(lists: impl IntoIterator<Item = Vec<(u32, f64)>>) -> Self {
         let mut embedding = Self::default();
-        embedding.starts.push(0);
-        for list in lists {
-            embedding.weights.extend(list);
-            embedding.starts.push(embedding.weights.len() as u32);
-        }
+        embedding.clear();
+        lists.into_iter().for_each(|list| embedding.push(list));
         embedding
+    }
+
+    /// Forgets all points.
+    pub fn clear(&mut self) {
+        self.weights.clear();
+        self.starts.clear();
+        self.starts.push(0);
+    }
+
+    /// Adds a point.
+    pub fn push(&mut self, weights: impl IntoIterator<Item = (u32, f64)>) {
+        if self.starts.is_empty() {
+            self.starts.push(0);
+        }
+        self.weights.extend(weights);
+        self.starts.push(self.weights.len() as u32);
     }
 
     /// Appends the points of another embedding whose unknowns start at `first_unknown` here.

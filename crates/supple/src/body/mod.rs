@@ -1,20 +1,23 @@
 //! Bodies: the display surface (the user's mesh), the unknowns (the family's), and the embedding between them.
 
 mod build;
+mod closed;
+mod element_materials;
 mod embedding;
 mod shape;
-mod weld;
+pub(crate) mod weld;
 
 use std::sync::Arc;
 
 use glam::DVec3;
 use xxhash_rust::xxh3::Xxh3;
 
+pub use element_materials::ElementMaterials;
 pub use embedding::Embedding;
 pub use shape::inside_mesh;
 
-use crate::material::Material;
 use crate::output::FrameSurface;
+use crate::scene::{Bending, Model};
 
 /// What carries the elasticity, over a body's unknowns.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,8 +92,14 @@ pub struct Body {
     pub velocity: DVec3,
     /// Lumped mass of each unknown in kg.
     pub mass: Vec<f64>,
-    /// What it is made of.
-    pub material: Material,
+    /// What its elements are made of.
+    pub materials: ElementMaterials,
+    /// The elastic model.
+    pub model: Model,
+    /// The bending model of cloth; `None` takes the elastic model's own.
+    pub bending: Option<Bending>,
+    /// Pressure of the gas inside over that outside in Pa, at the start.
+    pub pressure: Option<f64>,
     /// What the user should know about how it was built.
     pub notes: Vec<String>,
 }
@@ -100,6 +109,17 @@ pub struct Body {
 const HOLD: f64 = 5000.0;
 
 impl Body {
+    /// The centre of each element at the start, in world metres.
+    fn element_centres(&self) -> Vec<DVec3> {
+        let at = |v: u32| self.start[v as usize];
+        match &self.elements {
+            Elements::Triangles(triangles) => {
+                triangles.iter().map(|t| t.map(at).into_iter().sum::<DVec3>() / 3.0).collect()
+            }
+            Elements::Tets(tets) => tets.iter().map(|t| t.map(at).into_iter().sum::<DVec3>() / 4.0).collect(),
+        }
+    }
+
     /// A stiffness in N/m that holds the whole body by one point without being stiffer than needed.
     pub fn hold_stiffness(&self) -> f64 {
         HOLD * self.mass.iter().sum::<f64>()

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use glam::{DMat3, DVec3};
+use glam::DVec3;
 
 use crate::error::Error;
 use crate::geometry::{TriangleTree, WindingNumber};
@@ -10,7 +10,7 @@ use crate::mesh::format::{self, Mesh};
 use crate::mesh::generate::BoxShape;
 use crate::mesh::implicit::ImplicitShape;
 use crate::mesh::{SurfaceMesh, TetMesh, tetrahedralise};
-use crate::scene::{Axis, Shape, ShapeSource};
+use crate::scene::{ClosedMesh, Cuboid, Shape, ShapeSource};
 
 /// What a shape is made of, in metres and y-up, before its placement in the world.
 pub(super) struct Shaped {
@@ -29,7 +29,7 @@ pub(super) struct Inside {
 
 /// The surface of a shape, and its inside if it is a solid.
 pub(super) fn shape_meshes(shape: &Shape, cell: Option<f64>, folder: &Path) -> Result<Shaped, Error> {
-    let turn = world_from_shape(shape);
+    let turn = shape.to_metres();
     let mut shaped = unscaled(shape, cell.map(|cell| cell / shape.scale), folder)?;
     for p in &mut shaped.surface.positions {
         *p = turn * *p;
@@ -40,24 +40,12 @@ pub(super) fn shape_meshes(shape: &Shape, cell: Option<f64>, folder: &Path) -> R
     Ok(shaped)
 }
 
-/// Scale and up axis of a shape as a matrix.
-pub(super) fn world_from_shape(shape: &Shape) -> DMat3 {
-    let axes = match shape.up {
-        Axis::Y => DMat3::IDENTITY,
-        Axis::Z => DMat3::from_cols(DVec3::X, DVec3::NEG_Z, DVec3::Y),
-    };
-    axes * shape.scale
-}
-
 fn unscaled(shape: &Shape, cell: Option<f64>, folder: &Path) -> Result<Shaped, Error> {
     match &shape.source {
         ShapeSource::File(file) => from_file(&folder.join(file), cell),
         ShapeSource::Mesh(mesh) => from_surface(mesh.as_ref().clone(), cell, Vec::new()),
         ShapeSource::Grid(grid) => from_surface(grid.surface(1.0)?, cell, Vec::new()),
-        ShapeSource::Box(shape) => match cell {
-            Some(cell) => Ok(from_tets(box_of_cells(shape, cell)?, Vec::new())),
-            None => from_surface(shape.surface(1.0)?, None, Vec::new()),
-        },
+        ShapeSource::Box(shape) => from_box(shape, cell),
         ShapeSource::Cylinder(shape) => from_surface(shape.surface(1.0)?, cell, Vec::new()),
         ShapeSource::Sphere(shape) => from_surface(shape.surface(1.0)?, cell, Vec::new()),
         ShapeSource::Torus(shape) => from_surface(shape.surface(1.0)?, cell, Vec::new()),
@@ -100,15 +88,26 @@ fn from_implicit(shape: &ImplicitShape, cell: Option<f64>) -> Result<Shaped, Err
     Ok(from_tets(shape.tets(cell)?, Vec::new()))
 }
 
-/// A box cut into cells as near to cubes of this size as its sides allow.
-fn box_of_cells(shape: &BoxShape, cell: f64) -> Result<TetMesh, Error> {
-    let cells = shape.size.map(|side| (side / cell).round().max(1.0) as u32);
-    BoxShape { size: shape.size, cells }.tets(1.0)
+/// A box of cloth with its own cells, or a solid cut into cells as near to cubes of a size as its sides allow.
+fn from_box(shape: &Cuboid, cell: Option<f64>) -> Result<Shaped, Error> {
+    let size = shape.size;
+    match (shape.cells, cell) {
+        (None, Some(cell)) => {
+            let cells = size.map(|side| (side / cell).round().max(1.0) as u32);
+            Ok(from_tets(BoxShape { size, cells }.tets(1.0)?, Vec::new()))
+        }
+        (Some(cells), None) => from_surface(BoxShape { size, cells }.surface(1.0)?, None, Vec::new()),
+        _ => Err(Error::Invalid(
+            "a box needs either `cells`, as cloth, or the body's `cell`, as a solid".into(),
+        )),
+    }
 }
 
-/// Which of some points lie inside a closed mesh file, by winding number.
-pub fn inside_mesh(path: &Path, points: &[DVec3]) -> Result<Vec<bool>, Error> {
-    let surface = format::load_surface(path)?.0;
+/// Which of some points lie inside a closed mesh file, by winding number; the file is relative to `folder`.
+pub fn inside_mesh(mesh: &ClosedMesh, folder: &Path, points: &[DVec3]) -> Result<Vec<bool>, Error> {
+    let mut surface = format::load_surface(&folder.join(&mesh.file))?.0;
+    let placed = mesh.world_from_file();
+    surface.positions.iter_mut().for_each(|p| *p = placed * *p);
     let winding = WindingNumber::new(TriangleTree::new(&surface.positions, surface.triangles()));
     Ok(winding.at_each(points).into_iter().map(|w| w > 0.5).collect())
 }

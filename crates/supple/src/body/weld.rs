@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use glam::DVec3;
 
 /// For each vertex its unknown, and the number of unknowns. Unknowns are numbered by first appearance.
-pub(super) fn weld(positions: &[DVec3]) -> (Vec<u32>, usize) {
+pub(crate) fn weld(positions: &[DVec3]) -> (Vec<u32>, usize) {
     let mut unknown_at: HashMap<[u64; 3], u32> = HashMap::with_capacity(positions.len());
     let unknowns = positions
         .iter()

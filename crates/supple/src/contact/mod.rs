@@ -1,5 +1,11 @@
 //! Contact with colliders: where they are, how far a point is from them, how they move.
 
 mod collider;
+mod mesh_source;
+mod shape;
+mod signed_mesh;
 
-pub use collider::{PosedCollider, Separation};
+#[cfg(test)]
+mod tests;
+
+pub use collider::{ColliderMeshes, PosedCollider, Separation, Surface};

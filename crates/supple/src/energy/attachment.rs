@@ -3,55 +3,62 @@
 
 use glam::{DMat3, DVec3};
 
-use super::Energy;
+use super::{Energy, PointVisitor};
+use crate::body::Embedding;
 
-/// A material point held by a spring.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Attachment {
-    /// The point: vertices and weights that sum to 1.
-    pub point: Vec<(u32, f64)>,
-    /// Where it is held, in metres.
+/// How a material point is held.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hold {
+    /// Where, in metres.
     pub target: DVec3,
     /// Stiffness in N/m.
     pub stiffness: f64,
 }
 
-impl Attachment {
-    fn offset(&self, x: &[DVec3]) -> DVec3 {
-        self.point.iter().map(|&(v, w)| w * x[v as usize]).sum::<DVec3>() - self.target
-    }
-}
-
 /// All attachments.
 #[derive(Debug, Clone, Default)]
 pub struct Attachments {
-    /// The held points.
-    pub attachments: Vec<Attachment>,
+    points: Embedding,
+    holds: Vec<Hold>,
+}
+
+impl Attachments {
+    /// Lets go of everything.
+    pub fn clear(&mut self) {
+        self.points.clear();
+        self.holds.clear();
+    }
+
+    /// Holds the point with these vertices and weights, which sum to 1.
+    pub fn hold(&mut self, point: impl IntoIterator<Item = (u32, f64)>, hold: Hold) {
+        self.points.push(point);
+        self.holds.push(hold);
+    }
+
+    fn offset(&self, i: usize, x: &[DVec3]) -> DVec3 {
+        self.points.position(i, x) - self.holds[i].target
+    }
 }
 
 impl Energy for Attachments {
     fn value(&self, x: &[DVec3]) -> f64 {
-        self.attachments.iter().map(|a| 0.5 * a.stiffness * a.offset(x).length_squared()).sum()
+        let energy = |(i, hold): (usize, &Hold)| 0.5 * hold.stiffness * self.offset(i, x).length_squared();
+        self.holds.iter().enumerate().map(energy).sum()
     }
 
     fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
-        for attachment in &self.attachments {
-            let force = attachment.stiffness * attachment.offset(x);
-            for &(v, w) in &attachment.point {
-                gradient[v as usize] += w * force;
-            }
+        for (i, hold) in self.holds.iter().enumerate() {
+            self.points.scatter(i, hold.stiffness * self.offset(i, x), gradient);
         }
     }
 
     fn couplings(&self, pair: &mut dyn FnMut(u32, u32)) {
-        for attachment in &self.attachments {
-            point_couplings(&attachment.point, pair);
-        }
+        (0..self.holds.len()).for_each(|i| point_couplings(self.points.weights(i), pair));
     }
 
-    fn point_hessians(&self, _x: &[DVec3], visit: &mut dyn FnMut(&[(u32, f64)], DMat3)) {
-        for attachment in &self.attachments {
-            visit(&attachment.point, DMat3::from_diagonal(DVec3::splat(attachment.stiffness)));
+    fn point_hessians(&self, _x: &[DVec3], visit: PointVisitor<'_>) {
+        for (i, hold) in self.holds.iter().enumerate() {
+            visit(self.points.weights(i), DMat3::from_diagonal(DVec3::splat(hold.stiffness)));
         }
     }
 }
@@ -72,12 +79,9 @@ mod tests {
 
     #[test]
     fn derivatives_are_exact_and_positive() {
-        let mut attachments = Attachments {
-            attachments: vec![
-                Attachment { point: vec![(0, 0.2), (2, 0.8)], target: DVec3::Y, stiffness: 7.0 },
-                Attachment { point: vec![(1, 1.0)], target: DVec3::Z, stiffness: 2.0 },
-            ],
-        };
+        let mut attachments = Attachments::default();
+        attachments.hold([(0, 0.2), (2, 0.8)], Hold { target: DVec3::Y, stiffness: 7.0 });
+        attachments.hold([(1, 1.0)], Hold { target: DVec3::Z, stiffness: 2.0 });
         let x = [DVec3::new(0.1, 0.2, 0.3), DVec3::new(1.0, -1.0, 0.5), DVec3::new(-0.4, 0.6, 2.0)];
         assert!(gradient_error(&attachments, &x) < 1e-8);
         assert!(hessian_error(&mut attachments, &x) < 1e-8);

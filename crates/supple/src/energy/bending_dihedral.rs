@@ -21,10 +21,10 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::Curvature;
-use super::element::{Blocks, Element, completed};
+use super::element::{Blocks, Element, batch_corners, completed};
 use super::element_order::{morton_order, pack_batches};
 use super::hinge::Hinge;
-use crate::simd::{LaneMat3, LaneVec3, Lanes, WIDTH};
+use crate::simd::{LaneMat3, LaneVec3, Lanes};
 
 /// Eight hinges at rest.
 #[derive(Debug, Clone, Copy)]
@@ -72,28 +72,6 @@ impl DihedralBending {
         Self { vertices, batches, start: Vec::new(), rate: 0.0 }
     }
 
-    /// Starts a step of `dt` seconds from `x`: damping resists folding from here on.
-    pub fn begin_step(&mut self, x: &[DVec3], dt: f64) {
-        let damped = self.batches.iter().any(|batch| batch.damping != Lanes::default());
-        self.rate = if damped { 1.0 / dt } else { 0.0 };
-        self.start.resize(if damped { self.batches.len() } else { 0 }, Default::default());
-        let vertices = &self.vertices;
-        self.start.par_iter_mut().enumerate().with_min_len(64).for_each(|(b, start)| {
-            *start = Fold::new(&batch_corners(vertices, b, x)).unit();
-        });
-    }
-
-    /// The elastic part of the energy alone, in joules.
-    pub fn elastic_energy(&self, x: &[DVec3]) -> f64 {
-        let value = |(b, batch): (usize, &Batch)| {
-            let angle = Fold::new(&batch_corners(&self.vertices, b, x)).angle_from(batch.rest);
-            let count = WIDTH.min(self.vertices.len() - WIDTH * b);
-            (batch.stiffness * angle * angle * 0.5).sum_of_first(count)
-        };
-        let sums: Vec<f64> = self.batches.par_iter().enumerate().with_min_len(64).map(value).collect();
-        sums.into_iter().sum()
-    }
-
     /// `[ψ, ψ', ψ'']` of the fold angle.
     #[inline(always)]
     fn potential(&self, batch: usize, fold: &Fold) -> [Lanes; 3] {
@@ -106,11 +84,6 @@ impl DihedralBending {
         let value = (moment * angle + viscosity * turned * turned) * 0.5;
         [value, moment + viscosity * turned, stiffness + viscosity]
     }
-}
-
-fn batch_corners(vertices: &[[u32; 4]], batch: usize, x: &[DVec3]) -> [LaneVec3; 4] {
-    let hinge = |lane: usize| vertices[(WIDTH * batch + lane).min(vertices.len() - 1)];
-    std::array::from_fn(|k| LaneVec3::from_fn(|lane| x[hinge(lane)[k] as usize]))
 }
 
 /// Eight hinges at some positions.
@@ -201,6 +174,16 @@ impl Fold {
 }
 
 impl Element<4> for DihedralBending {
+    fn begin_step(&mut self, x: &[DVec3], dt: f64) {
+        let damped = self.batches.iter().any(|batch| batch.damping != Lanes::default());
+        self.rate = if damped { 1.0 / dt } else { 0.0 };
+        self.start.resize(if damped { self.batches.len() } else { 0 }, Default::default());
+        let vertices = &self.vertices;
+        self.start.par_iter_mut().enumerate().with_min_len(64).for_each(|(b, start)| {
+            *start = Fold::new(&batch_corners(vertices, b, x)).unit();
+        });
+    }
+
     fn vertices(&self) -> &[[u32; 4]] {
         &self.vertices
     }
@@ -208,6 +191,13 @@ impl Element<4> for DihedralBending {
     #[inline(always)]
     fn value(&self, batch: usize, x: &[LaneVec3; 4]) -> Lanes {
         self.potential(batch, &Fold::new(x))[0]
+    }
+
+    #[inline(always)]
+    fn elastic_value(&self, batch: usize, x: &[LaneVec3; 4]) -> Lanes {
+        let Batch { stiffness, rest, .. } = self.batches[batch];
+        let angle = Fold::new(x).angle_from(rest);
+        stiffness * angle * angle * 0.5
     }
 
     #[inline(always)]

@@ -24,7 +24,7 @@ use super::Curvature;
 use super::element::{Blocks, Element};
 use super::element_order::{morton_order, pack_batches};
 use super::hinge::Hinge;
-use crate::simd::{LaneMat3, LaneVec3, Lanes};
+use crate::simd::{LaneMat3, LaneVec3, Lanes, WIDTH};
 
 /// Eight hinges at rest.
 #[derive(Debug, Clone, Copy)]
@@ -202,6 +202,13 @@ impl Batch {
 }
 
 impl Element<4> for QuadraticBending {
+    fn projective(&self, e: usize) -> Option<[[f64; 4]; 4]> {
+        let (batch, lane) = (&self.batches[e / WIDTH], e % WIDTH);
+        let weights = batch.weights[2].map(|w| w.0[lane]);
+        let stiffness = batch.stiffness.0[lane];
+        self.has_constant_hessian().then(|| weights.map(|a| weights.map(|b| stiffness * a * b)))
+    }
+
     fn vertices(&self) -> &[[u32; 4]] {
         &self.vertices
     }

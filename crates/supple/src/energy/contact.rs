@@ -4,6 +4,9 @@
 //! A point with surface area `A` and depth `d = thickness - distance > 0` has `E = A k/2 d²`, gradient `-A k d n` and
 //! Hessian `A k n nᵀ`; the curvature of the collider is left out, since it is negative outside convex shapes.
 //!
+//! Signed distances change by no more than a point moves. So each step measures once how far every point is from contact,
+//! and leaves it alone until it has moved that far.
+//!
 //! Friction acts on points that touched at the step's start, with normal force `λ` and normal `n` as they were then.
 //! With the tangential slip `u = T (p - p₀)` against the collider's own motion, `E = μ λ f(|u|)` where
 //!
@@ -13,10 +16,14 @@
 //!
 //! `f` is convex and once more differentiable than Coulomb's law: below `ε` it holds like static friction.
 
+use std::sync::{Mutex, PoisonError};
+
 use glam::{DMat3, DVec3};
+use rayon::prelude::*;
 
 use super::attachment::point_couplings;
-use super::{Energy, chunked_sum, map_elements};
+use super::chunks::{self, CHUNK, Found};
+use super::{Energy, PointVisitor};
 use crate::body::Embedding;
 use crate::contact::PosedCollider;
 
@@ -35,7 +42,7 @@ struct Grip {
 }
 
 /// Contact of all surface points with all colliders over one step.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct Contacts {
     /// The surface points.
     pub points: Embedding,
@@ -45,40 +52,89 @@ pub struct Contacts {
     pub friction: Vec<f64>,
     /// The colliders over this step.
     pub colliders: Vec<PosedCollider>,
-    grips: Vec<Grip>,
+    grips: Found<Grip>,
     static_slip: f64,
+    clearances: Vec<Clearance>,
+    scratch: Mutex<Scratch>,
+}
+
+/// What points in contact feel, kept so that evaluations allocate nothing.
+#[derive(Debug, Default)]
+struct Scratch {
+    forces: Found<(usize, DVec3)>,
+    hessians: Found<(usize, DMat3)>,
+}
+
+/// Where a point was at the step's start, and how far it can move before it can touch anything, in metres.
+#[derive(Debug, Clone, Copy, Default)]
+struct Clearance {
+    from: DVec3,
+    distance: f64,
 }
 
 impl Contacts {
-    /// Starts a step of `dt` seconds from `x`: friction anchors and limits are taken here.
-    pub fn begin_step(&mut self, x: &[DVec3], dt: f64, colliders: Vec<PosedCollider>) {
+    /// Starts a step of `dt` seconds from `x`, with the colliders as they are: friction anchors and limits are taken here.
+    pub fn begin_step(&mut self, x: &[DVec3], dt: f64) {
         self.static_slip = STATIC_SPEED * dt;
-        self.colliders = colliders;
-        self.grips.clear();
-        for i in 0..self.points.len() {
-            let position = self.points.position(i, x);
-            for collider in &self.colliders {
-                self.grips.extend(grip(collider, i, position, self.areas[i], self.friction[i]));
-            }
-        }
+        let mut clearances = std::mem::take(&mut self.clearances);
+        clearances.resize(self.points.len(), Clearance::default());
+        clearances.par_iter_mut().enumerate().with_min_len(CHUNK).for_each(|(i, clearance)| {
+            *clearance = self.clearance(self.points.position(i, x));
+        });
+        self.clearances = clearances;
+        let mut grips = std::mem::take(&mut self.grips);
+        grips.look(self.points.len(), |i, found| found.extend(self.grips_of(i)));
+        self.grips = grips;
+    }
+
+    fn clearance(&self, from: DVec3) -> Clearance {
+        let free = |collider: &PosedCollider| collider.separation(from).distance - collider.thickness;
+        Clearance { from, distance: self.colliders.iter().map(free).fold(f64::INFINITY, f64::min) }
+    }
+
+    /// The position of a point that may touch a collider at the step's end; `None` if it is too far from all.
+    fn near(&self, i: usize, x: &[DVec3]) -> Option<DVec3> {
+        let position = self.points.position(i, x);
+        let Clearance { from, distance } = self.clearances[i];
+        // The margin covers rounding; a position that is not a number must not be passed over.
+        let is_free = position.distance(from) * (1.0 + 1e-9) + 1e-12 < distance;
+        (!is_free).then_some(position)
+    }
+
+    fn grips_of(&self, i: usize) -> impl Iterator<Item = Grip> {
+        let Clearance { from, distance } = self.clearances[i];
+        let touches = move |collider: &&PosedCollider| distance <= 0.0 || !collider.rests();
+        let grip = move |collider| grip(collider, i, from, self.areas[i], self.friction[i]);
+        self.colliders.iter().filter(touches).filter_map(grip)
     }
 
     /// The number of points in contact, and the deepest penetration past the thickness in metres.
     pub fn count_and_depth(&self, x: &[DVec3]) -> (u32, f64) {
+        let deeper = |a: (u32, f64), b: (u32, f64)| (a.0 + b.0, a.1.max(b.1));
+        chunks::fold(
+            self.points.len(),
+            CHUNK,
+            (0, 0.0),
+            |points| points.map(|i| self.touches(i, x)).fold((0, 0.0), deeper),
+            deeper,
+        )
+    }
+
+    /// The number of colliders that a point touches, and how deep it is in the deepest.
+    fn touches(&self, i: usize, x: &[DVec3]) -> (u32, f64) {
+        // A point that stands for no area belongs to no triangle.
+        let Some(position) = self.near(i, x).filter(|_| self.areas[i] > 0.0) else { return (0, 0.0) };
         let (mut count, mut deepest) = (0, 0.0_f64);
-        for i in 0..self.points.len() {
-            let position = self.points.position(i, x);
-            for collider in &self.colliders {
-                let distance = collider.separation(position).distance;
-                count += u32::from(distance < collider.thickness);
-                deepest = deepest.max(-distance);
-            }
+        for collider in &self.colliders {
+            let distance = collider.separation(position).distance;
+            count += u32::from(distance < collider.thickness);
+            deepest = deepest.max(-distance);
         }
         (count, deepest)
     }
 
     fn penalty_value(&self, i: usize, x: &[DVec3]) -> f64 {
-        let position = self.points.position(i, x);
+        let Some(position) = self.near(i, x) else { return 0.0 };
         let energy = |collider: &PosedCollider| {
             let depth = (collider.thickness - collider.separation(position).distance).max(0.0);
             0.5 * self.areas[i] * collider.stiffness * depth * depth
@@ -86,18 +142,19 @@ impl Contacts {
         self.colliders.iter().map(energy).sum()
     }
 
-    fn penalty_gradient(&self, i: usize, x: &[DVec3]) -> DVec3 {
-        let position = self.points.position(i, x);
+    fn penalty_gradient(&self, i: usize, x: &[DVec3]) -> Option<(usize, DVec3)> {
+        let position = self.near(i, x)?;
         let force = |collider: &PosedCollider| {
             let separation = collider.separation(position);
             let depth = (collider.thickness - separation.distance).max(0.0);
             -self.areas[i] * collider.stiffness * depth * separation.normal
         };
-        self.colliders.iter().map(force).sum()
+        let force: DVec3 = self.colliders.iter().map(force).sum();
+        (force != DVec3::ZERO).then_some((i, force))
     }
 
-    fn penalty_hessian(&self, i: usize, x: &[DVec3]) -> Option<DMat3> {
-        let position = self.points.position(i, x);
+    fn penalty_hessian(&self, i: usize, x: &[DVec3]) -> Option<(usize, DMat3)> {
+        let position = self.near(i, x)?;
         let mut block = None;
         for collider in &self.colliders {
             let separation = collider.separation(position);
@@ -106,7 +163,7 @@ impl Contacts {
                 *block.get_or_insert(DMat3::ZERO) += stiffness * outer(separation.normal);
             }
         }
-        block
+        block.map(|block| (i, block))
     }
 
     fn slip(&self, grip: &Grip, x: &[DVec3]) -> DVec3 {
@@ -150,17 +207,16 @@ impl Energy for Contacts {
             let smooth = y * y / eps - y * y * y / (3.0 * eps * eps) + eps / 3.0;
             grip.limit * if y < eps { smooth } else { y }
         };
-        chunked_sum(&self.areas, |i, _| self.penalty_value(i, x))
+        chunks::sum(self.points.len(), |i| self.penalty_value(i, x))
             + self.grips.iter().map(friction).sum::<f64>()
     }
 
     fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
-        let forces = map_elements(&self.areas, |i, _| self.penalty_gradient(i, x));
-        for (i, force) in forces.into_iter().enumerate().filter(|(_, force)| *force != DVec3::ZERO) {
-            self.points.scatter(i, force, gradient);
-        }
+        let forces = &mut self.scratch.lock().unwrap_or_else(PoisonError::into_inner).forces;
+        forces.look(self.points.len(), |i, found| found.extend(self.penalty_gradient(i, x)));
+        forces.iter().for_each(|&(i, force)| self.points.scatter(i, force, gradient));
         let eps = self.static_slip;
-        for grip in &self.grips {
+        for grip in self.grips.iter() {
             let slip = self.slip(grip, x);
             let size = slip.length();
             let scale = if size < eps { 2.0 / eps - size / (eps * eps) } else { 1.0 / size };
@@ -174,12 +230,11 @@ impl Energy for Contacts {
         }
     }
 
-    fn point_hessians(&self, x: &[DVec3], visit: &mut dyn FnMut(&[(u32, f64)], DMat3)) {
-        let blocks = map_elements(&self.areas, |i, _| self.penalty_hessian(i, x));
-        for (i, block) in blocks.into_iter().enumerate() {
-            block.into_iter().for_each(|block| visit(self.points.weights(i), block));
-        }
-        for grip in &self.grips {
+    fn point_hessians(&self, x: &[DVec3], visit: PointVisitor<'_>) {
+        let hessians = &mut self.scratch.lock().unwrap_or_else(PoisonError::into_inner).hessians;
+        hessians.look(self.points.len(), |i, found| found.extend(self.penalty_hessian(i, x)));
+        hessians.iter().for_each(|&(i, block)| visit(self.points.weights(i), block));
+        for grip in self.grips.iter() {
             visit(self.points.weights(grip.point as usize), self.grip_hessian(grip, x));
         }
     }
@@ -189,7 +244,12 @@ impl Energy for Contacts {
 mod tests {
     use super::super::conformance::*;
     use super::*;
+    use crate::contact::ColliderMeshes;
     use crate::scene::{Collider, ColliderShape};
+
+    fn posed(collider: &Collider, meshes: &ColliderMeshes) -> Vec<PosedCollider> {
+        vec![PosedCollider::new(collider, meshes, [0.0, 0.02], None).unwrap()]
+    }
 
     fn on_a_plane(friction: f64) -> (Contacts, [DVec3; 3]) {
         let plane = ColliderShape::Plane { point: DVec3::ZERO, normal: DVec3::new(0.1, 1.0, 0.2) };
@@ -199,9 +259,10 @@ mod tests {
             points: Embedding::from_lists([vec![(0, 1.0)], vec![(1, 0.7), (2, 0.3)], vec![(1, 1.0)]]),
             areas: vec![0.5, 1.0, 0.25],
             friction: vec![friction; 3],
+            colliders: posed(&collider, &ColliderMeshes::default()),
             ..Contacts::default()
         };
-        contacts.begin_step(&start, 0.02, vec![PosedCollider::new(&collider, 0.0, 0.02).unwrap()]);
+        contacts.begin_step(&start, 0.02);
         (contacts, start)
     }
 
@@ -218,6 +279,59 @@ mod tests {
             }
             assert!(smallest_eigenvalue(&mut contacts, &x) > -1e-12);
         }
+    }
+
+    /// Points inside, at and around a solid about the origin that reaches to about 0.5 m.
+    fn around_a_solid(collider: &Collider, meshes: &ColliderMeshes) -> (Contacts, Vec<DVec3>) {
+        let directions =
+            [[0.9, 0.1, 0.2], [-0.3, 0.8, 0.1], [0.2, -0.4, -0.9], [0.5, 0.6, -0.55]].map(DVec3::from);
+        let x: Vec<DVec3> = [0.2, 0.45, 0.6].iter().flat_map(|r| directions.map(|d| *r * d)).collect();
+        let mut contacts = Contacts {
+            points: Embedding::from_lists((0..x.len() as u32).map(|v| vec![(v, 1.0)])),
+            areas: vec![0.1; x.len()],
+            friction: vec![0.0; x.len()],
+            colliders: posed(collider, meshes),
+            ..Contacts::default()
+        };
+        contacts.begin_step(&x, 0.02);
+        (contacts, x)
+    }
+
+    #[test]
+    fn gradients_are_exact_at_every_shape() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ball.obj");
+        let ball = crate::mesh::generate::SphereShape { radius: 0.5, cells: 4 }.surface(1.0).unwrap();
+        let mut bytes = Vec::new();
+        crate::mesh::format::write_obj(&ball, &mut bytes).unwrap();
+        std::fs::write(&path, bytes).unwrap();
+        let shapes = [
+            ColliderShape::Capsule { from: DVec3::new(-0.2, 0.0, 0.1), to: DVec3::X * 0.3, radius: 0.4 },
+            ColliderShape::Box { center: DVec3::new(0.01, 0.02, -0.03), size: DVec3::new(0.9, 1.0, 0.8) },
+            ColliderShape::Mesh(path),
+        ];
+        for shape in shapes {
+            let collider = Collider { thickness: 0.02, stiffness: 1e4, ..Collider::new("solid", shape) };
+            let mut meshes = ColliderMeshes::new(30.0);
+            meshes.load(&collider, std::path::Path::new(""), 0.0).unwrap();
+            let (mut contacts, x) = around_a_solid(&collider, &meshes);
+            let error = gradient_error(&contacts, &x);
+            assert!(error < 1e-4, "{:?}: {error}", collider.shape);
+            assert!(smallest_eigenvalue(&mut contacts, &x) > -1e-12);
+        }
+    }
+
+    #[test]
+    fn points_that_come_from_far_within_a_step_are_met() {
+        let ball = ColliderShape::Sphere { center: DVec3::ZERO, radius: 0.5 };
+        let collider = Collider { stiffness: 1e4, ..Collider::new("ball", ball) };
+        let (contacts, start) = around_a_solid(&collider, &ColliderMeshes::default());
+        let far: Vec<DVec3> = start.iter().map(|p| 5.0 * *p).collect();
+        let (mut from_far, _) = around_a_solid(&collider, &ColliderMeshes::default());
+        from_far.begin_step(&far, 0.02);
+        assert_eq!(from_far.count_and_depth(&far).0, 0);
+        assert_eq!(from_far.value(&start), contacts.value(&start));
+        assert!(contacts.value(&start) > 0.0);
     }
 
     #[test]

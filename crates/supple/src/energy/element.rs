@@ -7,14 +7,15 @@
 
 #![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
 
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
 use super::gather::{BlockGather, VertexGather};
-use super::{Curvature, Energy};
-use crate::linear::{BlockMatrix, BlockPattern};
+use super::{Curvature, Energy, chunks};
+use crate::linear::{BlockMatrix, BlockPattern, ScalarMatrix};
 use crate::simd::{Kernel, LaneMat3, LaneVec3, Lanes, Simd, WIDTH, dispatch};
 
 /// The 3x3 blocks of an element's Hessian; those with `j <= i` are read, the others are their transposes.
@@ -38,14 +39,26 @@ pub(super) fn completed([a, b, c, d, e, f]: [LaneMat3; 6]) -> Blocks<4> {
 /// One kind of element over `K` vertices, for eight elements at a time. Batch `b` has the elements `8 b .. 8 b + 8`; the
 /// last one may be filled up with anything finite. Every method is to be `#[inline(always)]`.
 pub trait Element<const K: usize>: Send + Sync {
+    /// Starts a step of `dt` seconds from `x`.
+    fn begin_step(&mut self, _x: &[DVec3], _dt: f64) {}
     /// The vertices of each element. Neighbours in space should be neighbours in this list.
     fn vertices(&self) -> &[[u32; K]];
     /// Energies in joules.
     fn value(&self, batch: usize, x: &[LaneVec3; K]) -> Lanes;
+    /// Energies without what damping adds.
+    #[inline(always)]
+    fn elastic_value(&self, batch: usize, x: &[LaneVec3; K]) -> Lanes {
+        self.value(batch, x)
+    }
     /// Gradients in newtons.
     fn gradient(&self, batch: usize, x: &[LaneVec3; K]) -> [LaneVec3; K];
     /// Hessians in N/m.
     fn hessian(&self, batch: usize, x: &[LaneVec3; K], curvature: Curvature) -> Blocks<K>;
+    /// The numbers that projective dynamics has in place of element `e`'s Hessian blocks; those with `j <= i` are read.
+    /// `None` if there are none.
+    fn projective(&self, _e: usize) -> Option<[[f64; K]; K]> {
+        None
+    }
     /// Products of the Hessians with `d`.
     #[inline(always)]
     fn hessian_product(
@@ -68,6 +81,16 @@ pub trait Element<const K: usize>: Send + Sync {
     }
 }
 
+/// The corners of a batch's elements; lanes beyond the last element repeat it.
+pub(super) fn batch_corners<const K: usize>(
+    elements: &[[u32; K]],
+    batch: usize,
+    x: &[DVec3],
+) -> [LaneVec3; K] {
+    let element = |lane: usize| elements[(WIDTH * batch + lane).min(elements.len() - 1)];
+    std::array::from_fn(|k| LaneVec3::from_fn(|lane| x[element(lane)[k] as usize]))
+}
+
 /// Elements handled by one task, a multiple of [`WIDTH`]: their vertices and blocks stay in a core's cache.
 pub(super) const CHUNK: usize = 512;
 
@@ -83,7 +106,6 @@ pub struct ElementSum<E, const K: usize> {
 /// Buffers of the chunks, kept so that evaluations allocate nothing.
 #[derive(Default)]
 struct Scratch {
-    values: Vec<f64>,
     vectors: Vec<DVec3>,
     blocks: Vec<DMat3>,
 }
@@ -123,6 +145,13 @@ impl<E: Element<K>, const K: usize> ElementSum<E, K> {
         Chunk { elements: &self.elements, corners: self.vertices.corners(), index, x }
     }
 
+    fn sum(&self, x: &[DVec3], damped: bool) -> f64 {
+        let value = |chunk: Range<usize>| {
+            dispatch(self.simd, Value { chunk: self.chunk(chunk.start / CHUNK, x), damped })
+        };
+        chunks::fold(self.elements.vertices().len(), CHUNK, 0.0, value, |a, b| a + b)
+    }
+
     /// Lets `fill` write every chunk's vectors, then adds them to the vertices.
     fn gather_vectors(&self, out: &mut [DVec3], fill: impl Fn(usize, &mut [DVec3]) + Sync) {
         let buffer = &mut self.scratch().vectors;
@@ -147,12 +176,16 @@ fn fill_chunks<T: Copy + Send + Sync>(
 }
 
 impl<E: Element<K>, const K: usize> Energy for ElementSum<E, K> {
+    fn begin_step(&mut self, x: &[DVec3], dt: f64) {
+        self.elements.begin_step(x, dt);
+    }
+
+    fn elastic_energy(&self, x: &[DVec3]) -> f64 {
+        self.sum(x, false)
+    }
+
     fn value(&self, x: &[DVec3]) -> f64 {
-        let values = &mut self.scratch().values;
-        fill_chunks(values, self.chunks(), 1, 0.0, |chunk, value| {
-            value[0] = dispatch(self.simd, Value(self.chunk(chunk, x)));
-        });
-        values.iter().sum()
+        self.sum(x, true)
     }
 
     fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
@@ -189,6 +222,17 @@ impl<E: Element<K>, const K: usize> Energy for ElementSum<E, K> {
         self.gather_vectors(product, |chunk, out| {
             dispatch(self.simd, Product { chunk: self.chunk(chunk, x), curvature, d, out });
         });
+    }
+
+    fn add_projective(&self, _x: &[DVec3], matrix: &mut ScalarMatrix) -> bool {
+        for (e, vertices) in self.elements.vertices().iter().enumerate() {
+            let Some(weights) = self.elements.projective(e) else { return false };
+            for (i, &a) in vertices.iter().enumerate() {
+                matrix.add_diagonal(a, weights[i][i]);
+                vertices[..i].iter().zip(&weights[i]).for_each(|(&b, &w)| matrix.add_pair(a, b, w));
+            }
+        }
+        true
     }
 
     fn add_diagonal(&self, x: &[DVec3], curvature: Curvature, diagonal: &mut [DMat3]) {
@@ -257,17 +301,28 @@ impl<E: Element<K>, const K: usize> Chunk<'_, E, K> {
     }
 }
 
-struct Value<'a, E, const K: usize>(Chunk<'a, E, K>);
+/// Both energies in one kernel, as for the Hessians below.
+struct Value<'a, E, const K: usize> {
+    chunk: Chunk<'a, E, K>,
+    damped: bool,
+}
 
 impl<E: Element<K>, const K: usize> Kernel for Value<'_, E, K> {
     type Output = f64;
     #[inline(always)]
     fn run(self) -> f64 {
-        let Self(chunk) = self;
-        let value = |(batch, first, count)| {
-            chunk.elements.value(batch, &chunk.corners_of(chunk.x, first, count)).sum_of_first(count)
-        };
-        chunk.batches().map(value).sum()
+        let Self { chunk, damped } = self;
+        let mut sum = 0.0;
+        for (batch, first, count) in chunk.batches() {
+            let x = chunk.corners_of(chunk.x, first, count);
+            let value = if damped {
+                chunk.elements.value(batch, &x)
+            } else {
+                chunk.elements.elastic_value(batch, &x)
+            };
+            sum += value.sum_of_first(count);
+        }
+        sum
     }
 }
 

@@ -1,35 +1,52 @@
-//! Inertia of implicit Euler: `1/(2 h²) (x - y)ᵀ M (x - y)` with `y = x₀ + h v₀ + h² g`, so that its minimum alone is
-//! free flight under gravity.
+//! Inertia of implicit Euler and gravity: `1/(2 h²) (x - y)ᵀ M (x - y) - gᵀ M (x - y)` with `y = x₀ + h v₀`, so that its
+//! minimum alone is free flight, `y + h² g`.
 
 use glam::{DMat3, DVec3};
 
-use super::{Energy, chunked_sum};
+use rayon::prelude::*;
 
-/// The inertia of lumped masses over one step.
+use super::chunks::{self, CHUNK};
+use super::{Energy, PointVisitor};
+
+/// The inertia and weight of lumped masses over one step.
 #[derive(Debug, Clone, Default)]
 pub struct Inertia {
-    /// Where each vertex would fly freely, in metres.
+    /// Where each vertex would fly without gravity, in metres.
     pub target: Vec<DVec3>,
-    /// Mass over the squared step of each vertex, in kg/s².
-    pub weight: Vec<f64>,
+    /// Mass of each vertex in kg.
+    pub mass: Vec<f64>,
+    /// One over the squared step, in 1/s².
+    pub rate: f64,
+    /// Gravitational acceleration in m/s².
+    pub gravity: DVec3,
+}
+
+impl Inertia {
+    /// Where a vertex would fly freely.
+    pub fn flight(&self, vertex: usize) -> DVec3 {
+        self.target[vertex] + self.gravity / self.rate
+    }
 }
 
 impl Energy for Inertia {
     fn value(&self, x: &[DVec3]) -> f64 {
-        chunked_sum(x, |i, p| 0.5 * self.weight[i] * p.distance_squared(self.target[i]))
+        chunks::sum(x.len(), |i| {
+            let moved = x[i] - self.target[i];
+            self.mass[i] * (0.5 * self.rate * moved.length_squared() - self.gravity.dot(moved))
+        })
     }
 
     fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
-        for (i, g) in gradient.iter_mut().enumerate() {
-            *g += self.weight[i] * (x[i] - self.target[i]);
-        }
+        gradient.par_iter_mut().enumerate().with_min_len(CHUNK).for_each(|(i, g)| {
+            *g += self.mass[i] * (self.rate * (x[i] - self.target[i]) - self.gravity);
+        });
     }
 
     fn couplings(&self, _pair: &mut dyn FnMut(u32, u32)) {}
 
-    fn point_hessians(&self, _x: &[DVec3], visit: &mut dyn FnMut(&[(u32, f64)], DMat3)) {
-        for (i, &weight) in self.weight.iter().enumerate() {
-            visit(&[(i as u32, 1.0)], DMat3::from_diagonal(DVec3::splat(weight)));
+    fn point_hessians(&self, _x: &[DVec3], visit: PointVisitor<'_>) {
+        for (i, mass) in self.mass.iter().enumerate() {
+            visit(&[(i as u32, 1.0)], DMat3::from_diagonal(DVec3::splat(mass * self.rate)));
         }
     }
 }

@@ -9,6 +9,7 @@ mod all_energies;
 pub mod attachment;
 pub mod bending_dihedral;
 pub mod bending_quadratic;
+mod chunks;
 pub mod contact;
 pub mod element;
 mod element_order;
@@ -27,9 +28,11 @@ pub mod triangle;
 pub mod wind;
 
 use glam::{DMat3, DVec3};
-use rayon::prelude::*;
 
-use crate::linear::{BlockMatrix, BlockPattern};
+use crate::linear::{BlockMatrix, BlockPattern, ScalarMatrix};
+
+/// Takes a material point, as vertices and weights, and its Hessian.
+pub type PointVisitor<'a> = &'a mut dyn FnMut(&[(u32, f64)], DMat3);
 
 /// What a Hessian is needed for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,8 +45,14 @@ pub enum Curvature {
 
 /// One term of what a step minimises, as a function of all vertex positions (held vertices included), in joules.
 pub trait Energy: Send + Sync {
+    /// Starts a step of `dt` seconds from `x`: what resists the change over a step begins here.
+    fn begin_step(&mut self, _x: &[DVec3], _dt: f64) {}
     /// The energy.
     fn value(&self, x: &[DVec3]) -> f64;
+    /// The part of the energy that can be got back, without damping.
+    fn elastic_energy(&self, x: &[DVec3]) -> f64 {
+        self.value(x)
+    }
     /// Adds its gradient (minus the force, in newtons).
     fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]);
     /// Calls `pair` for every pair of different vertices that its Hessian can couple.
@@ -52,7 +61,7 @@ pub trait Energy: Send + Sync {
     fn bind(&mut self, _pattern: &BlockPattern) {}
     /// Calls `visit` with the Hessian of every material point on which it acts, given as vertices and weights. Energies of
     /// elements have none: they write the three methods below themselves.
-    fn point_hessians(&self, _x: &[DVec3], _visit: &mut dyn FnMut(&[(u32, f64)], DMat3)) {}
+    fn point_hessians(&self, _x: &[DVec3], _visit: PointVisitor<'_>) {}
     /// Adds its Hessian to a matrix on the pattern it is bound to.
     fn add_hessian(&self, x: &[DVec3], _curvature: Curvature, hessian: &mut BlockMatrix) {
         self.point_hessians(x, &mut |point, block| {
@@ -69,6 +78,19 @@ pub trait Energy: Send + Sync {
             point.iter().for_each(|&(v, w)| product[v as usize] += w * moved);
         });
     }
+    /// Adds the matrix that projective dynamics has in place of the Hessian, one number a block; `false` if the energy has
+    /// none. Points take an upper bound of their Hessian's eigenvalues.
+    fn add_projective(&self, x: &[DVec3], matrix: &mut ScalarMatrix) -> bool {
+        self.point_hessians(x, &mut |point, block| {
+            let bound = block.to_cols_array().into_iter().map(|entry| entry * entry).sum::<f64>().sqrt();
+            let bound = if is_isotropic(&block) { block.x_axis.x } else { bound };
+            for (i, &(a, wa)) in point.iter().enumerate() {
+                matrix.add_diagonal(a, wa * wa * bound);
+                point[..i].iter().for_each(|&(b, wb)| matrix.add_pair(a, b, wa * wb * bound));
+            }
+        });
+        true
+    }
     /// Adds the diagonal blocks of its Hessian.
     fn add_diagonal(&self, x: &[DVec3], _curvature: Curvature, diagonal: &mut [DMat3]) {
         self.point_hessians(x, &mut |point, block| {
@@ -77,22 +99,8 @@ pub trait Energy: Send + Sync {
     }
 }
 
-/// Elements handled by one task; fixed, so that sums do not depend on the number of threads.
-const CHUNK: usize = 2048;
-
-/// The sum of `term` over some elements, by fixed chunks.
-fn chunked_sum<T: Sync>(elements: &[T], term: impl Fn(usize, &T) -> f64 + Sync) -> f64 {
-    let sums: Vec<f64> = elements
-        .par_chunks(CHUNK)
-        .enumerate()
-        .map(|(chunk, part)| part.iter().enumerate().map(|(i, e)| term(chunk * CHUNK + i, e)).sum())
-        .collect();
-    sums.into_iter().sum()
-}
-
-/// `term` of every element, in order.
-fn map_elements<T: Sync, R: Send>(elements: &[T], term: impl Fn(usize, &T) -> R + Sync) -> Vec<R> {
-    elements.par_iter().enumerate().with_min_len(CHUNK).map(|(i, e)| term(i, e)).collect()
+fn is_isotropic(block: &DMat3) -> bool {
+    *block == DMat3::from_diagonal(DVec3::splat(block.x_axis.x))
 }
 
 #[cfg(test)]

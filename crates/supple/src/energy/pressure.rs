@@ -27,7 +27,7 @@ use glam::{DMat3, DVec3};
 
 use super::element::{Blocks, Element, ElementSum};
 use super::element_order::morton_order;
-use super::{Curvature, Energy, chunked_sum};
+use super::{Curvature, Energy, chunks};
 use crate::geometry::symmetric_eigen::{SquareMatrix, symmetric_eigen};
 use crate::linear::{BlockMatrix, BlockPattern};
 use crate::simd::{LaneMat3, LaneVec3, Lanes, Simd};
@@ -208,8 +208,8 @@ fn check_closed(triangles: &[[u32; 3]]) -> Result<(), String> {
 fn volume(triangles: &[[u32; 3]], x: &[DVec3]) -> f64 {
     // From a point of the surface, so that far away from the origin no digits are lost.
     let Some(origin) = triangles.first().map(|t| x[t[0] as usize]) else { return 0.0 };
-    chunked_sum(triangles, |_, t| {
-        let [a, b, c] = t.map(|v| x[v as usize] - origin);
+    chunks::sum(triangles.len(), |t| {
+        let [a, b, c] = triangles[t].map(|v| x[v as usize] - origin);
         a.dot(b.cross(c)) / 6.0
     })
 }

@@ -7,13 +7,16 @@
 //! g = φ' e,      H = φ'' e eᵀ + φ'/l (I - e eᵀ)
 //! ```
 //!
+//! A spring that resists only compression is active below its rest length; beyond it has neither force nor damping, and
+//! what counts in `l₀` and `l` is the length up to `L`.
+//!
 //! The second term is negative under compression (`φ' < 0`); dropping it there is the projection to positive
 //! semi-definite, since the eigenvectors are `e` and its complement.
 
 use glam::DVec3;
 
+use super::Curvature;
 use super::element::{Blocks, Element};
-use super::{Curvature, chunked_sum};
 use crate::simd::{LaneMat3, LaneVec3, Lanes, WIDTH};
 
 /// Whether a spring resists both ways.
@@ -45,7 +48,7 @@ pub struct Spring {
 pub struct Springs {
     springs: Vec<Spring>,
     ends: Vec<[u32; 2]>,
-    /// Length of each at the step's start.
+    /// Length of each at the step's start, as far as it acts.
     start_lengths: Vec<f64>,
     /// The step in seconds; infinite switches damping off.
     step: f64,
@@ -62,22 +65,6 @@ impl Springs {
         Self { springs, ends, start_lengths, step: f64::INFINITY }
     }
 
-    /// Starts a step of `dt` seconds from `x`.
-    pub fn begin_step(&mut self, x: &[DVec3], dt: f64) {
-        self.step = dt;
-        for (length, spring) in self.start_lengths.iter_mut().zip(&self.springs) {
-            *length = separation(spring, x).length();
-        }
-    }
-
-    /// The elastic part of the energy alone, in joules.
-    pub fn elastic_energy(&self, x: &[DVec3]) -> f64 {
-        chunked_sum(&self.springs, |_, spring| {
-            let strain = active_strain(spring, separation(spring, x).length());
-            0.5 * spring.stiffness * strain * strain
-        })
-    }
-
     #[inline(always)]
     fn batch(&self, batch: usize, x: &[LaneVec3; 2]) -> Batch {
         let lane = |i: usize| (WIDTH * batch + i).min(self.springs.len() - 1);
@@ -89,16 +76,16 @@ impl Springs {
         let pick =
             |c: usize, fallback: f64| shortest.less(exact, separation[c] / length, Lanes::splat(fallback));
         let rest = of(&|s| s.rest);
-        let elastic = of(&|s| s.stiffness);
-        // One-sided springs rest where they are longer than at rest.
-        let both_ways = of(&|s| f64::from(s.resists == Resists::Both));
-        let stiffness = rest.less(length, elastic * both_ways, elastic);
+        // One-sided springs act up to their rest length only.
+        let longest = of(&|s| if s.resists == Resists::Both { f64::INFINITY } else { s.rest });
+        let acting = length.min(longest);
         Batch {
             direction: LaneVec3([pick(0, 1.0), pick(1, 0.0), pick(2, 0.0)]),
             length,
-            strain: length - rest,
-            slip: length - Lanes::from_fn(|i| self.start_lengths[lane(i)]),
-            stiffness,
+            acts: length.less(longest, Lanes::splat(1.0), Lanes::splat(0.0)),
+            strain: acting - rest,
+            slip: acting - Lanes::from_fn(|i| self.start_lengths[lane(i)]),
+            stiffness: of(&|s| s.stiffness),
             viscosity: of(&|s| s.damping * s.stiffness / self.step),
         }
     }
@@ -108,6 +95,8 @@ impl Springs {
 struct Batch {
     direction: LaneVec3,
     length: Lanes,
+    /// 1 where the spring acts, 0 where it hangs loose.
+    acts: Lanes,
     strain: Lanes,
     slip: Lanes,
     stiffness: Lanes,
@@ -118,19 +107,38 @@ impl Batch {
     /// φ'(l).
     #[inline(always)]
     fn tension(&self) -> Lanes {
-        self.stiffness * self.strain + self.viscosity * self.slip
+        (self.stiffness * self.strain + self.viscosity * self.slip) * self.acts
     }
 }
 
 impl Element<2> for Springs {
+    fn begin_step(&mut self, x: &[DVec3], dt: f64) {
+        self.step = dt;
+        for (length, spring) in self.start_lengths.iter_mut().zip(&self.springs) {
+            *length = acting_length(spring, separation(spring, x).length());
+        }
+    }
+
     fn vertices(&self) -> &[[u32; 2]] {
         &self.ends
+    }
+
+    fn projective(&self, e: usize) -> Option<[[f64; 2]; 2]> {
+        let spring = &self.springs[e];
+        let weight = spring.stiffness * (1.0 + spring.damping / self.step);
+        Some([[weight, -weight], [-weight, weight]])
     }
 
     #[inline(always)]
     fn value(&self, batch: usize, x: &[LaneVec3; 2]) -> Lanes {
         let batch = self.batch(batch, x);
         (batch.stiffness * batch.strain * batch.strain + batch.viscosity * batch.slip * batch.slip) * 0.5
+    }
+
+    #[inline(always)]
+    fn elastic_value(&self, batch: usize, x: &[LaneVec3; 2]) -> Lanes {
+        let batch = self.batch(batch, x);
+        batch.stiffness * batch.strain * batch.strain * 0.5
     }
 
     #[inline(always)]
@@ -148,7 +156,7 @@ impl Element<2> for Springs {
             Curvature::Exact => exact,
             Curvature::Projected => exact.max(Lanes::splat(0.0)),
         };
-        let along = batch.stiffness + batch.viscosity - across;
+        let along = (batch.stiffness + batch.viscosity) * batch.acts - across;
         let block = batch.direction.outer(batch.direction) * along + LaneMat3::scaled_identity(across);
         let zero = LaneMat3::default();
         [[block, zero], [zero - block, block]]
@@ -163,8 +171,9 @@ fn is_active(spring: &Spring, length: f64) -> bool {
     spring.resists == Resists::Both || length < spring.rest
 }
 
-fn active_strain(spring: &Spring, length: f64) -> f64 {
-    if is_active(spring, length) { length - spring.rest } else { 0.0 }
+/// The length up to which a spring is active: its own, or the rest length of a bending spring that is stretched.
+fn acting_length(spring: &Spring, length: f64) -> f64 {
+    if is_active(spring, length) { length } else { spring.rest }
 }
 
 #[cfg(test)]
@@ -189,10 +198,8 @@ mod tests {
     #[test]
     fn gradient_is_the_derivative_of_the_value() {
         for rest in [0.5, 1.5] {
-            assert!(gradient_error(&mut triangle_of_springs(rest, Resists::Both), &points(0.0)) < 1e-7);
-            assert!(
-                gradient_error(&mut triangle_of_springs(rest, Resists::Compression), &points(0.0)) < 1e-7
-            );
+            assert!(gradient_error(&triangle_of_springs(rest, Resists::Both), &points(0.0)) < 1e-7);
+            assert!(gradient_error(&triangle_of_springs(rest, Resists::Compression), &points(0.0)) < 1e-7);
         }
     }
 
@@ -218,7 +225,32 @@ mod tests {
 
     #[test]
     fn internal_forces_sum_to_zero() {
-        assert!(total_force(&mut triangle_of_springs(0.7, Resists::Both), &points(0.0)).length() < 1e-13);
+        assert!(total_force(&triangle_of_springs(0.7, Resists::Both), &points(0.0)).length() < 1e-13);
+    }
+
+    /// The force that pulls the ends of a bending spring of rest length 1 together, from one length to another.
+    fn bending_force(from: f64, to: f64) -> f64 {
+        let spring =
+            Spring { ends: [0, 1], rest: 1.0, stiffness: 40.0, damping: 0.01, resists: Resists::Compression };
+        let mut springs = Springs::new(vec![spring]);
+        springs.begin_step(&[DVec3::ZERO, from * DVec3::X], 0.02);
+        let x = [DVec3::ZERO, to * DVec3::X];
+        let mut springs = ElementSum::new(springs, 2, Simd::Auto);
+        assert!(gradient_error(&springs, &x) < 1e-7 && hessian_error(&mut springs, &x) < 1e-7);
+        let mut gradient = [DVec3::ZERO; 2];
+        springs.add_gradient(&x, &mut gradient);
+        gradient[1].x
+    }
+
+    #[test]
+    fn bending_springs_damp_only_what_they_resist() {
+        let viscosity = 0.01 * 40.0 / 0.02;
+        assert_eq!(bending_force(1.1, 1.3), 0.0, "stretched all the way");
+        assert_eq!(bending_force(0.9, 1.2), 0.0, "let go");
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-12;
+        assert!(near(bending_force(0.9, 0.8), 40.0 * -0.2 + viscosity * -0.1), "compressed all the way");
+        // Only the part of the way below the rest length counts.
+        assert!(near(bending_force(1.2, 0.9), 40.0 * -0.1 + viscosity * -0.1));
     }
 
     #[test]

@@ -20,10 +20,15 @@ use std::collections::BTreeMap;
 use glam::DVec3;
 
 use super::spring::{Resists, Spring};
+use crate::body::ElementMaterials;
 use crate::material::Material;
 
 /// The springs of a cloth; `rest` has the rest positions of every triangle's corners, each triangle for itself.
-pub fn cloth_springs(rest: &[[DVec3; 3]], triangles: &[[u32; 3]], material: &Material) -> Vec<Spring> {
+pub fn cloth_springs(
+    rest: &[[DVec3; 3]],
+    triangles: &[[u32; 3]],
+    materials: &ElementMaterials,
+) -> Vec<Spring> {
     let edges = edge_triangles(triangles);
     let flaps: Vec<Flap> =
         edges.iter().filter_map(|(&edge, around)| Flap::new(edge, around, rest, triangles)).collect();
@@ -31,10 +36,14 @@ pub fn cloth_springs(rest: &[[DVec3; 3]], triangles: &[[u32; 3]], material: &Mat
     for flap in flaps.iter().filter(|flap| flap.is_quad) {
         flap.triangles.iter().for_each(|&t| springs_of_triangle[t] = 4.0);
     }
-    let share = |t: usize| 3.0 * material.stretch_stiffness[0] / springs_of_triangle[t] * area(&rest[t]);
+    let share =
+        |t: usize| 3.0 * materials.of(t).stretch_stiffness[0] / springs_of_triangle[t] * area(&rest[t]);
+    let mean = |around: &[usize], of: &dyn Fn(&Material) -> f64| {
+        around.iter().map(|&t| of(&materials.of(t))).sum::<f64>() / around.len() as f64
+    };
     let spring = |ends: [u32; 2], rest: f64, around: &[usize]| {
         let stiffness = around.iter().map(|&t| share(t)).sum::<f64>() / (rest * rest);
-        Spring { ends, rest, stiffness, damping: material.damping, resists: Resists::Both }
+        Spring { ends, rest, stiffness, damping: mean(around, &|m| m.damping), resists: Resists::Both }
     };
     let mut springs: Vec<Spring> = Vec::with_capacity(edges.len() + flaps.len());
     for (&ends, around) in &edges {
@@ -45,7 +54,7 @@ pub fn cloth_springs(rest: &[[DVec3; 3]], triangles: &[[u32; 3]], material: &Mat
     for flap in &flaps {
         let mut crossing = spring(flap.opposite, flap.distance, &flap.triangles);
         if !flap.is_quad {
-            crossing.stiffness = flap.bending_stiffness(material.bend_stiffness);
+            crossing.stiffness = flap.bending_stiffness(mean(&flap.triangles, &|m| m.bend_stiffness));
             crossing.resists = Resists::Compression;
         }
         springs.push(crossing);
@@ -55,16 +64,17 @@ pub fn cloth_springs(rest: &[[DVec3; 3]], triangles: &[[u32; 3]], material: &Mat
 }
 
 /// The springs of a solid with these rest positions.
-pub fn solid_springs(rest: &[DVec3], tets: &[[u32; 4]], material: &Material) -> Vec<Spring> {
+pub fn solid_springs(rest: &[DVec3], tets: &[[u32; 4]], materials: &ElementMaterials) -> Vec<Spring> {
     let mut stiffness: BTreeMap<[u32; 2], f64> = BTreeMap::new();
-    for tet in tets {
+    for (t, tet) in tets.iter().enumerate() {
+        let young_modulus = materials.of(t).young_modulus;
         let [a, b, c, d] = tet.map(|v| rest[v as usize]);
         let volume = ((b - a).cross(c - a).dot(d - a) / 6.0).abs();
         for (i, j) in [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] {
             let ends = [tet[i].min(tet[j]), tet[i].max(tet[j])];
             let length_squared = rest[tet[i] as usize].distance_squared(rest[tet[j] as usize]);
             if length_squared > 0.0 {
-                *stiffness.entry(ends).or_default() += material.young_modulus * volume / length_squared;
+                *stiffness.entry(ends).or_default() += young_modulus * volume / length_squared;
             }
         }
     }
@@ -72,7 +82,7 @@ pub fn solid_springs(rest: &[DVec3], tets: &[[u32; 4]], material: &Material) -> 
         ends,
         rest: rest[ends[0] as usize].distance(rest[ends[1] as usize]),
         stiffness,
-        damping: material.damping,
+        damping: materials.main().damping,
         resists: Resists::Both,
     };
     stiffness.into_iter().map(spring).filter(|s| s.rest > 0.0 && s.stiffness > 0.0).collect()

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Only the six blocks among corners 1 to 3 are computed from the law; those with corner 0 follow from the sum being
-//! zero. Damping in proportion to the stiffness: see [`super::strain_damping`].
+//! zero. Damping in proportion to the stiffness: see `strain_damping`.
 
 #![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
 
@@ -17,7 +17,7 @@ use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
 use super::Curvature;
-use super::element::{Blocks, Element, completed};
+use super::element::{Blocks, Element, batch_corners, completed};
 use super::element_order::{morton_order, pack_batches};
 use super::strain_damping::{StrainDamping, strain};
 use crate::geometry::symmetric_eigen::SquareMatrix;
@@ -80,28 +80,6 @@ impl<L: Law> Tetrahedra<L> {
         &self.order
     }
 
-    /// Starts a step of `dt` seconds from `x`: damping resists the change of strain from here on.
-    pub fn begin_step(&mut self, x: &[DVec3], dt: f64) {
-        let damped = self.batches.iter().any(|batch| batch.damping != Lanes::default());
-        self.rate = if damped { 1.0 / dt } else { 0.0 };
-        self.start.resize(if damped { self.batches.len() } else { 0 }, Default::default());
-        let (tets, batches) = (&self.tets, &self.batches);
-        self.start.par_iter_mut().enumerate().with_min_len(64).for_each(|(b, start)| {
-            *start = strain(&batches[b].deformation(&batch_corners(tets, b, x)).0);
-        });
-    }
-
-    /// The elastic part of the energy alone, in joules.
-    pub fn elastic_energy(&self, x: &[DVec3]) -> f64 {
-        let value = |(b, batch): (usize, &Batch)| {
-            let f = batch.deformation(&batch_corners(&self.tets, b, x));
-            let count = WIDTH.min(self.tets.len() - WIDTH * b);
-            (self.law.energy(f, &batch.lame) * batch.volume).sum_of_first(count)
-        };
-        let sums: Vec<f64> = self.batches.par_iter().enumerate().with_min_len(64).map(value).collect();
-        sums.into_iter().sum()
-    }
-
     /// The damping of a batch, where there is any.
     #[inline(always)]
     fn damping(&self, batch: usize, f: LaneMat3) -> Option<StrainDamping<3>> {
@@ -109,12 +87,6 @@ impl<L: Law> Tetrahedra<L> {
         let rest = &self.batches[batch];
         Some(StrainDamping::new(f.0, start, &rest.lame, rest.damping * self.rate))
     }
-}
-
-/// The corners of a batch's elements; lanes beyond the last element repeat it.
-fn batch_corners(tets: &[[u32; 4]], batch: usize, x: &[DVec3]) -> [LaneVec3; 4] {
-    let tet = |lane: usize| tets[(WIDTH * batch + lane).min(tets.len() - 1)];
-    std::array::from_fn(|k| LaneVec3::from_fn(|lane| x[tet(lane)[k] as usize]))
 }
 
 /// The gradients of the shape functions of corners 1 to 3, and the volume.
@@ -160,8 +132,27 @@ impl Batch {
 const PAIRS: [(usize, usize); 6] = [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2)];
 
 impl<L: Law> Element<4> for Tetrahedra<L> {
+    fn begin_step(&mut self, x: &[DVec3], dt: f64) {
+        let damped = self.batches.iter().any(|batch| batch.damping != Lanes::default());
+        self.rate = if damped { 1.0 / dt } else { 0.0 };
+        self.start.resize(if damped { self.batches.len() } else { 0 }, Default::default());
+        let (tets, batches) = (&self.tets, &self.batches);
+        self.start.par_iter_mut().enumerate().with_min_len(64).for_each(|(b, start)| {
+            *start = strain(&batches[b].deformation(&batch_corners(tets, b, x)).0);
+        });
+    }
+
     fn vertices(&self) -> &[[u32; 4]] {
         &self.tets
+    }
+
+    fn projective(&self, e: usize) -> Option<[[f64; 4]; 4]> {
+        let (batch, lane) = (&self.batches[e / WIDTH], e % WIDTH);
+        let stiffness = self.law.projective_stiffness(&batch.lame)?.0[lane];
+        let weight = stiffness * batch.volume.0[lane] * (1.0 + batch.damping.0[lane] * self.rate);
+        let [a, b, c] = batch.gradients.map(|g| g.lane(lane));
+        let gradients = [-(a + b + c), a, b, c];
+        Some(gradients.map(|g| gradients.map(|h| weight * g.dot(h))))
     }
 
     #[inline(always)]
@@ -173,6 +164,12 @@ impl<L: Law> Element<4> for Tetrahedra<L> {
             density += damping.value();
         }
         density * rest.volume
+    }
+
+    #[inline(always)]
+    fn elastic_value(&self, batch: usize, x: &[LaneVec3; 4]) -> Lanes {
+        let rest = &self.batches[batch];
+        self.law.energy(rest.deformation(x), &rest.lame) * rest.volume
     }
 
     #[inline(always)]

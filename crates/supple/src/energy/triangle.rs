@@ -3,18 +3,18 @@
 //! Each triangle has its rest shape for itself (three corners in metres), written in the coordinates along warp and weft.
 //! With the edges from the first corner as columns, `Dm` (2x2) at rest and `Ds` (3x2) now, `F = Ds Dm⁻¹`; the rows of
 //! `Dm⁻¹` are the gradients of the shape functions of corners 1 and 2. With the rest area `A` the energy is `A Ψ(F)`.
-//! Stretch only: bending is an energy of its own. Damping in proportion to the stiffness: see [`super::strain_damping`].
+//! Stretch only: bending is an energy of its own. Damping in proportion to the stiffness: see `strain_damping`.
 
 use glam::{DMat2, DVec2, DVec3};
 use rayon::prelude::*;
 
 use super::Curvature;
-use super::element::{Blocks, Element};
+use super::element::{Blocks, Element, batch_corners};
 use super::element_order::{morton_order, pack_batches};
 use super::strain_damping::{StrainDamping, strain};
 use crate::geometry::symmetric_eigen::SquareMatrix;
 use crate::material::membrane::{LaneSheet, Membrane, Sheet, SheetTangent};
-use crate::simd::{LaneMat3, LaneVec3, Lanes, WIDTH};
+use crate::simd::{LaneMat3, LaneVec3, Lanes};
 
 /// The rest shapes of eight triangles.
 #[derive(Debug, Clone, Copy)]
@@ -61,28 +61,6 @@ impl<M: Membrane> Triangles<M> {
         &self.order
     }
 
-    /// Starts a step of `dt` seconds from `x`: damping resists the change of strain from here on.
-    pub fn begin_step(&mut self, x: &[DVec3], dt: f64) {
-        let damped = self.sheets.iter().any(|sheet| sheet.damping != Lanes::default());
-        self.rate = if damped { 1.0 / dt } else { 0.0 };
-        self.start.resize(if damped { self.rest.len() } else { 0 }, Default::default());
-        let (triangles, rest) = (&self.triangles, &self.rest);
-        self.start.par_iter_mut().enumerate().with_min_len(64).for_each(|(b, start)| {
-            *start = strain(&rest[b].deformation(&batch_corners(triangles, b, x)));
-        });
-    }
-
-    /// The elastic part of the energy alone, in joules.
-    pub fn elastic_energy(&self, x: &[DVec3]) -> f64 {
-        let value = |(b, rest): (usize, &RestBatch)| {
-            let f = rest.deformation(&batch_corners(&self.triangles, b, x));
-            let count = WIDTH.min(self.triangles.len() - WIDTH * b);
-            (self.law.energy(f, &self.sheets[b]) * rest.area).sum_of_first(count)
-        };
-        let sums: Vec<f64> = self.rest.par_iter().enumerate().with_min_len(64).map(value).collect();
-        sums.into_iter().sum()
-    }
-
     #[inline(always)]
     fn damping(&self, batch: usize, f: [LaneVec3; 2]) -> Option<StrainDamping<2>> {
         let start = self.start.get(batch)?;
@@ -106,11 +84,6 @@ pub(super) fn rest_batches(order: &[u32], rest: &[[DVec3; 3]], uv: Option<&[[DVe
             area: Lanes::from_fn(|i| shapes[i].1),
         }
     })
-}
-
-fn batch_corners(triangles: &[[u32; 3]], batch: usize, x: &[DVec3]) -> [LaneVec3; 3] {
-    let triangle = |lane: usize| triangles[(WIDTH * batch + lane).min(triangles.len() - 1)];
-    std::array::from_fn(|k| LaneVec3::from_fn(|lane| x[triangle(lane)[k] as usize]))
 }
 
 /// The gradients of the shape functions of corners 1 and 2 along warp and weft, and the area.
@@ -169,6 +142,16 @@ impl RestBatch {
 }
 
 impl<M: Membrane> Element<3> for Triangles<M> {
+    fn begin_step(&mut self, x: &[DVec3], dt: f64) {
+        let damped = self.sheets.iter().any(|sheet| sheet.damping != Lanes::default());
+        self.rate = if damped { 1.0 / dt } else { 0.0 };
+        self.start.resize(if damped { self.rest.len() } else { 0 }, Default::default());
+        let (triangles, rest) = (&self.triangles, &self.rest);
+        self.start.par_iter_mut().enumerate().with_min_len(64).for_each(|(b, start)| {
+            *start = strain(&rest[b].deformation(&batch_corners(triangles, b, x)));
+        });
+    }
+
     fn vertices(&self) -> &[[u32; 3]] {
         &self.triangles
     }
@@ -182,6 +165,12 @@ impl<M: Membrane> Element<3> for Triangles<M> {
             density += damping.value();
         }
         density * rest.area
+    }
+
+    #[inline(always)]
+    fn elastic_value(&self, batch: usize, x: &[LaneVec3; 3]) -> Lanes {
+        let rest = &self.rest[batch];
+        self.law.energy(rest.deformation(x), &self.sheets[batch]) * rest.area
     }
 
     #[inline(always)]

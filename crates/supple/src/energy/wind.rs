@@ -1,18 +1,21 @@
-//! Wind on triangles: drag and lift as a quadratic dissipation potential.
+//! Air on triangles: drag and lift as a quadratic dissipation potential.
 //!
 //! A triangle of area `A` and unit normal `n` meets the air with the relative velocity `w = wind - v`, `v` the mean
-//! velocity of its corners. The force is `½ ρ A |w| (Cₙ (w·n) n + Cₜ (w - (w·n) n))`: for a tilted sheet the first
-//! term has a part across the wind, which is lift. Over a step `A`, `n` and `|w|` stay as they were at its start, and
-//! `v = (x - x₀)/h`, so that the force is minus the gradient of
+//! velocity of its corners. The force is `½ ρ s A |w| (Cₙ (w·n) n + Cₜ (w - (w·n) n))`: for a tilted sheet the first
+//! term has a part across the wind, which is lift. The air is on both sides of a sheet (`s = 1`) and outside of a
+//! closed surface only (`s = ½`), so that a sheet and a flat bag of the same outline feel the same. Over a step `A`,
+//! `n` and `|w|` stay as they were at its start, and `v = (x - x₀)/h`, so that the force is minus the gradient of
 //!
 //! ```text
-//! E = h/2 · c (Cₙ (w·n)² + Cₜ |w - (w·n) n|²),    c = ½ ρ A |w|.
+//! E = h/2 · c (Cₙ (w·n)² + Cₜ |w - (w·n) n|²),    c = ½ ρ s A |w|.
 //! ```
 
 use glam::{DMat3, DVec3};
+use rayon::prelude::*;
 
 use super::attachment::point_couplings;
-use super::{Energy, chunked_sum, map_elements};
+use super::chunks::{self, CHUNK};
+use super::{Energy, PointVisitor};
 use crate::body::Embedding;
 use crate::scene::World;
 
@@ -22,7 +25,7 @@ const NORMAL_DRAG: f64 = 2.0;
 const TANGENTIAL_DRAG: f64 = 0.05;
 
 /// One triangle over one step.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Sail {
     /// Centroid at the step's start.
     start: DVec3,
@@ -35,6 +38,8 @@ struct Sail {
 pub struct Wind {
     /// Corners as points.
     triangles: Vec<[u32; 3]>,
+    /// The share of each triangle's two sides that is in the air.
+    sides: Vec<f64>,
     /// The centroid of each triangle as a material point.
     centroids: Embedding,
     sails: Vec<Sail>,
@@ -43,10 +48,11 @@ pub struct Wind {
 }
 
 impl Wind {
-    /// Wind on triangles whose corners are points of an embedding.
-    pub fn new(points: &Embedding, triangles: Vec<[u32; 3]>) -> Self {
+    /// Wind on triangles whose corners are points of an embedding; `closed` says which belong to closed surfaces.
+    pub fn new(points: &Embedding, triangles: Vec<[u32; 3]>, closed: &[bool]) -> Self {
         let centroids = Embedding::from_lists(triangles.iter().map(|corners| centroid(points, corners)));
-        Self { triangles, centroids, ..Self::default() }
+        let sides = closed.iter().map(|closed| if *closed { 0.5 } else { 1.0 }).collect();
+        Self { triangles, sides, centroids, ..Self::default() }
     }
 
     /// Starts a step of `dt` seconds at `time`, from positions `x` and velocities `v`.
@@ -59,31 +65,25 @@ impl Wind {
         time: f64,
         dt: f64,
     ) {
-        self.air = air_velocity(world, time + dt);
         self.step = dt;
-        let still = world.wind == DVec3::ZERO;
-        self.sails = if still || world.air_density == 0.0 {
-            Vec::new()
-        } else {
-            map_elements(&self.triangles, |t, corners| self.sail(t, corners, points, x, v, world.air_density))
-        };
+        let air = world.air(time + dt);
+        self.air = air.map_or(DVec3::ZERO, |air| air.velocity);
+        let mut sails = std::mem::take(&mut self.sails);
+        sails.resize(if air.is_some() { self.triangles.len() } else { 0 }, Sail::default());
+        let density = air.map_or(0.0, |air| air.density);
+        sails.par_iter_mut().enumerate().with_min_len(CHUNK).for_each(|(t, sail)| {
+            *sail = self.sail(t, points, x, v, density);
+        });
+        self.sails = sails;
     }
 
-    fn sail(
-        &self,
-        t: usize,
-        corners: &[u32; 3],
-        points: &Embedding,
-        x: &[DVec3],
-        v: &[DVec3],
-        density: f64,
-    ) -> Sail {
-        let [a, b, c] = corners.map(|p| points.position(p as usize, x));
+    fn sail(&self, t: usize, points: &Embedding, x: &[DVec3], v: &[DVec3], density: f64) -> Sail {
+        let [a, b, c] = self.triangles[t].map(|p| points.position(p as usize, x));
         let double_area = (b - a).cross(c - a);
         let normal = double_area.normalize_or_zero();
         let across = DMat3::from_cols(normal * normal.x, normal * normal.y, normal * normal.z);
         let speed = (self.air - self.centroids.position(t, v)).length();
-        let strength = 0.25 * density * double_area.length() * speed;
+        let strength = 0.25 * density * self.sides[t] * double_area.length() * speed;
         let drag = strength * (NORMAL_DRAG * across + TANGENTIAL_DRAG * (DMat3::IDENTITY - across));
         Sail { start: self.centroids.position(t, x), drag }
     }
@@ -91,13 +91,6 @@ impl Wind {
     fn relative_velocity(&self, t: usize, x: &[DVec3]) -> DVec3 {
         self.air - (self.centroids.position(t, x) - self.sails[t].start) / self.step
     }
-}
-
-/// The wind at a time: its strength swings by the gust fraction with two incommensurate periods.
-pub fn air_velocity(world: &World, time: f64) -> DVec3 {
-    let swing =
-        0.6 * (std::f64::consts::TAU * time / 1.1).sin() + 0.4 * (std::f64::consts::TAU * time / 0.37).sin();
-    world.wind * (1.0 + world.gust * swing)
 }
 
 fn centroid(points: &Embedding, corners: &[u32; 3]) -> Vec<(u32, f64)> {
@@ -115,9 +108,9 @@ fn centroid(points: &Embedding, corners: &[u32; 3]) -> Vec<(u32, f64)> {
 
 impl Energy for Wind {
     fn value(&self, x: &[DVec3]) -> f64 {
-        chunked_sum(&self.sails, |t, sail| {
+        chunks::sum(self.sails.len(), |t| {
             let w = self.relative_velocity(t, x);
-            0.5 * self.step * w.dot(sail.drag * w)
+            0.5 * self.step * w.dot(self.sails[t].drag * w)
         })
     }
 
@@ -133,7 +126,7 @@ impl Energy for Wind {
         }
     }
 
-    fn point_hessians(&self, _x: &[DVec3], visit: &mut dyn FnMut(&[(u32, f64)], DMat3)) {
+    fn point_hessians(&self, _x: &[DVec3], visit: PointVisitor<'_>) {
         for (t, sail) in self.sails.iter().enumerate() {
             visit(self.centroids.weights(t), sail.drag * (1.0 / self.step));
         }
@@ -145,13 +138,18 @@ mod tests {
     use super::super::conformance::*;
     use super::*;
 
-    fn sheet() -> (Wind, [DVec3; 3]) {
+    /// A triangle of 1 m² that moves with a velocity.
+    fn moving_sheet(world: &World, velocity: DVec3) -> (Wind, [DVec3; 3]) {
         let points = Embedding::of_vertices(&[0, 1, 2]);
-        let mut wind = Wind::new(&points, vec![[0, 1, 2]]);
+        let mut wind = Wind::new(&points, vec![[0, 1, 2]], &[false]);
         let x = [DVec3::ZERO, DVec3::new(2.0, 0.0, 0.0), DVec3::new(0.0, 1.0, 0.0)];
-        let world = World { wind: DVec3::new(0.0, 0.0, 3.0), ..World::default() };
-        wind.begin_step(&points, &x, &[DVec3::ZERO; 3], &world, 0.0, 0.01);
-        (wind, x)
+        wind.begin_step(&points, &x, &[velocity; 3], world, 0.0, 0.01);
+        (wind, x.map(|p| p + 0.01 * velocity))
+    }
+
+    fn sheet() -> (Wind, [DVec3; 3]) {
+        let world = World { wind: Some(DVec3::new(0.0, 0.0, 3.0)), ..World::default() };
+        moving_sheet(&world, DVec3::ZERO)
     }
 
     #[test]
@@ -168,5 +166,16 @@ mod tests {
         let (wind, x) = sheet();
         let force = -total_force(&wind, &x);
         assert!((force - DVec3::new(0.0, 0.0, 0.5 * 1.2 * 9.0 * 1.0 * NORMAL_DRAG)).length() < 1e-12);
+    }
+
+    #[test]
+    fn only_the_relative_velocity_counts_and_without_air_there_is_no_drag() {
+        let (wind, x) = sheet();
+        let blown = -total_force(&wind, &x);
+        let still = World { air_density: Some(1.2), ..World::default() };
+        let (wind, x) = moving_sheet(&still, DVec3::new(0.0, 0.0, -3.0));
+        assert!((-total_force(&wind, &x) - blown).length() < 1e-10);
+        let (wind, x) = moving_sheet(&World::default(), DVec3::new(0.0, 0.0, -3.0));
+        assert_eq!(total_force(&wind, &x), DVec3::ZERO);
     }
 }

@@ -4,6 +4,7 @@
 
 mod aabb;
 pub mod bvh;
+mod disjoint_sets;
 mod far_field;
 pub mod morton;
 pub mod stretch;
@@ -16,6 +17,7 @@ pub mod winding_number;
 
 pub use aabb::Aabb;
 pub use bvh::Bvh;
+pub(crate) use disjoint_sets::DisjointSets;
 pub use triangle::{ClosestOnTriangle, Ray};
 pub use triangle_tree::{ClosestPoint, Hit, TriangleTree};
 pub use winding_number::WindingNumber;

@@ -10,6 +10,7 @@ use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
 use super::LinearOperator;
+use super::node_order::Graph;
 
 /// Which blocks exist. Vertices that are held exactly have no row: they are not unknowns.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,6 +92,11 @@ impl BlockPattern {
         self.diagonal.len()
     }
 
+    /// The number of vertices, held ones too.
+    pub fn vertices(&self) -> usize {
+        self.unknown_of_vertex.len()
+    }
+
     /// The number of stored blocks.
     pub fn block_count(&self) -> usize {
         self.columns.len()
@@ -106,6 +112,11 @@ impl BlockPattern {
     pub fn row(&self, i: usize) -> (usize, &[u32]) {
         let range = self.row_starts[i]..self.row_starts[i + 1];
         (range.start, &self.columns[range])
+    }
+
+    /// Who is coupled with whom; every unknown with itself, too.
+    pub fn graph(&self) -> Graph<'_> {
+        Graph::new(&self.row_starts, &self.columns)
     }
 
     /// The slot of the diagonal block of row `i`.
@@ -183,6 +194,14 @@ impl BlockMatrix {
         self.blocks[self.pattern.diagonal[i]]
     }
 
+    /// The first block row in the pattern with a number that is not finite.
+    pub fn first_row_not_finite(&self) -> Option<usize> {
+        (0..self.pattern.unknowns()).into_par_iter().with_min_len(ROWS).find_first(|&i| {
+            let (start, columns) = self.pattern.row(i);
+            !self.blocks[start..start + columns.len()].iter().all(DMat3::is_finite)
+        })
+    }
+
     /// Adds to the diagonal block of a vertex; nothing if it is held.
     pub fn add_diagonal(&mut self, vertex: u32, block: DMat3) {
         if let Some(i) = self.pattern.unknown(vertex) {
@@ -198,8 +217,13 @@ impl BlockMatrix {
                 self.blocks[here] += block;
                 self.blocks[mirrored] += block.transpose();
             }
-            _ => self.outside.push(OutsideBlock { row: i as u32, column: j as u32, block }),
+            _ => self.push_outside(i as u32, j as u32, block),
         }
+    }
+
+    /// Adds a block outside the pattern.
+    pub(super) fn push_outside(&mut self, row: u32, column: u32, block: DMat3) {
+        self.outside.push(OutsideBlock { row, column, block });
     }
 
     /// Adds `shift` times the identity.
@@ -207,6 +231,30 @@ impl BlockMatrix {
         for &slot in &self.pattern.diagonal {
             self.blocks[slot] += DMat3::from_diagonal(DVec3::splat(shift));
         }
+    }
+
+    /// The same matrix with the blocks outside the pattern taken into a pattern of its own, for solvers that need all
+    /// couplings by rows. `None` if there are none outside.
+    pub fn with_outside_merged(&self) -> Option<Self> {
+        if self.outside.is_empty() {
+            return None;
+        }
+        let inside = (0..self.pattern.unknowns()).flat_map(|i| {
+            let (_, columns) = self.pattern.row(i);
+            columns.iter().filter(move |&&j| (j as usize) < i).map(move |&j| [i as u32, j])
+        });
+        let pairs: Vec<_> = inside.chain(self.outside.iter().map(|o| [o.row, o.column])).collect();
+        let mut merged =
+            Self::zero(Arc::new(BlockPattern::new(&vec![false; self.pattern.unknowns()], &pairs)));
+        for i in 0..self.pattern.unknowns() {
+            let (start, columns) = self.pattern.row(i);
+            for (&j, block) in columns.iter().zip(&self.blocks[start..]) {
+                let slot = merged.pattern.slot(i, j as usize).expect("the merged pattern holds every pair");
+                merged.blocks[slot] = *block;
+            }
+        }
+        self.outside.iter().for_each(|o| merged.add_pair(o.row, o.column, o.block));
+        Some(merged)
     }
 
     /// The product with a vector of unknowns.

@@ -31,3 +31,33 @@ pub trait Preconditioner: Send {
         true
     }
 }
+
+/// The assembled matrix, or the error of a solver that cannot do without.
+pub(super) fn assembled<'a>(
+    operator: &'a dyn LinearOperator,
+    solver: &str,
+) -> Result<&'a BlockMatrix, String> {
+    operator.blocks().ok_or_else(|| {
+        format!(
+            "{solver} needs the assembled matrix, and this system is known by its products only; use jacobi"
+        )
+    })
+}
+
+impl Preconditioner for Box<dyn Preconditioner> {
+    fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), String> {
+        (**self).update(operator)
+    }
+
+    fn apply(&mut self, r: &[DVec3], z: &mut [DVec3]) {
+        (**self).apply(r, z);
+    }
+
+    fn bytes(&self) -> usize {
+        (**self).bytes()
+    }
+
+    fn symmetric(&self) -> bool {
+        (**self).symmetric()
+    }
+}

@@ -60,6 +60,14 @@ impl Material {
         Lame { lambda: e * nu / ((1.0 + nu) * (1.0 - 2.0 * nu)), mu: e / (2.0 * (1.0 + nu)) }
     }
 
+    /// The same material, stiffer by a factor in stretch and bending.
+    pub fn stiffened(mut self, factor: f64) -> Self {
+        self.young_modulus *= factor;
+        self.stretch_stiffness = self.stretch_stiffness.map(|s| factor * s);
+        self.bend_stiffness *= factor;
+        self
+    }
+
     /// Lamé parameters of a sheet in N/m, in plane stress (free to thin as it is stretched): with its mean stretch
     /// stiffness S, λ = S ν / (1 - ν²), μ = S / (2 (1 + ν)).
     pub fn sheet_lame(&self) -> Lame {

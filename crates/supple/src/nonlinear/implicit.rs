@@ -1,68 +1,48 @@
-//! Implicit Euler: every step minimises inertia plus the energies of springs, attachments, contact and wind, for all
-//! bodies of the scene as one system.
+//! Implicit Euler: every step minimises inertia plus the energies of elements, attachments, contact and wind, for all
+//! bodies of the scene as one system. In quasi-statics inertia is left out, but for a trace that holds free bodies.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use glam::DVec3;
 
-use super::newton::{Limits, gradient_norm};
-use super::{Newton, NewtonOutcome, Objective, Stop};
-use crate::body::{Body, Elements, Embedding};
+use super::method::minimiser;
+use super::objective::{Limits, Minimiser, Objective, Outcome, Stop, norm};
+use super::system::System;
 use crate::contact::PosedCollider;
-use crate::energy::attachment::{Attachment, Attachments};
-use crate::energy::contact::Contacts;
-use crate::energy::element::ElementSum;
-use crate::energy::inertia::Inertia;
-use crate::energy::spring::Springs;
-use crate::energy::spring_network::{cloth_springs, solid_springs};
-use crate::energy::wind::Wind;
-use crate::energy::{Curvature, Energy};
 use crate::error::Error;
-use crate::linear::{BlockMatrix, BlockPattern};
+use crate::scene::Mode;
 use crate::simulation::{
     EnergyReport, Inspection, Setup, StageTimes, StateReader, StateWriter, StepReport, Stepper,
 };
 
-/// Implicit Euler by Newton with a sparse Cholesky solve.
+/// The step in seconds by which quasi-statics weighs inertia: too long for it to matter beside elasticity, short enough to
+/// keep the matrix of a free body definite.
+const QUASISTATIC_STEP: f64 = 1000.0;
+
+/// Implicit Euler by any nonlinear method.
 #[derive(Default)]
 pub struct ImplicitStepper {
     x: Vec<DVec3>,
     v: Vec<DVec3>,
-    mass: Vec<f64>,
-    /// The first unknown of each body, and the end.
-    first_unknown: Vec<u32>,
-    inertia: Inertia,
-    springs: ElementSum<Springs, 2>,
-    attachments: Attachments,
-    contacts: Contacts,
-    wind: Wind,
+    system: System,
     held: Vec<bool>,
-    newton: Option<Newton>,
-    residuals: Vec<f64>,
+    minimiser: Option<Box<dyn Minimiser>>,
+    outcome: Outcome,
+    work: Work,
 }
 
-/// Inertia and energies together; the gradient is zero at held vertices.
-struct Total<'a> {
-    energies: [&'a dyn Energy; 5],
-    held: &'a [bool],
-}
-
-impl Objective for Total<'_> {
-    fn value(&self, x: &[DVec3]) -> f64 {
-        self.energies.iter().map(|energy| energy.value(x)).sum()
-    }
-
-    fn gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
-        gradient.fill(DVec3::ZERO);
-        self.energies.iter().for_each(|energy| energy.add_gradient(x, gradient));
-        for (g, _) in gradient.iter_mut().zip(self.held).filter(|(_, held)| **held) {
-            *g = DVec3::ZERO;
-        }
-    }
-
-    fn hessian(&self, x: &[DVec3], curvature: Curvature, hessian: &mut BlockMatrix) {
-        self.energies.iter().for_each(|energy| energy.add_hessian(x, curvature, hessian));
-    }
+/// Vectors of a step over all vertices, kept so that steps allocate nothing.
+#[derive(Default)]
+struct Work {
+    /// Where the step begins to minimise, and ends.
+    next: Vec<DVec3>,
+    /// Where everything would fly freely.
+    flying: Vec<DVec3>,
+    forces: Vec<DVec3>,
+    held: Vec<bool>,
+    /// Empty: room for the colliders of the next step.
+    colliders: Vec<PosedCollider>,
 }
 
 impl ImplicitStepper {
@@ -73,132 +53,101 @@ impl ImplicitStepper {
         stepper
     }
 
-    /// Everything that depends on which bodies there are, but not on where they are.
-    fn build_energies(&mut self, setup: &Setup) {
-        let mut springs = Vec::new();
-        let mut points = Embedding::default();
-        let mut triangles = Vec::new();
-        self.contacts = Contacts::default();
-        self.mass.clear();
-        for (body, &first) in setup.bodies.iter().zip(&self.first_unknown) {
-            let first_point = points.len() as u32;
-            points.append(&body.embedding, first);
-            triangles.extend(body.surface_triangles.iter().map(|t| t.map(|p| p + first_point)));
-            self.contacts.areas.extend_from_slice(&body.point_areas);
-            self.contacts.friction.extend(body.point_areas.iter().map(|_| body.material.friction));
-            self.mass.extend_from_slice(&body.mass);
-            springs.extend(body_springs(body).into_iter().map(|mut spring| {
-                spring.ends = spring.ends.map(|v| v + first);
-                spring
-            }));
-        }
-        self.springs = ElementSum::new(Springs::new(springs), self.mass.len(), setup.simd);
-        self.wind = Wind::new(&points, triangles);
-        self.contacts.points = points;
-    }
-
-    /// Moves held vertices to where their pins are at `time` and collects the soft ones; returns which are held.
-    fn apply_pins(&mut self, setup: &Setup, time: f64, trial: &mut [DVec3]) -> Vec<bool> {
-        self.attachments.attachments.clear();
-        // Vertices without mass belong to no element: nothing moves them.
-        let mut held: Vec<bool> = self.mass.iter().map(|m| *m <= 0.0).collect();
-        for pin in setup.pins.iter().filter(|pin| pin.holds_at(time)) {
-            let first = self.first_unknown[pin.body];
-            for point in &pin.points {
-                let target = pin.target(point, time);
-                match (pin.stiffness, &point.weights[..]) {
-                    (None, [(v, _)]) => {
-                        held[(v + first) as usize] = true;
-                        trial[(v + first) as usize] = target;
-                    }
-                    (stiffness, weights) => self.attachments.attachments.push(Attachment {
-                        point: weights.iter().map(|&(v, w)| (v + first, w)).collect(),
-                        target,
-                        stiffness: stiffness.unwrap_or_else(|| setup.bodies[pin.body].hold_stiffness()),
-                    }),
-                }
-            }
-        }
-        for grab in setup.grabs.iter().flatten() {
-            let first = self.first_unknown[grab.body];
-            self.attachments.attachments.push(Attachment {
-                point: grab.weights.iter().map(|&(v, w)| (v + first, w)).collect(),
-                target: grab.target,
-                stiffness: grab.stiffness,
-            });
-        }
-        held
-    }
-
-    fn begin_step(&mut self, setup: &Setup, dt: f64) -> Result<Vec<DVec3>, Error> {
+    /// Sets up the energies of a step; `work.next` becomes the positions with held vertices where their pins are at its
+    /// end.
+    fn begin_step(&mut self, setup: &Setup, dt: f64) -> Result<(), Error> {
         let end = setup.time + dt;
-        let colliders: Result<Vec<_>, _> = setup
-            .colliders
-            .iter()
-            .map(|(_, collider)| PosedCollider::new(collider, setup.time, end))
-            .collect();
-        self.contacts.begin_step(&self.x, dt, colliders?);
-        self.springs.elements_mut().begin_step(&self.x, dt);
-        self.wind.begin_step(&self.contacts.points, &self.x, &self.v, &setup.world, setup.time, dt);
-        self.inertia.weight.clear();
-        self.inertia.weight.extend(self.mass.iter().map(|m| m / (dt * dt)));
-        self.inertia.target.clear();
-        let gravity = setup.world.gravity;
-        let flight = self.x.iter().zip(&self.v).map(|(x, v)| *x + dt * *v + dt * dt * gravity);
-        self.inertia.target.extend(flight);
-        let mut trial = self.x.clone();
-        let held = self.apply_pins(setup, end, &mut trial);
-        if self.newton.is_none() || held != self.held {
-            self.held = held;
+        self.pose_colliders(setup, [setup.time, end])?;
+        let system = &mut self.system;
+        system.contacts.begin_step(&self.x, dt);
+        system.wind.begin_step(&system.contacts.points, &self.x, &self.v, &setup.world, setup.time, dt);
+        let (step, damped) = match setup.mode {
+            Mode::Dynamic => (dt, dt),
+            Mode::Quasistatic => (QUASISTATIC_STEP, f64::INFINITY),
+        };
+        system.elastic.iter_mut().for_each(|energy| energy.begin_step(&self.x, damped));
+        system.inertia.rate = 1.0 / (step * step);
+        system.inertia.gravity = setup.world.gravity;
+        system.inertia.mass.clone_from(&system.mass);
+        system.inertia.target.clear();
+        system.inertia.target.extend(self.x.iter().zip(&self.v).map(|(x, v)| *x + dt * *v));
+        let work = &mut self.work;
+        work.next.clone_from(&self.x);
+        system.apply_pins(setup, end, &mut work.next, &mut work.held);
+        if self.minimiser.is_none() || work.held != self.held {
+            self.held.clone_from(&work.held);
             self.analyse(setup)?;
         }
-        Ok(trial)
-    }
-
-    fn analyse(&mut self, setup: &Setup) -> Result<(), Error> {
-        let mut pairs = Vec::new();
-        let mut pair = |a: u32, b: u32| pairs.push([a, b]);
-        for energy in [&self.springs as &dyn Energy, &self.contacts, &self.wind] {
-            energy.couplings(&mut pair);
-        }
-        // Attachments come and go, but each sits on one element: its edges make room for all of them.
-        for (body, &first) in setup.bodies.iter().zip(&self.first_unknown) {
-            body.elements.for_each_edge(|a, b| pair(a + first, b + first));
-        }
-        let pattern = BlockPattern::new(&self.held, &pairs);
-        self.springs.bind(&pattern);
-        let newton = Newton::new(pattern, self.x.len(), setup.simd);
-        self.newton = Some(newton.map_err(|problem| setup.failed(problem))?);
         Ok(())
     }
 
-    /// The better start of the two natural ones: where everything was, or where it would fly freely. Free flight
-    /// makes momentum exact, rest makes a hanging cloth start in its solution.
-    fn choose_start(&self, total: &Total<'_>, resting: Vec<DVec3>) -> Vec<DVec3> {
-        let mut flying = self.inertia.target.clone();
-        for (v, held) in self.held.iter().enumerate() {
-            if *held {
-                flying[v] = resting[v];
-            }
+    fn pose_colliders(&mut self, setup: &Setup, times: [f64; 2]) -> Result<(), Error> {
+        let mut posed = std::mem::take(&mut self.work.colliders);
+        let mut before = std::mem::take(&mut self.system.contacts.colliders);
+        let mut earlier = before.drain(..);
+        for (_, collider) in &setup.colliders {
+            posed.push(PosedCollider::new(collider, &setup.collider_meshes, times, earlier.next())?);
         }
-        if total.value(&flying) <= total.value(&resting) { flying } else { resting }
+        drop(earlier);
+        self.system.contacts.colliders = posed;
+        self.work.colliders = before;
+        Ok(())
     }
 
-    fn report(&self, setup: &Setup, outcome: &NewtonOutcome, begun: Instant) -> StepReport {
-        let kinetic = self.v.iter().zip(&self.mass).map(|(v, m)| 0.5 * m * v.length_squared()).sum();
+    fn analyse(&mut self, setup: &Setup) -> Result<(), Error> {
+        let pattern = Arc::new(self.system.analyse(setup, &self.held));
+        // Where the bodies started, not where they are: a resumed run must order the unknowns in the same way.
+        let start = setup.bodies.iter().flat_map(|body| &body.start);
+        let free = start.zip(&self.held).filter(|(_, held)| !**held);
+        let positions: Arc<[DVec3]> = free.map(|(x, _)| *x).collect();
+        let made = minimiser(&setup.solver, pattern, self.x.len(), positions, setup.simd);
+        self.minimiser = Some(made.map_err(Error::Invalid)?);
+        Ok(())
+    }
+
+    /// Takes the better start of the two natural ones: where everything was, or where it would fly freely. Free flight
+    /// makes momentum exact, rest makes a hanging cloth start in its solution.
+    fn choose_start(&mut self) {
+        let Work { next: resting, flying, .. } = &mut self.work;
+        flying.clear();
+        let fly = |v: usize| if self.held[v] { resting[v] } else { self.system.inertia.flight(v) };
+        flying.extend((0..resting.len()).map(fly));
+        if self.system.value(flying) <= self.system.value(resting) {
+            std::mem::swap(resting, flying);
+        }
+    }
+
+    /// The norm of the forces on vertices that are not held, where the step begins.
+    fn free_force(&mut self) -> f64 {
+        let Work { next, forces, .. } = &mut self.work;
+        forces.resize(next.len(), DVec3::ZERO);
+        self.system.gradient(next, forces);
+        for (force, _) in forces.iter_mut().zip(&self.held).filter(|(_, held)| **held) {
+            *force = DVec3::ZERO;
+        }
+        norm(forces)
+    }
+
+    /// A force below which nothing is worth solving: a billionth of the weight, or of what would move the bodies by
+    /// a nanometre in a second where nothing weighs.
+    fn force_floor(&self, setup: &Setup) -> f64 {
+        let masses = self.system.mass.iter().map(|m| m * m).sum::<f64>().sqrt();
+        1e-9 * masses * setup.world.gravity.length().max(1.0)
+    }
+
+    fn report(&self, setup: &Setup, begun: Instant) -> StepReport {
+        let outcome = &self.outcome;
+        let mass = &self.system.mass;
+        let kinetic = self.v.iter().zip(mass).map(|(v, m)| 0.5 * m * v.length_squared()).sum();
         let gravity = setup.world.gravity;
-        let potential = self.x.iter().zip(&self.mass).map(|(x, m)| -m * gravity.dot(*x)).sum();
-        let (contacts, penetration) = self.contacts.count_and_depth(&self.x);
+        let potential = self.x.iter().zip(mass).map(|(x, m)| -m * gravity.dot(*x)).sum();
+        let (contacts, penetration) = self.system.contacts.count_and_depth(&self.x);
         StepReport {
             nonlinear_iterations: outcome.iterations,
-            linear_iterations: outcome.iterations,
+            linear_iterations: outcome.linear_iterations,
             residual: outcome.residual(),
-            converged: outcome.stop == Stop::Converged,
-            energy: EnergyReport {
-                kinetic,
-                elastic: self.springs.elements().elastic_energy(&self.x),
-                potential,
-            },
+            converged: matches!(outcome.stop, Stop::Converged | Stop::Rounding),
+            energy: EnergyReport { kinetic, elastic: self.system.elastic_energy(&self.x), potential },
             contacts,
             penetration,
             times: StageTimes {
@@ -213,36 +162,33 @@ impl ImplicitStepper {
 impl Stepper for ImplicitStepper {
     fn step(&mut self, setup: &Setup, dt: f64, deadline: Option<Instant>) -> Result<StepReport, Error> {
         let begun = Instant::now();
-        let resting = self.begin_step(setup, dt)?;
-        let Some(mut newton) = self.newton.take() else {
-            return Err(setup.failed("the system was not analysed"));
-        };
-        let total = Total {
-            energies: [&self.inertia, &self.springs, &self.attachments, &self.contacts, &self.wind],
-            held: &self.held,
-        };
-        let mut gradient = vec![DVec3::ZERO; self.x.len()];
-        total.gradient(&resting, &mut gradient);
+        self.begin_step(setup, dt)?;
         let limits = Limits {
             tolerance: setup.solver.tolerance,
-            reference: gradient_norm(&gradient).max(self.force_floor(setup)),
+            // Without any body there is no force at all.
+            reference: self.free_force().max(self.force_floor(setup)).max(f64::MIN_POSITIVE),
             max_iterations: setup.solver.max_iterations,
             deadline,
+            record: setup.record,
         };
-        let mut x = self.choose_start(&total, resting);
-        let outcome = newton.minimise(&total, &mut x, limits);
-        self.newton = Some(newton);
-        let outcome = outcome.map_err(|problem| setup.failed(problem))?;
-        for (v, (new, old)) in self.v.iter_mut().zip(x.iter().zip(&self.x)) {
-            *v = (*new - *old) / dt;
+        self.choose_start();
+        let Some(minimiser) = &mut self.minimiser else {
+            return Err(setup.failed("the system was not analysed"));
+        };
+        let done = minimiser.minimise(&self.system, &mut self.work.next, &limits, &mut self.outcome);
+        done.map_err(|problem| setup.failed(problem))?;
+        std::mem::swap(&mut self.x, &mut self.work.next);
+        for (v, (new, old)) in self.v.iter_mut().zip(self.x.iter().zip(&self.work.next)) {
+            *v = match setup.mode {
+                Mode::Dynamic => (*new - *old) / dt,
+                Mode::Quasistatic => DVec3::ZERO,
+            };
         }
-        self.x = x;
-        self.residuals.clone_from(&outcome.residuals);
-        Ok(self.report(setup, &outcome, begun))
+        Ok(self.report(setup, begun))
     }
 
     fn surface_positions(&self, positions: &mut [DVec3]) {
-        let points = &self.contacts.points;
+        let points = &self.system.contacts.points;
         for (i, position) in positions.iter_mut().enumerate() {
             *position = points.position(i, &self.x);
         }
@@ -250,8 +196,7 @@ impl Stepper for ImplicitStepper {
 
     fn bodies_changed(&mut self, setup: &Setup, old_index: &[Option<usize>]) {
         let (old_x, old_v) = (std::mem::take(&mut self.x), std::mem::take(&mut self.v));
-        let old_first = std::mem::take(&mut self.first_unknown);
-        self.first_unknown.push(0);
+        let old_first = std::mem::take(&mut self.system.first_unknown);
         for (body, old) in setup.bodies.iter().zip(old_index) {
             match old {
                 Some(old) => {
@@ -264,10 +209,9 @@ impl Stepper for ImplicitStepper {
                     self.v.extend(body.start.iter().map(|_| body.velocity));
                 }
             }
-            self.first_unknown.push(self.x.len() as u32);
         }
-        self.build_energies(setup);
-        self.newton = None;
+        self.system = System::new(setup);
+        self.minimiser = None;
     }
 
     fn unknown_positions(&self) -> &[DVec3] {
@@ -279,7 +223,7 @@ impl Stepper for ImplicitStepper {
     }
 
     fn masses(&self) -> &[f64] {
-        &self.mass
+        &self.system.mass
     }
 
     fn save(&self, state: &mut StateWriter) {
@@ -295,22 +239,10 @@ impl Stepper for ImplicitStepper {
     }
 
     fn inspect(&self) -> Inspection {
-        Inspection { residuals: self.residuals.clone(), bytes: self.newton.as_ref().map_or(0, Newton::bytes) }
-    }
-}
-
-impl ImplicitStepper {
-    /// A force below which nothing is worth solving: a billionth of the weight, or of what would move the bodies by
-    /// a nanometre in a second where nothing weighs.
-    fn force_floor(&self, setup: &Setup) -> f64 {
-        let masses = self.mass.iter().map(|m| m * m).sum::<f64>().sqrt();
-        1e-9 * masses * setup.world.gravity.length().max(1.0)
-    }
-}
-
-fn body_springs(body: &Body) -> Vec<crate::energy::spring::Spring> {
-    match &body.elements {
-        Elements::Triangles(triangles) => cloth_springs(&body.rest_corners, triangles, &body.material),
-        Elements::Tets(tets) => solid_springs(&body.rest, tets, &body.material),
+        Inspection {
+            residuals: self.outcome.residuals.clone(),
+            history: self.outcome.history.clone(),
+            bytes: self.minimiser.as_ref().map_or(0, |minimiser| minimiser.bytes()),
+        }
     }
 }

@@ -1,7 +1,20 @@
-//! Nonlinear methods over one objective: inertia plus energies.
+//! Nonlinear methods over one objective, inertia plus energies, and the stepper that uses them.
 
+mod accelerated_gradient;
 mod implicit;
+mod lbfgs;
+mod method;
 mod newton;
+mod nonlinear_cg;
+mod objective;
+mod preconditioning;
+mod projective;
+mod system;
 
+pub use accelerated_gradient::AcceleratedGradient;
 pub use implicit::ImplicitStepper;
-pub use newton::{Newton, NewtonOutcome, Objective, Stop};
+pub use lbfgs::Lbfgs;
+pub use newton::Newton;
+pub use nonlinear_cg::NonlinearCg;
+pub use objective::{IterationRecord, Limits, Minimiser, Objective, Outcome, Stop};
+pub use projective::Projective;

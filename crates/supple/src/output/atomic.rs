@@ -27,6 +27,10 @@ impl AtomicFile {
     /// Starts writing what will become `path`, in the same folder.
     pub fn create(path: &Path) -> Result<Self, FileError> {
         let temporary = temporary_name(path)?;
+        // The rename would fail at the end, when hours of work may have gone into the file.
+        if path.is_dir() {
+            return Err(write_error(path, "write", &ErrorKind::IsADirectory.into()));
+        }
         let file = File::create_new(&temporary).map_err(|e| write_error(path, "create", &e))?;
         // The lock tells `sweep` that the writer lives. A file system without locks is never swept, so that a
         // failure here costs nothing.
@@ -155,14 +159,17 @@ pub(crate) fn write_error(path: &Path, what: &str, error: &io::Error) -> FileErr
         ErrorKind::IsADirectory => "a folder of that name is in the way; remove it or choose another name",
         _ => "check the disk and the folder",
     };
-    FileError::whole(path, format!("cannot {what}: {error}; {remedy}. What was there before is unchanged"))
+    let problem = format!("cannot {what}: {error}; {remedy}. What was there before is unchanged");
+    FileError { write_failure: Some(error.kind()), ..FileError::whole(path, problem) }
 }
 
 /// Hidden, and different for every writer, so that two never meet in one temporary.
 fn temporary_name(path: &Path) -> Result<PathBuf, FileError> {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let Some(name) = path.file_name() else {
-        return Err(FileError::whole(path, "cannot write: the path names no file; add a file name"));
+        let problem = "cannot write: the path names no file; add a file name";
+        let write_failure = Some(ErrorKind::InvalidFilename);
+        return Err(FileError { write_failure, ..FileError::whole(path, problem) });
     };
     let mut temporary = OsString::from(".");
     temporary.push(name);

@@ -43,7 +43,9 @@ impl FrameCache {
     pub fn create(dir: &Path, info: RunInfo, replace: bool) -> Result<Self, FileError> {
         create_folder(dir)?;
         let holds_run = is_run(dir)?;
-        if holds_run && !replace {
+        // A run killed before its first frame has nothing to lose and nothing to be resumed.
+        let has_frames = !numbered_files(&frames_folder(dir), frame_name)?.is_empty();
+        if holds_run && has_frames && !replace {
             let problem =
                 "the folder holds a finished or interrupted run; resume it, replace it or choose another";
             return Err(FileError::whole(dir, problem));
@@ -257,7 +259,7 @@ mod tests {
     use crate::output::topology::tests::decorated;
 
     fn info() -> RunInfo {
-        RunInfo { scene: "demo".into(), fps: 24.0 }
+        RunInfo { scene: "demo".into(), fps: 24.0, simd: Default::default() }
     }
 
     fn frame(index: u32, surfaces: &[Arc<FrameSurface>]) -> Frame {
@@ -379,6 +381,14 @@ mod tests {
         assert!(cache.frames().unwrap().is_empty());
         assert_eq!(files(run.path(), ".supt"), 0);
         assert!(CheckpointStore::open(run.path(), None).frames().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_run_killed_before_its_first_frame_can_begin_again() {
+        let run = tempfile::tempdir().unwrap();
+        drop(FrameCache::create(run.path(), info(), false).unwrap());
+        let mut again = FrameCache::create(run.path(), info(), false).unwrap();
+        again.write(&frame(0, &[Arc::new(decorated("dress"))])).unwrap();
     }
 
     #[test]

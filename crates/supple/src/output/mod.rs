@@ -11,6 +11,7 @@ pub mod render;
 mod run_folder;
 mod topology;
 
+pub(crate) use atomic::write_error;
 pub use atomic::{AtomicFile, sweep, write_whole};
 pub use checkpoint::{Checkpoint, CheckpointStore, FoundCheckpoint};
 pub use export::{ExportFormat, export};

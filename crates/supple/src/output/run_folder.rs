@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::atomic::{create_folder, sweep, write_error, write_whole};
 use crate::error::FileError;
+use crate::linear::Simd;
 
 const FORMAT: &str = "supple run";
 const VERSION: u32 = 1;
@@ -20,6 +21,9 @@ pub struct RunInfo {
     pub scene: String,
     /// Frames a second.
     pub fps: f64,
+    /// The instructions it was begun with, on which its bits depend.
+    #[serde(default)]
+    pub simd: Simd,
 }
 
 #[derive(Serialize, Deserialize)]

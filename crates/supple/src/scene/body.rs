@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use glam::{DQuat, DVec3};
+use glam::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
 use super::Selection;
@@ -32,6 +32,29 @@ impl Axis {
             Self::Z => DVec3::new(point.x, point.z, -point.y),
         }
     }
+
+    /// The same as a matrix.
+    pub fn matrix(self) -> DMat3 {
+        DMat3::from_cols(self.to_world(DVec3::X), self.to_world(DVec3::Y), self.to_world(DVec3::Z))
+    }
+}
+
+/// An axis-aligned box centred at the origin. As cloth it says its `cells`; as a solid the body's `cell` cuts it, and
+/// saying both is refused.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cuboid {
+    /// Side lengths in metres.
+    pub size: [f64; 3],
+    /// Cells along each side of a box of cloth.
+    #[serde(default)]
+    pub cells: Option<[u32; 3]>,
+}
+
+impl From<BoxShape> for Cuboid {
+    fn from(shape: BoxShape) -> Self {
+        Self { size: shape.size, cells: Some(shape.cells) }
+    }
 }
 
 /// Where a shape comes from. In a scene file exactly one of these keys stands in the `shape` table.
@@ -42,7 +65,7 @@ pub enum ShapeSource {
     /// A flat cloth.
     Grid(ClothGrid),
     /// A box.
-    Box(BoxShape),
+    Box(Cuboid),
     /// A cylinder.
     Cylinder(CylinderShape),
     /// A sphere.
@@ -73,6 +96,11 @@ impl Shape {
     /// A shape in metres with y up.
     pub fn new(source: ShapeSource) -> Self {
         Self { source, scale: 1.0, up: Axis::Y }
+    }
+
+    /// The matrix that takes points of the shape to metres with y up.
+    pub fn to_metres(&self) -> DMat3 {
+        self.up.matrix() * self.scale
     }
 }
 

@@ -79,7 +79,13 @@ impl SceneBuilder {
 
     /// Velocity of the air in m/s.
     pub fn wind(mut self, wind: impl Into<DVec3>) -> Self {
-        self.scene.world.wind = wind.into();
+        self.scene.world.wind = Some(wind.into());
+        self
+    }
+
+    /// Density of the air in kg/m³: still air, too, drags what moves through it.
+    pub fn air_density(mut self, density: f64) -> Self {
+        self.scene.world.air_density = Some(density);
         self
     }
 
@@ -264,6 +270,26 @@ impl Collider {
     /// A solid ball; metres.
     pub fn sphere(name: impl Into<String>, center: impl Into<DVec3>, radius: f64) -> Self {
         Self::new(name, ColliderShape::Sphere { center: center.into(), radius })
+    }
+
+    /// A resting capsule around the segment between two points.
+    pub fn capsule(
+        name: impl Into<String>,
+        from: impl Into<DVec3>,
+        to: impl Into<DVec3>,
+        radius: f64,
+    ) -> Self {
+        Self::new(name, ColliderShape::Capsule { from: from.into(), to: to.into(), radius })
+    }
+
+    /// A resting box of these side lengths; its motion turns it.
+    pub fn cuboid(name: impl Into<String>, center: impl Into<DVec3>, size: impl Into<DVec3>) -> Self {
+        Self::new(name, ColliderShape::Box { center: center.into(), size: size.into() })
+    }
+
+    /// A mesh: a file, a sequence of files, or the folder of a finished run.
+    pub fn mesh(name: impl Into<String>, path: impl Into<PathBuf>) -> Self {
+        Self::new(name, ColliderShape::Mesh(path.into()))
     }
 
     /// Moves it by keyframes.

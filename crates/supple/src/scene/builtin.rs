@@ -4,12 +4,23 @@ use std::sync::OnceLock;
 
 macro_rules! embedded {
     ($($name:literal),* $(,)?) => {
-        [$(($name, include_str!(concat!("../../../../scenes/", $name, ".toml")))),*]
+        [$(($name, include_str!(concat!("../../scenes/", $name, ".toml")))),*]
     };
 }
 
-const SCENES: [(&str, &str); 5] =
-    embedded!["demo", "hanging-cloth", "flag", "cloth-on-sphere", "spring-octopus"];
+const SCENES: [(&str, &str); 11] = embedded![
+    "demo",
+    "hanging-cloth",
+    "flag",
+    "cloth-on-sphere",
+    "spring-octopus",
+    "bar",
+    "octopus",
+    "pachinko",
+    "twist",
+    "balloon",
+    "heterogeneous-bar"
+];
 
 /// Every built-in scene: name, one line about it, and its TOML.
 pub fn builtin_scenes() -> &'static [(&'static str, String, &'static str)] {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::suggest::{did_you_mean, list};
 use super::supported::unsupported;
-use super::{ColliderShape, Expect, Follow, Hold, Motion, Scene, Selection};
+use super::{ColliderShape, Expect, Follow, Hold, Motion, Pin, Scene, Selection};
 use crate::error::Error;
 
 /// The export formats by their words.
@@ -23,12 +23,19 @@ impl Scene {
     /// Everything that can be known to be wrong without loading meshes: names, references, numbers, missing files,
     /// and what the engine cannot do yet. None if the scene is fine.
     pub fn check(&self) -> Vec<Problem> {
+        self.check_by(|checker| {
+            checker.settings();
+            checker.bodies();
+            checker.pins();
+            checker.seams();
+            checker.colliders();
+        })
+    }
+
+    /// What `parts` and the checks of the scene as a whole find.
+    pub(super) fn check_by(&self, parts: impl FnOnce(&mut Checker<'_>)) -> Vec<Problem> {
         let mut checker = Checker { scene: self, problems: Vec::new() };
-        checker.settings();
-        checker.bodies();
-        checker.pins();
-        checker.seams();
-        checker.colliders();
+        parts(&mut checker);
         checker.not_finite();
         checker.missing_files();
         for (place, what) in unsupported(self) {
@@ -78,16 +85,21 @@ impl Checker<'_> {
         self.number(place, value.into(), (least..=most).contains(&value), &format!("{least} to {most}"));
     }
 
-    fn settings(&mut self) {
+    pub(super) fn settings(&mut self) {
         let Scene { time, world, solver, output, expect, .. } = self.scene;
         self.number("time.fps", time.fps, time.fps > 0.0 && time.fps <= 1e5, "above 0 and at most 100000");
         self.count("time.frames", time.frames, 0, 1_000_000);
         self.count("time.substeps", time.substeps, 1, 10_000);
         self.number("world.gust", world.gust, (0.0..=1.0).contains(&world.gust), "0 to 1");
-        self.at_least_zero("world.air_density", world.air_density);
+        if let Some(density) = world.air_density {
+            self.at_least_zero("world.air_density", density);
+        }
         let tolerance = solver.tolerance;
         self.number("solver.tolerance", tolerance, tolerance > 0.0 && tolerance < 1.0, "above 0 and below 1");
         self.count("solver.max_iterations", solver.max_iterations, 1, 1_000_000);
+        if let Err(problem) = solver.linear.check() {
+            self.wrong("solver.linear", problem);
+        }
         self.count("output.every", output.every, 1, u32::MAX);
         if let Some(every) = output.checkpoint_every {
             self.count("output.checkpoint_every", every, 1, u32::MAX);
@@ -111,6 +123,7 @@ impl Checker<'_> {
             ("p99_stretch", expect.p99_stretch),
             ("residual", expect.residual),
             ("penetration", expect.penetration),
+            ("min_volume_ratio", expect.min_volume_ratio),
         ];
         for (key, bound) in bounds {
             if let Some(bound) = bound {
@@ -161,20 +174,24 @@ impl Checker<'_> {
         for (i, pin) in scene.pins.iter().enumerate() {
             let place = format!("pin.{i}");
             self.known(&format!("{place}.body"), "body", &pin.body, &bodies);
-            self.selection(&format!("{place}.selection"), &pin.selection);
-            if let Hold::Stiffness(stiffness) = pin.hold {
-                self.positive(&format!("{place}.stiffness"), stiffness);
+            self.pin(&place, pin);
+            if let Some(Follow::Collider(name)) = &pin.follows {
+                self.known(&format!("{place}.follows.collider"), "collider", name, &colliders);
             }
-            match &pin.follows {
-                Some(Follow::Keyframes(motion)) => self.motion(&format!("{place}.follows"), motion),
-                Some(Follow::Collider(name)) => {
-                    self.known(&format!("{place}.follows.collider"), "collider", name, &colliders);
-                }
-                _ => {}
-            }
-            if let Some([from, to]) = pin.during {
-                self.ordered(&format!("{place}.during"), from, to);
-            }
+        }
+    }
+
+    /// A pin without the names it refers to.
+    pub(super) fn pin(&mut self, place: &str, pin: &Pin) {
+        self.selection(&format!("{place}.selection"), &pin.selection);
+        if let Hold::Stiffness(stiffness) = pin.hold {
+            self.positive(&format!("{place}.stiffness"), stiffness);
+        }
+        if let Some(Follow::Keyframes(motion)) = &pin.follows {
+            self.motion(&format!("{place}.follows"), motion);
+        }
+        if let Some([from, to]) = pin.during {
+            self.ordered(&format!("{place}.during"), from, to);
         }
     }
 
@@ -189,7 +206,7 @@ impl Checker<'_> {
         }
     }
 
-    fn colliders(&mut self) {
+    pub(super) fn colliders(&mut self) {
         let scene = self.scene;
         let names: Vec<&str> = scene.colliders.iter().map(|collider| collider.name.as_str()).collect();
         for (i, collider) in scene.colliders.iter().enumerate() {
@@ -274,6 +291,7 @@ impl Checker<'_> {
                     self.number(&format!("{place}.color"), part.into(), fine, "0 to 1 in each component");
                 }
             }
+            Selection::InsideMesh(mesh) => self.positive(&format!("{place}.inside-mesh.scale"), mesh.scale),
             Selection::Any(parts) => self.parts(&format!("{place}.any"), parts),
             Selection::AllOf(parts) => self.parts(&format!("{place}.all-of"), parts),
             Selection::Not(part) => self.selection(&format!("{place}.not"), part),
@@ -321,7 +339,8 @@ impl Checker<'_> {
         let mut scene = self.scene.clone();
         for file in scene.files_mut() {
             // A sequence is named by a pattern, which its reader understands.
-            if !file.place.ends_with(".mesh-sequence") {
+            let is_pattern = file.place.starts_with("collider.") && file.path.to_string_lossy().contains('#');
+            if !file.place.ends_with(".mesh-sequence") && !is_pattern {
                 self.file(&file.place, file.path);
             }
         }

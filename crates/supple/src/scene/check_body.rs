@@ -1,9 +1,9 @@
 //! Checks of `[[body]]`: names, shapes, materials and options.
 
 use super::check::Checker;
-use super::{Body, Region, Shape, ShapeSource};
+use super::{Body, Cuboid, Region, Shape, ShapeSource};
 use crate::mesh::SurfaceMesh;
-use crate::mesh::generate::{BoxShape, ClothGrid, CylinderShape, TorusShape};
+use crate::mesh::generate::{ClothGrid, CylinderShape, TorusShape};
 use crate::mesh::implicit::ImplicitShape;
 
 /// Generated meshes have at most this many vertices, about what fits into 24 GiB with the least of solvers.
@@ -24,9 +24,9 @@ impl Checker<'_> {
     }
 
     fn body(&mut self, place: &str, body: &Body) {
-        self.shape(&format!("{place}.shape"), &body.shape);
+        self.shape(&format!("{place}.shape"), &body.shape, body.cell);
         if let Some(rest) = &body.rest {
-            self.shape(&format!("{place}.rest"), rest);
+            self.shape(&format!("{place}.rest"), rest, None);
         }
         self.positive(&format!("{place}.transform.scale"), body.transform.scale);
         self.material(&format!("{place}.material"), &body.material);
@@ -71,11 +71,11 @@ impl Checker<'_> {
         }
     }
 
-    fn shape(&mut self, place: &str, shape: &Shape) {
+    fn shape(&mut self, place: &str, shape: &Shape, cell: Option<f64>) {
         self.positive(&format!("{place}.scale"), shape.scale);
         match &shape.source {
             ShapeSource::Grid(grid) => self.grid(&format!("{place}.grid"), grid),
-            ShapeSource::Box(shape) => self.box_shape(&format!("{place}.box"), shape),
+            ShapeSource::Box(shape) => self.cuboid(&format!("{place}.box"), shape, cell),
             ShapeSource::Cylinder(shape) => self.cylinder(&format!("{place}.cylinder"), shape),
             ShapeSource::Sphere(shape) => {
                 let place = format!("{place}.sphere");
@@ -96,11 +96,29 @@ impl Checker<'_> {
         self.vertices(place, grid.vertices.iter().map(|&n| f64::from(n)).product());
     }
 
-    fn box_shape(&mut self, place: &str, shape: &BoxShape) {
+    fn cuboid(&mut self, place: &str, shape: &Cuboid, cell: Option<f64>) {
         shape.size.iter().for_each(|&side| self.positive(&format!("{place}.size"), side));
-        shape.cells.iter().for_each(|&n| self.count(&format!("{place}.cells"), n, 1, u32::MAX));
-        let [x, y, z] = shape.cells.map(f64::from);
-        self.vertices(place, 2.0 * (x * y + y * z + z * x));
+        match (shape.cells, cell) {
+            (Some(_), Some(cell)) => self.wrong(
+                &format!("{place}.cells"),
+                format!(
+                    "the box says `cells`, and the body a `cell` of {cell} m: leave out `cells` for a solid box, or \
+                     `cell` for a box of cloth"
+                ),
+            ),
+            (None, None) => self.wrong(
+                place,
+                "the box needs `cells`, their number along each side, as cloth, or the body's `cell`, their size in \
+                 metres, as a solid"
+                    .to_owned(),
+            ),
+            _ => {}
+        }
+        if let Some(cells) = shape.cells {
+            cells.iter().for_each(|&n| self.count(&format!("{place}.cells"), n, 1, u32::MAX));
+            let [x, y, z] = cells.map(f64::from);
+            self.vertices(place, 2.0 * (x * y + y * z + z * x));
+        }
     }
 
     fn cylinder(&mut self, place: &str, shape: &CylinderShape) {

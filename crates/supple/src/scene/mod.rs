@@ -6,6 +6,8 @@ mod builder;
 mod builtin;
 mod check;
 mod check_body;
+mod check_part;
+mod closed_mesh;
 mod collider;
 mod document;
 mod load;
@@ -30,16 +32,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 
-pub use body::{Axis, Bending, Body, Model, Placement, Region, Shape, ShapeSource, Spread};
+pub use body::{Axis, Bending, Body, Cuboid, Model, Placement, Region, Shape, ShapeSource, Spread};
 pub use builder::SceneBuilder;
 pub use builtin::builtin_scenes;
 pub use check::Problem;
+pub use closed_mesh::ClosedMesh;
 pub use collider::{Collider, ColliderShape};
 pub use document::Source;
 pub use motion::{Keyframe, Motion, MovingPose, Pose};
+pub use paths::MeshFile;
 pub use pin::{Follow, Hold, Pin, Seam};
 pub use selection::{InsideTest, Selection, SelectionPoints};
-pub use settings::{Expect, Mode, Output, Time, World};
+pub use settings::{Air, Expect, Mode, Output, Time, World};
 pub use solver::{Linear, LinearKind, Method, Solver};
 
 /// A whole scene.
@@ -86,5 +90,13 @@ impl Scene {
     /// line that wrote it where they are known.
     pub fn error_at(&self, place: &str, problem: impl Into<String>) -> Error {
         self.source.error(place, problem.into())
+    }
+
+    /// The same for a problem that says on its own what it is about: without a file it stays as it is.
+    pub(crate) fn problem_at(&self, place: &str, problem: &str) -> Error {
+        match self.source.prefix(place).as_str() {
+            "" => Error::Invalid(problem.to_owned()),
+            _ => self.error_at(place, problem),
+        }
     }
 }

@@ -2,12 +2,29 @@
 
 use std::path::PathBuf;
 
+use glam::DMat3;
+
 use super::{ColliderShape, Follow, Scene, Selection, Shape, ShapeSource};
 
 /// A file name in a scene, and where the scene says it (dotted, array elements by number).
 pub(super) struct NamedFile<'a> {
     pub(super) place: String,
     pub(super) path: &'a mut PathBuf,
+    /// Who uses it, in words.
+    user: String,
+    /// Takes its points to their size and axes in the scene.
+    to_metres: DMat3,
+}
+
+/// A mesh file that a scene uses.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MeshFile {
+    /// Who uses it, in words: "body `shirt`".
+    pub users: Vec<String>,
+    /// The file.
+    pub path: PathBuf,
+    /// Takes the file's points to the size and axes that they have in the scene, in metres.
+    pub to_metres: DMat3,
 }
 
 impl Scene {
@@ -20,59 +37,101 @@ impl Scene {
         }
     }
 
+    /// The mesh files of bodies, rest shapes, colliders and selections, each once for each size; without what pins
+    /// follow and without the folders of finished runs.
+    pub fn mesh_files(&self) -> Vec<MeshFile> {
+        let mut scene = self.clone();
+        scene.resolve_paths();
+        let mut files: Vec<MeshFile> = Vec::new();
+        for NamedFile { path, user, to_metres, place } in scene.files_mut() {
+            if path.is_dir() || place.contains(".follows.") {
+                continue;
+            }
+            match files.iter_mut().find(|file| file.path == *path && file.to_metres == to_metres) {
+                Some(file) if file.users.contains(&user) => {}
+                Some(file) => file.users.push(user),
+                None => files.push(MeshFile { users: vec![user], path: path.clone(), to_metres }),
+            }
+        }
+        files
+    }
+
     /// Every file name, in the order of the tables.
     pub(super) fn files_mut(&mut self) -> Vec<NamedFile<'_>> {
         let mut files = Vec::new();
         for (i, body) in self.bodies.iter_mut().enumerate() {
-            shape_file(&mut body.shape, format!("body.{i}.shape.file"), &mut files);
+            let (user, scale) = (format!("body `{}`", body.name), body.transform.scale);
+            shape_file(&mut body.shape, format!("body.{i}.shape.file"), &user, scale, &mut files);
             if let Some(rest) = &mut body.rest {
-                shape_file(rest, format!("body.{i}.rest.file"), &mut files);
+                let user = format!("the rest shape of {user}");
+                shape_file(rest, format!("body.{i}.rest.file"), &user, scale, &mut files);
             }
             for (r, region) in body.regions.iter_mut().enumerate() {
-                selection_files(&mut region.selection, format!("body.{i}.region.{r}.selection"), &mut files);
+                let place = format!("body.{i}.region.{r}.selection");
+                selection_files(&mut region.selection, place, &format!("a region of {user}"), &mut files);
             }
         }
         for (i, pin) in self.pins.iter_mut().enumerate() {
-            selection_files(&mut pin.selection, format!("pin.{i}.selection"), &mut files);
+            let user = format!("a pin on body `{}`", pin.body);
+            selection_files(&mut pin.selection, format!("pin.{i}.selection"), &user, &mut files);
             let (key, path) = match &mut pin.follows {
                 Some(Follow::MeshSequence(path)) => ("mesh-sequence", path),
                 Some(Follow::GltfSkin(path)) => ("gltf-skin", path),
                 _ => continue,
             };
-            files.push(NamedFile { place: format!("pin.{i}.follows.{key}"), path });
+            let place = format!("pin.{i}.follows.{key}");
+            files.push(NamedFile { place, path, user, to_metres: DMat3::IDENTITY });
         }
         for (i, seam) in self.seams.iter_mut().enumerate() {
             for (s, selection) in seam.selections.iter_mut().enumerate() {
-                selection_files(selection, format!("seam.{i}.selections.{s}"), &mut files);
+                selection_files(selection, format!("seam.{i}.selections.{s}"), "a seam", &mut files);
             }
         }
         for (i, collider) in self.colliders.iter_mut().enumerate() {
             if let ColliderShape::Mesh(path) = &mut collider.shape {
-                files.push(NamedFile { place: format!("collider.{i}.shape.mesh"), path });
+                let (place, user) =
+                    (format!("collider.{i}.shape.mesh"), format!("collider `{}`", collider.name));
+                files.push(NamedFile { place, path, user, to_metres: DMat3::IDENTITY });
             }
         }
         files
     }
 }
 
-fn shape_file<'a>(shape: &'a mut Shape, place: String, files: &mut Vec<NamedFile<'a>>) {
+fn shape_file<'a>(
+    shape: &'a mut Shape,
+    place: String,
+    user: &str,
+    scale: f64,
+    files: &mut Vec<NamedFile<'a>>,
+) {
+    let to_metres = scale * shape.to_metres();
     if let ShapeSource::File(path) = &mut shape.source {
-        files.push(NamedFile { place, path });
+        files.push(NamedFile { place, path, user: user.to_owned(), to_metres });
     }
 }
 
-fn selection_files<'a>(selection: &'a mut Selection, place: String, files: &mut Vec<NamedFile<'a>>) {
+fn selection_files<'a>(
+    selection: &'a mut Selection,
+    place: String,
+    user: &str,
+    files: &mut Vec<NamedFile<'a>>,
+) {
     match selection {
-        Selection::InsideMesh(path) => files.push(NamedFile { place: format!("{place}.inside-mesh"), path }),
-        Selection::Any(parts) => part_files(parts, &format!("{place}.any"), files),
-        Selection::AllOf(parts) => part_files(parts, &format!("{place}.all-of"), files),
-        Selection::Not(part) => selection_files(part, format!("{place}.not"), files),
+        Selection::InsideMesh(mesh) => {
+            let to_metres = mesh.world_from_file();
+            let (place, path) = (format!("{place}.inside-mesh"), &mut mesh.file);
+            files.push(NamedFile { place, path, user: user.to_owned(), to_metres });
+        }
+        Selection::Any(parts) => part_files(parts, &format!("{place}.any"), user, files),
+        Selection::AllOf(parts) => part_files(parts, &format!("{place}.all-of"), user, files),
+        Selection::Not(part) => selection_files(part, format!("{place}.not"), user, files),
         _ => {}
     }
 }
 
-fn part_files<'a>(parts: &'a mut [Selection], place: &str, files: &mut Vec<NamedFile<'a>>) {
+fn part_files<'a>(parts: &'a mut [Selection], place: &str, user: &str, files: &mut Vec<NamedFile<'a>>) {
     for (i, part) in parts.iter_mut().enumerate() {
-        selection_files(part, format!("{place}.{i}"), files);
+        selection_files(part, format!("{place}.{i}"), user, files);
     }
 }

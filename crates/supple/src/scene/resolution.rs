@@ -78,7 +78,7 @@ fn scale_source(source: &mut ShapeSource, factor: f64) {
                 .iter_mut()
                 .for_each(|n| *n = scaled(n.saturating_sub(1), factor).max(1).saturating_add(1));
         }
-        ShapeSource::Box(shape) => shape.cells.iter_mut().for_each(|n| scale(n, 1)),
+        ShapeSource::Box(shape) => shape.cells.iter_mut().flatten().for_each(|n| scale(n, 1)),
         ShapeSource::Cylinder(shape) => {
             scale(&mut shape.segments, 3);
             scale(&mut shape.rings, 1);
@@ -135,7 +135,7 @@ mod tests {
         else {
             panic!()
         };
-        assert_eq!(shape.cells, [2, 4, 1]);
+        assert_eq!(shape.cells, Some([2, 4, 1]));
     }
 
     #[test]

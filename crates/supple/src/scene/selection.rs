@@ -1,14 +1,13 @@
 //! Selections: predicates in rest space, evaluated on what a family has (vertices, element centres, cells).
 
 use std::fmt;
-use std::path::Path;
 
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
-use super::Scene;
 use super::boundary::boundary_loops;
 use super::suggest::{did_you_mean, list};
+use super::{ClosedMesh, Scene};
 use crate::error::Error;
 use crate::mesh::SurfaceMesh;
 
@@ -47,7 +46,7 @@ pub enum Selection {
     /// The boundary loop (counted from 0, longest first).
     BoundaryLoop(u32),
     /// Points inside a closed mesh file.
-    InsideMesh(std::path::PathBuf),
+    InsideMesh(ClosedMesh),
     /// Vertices of a group, object or material of the file.
     Group(String),
     /// Vertices with this colour in the file (red, green, blue from 0 to 1), within 0.02.
@@ -67,7 +66,7 @@ const ON_THE_BORDER: f64 = 1e-9;
 const COLOR_TOLERANCE: f32 = 0.02;
 
 /// Answers which of some points lie inside a closed mesh file.
-pub type InsideTest<'a> = &'a dyn Fn(&Path, &[DVec3]) -> Result<Vec<bool>, Error>;
+pub type InsideTest<'a> = &'a dyn Fn(&ClosedMesh, &[DVec3]) -> Result<Vec<bool>, Error>;
 
 /// The points that a selection picks from.
 #[derive(Clone, Copy)]
@@ -126,7 +125,7 @@ impl Selection {
             Self::Nearest(targets) => Ok(points.mask_of(targets.iter().filter_map(|&t| points.nearest(t)))),
             Self::Indices(vertices) => points.indices(vertices),
             Self::BoundaryLoop(number) => points.boundary_loop(*number),
-            Self::InsideMesh(path) => points.inside(path),
+            Self::InsideMesh(mesh) => points.inside(mesh),
             Self::Group(name) => points.group(name),
             Self::Color(color) => points.color(*color),
             Self::Any(parts) => combine(parts, points, false, |a, b| a || b),
@@ -222,10 +221,10 @@ impl SelectionPoints<'_> {
         Ok(self.mask_of(vertices.iter().copied()))
     }
 
-    fn inside(&self, path: &Path) -> Result<Vec<bool>, Error> {
+    fn inside(&self, mesh: &ClosedMesh) -> Result<Vec<bool>, Error> {
         let test =
             self.inside.ok_or_else(|| Error::NotSupported("the selection `inside-mesh` here".to_owned()))?;
-        test(path, self.positions)
+        test(mesh, self.positions)
     }
 
     fn group(&self, name: &str) -> Result<Vec<bool>, Error> {
@@ -396,11 +395,11 @@ mod tests {
     #[test]
     fn inside_mesh_asks_the_given_test() {
         let row = [dvec3(0.0, 0.0, 0.0), dvec3(2.0, 0.0, 0.0)];
-        let inside = |path: &Path, points: &[DVec3]| {
-            assert_eq!(path, Path::new("ball.obj"));
+        let inside = |mesh: &ClosedMesh, points: &[DVec3]| {
+            assert_eq!(mesh, &ClosedMesh::new("ball.obj"));
             Ok(points.iter().map(|p| p.length() < 1.0).collect())
         };
-        let selection = Selection::InsideMesh("ball.obj".into());
+        let selection = Selection::InsideMesh(ClosedMesh::new("ball.obj"));
         let points = SelectionPoints { inside: Some(&inside), ..points(&row) };
         assert_eq!(selection.evaluate(&points).unwrap(), [0]);
         let without = SelectionPoints { inside: None, ..points };

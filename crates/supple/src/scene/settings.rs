@@ -40,17 +40,48 @@ impl Default for Time {
 pub struct World {
     /// Gravitational acceleration in m/s².
     pub gravity: DVec3,
-    /// Velocity of the air in m/s.
-    pub wind: DVec3,
+    /// Velocity of the air in m/s; still air without it.
+    pub wind: Option<DVec3>,
     /// Gusts: the wind's strength swings by this fraction (0 to 1), with a period of about a second.
     pub gust: f64,
-    /// Density of the air in kg/m³.
-    pub air_density: f64,
+    /// Density of the air in kg/m³. Without it and without `wind` there is no air at all: nothing is dragged.
+    pub air_density: Option<f64>,
+}
+
+/// Air at rest pressure and room temperature, in kg/m³.
+const AIR_DENSITY: f64 = 1.2;
+
+/// The air that bodies move through.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Air {
+    /// Its velocity in m/s.
+    pub velocity: DVec3,
+    /// Its density in kg/m³.
+    pub density: f64,
+}
+
+impl World {
+    /// The air at a time in seconds; `None` if the scene says neither `wind` nor `air_density`, or a density of 0.
+    /// The wind's strength swings by the gust fraction with two incommensurate periods:
+    ///
+    /// ```text
+    /// wind · (1 + gust · (0.6 sin(2π t / 1.1 s) + 0.4 sin(2π t / 0.37 s)))
+    /// ```
+    pub fn air(&self, time: f64) -> Option<Air> {
+        if self.wind.is_none() && self.air_density.is_none() {
+            return None;
+        }
+        let turn = std::f64::consts::TAU * time;
+        let swing = 0.6 * (turn / 1.1).sin() + 0.4 * (turn / 0.37).sin();
+        let velocity = self.wind.unwrap_or_default() * (1.0 + self.gust * swing);
+        let density = self.air_density.unwrap_or(AIR_DENSITY);
+        (density > 0.0).then_some(Air { velocity, density })
+    }
 }
 
 impl Default for World {
     fn default() -> Self {
-        Self { gravity: DVec3::new(0.0, -9.81, 0.0), wind: DVec3::ZERO, gust: 0.0, air_density: 1.2 }
+        Self { gravity: DVec3::new(0.0, -9.81, 0.0), wind: None, gust: 0.0, air_density: None }
     }
 }
 
@@ -81,11 +112,13 @@ pub struct Expect {
     pub max_stretch: Option<f64>,
     /// 99th percentile of the stretch, at every frame.
     pub p99_stretch: Option<f64>,
-    /// Nonlinear iterations of any step.
+    /// Nonlinear iterations of any step of any frame.
     pub iterations: Option<u32>,
     /// Residual of any step.
     pub residual: Option<f64>,
-    /// At the last frame no vertex has a y coordinate below the first or above the second, in metres.
+    /// Volume of any tetrahedron over its rest volume, at every frame: never below this.
+    pub min_volume_ratio: Option<f64>,
+    /// At the last frame no vertex of a triangle has a y coordinate below the first or above the second, in metres.
     pub height: Option<[f64; 2]>,
     /// Deepest penetration into a collider at the last frame, in metres.
     pub penetration: Option<f64>,

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::suggest::list;
-use super::{Axis, Shape, ShapeSource};
-use crate::mesh::generate::{BoxShape, ClothGrid, CylinderShape, SphereShape, TorusShape};
+use super::{Axis, Cuboid, Shape, ShapeSource};
+use crate::mesh::generate::{ClothGrid, CylinderShape, SphereShape, TorusShape};
 use crate::mesh::implicit::{Character, ImplicitShape};
 
 const SOURCES: [&str; 8] = ["file", "grid", "box", "cylinder", "sphere", "torus", "character", "implicit"];
@@ -17,7 +17,7 @@ const SOURCES: [&str; 8] = ["file", "grid", "box", "cylinder", "sphere", "torus"
 pub(super) struct ShapeTable {
     file: Option<PathBuf>,
     grid: Option<ClothGrid>,
-    r#box: Option<BoxShape>,
+    r#box: Option<Cuboid>,
     cylinder: Option<CylinderShape>,
     sphere: Option<SphereShape>,
     torus: Option<TorusShape>,

@@ -56,17 +56,108 @@ pub enum LinearKind {
     Mas,
 }
 
-/// The linear solver and its options. In a scene file also a word: `linear = "cholesky"`.
+impl LinearKind {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Cholesky,
+        Self::Jacobi,
+        Self::Schwarz,
+        Self::Ic0,
+        Self::Ict,
+        Self::GaussSeidel,
+        Self::Chebyshev,
+        Self::Galerkin,
+        Self::GalerkinCycle,
+        Self::Mas,
+    ];
+
+    /// Its word in scenes and on the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Cholesky => "cholesky",
+            Self::Jacobi => "jacobi",
+            Self::Schwarz => "schwarz",
+            Self::Ic0 => "ic0",
+            Self::Ict => "ict",
+            Self::GaussSeidel => "gauss-seidel",
+            Self::Chebyshev => "chebyshev",
+            Self::Galerkin => "galerkin",
+            Self::GalerkinCycle => "galerkin-cycle",
+            Self::Mas => "mas",
+        }
+    }
+}
+
+/// The linear solver and its options. In a scene file also a word: `linear = "cholesky"`. An option that is not given has the
+/// solver's own default; one that the solver does not have is refused.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, remote = "Self")]
 pub struct Linear {
     /// Which one.
     pub kind: LinearKind,
+    /// Iterative solvers: stop when `|b - A x| <= tolerance |b|`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<f64>,
+    /// Iterative solvers: stop after this many iterations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_iterations: Option<u32>,
+    /// `schwarz`, `mas`: nodes in a domain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub domain: Option<u32>,
+    /// `schwarz`: symmetric Gauss-Seidel sweeps in domains above 32 nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sweeps: Option<u32>,
+    /// `ict`: blocks below this fraction of their diagonals' geometric mean are dropped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drop_tolerance: Option<f64>,
+    /// `ict`: a column of the factor keeps at most this many times the matrix's blocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fill: Option<f64>,
+    /// `chebyshev`: the spectral radius of the Jacobi iteration; found by Lanczos if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spectral_radius: Option<f64>,
+    /// `chebyshev`: Jacobi iterations before the acceleration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<u32>,
 }
 
 impl From<LinearKind> for Linear {
     fn from(kind: LinearKind) -> Self {
-        Self { kind }
+        Self { kind, ..Self::default() }
+    }
+}
+
+impl Linear {
+    /// Refuses options that the solver does not have, and values outside their range.
+    pub fn check(&self) -> Result<(), String> {
+        use LinearKind::{Chebyshev, Cholesky, Ict, Mas, Schwarz};
+        let kind = self.kind;
+        let iterative = kind != Cholesky;
+        let domains = kind == Schwarz || kind == Mas;
+        let count = |value: Option<u32>| value.map(f64::from);
+        let options = [
+            ("tolerance", self.tolerance, iterative, [0.0, 1.0], "a fraction from 0 to 1"),
+            ("max_iterations", count(self.max_iterations), iterative, [1.0, 1e9], "1 to 1000000000"),
+            ("domain", count(self.domain), domains, [1.0, 1e5], "1 to 100000 nodes"),
+            ("sweeps", count(self.sweeps), kind == Schwarz, [1.0, 100.0], "1 to 100"),
+            ("drop_tolerance", self.drop_tolerance, kind == Ict, [0.0, 1.0], "a fraction from 0 to 1"),
+            ("fill", self.fill, kind == Ict, [1.0, 100.0], "1 to 100"),
+            ("spectral_radius", self.spectral_radius, kind == Chebyshev, [0.0, 1.0 - 1e-12], "0 to below 1"),
+            ("delay", count(self.delay), kind == Chebyshev, [0.0, 1e9], "0 to 1000000000"),
+        ];
+        for (name, value, has, [low, high], range) in options {
+            let Some(value) = value else { continue };
+            if !has {
+                return Err(format!(
+                    "the linear solver `{}` has no option `{name}`; leave it out",
+                    kind.word()
+                ));
+            }
+            if !(low..=high).contains(&value) {
+                return Err(format!("`{name}` of the linear solver is {value}; it must be {range}"));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -113,10 +204,19 @@ pub struct Solver {
     pub tolerance: f64,
     /// Stop after this many nonlinear iterations.
     pub max_iterations: u32,
+    /// Renew the preconditioner every so many nonlinear iterations; each method has its own usual number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refresh: Option<u32>,
 }
 
 impl Default for Solver {
     fn default() -> Self {
-        Self { method: Method::Newton, linear: Linear::default(), tolerance: 1e-4, max_iterations: 50 }
+        Self {
+            method: Method::Newton,
+            linear: Linear::default(),
+            tolerance: 1e-4,
+            max_iterations: 50,
+            refresh: None,
+        }
     }
 }

@@ -3,16 +3,29 @@
 
 use serde::Serialize;
 
-use super::{Body, Collider, ColliderShape, Follow, LinearKind, Method, Mode, Model, Pin, Scene};
+use super::{Body, Follow, LinearKind, Method, Mode, Model, Pin, Scene};
 
-const METHODS: &[Method] = &[Method::Newton];
-const LINEAR_SOLVERS: &[LinearKind] = &[LinearKind::Cholesky];
-const MODES: &[Mode] = &[Mode::Dynamic];
-const MODELS: &[Model] = &[Model::Spring];
-
-fn is_supported_collider(shape: &ColliderShape) -> bool {
-    matches!(shape, ColliderShape::Plane { .. } | ColliderShape::Sphere { .. })
-}
+const METHODS: &[Method] =
+    &[Method::Newton, Method::Projective, Method::Lbfgs, Method::NonlinearCg, Method::AcceleratedGradient];
+const LINEAR_SOLVERS: &[LinearKind] = &[
+    LinearKind::Cholesky,
+    LinearKind::Jacobi,
+    LinearKind::Schwarz,
+    LinearKind::Ic0,
+    LinearKind::Ict,
+    LinearKind::GaussSeidel,
+    LinearKind::Chebyshev,
+];
+const MODES: &[Mode] = &[Mode::Dynamic, Mode::Quasistatic];
+const MODELS: &[Model] = &[
+    Model::Spring,
+    Model::Corotated,
+    Model::NeoHookean,
+    Model::BaraffWitkin,
+    Model::Stvk,
+    Model::Linear,
+    Model::Arap,
+];
 
 fn is_supported_follow(follow: &Follow) -> bool {
     matches!(follow, Follow::Keyframes(_))
@@ -33,11 +46,6 @@ pub(super) fn unsupported(scene: &Scene) -> Vec<(String, String)> {
     word(LINEAR_SOLVERS.contains(&kind), "solver.linear", "linear", word_of(&kind));
     scene.bodies.iter().enumerate().for_each(|(i, body)| in_body(body, &format!("body.{i}"), &mut found));
     scene.pins.iter().enumerate().for_each(|(i, pin)| in_pin(pin, &format!("pin.{i}"), &mut found));
-    scene
-        .colliders
-        .iter()
-        .enumerate()
-        .for_each(|(i, c)| in_collider(c, &format!("collider.{i}"), &mut found));
     if !scene.seams.is_empty() {
         found.push(("seam".to_owned(), "`[[seam]]`".to_owned()));
     }
@@ -50,20 +58,15 @@ fn in_body(body: &Body, place: &str, found: &mut Vec<(String, String)>) {
         let what = format!("`model = \"{}\"` of body `{name}`", word_of(&body.model));
         found.push((format!("{place}.model"), what));
     }
-    let limits = |material: &crate::material::MaterialSpec| material.strain_limit.is_some();
     let directions = body.material.stretch_stiffness.map(|stiffness| stiffness.directions());
     let keys = [
-        ("bending", "`bending`", body.bending.is_some()),
         ("interior", "`interior`", body.interior.is_some()),
         ("tear_stretch", "`tear_stretch`", body.tear_stretch.is_some()),
         ("self_contact", "`self_contact = true`", body.self_contact),
-        ("pressure", "`pressure`", body.pressure.is_some()),
-        ("region", "`[[body.region]]`", !body.regions.is_empty()),
-        ("material.strain_limit", "`strain_limit`", limits(&body.material)),
         (
             "material.stretch_stiffness",
             "a `stretch_stiffness` that differs between warp and weft",
-            directions.is_some_and(|[warp, weft]| warp != weft),
+            body.model != Model::BaraffWitkin && directions.is_some_and(|[warp, weft]| warp != weft),
         ),
     ];
     for (key, what, said) in keys {
@@ -82,23 +85,6 @@ fn in_pin(pin: &Pin, place: &str, found: &mut Vec<(String, String)>) {
         Follow::Collider(_) => "collider",
     };
     found.push((format!("{place}.follows.{kind}"), format!("a pin that follows a `{kind}`")));
-}
-
-fn in_collider(collider: &Collider, place: &str, found: &mut Vec<(String, String)>) {
-    if is_supported_collider(&collider.shape) {
-        return;
-    }
-    let kind = match &collider.shape {
-        ColliderShape::Plane { .. } => "plane",
-        ColliderShape::Sphere { .. } => "sphere",
-        ColliderShape::Capsule { .. } => "capsule",
-        ColliderShape::Box { .. } => "box",
-        ColliderShape::Mesh(_) => "mesh",
-    };
-    found.push((
-        format!("{place}.shape.{kind}"),
-        format!("the shape `{kind}` of collider `{}`", collider.name),
-    ));
 }
 
 /// The word of the scene format for a unit variant.

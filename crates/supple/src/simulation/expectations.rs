@@ -16,9 +16,15 @@ impl Expect {
         at_most("max_stretch", self.max_stretch, |report| report.max_stretch);
         at_most("p99_stretch", self.p99_stretch, |report| report.p99_stretch);
         at_most("residual", self.residual, |report| report.residual);
-        at_most("iterations", self.iterations.map(f64::from), |report| {
-            f64::from(report.nonlinear_iterations) / f64::from(report.steps.max(1))
-        });
+        at_most("iterations", self.iterations.map(f64::from), |report| f64::from(report.max_step_iterations));
+        let squeezed = |report: &&FrameReport| {
+            let ratio = report.min_volume_ratio.unwrap_or(f64::INFINITY);
+            self.min_volume_ratio.is_some_and(|bound| ratio.is_nan() || ratio < bound)
+        };
+        if let (Some(report), Some(bound)) = (reports.iter().find(squeezed), self.min_volume_ratio) {
+            let ratio = report.min_volume_ratio.unwrap_or(f64::NAN);
+            found.push(format!("min_volume_ratio is {ratio} at frame {}, below {bound}", report.frame));
+        }
         let Some(last) = reports.last() else { return found };
         if self.penetration.is_some_and(|bound| exceeds(last.penetration, bound)) {
             found.push(format!(

@@ -1,7 +1,12 @@
 //! The one loop: a scene becomes bodies, a stepper moves them, frames and reports come out.
 
+mod compare;
+mod dry_run;
+mod edit;
 mod expectations;
+mod finite;
 mod pick;
+mod pin;
 mod report;
 mod report_log;
 mod run;
@@ -14,19 +19,22 @@ use std::time::{Duration, Instant};
 
 use glam::{DVec3, Vec3};
 
+pub use compare::{Comparison, Curve, CurvePoint};
+pub use dry_run::DryRun;
 pub use pick::GrabId;
+pub use pin::{PinId, PinPoint, SetupPin};
 pub use report::{EnergyReport, FrameReport, StageTimes, StepReport, StretchReport};
 pub use run::{Begin, Run, scene_of_run};
-pub use setup::{BodyId, ColliderId, Grab, PinId, PinPoint, Setup, SetupPin};
+pub use setup::{BodyId, ColliderId, Grab, Setup};
 pub use state::{StateReader, StateWriter};
 pub use stepper::{Inspection, Stepper};
 
-use crate::body::Body;
+use self::pin::SavedPin;
 use crate::error::Error;
 use crate::linear::Simd;
 use crate::nonlinear::ImplicitStepper;
 use crate::output::{Frame, FrameBody};
-use crate::scene::{self, Scene};
+use crate::scene::Scene;
 
 /// How large a simulation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,12 +68,15 @@ impl Simulation {
     /// The same with a choice of instructions; [`Simd::Baseline`] gives the same bits on every machine.
     pub fn with_simd(scene: Scene, simd: Simd) -> Result<Self, Error> {
         scene.validate()?;
-        let setup = Setup::new(&scene, simd)?;
+        Ok(Self::from_setup(Setup::new(&scene, simd)?))
+    }
+
+    fn from_setup(setup: Setup) -> Self {
         let stepper = Box::new(ImplicitStepper::new(&setup));
         let next_id = (setup.bodies.len() + setup.pins.len() + setup.colliders.len()) as u32;
         let mut simulation = Self { setup, stepper, positions: Vec::new(), first_point: Vec::new(), next_id };
         simulation.lay_out_points();
-        Ok(simulation)
+        simulation
     }
 
     /// Advances by `dt` seconds.
@@ -83,10 +94,21 @@ impl Simulation {
         if !(dt.is_finite() && dt > 0.0) {
             return Err(Error::Invalid(format!("a step of {dt} s: it must be positive and finite")));
         }
+        self.begin_pins();
+        self.setup.load_colliders(0.0)?;
         let report = self.stepper.step(&self.setup, dt, deadline)?;
         self.setup.time += dt;
         self.stepper.surface_positions(&mut self.positions);
         Ok(report)
+    }
+
+    /// Pins whose time has come take hold of their points where they are now.
+    fn begin_pins(&mut self) {
+        let (now, mut pins) = (self.setup.time, std::mem::take(&mut self.setup.pins));
+        for pin in pins.iter_mut().filter(|pin| pin.begins_at(now)) {
+            pin.begin(now, self.body_unknowns(pin.body));
+        }
+        self.setup.pins = pins;
     }
 
     /// Simulated time in seconds.
@@ -102,11 +124,6 @@ impl Simulation {
     /// Bodies, pins, colliders and options as they are now.
     pub fn setup(&self) -> &Setup {
         &self.setup
-    }
-
-    /// Gravity, wind and air, to be changed between steps.
-    pub fn world_mut(&mut self) -> &mut scene::World {
-        &mut self.setup.world
     }
 
     /// Surface positions of all bodies in metres: the vertices of every body's own mesh in their order, one body
@@ -156,6 +173,14 @@ impl Simulation {
         v.iter().zip(m).map(|(v, m)| *m * *v).sum()
     }
 
+    /// Angular momentum about the centre of mass in kg·m²/s.
+    pub fn angular_momentum(&self) -> DVec3 {
+        let (x, v, m) =
+            (self.stepper.unknown_positions(), self.stepper.unknown_velocities(), self.stepper.masses());
+        let centre = x.iter().zip(m).map(|(x, m)| *m * *x).sum::<DVec3>() / m.iter().sum::<f64>();
+        x.iter().zip(v).zip(m).map(|((x, v), m)| *m * (*x - centre).cross(*v)).sum()
+    }
+
     /// Total mass in kg.
     pub fn mass(&self) -> f64 {
         self.stepper.masses().iter().sum()
@@ -164,6 +189,11 @@ impl Simulation {
     /// The number of unknowns: three for each vertex that is simulated.
     pub fn unknowns(&self) -> usize {
         3 * self.stepper.unknown_positions().len()
+    }
+
+    /// Whether steps keep the objective after every iteration for [`Simulation::inspect`], which costs an evaluation each.
+    pub fn record_iterations(&mut self, record: bool) {
+        self.setup.record = record;
     }
 
     /// What the stepper can show of its inside.
@@ -192,9 +222,7 @@ impl Simulation {
 
     /// What the user should know about how the bodies were built.
     pub fn notes(&self) -> Vec<String> {
-        let of_body =
-            |body: &Body| body.notes.iter().map(|note| format!("body `{}`: {note}", body.name)).collect();
-        self.setup.bodies.iter().flat_map(|body| -> Vec<String> { of_body(body) }).collect()
+        self.setup.notes()
     }
 
     /// Surface vertices, elements and unknowns of all bodies.
@@ -206,86 +234,12 @@ impl Simulation {
         }
     }
 
-    /// Adds a body between steps.
-    pub fn add_body(&mut self, body: &scene::Body) -> Result<BodyId, Error> {
-        let built = Body::build(body, &self.setup.folder)?;
-        if self.setup.bodies.iter().any(|other| other.name == built.name) {
-            return Err(Error::Invalid(format!("there is a body named `{}` already", built.name)));
-        }
-        let id = BodyId(self.new_id());
-        let kept: Vec<Option<usize>> = (0..self.setup.bodies.len()).map(Some).chain([None]).collect();
-        self.setup.bodies.push(built);
-        self.setup.body_ids.push(id);
-        self.rebuild(&kept);
-        Ok(id)
-    }
-
-    /// Removes a body with its pins and grabs.
-    pub fn remove_body(&mut self, body: BodyId) -> Result<(), Error> {
-        let index = self.setup.body_index(body).ok_or_else(|| unknown("body"))?;
-        let kept: Vec<Option<usize>> =
-            (0..self.setup.bodies.len()).filter(|b| *b != index).map(Some).collect();
-        self.setup.remove_body(index);
-        self.rebuild(&kept);
-        Ok(())
-    }
-
-    /// Adds a collider between steps.
-    pub fn add_collider(&mut self, collider: scene::Collider) -> Result<ColliderId, Error> {
-        crate::contact::PosedCollider::new(&collider, self.setup.time, self.setup.time)?;
-        let id = ColliderId(self.new_id());
-        self.setup.colliders.push((id, collider));
-        Ok(id)
-    }
-
-    /// Removes a collider.
-    pub fn remove_collider(&mut self, collider: ColliderId) -> Result<(), Error> {
-        remove_where(&mut self.setup.colliders, |(id, _)| *id == collider).ok_or_else(|| unknown("collider"))
-    }
-
-    /// A collider, to be moved or changed between steps.
-    pub fn collider_mut(&mut self, collider: ColliderId) -> Option<&mut scene::Collider> {
-        self.setup.colliders.iter_mut().find(|(id, _)| *id == collider).map(|(_, collider)| collider)
-    }
-
-    /// Holds points of a body where they are now, exactly or by a stiffness in N/m.
-    pub fn pin(
-        &mut self,
-        body: BodyId,
-        selection: &scene::Selection,
-        hold: scene::Hold,
-    ) -> Result<PinId, Error> {
-        let index = self.setup.body_index(body).ok_or_else(|| unknown("body"))?;
-        let name = self.setup.bodies[index].name.clone();
-        let pin = scene::Pin { body: name, selection: selection.clone(), hold, follows: None, during: None };
-        let id = PinId(self.new_id());
-        let mut pin = self.setup.resolve_pin(&pin, id)?;
-        let first = self.stepper_first_unknown(index);
-        for point in &mut pin.points {
-            let x = self.stepper.unknown_positions();
-            point.start = point.weights.iter().map(|&(v, w)| w * x[first + v as usize]).sum();
-        }
-        self.setup.pins.push(pin);
-        Ok(id)
-    }
-
-    /// Lets a pin go.
-    pub fn unpin(&mut self, pin: PinId) -> Result<(), Error> {
-        remove_where(&mut self.setup.pins, |other| other.id == pin).ok_or_else(|| unknown("pin"))
-    }
-
-    /// Moves everything a pin holds by an offset from where it was pinned, in metres.
-    pub fn move_pin(&mut self, pin: PinId, offset: DVec3) -> Result<(), Error> {
-        let pin = self.setup.pins.iter_mut().find(|other| other.id == pin).ok_or_else(|| unknown("pin"))?;
-        pin.offset = offset;
-        Ok(())
-    }
-
     /// The complete state, from which [`Simulation::restore`] goes on bit for bit in a simulation of the same scene.
     pub fn save(&self) -> Vec<u8> {
         let mut state = StateWriter::default();
         state.number(self.setup.time);
         self.stepper.save(&mut state);
+        SavedPin::save_all(&self.setup.pins, &self.setup.pin_keys(), &mut state);
         state.into_bytes()
     }
 
@@ -304,7 +258,10 @@ impl Simulation {
         let mut state = StateReader::new(bytes);
         let time = state.number()?;
         self.stepper.restore(&mut state)?;
+        let pins = SavedPin::read_all(&mut state)?;
         state.finish()?;
+        let keys = self.setup.pin_keys();
+        SavedPin::restore_all(pins, &mut self.setup.pins, &keys);
         self.setup.time = time;
         Ok(())
     }
@@ -329,8 +286,10 @@ impl Simulation {
         &self.positions[self.first_point[index]..self.first_point[index + 1]]
     }
 
-    fn stepper_first_unknown(&self, index: usize) -> usize {
-        self.setup.bodies[..index].iter().map(|body| body.start.len()).sum()
+    /// The unknowns of one body.
+    fn body_unknowns(&self, index: usize) -> &[DVec3] {
+        let first: usize = self.setup.bodies[..index].iter().map(|body| body.start.len()).sum();
+        &self.stepper.unknown_positions()[first..first + self.setup.bodies[index].start.len()]
     }
 
     fn new_id(&mut self) -> u32 {

@@ -1,19 +1,22 @@
 //! What a step and a frame report.
 
 use glam::DVec3;
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::body::Body;
 use crate::geometry::stretch::principal_stretches;
 
 /// Energies in joules.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct EnergyReport {
     /// Of motion.
+    #[serde(deserialize_with = "number_or_null")]
     pub kinetic: f64,
     /// Stored in deformation.
+    #[serde(deserialize_with = "number_or_null")]
     pub elastic: f64,
     /// In gravity, zero at the origin.
+    #[serde(deserialize_with = "number_or_null")]
     pub potential: f64,
 }
 
@@ -83,41 +86,61 @@ impl StretchReport {
 }
 
 /// One line of `run --json` and of `reports.jsonl`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FrameReport {
     /// The frame's number.
     pub frame: u32,
     /// Simulated time in seconds.
+    #[serde(deserialize_with = "number_or_null")]
     pub time: f64,
     /// Wall time of the frame in seconds.
+    #[serde(deserialize_with = "number_or_null")]
     pub wall_seconds: f64,
     /// Time steps.
     pub steps: u32,
     /// Nonlinear iterations of all steps.
     pub nonlinear_iterations: u32,
+    /// Nonlinear iterations of the step that took most.
+    pub max_step_iterations: u32,
     /// Linear iterations of all steps.
     pub linear_iterations: u32,
     /// The largest residual of any step.
+    #[serde(deserialize_with = "number_or_null")]
     pub residual: f64,
     /// Largest principal stretch of any surface triangle.
+    #[serde(deserialize_with = "number_or_null")]
     pub max_stretch: f64,
     /// Its 99th percentile.
+    #[serde(deserialize_with = "number_or_null")]
     pub p99_stretch: f64,
     /// Its mean.
+    #[serde(deserialize_with = "number_or_null")]
     pub mean_stretch: f64,
     /// Smallest volume of any tetrahedron over its rest volume; absent without tetrahedra.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_volume_ratio: Option<f64>,
     /// Energies in joules.
     pub energy: EnergyReport,
     /// Points in contact.
     pub contacts: u32,
     /// Deepest penetration into a collider in metres.
+    #[serde(deserialize_with = "number_or_null")]
     pub penetration: f64,
     /// Lowest and highest point of all bodies in metres.
+    #[serde(deserialize_with = "numbers_or_nulls")]
     pub height: [f64; 2],
     /// Whether everything is finite.
     pub finite: bool,
     /// Hash of the exact bits of the state.
     pub state_hash: String,
+}
+
+/// JSON has no word for what is no number and says null.
+fn number_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
+}
+
+/// Two of them.
+fn numbers_or_nulls<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[f64; 2], D::Error> {
+    Ok(<[Option<f64>; 2]>::deserialize(deserializer)?.map(|number| number.unwrap_or(f64::NAN)))
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::FrameReport;
 use crate::error::FileError;
-use crate::output::write_whole;
+use crate::output::{write_error, write_whole};
 
 /// The log of a run.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ impl ReportLog {
 
     /// Appends the report of a frame; if the disk is full, nothing of it stays.
     pub(super) fn append(&self, frame: u32, report: &FrameReport) -> Result<(), FileError> {
-        let write_error = |error: std::io::Error| FileError::io(&self.path, "append to it", &error);
+        let write_error = |error: std::io::Error| write_error(&self.path, "append to it", &error);
         let mut line = serde_json::to_string(report).map_err(|error| {
             FileError::whole(&self.path, format!("the report of frame {frame} cannot be written: {error}"))
         })?;
@@ -37,7 +37,7 @@ impl ReportLog {
     }
 
     /// The whole lines in the log.
-    pub(super) fn lines(&self) -> Result<Vec<String>, FileError> {
+    fn lines(&self) -> Result<Vec<String>, FileError> {
         let text = match fs::read(&self.path) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
@@ -45,6 +45,17 @@ impl ReportLog {
         };
         let whole = text.lines().filter(|line| frame_of(line).is_some());
         Ok(whole.map(str::to_owned).collect())
+    }
+
+    /// The reports in the log.
+    pub(super) fn reports(&self) -> Result<Vec<FrameReport>, FileError> {
+        let read = |(number, line): (usize, &String)| {
+            serde_json::from_str(line).map_err(|error| {
+                let problem = format!("not a frame's report of this version: {error}");
+                FileError::line(&self.path, number as u64 + 1, problem)
+            })
+        };
+        self.lines()?.iter().enumerate().map(read).collect()
     }
 
     /// The last frame up to which no report is missing.

@@ -4,8 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use glam::DVec3;
-
 use super::report_log::ReportLog;
 use super::{EnergyReport, FrameReport, Simulation, StepReport};
 use crate::error::{Error, FileError};
@@ -42,7 +40,7 @@ impl Run {
     /// Prepares a run of `scene` in `folder`.
     pub fn new(scene: Scene, folder: &Path, begin: Begin, simd: Simd) -> Result<Self, Error> {
         let simulation = Simulation::with_simd(scene.clone(), simd)?;
-        let info = RunInfo { scene: scene.name.clone(), fps: scene.time.fps };
+        let info = RunInfo { scene: scene.name.clone(), fps: scene.time.fps, simd };
         let cache = match begin {
             Begin::Fresh => FrameCache::create(folder, info, false)?,
             Begin::Replace => FrameCache::create(folder, info, true)?,
@@ -66,7 +64,10 @@ impl Run {
             Begin::Resume => run.resume(folder)?,
             Begin::From(frame) => run.go_on_from(folder, frame)?,
         }
-        write_scene(folder, &run.scene)?;
+        // A run that is longer than what is asked for stays what it is.
+        if run.frame <= run.scene.time.frames {
+            write_scene(folder, &run.scene)?;
+        }
         Ok(run)
     }
 
@@ -100,9 +101,9 @@ impl Run {
         &self.notes
     }
 
-    /// The reports of all frames so far, as JSON lines.
-    pub fn reports(&self) -> Result<Vec<String>, Error> {
-        Ok(self.log.lines()?)
+    /// The reports of all frames so far, those of earlier sessions too.
+    pub fn reports(&self) -> Result<Vec<FrameReport>, Error> {
+        Ok(self.log.reports()?)
     }
 
     /// Simulates and writes the next frame.
@@ -113,10 +114,11 @@ impl Run {
         let dt = 1.0 / (self.scene.time.fps * f64::from(substeps));
         let mut steps = Vec::with_capacity(substeps as usize);
         for step in 1..=substeps {
-            steps.push(self.simulation.step(dt)?);
+            steps.push(self.simulation.step(dt).map_err(|error| in_frame(frame, error))?);
             let frames = f64::from(self.frame) + f64::from(step) / f64::from(substeps);
             self.simulation.set_time(frames / self.scene.time.fps);
         }
+        self.simulation.check_finite(frame)?;
         let report = frame_report(&self.simulation, frame, &steps, begun);
         if frame.is_multiple_of(self.scene.output.every) || frame == self.scene.time.frames {
             self.cache.write(&self.simulation.frame(frame))?;
@@ -140,6 +142,7 @@ impl Run {
     }
 
     fn begin_at_zero(&mut self) -> Result<(), Error> {
+        self.simulation.check_finite(0)?;
         self.frame = 0;
         self.checkpoints.remove_from(0)?;
         self.cache.remove_from(0)?;
@@ -182,6 +185,13 @@ impl Run {
                 "no whole checkpoint at or before frame {latest}: start a new run"
             )));
         };
+        if checkpoint.frame > self.scene.time.frames {
+            return Err(Error::Invalid(format!(
+                "going on from frame {} with a scene of {} frames leaves nothing to simulate: choose an earlier frame or \
+                 more frames",
+                checkpoint.frame, self.scene.time.frames
+            )));
+        }
         self.go_back_to(&checkpoint)?;
         // From now on this state belongs to the changed scene, so that the run can be resumed from here.
         Ok(self.checkpoints.write(self.frame, self.fingerprint, &checkpoint.payload)?)
@@ -190,6 +200,16 @@ impl Run {
     /// What no run can change on the way; gives the scene it was made with.
     fn check_folder(&self, folder: &Path) -> Result<Scene, Error> {
         let earlier = scene_of_run(folder)?;
+        let (began, now) = (self.cache.info().simd, self.simulation.setup().simd);
+        if began != now {
+            let word = |simd: Simd| if simd == Simd::Auto { "auto" } else { "baseline" };
+            return Err(Error::Invalid(format!(
+                "the run was begun with `--simd {0}`, and this is `--simd {1}`, which gives other bits: go on with \
+                 `--simd {0}`, or start a new run",
+                word(began),
+                word(now)
+            )));
+        }
         let (had, has) = (&earlier, &self.scene);
         if had.time.fps != has.time.fps || had.output.every != has.output.every {
             return Err(Error::Invalid(format!(
@@ -230,6 +250,16 @@ impl Run {
     }
 }
 
+/// A failed step with the frame that it belongs to.
+fn in_frame(frame: u32, error: Error) -> Error {
+    match error {
+        Error::Failed { time, problem } => {
+            Error::Failed { time, problem: format!("in frame {frame}, {problem}") }
+        }
+        other => other,
+    }
+}
+
 fn scene_differs() -> Error {
     Error::Invalid(
         "the scene or one of its meshes differs from what this run was made with; `--from K` goes on with a changed \
@@ -238,7 +268,8 @@ fn scene_differs() -> Error {
     )
 }
 
-/// What decides a run's bits: all of the scene but how long it runs and what is written, and its meshes.
+/// What decides a run's bits: all of the scene but how long it runs and what is written, its meshes, and what its
+/// selections picked.
 fn fingerprint(scene: &Scene, simulation: &Simulation) -> Result<u64, Error> {
     let mut hash = xxhash_rust::xxh3::Xxh3::new();
     hash.update(comparable(scene)?.as_bytes());
@@ -246,8 +277,12 @@ fn fingerprint(scene: &Scene, simulation: &Simulation) -> Result<u64, Error> {
         hash.update(bytemuck::cast_slice(&body.rest));
         hash.update(bytemuck::cast_slice(&body.rest_corners));
         hash.update(bytemuck::cast_slice(&body.start));
+        hash.update(bytemuck::cast_slice(&body.surface_start));
+        hash.update(bytemuck::cast_slice(&body.surface_triangles));
         body.elements.hash_into(&mut hash);
     }
+    // What selections by files, groups and colours picked, since none of these is in the words or the bodies.
+    hash.update(bytemuck::cast_slice(&simulation.setup().pin_keys()));
     Ok(hash.digest())
 }
 
@@ -281,6 +316,7 @@ fn frame_report(simulation: &Simulation, frame: u32, steps: &[StepReport], begun
         wall_seconds: begun.elapsed().as_secs_f64(),
         steps: steps.len() as u32,
         nonlinear_iterations: total(|s| s.nonlinear_iterations),
+        max_step_iterations: steps.iter().map(|s| s.nonlinear_iterations).max().unwrap_or(0),
         linear_iterations: total(|s| s.linear_iterations),
         residual: worst(|s| s.residual),
         max_stretch: stretch.max,
@@ -290,16 +326,23 @@ fn frame_report(simulation: &Simulation, frame: u32, steps: &[StepReport], begun
         energy: steps.last().map_or(EnergyReport::default(), |s| s.energy),
         contacts: steps.last().map_or(0, |s| s.contacts),
         penetration: steps.last().map_or(0.0, |s| s.penetration),
-        height: height(simulation.positions()),
+        height: height(simulation),
         finite: simulation.first_non_finite().is_none(),
         state_hash: format!("{:016x}", simulation.state_hash()),
     }
 }
 
-fn height(positions: &[DVec3]) -> [f64; 2] {
-    let low = positions.iter().map(|p| p.y).fold(f64::INFINITY, f64::min);
-    let high = positions.iter().map(|p| p.y).fold(f64::NEG_INFINITY, f64::max);
-    [low, high]
+/// The lowest and highest y of all triangles; vertices that belong to none stay behind and do not count.
+fn height(simulation: &Simulation) -> [f64; 2] {
+    let mut range = [f64::INFINITY, f64::NEG_INFINITY];
+    for (b, body) in simulation.setup().bodies.iter().enumerate() {
+        let positions = simulation.body_range(b);
+        for &vertex in body.surface_triangles.as_flattened() {
+            let y = positions[vertex as usize].y;
+            range = [range[0].min(y), range[1].max(y)];
+        }
+    }
+    range
 }
 
 /// The scene that a run folder was made with.

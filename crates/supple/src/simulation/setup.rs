@@ -4,10 +4,14 @@ use std::path::PathBuf;
 
 use glam::DVec3;
 
+use super::{GrabId, PinId, PinPoint, SetupPin};
 use crate::body::{Body, Elements};
+use crate::contact::ColliderMeshes;
 use crate::error::Error;
 use crate::linear::Simd;
-use crate::scene::{Collider, Follow, Hold, Motion, Pin, Scene, Selection, SelectionPoints, Solver, World};
+use crate::scene::{
+    ClosedMesh, Collider, Follow, Hold, Mode, Pin, Problem, Scene, Selection, SelectionPoints, Solver, World,
+};
 
 /// A body of a running simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -17,55 +21,11 @@ pub struct BodyId(pub(super) u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ColliderId(pub(super) u32);
 
-/// A pin of a running simulation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct PinId(pub(super) u32);
-
-/// A point that a pin holds.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PinPoint {
-    /// The point as unknowns of its body and weights.
-    pub weights: Vec<(u32, f64)>,
-    /// Where it was when it was pinned, in metres.
-    pub start: DVec3,
-}
-
-/// A pin as points.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SetupPin {
-    /// Its handle.
-    pub id: PinId,
-    /// Index of its body.
-    pub body: usize,
-    /// What it holds.
-    pub points: Vec<PinPoint>,
-    /// Stiffness in N/m for each point; `None` holds exactly.
-    pub stiffness: Option<f64>,
-    /// How it moves.
-    pub motion: Option<Motion>,
-    /// From when to when it holds, in seconds.
-    pub during: Option<[f64; 2]>,
-    /// Moved by hand by this much, in metres.
-    pub offset: DVec3,
-}
-
-impl SetupPin {
-    /// Whether it holds at a time.
-    pub fn holds_at(&self, time: f64) -> bool {
-        // Times are sums of steps: what is meant to be equal may differ by rounding.
-        self.during.is_none_or(|[from, to]| (from - 1e-9..=to + 1e-9).contains(&time))
-    }
-
-    /// Where it holds a point at a time.
-    pub fn target(&self, point: &PinPoint, time: f64) -> DVec3 {
-        let moved = self.motion.as_ref().map_or(point.start, |motion| motion.pose(time).apply(point.start));
-        moved + self.offset
-    }
-}
-
 /// A point dragged by the user.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grab {
+    /// Its handle.
+    pub id: GrabId,
     /// Index of its body.
     pub body: usize,
     /// The point as unknowns of its body and weights.
@@ -85,14 +45,20 @@ pub struct Setup {
     pub body_ids: Vec<BodyId>,
     /// The pins.
     pub pins: Vec<SetupPin>,
-    /// What the user drags; a released grab leaves an empty place.
-    pub grabs: Vec<Option<Grab>>,
+    /// What the user drags.
+    pub grabs: Vec<Grab>,
     /// The colliders with their handles.
     pub colliders: Vec<(ColliderId, Collider)>,
+    /// The meshes of the colliders.
+    pub collider_meshes: ColliderMeshes,
     /// Gravity and wind.
     pub world: World,
+    /// Dynamics or statics.
+    pub mode: Mode,
     /// Method and tolerance.
     pub solver: Solver,
+    /// Whether steppers keep the objective after every iteration, which costs an evaluation each.
+    pub record: bool,
     /// Which instructions may be used.
     pub simd: Simd,
     /// Simulated time in seconds.
@@ -102,12 +68,23 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// The bodies, pins and colliders of a scene at their start; the first problem otherwise.
     pub(super) fn new(scene: &Scene, simd: Simd) -> Result<Self, Error> {
-        let bodies = scene
-            .bodies
-            .iter()
-            .map(|body| Body::build(body, &scene.folder))
-            .collect::<Result<Vec<_>, _>>()?;
+        let (setup, problems) = Self::build(scene, simd, &[]);
+        problems.into_iter().next().map_or(Ok(setup), Err)
+    }
+
+    /// All that can be built of a scene, and why the rest cannot. What has one of the `known` problems is left out.
+    pub(super) fn build(scene: &Scene, simd: Simd, known: &[Problem]) -> (Self, Vec<Error>) {
+        let mut problems = Vec::new();
+        let mut bodies = Vec::new();
+        for (i, body) in scene.bodies.iter().enumerate() {
+            let place = format!("body.{i}");
+            if !has_problem(known, &place) {
+                let built = Body::build(body, &scene.folder);
+                collect(built, scene, &format!("{place}.shape"), &mut bodies, &mut problems);
+            }
+        }
         let mut ids = 1..;
         let mut next = || ids.next().unwrap_or(u32::MAX);
         let mut setup = Self {
@@ -116,17 +93,40 @@ impl Setup {
             pins: Vec::new(),
             grabs: Vec::new(),
             colliders: scene.colliders.iter().map(|c| (ColliderId(next()), c.clone())).collect(),
+            collider_meshes: ColliderMeshes::new(scene.time.fps),
             world: scene.world.clone(),
+            mode: scene.time.mode,
             solver: scene.solver.clone(),
+            record: false,
             simd,
             time: 0.0,
             folder: scene.folder.clone(),
         };
-        for pin in &scene.pins {
-            let resolved = setup.resolve_pin(pin, PinId(next()))?;
-            setup.pins.push(resolved);
+        let until = f64::from(scene.time.frames) / scene.time.fps;
+        for (i, (_, collider)) in setup.colliders.iter().enumerate() {
+            let place = format!("collider.{i}");
+            if !has_problem(known, &place) {
+                let loaded = setup.collider_meshes.load(collider, &setup.folder, until);
+                collect(loaded, scene, &format!("{place}.shape"), &mut Vec::new(), &mut problems);
+            }
         }
-        Ok(setup)
+        let mut pins = Vec::new();
+        for (i, pin) in scene.pins.iter().enumerate() {
+            let place = format!("pin.{i}");
+            let has_body = setup.bodies.iter().any(|body| body.name == pin.body);
+            if has_body && !has_problem(known, &place) {
+                let resolved = setup.resolve_pin(pin, PinId(next()));
+                collect(resolved, scene, &format!("{place}.selection"), &mut pins, &mut problems);
+            }
+        }
+        setup.pins = pins;
+        (setup, problems)
+    }
+
+    /// Reads meshes of colliders that are not there yet; those that change in time must reach to `until` seconds.
+    pub(super) fn load_colliders(&mut self, until: f64) -> Result<(), Error> {
+        let Self { colliders, collider_meshes, folder, .. } = self;
+        colliders.iter().try_for_each(|(_, collider)| collider_meshes.load(collider, folder, until))
     }
 
     /// The index of a body.
@@ -155,7 +155,32 @@ impl Setup {
             Hold::Stiffness(stiffness) => Some(stiffness),
         };
         let points = self.bodies[body].select(pin, &self.folder)?;
-        Ok(SetupPin { id, body, points, stiffness, motion, during: pin.during, offset: DVec3::ZERO })
+        let mut pin = SetupPin {
+            id,
+            body,
+            points,
+            stiffness,
+            motion,
+            during: pin.during,
+            begun: None,
+            offset: DVec3::ZERO,
+        };
+        // What holds from the start holds where the scene puts it.
+        pin.begun = pin.begins_at(0.0).then_some(0.0);
+        Ok(pin)
+    }
+
+    /// What the user should know about how the bodies were built.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let of_body = |body: &Body| -> Vec<String> {
+            body.notes.iter().map(|note| format!("body `{}`: {note}", body.name)).collect()
+        };
+        self.bodies.iter().flat_map(of_body).collect()
+    }
+
+    /// What each pin holds, as a hash.
+    pub(super) fn pin_keys(&self) -> Vec<u64> {
+        self.pins.iter().map(|pin| pin.key(&self.bodies[pin.body].name)).collect()
     }
 
     pub(super) fn remove_body(&mut self, index: usize) {
@@ -165,12 +190,33 @@ impl Setup {
         for pin in self.pins.iter_mut().filter(|pin| pin.body > index) {
             pin.body -= 1;
         }
-        for grab in &mut self.grabs {
-            grab.take_if(|grab| grab.body == index);
-            if let Some(grab) = grab.as_mut().filter(|grab| grab.body > index) {
-                grab.body -= 1;
-            }
+        self.grabs.retain(|grab| grab.body != index);
+        for grab in self.grabs.iter_mut().filter(|grab| grab.body > index) {
+            grab.body -= 1;
         }
+    }
+}
+
+/// Whether a problem at this place or inside it is known.
+fn has_problem(known: &[Problem], place: &str) -> bool {
+    let inside = |problem: &Problem| {
+        problem.place.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    known.iter().any(inside)
+}
+
+/// Sorts a result into what was built and what is wrong, the latter with the scene's file and line.
+fn collect<T>(
+    result: Result<T, Error>,
+    scene: &Scene,
+    place: &str,
+    built: &mut Vec<T>,
+    problems: &mut Vec<Error>,
+) {
+    match result {
+        Ok(value) => built.push(value),
+        Err(Error::Invalid(problem)) => problems.push(scene.problem_at(place, &problem)),
+        Err(other) => problems.push(other),
     }
 }
 
@@ -178,8 +224,7 @@ impl Body {
     /// The points a pin's selection picks: vertices of a cloth, vertices of a solid's elements, or, where the
     /// selection speaks of the user's mesh, points of a solid's surface.
     fn select(&self, pin: &Pin, folder: &std::path::Path) -> Result<Vec<PinPoint>, Error> {
-        let inside =
-            |file: &std::path::Path, points: &[DVec3]| crate::body::inside_mesh(&folder.join(file), points);
+        let inside = |mesh: &ClosedMesh, points: &[DVec3]| crate::body::inside_mesh(mesh, folder, points);
         let cloth = matches!(self.elements, Elements::Triangles(_));
         let on_surface = cloth || pin.selection.speaks_of_the_mesh();
         let points = SelectionPoints {

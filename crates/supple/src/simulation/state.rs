@@ -16,9 +16,14 @@ impl StateWriter {
         self.bytes.extend(value.to_le_bytes());
     }
 
+    /// One whole number.
+    pub fn whole(&mut self, value: u64) {
+        self.bytes.extend(value.to_le_bytes());
+    }
+
     /// A list of vectors with its length.
     pub fn vectors(&mut self, values: &[DVec3]) {
-        self.bytes.extend((values.len() as u64).to_le_bytes());
+        self.whole(values.len() as u64);
         for value in values.iter().flat_map(|v| v.to_array()) {
             self.number(value);
         }
@@ -47,14 +52,33 @@ impl<'a> StateReader<'a> {
         Ok(f64::from_le_bytes(self.eight()?))
     }
 
+    /// One whole number.
+    pub fn whole(&mut self) -> Result<u64, Error> {
+        Ok(u64::from_le_bytes(self.eight()?))
+    }
+
+    /// A list of vectors of any length.
+    pub fn list(&mut self) -> Result<Vec<DVec3>, Error> {
+        let stored = self.whole()?;
+        // A wrong length ends with the bytes, before any room is made for it.
+        if stored > self.rest.len() as u64 / 24 {
+            return Err(ends_early());
+        }
+        (0..stored).map(|_| self.vector()).collect()
+    }
+
     /// A list of exactly `count` vectors.
     pub fn vectors(&mut self, count: usize) -> Result<Vec<DVec3>, Error> {
-        let stored = u64::from_le_bytes(self.eight()?);
+        let stored = self.whole()?;
         if stored != count as u64 {
             let problem = format!("a saved state of {stored} vertices for a scene that has {count}");
             return Err(Error::Invalid(format!("{problem}: it belongs to another scene or resolution")));
         }
-        (0..count).map(|_| Ok(DVec3::new(self.number()?, self.number()?, self.number()?))).collect()
+        (0..count).map(|_| self.vector()).collect()
+    }
+
+    fn vector(&mut self) -> Result<DVec3, Error> {
+        Ok(DVec3::new(self.number()?, self.number()?, self.number()?))
     }
 
     /// Checks that nothing is left.
@@ -69,12 +93,12 @@ impl<'a> StateReader<'a> {
     }
 
     fn eight(&mut self) -> Result<[u8; 8], Error> {
-        let (first, rest) = self.rest.split_first_chunk().ok_or_else(|| {
-            Error::Invalid(
-                "a saved state that ends early: it is cut short or belongs to another scene".into(),
-            )
-        })?;
+        let (first, rest) = self.rest.split_first_chunk().ok_or_else(ends_early)?;
         self.rest = rest;
         Ok(*first)
     }
+}
+
+fn ends_early() -> Error {
+    Error::Invalid("a saved state that ends early: it is cut short or belongs to another scene".into())
 }

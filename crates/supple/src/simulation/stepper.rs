@@ -6,12 +6,15 @@ use glam::DVec3;
 
 use super::{Setup, StateReader, StateWriter, StepReport};
 use crate::error::Error;
+use crate::nonlinear::IterationRecord;
 
 /// What a stepper shows of its inside.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Inspection {
     /// The residual at the start of every nonlinear iteration of the last step, and at its end.
     pub residuals: Vec<f64>,
+    /// Where the last step stood after every iteration, if the setup asks for it.
+    pub history: Vec<IterationRecord>,
     /// Memory of its matrices and factors in bytes.
     pub bytes: usize,
 }

@@ -87,7 +87,7 @@ pub(crate) fn frame(index: u32, surfaces: &[Arc<FrameSurface>]) -> Frame {
 
 /// Writes the given frames as a run called `drop test`.
 pub(crate) fn write_run(dir: &Path, frames: &[u32], surfaces: &[Arc<FrameSurface>]) -> FrameCache {
-    let info = RunInfo { scene: "drop test".into(), fps: FPS };
+    let info = RunInfo { scene: "drop test".into(), fps: FPS, simd: Default::default() };
     let mut cache = FrameCache::create(dir, info, false).unwrap();
     for &index in frames {
         cache.write(&frame(index, surfaces)).unwrap();

@@ -3,23 +3,33 @@
 //! This is the co-rotated law with `λ = 0`: the elasticity of a solid with Poisson's ratio 0 and Young's modulus `2μ`.
 //! For other Poisson's ratios its shear is right, and nothing holds the volume: λ is ignored.
 
-use super::corotated::{energy_of_stretches, modes};
-use super::tangent::Tangent;
+use super::corotated::{self, energy_of_stretches};
+use super::tangent::{Modes, Tangent};
 use super::{LaneLame, Law};
 use crate::energy::Curvature;
 use crate::geometry::svd::{Svd, polar_rotation, svd};
-use crate::simd::{LaneMat3, Lanes};
+use crate::simd::{LaneMat3, LaneVec3, Lanes};
 
 /// As rigid as possible.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Arap;
 
 #[inline(always)]
-pub(super) fn shear_only(lame: &LaneLame) -> LaneLame {
+fn shear_only(lame: &LaneLame) -> LaneLame {
     LaneLame { lambda: Lanes::default(), mu: lame.mu }
 }
 
+#[inline(always)]
+pub(super) fn modes(sigma: LaneVec3, lame: &LaneLame) -> Modes {
+    corotated::modes(sigma, &shear_only(lame))
+}
+
 impl Law for Arap {
+    // Exact: the energy is the squared distance to the rotations.
+    fn projective_stiffness(&self, lame: &LaneLame) -> Option<Lanes> {
+        Some(lame.mu * 2.0)
+    }
+
     #[inline(always)]
     fn energy(&self, f: LaneMat3, lame: &LaneLame) -> Lanes {
         energy_of_stretches(svd(f).sigma, &shear_only(lame))
@@ -33,6 +43,6 @@ impl Law for Arap {
     #[inline(always)]
     fn tangent(&self, f: LaneMat3, lame: &LaneLame, curvature: Curvature) -> Tangent {
         let Svd { u, sigma, v } = svd(f);
-        Tangent::new(u, v, modes(sigma, &shear_only(lame)), curvature)
+        Tangent::new(u, v, modes(sigma, lame), curvature)
     }
 }

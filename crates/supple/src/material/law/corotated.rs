@@ -43,6 +43,11 @@ pub(super) fn modes(sigma: LaneVec3, lame: &LaneLame) -> Modes {
 }
 
 impl Law for Corotated {
+    // A bound for both terms, with which the iteration is a quasi-Newton method (Liu et al. 2017).
+    fn projective_stiffness(&self, lame: &LaneLame) -> Option<Lanes> {
+        Some(lame.mu * 2.0 + lame.lambda)
+    }
+
     #[inline(always)]
     fn energy(&self, f: LaneMat3, lame: &LaneLame) -> Lanes {
         energy_of_stretches(svd(f).sigma, lame)

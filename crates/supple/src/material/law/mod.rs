@@ -48,6 +48,11 @@ pub trait Law: Send + Sync + 'static {
     fn stress(&self, f: LaneMat3, lame: &LaneLame) -> LaneMat3;
     /// The derivative of the stress at `F`, as it is or projected to positive semi-definite.
     fn tangent(&self, f: LaneMat3, lame: &LaneLame, curvature: Curvature) -> Tangent;
+    /// The stiffness `k` in Pa with which projective dynamics draws `F` to its projection, `½ k |F - p|²`; `None` for laws
+    /// that are no distance to a set.
+    fn projective_stiffness(&self, _lame: &LaneLame) -> Option<Lanes> {
+        None
+    }
     /// The change of stress `δP = ∂P/∂F : δF`.
     #[inline(always)]
     fn stress_differential(

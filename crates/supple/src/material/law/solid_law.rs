@@ -3,7 +3,7 @@
 
 use super::tangent::Tangent;
 use super::{
-    Corotated, LaneLame, Law, Linear, NeoHookean, StVenantKirchhoff, arap, corotated, neo_hookean, stvk,
+    Arap, Corotated, LaneLame, Law, Linear, NeoHookean, StVenantKirchhoff, arap, corotated, neo_hookean, stvk,
 };
 use crate::energy::Curvature;
 use crate::geometry::svd::{Svd, svd};
@@ -21,7 +21,7 @@ pub enum SolidLaw {
     NeoHookean,
     /// [`StVenantKirchhoff`]: large rotations, small strains.
     StVenantKirchhoff,
-    /// [`super::Arap`]: Poisson's ratio 0.
+    /// [`Arap`]: Poisson's ratio 0.
     Arap,
 }
 
@@ -29,22 +29,25 @@ impl SolidLaw {
     /// All of them.
     pub const ALL: [Self; 5] =
         [Self::Linear, Self::Corotated, Self::NeoHookean, Self::StVenantKirchhoff, Self::Arap];
-
-    /// As rigid as possible is co-rotated with λ = 0.
-    #[inline(always)]
-    fn corotated_lame(self, lame: &LaneLame) -> LaneLame {
-        if self == Self::Arap { arap::shear_only(lame) } else { *lame }
-    }
 }
 
 impl Law for SolidLaw {
+    fn projective_stiffness(&self, lame: &LaneLame) -> Option<Lanes> {
+        match self {
+            Self::Linear | Self::NeoHookean | Self::StVenantKirchhoff => None,
+            Self::Corotated => Corotated.projective_stiffness(lame),
+            Self::Arap => Arap.projective_stiffness(lame),
+        }
+    }
+
     #[inline(always)]
     fn energy(&self, f: LaneMat3, lame: &LaneLame) -> Lanes {
         match self {
             Self::Linear => Linear.energy(f, lame),
             Self::NeoHookean => NeoHookean.energy(f, lame),
             Self::StVenantKirchhoff => StVenantKirchhoff.energy(f, lame),
-            Self::Corotated | Self::Arap => Corotated.energy(f, &self.corotated_lame(lame)),
+            Self::Corotated => Corotated.energy(f, lame),
+            Self::Arap => Arap.energy(f, lame),
         }
     }
 
@@ -54,7 +57,8 @@ impl Law for SolidLaw {
             Self::Linear => Linear.stress(f, lame),
             Self::NeoHookean => NeoHookean.stress(f, lame),
             Self::StVenantKirchhoff => StVenantKirchhoff.stress(f, lame),
-            Self::Corotated | Self::Arap => Corotated.stress(f, &self.corotated_lame(lame)),
+            Self::Corotated => Corotated.stress(f, lame),
+            Self::Arap => Arap.stress(f, lame),
         }
     }
 
@@ -67,7 +71,8 @@ impl Law for SolidLaw {
         let modes = match self {
             Self::NeoHookean => neo_hookean::modes(sigma, lame),
             Self::StVenantKirchhoff => stvk::modes(sigma, lame),
-            _ => corotated::modes(sigma, &self.corotated_lame(lame)),
+            Self::Arap => arap::modes(sigma, lame),
+            Self::Corotated | Self::Linear => corotated::modes(sigma, lame),
         };
         Tangent::new(u, v, modes, curvature)
     }

@@ -19,6 +19,29 @@ impl fmt::Display for MeshReport {
 }
 
 impl MeshReport {
+    /// The report in short: one line on what it is, and what was found; indices of errors and warnings only.
+    pub fn abridged(&self) -> String {
+        let holds = |yes: bool, what: &str| if yes { what.to_owned() } else { format!("not {what}") };
+        let elements = match self.tets {
+            Some(tets) => plural(tets, "tetrahedron").replace("tetrahedrons", "tetrahedra"),
+            None => plural(self.faces, "face"),
+        };
+        let size = self.bounds.map_or_else(String::new, |[low, high]| {
+            let side = high - low;
+            format!(", {} x {} x {} m", brief(side.x), brief(side.y), brief(side.z))
+        });
+        let state = [(self.closed, "closed"), (self.manifold, "manifold"), (self.oriented, "oriented")];
+        let state = state.map(|(yes, what)| holds(yes, what)).join(", ");
+        let mut text = format!("{} vertices, {elements}{size}, {state}\n", self.vertices);
+        for finding in &self.findings {
+            match finding.severity {
+                Severity::Note => text += &format!("  note     {}\n", finding.message),
+                _ => text += &finding.to_string(),
+            }
+        }
+        text
+    }
+
     fn write_contents(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.kind, self.tets) {
             (MeshKind::Tets, Some(tets)) => {

@@ -11,7 +11,6 @@ mod report;
 mod self_intersection;
 mod surface;
 mod topology;
-mod union_find;
 
 pub use families::{FamilyVerdict, Fit};
 pub use report::{

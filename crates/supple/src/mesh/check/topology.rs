@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::report::Component;
-use super::union_find::UnionFind;
+use crate::geometry::DisjointSets;
 use crate::mesh::SurfaceMesh;
 
 /// The connectivity of a polygon mesh whose faces name existing vertices, none twice.
@@ -87,9 +87,9 @@ struct Builder<'a> {
     found: Topology,
     face_of_corner: Vec<u32>,
     /// Corners of a vertex that hang together through edges.
-    fans: UnionFind,
+    fans: DisjointSets,
     /// Faces that must be turned against each other to agree.
-    turns: UnionFind,
+    turns: DisjointSets,
     /// Faces at which turning leads to a contradiction.
     contradictions: Vec<u32>,
     /// Corners at which a boundary edge starts, and where it ends.
@@ -106,8 +106,8 @@ impl<'a> Builder<'a> {
             mesh,
             found: Topology::default(),
             face_of_corner,
-            fans: UnionFind::new(mesh.corners.len()),
-            turns: UnionFind::new(mesh.face_count()),
+            fans: DisjointSets::new(mesh.corners.len()),
+            turns: DisjointSets::new(mesh.face_count()),
             contradictions: Vec::new(),
             boundary_corners: Vec::new(),
             face_of_edge: Vec::with_capacity(mesh.corners.len() / 2),
@@ -164,7 +164,7 @@ impl<'a> Builder<'a> {
 
     /// Boundary edges end to end, through the fan they belong to: loops that touch in a vertex stay apart.
     fn count_loops(&mut self) {
-        let mut loops = UnionFind::new(self.mesh.corners.len());
+        let mut loops = DisjointSets::new(self.mesh.corners.len());
         let ends: Vec<[usize; 2]> =
             self.boundary_corners.iter().map(|c| c.map(|c| self.fans.find(c as usize).0)).collect();
         for &[start, end] in &ends {
@@ -204,7 +204,7 @@ impl<'a> Builder<'a> {
 
     fn find_components(&mut self, split: &[bool]) {
         let mesh = self.mesh;
-        let mut sets = UnionFind::new(mesh.positions.len());
+        let mut sets = DisjointSets::new(mesh.positions.len());
         for face in mesh.faces() {
             face.windows(2).for_each(|pair| sets.join(pair[0] as usize, pair[1] as usize));
         }
@@ -236,7 +236,7 @@ impl<'a> Builder<'a> {
 }
 
 /// The parts by number of faces, largest first, and the place of each set's part among them.
-fn ordered_parts(mesh: &SurfaceMesh, sets: &mut UnionFind) -> (Vec<u32>, Vec<Component>) {
+fn ordered_parts(mesh: &SurfaceMesh, sets: &mut DisjointSets) -> (Vec<u32>, Vec<Component>) {
     let mut faces_of_root = vec![(0usize, u32::MAX); mesh.positions.len()];
     for (f, face) in mesh.faces().enumerate() {
         let slot = &mut faces_of_root[sets.find(face[0] as usize).0];

@@ -1,6 +1,7 @@
 //! Mesh files in and out, one file for each format. Every reader names the file and the line or byte of what is
 //! wrong, and never allocates by a count it has not checked against the file's size.
 
+mod binary;
 mod builder;
 mod cells;
 mod gltf;
@@ -10,7 +11,7 @@ mod numbers;
 mod obj;
 mod off;
 mod ply;
-mod scan;
+pub(crate) mod scan;
 mod stl;
 mod tetgen;
 mod vtk;
@@ -109,7 +110,8 @@ fn extension(path: &Path) -> String {
     path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default()
 }
 
-fn is_known(path: &Path) -> bool {
+/// Whether the extension is one of [`EXTENSIONS`].
+pub(crate) fn is_known(path: &Path) -> bool {
     let extension = extension(path);
     EXTENSIONS.split(' ').any(|known| known[1..] == extension)
 }

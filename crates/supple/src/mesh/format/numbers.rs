@@ -3,104 +3,15 @@
 
 use std::path::Path;
 
+use super::binary::{Binary, ByteOrder, NumberType};
 use super::scan::{Scanner, parse_i64, shown};
 use crate::error::FileError;
-
-/// How a number is stored in binary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NumberType {
-    I8,
-    U8,
-    I16,
-    U16,
-    I32,
-    U32,
-    I64,
-    U64,
-    F32,
-    F64,
-}
-
-impl NumberType {
-    /// Bytes of one number.
-    pub(super) fn size(self) -> usize {
-        match self {
-            Self::I8 | Self::U8 => 1,
-            Self::I16 | Self::U16 => 2,
-            Self::I32 | Self::U32 | Self::F32 => 4,
-            Self::I64 | Self::U64 | Self::F64 => 8,
-        }
-    }
-
-    pub(super) fn is_float(self) -> bool {
-        matches!(self, Self::F32 | Self::F64)
-    }
-
-    /// The float in `bytes`, which have this type's size; whole numbers are converted.
-    pub(super) fn float(self, bytes: &[u8], order: ByteOrder) -> f64 {
-        let bits = order.bits(bytes);
-        match self {
-            Self::F32 => f64::from(f32::from_bits(bits as u32)),
-            Self::F64 => f64::from_bits(bits),
-            Self::U64 => bits as f64,
-            _ => self.integer(bytes, order).map_or(f64::NAN, |value| value as f64),
-        }
-    }
-
-    /// The whole number in `bytes`, which have this type's size; `None` above `i64::MAX` and for floats.
-    pub(super) fn integer(self, bytes: &[u8], order: ByteOrder) -> Option<i64> {
-        let bits = order.bits(bytes);
-        match self {
-            Self::I8 => Some(i64::from(bits as i8)),
-            Self::I16 => Some(i64::from(bits as i16)),
-            Self::I32 => Some(i64::from(bits as i32)),
-            Self::I64 => Some(bits as i64),
-            Self::U8 | Self::U16 | Self::U32 | Self::U64 => i64::try_from(bits).ok(),
-            Self::F32 | Self::F64 => None,
-        }
-    }
-}
-
-/// Which byte of a number comes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ByteOrder {
-    Little,
-    Big,
-}
-
-impl ByteOrder {
-    /// Up to eight bytes as an unsigned number.
-    pub(super) fn bits(self, bytes: &[u8]) -> u64 {
-        let mut wide = [0; 8];
-        match self {
-            Self::Little => {
-                wide[..bytes.len()].copy_from_slice(bytes);
-                u64::from_le_bytes(wide)
-            }
-            Self::Big => {
-                wide[8 - bytes.len()..].copy_from_slice(bytes);
-                u64::from_be_bytes(wide)
-            }
-        }
-    }
-}
 
 /// Lines and numbers of a file whose numbers are text or binary.
 #[derive(Debug)]
 pub(super) enum Numbers<'a> {
     Text(Scanner<'a>),
     Binary(Binary<'a>),
-}
-
-/// A position in a file with binary numbers.
-#[derive(Debug)]
-pub(super) struct Binary<'a> {
-    bytes: &'a [u8],
-    path: &'a Path,
-    at: usize,
-    /// Where the last line or number began: the place of errors about it.
-    start: usize,
-    order: ByteOrder,
 }
 
 impl<'a> Numbers<'a> {
@@ -110,7 +21,7 @@ impl<'a> Numbers<'a> {
 
     /// Binary numbers, with the position at byte `at`.
     pub(super) fn binary(bytes: &'a [u8], at: usize, path: &'a Path, order: ByteOrder) -> Self {
-        Self::Binary(Binary { bytes, path, at, start: at, order })
+        Self::Binary(Binary::new(bytes, path, at, order))
     }
 
     /// The same position, with the other order of bytes in numbers.
@@ -129,7 +40,7 @@ impl<'a> Numbers<'a> {
     pub(super) fn error(&self, problem: impl Into<String>) -> FileError {
         match self {
             Self::Text(scanner) => scanner.error(problem),
-            Self::Binary(file) => FileError::byte(file.path, file.start as u64, problem),
+            Self::Binary(file) => file.error(problem),
         }
     }
 
@@ -199,7 +110,7 @@ impl<'a> Numbers<'a> {
     ) -> Result<usize, FileError> {
         let (left, each) = match self {
             Self::Text(scanner) => return check_text_count(scanner, count, what, text_bytes),
-            Self::Binary(file) => (file.bytes.len() - file.at, binary_bytes),
+            Self::Binary(file) => (file.rest().len(), binary_bytes),
         };
         checked_count(count, what, left, each).map_err(|problem| self.error(problem))
     }
@@ -223,9 +134,9 @@ impl<'a> Numbers<'a> {
     /// Skips everything up to the line `end` and that line too.
     pub(super) fn skip_past(&mut self, end: &str) -> Result<(), FileError> {
         if let Self::Binary(file) = self {
-            let rest = &file.bytes[file.at..];
+            let rest = file.rest();
             let found = rest.windows(end.len()).position(|window| window == end.as_bytes());
-            file.at += found.unwrap_or(rest.len());
+            file.skip(found.unwrap_or(rest.len()));
         }
         loop {
             match self.line() {
@@ -299,58 +210,9 @@ fn text_line<'a>(scanner: &mut Scanner<'a>) -> Option<&'a [u8]> {
     }
 }
 
-impl<'a> Binary<'a> {
-    fn line(&mut self) -> Option<&'a [u8]> {
-        loop {
-            let line = self.raw_line()?;
-            if !line.is_empty() {
-                return Some(line);
-            }
-        }
-    }
-
-    /// The next line, trimmed, also if it is blank.
-    fn raw_line(&mut self) -> Option<&'a [u8]> {
-        let rest = &self.bytes[self.at..];
-        if rest.is_empty() {
-            return None;
-        }
-        self.start = self.at;
-        let length = rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
-        self.at += (length + 1).min(rest.len());
-        Some(rest[..length].trim_ascii())
-    }
-
-    fn take(&mut self, length: usize, what: &str) -> Result<&'a [u8], FileError> {
-        self.start = self.at;
-        match self.bytes[self.at..].get(..length) {
-            Some(taken) => {
-                self.at += length;
-                Ok(taken)
-            }
-            None => Err(self.ended(what)),
-        }
-    }
-
-    fn ended(&self, what: &str) -> FileError {
-        let left = self.bytes.len() - self.at;
-        let problem = format!("the file ends {left} bytes further, inside {what}; is it cut off?");
-        FileError::byte(self.path, self.at as u64, problem)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn both_byte_orders_give_the_same_number() {
-        let value = -2_345_678.125_f64;
-        assert_eq!(NumberType::F64.float(&value.to_le_bytes(), ByteOrder::Little), value);
-        assert_eq!(NumberType::F64.float(&value.to_be_bytes(), ByteOrder::Big), value);
-        assert_eq!(NumberType::I16.integer(&(-2i16).to_be_bytes(), ByteOrder::Big), Some(-2));
-        assert_eq!(NumberType::U64.integer(&u64::MAX.to_le_bytes(), ByteOrder::Little), None);
-    }
 
     #[test]
     fn counts_that_the_file_cannot_hold_are_refused() {

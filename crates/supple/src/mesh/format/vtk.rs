@@ -6,9 +6,10 @@ use std::path::Path;
 use glam::DVec3;
 
 use super::LoadedMesh;
+use super::binary::ByteOrder;
+use super::binary::NumberType::{self, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
 use super::cells::Cells;
-use super::numbers::NumberType::{self, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
-use super::numbers::{ByteOrder, Numbers};
+use super::numbers::Numbers;
 use super::scan::{Scanner, parse_i64, shown};
 use super::vtk_cells::{self, POLYGON, POLYLINE, QUAD, STRIP, TRIANGLE, VERTICES};
 use crate::error::FileError;

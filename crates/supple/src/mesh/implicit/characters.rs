@@ -71,24 +71,26 @@ fn octopus() -> ImplicitShape {
 /// An arm leaves the body downward, runs out over the ground and curls up at its tip; neighbours curl to
 /// different sides.
 fn octopus_arm(k: u32) -> ImplicitShape {
+    // Tips as thick as cells of a 25th of the octopus need to fill them.
+    limb(20, |t| octopus_arm_curve(k, t), |t| 0.07 * (1.0 - t) + 0.028 * t)
+}
+
+fn octopus_arm_curve(k: u32, t: f64) -> DVec3 {
     let angle = TAU * (f64::from(k) + 0.5) / 8.0;
     let (out, side) = (point(angle.sin(), 0.0, angle.cos()), point(angle.cos(), 0.0, -angle.sin()));
     let turn = if k.is_multiple_of(2) { 1.0 } else { -1.0 };
     let curl = 0.08;
-    let curve = move |t: f64| {
-        if t < 0.6 {
-            let u = t / 0.6;
-            let height = 0.038 + 0.3 * (1.0 - u).powi(2) * (1.0 + 0.6 * u);
-            out * (0.08 + 0.4 * u) + side * (turn * 0.05 * (PI * u).sin()) + DVec3::Y * height
-        } else {
-            // A spiral that starts along the ground and winds in, leaning aside.
-            let u = (t - 0.6) / 0.4;
-            let (phase, radius) = (1.25 * PI * u, curl * (1.0 - 0.35 * u));
-            let lean = side * (turn * (0.05 * u - 0.16 * 0.4 * u * (1.0 - u)));
-            out * (0.48 + radius * phase.sin()) + DVec3::Y * (0.038 + curl - radius * phase.cos()) + lean
-        }
-    };
-    limb(20, curve, |t| 0.07 * (1.0 - t) + 0.016 * t)
+    if t < 0.6 {
+        let u = t / 0.6;
+        let height = 0.038 + 0.3 * (1.0 - u).powi(2) * (1.0 + 0.6 * u);
+        out * (0.08 + 0.4 * u) + side * (turn * 0.05 * (PI * u).sin()) + DVec3::Y * height
+    } else {
+        // A spiral that starts along the ground and winds in, leaning aside.
+        let u = (t - 0.6) / 0.4;
+        let (phase, radius) = (1.25 * PI * u, curl * (1.0 - 0.35 * u));
+        let lean = side * (turn * (0.05 * u - 0.16 * 0.4 * u * (1.0 - u)));
+        out * (0.48 + radius * phase.sin()) + DVec3::Y * (0.038 + curl - radius * phase.cos()) + lean
+    }
 }
 
 fn spiky_ball() -> ImplicitShape {
@@ -210,4 +212,24 @@ fn armadillo_shell() -> Vec<ImplicitShape> {
         )
     };
     std::iter::once(shield).chain((0..7).map(band)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::{TriangleTree, WindingNumber};
+
+    /// The cell of the built-in scene `spring-octopus`, 12 mm of 30 cm.
+    #[test]
+    fn the_octopus_is_filled_to_the_tips_of_its_arms() {
+        let (surface, _) = Character::Octopus.shape().tets(0.04).unwrap().boundary_surface();
+        let tree = TriangleTree::new(&surface.positions, surface.triangles());
+        let winding = WindingNumber::new(tree);
+        for arm in 0..8 {
+            for t in [0.2, 0.4, 0.6, 0.8, 0.9, 1.0] {
+                let is_filled = winding.is_inside(octopus_arm_curve(arm, t));
+                assert!(is_filled, "arm {arm} is not filled at {t} of its length");
+            }
+        }
+    }
 }

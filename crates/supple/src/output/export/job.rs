@@ -1,5 +1,6 @@
 //! What every exporter needs: the frames in order, checked against the first, and the progress made.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -37,7 +38,7 @@ pub(super) struct Job<'a> {
     frames: Vec<u32>,
     surfaces: Vec<Arc<FrameSurface>>,
     folder: &'a Path,
-    progress: &'a mut dyn FnMut(u32, u32),
+    progress: &'a mut dyn FnMut(u32, u32) -> ControlFlow<()>,
     done: u32,
     total: u32,
 }
@@ -48,7 +49,7 @@ impl<'a> Job<'a> {
         cache: &'a FrameCache,
         formats: u32,
         folder: &'a Path,
-        progress: &'a mut dyn FnMut(u32, u32),
+        progress: &'a mut dyn FnMut(u32, u32) -> ControlFlow<()>,
     ) -> Result<Self, Error> {
         let frames = cache.frames()?;
         let Some(&first) = frames.first() else {
@@ -126,9 +127,19 @@ impl<'a> Job<'a> {
             let frame = self.read(self.frames[position])?;
             visit(self, frame)?;
             self.done += 1;
-            (self.progress)(self.done, self.total);
+            self.tell_progress()?;
         }
         Ok(())
+    }
+
+    /// Says how far the export is, and heeds the wish to stop.
+    pub(super) fn tell_progress(&mut self) -> Result<(), Error> {
+        match (self.progress)(self.done, self.total) {
+            ControlFlow::Continue(()) => Ok(()),
+            // Nothing is left to be stopped.
+            ControlFlow::Break(()) if self.done == self.total => Ok(()),
+            ControlFlow::Break(()) => Err(Error::Stopped { done: self.done, total: self.total }),
+        }
     }
 
     /// Refuses a frame whose number of vertices changed, for formats that cannot say so.

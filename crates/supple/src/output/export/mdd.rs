@@ -4,30 +4,15 @@
 use std::path::PathBuf;
 
 use super::job::Job;
-use super::pc2::positions_in_file_space;
+use super::point_cache::PointCache;
 use crate::error::Error;
-use crate::output::atomic::AtomicFile;
 
-/// Writes one file a body, in the unit and axes of the body's own file.
+/// Writes one file a body.
 pub(super) fn export(job: &mut Job) -> Result<Vec<PathBuf>, Error> {
-    let paths = job.body_files("mdd");
-    let mut files = paths.iter().map(|path| AtomicFile::create(path)).collect::<Result<Vec<_>, _>>()?;
-    for (file, surface) in files.iter_mut().zip(job.surfaces()) {
-        let points = i32::try_from(surface.mesh.positions.len())
-            .map_err(|_| Error::Invalid(format!("body `{}` has too many vertices for MDD", surface.name)))?;
-        file.put(&(job.frames().len() as i32).to_be_bytes())?;
-        file.put(&points.to_be_bytes())?;
-        for &frame in job.frames() {
-            file.put(&((f64::from(frame) / job.fps()) as f32).to_be_bytes())?;
-        }
-    }
-    job.each_frame(|job, frame| {
-        job.same_vertices(&frame, "MDD")?;
-        for (file, body) in files.iter_mut().zip(&frame.bodies) {
-            file.put(&positions_in_file_space(body, f32::to_be_bytes))?;
-        }
-        Ok(())
-    })?;
-    files.into_iter().try_for_each(AtomicFile::commit)?;
-    Ok(paths)
+    let frames = (job.frames().len() as i32).to_be_bytes();
+    let times = job.frames().iter().map(|&frame| ((f64::from(frame) / job.fps()) as f32).to_be_bytes());
+    let times: Vec<[u8; 4]> = times.collect();
+    let header =
+        |points: i32| [frames, points.to_be_bytes()].iter().chain(&times).flatten().copied().collect();
+    PointCache { name: "MDD", ending: "mdd", header: &header, to_bytes: f32::to_be_bytes }.export(job)
 }

@@ -9,11 +9,13 @@ mod job;
 mod mdd;
 mod names;
 mod pc2;
+mod point_cache;
 mod sequence;
 mod usd;
 mod vtu;
 
 use std::fmt;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -90,12 +92,13 @@ impl From<ExportFormat> for &'static str {
 }
 
 /// Writes every frame of `cache` in each of `formats` into `folder`, which is made if it does not exist, and
-/// returns every file written. `progress` gets the frames done and the frames to do, over all formats.
+/// returns every file written. `progress` gets the frames done and the frames to do, over all formats, and may break
+/// off: the export then ends with [`Error::Stopped`], files that were whole stay, and no half file is left.
 pub fn export(
     cache: &FrameCache,
     formats: &[ExportFormat],
     folder: &Path,
-    progress: &mut dyn FnMut(u32, u32),
+    progress: &mut dyn FnMut(u32, u32) -> ControlFlow<()>,
 ) -> Result<Vec<PathBuf>, Error> {
     let mut job = Job::start(cache, formats.len() as u32, folder, progress)?;
     let mut written = Vec::new();

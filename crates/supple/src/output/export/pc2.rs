@@ -4,44 +4,23 @@
 use std::path::PathBuf;
 
 use super::job::Job;
+use super::point_cache::PointCache;
 use crate::error::Error;
-use crate::output::atomic::AtomicFile;
-use crate::output::frame::FrameBody;
 
-/// Writes one file a body, in the unit and axes of the body's own file.
+/// Writes one file a body.
 pub(super) fn export(job: &mut Job) -> Result<Vec<PathBuf>, Error> {
     let step = frames_a_sample(job.frames())?;
-    let paths = job.body_files("pc2");
-    let mut files = paths.iter().map(|path| AtomicFile::create(path)).collect::<Result<Vec<_>, _>>()?;
-    for (file, surface) in files.iter_mut().zip(job.surfaces()) {
-        let points = i32::try_from(surface.mesh.positions.len())
-            .map_err(|_| Error::Invalid(format!("body `{}` has too many vertices for PC2", surface.name)))?;
-        file.put(b"POINTCACHE2\0")?;
-        file.put(&1i32.to_le_bytes())?;
-        file.put(&points.to_le_bytes())?;
-        file.put(&(job.frames()[0] as f32).to_le_bytes())?;
-        file.put(&(step as f32).to_le_bytes())?;
-        file.put(&(job.frames().len() as i32).to_le_bytes())?;
-    }
-    job.each_frame(|job, frame| {
-        job.same_vertices(&frame, "PC2")?;
-        for (file, body) in files.iter_mut().zip(&frame.bodies) {
-            file.put(&positions_in_file_space(body, f32::to_le_bytes))?;
-        }
-        Ok(())
-    })?;
-    files.into_iter().try_for_each(AtomicFile::commit)?;
-    Ok(paths)
-}
-
-/// The positions of a body in the unit and axes of its own file, as bytes.
-pub(super) fn positions_in_file_space(body: &FrameBody, to_bytes: fn(f32) -> [u8; 4]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(12 * body.positions.len());
-    for position in &body.positions {
-        let there = body.surface.file_from_world * position.as_dvec3();
-        there.as_vec3().to_array().into_iter().for_each(|x| bytes.extend_from_slice(&to_bytes(x)));
-    }
-    bytes
+    let (first, samples) = (job.frames()[0], job.frames().len());
+    let header = |points: i32| {
+        let mut bytes = b"POINTCACHE2\0".to_vec();
+        bytes.extend(1i32.to_le_bytes());
+        bytes.extend(points.to_le_bytes());
+        bytes.extend((first as f32).to_le_bytes());
+        bytes.extend((step as f32).to_le_bytes());
+        bytes.extend((samples as i32).to_le_bytes());
+        bytes
+    };
+    PointCache { name: "PC2", ending: "pc2", header: &header, to_bytes: f32::to_le_bytes }.export(job)
 }
 
 /// PC2 has one distance for all samples, so frames must not be missing.

@@ -66,6 +66,8 @@ pub(super) struct Triangle {
 pub(super) struct Drawing {
     pub vertices: Vec<Vertex>,
     pub triangles: Vec<Triangle>,
+    /// The places of all vertices that triangles use, each once: what every shadow map is fitted around.
+    pub casters: Vec<Vec3>,
 }
 
 impl Drawing {
@@ -80,11 +82,22 @@ impl Drawing {
         }
         drawing.drop_unusable();
         drawing.cut_long_edges();
+        drawing.casters = drawing.used_positions();
         drawing
     }
 
+    fn used_positions(&self) -> Vec<Vec3> {
+        let mut is_used = vec![false; self.vertices.len()];
+        for corner in self.triangles.iter().flat_map(|triangle| triangle.corners) {
+            is_used[corner as usize] = true;
+        }
+        let used = self.vertices.iter().zip(is_used).filter(|(_, is_used)| *is_used);
+        used.map(|(vertex, _)| vertex.position).collect()
+    }
+
     /// The positions of a triangle's corners.
-    pub(super) fn positions(&self, triangle: &Triangle) -> [Vec3; 3] {
+    #[cfg(test)]
+    fn positions(&self, triangle: &Triangle) -> [Vec3; 3] {
         triangle.corners.map(|v| self.vertices[v as usize].position)
     }
 
@@ -137,7 +150,7 @@ impl Drawing {
 
     /// Leaves out triangles with a corner that is not finite or without area.
     fn drop_unusable(&mut self) {
-        let Self { vertices, triangles } = self;
+        let Self { vertices, triangles, .. } = self;
         triangles.retain(|t| {
             let [a, b, c] = t.corners.map(|v| vertices[v as usize].position);
             (b - a).cross(c - a).length_squared() > 0.0
@@ -248,6 +261,7 @@ mod tests {
         Drawing {
             vertices: positions.iter().map(vertex).collect(),
             triangles: triangles.iter().map(triangle).collect(),
+            casters: positions.to_vec(),
         }
     }
 

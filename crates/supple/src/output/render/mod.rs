@@ -166,7 +166,8 @@ impl RenderOptions {
         fixed
     }
 
-    fn check(&self) -> Result<(), Error> {
+    /// Refuses what cannot be drawn: sizes, samples, heights, scales and cameras out of range.
+    pub fn check(&self) -> Result<(), Error> {
         for (what, side) in [("width", self.width), ("height", self.height)] {
             if !(1..=LARGEST_SIDE).contains(&side) {
                 let message = format!("the picture's {what} is {side} pixels; use 1 to {LARGEST_SIDE}");

@@ -14,7 +14,7 @@ const BOUNCE: Vec3 = Vec3::new(0.42, 0.405, 0.39);
 const FILL: Vec3 = Vec3::new(0.10, 0.10, 0.11);
 const SHEEN: f32 = 0.10;
 const GLOSS: f32 = 0.05;
-const GLOSS_EXPONENT: f32 = 24.0;
+const GLOSS_EXPONENT: i32 = 24;
 /// The key light stands to the left of the camera and high above it, in degrees.
 const KEY_HEADING: f32 = -58.0;
 const KEY_ELEVATION: f32 = 50.0;
@@ -78,7 +78,7 @@ impl Lighting {
         let sky = SKY * hit.sky;
         let light = key * cosine.max(0.0) + sky + fill + self.bounce(hit);
         let half = (self.key + hit.to_eye).normalize_or_zero();
-        let gloss = GLOSS * hit.normal.dot(half).max(0.0).powf(GLOSS_EXPONENT);
+        let gloss = GLOSS * hit.normal.dot(half).max(0.0).powi(GLOSS_EXPONENT);
         let grazing = (1.0 - hit.normal.dot(hit.to_eye).clamp(0.0, 1.0)).powi(3);
         shoulder(hit.color * light + key * gloss + sky * (SHEEN * grazing))
     }

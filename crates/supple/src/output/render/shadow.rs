@@ -76,11 +76,9 @@ impl ShadowMap {
     fn fitted(drawing: &Drawing, toward: Vec3, size: usize) -> Self {
         let (right, up) = toward.any_orthonormal_pair();
         let (mut low, mut high) = (Vec2::splat(REACH), Vec2::splat(-REACH));
-        for triangle in &drawing.triangles {
-            for p in drawing.positions(triangle) {
-                let place = Vec2::new(p.dot(right), p.dot(up)).clamp(Vec2::splat(-REACH), Vec2::splat(REACH));
-                (low, high) = (low.min(place), high.max(place));
-            }
+        for p in &drawing.casters {
+            let place = Vec2::new(p.dot(right), p.dot(up)).clamp(Vec2::splat(-REACH), Vec2::splat(REACH));
+            (low, high) = (low.min(place), high.max(place));
         }
         let extent = (high - low).max_element().max(1e-3);
         let scale = (size as f32 - 2.0 * BORDER) / extent;

@@ -12,8 +12,9 @@ use std::path::Path;
 
 use self::node_tags::NodeTags;
 use super::LoadedMesh;
+use super::binary::{ByteOrder, NumberType};
 use super::cells::{Cells, Shape};
-use super::numbers::{ByteOrder, NumberType, Numbers};
+use super::numbers::Numbers;
 use super::scan::{self, parse_i64, shown};
 use crate::error::FileError;
 

@@ -4,7 +4,7 @@
 use super::{Reader, expect_end};
 use crate::error::FileError;
 use crate::mesh::format::LoadedMesh;
-use crate::mesh::format::numbers::NumberType::I32;
+use crate::mesh::format::binary::NumberType::I32;
 use crate::mesh::format::scan::shown;
 
 /// Reads what follows `$EndMeshFormat`.

@@ -6,7 +6,7 @@ use self::EntityKind::{Part, Whole};
 use super::{Reader, expect_end};
 use crate::error::FileError;
 use crate::mesh::format::LoadedMesh;
-use crate::mesh::format::numbers::NumberType::{self, F64, I32};
+use crate::mesh::format::binary::NumberType::{self, F64, I32};
 
 /// Geometric entities, or their parts in a partitioned mesh.
 #[derive(Clone, Copy, PartialEq)]

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::super::binary::{ByteOrder, NumberType};
 use super::super::scan::{Scanner, name, shown};
 use crate::error::FileError;
 
@@ -9,55 +10,16 @@ use crate::error::FileError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encoding {
     Ascii,
-    LittleEndian,
-    BigEndian,
-}
-
-/// A number type of PLY.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scalar {
-    I8,
-    U8,
-    I16,
-    U16,
-    I32,
-    U32,
-    F32,
-    F64,
-}
-
-impl Scalar {
-    pub(super) fn size(self) -> usize {
-        match self {
-            Self::I8 | Self::U8 => 1,
-            Self::I16 | Self::U16 => 2,
-            Self::I32 | Self::U32 | Self::F32 => 4,
-            Self::F64 => 8,
-        }
-    }
-
-    fn named(name: &[u8]) -> Option<Self> {
-        Some(match name {
-            b"char" | b"int8" => Self::I8,
-            b"uchar" | b"uint8" => Self::U8,
-            b"short" | b"int16" => Self::I16,
-            b"ushort" | b"uint16" => Self::U16,
-            b"int" | b"int32" => Self::I32,
-            b"uint" | b"uint32" => Self::U32,
-            b"float" | b"float32" => Self::F32,
-            b"double" | b"float64" => Self::F64,
-            _ => return None,
-        })
-    }
+    Binary(ByteOrder),
 }
 
 /// One property of an element: a number, or a list of numbers after its length.
 #[derive(Debug, Clone)]
 pub(super) struct Property {
     pub(super) name: String,
-    pub(super) scalar: Scalar,
+    pub(super) scalar: NumberType,
     /// The type of the length, for a list.
-    pub(super) list_length: Option<Scalar>,
+    pub(super) list_length: Option<NumberType>,
 }
 
 /// One kind of element and how many the file holds.
@@ -137,8 +99,8 @@ impl Header {
 fn read_format(scan: &mut Scanner<'_>) -> Result<Encoding, FileError> {
     match scan.token_in_line() {
         Some(b"ascii") => Ok(Encoding::Ascii),
-        Some(b"binary_little_endian") => Ok(Encoding::LittleEndian),
-        Some(b"binary_big_endian") => Ok(Encoding::BigEndian),
+        Some(b"binary_little_endian") => Ok(Encoding::Binary(ByteOrder::Little)),
+        Some(b"binary_big_endian") => Ok(Encoding::Binary(ByteOrder::Big)),
         other => Err(scan.error(format!(
             "the format {} is not known; PLY has ascii, binary_little_endian and binary_big_endian",
             shown(other.unwrap_or_default())
@@ -176,7 +138,7 @@ fn read_property(scan: &mut Scanner<'_>, element: Option<&mut Element>) -> Resul
         _ => None,
     };
     let scalar = read_scalar(scan, list_length.is_none().then_some(first))?;
-    if matches!(list_length, Some(Scalar::F32 | Scalar::F64)) {
+    if list_length.is_some_and(NumberType::is_float) {
         return Err(scan.error("the length of a list must have a whole-number type"));
     }
     let Some(property) = scan.token_in_line() else {
@@ -186,14 +148,29 @@ fn read_property(scan: &mut Scanner<'_>, element: Option<&mut Element>) -> Resul
     Ok(())
 }
 
-fn read_scalar(scan: &mut Scanner<'_>, token: Option<&[u8]>) -> Result<Scalar, FileError> {
+fn read_scalar(scan: &mut Scanner<'_>, token: Option<&[u8]>) -> Result<NumberType, FileError> {
     let token = match token {
         Some(token) => token,
         None => scan.token_in_line().unwrap_or_default(),
     };
-    Scalar::named(token).ok_or_else(|| {
+    number_type(token).ok_or_else(|| {
         let known = "char uchar short ushort int uint float double";
         scan.error(format!("{} is no number type of PLY; known are {known}", shown(token)))
+    })
+}
+
+/// A number type by either of its names in PLY.
+fn number_type(name: &[u8]) -> Option<NumberType> {
+    Some(match name {
+        b"char" | b"int8" => NumberType::I8,
+        b"uchar" | b"uint8" => NumberType::U8,
+        b"short" | b"int16" => NumberType::I16,
+        b"ushort" | b"uint16" => NumberType::U16,
+        b"int" | b"int32" => NumberType::I32,
+        b"uint" | b"uint32" => NumberType::U32,
+        b"float" | b"float32" => NumberType::F32,
+        b"double" | b"float64" => NumberType::F64,
+        _ => return None,
     })
 }
 

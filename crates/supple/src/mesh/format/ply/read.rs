@@ -7,10 +7,11 @@ use std::path::Path;
 use glam::DVec3;
 
 use super::super::LoadedMesh;
+use super::super::binary::{Binary, ByteOrder, NumberType, little};
 use super::super::builder::{self, CornerTrack, finite_or_zero, fits, not_finite_note, unit_colors};
 use super::super::scan::Scanner;
-use super::body::{Binary, Source, from_bytes, little};
-use super::header::{Element, Encoding, Header, Scalar};
+use super::body::Source;
+use super::header::{Element, Encoding, Header};
 use crate::error::FileError;
 use crate::mesh::{CornerAttribute, SurfaceMesh};
 
@@ -24,10 +25,13 @@ pub fn read_ply(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
     let start = bytes.len() - scan.remaining().len();
     match header.encoding {
         Encoding::Ascii => reader.read_elements(&header, &mut scan)?,
-        Encoding::LittleEndian => {
-            reader.read_binary::<false>(&header, Binary::new(bytes, path, start, false))?
+        Encoding::Binary(order) => {
+            let source = Binary::new(bytes, path, start, order);
+            match order {
+                ByteOrder::Little => reader.read_binary::<false>(&header, source)?,
+                ByteOrder::Big => reader.read_binary::<true>(&header, source)?,
+            }
         }
-        Encoding::BigEndian => reader.read_binary::<true>(&header, Binary::new(bytes, path, start, true))?,
     }
     reader.finish(path)
 }
@@ -124,7 +128,7 @@ impl PlyReader {
                 self.read_element(element, &mut source)?;
             }
         }
-        let left = source.bytes.len() - source.at;
+        let left = source.rest().len();
         if left > 0 {
             self.notes.push(format!("{left} bytes after the last element are ignored"));
         }
@@ -190,12 +194,12 @@ impl PlyReader {
         source: &mut Binary<'_>,
     ) -> Result<(), FileError> {
         let layout = vertex_layout(element, source)?;
-        let (size, start) = (element.smallest_size(), source.at);
+        let (size, start) = (element.smallest_size(), source.at());
         let rows = source.take(size * element.count, "the vertices")?.chunks_exact(size);
         let places: Vec<_> = offsets(element).zip(element.properties.iter().map(|p| p.scalar)).collect();
-        let value = |row: &[u8], i: usize| from_bytes::<BIG_ENDIAN>(places[i].1, &row[places[i].0..]);
-        if layout.position.map(|i| places[i]) == [0, 4, 8].map(|offset| (offset, Scalar::F32)) {
-            let component = |row: &[u8; 12], at| from_bytes::<BIG_ENDIAN>(Scalar::F32, &row[at..at + 4]);
+        let value = |row: &[u8], i: usize| places[i].1.float_in::<BIG_ENDIAN>(&row[places[i].0..]);
+        if layout.position.map(|i| places[i]) == [0, 4, 8].map(|offset| (offset, NumberType::F32)) {
+            let component = |row: &[u8; 12], at| NumberType::F32.float_in::<BIG_ENDIAN>(&row[at..at + 4]);
             let first = rows.clone().filter_map(|row| row.first_chunk::<12>());
             let position = |row| DVec3::new(component(row, 0), component(row, 4), component(row, 8));
             self.mesh.positions.reserve(element.count);
@@ -206,7 +210,7 @@ impl PlyReader {
         }
         if let Some(v) = self.mesh.positions.iter().position(|p| !p.is_finite()) {
             let problem = not_finite(v, self.mesh.positions[v]);
-            return Err(FileError::byte(source.path, (start + v * size) as u64, problem));
+            return Err(source.error_at(start + v * size, problem));
         }
         if layout.has_attributes() {
             rows.for_each(|row| self.push_vertex_attributes(element, &layout, |i| value(row, i)));
@@ -293,10 +297,10 @@ impl PlyReader {
         source: &mut Binary<'_>,
     ) -> Result<(), FileError> {
         self.mesh.face_starts.reserve(element.count);
-        self.mesh.corners.reserve((source.bytes.len() - source.at).min(13 * element.count) / 4);
+        self.mesh.corners.reserve(source.rest().len().min(13 * element.count) / 4);
         let index = |bytes: &[u8]| u32::from_le_bytes(little::<4, BIG_ENDIAN>(bytes));
         for face in 0..element.count {
-            let row = source.bytes[source.at..].first_chunk::<13>().filter(|row| row[0] == 3);
+            let row = source.rest().first_chunk::<13>().filter(|row| row[0] == 3);
             if let Some(row) = row {
                 let triangle = [index(&row[1..5]), index(&row[5..9]), index(&row[9..13])];
                 if triangle.iter().all(|&v| (v as usize) < self.vertex_count)
@@ -304,14 +308,13 @@ impl PlyReader {
                 {
                     self.mesh.corners.extend_from_slice(&triangle);
                     self.mesh.face_starts.push(self.mesh.corners.len() as u32);
-                    source.at += row.len();
+                    source.skip(row.len());
                     continue;
                 }
             }
-            let start = source.at;
-            let length = usize::from(source.bytes.get(start).copied().unwrap_or_default());
+            let length = usize::from(source.rest().first().copied().unwrap_or_default());
             let row = source.take(1 + 4 * length, "a face")?;
-            let signed = element.properties[0].scalar == Scalar::I32;
+            let signed = element.properties[0].scalar == NumberType::I32;
             let number = |v: u32| if signed { f64::from(v as i32) } else { f64::from(v) };
             let indices: Vec<_> = row[1..].chunks_exact(4).map(|bytes| number(index(bytes))).collect();
             self.push_face(&indices, face, source)?;
@@ -383,8 +386,8 @@ fn is_plain_face(element: &Element) -> bool {
     let [property] = element.properties.as_slice() else { return false };
     element.name == "face"
         && VERTEX_LISTS.contains(&property.name.as_str())
-        && property.list_length == Some(Scalar::U8)
-        && matches!(property.scalar, Scalar::I32 | Scalar::U32)
+        && property.list_length == Some(NumberType::U8)
+        && matches!(property.scalar, NumberType::I32 | NumberType::U32)
 }
 
 /// Refuses a count that the rest of the file cannot hold, before anything is allocated by it.
@@ -401,7 +404,7 @@ fn check_room(element: &Element, source: &impl Source) -> Result<(), FileError> 
     )))
 }
 
-fn list_length(source: &mut impl Source, scalar: Scalar) -> Result<u64, FileError> {
+fn list_length(source: &mut impl Source, scalar: NumberType) -> Result<u64, FileError> {
     let length = source.number(scalar)?;
     if length < 0.0 || length.fract() != 0.0 {
         return Err(source.error(format!("the length of a list is {length}")));
@@ -411,8 +414,8 @@ fn list_length(source: &mut impl Source, scalar: Scalar) -> Result<u64, FileErro
 
 fn read_list(
     source: &mut impl Source,
-    length: Scalar,
-    scalar: Scalar,
+    length: NumberType,
+    scalar: NumberType,
     values: &mut Vec<f64>,
 ) -> Result<(), FileError> {
     values.clear();
@@ -422,17 +425,17 @@ fn read_list(
     Ok(())
 }
 
-fn skip_list(source: &mut impl Source, length: Scalar, scalar: Scalar) -> Result<(), FileError> {
+fn skip_list(source: &mut impl Source, length: NumberType, scalar: NumberType) -> Result<(), FileError> {
     for _ in 0..list_length(source, length)? {
         source.number(scalar)?;
     }
     Ok(())
 }
 
-fn color_component(value: f32, scalar: Scalar) -> f32 {
+fn color_component(value: f32, scalar: NumberType) -> f32 {
     match scalar {
-        Scalar::U8 => value / f32::from(u8::MAX),
-        Scalar::U16 => value / f32::from(u16::MAX),
+        NumberType::U8 => value / f32::from(u8::MAX),
+        NumberType::U16 => value / f32::from(u16::MAX),
         _ if value.is_finite() => value,
         _ => 0.0,
     }

@@ -113,3 +113,47 @@ fn long_polygons_are_written_with_long_lengths() {
     write_ply(&mesh, &mut bytes).unwrap();
     assert_eq!(read(&bytes).0, mesh);
 }
+
+/// The property types of Blender's and MeshLab's own files.
+#[test]
+fn colours_are_written_as_bytes_and_texture_coordinates_as_floats() {
+    let mut mesh = SurfaceMesh { positions: quad(), ..SurfaceMesh::default() };
+    mesh.push_face(&[0, 1, 2, 3]);
+    mesh.colors = Some(vec![[0.1, 0.5, 1.0, 0.25]; 4]);
+    mesh.uvs = Some(CornerAttribute { values: vec![[0.1, 0.7]; 4], indices: vec![0, 1, 2, 3] });
+    let mut bytes = Vec::new();
+    write_ply(&mesh, &mut bytes).unwrap();
+    let end = bytes.windows(11).position(|w| w == b"end_header\n").unwrap() + 11;
+    let header = std::str::from_utf8(&bytes[..end]).unwrap();
+    for line in ["uchar red", "uchar green", "uchar blue", "uchar alpha", "float s", "float t"] {
+        assert!(header.contains(&format!("property {line}\n")), "`{line}` is not in: {header}");
+    }
+    assert_eq!(bytes[end + 12..end + 16], [26, 128, 255, 64]);
+    let single = f64::from(0.1f32);
+    assert_eq!(read(&bytes).0.uvs.unwrap().values[0][0], single);
+    // Seams go into the faces, in the same precision.
+    mesh.push_face(&[0, 1, 2]);
+    mesh.uvs =
+        Some(CornerAttribute { values: vec![[0.1, 0.7], [0.2, 0.3]], indices: vec![0, 0, 0, 0, 1, 1, 1] });
+    let mut bytes = Vec::new();
+    write_ply(&mesh, &mut bytes).unwrap();
+    assert!(bytes.windows(29).any(|w| w == b"property list uchar float tex"));
+    assert_eq!(read(&bytes).0.uvs.unwrap().values[0][0], single);
+}
+
+#[test]
+fn colours_of_any_number_type_mean_the_same() {
+    let file = |kind: &str, color: &str| {
+        let properties = format!("property {kind} red\nproperty {kind} green\nproperty {kind} blue");
+        format!(
+            "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nproperty float z\n{properties}\n\
+             end_header\n0 0 0 {color}\n"
+        )
+    };
+    for (kind, color) in
+        [("uchar", "255 0 51"), ("ushort", "65535 0 13107"), ("float", "1 0 0.2"), ("double", "1 0 0.2")]
+    {
+        let found = read(file(kind, color).as_bytes()).0.colors.unwrap()[0];
+        assert_eq!(found, [1.0, 0.0, 0.2, 1.0], "{kind}");
+    }
+}

@@ -1,4 +1,4 @@
-//! Writing PLY: binary, little endian, no type wider than the values need.
+//! Writing PLY: binary, little endian, with the property types that Blender and MeshLab read.
 
 use std::io::{self, BufWriter, Write};
 
@@ -6,7 +6,10 @@ use crate::mesh::{CornerAttribute, NO_VALUE, SurfaceMesh};
 
 /// Writes a mesh as binary little-endian PLY: positions, polygons, colours, and those texture coordinates and normals
 /// that every vertex has once; texture coordinates with seams go into the faces (`texcoord`, as MeshLab does).
-/// Numbers that single precision holds exactly are written so. PLY has no names of faces: labels are left out.
+///
+/// Colours are bytes (within 1/510 of what they were) and texture coordinates single precision, as other programs
+/// expect them; positions and normals are single precision where that is exact, else double. PLY has no names of
+/// faces: labels are left out.
 pub fn write_ply(mesh: &SurfaceMesh, out: &mut impl Write) -> io::Result<()> {
     let out = &mut BufWriter::new(out);
     let columns = columns(mesh);
@@ -25,7 +28,7 @@ pub fn write_ply(mesh: &SurfaceMesh, out: &mut impl Write) -> io::Result<()> {
             out.write_all(&length(2 * face.len()))?;
             for &index in &uvs.indices[corner..corner + face.len()] {
                 let uv = uvs.values.get(index as usize).copied().unwrap_or_default();
-                uv.iter().try_for_each(|c| out.write_all(&c.to_le_bytes()))?;
+                uv.iter().try_for_each(|&c| out.write_all(&single(c).to_le_bytes()))?;
             }
         }
         corner += face.len();
@@ -53,7 +56,7 @@ fn write_header(
     let length = if wide_lists { "uint" } else { "uchar" };
     writeln!(out, "element face {}\nproperty list {length} int vertex_indices", mesh.face_count())?;
     if seams.is_some() {
-        writeln!(out, "property list {length} double texcoord")?;
+        writeln!(out, "property list {length} float texcoord")?;
     }
     writeln!(out, "end_header")
 }
@@ -91,27 +94,31 @@ impl Column {
         Self { names, kind: if single { Kind::Float } else { Kind::Double }, values }
     }
 
-    /// Colours as bytes if that is exact, else as floats.
+    /// Colours as bytes.
     fn colors(colors: &[[f32; 4]]) -> Self {
-        let byte = |c: f32| (255.0 * c).round().clamp(0.0, 255.0);
-        let exact = colors.as_flattened().iter().all(|&c| byte(c) / 255.0 == c);
-        let values =
-            colors.as_flattened().iter().map(|&c| f64::from(if exact { byte(c) } else { c })).collect();
-        Self {
-            names: &["red", "green", "blue", "alpha"],
-            kind: if exact { Kind::Byte } else { Kind::Float },
-            values,
-        }
+        let byte = |c: &f32| f64::from((255.0 * c).round().clamp(0.0, 255.0));
+        let values = colors.as_flattened().iter().map(byte).collect();
+        Self { names: &["red", "green", "blue", "alpha"], kind: Kind::Byte, values }
+    }
+
+    /// Texture coordinates in single precision.
+    fn uvs(uvs: &[[f64; 2]]) -> Self {
+        Self { names: &["s", "t"], kind: Kind::Float, values: uvs.as_flattened().to_vec() }
     }
 
     fn write(&self, vertex: usize, out: &mut impl Write) -> io::Result<()> {
         let width = self.names.len();
         self.values[width * vertex..width * (vertex + 1)].iter().try_for_each(|&value| match self.kind {
             Kind::Byte => out.write_all(&[value as u8]),
-            Kind::Float => out.write_all(&(value as f32).to_le_bytes()),
+            Kind::Float => out.write_all(&single(value).to_le_bytes()),
             Kind::Double => out.write_all(&value.to_le_bytes()),
         })
     }
+}
+
+/// The nearest finite number of single precision.
+fn single(value: f64) -> f32 {
+    (value as f32).clamp(f32::MIN, f32::MAX)
 }
 
 fn columns(mesh: &SurfaceMesh) -> Vec<Column> {
@@ -124,7 +131,7 @@ fn columns(mesh: &SurfaceMesh) -> Vec<Column> {
         columns.push(Column::colors(colors));
     }
     if let Some(uvs) = mesh.uvs.as_ref().and_then(|uvs| vertex_values(mesh, uvs)) {
-        columns.push(Column::exact(&["s", "t"], uvs.as_flattened().to_vec()));
+        columns.push(Column::uvs(&uvs));
     }
     columns
 }

@@ -9,7 +9,7 @@ use roxmltree::{Document, Node};
 
 use super::stream::{Base64, Stream};
 use crate::error::{FileError, Place};
-use crate::mesh::format::numbers::{ByteOrder, NumberType};
+use crate::mesh::format::binary::{ByteOrder, NumberType};
 use crate::mesh::format::scan::{Scanner, parse_f64, parse_i64, shown};
 
 /// No zlib stream expands more than this (zlib's technical details), and no LZ4 block more than 255 times.

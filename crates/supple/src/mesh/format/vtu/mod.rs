@@ -13,8 +13,8 @@ use roxmltree::{Document, Node};
 
 use self::array::Arrays;
 use super::LoadedMesh;
+use super::binary::NumberType;
 use super::cells::Cells;
-use super::numbers::NumberType;
 use super::vtk_cells::{self, POLYGON, POLYLINE, QUAD, STRIP, TRIANGLE, VERTICES};
 use crate::error::FileError;
 

@@ -52,9 +52,10 @@ pub(super) fn export(job: &mut Job) -> Result<Vec<PathBuf>, Error> {
 
 /// For each frame, for each body: of the positions in the first, of the differences to it in the others. Also checks
 /// that no frame has another topology.
-fn bounds_of_frames(job: &Job, first: &Frame, meshes: &[SplitMesh]) -> Result<Vec<Vec<Bounds>>, Error> {
+fn bounds_of_frames(job: &mut Job, first: &Frame, meshes: &[SplitMesh]) -> Result<Vec<Vec<Bounds>>, Error> {
     let mut all = Vec::with_capacity(job.frames().len());
-    for &index in job.frames() {
+    for index in job.frames().to_vec() {
+        job.tell_progress()?;
         let frame = job.read(index)?;
         job.same_vertices(&frame, "glTF")?;
         let bodies = meshes.iter().zip(frame.bodies.iter().zip(&first.bodies));

@@ -2,19 +2,19 @@
 //! faces must be turned to agree with their neighbours.
 
 /// Disjoint sets of the numbers `0..n`; a set is named by its least member.
-pub(super) struct UnionFind {
+pub(crate) struct DisjointSets {
     /// The parent in the upper bits, and in the lowest the parity against it.
     parents: Vec<u64>,
 }
 
-impl UnionFind {
+impl DisjointSets {
     /// Every number on its own.
-    pub(super) fn new(count: usize) -> Self {
+    pub(crate) fn new(count: usize) -> Self {
         Self { parents: (0..count as u64).map(|i| i << 1).collect() }
     }
 
     /// The name of the set of `i`, and whether `i` is odd against it.
-    pub(super) fn find(&mut self, i: usize) -> (usize, bool) {
+    pub(crate) fn find(&mut self, i: usize) -> (usize, bool) {
         let (mut at, mut odd) = (i, 0);
         loop {
             let parent = self.parents[at];
@@ -31,13 +31,13 @@ impl UnionFind {
     }
 
     /// Joins two sets.
-    pub(super) fn join(&mut self, i: usize, j: usize) {
+    pub(crate) fn join(&mut self, i: usize, j: usize) {
         self.join_with_parity(i, j, false);
     }
 
     /// Joins two sets so that `i` and `j` differ in parity where `odd`; false where they are joined already and
     /// disagree.
-    pub(super) fn join_with_parity(&mut self, i: usize, j: usize, odd: bool) -> bool {
+    pub(crate) fn join_with_parity(&mut self, i: usize, j: usize, odd: bool) -> bool {
         let ((a, odd_i), (b, odd_j)) = (self.find(i), self.find(j));
         let parity = odd_i ^ odd_j ^ odd;
         if a == b {
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn parities_follow_from_chains_and_contradictions_are_noticed() {
-        let mut sets = UnionFind::new(1000);
+        let mut sets = DisjointSets::new(1000);
         for i in 0..999 {
             assert!(sets.join_with_parity(i, i + 1, i % 3 == 0));
         }

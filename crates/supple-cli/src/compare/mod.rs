@@ -1,0 +1,156 @@
+//! `supple compare`: one step of a scene by several solvers, as a table, `convergence.csv` and `convergence.svg`.
+
+mod plot;
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde_json::json;
+use supple::FileError;
+use supple::output::write_whole;
+use supple::scene::{Model, Scene, Solver};
+use supple::simulation::{Comparison, Curve};
+
+use crate::arguments::{Common, Compare, SceneChoice};
+use crate::failure::Failure;
+use crate::print::line;
+use crate::scenes::choose;
+
+/// What is compared if nothing is said: the linear solvers under Newton's method, and the other methods.
+const USUAL: [&str; 11] = [
+    "cholesky",
+    "jacobi",
+    "schwarz",
+    "ic0",
+    "ict",
+    "gauss-seidel",
+    "chebyshev",
+    "projective",
+    "lbfgs",
+    "nonlinear-cg+jacobi",
+    "accelerated-gradient+jacobi",
+];
+
+/// Compares and reports.
+pub(crate) fn compare(options: &Compare, common: &Common) -> Result<ExitCode, Failure> {
+    check_options(options)?;
+    let scene = choose(&options.scene, &choice(options, None))?;
+    let comparison = Comparison {
+        frame: options.frame,
+        solvers: solvers(options)?,
+        budget: Duration::from_secs_f64(options.budget),
+        tolerance: options.tolerance,
+    };
+    let curves = comparison.run(&scene, common.simd.into()).map_err(Failure::of)?;
+    if let Some(folder) = &options.out {
+        write_files(folder, &format!("{}, frame {}", options.scene, options.frame), &curves)?;
+    }
+    match common.json {
+        true => curves.iter().for_each(|curve| line(json_line(curve))),
+        false => print_table(&curves),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn check_options(options: &Compare) -> Result<(), Failure> {
+    let positive = |value: f64| value.is_finite() && value > 0.0;
+    for (name, value) in [("--budget", options.budget), ("--tolerance", options.tolerance)] {
+        if !positive(value) {
+            return Err(Failure::usage(anyhow::anyhow!("{name} {value}: it must be a number above 0")));
+        }
+    }
+    match options.out.as_ref().map(|folder| (folder, std::fs::create_dir_all(folder))) {
+        Some((folder, Err(error))) => {
+            Err(Failure::usage(FileError::whole(folder, format!("cannot be made: {error}"))))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn choice(options: &Compare, solver: Option<String>) -> SceneChoice {
+    SceneChoice { resolution: options.resolution, sets: options.sets.clone(), frames: None, solver }
+}
+
+/// The solvers by name; of the usual ones those that can take the scene.
+fn solvers(options: &Compare) -> Result<Vec<(String, Solver)>, Failure> {
+    let asked = !options.solvers.is_empty();
+    let names: Vec<String> = match asked {
+        true => options.solvers.clone(),
+        false => USUAL.map(str::to_owned).to_vec(),
+    };
+    let mut found = Vec::new();
+    for name in names {
+        let scene = choose(&options.scene, &choice(options, Some(name.clone())))?;
+        if asked || name != "projective" || takes_projective(&scene) {
+            found.push((name, scene.solver));
+        } else {
+            eprintln!("left out: projective, which takes springs and arap or corotated solids only");
+        }
+    }
+    Ok(found)
+}
+
+fn takes_projective(scene: &Scene) -> bool {
+    let fits = |model: Model| matches!(model, Model::Spring | Model::Arap | Model::Corotated);
+    scene.bodies.iter().all(|body| fits(body.model))
+}
+
+fn print_table(curves: &[Curve]) {
+    line(format!(
+        "{:<28} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}",
+        "solver", "setup s", "to 1e-1", "to 1e-3", "to 1e-6", "nonlinear", "linear", "residual", "MB"
+    ));
+    for curve in curves {
+        let to = |bound: f64| curve.seconds_to(bound).map_or("-".to_owned(), |s| format!("{s:.3}"));
+        let residual = curve.points.last().map_or(f64::NAN, |point| point.residual);
+        line(format!(
+            "{:<28} {:>9.3} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9.1e} {:>9.1}",
+            curve.name,
+            curve.setup_seconds,
+            to(1e-1),
+            to(1e-3),
+            to(1e-6),
+            curve.iterations,
+            curve.linear_iterations,
+            residual,
+            curve.bytes as f64 * 1e-6
+        ));
+    }
+}
+
+fn json_line(curve: &Curve) -> String {
+    let last = curve.points.last();
+    json!({
+        "solver": curve.name,
+        "setup_seconds": curve.setup_seconds,
+        "seconds": last.map(|point| point.seconds),
+        "seconds_to_1e-1": curve.seconds_to(1e-1),
+        "seconds_to_1e-3": curve.seconds_to(1e-3),
+        "seconds_to_1e-6": curve.seconds_to(1e-6),
+        "nonlinear_iterations": curve.iterations,
+        "linear_iterations": curve.linear_iterations,
+        "residual": last.map(|point| point.residual),
+        "error": last.map(|point| point.error),
+        "converged": curve.converged,
+        "bytes": curve.bytes,
+    })
+    .to_string()
+}
+
+fn write_files(folder: &Path, title: &str, curves: &[Curve]) -> Result<(), Failure> {
+    let mut csv = "solver,iteration,seconds,error,residual\n".to_owned();
+    for curve in curves {
+        for (k, point) in curve.points.iter().enumerate() {
+            // Writing to a string cannot fail.
+            let _ = writeln!(csv, "{},{k},{},{},{}", curve.name, point.seconds, point.error, point.residual);
+        }
+    }
+    let svg = plot::convergence(title, curves);
+    for (name, text) in [("convergence.csv", csv), ("convergence.svg", svg)] {
+        write_whole(&folder.join(name), |file| file.write_all(text.as_bytes())).map_err(Failure::running)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! What is to be drawn: frames of a run on disk, or of a scene simulated on the way. One is in memory at a time.
+
+use std::path::Path;
+
+use anyhow::anyhow;
+use supple::FileError;
+use supple::output::{Frame, FrameCache};
+use supple::scene::Scene;
+use supple::simulation::{Simulation, scene_of_run};
+
+use super::spool::Spool;
+use crate::arguments::{Common, Render};
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::progress::Progress;
+use crate::scenes::choose;
+
+/// Where frames come from.
+pub(super) struct Source {
+    pub(super) scene: Scene,
+    /// The frames that are there, if it is a run.
+    cache: Option<FrameCache>,
+}
+
+/// Frames that are known and can be read in any order.
+pub(super) enum Frames {
+    OfRun { cache: FrameCache, numbers: Vec<u32> },
+    Simulated(Spool),
+}
+
+impl Source {
+    /// Finds the run or the scene; nothing is simulated yet.
+    pub(super) fn open(options: &Render) -> Result<Self, Failure> {
+        let folder = Path::new(&options.source);
+        if !folder.is_dir() {
+            return Ok(Self { scene: choose(&options.source, &options.choice)?, cache: None });
+        }
+        if options.choice.changes_something() {
+            let problem = "is a run: --resolution, --set, --frames and --solver have no effect on it";
+            return Err(Failure::usage(anyhow!("{} {problem}", folder.display())));
+        }
+        let scene = scene_of_run(folder).map_err(Failure::usage)?;
+        let cache = FrameCache::open(folder).map_err(Failure::usage)?;
+        Ok(Self { scene, cache: Some(cache) })
+    }
+
+    /// The frames to draw: all (or every n-th) for an animation, one for a picture. Each is shown to `visit` once.
+    pub(super) fn frames(
+        self,
+        options: &Render,
+        animated: bool,
+        common: &Common,
+        visit: &mut dyn FnMut(&Frame),
+    ) -> Result<Frames, Failure> {
+        match self.cache {
+            Some(cache) => {
+                let numbers = numbers_to_draw(&cache, options, animated)?;
+                for &number in &numbers {
+                    visit(&cache.read(number).map_err(Failure::usage)?);
+                    stop_if_asked(options, || format!("reading frame {number}"))?;
+                }
+                Ok(Frames::OfRun { cache, numbers })
+            }
+            None => simulate(&self.scene, options, animated, common, visit).map(Frames::Simulated),
+        }
+    }
+}
+
+impl Frames {
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::OfRun { numbers, .. } => numbers.len(),
+            Self::Simulated(spool) => spool.len(),
+        }
+    }
+
+    /// The frame at a place, which must be below [`Frames::len`].
+    pub(super) fn read(&mut self, place: usize) -> Result<Frame, Failure> {
+        match self {
+            Self::OfRun { cache, numbers } => cache.read(numbers[place]).map_err(Failure::usage),
+            Self::Simulated(spool) => {
+                let problem = |error| anyhow!("cannot read a frame back from the temporary file: {error}");
+                spool.read(place).map_err(|error| Failure::running(problem(error)))
+            }
+        }
+    }
+}
+
+/// Ends with a message if Ctrl-C was pressed; `after` says what is done.
+pub(super) fn stop_if_asked(options: &Render, after: impl FnOnce() -> String) -> Result<(), Failure> {
+    if !interrupt::asked() {
+        return Ok(());
+    }
+    Err(Failure::stopped(format!("stopped after {}; {} was not written", after(), options.out.display())))
+}
+
+fn numbers_to_draw(cache: &FrameCache, options: &Render, animated: bool) -> Result<Vec<u32>, Failure> {
+    let present = cache.frames().map_err(Failure::usage)?;
+    let Some(&last) = present.last() else {
+        return Err(Failure::usage(anyhow!("{}: no frames yet", options.source)));
+    };
+    let every = options.every.unwrap_or(1) as usize;
+    Ok(match animated {
+        true => present.into_iter().step_by(every).collect(),
+        false => vec![options.frame.unwrap_or(last)],
+    })
+}
+
+fn simulate(
+    scene: &Scene,
+    options: &Render,
+    animated: bool,
+    common: &Common,
+    visit: &mut dyn FnMut(&Frame),
+) -> Result<Spool, Failure> {
+    let mut simulation = Simulation::with_simd(scene.clone(), common.simd.into()).map_err(Failure::usage)?;
+    simulation.check_finite(0).map_err(Failure::usage)?;
+    let last = if animated { scene.time.frames } else { options.frame.unwrap_or(scene.time.frames) };
+    let every = options.every.unwrap_or(1);
+    let dt = 1.0 / (scene.time.fps * f64::from(scene.time.substeps));
+    let folder = folder_of(&options.out);
+    let disk_error = |error| Failure::running(FileError::io(folder, "write a temporary file", &error));
+    let mut spool = Spool::new(folder).map_err(disk_error)?;
+    let progress = Progress::work(common, "simulating");
+    for frame in 0..=last {
+        for _ in 0..if frame > 0 { scene.time.substeps } else { 0 } {
+            simulation.step(dt).map_err(Failure::running)?;
+        }
+        simulation.check_finite(frame).map_err(Failure::running)?;
+        let is_drawn = if animated { frame.is_multiple_of(every) } else { frame == last };
+        if is_drawn {
+            let seen = simulation.frame(frame);
+            visit(&seen);
+            spool.push(&seen).map_err(disk_error)?;
+        }
+        progress.set(frame, last);
+        stop_if_asked(options, || format!("simulating frame {frame} of {last}"))?;
+    }
+    progress.end();
+    Ok(spool)
+}
+
+/// The folder that a file is in.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}

@@ -1,0 +1,68 @@
+//! `supple render`: pictures and animations of scenes and runs, and what is refused before any work is done.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use crate::common::{run, succeed, text};
+
+const SMALL: [&str; 8] = ["render", "demo", "--resolution", "0.15", "--size", "64x48", "--frames", "7"];
+
+/// The number of pictures in a GIF: each has a graphic control extension of its own (GIF89a, section 23).
+fn pictures(gif: &[u8]) -> usize {
+    gif.windows(3).filter(|bytes| bytes == b"\x21\xf9\x04").count()
+}
+
+#[test]
+fn a_scene_and_its_run_give_the_same_animation() {
+    let folder = tempfile::tempdir().unwrap();
+    let [gif, of_run, every] = ["scene.gif", "run.gif", "every.gif"].map(|name| folder.path().join(name));
+    succeed(&[&SMALL[..], &["--quiet", "--out", text(&gif)]].concat());
+    let out = folder.path().join("run");
+    succeed(&["run", "demo", "--resolution", "0.15", "--frames", "7", "--quiet", "--out", text(&out)]);
+    succeed(&["render", text(&out), "--size", "64x48", "--quiet", "--out", text(&of_run)]);
+    let bytes = fs::read(&gif).unwrap();
+    assert_eq!(pictures(&bytes), 8);
+    assert_eq!(bytes, fs::read(&of_run).unwrap());
+    succeed(&["render", text(&out), "--size", "64x48", "--every", "3", "--quiet", "--out", text(&every)]);
+    assert_eq!(pictures(&fs::read(&every).unwrap()), 3);
+}
+
+#[test]
+fn a_picture_shows_the_frame_that_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let [of_scene, of_run] = ["scene.png", "run.png"].map(|name| folder.path().join(name));
+    succeed(&[&SMALL[..], &["--frame", "4", "--quiet", "--out", text(&of_scene)]].concat());
+    let out = folder.path().join("run");
+    succeed(&["run", "demo", "--resolution", "0.15", "--frames", "5", "--quiet", "--out", text(&out)]);
+    succeed(&["render", text(&out), "--frame", "4", "--size", "64x48", "--quiet", "--out", text(&of_run)]);
+    assert_eq!(fs::read(&of_scene).unwrap(), fs::read(&of_run).unwrap());
+}
+
+#[test]
+fn what_cannot_be_written_is_refused_before_anything_is_simulated() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("nowhere/x.gif");
+    let in_the_way = folder.path().join("folder.gif");
+    fs::create_dir(&in_the_way).unwrap();
+    let picture = folder.path().join("x.png");
+    // A run of these would take hours.
+    let scene = ["render", "demo", "--resolution", "2", "--frames", "100000"];
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["--out", text(&missing)], &["nowhere", "folder"]),
+        (&["--out", text(&in_the_way)], &["folder.gif", "in the way"]),
+        (&["--out", text(&picture), "--every", "5"], &["--every", ".gif", "--frame"]),
+        (&["--out", text(&picture), "--size", "0x10"], &["width", "0"]),
+        (&["--out", text(&picture), "--camera", "1,2,3"], &["six numbers"]),
+    ];
+    for (more, words) in cases {
+        let begun = Instant::now();
+        let output = run(&[&scene[..], more].concat());
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{more:?}: {message}");
+        assert!(begun.elapsed() < Duration::from_secs(20), "{more:?}");
+        for word in *words {
+            assert!(message.contains(word), "`{word}` is not in: {message}");
+        }
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left behind");
+}

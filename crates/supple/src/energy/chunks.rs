@@ -1,0 +1,106 @@
+//! Loops over many elements or points on all threads, in chunks of fixed size: the bits of every result are the same for
+//! any number of threads, and nothing is allocated once buffers have grown.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+/// Elements handled by one task; fixed, so that sums do not depend on the number of threads.
+pub(super) const CHUNK: usize = 2048;
+
+/// The sum of `term` over `count` elements.
+pub(super) fn sum(count: usize, term: impl Fn(usize) -> f64 + Sync) -> f64 {
+    fold(count, CHUNK, 0.0, |range| range.map(&term).sum(), |a, b| a + b)
+}
+
+/// What `part` gives for every chunk of `0..count`, joined pairwise in a tree whose shape depends on `count` alone.
+pub(super) fn fold<T: Send>(
+    count: usize,
+    chunk: usize,
+    empty: T,
+    part: impl Fn(Range<usize>) -> T + Sync,
+    join: impl Fn(T, T) -> T + Sync,
+) -> T {
+    match count.div_ceil(chunk) {
+        0 => empty,
+        chunks => branch(0..chunks, &|c| part(c * chunk..count.min((c + 1) * chunk)), &join),
+    }
+}
+
+fn branch<T: Send>(
+    chunks: Range<usize>,
+    part: &(impl Fn(usize) -> T + Sync),
+    join: &(impl Fn(T, T) -> T + Sync),
+) -> T {
+    if chunks.len() == 1 {
+        return part(chunks.start);
+    }
+    let middle = chunks.start + chunks.len() / 2;
+    let (low, high) =
+        rayon::join(|| branch(chunks.start..middle, part, join), || branch(middle..chunks.end, part, join));
+    join(low, high)
+}
+
+/// What was found at some of many points, in their order. Points without anything cost no memory, and what is found again
+/// and again needs no new one.
+#[derive(Debug, Clone)]
+pub(super) struct Found<R> {
+    chunks: Vec<Vec<R>>,
+}
+
+impl<R> Default for Found<R> {
+    fn default() -> Self {
+        Self { chunks: Vec::new() }
+    }
+}
+
+impl<R: Send> Found<R> {
+    /// Looks at `count` points anew: `look` puts what it finds at one of them at the end of a list.
+    pub(super) fn look(&mut self, count: usize, look: impl Fn(usize, &mut Vec<R>) + Sync) {
+        self.chunks.resize_with(count.div_ceil(CHUNK), Vec::new);
+        self.chunks.par_iter_mut().enumerate().for_each(|(c, found)| {
+            found.clear();
+            (c * CHUNK..count.min((c + 1) * CHUNK)).for_each(|i| look(i, found));
+        });
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &R> {
+        self.chunks.iter().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn in_pool<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
+    }
+
+    #[test]
+    fn sums_are_exact_on_whole_numbers_and_the_same_for_any_number_of_threads() {
+        for count in [0, 1, CHUNK, CHUNK + 1, 7 * CHUNK + 5] {
+            let whole = (count * count.saturating_sub(1) / 2) as f64;
+            assert_eq!(sum(count, |i| i as f64), whole);
+            let rounded = |threads| in_pool(threads, || sum(count, |i| (i as f64).sin() * 1e3).to_bits());
+            assert_eq!(rounded(1), rounded(2));
+            assert_eq!(rounded(1), rounded(3));
+        }
+    }
+
+    #[test]
+    fn what_is_found_comes_in_order_and_only_once() {
+        let mut found = Found::default();
+        for (count, step) in [(5 * CHUNK + 3, 7), (CHUNK, 11), (0, 1)] {
+            in_pool(3, || {
+                found.look(count, |i, list| {
+                    if i % step == 0 {
+                        list.extend([i, i]);
+                    }
+                });
+            });
+            let expected: Vec<usize> = (0..count).step_by(step).flat_map(|i| [i, i]).collect();
+            assert!(found.iter().copied().eq(expected));
+        }
+    }
+}

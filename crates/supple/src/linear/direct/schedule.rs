@@ -1,0 +1,158 @@
+//! How a factorisation is spread over threads and memory, decided once for a structure.
+//!
+//! Small subtrees of the elimination tree are independent tasks. The supernodes above them are few and large; they are
+//! taken one after the other, each by all threads. Update matrices live in one workspace: every task has its own part,
+//! in which children stack their updates at one end and the parent takes the other, in turns, so that a chain of
+//! supernodes needs room for two updates only.
+
+use std::ops::Range;
+
+use super::graph::ABSENT;
+use super::supernodes::Supernodes;
+
+/// Tasks have at most this fraction of the whole work, so that two to a dozen threads share them evenly.
+const TASK_SHARE: f64 = 1.0 / 24.0;
+/// Multiplications below which nothing is split.
+const SMALL: f64 = 2e6;
+
+/// The plan.
+pub(super) struct Schedule {
+    /// Consecutive supernodes that one thread handles, in ascending order, without those of `top`.
+    pub(super) tasks: Vec<Range<usize>>,
+    /// Supernodes handled after all tasks, in ascending order.
+    pub(super) top: Vec<usize>,
+    /// Where the update of each supernode stands in the workspace.
+    pub(super) update_start: Vec<usize>,
+    /// The workspace of each task.
+    pub(super) task_room: Vec<Range<usize>>,
+    /// The length of the workspace.
+    pub(super) room: usize,
+}
+
+impl Schedule {
+    /// Plans for supernodes of `dof` scalars a block.
+    pub(super) fn new(supernodes: &Supernodes, dof: usize) -> Self {
+        let work = subtree_work(supernodes, dof);
+        let limit = (TASK_SHARE * roots(supernodes).map(|root| work[root]).sum::<f64>()).max(SMALL);
+        let top: Vec<usize> = (0..supernodes.len()).filter(|&s| work[s] > limit).collect();
+        let mut plan = Self {
+            tasks: tasks(supernodes, &work, limit),
+            top,
+            update_start: vec![0; supernodes.len()],
+            task_room: Vec::new(),
+            room: 0,
+        };
+        plan.place_updates(supernodes, dof, &work, limit);
+        plan
+    }
+
+    fn place_updates(&mut self, supernodes: &Supernodes, dof: usize, work: &[f64], limit: f64) {
+        let update = |s: usize| (supernodes.rows(s).len() * dof).pow(2);
+        // Children whose updates share the stack of their parent: in a task all, at the top those at the top.
+        let children = |s: usize| {
+            let all = supernodes.children(s).iter().map(|&child| child as usize);
+            all.filter(move |&child| work[s] <= limit || work[child] > limit)
+        };
+        let mut need = vec![0; supernodes.len()];
+        for s in 0..supernodes.len() {
+            let mut stacked = 0;
+            for child in children(s) {
+                need[s] = need[s].max(stacked + need[child]);
+                stacked += update(child);
+            }
+            need[s] = need[s].max(stacked + update(s));
+        }
+        let mut stacks: Vec<Option<Stack>> = vec![None; supernodes.len()];
+        for task in &self.tasks {
+            let start = self.room;
+            for root in task.clone().filter(|&s| !task.contains(&(supernodes.parent[s] as usize))) {
+                stacks[root] = Some(Stack { room: self.room..self.room + need[root], at_start: true });
+                self.room += need[root];
+            }
+            self.task_room.push(start..self.room);
+        }
+        let shared = self.top.iter().map(|&s| need[s]).max().unwrap_or(0);
+        for &s in self.top.iter().filter(|&&s| supernodes.parent[s] == ABSENT) {
+            stacks[s] = Some(Stack { room: self.room..self.room + shared, at_start: true });
+        }
+        self.room += shared;
+        for s in (0..supernodes.len()).rev() {
+            let mut stack = stacks[s].clone().expect("parents come after their children");
+            self.update_start[s] = stack.take(update(s), &mut stack.room.clone());
+            stack.at_start = !stack.at_start;
+            let mut room = stack.room.clone();
+            for child in children(s) {
+                stacks[child] = Some(Stack { room: room.clone(), at_start: stack.at_start });
+                stack.take(update(child), &mut room);
+            }
+        }
+    }
+}
+
+/// Room for a subtree, and the end at which its root's update stands.
+#[derive(Clone)]
+struct Stack {
+    room: Range<usize>,
+    at_start: bool,
+}
+
+impl Stack {
+    /// Takes `length` numbers off this stack's end of `room`; returns where they start.
+    fn take(&self, length: usize, room: &mut Range<usize>) -> usize {
+        if self.at_start {
+            room.start += length;
+            room.start - length
+        } else {
+            room.end -= length;
+            room.end
+        }
+    }
+}
+
+fn roots(supernodes: &Supernodes) -> impl Iterator<Item = usize> {
+    (0..supernodes.len()).filter(|&s| supernodes.parent[s] == ABSENT)
+}
+
+/// Multiplications for every supernode with all below it.
+fn subtree_work(supernodes: &Supernodes, dof: usize) -> Vec<f64> {
+    let mut work = vec![0.0; supernodes.len()];
+    for s in 0..supernodes.len() {
+        let k = (supernodes.columns(s).len() * dof) as f64;
+        let m = (supernodes.rows(s).len() * dof) as f64;
+        work[s] += k * k * k / 3.0 + k * k * m + k * m * m;
+        if supernodes.parent[s] != ABSENT {
+            work[supernodes.parent[s] as usize] += work[s];
+        }
+    }
+    work
+}
+
+/// Subtrees below the limit; neighbouring ones together while they stay below it.
+fn tasks(supernodes: &Supernodes, work: &[f64], limit: f64) -> Vec<Range<usize>> {
+    let mut tasks: Vec<Range<usize>> = Vec::new();
+    let mut start = 0;
+    let mut sum = f64::INFINITY;
+    for s in 0..supernodes.len() {
+        if work[s] > limit {
+            start = s + 1;
+            sum = f64::INFINITY;
+            continue;
+        }
+        let parent = supernodes.parent[s];
+        if parent != ABSENT && work[parent as usize] <= limit {
+            continue;
+        }
+        match tasks.last_mut() {
+            Some(last) if last.end == start && sum + work[s] <= limit => {
+                last.end = s + 1;
+                sum += work[s];
+            }
+            _ => {
+                tasks.push(start..s + 1);
+                sum = work[s];
+            }
+        }
+        start = s + 1;
+    }
+    tasks
+}

@@ -1,0 +1,74 @@
+//! From the words of scenes and of the command line to linear solvers.
+
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::{
+    BlockJacobi, Chebyshev, ChebyshevOptions, CholeskyFactor, Fill, GaussSeidel, GaussSeidelSolver,
+    IncompleteCholesky, LinearSolver, PreconditionedSolver, Preconditioner, Schwarz, SchwarzOptions, Simd,
+};
+use crate::scene::{Linear, LinearKind};
+
+/// The linear solver of a scene. `positions`, one for each unknown, tell which unknowns are near each other; without them the
+/// matrix's graph does. An error names the option that is wrong, or the kind that cannot be made here.
+pub fn linear_solver(
+    linear: &Linear,
+    positions: Option<Arc<[DVec3]>>,
+    simd: Simd,
+) -> Result<Box<dyn LinearSolver>, String> {
+    linear.check()?;
+    Ok(match linear.kind {
+        LinearKind::GaussSeidel => Box::new(GaussSeidelSolver::default()),
+        LinearKind::Chebyshev => Box::new(Chebyshev::new(chebyshev_options(linear))),
+        _ => Box::new(PreconditionedSolver::new(preconditioner(linear, positions, simd)?)),
+    })
+}
+
+/// The preconditioner that a linear solver of a scene brings to conjugate gradients and to gradient methods.
+pub fn preconditioner(
+    linear: &Linear,
+    positions: Option<Arc<[DVec3]>>,
+    simd: Simd,
+) -> Result<Box<dyn Preconditioner>, String> {
+    linear.check()?;
+    Ok(match linear.kind {
+        LinearKind::Cholesky => Box::new(CholeskyFactor::new(positions, simd)),
+        LinearKind::Jacobi => Box::new(BlockJacobi::default()),
+        LinearKind::Schwarz => Box::new(Schwarz::new(schwarz_options(linear, simd), positions)),
+        LinearKind::Ic0 => Box::new(IncompleteCholesky::new(Fill::None, positions)),
+        LinearKind::Ict => {
+            let fill = Fill::Threshold {
+                drop_tolerance: linear.drop_tolerance.unwrap_or(1e-2),
+                factor: linear.fill.unwrap_or(4.0),
+            };
+            Box::new(IncompleteCholesky::new(fill, positions))
+        }
+        LinearKind::GaussSeidel => Box::new(GaussSeidel::default()),
+        LinearKind::Chebyshev => {
+            return Err(
+                "`chebyshev` is a solver, not a preconditioner; choose another `linear`, or `newton`".into(),
+            );
+        }
+        LinearKind::Galerkin | LinearKind::GalerkinCycle | LinearKind::Mas => {
+            return Err(format!("the linear solver `{}` does not exist yet", linear.kind.word()));
+        }
+    })
+}
+
+fn schwarz_options(linear: &Linear, simd: Simd) -> SchwarzOptions {
+    let default = SchwarzOptions::default();
+    SchwarzOptions {
+        domain: linear.domain.map_or(default.domain, |nodes| nodes as usize),
+        sweeps: linear.sweeps.map_or(default.sweeps, |sweeps| sweeps as usize),
+        simd,
+    }
+}
+
+fn chebyshev_options(linear: &Linear) -> ChebyshevOptions {
+    let default = ChebyshevOptions::default();
+    ChebyshevOptions {
+        spectral_radius: linear.spectral_radius,
+        delay: linear.delay.map_or(default.delay, |delay| delay as usize),
+    }
+}

@@ -1,0 +1,79 @@
+//! The loop of iterations that correct `x` by the residual alone: residual, check, correction.
+
+use glam::DVec3;
+
+use super::solver::{End, History, SolveOutcome, StopRule};
+use super::vectors::Sums;
+use super::{HistoryPoint, LinearOperator};
+
+/// A residual that has grown by this factor over its start will not come back.
+const DIVERGED: f64 = 1e6;
+
+/// The loop's vectors, kept from solve to solve.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Stationary {
+    r: Vec<DVec3>,
+    z: Vec<DVec3>,
+    sums: Sums,
+    history: History,
+}
+
+impl Stationary {
+    /// Calls `correct(iteration, r, x, scratch)` until a rule stops it.
+    pub(super) fn solve(
+        &mut self,
+        matrix: &dyn LinearOperator,
+        rhs: &[DVec3],
+        x: &mut [DVec3],
+        stop: &StopRule,
+        mut correct: impl FnMut(usize, &[DVec3], &mut [DVec3], &mut [DVec3]),
+    ) -> SolveOutcome {
+        let n = matrix.unknowns();
+        self.r.resize(n, DVec3::ZERO);
+        self.z.resize(n, DVec3::ZERO);
+        self.sums.resize(n);
+        self.history.start();
+        let scale = self.sums.dot(rhs, rhs).sqrt();
+        if scale == 0.0 {
+            x.fill(DVec3::ZERO);
+            self.history.push(0.0);
+            return SolveOutcome::of_zero();
+        }
+        let mut iterations = 0;
+        loop {
+            matrix.apply(x, &mut self.z);
+            let relative_residual = self.sums.difference(rhs, &self.z, &mut self.r).sqrt() / scale;
+            self.history.push(relative_residual);
+            let first = self.history.points()[0].relative_residual;
+            if let Some(end) = why_stop(stop, iterations, relative_residual, first) {
+                return SolveOutcome { iterations, relative_residual, end };
+            }
+            correct(iterations, &self.r, x, &mut self.z);
+            iterations += 1;
+        }
+    }
+
+    pub(super) fn history(&self) -> &[HistoryPoint] {
+        self.history.points()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        48 * self.r.len() + self.sums.bytes()
+    }
+}
+
+fn why_stop(stop: &StopRule, iterations: usize, residual: f64, first: f64) -> Option<End> {
+    if !residual.is_finite() {
+        Some(End::NotFinite)
+    } else if residual <= stop.tolerance || residual == 0.0 {
+        Some(End::Converged)
+    } else if residual > DIVERGED * first {
+        Some(End::Stalled)
+    } else if iterations >= stop.max_iterations {
+        Some(End::Iterations)
+    } else if stop.is_late() {
+        Some(End::Deadline)
+    } else {
+        None
+    }
+}

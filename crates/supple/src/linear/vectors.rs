@@ -1,0 +1,112 @@
+//! Sums and updates of long vectors, over fixed chunks: the bits do not depend on the number of threads.
+
+use glam::DVec3;
+use rayon::prelude::*;
+
+/// Vectors in a chunk: large enough that a task pays, small enough to stay in the first-level cache.
+pub(super) const CHUNK: usize = 1024;
+
+/// Partial sums, one a chunk, added in order. Belongs to the caller, so that nothing is allocated in a loop.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Sums {
+    partial: Vec<f64>,
+}
+
+impl Sums {
+    pub(super) fn resize(&mut self, length: usize) {
+        self.partial.resize(length.div_ceil(CHUNK), 0.0);
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        8 * self.partial.len()
+    }
+
+    fn total(&self) -> f64 {
+        self.partial.iter().sum()
+    }
+
+    /// `aᵀ b`.
+    pub(super) fn dot(&mut self, a: &[DVec3], b: &[DVec3]) -> f64 {
+        let parts = self.partial.par_iter_mut().zip(a.par_chunks(CHUNK)).zip(b.par_chunks(CHUNK));
+        parts.for_each(|((sum, a), b)| *sum = dot(a, b));
+        self.total()
+    }
+
+    /// `x += alpha p`, `r -= alpha q`, and `rᵀ r` of the new `r`, in one pass.
+    pub(super) fn advance(
+        &mut self,
+        alpha: f64,
+        (x, p): (&mut [DVec3], &[DVec3]),
+        (r, q): (&mut [DVec3], &[DVec3]),
+    ) -> f64 {
+        let moves = x.par_chunks_mut(CHUNK).zip(p.par_chunks(CHUNK));
+        let falls = r.par_chunks_mut(CHUNK).zip(q.par_chunks(CHUNK));
+        self.partial.par_iter_mut().zip(moves).zip(falls).for_each(|((sum, (x, p)), (r, q))| {
+            add_scaled(x, alpha, p);
+            add_scaled(r, -alpha, q);
+            *sum = dot(r, r);
+        });
+        self.total()
+    }
+
+    /// `r = b - q`, and `rᵀ r`.
+    pub(super) fn difference(&mut self, b: &[DVec3], q: &[DVec3], r: &mut [DVec3]) -> f64 {
+        let parts = b.par_chunks(CHUNK).zip(q.par_chunks(CHUNK)).zip(r.par_chunks_mut(CHUNK));
+        self.partial.par_iter_mut().zip(parts).for_each(|(sum, ((b, q), r))| {
+            for (r, (b, q)) in r.iter_mut().zip(b.iter().zip(q)) {
+                *r = *b - *q;
+            }
+            *sum = dot(r, r);
+        });
+        self.total()
+    }
+}
+
+/// `p = z + beta p`.
+pub(super) fn turn(p: &mut [DVec3], beta: f64, z: &[DVec3]) {
+    p.par_chunks_mut(CHUNK).zip(z.par_chunks(CHUNK)).for_each(|(p, z)| {
+        for (p, z) in p.iter_mut().zip(z) {
+            *p = *z + beta * *p;
+        }
+    });
+}
+
+/// `x += alpha p`.
+pub(super) fn add(x: &mut [DVec3], alpha: f64, p: &[DVec3]) {
+    x.par_chunks_mut(CHUNK).zip(p.par_chunks(CHUNK)).for_each(|(x, p)| add_scaled(x, alpha, p));
+}
+
+fn add_scaled(x: &mut [DVec3], alpha: f64, p: &[DVec3]) {
+    for (x, p) in x.iter_mut().zip(p) {
+        *x += alpha * *p;
+    }
+}
+
+/// Eight running sums let the additions overlap; their order is fixed.
+fn dot(a: &[DVec3], b: &[DVec3]) -> f64 {
+    let (a, b): (&[f64], &[f64]) = (bytemuck::cast_slice(a), bytemuck::cast_slice(b));
+    let (a_eights, a_rest) = a.as_chunks::<8>();
+    let (b_eights, b_rest) = b.as_chunks::<8>();
+    let mut sums = [0.0; 8];
+    for (a, b) in a_eights.iter().zip(b_eights) {
+        for i in 0..8 {
+            sums[i] += a[i] * b[i];
+        }
+    }
+    let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
+    sums.iter().sum::<f64>() + rest
+}
+
+/// A pseudo-random vector that depends on nothing but its length: entries in -1 to 1 by the mixing of splitmix64.
+pub(super) fn noise(length: usize) -> Vec<DVec3> {
+    let entry = |i: usize| mix(i as u64) as f64 / u64::MAX as f64 * 2.0 - 1.0;
+    (0..length).map(|i| DVec3::new(entry(3 * i), entry(3 * i + 1), entry(3 * i + 2))).collect()
+}
+
+/// The output function of splitmix64 (Steele, Lea, Flood 2014).
+pub(super) fn mix(seed: u64) -> u64 {
+    let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

@@ -1,0 +1,146 @@
+//! Accelerated gradient descent (Wang and Yang 2016): preconditioned steps of fixed length, combined by Chebyshev's
+//! weights, with the objective looked at only now and then.
+//!
+//! ```text
+//! y = x - α M⁻¹ g;   x' = ω (y - x₀) + x₀;   ω = 1 in the first iterations, then 2/(2 - ρ²), then 4/(4 - ρ² ω)
+//! ```
+//!
+//! `x₀` is the iterate before `x`. Every eighth iteration the objective must have fallen; if it has not, the iteration goes
+//! back to where it was looked at last, with a shorter step and without acceleration at first (section 4.2).
+
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace};
+use super::preconditioning::Preconditioning;
+use crate::linear::{BlockPattern, Preconditioner};
+
+/// Iterations between two looks at the objective.
+const CHECKED_EVERY: u32 = 8;
+/// Plain iterations before the acceleration.
+const DELAY: u32 = 10;
+/// By how much the step shrinks where the objective grew.
+const SHRINK: f64 = 0.7;
+/// A step shorter than this cannot move anything.
+const SHORTEST: f64 = 1e-8;
+
+/// Accelerated gradient descent on one sparsity pattern.
+pub struct AcceleratedGradient {
+    preconditioning: Preconditioning,
+    spectral_radius: f64,
+    work: Workspace,
+    z: Vec<DVec3>,
+    /// The last move, `x - x₀`.
+    moved: Vec<DVec3>,
+    checked: Vec<DVec3>,
+    step: f64,
+    omega: f64,
+    /// Iterations since the acceleration was begun anew.
+    age: u32,
+}
+
+impl AcceleratedGradient {
+    /// The method with a preconditioner renewed every `refresh` iterations, and `spectral_radius` ρ below 1.
+    pub fn new(
+        pattern: Arc<BlockPattern>,
+        vertices: usize,
+        preconditioner: Box<dyn Preconditioner>,
+        refresh: u32,
+        spectral_radius: f64,
+    ) -> Self {
+        let zero = vec![DVec3::ZERO; pattern.unknowns()];
+        Self {
+            work: Workspace::new(&pattern, vertices),
+            preconditioning: Preconditioning::new(pattern, preconditioner, refresh),
+            spectral_radius,
+            z: zero.clone(),
+            moved: zero,
+            checked: vec![DVec3::ZERO; vertices],
+            step: 1.0,
+            omega: 1.0,
+            age: 0,
+        }
+    }
+
+    fn begin_anew(&mut self) {
+        self.age = 0;
+        self.omega = 1.0;
+        self.moved.fill(DVec3::ZERO);
+    }
+
+    fn next_omega(&mut self) -> f64 {
+        let squared = self.spectral_radius * self.spectral_radius;
+        self.omega = match self.age {
+            age if age < DELAY => 1.0,
+            DELAY => 2.0 / (2.0 - squared),
+            _ => 4.0 / (4.0 - squared * self.omega),
+        };
+        self.age += 1;
+        self.omega
+    }
+
+    fn advance(&mut self, descent: &mut Descent<'_>) {
+        self.preconditioning.apply(descent, &self.work.gradient, &mut self.z);
+        let omega = self.next_omega();
+        for ((d, z), moved) in self.work.direction.iter_mut().zip(&self.z).zip(&mut self.moved) {
+            // x' - x = ω (x - x₀ - α z) - (x - x₀)
+            *moved = omega * (*moved - self.step * *z) - *moved;
+            *d = *moved;
+        }
+        descent.step_blindly(&mut self.work);
+    }
+
+    /// Looks at the objective; goes back where it has grown. `false` if no step is short enough.
+    fn check(&mut self, descent: &mut Descent<'_>, last: &mut f64) -> bool {
+        let value = descent.objective.value(descent.x);
+        if value <= *last + 1e-14 * last.abs() {
+            *last = value;
+            self.checked.copy_from_slice(descent.x);
+            return true;
+        }
+        descent.x.copy_from_slice(&self.checked);
+        self.step *= SHRINK;
+        self.begin_anew();
+        self.step > SHORTEST
+    }
+}
+
+impl Minimiser for AcceleratedGradient {
+    fn minimise(
+        &mut self,
+        objective: &dyn Objective,
+        x: &mut [DVec3],
+        limits: &Limits,
+        outcome: &mut Outcome,
+    ) -> Result<(), String> {
+        let mut descent = Descent::begin(objective, x, limits, outcome)?;
+        self.checked.copy_from_slice(descent.x);
+        self.step = 1.0;
+        self.begin_anew();
+        let mut last = descent.value;
+        loop {
+            let due =
+                descent.outcome.iterations.is_multiple_of(CHECKED_EVERY) && descent.outcome.iterations > 0;
+            if due && !self.check(&mut descent, &mut last) {
+                return descent.end(Stop::Stalled);
+            }
+            if let Some(stop) = descent.look(&mut self.work)? {
+                // Between two looks the objective may have grown: what is given back never has.
+                if stop != Stop::Converged {
+                    self.check(&mut descent, &mut last);
+                }
+                return descent.end(stop);
+            }
+            if self.preconditioning.renew_if_due(&mut descent)? {
+                self.begin_anew();
+            }
+            self.advance(&mut descent);
+            descent.outcome.iterations += 1;
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.preconditioning.bytes() + 48 * self.z.len() + 24 * self.checked.len()
+    }
+}

@@ -1,0 +1,99 @@
+//! Nonlinear conjugate gradients, preconditioned (Polak and Ribière's formula, never negative; Nocedal and Wright 2006,
+//! section 5.2; Hager and Zhang 2006):
+//!
+//! ```text
+//! z = M⁻¹ g;   β = max(0, zᵀ(g - g₀) / z₀ᵀg₀);   d = -z + β d₀;   α₀ = -gᵀd / dᵀH d, then a line search
+//! ```
+//!
+//! `H` is the projected Hessian from when the preconditioner was last renewed; it only gives the first guess of `α`.
+
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace, dot};
+use super::preconditioning::Preconditioning;
+use crate::linear::{BlockPattern, Preconditioner};
+
+/// Nonlinear conjugate gradients on one sparsity pattern.
+pub struct NonlinearCg {
+    preconditioning: Preconditioning,
+    work: Workspace,
+    before: Vec<DVec3>,
+    z: Vec<DVec3>,
+}
+
+impl NonlinearCg {
+    /// The method with a preconditioner that is renewed every `refresh` iterations.
+    pub fn new(
+        pattern: Arc<BlockPattern>,
+        vertices: usize,
+        preconditioner: Box<dyn Preconditioner>,
+        refresh: u32,
+    ) -> Self {
+        let zero = vec![DVec3::ZERO; pattern.unknowns()];
+        Self {
+            work: Workspace::new(&pattern, vertices),
+            preconditioning: Preconditioning::new(pattern, preconditioner, refresh),
+            before: zero.clone(),
+            z: zero,
+        }
+    }
+
+    /// Turns the direction by the new gradient; `scale` is `zᵀg` of the iteration before, `None` to begin anew.
+    /// Returns the new `zᵀg`.
+    fn turn(&mut self, descent: &mut Descent<'_>, scale: Option<f64>) -> f64 {
+        self.preconditioning.apply(descent, &self.work.gradient, &mut self.z);
+        let zg = dot(&self.z, &self.work.gradient);
+        let beta = scale.map_or(0.0, |scale| ((zg - dot(&self.z, &self.before)) / scale).max(0.0));
+        for (d, z) in self.work.direction.iter_mut().zip(&self.z) {
+            *d = beta * *d - *z;
+        }
+        if dot(&self.work.direction, &self.work.gradient) >= 0.0 {
+            self.work.direction.iter_mut().zip(&self.z).for_each(|(d, z)| *d = -*z);
+        }
+        zg
+    }
+
+    fn first_length(&mut self) -> f64 {
+        let slope = dot(&self.work.direction, &self.work.gradient);
+        let length = -slope / self.preconditioning.curvature(&self.work.direction);
+        if length.is_finite() && length > 0.0 { length } else { 1.0 }
+    }
+}
+
+impl Minimiser for NonlinearCg {
+    fn minimise(
+        &mut self,
+        objective: &dyn Objective,
+        x: &mut [DVec3],
+        limits: &Limits,
+        outcome: &mut Outcome,
+    ) -> Result<(), String> {
+        let mut descent = Descent::begin(objective, x, limits, outcome)?;
+        let mut scale = None;
+        loop {
+            if let Some(stop) = descent.look(&mut self.work)? {
+                return descent.end(stop);
+            }
+            if self.preconditioning.renew_if_due(&mut descent)? {
+                scale = None;
+            }
+            let restarted = scale.is_none();
+            scale = Some(self.turn(&mut descent, scale));
+            self.before.copy_from_slice(&self.work.gradient);
+            let length = self.first_length();
+            descent.outcome.iterations += 1;
+            if descent.line_search(&mut self.work, length).is_none() {
+                if restarted {
+                    return descent.end(Stop::Stalled);
+                }
+                scale = None;
+            }
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.preconditioning.bytes() + 48 * self.z.len()
+    }
+}

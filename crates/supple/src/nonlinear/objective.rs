@@ -1,0 +1,328 @@
+//! What nonlinear methods minimise, and what they promise.
+
+use std::time::{Duration, Instant};
+
+use glam::DVec3;
+
+use crate::energy::Curvature;
+use crate::linear::{BlockMatrix, BlockPattern, ScalarMatrix};
+
+/// What is minimised, over all vertex positions.
+pub trait Objective {
+    /// Its value in joules.
+    fn value(&self, x: &[DVec3]) -> f64;
+    /// Its gradient in newtons; what it says of held vertices is not read.
+    fn gradient(&self, x: &[DVec3], gradient: &mut [DVec3]);
+    /// Its Hessian over the vertices that are not held.
+    fn hessian(&self, x: &[DVec3], curvature: Curvature, hessian: &mut BlockMatrix);
+    /// Adds what projective dynamics has in place of the Hessian; `false` if there is none.
+    fn projective(&self, _x: &[DVec3], _matrix: &mut ScalarMatrix) -> bool {
+        false
+    }
+}
+
+/// Why the iteration ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Stop {
+    /// The gradient fell below the tolerance.
+    #[default]
+    Converged,
+    /// The gradient is as small as double precision allows.
+    Rounding,
+    /// No further decrease was found.
+    Stalled,
+    /// The iteration limit was reached.
+    IterationLimit,
+    /// The time budget was used up.
+    Deadline,
+}
+
+/// When to stop.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Fraction of the reference gradient to reach.
+    pub tolerance: f64,
+    /// Norm of the gradient that counts as 1, in newtons.
+    pub reference: f64,
+    /// Largest number of iterations.
+    pub max_iterations: u32,
+    /// When the budget ends; an iteration that would likely pass it is not begun.
+    pub deadline: Option<Instant>,
+    /// Whether to keep the objective after every iteration, which costs an evaluation.
+    pub record: bool,
+}
+
+/// Where a minimisation stood after an iteration.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct IterationRecord {
+    /// Seconds since it began, without the time for keeping this record.
+    pub seconds: f64,
+    /// The objective in joules.
+    pub value: f64,
+    /// Norm of the gradient over the reference.
+    pub residual: f64,
+}
+
+/// How a minimisation went. Belongs to the caller, so that its lists grow only once.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Outcome {
+    /// Nonlinear iterations.
+    pub iterations: u32,
+    /// Iterations of the linear solver or applications of the preconditioner.
+    pub linear_iterations: u32,
+    /// Norm of the gradient at the start of every iteration and at the end, over the reference.
+    pub residuals: Vec<f64>,
+    /// Where it stood after every iteration, if that was asked for.
+    pub history: Vec<IterationRecord>,
+    /// Why it ended.
+    pub stop: Stop,
+    /// Time in assembling matrices.
+    pub assembly_time: Duration,
+    /// Time in linear solvers and preconditioners.
+    pub solve_time: Duration,
+}
+
+impl Outcome {
+    fn restart(&mut self) {
+        let (mut residuals, mut history) =
+            (std::mem::take(&mut self.residuals), std::mem::take(&mut self.history));
+        residuals.clear();
+        history.clear();
+        *self = Self { residuals, history, ..Self::default() };
+    }
+
+    /// The last residual.
+    pub fn residual(&self) -> f64 {
+        self.residuals.last().copied().unwrap_or(0.0)
+    }
+}
+
+/// A nonlinear method, with its matrices and vectors for one sparsity pattern.
+pub trait Minimiser: Send {
+    /// Minimises from `x` and tells in `outcome` how it went. An error says what is not finite or could not be solved.
+    fn minimise(
+        &mut self,
+        objective: &dyn Objective,
+        x: &mut [DVec3],
+        limits: &Limits,
+        outcome: &mut Outcome,
+    ) -> Result<(), String>;
+    /// Memory of matrices, factors and preconditioners in bytes.
+    fn bytes(&self) -> usize;
+}
+
+/// A minimisation under way: the objective along `x`, in terms of the unknowns.
+pub(super) struct Descent<'a> {
+    pub(super) objective: &'a dyn Objective,
+    pub(super) x: &'a mut [DVec3],
+    pub(super) limits: &'a Limits,
+    pub(super) outcome: &'a mut Outcome,
+    /// The objective at `x`.
+    pub(super) value: f64,
+    /// Whether the objective's rounding hid the decrease of the last step.
+    in_rounding: bool,
+    slowest: Duration,
+    iteration_begun: Instant,
+    begun: Instant,
+    /// Time spent on records.
+    recording: Duration,
+}
+
+/// Vectors of a descent, kept from step to step.
+#[derive(Default)]
+pub(super) struct Workspace {
+    /// The vertex of each unknown.
+    vertices: Vec<u32>,
+    /// The gradient over all vertices.
+    full: Vec<DVec3>,
+    trial: Vec<DVec3>,
+    /// The gradient over the unknowns.
+    pub(super) gradient: Vec<DVec3>,
+    /// The direction of search over the unknowns.
+    pub(super) direction: Vec<DVec3>,
+}
+
+impl Workspace {
+    pub(super) fn new(pattern: &BlockPattern, vertices: usize) -> Self {
+        let unknowns = pattern.unknowns();
+        let free = (0..vertices as u32).filter(|v| pattern.unknown(*v).is_some());
+        Self {
+            vertices: free.collect(),
+            full: vec![DVec3::ZERO; vertices],
+            trial: vec![DVec3::ZERO; vertices],
+            gradient: vec![DVec3::ZERO; unknowns],
+            direction: vec![DVec3::ZERO; unknowns],
+        }
+    }
+
+    /// `trial = x + length direction`.
+    fn move_trial(&mut self, x: &[DVec3], length: f64) {
+        self.trial.copy_from_slice(x);
+        for (&v, d) in self.vertices.iter().zip(&self.direction) {
+            self.trial[v as usize] += length * *d;
+        }
+    }
+}
+
+/// Armijo's constant of sufficient decrease.
+const SUFFICIENT_DECREASE: f64 = 1e-4;
+/// Halvings before the line search gives up.
+const MAX_HALVINGS: u32 = 40;
+/// Doublings of a step that goes on falling.
+const MAX_DOUBLINGS: u32 = 8;
+
+impl<'a> Descent<'a> {
+    pub(super) fn begin(
+        objective: &'a dyn Objective,
+        x: &'a mut [DVec3],
+        limits: &'a Limits,
+        outcome: &'a mut Outcome,
+    ) -> Result<Self, String> {
+        let value = finite_value(objective, x)?;
+        outcome.restart();
+        let begun = Instant::now();
+        let (slowest, recording) = (Duration::ZERO, Duration::ZERO);
+        Ok(Self {
+            objective,
+            x,
+            limits,
+            outcome,
+            value,
+            in_rounding: false,
+            slowest,
+            iteration_begun: begun,
+            begun,
+            recording,
+        })
+    }
+
+    /// Computes the gradient at `x` and says whether to stop there.
+    pub(super) fn look(&mut self, work: &mut Workspace) -> Result<Option<Stop>, String> {
+        if self.outcome.iterations > 0 {
+            self.slowest = self.slowest.max(self.iteration_begun.elapsed());
+        }
+        self.iteration_begun = Instant::now();
+        self.objective.gradient(self.x, &mut work.full);
+        for (g, &v) in work.gradient.iter_mut().zip(&work.vertices) {
+            *g = work.full[v as usize];
+        }
+        let norm = norm(&work.gradient);
+        if !norm.is_finite() {
+            return Err(describe_non_finite(work));
+        }
+        self.outcome.residuals.push(norm / self.limits.reference);
+        if self.limits.record {
+            self.record(norm / self.limits.reference);
+        }
+        Ok(self.should_stop(norm))
+    }
+
+    fn record(&mut self, residual: f64) {
+        let now = Instant::now();
+        let seconds = (now - self.begun - self.recording).as_secs_f64();
+        let value = self.objective.value(self.x);
+        self.outcome.history.push(IterationRecord { seconds, value, residual });
+        self.recording += now.elapsed();
+    }
+
+    fn should_stop(&self, norm: f64) -> Option<Stop> {
+        let limits = self.limits;
+        if norm <= limits.tolerance * limits.reference {
+            Some(Stop::Converged)
+        } else if self.in_rounding && self.gradient_grew() {
+            Some(Stop::Rounding)
+        } else if self.outcome.iterations >= limits.max_iterations {
+            Some(Stop::IterationLimit)
+        } else {
+            let late = limits.deadline.is_some_and(|deadline| Instant::now() + self.slowest > deadline);
+            late.then_some(Stop::Deadline)
+        }
+    }
+
+    /// Whether the gradient has grown by the last iteration.
+    pub(super) fn gradient_grew(&self) -> bool {
+        matches!(self.outcome.residuals[..], [.., before, now] if now > before)
+    }
+
+    /// Moves `x` along the direction as far as decreases the objective enough, beginning with `length`; returns the
+    /// length, or `None` if no step does.
+    ///
+    /// A first step that is good may be doubled while the objective goes on falling: where a fold is about to form,
+    /// the Hessian that is left after projection is too stiff, and the way down is many such steps long.
+    pub(super) fn line_search(&mut self, work: &mut Workspace, length: f64) -> Option<f64> {
+        let slope = dot(&work.gradient, &work.direction);
+        // Below this the objective's own rounding hides the decrease, and the full step is the best there is.
+        let rounding = 1e-14 * self.value.abs();
+        self.in_rounding = slope.abs() * length <= rounding;
+        let mut length = length;
+        for halvings in 0..MAX_HALVINGS {
+            work.move_trial(self.x, length);
+            let lower = self.objective.value(&work.trial);
+            if lower <= self.value + SUFFICIENT_DECREASE * length * slope + rounding {
+                let doubled = halvings == 0 && lower < self.value - rounding;
+                let best = if doubled { self.go_on(work, length, lower) } else { (length, lower) };
+                return self.accept(work, best);
+            }
+            length *= 0.5;
+        }
+        None
+    }
+
+    fn go_on(&self, work: &mut Workspace, mut length: f64, mut lower: f64) -> (f64, f64) {
+        for _ in 0..MAX_DOUBLINGS {
+            work.move_trial(self.x, 2.0 * length);
+            let next = self.objective.value(&work.trial);
+            if next.is_nan() || next >= lower {
+                break;
+            }
+            (length, lower) = (2.0 * length, next);
+        }
+        (length, lower)
+    }
+
+    fn accept(&mut self, work: &mut Workspace, (length, value): (f64, f64)) -> Option<f64> {
+        work.move_trial(self.x, length);
+        let moved = self.x.iter().zip(&work.trial).any(|(a, b)| a != b);
+        self.x.copy_from_slice(&work.trial);
+        self.value = value;
+        moved.then_some(length)
+    }
+
+    /// Moves `x` by the direction, whatever the objective says of it.
+    pub(super) fn step_blindly(&mut self, work: &mut Workspace) {
+        work.move_trial(self.x, 1.0);
+        self.x.copy_from_slice(&work.trial);
+    }
+
+    pub(super) fn end(self, stop: Stop) -> Result<(), String> {
+        self.outcome.stop = stop;
+        Ok(())
+    }
+}
+
+fn finite_value(objective: &dyn Objective, x: &[DVec3]) -> Result<f64, String> {
+    if let Some(vertex) = x.iter().position(|p| !p.is_finite()) {
+        return Err(format!("vertex {vertex} is at {}", x[vertex]));
+    }
+    let value = objective.value(x);
+    if value.is_finite() { Ok(value) } else { Err(format!("the energy is {value}")) }
+}
+
+fn describe_non_finite(work: &Workspace) -> String {
+    let unknown = work.gradient.iter().position(|g| !g.is_finite()).unwrap_or(0);
+    format!("the force on vertex {} is {}", work.vertices[unknown], work.gradient[unknown])
+}
+
+/// Entries of a sum that one task adds.
+const CHUNK: usize = 4096;
+
+/// The scalar product, over fixed chunks.
+pub(super) fn dot(a: &[DVec3], b: &[DVec3]) -> f64 {
+    let part = |(a, b): (&[DVec3], &[DVec3])| a.iter().zip(b).map(|(a, b)| a.dot(*b)).sum::<f64>();
+    a.chunks(CHUNK).zip(b.chunks(CHUNK)).map(part).sum()
+}
+
+/// The Euclidean norm of all components.
+pub(super) fn norm(values: &[DVec3]) -> f64 {
+    dot(values, values).sqrt()
+}

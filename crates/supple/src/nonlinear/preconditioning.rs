@@ -1,0 +1,62 @@
+//! A preconditioner for gradient methods, made from the projected Hessian and renewed every few iterations only.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use glam::DVec3;
+
+use super::objective::Descent;
+use crate::energy::Curvature;
+use crate::linear::{BlockMatrix, BlockPattern, LinearOperator, Preconditioner};
+
+/// The projected Hessian of some iterations ago and its approximate inverse.
+pub(super) struct Preconditioning {
+    matrix: BlockMatrix,
+    preconditioner: Box<dyn Preconditioner>,
+    refresh: u32,
+    product: Vec<DVec3>,
+}
+
+impl Preconditioning {
+    pub(super) fn new(
+        pattern: Arc<BlockPattern>,
+        preconditioner: Box<dyn Preconditioner>,
+        refresh: u32,
+    ) -> Self {
+        let product = vec![DVec3::ZERO; pattern.unknowns()];
+        Self { matrix: BlockMatrix::zero(pattern), preconditioner, refresh: refresh.max(1), product }
+    }
+
+    /// Renews the matrix and the preconditioner if it is time; says whether it did.
+    pub(super) fn renew_if_due(&mut self, descent: &mut Descent<'_>) -> Result<bool, String> {
+        if !descent.outcome.iterations.is_multiple_of(self.refresh) {
+            return Ok(false);
+        }
+        let begun = Instant::now();
+        self.matrix.clear();
+        descent.objective.hessian(descent.x, Curvature::Projected, &mut self.matrix);
+        let assembled = Instant::now();
+        self.preconditioner.update(&self.matrix)?;
+        descent.outcome.assembly_time += assembled - begun;
+        descent.outcome.solve_time += assembled.elapsed();
+        Ok(true)
+    }
+
+    /// `z = M⁻¹ r`.
+    pub(super) fn apply(&mut self, descent: &mut Descent<'_>, r: &[DVec3], z: &mut [DVec3]) {
+        let begun = Instant::now();
+        self.preconditioner.apply(r, z);
+        descent.outcome.solve_time += begun.elapsed();
+        descent.outcome.linear_iterations += 1;
+    }
+
+    /// `dᵀ H d` with the matrix as it was when last renewed.
+    pub(super) fn curvature(&mut self, d: &[DVec3]) -> f64 {
+        self.matrix.apply(d, &mut self.product);
+        super::objective::dot(d, &self.product)
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.preconditioner.bytes() + 72 * self.matrix.blocks().len() + self.matrix.pattern().bytes()
+    }
+}

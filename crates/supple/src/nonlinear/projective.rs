@@ -1,0 +1,143 @@
+//! Projective dynamics (Bouaziz et al. 2014). Every element has an energy `½ w |A x - p|²` with the projection `p` of `A x` to
+//! the shapes that cost nothing; with all `p` fixed (the local step) the objective is quadratic with a constant matrix
+//! `L = M/h² + Σ w AᵀA`, one number a block (the global step). Since `w Aᵀ(A x - p)` is the element's gradient at `x`,
+//!
+//! ```text
+//! x' = L⁻¹ (M y/h² + Σ w Aᵀp) = x - L⁻¹ ∇E(x):
+//! ```
+//!
+//! both steps together are one step of descent preconditioned by `L` (Liu et al. 2017). A line search makes it safe for
+//! energies that `L` only bounds: co-rotated elasticity, contact, wind. `L` changes only when contacts or holds do, and is
+//! factored only then; other linear solvers take it as a matrix of 3x3 blocks.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use glam::{DMat3, DVec3};
+
+use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace};
+use crate::linear::{
+    BlockMatrix, BlockPattern, Factorisation, LinearSolver, ScalarCholesky, ScalarMatrix, StopRule,
+};
+
+/// What solves the global step.
+pub(super) enum Global {
+    /// A factor of the scalar matrix, with three right-hand sides.
+    Direct(Box<ScalarCholesky>),
+    /// Any other solver, on 3x3 blocks.
+    Iterative(Box<dyn LinearSolver>, StopRule),
+}
+
+/// Projective dynamics on one sparsity pattern.
+pub struct Projective {
+    global: Global,
+    matrix: ScalarMatrix,
+    /// The numbers that were factored or prepared last.
+    prepared: Vec<f64>,
+    blocks: Option<BlockMatrix>,
+    work: Workspace,
+    rhs: Vec<DVec3>,
+}
+
+impl Projective {
+    pub(super) fn new(pattern: Arc<BlockPattern>, vertices: usize, global: Global) -> Self {
+        let blocks = matches!(global, Global::Iterative(..)).then(|| BlockMatrix::zero(pattern.clone()));
+        Self {
+            work: Workspace::new(&pattern, vertices),
+            rhs: vec![DVec3::ZERO; pattern.unknowns()],
+            matrix: ScalarMatrix::zero(pattern),
+            prepared: Vec::new(),
+            blocks,
+            global,
+        }
+    }
+
+    /// Assembles the matrix, and factors or prepares it if it has changed.
+    fn prepare(&mut self, descent: &mut Descent<'_>) -> Result<(), String> {
+        let begun = Instant::now();
+        self.matrix.clear();
+        if !descent.objective.projective(descent.x, &mut self.matrix) {
+            return Err(
+                "projective dynamics cannot take one of the elastic models; use `newton`, or `spring`, \
+                        `arap` or `corotated` solids"
+                    .into(),
+            );
+        }
+        let assembled = Instant::now();
+        descent.outcome.assembly_time += assembled - begun;
+        if self.prepared == self.matrix.values() {
+            return Ok(());
+        }
+        match (&mut self.global, &mut self.blocks) {
+            (Global::Direct(factor), _) => {
+                if factor.factorise(self.matrix.values()) == Factorisation::NotPositiveDefinite {
+                    return Err("the matrix of projective dynamics is not positive definite".into());
+                }
+            }
+            (Global::Iterative(solver, _), Some(blocks)) => {
+                for (block, &value) in blocks.blocks_mut().iter_mut().zip(self.matrix.values()) {
+                    *block = DMat3::from_diagonal(DVec3::splat(value));
+                }
+                solver.prepare(blocks)?;
+            }
+            (Global::Iterative(..), None) => {}
+        }
+        self.prepared.clear();
+        self.prepared.extend_from_slice(self.matrix.values());
+        descent.outcome.solve_time += assembled.elapsed();
+        Ok(())
+    }
+
+    fn find_direction(&mut self, descent: &mut Descent<'_>) {
+        let begun = Instant::now();
+        for (b, g) in self.rhs.iter_mut().zip(&self.work.gradient) {
+            *b = -*g;
+        }
+        match (&mut self.global, &self.blocks) {
+            (Global::Iterative(solver, stop), Some(blocks)) => {
+                self.work.direction.fill(DVec3::ZERO);
+                let solved = solver.solve(blocks, &self.rhs, &mut self.work.direction, stop);
+                descent.outcome.linear_iterations += solved.iterations as u32;
+            }
+            (Global::Direct(factor), _) => {
+                self.work.direction.copy_from_slice(&self.rhs);
+                factor.solve(&mut self.work.direction);
+                descent.outcome.linear_iterations += 1;
+            }
+            (Global::Iterative(..), None) => {}
+        }
+        descent.outcome.solve_time += begun.elapsed();
+    }
+}
+
+impl Minimiser for Projective {
+    fn minimise(
+        &mut self,
+        objective: &dyn Objective,
+        x: &mut [DVec3],
+        limits: &Limits,
+        outcome: &mut Outcome,
+    ) -> Result<(), String> {
+        let mut descent = Descent::begin(objective, x, limits, outcome)?;
+        loop {
+            if let Some(stop) = descent.look(&mut self.work)? {
+                return descent.end(stop);
+            }
+            self.prepare(&mut descent)?;
+            self.find_direction(&mut descent);
+            descent.outcome.iterations += 1;
+            if descent.line_search(&mut self.work, 1.0).is_none() {
+                return descent.end(Stop::Stalled);
+            }
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        let solver = match &self.global {
+            Global::Direct(factor) => factor.bytes(),
+            Global::Iterative(solver, _) => solver.bytes(),
+        };
+        let blocks = self.blocks.as_ref().map_or(0, |blocks| 72 * blocks.blocks().len());
+        solver + blocks + 16 * self.matrix.values().len() + self.matrix.pattern().bytes()
+    }
+}

@@ -1,0 +1,314 @@
+//! The energies of all bodies of a scene as one system, over all their unknowns.
+
+use glam::DVec3;
+
+use super::objective::Objective;
+use crate::body::{Body, Elements, Embedding};
+use crate::energy::attachment::{Attachments, Hold};
+use crate::energy::bending_dihedral::{DihedralBending, HingeMaterial};
+use crate::energy::bending_quadratic::QuadraticBending;
+use crate::energy::contact::Contacts;
+use crate::energy::element::ElementSum;
+use crate::energy::hinge::{Hinge, hinges};
+use crate::energy::inertia::Inertia;
+use crate::energy::pressure::{Gas, Pressure};
+use crate::energy::spring::{Resists, Spring, Springs};
+use crate::energy::spring_network::{cloth_springs, solid_springs};
+use crate::energy::strain_limit::{StrainLimits, StretchLimit};
+use crate::energy::tetrahedron::{Solid, Tetrahedra};
+use crate::energy::triangle::Triangles;
+use crate::energy::wind::Wind;
+use crate::energy::{Curvature, Energy};
+use crate::linear::{BlockMatrix, BlockPattern, ScalarMatrix, Simd};
+use crate::material::law::SolidLaw;
+use crate::material::membrane::{Sheet, SheetLaw};
+use crate::scene::{Bending, Model};
+use crate::simulation::Setup;
+
+/// How much stiffer a sheet is beyond its strain limit.
+const LIMIT_STIFFNESS: f64 = 100.0;
+
+/// The laws that the models of a scene mean for solids.
+const SOLID_LAWS: [(Model, SolidLaw); 5] = [
+    (Model::Linear, SolidLaw::Linear),
+    (Model::Corotated, SolidLaw::Corotated),
+    (Model::NeoHookean, SolidLaw::NeoHookean),
+    (Model::Stvk, SolidLaw::StVenantKirchhoff),
+    (Model::Arap, SolidLaw::Arap),
+];
+
+/// The laws that they mean for sheets.
+const SHEET_LAWS: [(Model, SheetLaw); 3] = [
+    (Model::Corotated, SheetLaw::Corotated),
+    (Model::Stvk, SheetLaw::StVenantKirchhoff),
+    (Model::BaraffWitkin, SheetLaw::BaraffWitkin),
+];
+
+/// Inertia and all energies.
+#[derive(Default)]
+pub(super) struct System {
+    pub(super) inertia: Inertia,
+    /// What the bodies resist deformation with.
+    pub(super) elastic: Vec<Box<dyn Energy>>,
+    pub(super) attachments: Attachments,
+    pub(super) contacts: Contacts,
+    pub(super) wind: Wind,
+    /// Lumped mass of each unknown in kg.
+    pub(super) mass: Vec<f64>,
+    /// The first unknown of each body, and the end.
+    pub(super) first_unknown: Vec<u32>,
+}
+
+impl System {
+    /// The system of a setup's bodies.
+    pub(super) fn new(setup: &Setup) -> Self {
+        let mut system = Self { first_unknown: vec![0], ..Self::default() };
+        let mut points = Embedding::default();
+        let (mut triangles, mut closed) = (Vec::new(), Vec::new());
+        for body in &setup.bodies {
+            let first = system.mass.len() as u32;
+            let first_point = points.len() as u32;
+            points.append(&body.embedding, first);
+            triangles.extend(body.surface_triangles.iter().map(|t| t.map(|p| p + first_point)));
+            closed.extend(body.closed_triangles());
+            system.contacts.areas.extend_from_slice(&body.point_areas);
+            let friction = body.materials.main().friction;
+            system.contacts.friction.extend(body.point_areas.iter().map(|_| friction));
+            system.mass.extend_from_slice(&body.mass);
+            system.first_unknown.push(system.mass.len() as u32);
+        }
+        system.elastic = elastic_energies(setup, &system.first_unknown);
+        let start: Vec<DVec3> = setup.bodies.iter().flat_map(|body| &body.start).copied().collect();
+        for (body, &first) in setup.bodies.iter().zip(&system.first_unknown) {
+            system.elastic.extend(pressure(body, first, &start, setup.simd));
+        }
+        system.wind = Wind::new(&points, triangles, &closed);
+        system.contacts.points = points;
+        system
+    }
+
+    /// Collects the soft holds of a setup at `time`, moves held vertices of `x` to where their pins are, and notes which
+    /// are held.
+    pub(super) fn apply_pins(&mut self, setup: &Setup, time: f64, x: &mut [DVec3], held: &mut Vec<bool>) {
+        self.attachments.clear();
+        held.clear();
+        // Vertices without mass belong to no element: nothing moves them.
+        held.extend(self.mass.iter().map(|m| *m <= 0.0));
+        for pin in setup.pins.iter().filter(|pin| pin.holds_at(time)) {
+            let first = self.first_unknown[pin.body];
+            for point in &pin.points {
+                let target = pin.target(point, time);
+                if let (None, [(v, _)]) = (pin.stiffness, &point.weights[..]) {
+                    held[(v + first) as usize] = true;
+                    x[(v + first) as usize] = target;
+                } else {
+                    let stiffness = pin.stiffness.unwrap_or_else(|| setup.bodies[pin.body].hold_stiffness());
+                    self.hold(pin.body, &point.weights, Hold { target, stiffness });
+                }
+            }
+        }
+        for grab in &setup.grabs {
+            self.hold(grab.body, &grab.weights, Hold { target: grab.target, stiffness: grab.stiffness });
+        }
+    }
+
+    fn hold(&mut self, body: usize, weights: &[(u32, f64)], hold: Hold) {
+        let first = self.first_unknown[body];
+        self.attachments.hold(weights.iter().map(|&(v, w)| (v + first, w)), hold);
+    }
+
+    /// Analyses which vertices are coupled and binds the energies to it.
+    pub(super) fn analyse(&mut self, setup: &Setup, held: &[bool]) -> BlockPattern {
+        let mut pairs = Vec::new();
+        let mut pair = |a: u32, b: u32| pairs.push([a, b]);
+        self.elastic.iter().for_each(|energy| energy.couplings(&mut pair));
+        self.contacts.couplings(&mut pair);
+        self.wind.couplings(&mut pair);
+        // Attachments come and go, but each sits on one element: its edges make room for all of them.
+        for (body, &first) in setup.bodies.iter().zip(&self.first_unknown) {
+            body.elements.for_each_edge(|a, b| pair(a + first, b + first));
+        }
+        let pattern = BlockPattern::new(held, &pairs);
+        self.elastic.iter_mut().for_each(|energy| energy.bind(&pattern));
+        pattern
+    }
+
+    /// Elastic energy in joules.
+    pub(super) fn elastic_energy(&self, x: &[DVec3]) -> f64 {
+        self.elastic.iter().map(|energy| energy.elastic_energy(x)).sum()
+    }
+
+    fn energies(&self) -> impl Iterator<Item = &dyn Energy> {
+        let others: [&dyn Energy; 4] = [&self.inertia, &self.attachments, &self.contacts, &self.wind];
+        self.elastic.iter().map(|energy| &**energy).chain(others)
+    }
+}
+
+impl Objective for System {
+    fn value(&self, x: &[DVec3]) -> f64 {
+        self.energies().map(|energy| energy.value(x)).sum()
+    }
+
+    fn gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
+        gradient.fill(DVec3::ZERO);
+        self.energies().for_each(|energy| energy.add_gradient(x, gradient));
+    }
+
+    fn hessian(&self, x: &[DVec3], curvature: Curvature, hessian: &mut BlockMatrix) {
+        self.energies().for_each(|energy| energy.add_hessian(x, curvature, hessian));
+    }
+
+    fn projective(&self, x: &[DVec3], matrix: &mut ScalarMatrix) -> bool {
+        self.energies().all(|energy| energy.add_projective(x, matrix))
+    }
+}
+
+/// The bodies that follow one model, put together.
+struct Gathered<'a> {
+    bodies: Vec<(&'a Body, u32)>,
+    vertices: usize,
+    simd: Simd,
+}
+
+fn elastic_energies(setup: &Setup, first_unknown: &[u32]) -> Vec<Box<dyn Energy>> {
+    let vertices = first_unknown.last().map_or(0, |&end| end as usize);
+    let of = |model: Model| {
+        let bodies = setup.bodies.iter().zip(first_unknown.iter().copied());
+        let bodies: Vec<_> = bodies.filter(|(body, _)| body.model == model).collect();
+        (!bodies.is_empty()).then_some(Gathered { bodies, vertices, simd: setup.simd })
+    };
+    let mut energies: Vec<Option<Box<dyn Energy>>> = Vec::new();
+    energies.extend(of(Model::Spring).map(|gathered| gathered.springs()));
+    for (model, law) in SOLID_LAWS {
+        energies.extend(of(model).map(|gathered| gathered.solids(law)));
+    }
+    for (model, law) in SHEET_LAWS {
+        energies.extend(of(model).map(|gathered| gathered.sheets(law)));
+    }
+    let bend = |bending: Bending| {
+        let bodies = setup.bodies.iter().zip(first_unknown.iter().copied());
+        let bodies: Vec<_> = bodies.filter(|(body, _)| hinge_bending(body) == Some(bending)).collect();
+        Gathered { bodies, vertices, simd: setup.simd }
+    };
+    energies.push(bend(Bending::Quadratic).quadratic_bending());
+    energies.push(bend(Bending::Dihedral).dihedral_bending());
+    let all = Gathered {
+        bodies: setup.bodies.iter().zip(first_unknown.iter().copied()).collect(),
+        vertices,
+        simd: setup.simd,
+    };
+    energies.push(all.strain_limits());
+    energies.into_iter().flatten().collect()
+}
+
+/// How a body's hinges bend; `None` for solids and for cloth whose springs do it.
+fn hinge_bending(body: &Body) -> Option<Bending> {
+    match (&body.elements, body.model) {
+        (Elements::Tets(_), _) => None,
+        (Elements::Triangles(_), Model::Spring) => body.bending,
+        (Elements::Triangles(_), _) => Some(body.bending.unwrap_or(Bending::Quadratic)),
+    }
+}
+
+/// Pressure inside a body's surface.
+fn pressure(body: &Body, first: u32, x: &[DVec3], simd: Simd) -> Option<Box<dyn Energy>> {
+    let (Some(gauge), Elements::Triangles(triangles)) = (body.pressure, &body.elements) else { return None };
+    let triangles: Vec<[u32; 3]> = triangles.iter().map(|t| t.map(|v| v + first)).collect();
+    let pressure = Pressure::new(&triangles, x, Gas::Constant { gauge }, simd);
+    Some(Box::new(pressure.expect("a body with pressure is closed, which was checked when it was built")))
+}
+
+impl Gathered<'_> {
+    fn springs(&self) -> Option<Box<dyn Energy>> {
+        let mut springs: Vec<Spring> = Vec::new();
+        for (body, first) in &self.bodies {
+            let own = match &body.elements {
+                Elements::Triangles(triangles) => {
+                    cloth_springs(&body.rest_corners, triangles, &body.materials)
+                }
+                Elements::Tets(tets) => solid_springs(&body.rest, tets, &body.materials),
+            };
+            let bends = body.bending.is_none();
+            let own = own.into_iter().filter(|s| bends || s.resists == Resists::Both);
+            springs.extend(own.map(|s| Spring { ends: s.ends.map(|v| v + first), ..s }));
+        }
+        let sum = ElementSum::new(Springs::new(springs), self.vertices, self.simd);
+        Some(Box::new(sum))
+    }
+
+    fn solids(&self, law: SolidLaw) -> Option<Box<dyn Energy>> {
+        let mut rest = vec![DVec3::ZERO; self.vertices];
+        let (mut tets, mut solids) = (Vec::new(), Vec::new());
+        for (body, first) in &self.bodies {
+            let Elements::Tets(own) = &body.elements else { continue };
+            rest[*first as usize..][..body.rest.len()].copy_from_slice(&body.rest);
+            tets.extend(own.iter().map(|tet| tet.map(|v| v + first)));
+            solids.extend((0..own.len()).map(|t| Solid::from(&body.materials.of(t))));
+        }
+        let elements = Tetrahedra::new(law, &rest, &tets, |t| solids[t]);
+        let sum = ElementSum::new(elements, self.vertices, self.simd);
+        (!tets.is_empty()).then(|| Box::new(sum) as Box<dyn Energy>)
+    }
+
+    fn sheets(&self, law: SheetLaw) -> Option<Box<dyn Energy>> {
+        let (mut triangles, mut rest, mut sheets) = (Vec::new(), Vec::new(), Vec::new());
+        for (body, first) in &self.bodies {
+            let Elements::Triangles(own) = &body.elements else { continue };
+            triangles.extend(own.iter().map(|triangle| triangle.map(|v| v + first)));
+            rest.extend_from_slice(&body.rest_corners);
+            sheets.extend((0..own.len()).map(|t| Sheet::from(&body.materials.of(t))));
+        }
+        let elements = Triangles::new(law, &triangles, &rest, None, |t| sheets[t]);
+        let sum = ElementSum::new(elements, self.vertices, self.simd);
+        (!triangles.is_empty()).then(|| Box::new(sum) as Box<dyn Energy>)
+    }
+
+    /// The hinges of all bodies, with the material of each.
+    fn hinges(&self) -> (Vec<Hinge>, Vec<HingeMaterial>) {
+        let (mut all, mut materials) = (Vec::new(), Vec::new());
+        for (body, first) in &self.bodies {
+            let Elements::Triangles(triangles) = &body.elements else { continue };
+            for hinge in hinges(triangles, &body.rest_corners) {
+                let [one, other] = hinge.triangles.map(|t| body.materials.of(t));
+                materials.push(HingeMaterial {
+                    bend_stiffness: 0.5 * (one.bend_stiffness + other.bend_stiffness),
+                    damping: 0.5 * (one.damping + other.damping),
+                });
+                all.push(Hinge { vertices: hinge.vertices.map(|v| v + first), ..hinge });
+            }
+        }
+        (all, materials)
+    }
+
+    fn quadratic_bending(&self) -> Option<Box<dyn Energy>> {
+        let (hinges, materials) = self.hinges();
+        let elements = QuadraticBending::new(&hinges, |h| materials[h].bend_stiffness);
+        let sum = ElementSum::new(elements, self.vertices, self.simd);
+        (!hinges.is_empty()).then(|| Box::new(sum) as Box<dyn Energy>)
+    }
+
+    fn dihedral_bending(&self) -> Option<Box<dyn Energy>> {
+        let (hinges, materials) = self.hinges();
+        let sum = ElementSum::new(DihedralBending::new(&hinges, |h| materials[h]), self.vertices, self.simd);
+        (!hinges.is_empty()).then(|| Box::new(sum) as Box<dyn Energy>)
+    }
+
+    fn strain_limits(&self) -> Option<Box<dyn Energy>> {
+        let (mut triangles, mut rest, mut limits) = (Vec::new(), Vec::new(), Vec::new());
+        for (body, first) in &self.bodies {
+            let Elements::Triangles(own) = &body.elements else { continue };
+            for (t, triangle) in own.iter().enumerate() {
+                let material = body.materials.of(t);
+                let Some(stretch) = material.strain_limit else { continue };
+                let stiffness =
+                    LIMIT_STIFFNESS * material.stretch_stiffness[0].max(material.stretch_stiffness[1]);
+                triangles.push(triangle.map(|v| v + first));
+                rest.push(body.rest_corners[t]);
+                limits.push(StretchLimit { stretch, stiffness });
+            }
+        }
+        let sum =
+            ElementSum::new(StrainLimits::new(&triangles, &rest, |t| limits[t]), self.vertices, self.simd);
+        (!triangles.is_empty()).then(|| Box::new(sum) as Box<dyn Energy>)
+    }
+}

@@ -1,0 +1,134 @@
+//! Changing a simulation between steps: the world, bodies, colliders and pins. What a scene file may not say is refused
+//! here too, at once and without changing anything.
+
+use glam::DVec3;
+
+use super::{BodyId, ColliderId, PinId, Setup, Simulation, remove_where, unknown};
+use crate::body::Body;
+use crate::contact::PosedCollider;
+use crate::error::Error;
+use crate::scene;
+
+impl Simulation {
+    /// Gravity, wind and air as they are now.
+    pub fn world(&self) -> &scene::World {
+        &self.setup.world
+    }
+
+    /// Changes gravity, wind and air.
+    ///
+    /// ```
+    /// use supple::{scene::{Body, Scene, World}, simulation::Simulation};
+    /// let scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [3, 3])).build()?;
+    /// let mut simulation = Simulation::new(scene)?;
+    /// let moon = World { gravity: [0.0, -1.62, 0.0].into(), ..simulation.world().clone() };
+    /// simulation.set_world(moon)?;
+    /// let nowhere = World { gravity: [0.0, f64::NAN, 0.0].into(), ..World::default() };
+    /// assert!(simulation.set_world(nowhere).is_err());
+    /// # Ok::<(), supple::Error>(())
+    /// ```
+    pub fn set_world(&mut self, world: scene::World) -> Result<(), Error> {
+        world.validate()?;
+        self.setup.world = world;
+        Ok(())
+    }
+
+    /// Adds a body between steps.
+    pub fn add_body(&mut self, body: &scene::Body) -> Result<BodyId, Error> {
+        body.validate(&self.setup.folder)?;
+        if self.setup.bodies.iter().any(|other| other.name == body.name) {
+            return Err(taken("body", &body.name));
+        }
+        let built = Body::build(body, &self.setup.folder)?;
+        let id = BodyId(self.new_id());
+        let kept: Vec<Option<usize>> = (0..self.setup.bodies.len()).map(Some).chain([None]).collect();
+        self.setup.bodies.push(built);
+        self.setup.body_ids.push(id);
+        self.rebuild(&kept);
+        Ok(id)
+    }
+
+    /// Removes a body with its pins and grabs.
+    pub fn remove_body(&mut self, body: BodyId) -> Result<(), Error> {
+        let index = self.setup.body_index(body).ok_or_else(|| unknown("body"))?;
+        let kept: Vec<Option<usize>> =
+            (0..self.setup.bodies.len()).filter(|b| *b != index).map(Some).collect();
+        self.setup.remove_body(index);
+        self.rebuild(&kept);
+        Ok(())
+    }
+
+    /// Adds a collider between steps.
+    pub fn add_collider(&mut self, collider: scene::Collider) -> Result<ColliderId, Error> {
+        self.check_collider(&collider, None)?;
+        let id = ColliderId(self.new_id());
+        self.setup.colliders.push((id, collider));
+        Ok(id)
+    }
+
+    /// Removes a collider.
+    pub fn remove_collider(&mut self, collider: ColliderId) -> Result<(), Error> {
+        remove_where(&mut self.setup.colliders, |(id, _)| *id == collider).ok_or_else(|| unknown("collider"))
+    }
+
+    /// A collider as it is now; `None` if it was removed.
+    pub fn collider(&self, collider: ColliderId) -> Option<&scene::Collider> {
+        self.setup.colliders.iter().find(|(id, _)| *id == collider).map(|(_, collider)| collider)
+    }
+
+    /// Moves or changes a collider between steps.
+    pub fn set_collider(&mut self, collider: ColliderId, changed: scene::Collider) -> Result<(), Error> {
+        self.check_collider(&changed, Some(collider))?;
+        let place = self.setup.colliders.iter_mut().find(|(id, _)| *id == collider);
+        place.ok_or_else(|| unknown("collider"))?.1 = changed;
+        Ok(())
+    }
+
+    fn check_collider(&mut self, collider: &scene::Collider, own: Option<ColliderId>) -> Result<(), Error> {
+        collider.validate(&self.setup.folder)?;
+        let others = self.setup.colliders.iter().filter(|(id, _)| Some(*id) != own);
+        if others.into_iter().any(|(_, other)| other.name == collider.name) {
+            return Err(taken("collider", &collider.name));
+        }
+        let Setup { collider_meshes, folder, time, .. } = &mut self.setup;
+        collider_meshes.load(collider, folder, 0.0)?;
+        PosedCollider::new(collider, collider_meshes, [*time, *time], None).map(|_| ())
+    }
+
+    /// Holds points of a body where they are now, exactly or by a stiffness in N/m.
+    pub fn pin(
+        &mut self,
+        body: BodyId,
+        selection: &scene::Selection,
+        hold: scene::Hold,
+    ) -> Result<PinId, Error> {
+        let index = self.setup.body_index(body).ok_or_else(|| unknown("body"))?;
+        let name = self.setup.bodies[index].name.clone();
+        let pin = scene::Pin { body: name, selection: selection.clone(), hold, follows: None, during: None };
+        pin.validate(&self.setup.folder)?;
+        let mut pin = self.setup.resolve_pin(&pin, PinId(self.next_id + 1))?;
+        pin.begin(self.setup.time, self.body_unknowns(index));
+        let id = PinId(self.new_id());
+        self.setup.pins.push(pin);
+        Ok(id)
+    }
+
+    /// Lets a pin go.
+    pub fn unpin(&mut self, pin: PinId) -> Result<(), Error> {
+        remove_where(&mut self.setup.pins, |other| other.id == pin).ok_or_else(|| unknown("pin"))
+    }
+
+    /// Moves everything a pin holds by an offset from where it was pinned, in metres.
+    pub fn move_pin(&mut self, pin: PinId, offset: DVec3) -> Result<(), Error> {
+        let pin = self.setup.pins.iter_mut().find(|other| other.id == pin).ok_or_else(|| unknown("pin"))?;
+        if !offset.is_finite() {
+            return Err(Error::Invalid(format!("a pin moved by {offset}: it must be finite")));
+        }
+        pin.offset = offset;
+        Ok(())
+    }
+}
+
+fn taken(kind: &str, name: &str) -> Error {
+    Error::Invalid(format!("there is a {kind} called `{name}` already; give each its own name"))
+}

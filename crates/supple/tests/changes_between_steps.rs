@@ -1,0 +1,219 @@
+//! What a program may change between steps: refused if a scene file could not say it, and handles that stay true.
+
+use glam::DVec3;
+use supple::geometry::Ray;
+use supple::scene::{
+    Body, Collider, ColliderShape, Cuboid, Hold, Keyframe, Motion, Pin, Scene, Selection, ShapeSource, World,
+};
+use supple::simulation::{Simulation, StepReport};
+
+const STEP: f64 = 1.0 / 60.0;
+
+fn cloth() -> Body {
+    Body::cloth("cloth", 1.0, 1.0, [5, 5]).at([0.0, 1.0, 0.0])
+}
+
+fn falling() -> Simulation {
+    Simulation::new(Scene::builder().body(cloth()).build().unwrap()).unwrap()
+}
+
+fn run(simulation: &mut Simulation, steps: u32) -> Vec<StepReport> {
+    (0..steps).map(|_| simulation.step(STEP).unwrap()).collect()
+}
+
+/// Asserts that a change is refused with some words, and that nothing came of it.
+fn assert_refused<T>(change: impl FnOnce(&mut Simulation) -> Result<T, supple::Error>, words: &[&str]) {
+    let mut simulation = falling();
+    let (before, world) = (simulation.save(), simulation.world().clone());
+    let Err(error) = change(&mut simulation) else { panic!("accepted, without {words:?}") };
+    let message = error.to_string();
+    words.iter().for_each(|word| assert!(message.contains(word), "`{word}` is not in: {message}"));
+    assert_eq!(simulation.save(), before);
+    assert_eq!(simulation.world(), &world);
+    let setup = simulation.setup();
+    assert_eq!((setup.bodies.len(), setup.colliders.len(), setup.pins.len()), (1, 0, 0));
+}
+
+#[test]
+fn a_world_that_no_file_may_say_is_refused() {
+    let with = |world: World, words: &[&str]| assert_refused(|s| s.set_world(world), words);
+    let nan = DVec3::new(0.0, f64::NAN, 0.0);
+    with(World { gravity: nan, ..World::default() }, &["the world", "`gravity` is NaN", "finite"]);
+    with(World { wind: Some(nan), ..World::default() }, &["`wind` is NaN"]);
+    with(World { air_density: Some(-1.0), ..World::default() }, &["`air_density` is -1", "0 or above"]);
+    with(World { gust: 2.0, ..World::default() }, &["`gust` is 2", "0 to 1"]);
+}
+
+#[test]
+fn colliders_that_no_file_may_say_are_refused() {
+    let ball = |radius: f64| Collider::sphere("ball", [0.0; 3], radius);
+    let add = |collider: Collider, words: &[&str]| assert_refused(|s| s.add_collider(collider), words);
+    add(ball(0.0), &["collider `ball`", "`radius` is 0", "above 0"]);
+    add(Collider { stiffness: -1.0, ..ball(1.0) }, &["`stiffness` is -1"]);
+    add(Collider { thickness: f64::INFINITY, ..ball(1.0) }, &["`thickness` is inf"]);
+    add(ball(1.0).friction(-0.5), &["`friction` is -0.5"]);
+    add(Collider::plane("", [0.0; 3], [0.0, 1.0, 0.0]), &["needs a name"]);
+    add(Collider::plane("p", [0.0; 3], [0.0; 3]), &["collider `p`", "`normal` is zero"]);
+    add(ball(1.0).moving(Motion::default()), &["there is no keyframe"]);
+    let center = DVec3::new(f64::NAN, 0.0, 0.0);
+    add(Collider::new("c", ColliderShape::Sphere { center, radius: 1.0 }), &["`center` is NaN"]);
+
+    let mut simulation = falling();
+    let id = simulation.add_collider(ball(0.1)).unwrap();
+    assert!(simulation.add_collider(ball(0.2)).unwrap_err().to_string().contains("called `ball` already"));
+    assert!(simulation.set_collider(id, ball(-1.0)).is_err());
+    assert_eq!(simulation.collider(id), Some(&ball(0.1)));
+    simulation.set_collider(id, ball(0.3)).unwrap();
+    assert_eq!(simulation.collider(id), Some(&ball(0.3)));
+    simulation.remove_collider(id).unwrap();
+    assert!(simulation.set_collider(id, ball(0.3)).is_err() && simulation.collider(id).is_none());
+}
+
+#[test]
+fn bodies_and_pins_that_no_file_may_say_are_refused() {
+    let second = || Body { name: "second".into(), ..cloth() };
+    let add = |body: Body, words: &[&str]| assert_refused(|s| s.add_body(&body), words);
+    add(second().tuned(|m| m.density = Some(-3.0)), &["body `second`", "`density` is -3"]);
+    add(second().at([0.0, f64::NAN, 0.0]), &["`translate` is NaN"]);
+    add(second().material("coton"), &["did you mean `cotton`?"]);
+    add(Body { tear_stretch: Some(3.0), ..second() }, &["not supported yet", "`tear_stretch`"]);
+    add(Body { pressure: Some(3.0), ..second() }, &["`pressure`", "closed surface"]);
+    add(Body::file("second", "nowhere.obj"), &["there is no file", "nowhere.obj"]);
+    add(cloth(), &["a body called `cloth` already"]);
+    let cells = Some([2, 2, 2]);
+    let solid = Body::new("b", ShapeSource::Box(Cuboid { size: [1.0; 3], cells })).solid(0.5);
+    add(solid, &["leave out `cells` for a solid box"]);
+
+    let pin = |selection: Selection, hold: Hold, words: &[&str]| {
+        assert_refused(|s| s.pin(s.body("cloth").unwrap(), &selection, hold), words);
+    };
+    pin(Selection::All {}, Hold::Stiffness(-5.0), &["a pin on body `cloth`", "`stiffness` is -5", "above 0"]);
+    pin(Selection::Sphere { center: DVec3::ZERO, radius: f64::NAN }, Hold::Hard, &["`radius` is NaN"]);
+    pin(Selection::Indices(vec![99]), Hold::Hard, &["vertex 99"]);
+    let mut simulation = falling();
+    let body = simulation.body("cloth").unwrap();
+    let pin = simulation.pin(body, &Selection::Indices(vec![0]), Hold::Hard).unwrap();
+    assert!(simulation.move_pin(pin, DVec3::NAN).is_err());
+}
+
+#[test]
+fn stepping_without_any_body_is_fine() {
+    let mut simulation = falling();
+    run(&mut simulation, 2);
+    let body = simulation.body("cloth").unwrap();
+    simulation.remove_body(body).unwrap();
+    for report in run(&mut simulation, 3) {
+        assert_eq!((report.residual, report.nonlinear_iterations, report.converged), (0.0, 0, true));
+        assert!(report.energy.kinetic == 0.0 && report.energy.elastic == 0.0);
+    }
+    assert!((simulation.time() - 5.0 * STEP).abs() < 1e-12 && simulation.positions().is_empty());
+    simulation.add_body(&cloth()).unwrap();
+    assert!(run(&mut simulation, 1)[0].energy.kinetic > 0.0);
+}
+
+#[test]
+fn released_grabs_leave_nothing_behind_and_their_handles_stay_invalid() {
+    let mut simulation = falling();
+    let down = Ray { origin: [0.1, 3.0, 0.1].into(), direction: [0.0, -1.0, 0.0].into() };
+    let mut released = Vec::new();
+    for _ in 0..20 {
+        let grab = simulation.grab(&down).unwrap();
+        simulation.release(grab).unwrap();
+        released.push(grab);
+    }
+    assert!(simulation.setup().grabs.is_empty());
+    let held = simulation.grab(&down).unwrap();
+    assert!(simulation.move_to(held, DVec3::NAN).is_err());
+    for grab in released {
+        assert_ne!(grab, held);
+        assert!(simulation.move_to(grab, DVec3::ZERO).is_err() && simulation.release(grab).is_err());
+        assert_eq!(simulation.grabbed_point(grab), None);
+    }
+    assert!(simulation.grabbed_point(held).unwrap().distance([0.1, 1.0, 0.1].into()) < 1e-9);
+    simulation.remove_body(simulation.body("cloth").unwrap()).unwrap();
+    assert!(simulation.grabbed_point(held).is_none());
+}
+
+/// A cloth that falls freely until a pin catches one corner.
+fn caught(hold: Hold, motion: Option<Motion>) -> Simulation {
+    let pin = Pin { hold, ..Pin::hard("cloth", Selection::Indices(vec![0])).during(0.1, 0.3) };
+    let pin = motion.into_iter().fold(pin, Pin::following);
+    Simulation::new(Scene::builder().body(cloth()).pin(pin).build().unwrap()).unwrap()
+}
+
+#[test]
+fn a_pin_that_begins_later_holds_its_points_where_they_are_then() {
+    let mut simulation = caught(Hold::Hard, None);
+    run(&mut simulation, 6);
+    let at_begin = simulation.positions()[0];
+    // Free fall of implicit Euler after n steps: g h² n (n + 1) / 2.
+    assert!((1.0 - at_begin.y - 9.81 * STEP * STEP * 21.0).abs() < 1e-9, "{at_begin}");
+    run(&mut simulation, 12);
+    assert_eq!(simulation.positions()[0], at_begin);
+    assert!(simulation.positions()[24].y < at_begin.y - 0.1, "the rest goes on falling");
+    run(&mut simulation, 2);
+    assert!(simulation.positions()[0].y < at_begin.y, "it lets go");
+}
+
+#[test]
+fn a_soft_pin_that_begins_later_pulls_to_where_its_points_were_then() {
+    let mut simulation = caught(Hold::Stiffness(500.0), None);
+    run(&mut simulation, 6);
+    let at_begin = simulation.positions()[0];
+    run(&mut simulation, 12);
+    let distance = simulation.positions()[0].distance(at_begin);
+    // 0.15 kg of cloth on 500 N/m, with what its fall adds, against 0.1 m of fall until then.
+    assert!(distance < 0.02, "{distance}");
+}
+
+#[test]
+fn a_later_pin_is_carried_by_what_its_motion_changes_since() {
+    let keyframes =
+        vec![Keyframe::at(0.0).translate([5.0, 0.0, 0.0]), Keyframe::at(1.0).translate([5.0, 1.0, 2.0])];
+    let mut simulation = caught(Hold::Hard, Some(Motion { keyframes, ..Motion::default() }));
+    run(&mut simulation, 6);
+    let at_begin = simulation.positions()[0];
+    for step in 1..=6 {
+        run(&mut simulation, 1);
+        let moved = f64::from(step) * STEP * DVec3::new(0.0, 1.0, 2.0);
+        assert!(simulation.positions()[0].distance(at_begin + moved) < 1e-12);
+    }
+}
+
+#[test]
+fn what_a_later_pin_holds_is_part_of_the_saved_state() {
+    let mut unbroken = caught(Hold::Hard, None);
+    run(&mut unbroken, 3);
+    let before_it_began = unbroken.save();
+    run(&mut unbroken, 7);
+    let while_it_holds = unbroken.save();
+    run(&mut unbroken, 5);
+    for (saved, steps) in [(&while_it_holds, 5), (&before_it_began, 12)] {
+        let mut resumed = caught(Hold::Hard, None);
+        resumed.restore(saved).unwrap();
+        run(&mut resumed, steps);
+        assert_eq!(resumed.state_hash(), unbroken.state_hash());
+        // Back in time the pin has not begun, and takes hold anew.
+        resumed.restore(&before_it_began).unwrap();
+        run(&mut resumed, 12);
+        assert_eq!(resumed.state_hash(), unbroken.state_hash());
+    }
+    // A pin that the saved state does not know takes hold where its points are.
+    let pins = [0, 4].map(|v| Pin::hard("cloth", Selection::Indices(vec![v])).during(0.1, 0.3));
+    let [one, other] = pins;
+    let scene = Scene::builder().body(cloth()).pin(one).pin(other).build().unwrap();
+    let mut changed = Simulation::new(scene).unwrap();
+    changed.restore(&while_it_holds).unwrap();
+    let (corner, held) = (changed.positions()[4], changed.positions()[0]);
+    run(&mut changed, 3);
+    assert_eq!((changed.positions()[4], changed.positions()[0]), (corner, held));
+}
+
+#[test]
+fn a_budget_that_is_used_up_at_once_is_no_failure() {
+    for nanoseconds in [0, 1, 1000, 20_000, 100_000, 300_000] {
+        let mut simulation = falling();
+        let report = simulation.step_within(0.01, std::time::Duration::from_nanos(nanoseconds)).unwrap();
+        assert!(report.residual.is_finite() && simulation.first_non_finite().is_none());
+    }
+}

@@ -1,0 +1,138 @@
+//! What motion must keep: momentum, energy that never grows, recovery from any deformation.
+
+use glam::DVec3;
+use supple::material::MaterialSpec;
+use supple::scene::{
+    Body, Cuboid, Follow, Hold, Keyframe, Model, Motion, Pin, Scene, Selection, Shape, ShapeSource, Solver,
+    World,
+};
+use supple::simulation::Simulation;
+
+const SOLIDS: [Model; 4] = [Model::NeoHookean, Model::Arap, Model::Corotated, Model::Spring];
+
+fn block(model: Model, young_modulus: f64) -> Body {
+    let shape = Shape::new(ShapeSource::Box(Cuboid { size: [0.4, 0.2, 0.2], cells: None }));
+    let material = MaterialSpec {
+        young_modulus: Some(young_modulus),
+        poisson_ratio: Some(0.3),
+        density: Some(1000.0),
+        damping: Some(0.0),
+        ..MaterialSpec::default()
+    };
+    Body { cell: Some(0.1), model, ..Body::new("block", shape) }.material(material)
+}
+
+fn scene(body: Body, pins: Vec<Pin>) -> Scene {
+    let solver = Solver { tolerance: 1e-9, max_iterations: 200, ..Solver::default() };
+    let mut scene = pins.into_iter().fold(Scene::builder().body(body), |scene, pin| scene.pin(pin));
+    scene = scene.solver(solver);
+    let mut scene = scene.build().unwrap();
+    scene.world = World { gravity: DVec3::ZERO, ..World::default() };
+    scene
+}
+
+fn everything() -> Selection {
+    Selection::Plane { point: DVec3::splat(-10.0), normal: DVec3::ONE }
+}
+
+/// A block turned by 90 degrees in the first half second and then let go, with the step given.
+fn thrown(model: Model, step: f64) -> Simulation {
+    let turn = Motion {
+        pivot: DVec3::ZERO,
+        keyframes: vec![
+            Keyframe::at(0.0).rotate(DVec3::ZERO).translate(DVec3::ZERO),
+            Keyframe::at(0.5).rotate([0.0, 0.0, 90.0]).translate([0.5, 0.0, 0.0]),
+        ],
+    };
+    let mut hold = Pin::hard("block", everything());
+    hold.follows = Some(Follow::Keyframes(turn));
+    hold.during = Some([0.0, 0.5]);
+    let mut simulation = Simulation::new(scene(block(model, 1e6), vec![hold])).unwrap();
+    while simulation.time() < 0.5 - 1e-9 {
+        simulation.step(step).unwrap();
+    }
+    simulation
+}
+
+#[test]
+fn a_thrown_block_keeps_its_momentum_for_a_thousand_steps() {
+    for model in SOLIDS {
+        let mut block = thrown(model, 0.01);
+        block.step(0.01).unwrap();
+        let before = block.momentum();
+        for _ in 0..1000 {
+            block.step(0.01).unwrap();
+        }
+        let lost = (block.momentum() - before).length() / before.length();
+        assert!(lost < 1e-8, "{model:?}: {lost}");
+    }
+}
+
+#[test]
+fn angular_momentum_is_kept_to_the_integrators_order() {
+    let lost = |step: f64| {
+        let mut block = thrown(Model::NeoHookean, step);
+        block.step(step).unwrap();
+        let before = block.angular_momentum().length();
+        let until = block.time() + 0.2;
+        while block.time() < until - 1e-9 {
+            block.step(step).unwrap();
+        }
+        1.0 - block.angular_momentum().length() / before
+    };
+    let losses = [0.01, 0.005, 0.0025].map(lost);
+    // First order: half the step, half the loss.
+    assert!(losses[0] > 0.0 && losses[0] < 0.2, "{losses:?}");
+    for pair in losses.windows(2) {
+        assert!((1.6..2.6).contains(&(pair[0] / pair[1])), "{losses:?}");
+    }
+}
+
+#[test]
+fn a_turning_block_stays_nearly_unstressed_and_energy_never_grows() {
+    for model in SOLIDS {
+        let mut block = thrown(model, 0.01);
+        let mut last = f64::INFINITY;
+        for _ in 0..1000 {
+            let energy = block.step(0.01).unwrap().energy;
+            let total = energy.kinetic + energy.elastic;
+            assert!(total <= last * (1.0 + 1e-9), "{model:?}: {total} after {last}");
+            // What the centrifugal force stores is of the order of (ρ ω² L²)² / E, tiny beside the motion.
+            assert!(energy.elastic < 0.05 * total, "{model:?}: {energy:?}");
+            last = total;
+        }
+    }
+}
+
+/// A block whose every vertex is put to `shape` of where it was and held there until it has no velocity, then let go.
+fn let_go(model: Model, shape: impl Fn(DVec3) -> DVec3) -> Simulation {
+    let mut simulation = Simulation::new(scene(block(model, 1e5), Vec::new())).unwrap();
+    let body = simulation.body("block").unwrap();
+    let start = simulation.setup().bodies[0].start.clone();
+    let mut pins = Vec::new();
+    for x in start {
+        let pin = simulation.pin(body, &Selection::Nearest(vec![x]), Hold::Hard).unwrap();
+        simulation.move_pin(pin, shape(x) - x).unwrap();
+        pins.push(pin);
+    }
+    simulation.step(0.01).unwrap();
+    simulation.step(0.01).unwrap();
+    pins.into_iter().for_each(|pin| simulation.unpin(pin).unwrap());
+    simulation
+}
+
+#[test]
+fn a_block_flat_or_inside_out_at_the_start_recovers() {
+    for model in [Model::NeoHookean, Model::Arap] {
+        let flat = |x: DVec3| DVec3::new(x.x, 0.0, x.z);
+        let mirrored = |x: DVec3| DVec3::new(x.x, -x.y, x.z);
+        for (name, mut block) in [("flat", let_go(model, flat)), ("inside out", let_go(model, mirrored))] {
+            for _ in 0..400 {
+                block.step(0.01).unwrap();
+            }
+            let ratio = block.min_volume_ratio().unwrap();
+            assert!(block.first_non_finite().is_none());
+            assert!((0.9..1.1).contains(&ratio), "{model:?}, {name}: smallest volume ratio {ratio}");
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Runs on disk that go on: what they must refuse, and what they must still know.
+
+use std::fs;
+use std::path::Path;
+
+use supple::linear::Simd;
+use supple::scene::Scene;
+use supple::simulation::{Begin, Run};
+
+const BODY: &str = "[time]\nfps = 60\nframes = 12\n[[body]]\nname = \"cloth\"\n\
+    shape = { grid = { size = [1, 1], vertices = [5, 5] } }\n";
+
+fn begin(scene: &Scene, folder: &Path, begin: Begin, simd: Simd) -> Result<Run, supple::Error> {
+    Run::new(scene.clone(), folder, begin, simd)
+}
+
+fn frames(run: &mut Run, count: u32) {
+    (0..count).for_each(|_| drop(run.next_frame().unwrap()));
+}
+
+fn hashes(run: &Run) -> Vec<String> {
+    run.reports().unwrap().into_iter().map(|report| report.state_hash).collect()
+}
+
+#[test]
+fn a_run_resumed_while_a_late_pin_holds_has_the_same_bits() {
+    let pin = "[[pin]]\nbody = \"cloth\"\nselection = { indices = [0] }\nduring = [0.05, 1]\n";
+    let scene = Scene::from_toml(&format!("{BODY}{pin}"), "late", ".").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, broken) = (folder.path().join("whole"), folder.path().join("broken"));
+    let mut unbroken = begin(&scene, &whole, Begin::Fresh, Simd::Auto).unwrap();
+    frames(&mut unbroken, 12);
+    // Before the pin begins, and while it holds.
+    frames(&mut begin(&scene, &broken, Begin::Fresh, Simd::Auto).unwrap(), 2);
+    frames(&mut begin(&scene, &broken, Begin::Resume, Simd::Auto).unwrap(), 5);
+    let mut resumed = begin(&scene, &broken, Begin::Resume, Simd::Auto).unwrap();
+    assert_eq!(resumed.frame(), 7);
+    frames(&mut resumed, 5);
+    assert_eq!(hashes(&resumed), hashes(&unbroken));
+}
+
+#[test]
+fn a_run_goes_on_only_with_the_instructions_it_was_begun_with() {
+    let scene = Scene::from_toml(BODY, "simd", ".").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    frames(&mut begin(&scene, folder.path(), Begin::Fresh, Simd::Baseline).unwrap(), 2);
+    for how in [Begin::Resume, Begin::From(1)] {
+        let error = begin(&scene, folder.path(), how, Simd::Auto).map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains("begun with `--simd baseline`") && error.contains("go on with"), "{error}");
+    }
+    let mut run = begin(&scene, folder.path(), Begin::Resume, Simd::Baseline).unwrap();
+    assert_eq!(run.frame(), 2);
+    frames(&mut run, 1);
+}
+
+/// A box from -1 to 1 along x and y, and of a height along z, in the file's unit.
+fn write_box(path: &Path, unit: f64, height: f64) {
+    let corners = (0..8).map(|i| [i & 1, i >> 1 & 1, i >> 2].map(|bit| f64::from(2 * bit - 1)));
+    let vertices: String =
+        corners.map(|[x, y, z]| format!("v {} {} {}\n", x * unit, y * unit, z * unit * height)).collect();
+    let faces = "f 1 3 4 2\nf 5 6 8 7\nf 1 2 6 5\nf 3 7 8 4\nf 1 5 7 3\nf 2 4 8 6\n";
+    fs::write(path, vertices + faces).unwrap();
+}
+
+#[test]
+fn selections_inside_a_mesh_know_its_unit_and_notice_when_it_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    // In centimetres and z up: |z| of the world, which is y of the file, is at most 0.3 m.
+    let file = folder.path().join("region.obj");
+    write_box(&file, 30.0, 5.0);
+    let pin = "[[pin]]\nbody = \"cloth\"\n\
+        selection = { inside-mesh = { file = \"region.obj\", scale = 0.01, up = \"z\" } }\n";
+    let scene = Scene::from_toml(&format!("{BODY}{pin}"), "inside", folder.path()).unwrap();
+    let out = folder.path().join("run");
+    let mut run = begin(&scene, &out, Begin::Fresh, Simd::Auto).unwrap();
+    let picked: Vec<u32> = run.simulation().setup().pins[0].points.iter().map(|p| p.weights[0].0).collect();
+    // Vertices at -0.5, -0.25, 0, 0.25, 0.5 m: the inner three of five both ways.
+    assert_eq!(picked, [6, 7, 8, 11, 12, 13, 16, 17, 18]);
+    frames(&mut run, 2);
+    drop(run);
+    begin(&scene, &out, Begin::Resume, Simd::Auto).unwrap();
+    write_box(&file, 20.0, 5.0);
+    let error = begin(&scene, &out, Begin::Resume, Simd::Auto).map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("differs from what this run was made with"), "{error}");
+    // With y up, the file's z is the world's.
+    write_box(&file, 30.0, 0.5);
+    let text = format!("{BODY}{}", pin.replace("up = \"z\"", "up = \"y\""));
+    let turned = Scene::from_toml(&text, "inside", folder.path()).unwrap();
+    let run = begin(&turned, &folder.path().join("turned"), Begin::Fresh, Simd::Auto).unwrap();
+    assert_eq!(run.simulation().setup().pins[0].points.len(), 3, "|z| at most 0.15 m");
+}
+
+#[test]
+fn expectations_of_a_resumed_run_cover_the_frames_before_it() {
+    let mut scene = Scene::from_toml(BODY, "expect", ".").unwrap();
+    scene.expect.iterations = Some(0);
+    let folder = tempfile::tempdir().unwrap();
+    frames(&mut begin(&scene, folder.path(), Begin::Fresh, Simd::Auto).unwrap(), 3);
+    let mut run = begin(&scene, folder.path(), Begin::Resume, Simd::Auto).unwrap();
+    frames(&mut run, 2);
+    let mut reports = run.reports().unwrap();
+    assert_eq!(reports.iter().map(|report| report.frame).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
+    assert_eq!(reports[4].time, 5.0 / 60.0);
+    // The hardest step counts, not the mean: 9 iterations in one of frame 2's steps.
+    reports.iter_mut().for_each(|report| report.max_step_iterations = 0);
+    assert!(scene.expect.violations(&reports).is_empty());
+    (reports[1].max_step_iterations, reports[1].nonlinear_iterations, reports[1].steps) = (9, 9, 10);
+    scene.expect.iterations = Some(8);
+    assert_eq!(scene.expect.violations(&reports), ["iterations is 9 at frame 2, above 8"]);
+}
+
+#[test]
+fn the_hardest_step_of_a_frame_is_reported() {
+    let text = BODY.replace("frames = 12", "frames = 2\nsubsteps = 3")
+        + "[[pin]]\nbody = \"cloth\"\nselection = { indices = [0] }\n";
+    let scene = Scene::from_toml(&text, "steps", ".").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let mut run = begin(&scene, folder.path(), Begin::Fresh, Simd::Auto).unwrap();
+    for _ in 0..2 {
+        let report = run.next_frame().unwrap();
+        assert!(report.max_step_iterations <= report.nonlinear_iterations);
+        assert!(3 * report.max_step_iterations >= report.nonlinear_iterations, "{report:?}");
+    }
+}
+
+#[test]
+fn vertices_of_no_face_count_neither_for_height_nor_for_penetration() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(
+        folder.path().join("sheet.obj"),
+        "v 0 0 0\nv 1 0 0\nv 1 0 1\nv 0 0 1\nv 0 -50 0\nv 0 70 0\nf 4 3 2 1\n",
+    )
+    .unwrap();
+    let text = "[time]\nframes = 1\n[[body]]\nname = \"sheet\"\nshape = { file = \"sheet.obj\" }\n\
+        transform = { translate = [0, 1, 0] }\n[[collider]]\nname = \"ground\"\nshape = { plane = { normal = [0, 1, 0] } }\n";
+    let scene = Scene::from_toml(text, "loose", folder.path()).unwrap();
+    let mut run = begin(&scene, &folder.path().join("run"), Begin::Fresh, Simd::Auto).unwrap();
+    let report = run.next_frame().unwrap();
+    let fallen = 1.0 - 9.81 / 900.0;
+    assert!((report.height[0] - fallen).abs() < 1e-9 && (report.height[1] - fallen).abs() < 1e-9);
+    assert_eq!((report.contacts, report.penetration), (0, 0.0));
+}

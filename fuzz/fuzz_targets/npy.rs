@@ -1,0 +1,11 @@
+//! Any bytes give an array or an error from the reader of this format, never a panic.
+#![no_main]
+
+use std::path::Path;
+
+use libfuzzer_sys::fuzz_target;
+use supple::linear::file::read_array;
+
+fuzz_target!(|bytes: &[u8]| {
+    drop(read_array(bytes, Path::new("fuzzed.npy")));
+});
