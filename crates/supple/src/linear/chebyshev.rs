@@ -13,9 +13,10 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::solver::{SolveOutcome, StopRule};
+use super::spectrum::Spectrum;
 use super::stationary::Stationary;
 use super::vectors::CHUNK;
-use super::{BlockJacobi, HistoryPoint, LinearOperator, LinearSolver, Preconditioner, spectrum};
+use super::{BlockJacobi, HistoryPoint, LinearOperator, LinearSolver, Preconditioner};
 
 /// Lanczos steps that look for the spectrum.
 const STEPS: usize = 60;
@@ -43,6 +44,7 @@ impl Default for ChebyshevOptions {
 pub struct Chebyshev {
     options: ChebyshevOptions,
     jacobi: BlockJacobi,
+    spectrum: Spectrum,
     relaxation: f64,
     radius: f64,
     before: Vec<DVec3>,
@@ -73,7 +75,7 @@ impl Chebyshev {
 impl LinearSolver for Chebyshev {
     fn prepare(&mut self, matrix: &dyn LinearOperator) -> Result<(), String> {
         self.jacobi.update(matrix)?;
-        let spectrum = spectrum::extremes(matrix, &mut self.jacobi, STEPS);
+        let spectrum = self.spectrum.extremes(matrix, &mut self.jacobi, STEPS);
         let [smallest, largest] =
             spectrum.ok_or("chebyshev: the matrix is not positive definite, or not finite")?;
         let largest = MARGIN * largest;
@@ -108,7 +110,7 @@ impl LinearSolver for Chebyshev {
     }
 
     fn bytes(&self) -> usize {
-        self.jacobi.bytes() + self.iteration.bytes() + 24 * self.before.len()
+        self.jacobi.bytes() + self.spectrum.bytes() + self.iteration.bytes() + 24 * self.before.len()
     }
 }
 

@@ -26,6 +26,8 @@ const CHUNK: usize = 256;
 pub struct GaussSeidel {
     pattern: Option<Arc<BlockPattern>>,
     sweep: Triangular,
+    /// Inverses of the diagonal blocks, by node.
+    inverses: Vec<DMat3>,
 }
 
 impl GaussSeidel {
@@ -46,8 +48,11 @@ impl GaussSeidel {
     }
 
     fn fill(&mut self, matrix: &BlockMatrix) -> Result<(), String> {
-        let inverse = |i| pivot::inverse(&matrix.diagonal_block(i)).ok_or_else(|| not_definite(i));
-        let inverses: Vec<DMat3> = (0..matrix.unknowns()).map(inverse).collect::<Result<_, _>>()?;
+        self.inverses.clear();
+        for i in 0..matrix.unknowns() {
+            self.inverses.push(pivot::inverse(&matrix.diagonal_block(i)).ok_or_else(|| not_definite(i))?);
+        }
+        let inverses = &self.inverses;
         let Triangular { schedule, lower, upper, pivots, .. } = &mut self.sweep;
         for (&node, own) in schedule.order.iter().zip(0..) {
             let node = node as usize;
@@ -85,7 +90,7 @@ impl Preconditioner for GaussSeidel {
     }
 
     fn bytes(&self) -> usize {
-        self.sweep.bytes()
+        self.sweep.bytes() + size_of::<DMat3>() * self.inverses.len()
     }
 }
 

@@ -93,13 +93,13 @@ impl Preconditioner for Schwarz {
         let failures: Option<usize> = match &mut self.solvers {
             Solvers::Inverses(inverses) => {
                 inverses.resize_with(count, DomainInverse::default);
-                let scratch = || vec![0.0; LARGEST * LARGEST];
                 let work = inverses.par_iter_mut().enumerate();
-                let refused = work.map_init(scratch, |dense, (d, inverse)| {
-                    let rows = parts.dense(d, dense);
-                    inverse.compute(dense, rows, simd).err().map(|row| parts.domains.first(d) + row / 3)
+                let refused = work.filter_map(|(d, inverse)| {
+                    let mut dense = [0.0; LARGEST * LARGEST];
+                    let rows = parts.dense(d, &mut dense);
+                    inverse.compute(&mut dense, rows, simd).err().map(|row| parts.domains.first(d) + row / 3)
                 });
-                refused.flatten().min()
+                refused.min()
             }
             Solvers::Sweeps(sweeps) => {
                 sweeps.resize_with(count, DomainSweeps::default);
@@ -152,12 +152,22 @@ impl Domains {
         domain * self.size
     }
 
-    /// The blocks outside the pattern that couple two nodes of one domain, by domain.
-    fn inner_outside(&self, matrix: &BlockMatrix) -> Vec<(usize, OutsideBlock)> {
-        let domain = |node: u32| self.place[node as usize] as usize / self.size;
+    fn nodes(&self, domain: usize) -> &[u32] {
+        let first = self.first(domain);
+        &self.order[first..(first + self.size).min(self.order.len())]
+    }
+
+    /// The blocks outside the pattern that couple two nodes of one domain, by the place of their row.
+    fn inner_outside(&self, matrix: &BlockMatrix) -> Vec<(u32, OutsideBlock)> {
+        let place = |node: u32| self.place[node as usize];
+        let domain = |node: u32| place(node) as usize / self.size;
         let inner = matrix.outside().iter().filter(|o| domain(o.row) == domain(o.column));
-        let mut inner: Vec<_> = inner.map(|o| (domain(o.row), *o)).collect();
-        inner.sort_by_key(|(domain, _)| *domain);
+        let both = inner.flat_map(|o| {
+            let mirrored = OutsideBlock { row: o.column, column: o.row, block: o.block.transpose() };
+            [*o, mirrored]
+        });
+        let mut inner: Vec<_> = both.map(|o| (place(o.row), o)).collect();
+        inner.sort_by_key(|(place, _)| *place);
         inner
     }
 }
@@ -166,42 +176,40 @@ impl Domains {
 struct Parts<'a> {
     matrix: &'a BlockMatrix,
     domains: &'a Domains,
-    outside: Vec<(usize, OutsideBlock)>,
+    outside: Vec<(u32, OutsideBlock)>,
 }
 
 impl Parts<'_> {
-    /// Calls `take(row, column, block)` for every block inside a domain, in places counted from its first; blocks that stand
-    /// in the pattern first, then those outside, which may repeat.
-    fn each_block(&self, domain: usize, mut take: impl FnMut(usize, usize, DMat3)) -> usize {
-        let first = self.domains.first(domain);
-        let nodes = &self.domains.order[first..(first + self.domains.size).min(self.domains.order.len())];
+    /// Calls `take(column, block)` for every block of a row inside its domain, in places counted from the domain's first;
+    /// blocks that stand in the pattern first, then those outside, which may repeat.
+    fn row(&self, domain: usize, row: usize, mut take: impl FnMut(usize, DMat3)) {
+        let (first, nodes) = (self.domains.first(domain), self.domains.nodes(domain));
         let local = |node: u32| (self.domains.place[node as usize] as usize).wrapping_sub(first);
-        for (row, &node) in nodes.iter().enumerate() {
-            let (start, columns) = self.matrix.pattern().row(node as usize);
-            for (&j, block) in columns.iter().zip(&self.matrix.blocks()[start..]) {
-                if local(j) < nodes.len() {
-                    take(row, local(j), *block);
-                }
+        let (start, columns) = self.matrix.pattern().row(nodes[row] as usize);
+        for (&j, block) in columns.iter().zip(&self.matrix.blocks()[start..]) {
+            if local(j) < nodes.len() {
+                take(local(j), *block);
             }
         }
-        let begin = self.outside.partition_point(|(d, _)| *d < domain);
-        for (_, o) in self.outside[begin..].iter().take_while(|(d, _)| *d == domain) {
-            take(local(o.row), local(o.column), o.block);
-            take(local(o.column), local(o.row), o.block.transpose());
+        let place = (first + row) as u32;
+        let begin = self.outside.partition_point(|(p, _)| *p < place);
+        for (_, o) in self.outside[begin..].iter().take_while(|(p, _)| *p == place) {
+            take(local(o.column), o.block);
         }
-        nodes.len()
     }
 
-    /// Writes a domain's matrix as a dense one of stride [`LARGEST`]; gives its number of rows.
+    /// Adds a domain's matrix to a dense one of stride [`LARGEST`]; gives its number of rows.
     fn dense(&self, domain: usize, dense: &mut [f64]) -> usize {
-        dense.fill(0.0);
-        let nodes = self.each_block(domain, |row, column, block| {
-            for (c, values) in block.to_cols_array_2d().iter().enumerate() {
-                for (r, value) in values.iter().enumerate() {
-                    dense[(3 * row + r) * LARGEST + 3 * column + c] += value;
+        let nodes = self.domains.nodes(domain).len();
+        for row in 0..nodes {
+            self.row(domain, row, |column, block| {
+                for (c, values) in block.to_cols_array_2d().iter().enumerate() {
+                    for (r, value) in values.iter().enumerate() {
+                        dense[(3 * row + r) * LARGEST + 3 * column + c] += value;
+                    }
                 }
-            }
-        });
+            });
+        }
         3 * nodes
     }
 }
@@ -218,28 +226,21 @@ struct DomainSweeps {
 impl DomainSweeps {
     /// `Err` gives the place whose diagonal block is not positive definite.
     fn fill(&mut self, parts: &Parts<'_>, domain: usize) -> Result<(), usize> {
-        let mut triples: Vec<(u32, u32, DMat3)> = Vec::new();
         self.inverses.clear();
-        let nodes = parts.each_block(domain, |row, column, block| {
-            triples.push((row as u32, column as u32, block));
-        });
-        // Stable: blocks of the pattern stay before those outside it.
-        triples.sort_by_key(|&(row, column, _)| (row, column));
-        for &(row, _, block) in triples.iter().filter(|(row, column, _)| row == column) {
-            let inverse = pivot::inverse(&block).ok_or(parts.domains.first(domain) + row as usize)?;
-            self.inverses.push(inverse);
-        }
-        self.starts.clear();
         self.columns.clear();
         self.blocks.clear();
-        let mut rest = triples.iter().filter(|(row, column, _)| row != column).peekable();
+        self.starts.clear();
         self.starts.push(0);
-        for row in 0..nodes as u32 {
-            while let Some(&(_, column, block)) = rest.next_if(|(r, _, _)| *r == row) {
-                let scaled = self.inverses[row as usize] * block;
-                self.columns.push(column);
-                self.blocks.push(scaled.to_cols_array().map(|e| e as f32));
-            }
+        for (row, &node) in parts.domains.nodes(domain).iter().enumerate() {
+            let inverse = pivot::inverse(&parts.matrix.diagonal_block(node as usize));
+            let inverse = inverse.ok_or(parts.domains.first(domain) + row)?;
+            parts.row(domain, row, |column, block| {
+                if column != row {
+                    self.columns.push(column as u32);
+                    self.blocks.push((inverse * block).to_cols_array().map(|e| e as f32));
+                }
+            });
+            self.inverses.push(inverse);
             self.starts.push(self.columns.len() as u32);
         }
         Ok(())

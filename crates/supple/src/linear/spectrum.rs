@@ -7,59 +7,84 @@ use glam::DVec3;
 use super::vectors::{Sums, noise, turn};
 use super::{BlockJacobi, LinearOperator, Preconditioner};
 
-/// The smallest and largest eigenvalue that so many steps find; from inside the spectrum. `None` if the matrix is not
-/// positive definite or not finite.
-pub(super) fn extremes(
-    matrix: &dyn LinearOperator,
-    jacobi: &mut BlockJacobi,
-    steps: usize,
-) -> Option<[f64; 2]> {
-    let (diagonal, beside) = lanczos(matrix, jacobi, steps)?;
-    let reach = |i: usize| {
-        let before = if i == 0 { 0.0 } else { beside[i - 1] };
-        before.abs() + beside.get(i).map_or(0.0, |after| after.abs())
-    };
-    let high = (0..diagonal.len()).map(|i| diagonal[i] + reach(i)).fold(0.0, f64::max);
-    let smallest = bisect([0.0, high], |at| below(&diagonal, &beside, at) >= 1);
-    let largest = bisect([0.0, high], |at| below(&diagonal, &beside, at) == diagonal.len());
-    (smallest > 0.0 && largest.is_finite()).then_some([smallest, largest])
+/// The vectors of a search, kept from one to the next.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Spectrum {
+    r: Vec<DVec3>,
+    x: Vec<DVec3>,
+    z: Vec<DVec3>,
+    q: Vec<DVec3>,
+    p: Vec<DVec3>,
+    sums: Sums,
+    /// The tridiagonal matrix.
+    diagonal: Vec<f64>,
+    beside: Vec<f64>,
 }
 
-fn lanczos(
-    matrix: &dyn LinearOperator,
-    jacobi: &mut BlockJacobi,
-    steps: usize,
-) -> Option<(Vec<f64>, Vec<f64>)> {
-    let n = matrix.unknowns();
-    let mut r = noise(n);
-    let (mut x, mut z, mut q) = (vec![DVec3::ZERO; n], vec![DVec3::ZERO; n], vec![DVec3::ZERO; n]);
-    let mut sums = Sums::default();
-    sums.resize(n);
-    jacobi.apply(&r, &mut z);
-    let mut p = z.clone();
-    let mut rz = sums.dot(&r, &z);
-    let first = rz;
-    let (mut diagonal, mut beside) = (Vec::new(), Vec::new());
-    let (mut alpha_before, mut beta) = (1.0, 0.0);
-    for _ in 0..steps.min(3 * n) {
-        matrix.apply(&p, &mut q);
-        let alpha = rz / sums.dot(&p, &q);
-        if !alpha.is_finite() || alpha <= 0.0 {
-            return None;
-        }
-        diagonal.push(1.0 / alpha + beta / alpha_before);
-        sums.advance(alpha, (&mut x, &p), (&mut r, &q));
-        jacobi.apply(&r, &mut z);
-        let next = sums.dot(&r, &z);
-        if next <= 1e-24 * first {
-            break;
-        }
-        (beta, alpha_before, rz) = (next / rz, alpha, next);
-        beside.push(beta.sqrt() / alpha);
-        turn(&mut p, beta, &z);
+impl Spectrum {
+    /// The smallest and largest eigenvalue that so many steps find; from inside the spectrum. `None` if the matrix is not
+    /// positive definite or not finite.
+    pub(super) fn extremes(
+        &mut self,
+        matrix: &dyn LinearOperator,
+        jacobi: &mut BlockJacobi,
+        steps: usize,
+    ) -> Option<[f64; 2]> {
+        self.lanczos(matrix, jacobi, steps)?;
+        let Self { diagonal, beside, .. } = self;
+        let reach = |i: usize| {
+            let before = if i == 0 { 0.0 } else { beside[i - 1] };
+            before.abs() + beside.get(i).map_or(0.0, |after| after.abs())
+        };
+        let high = (0..diagonal.len()).map(|i| diagonal[i] + reach(i)).fold(0.0, f64::max);
+        let smallest = bisect([0.0, high], |at| below(diagonal, beside, at) >= 1);
+        let largest = bisect([0.0, high], |at| below(diagonal, beside, at) == diagonal.len());
+        (smallest > 0.0 && largest.is_finite()).then_some([smallest, largest])
     }
-    beside.truncate(diagonal.len().saturating_sub(1));
-    (!diagonal.is_empty()).then_some((diagonal, beside))
+
+    /// Memory in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        5 * size_of::<DVec3>() * self.r.len() + self.sums.bytes()
+    }
+
+    fn start(&mut self, unknowns: usize) {
+        noise(&mut self.r, unknowns);
+        for vector in [&mut self.x, &mut self.z, &mut self.q] {
+            vector.resize(unknowns, DVec3::ZERO);
+        }
+        self.sums.resize(unknowns);
+        self.diagonal.clear();
+        self.beside.clear();
+    }
+
+    fn lanczos(&mut self, matrix: &dyn LinearOperator, jacobi: &mut BlockJacobi, steps: usize) -> Option<()> {
+        self.start(matrix.unknowns());
+        let Self { r, x, z, q, p, sums, diagonal, beside } = self;
+        jacobi.apply(r, z);
+        p.clone_from(z);
+        let mut rz = sums.dot(r, z);
+        let first = rz;
+        let (mut alpha_before, mut beta) = (1.0, 0.0);
+        for _ in 0..steps.min(3 * r.len()) {
+            matrix.apply(p, q);
+            let alpha = rz / sums.dot(p, q);
+            if !alpha.is_finite() || alpha <= 0.0 {
+                return None;
+            }
+            diagonal.push(1.0 / alpha + beta / alpha_before);
+            sums.advance(alpha, (x, p), (r, q));
+            jacobi.apply(r, z);
+            let next = sums.dot(r, z);
+            if next <= 1e-24 * first {
+                break;
+            }
+            (beta, alpha_before, rz) = (next / rz, alpha, next);
+            beside.push(beta.sqrt() / alpha);
+            turn(p, beta, z);
+        }
+        beside.truncate(diagonal.len().saturating_sub(1));
+        (!diagonal.is_empty()).then_some(())
+    }
 }
 
 /// How many eigenvalues lie below `at`: the negative pivots of `T - at I`.
@@ -106,7 +131,7 @@ mod tests {
         (0..n).for_each(|v| matrix.add_diagonal(v, 2.0 * DMat3::IDENTITY));
         let mut jacobi = BlockJacobi::default();
         jacobi.update(&matrix).unwrap();
-        let [smallest, largest] = extremes(&matrix, &mut jacobi, 200).unwrap();
+        let [smallest, largest] = Spectrum::default().extremes(&matrix, &mut jacobi, 200).unwrap();
         // The eigenvalues of tridiag(-1, 2, -1) / 2 are 1 - cos(k π / (n + 1)).
         let cosine = (std::f64::consts::PI / f64::from(n + 1)).cos();
         assert!((smallest - (1.0 - cosine)).abs() < 1e-8 && (largest - (1.0 + cosine)).abs() < 1e-8);

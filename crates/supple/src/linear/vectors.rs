@@ -98,9 +98,10 @@ fn dot(a: &[DVec3], b: &[DVec3]) -> f64 {
 }
 
 /// A pseudo-random vector that depends on nothing but its length: entries in -1 to 1 by the mixing of splitmix64.
-pub(super) fn noise(length: usize) -> Vec<DVec3> {
+pub(super) fn noise(vector: &mut Vec<DVec3>, length: usize) {
     let entry = |i: usize| mix(i as u64) as f64 / u64::MAX as f64 * 2.0 - 1.0;
-    (0..length).map(|i| DVec3::new(entry(3 * i), entry(3 * i + 1), entry(3 * i + 2))).collect()
+    vector.clear();
+    vector.extend((0..length).map(|i| DVec3::new(entry(3 * i), entry(3 * i + 1), entry(3 * i + 2))));
 }
 
 /// The output function of splitmix64 (Steele, Lea, Flood 2014).
