@@ -26,8 +26,8 @@ fn scenes() -> Vec<(String, Scene)> {
                 let mut scene = busy_scene(body);
                 scene.solver.method = method;
                 scene.solver.linear = Linear::from(kind);
-                // Methods of first order take many cheap iterations.
-                scene.solver.max_iterations = 2000;
+                // Methods of first order are not waited for: what they reach in a few iterations must be told.
+                scene.solver.max_iterations = if method == Newton { 200 } else { 20 };
                 (format!("{method:?} with {kind:?}, {what}"), scene)
             })
         })
@@ -105,10 +105,12 @@ fn a_damaged_state_is_refused_and_changes_nothing() {
 #[test]
 fn the_state_stays_finite_and_the_report_says_what_was_reached() {
     for (name, scene) in scenes() {
+        let method = scene.solver.method;
         let mut simulation = Simulation::new(scene).unwrap();
         for _ in 0..20 {
             let report = simulation.step(1.0 / 60.0).unwrap();
-            assert!(report.converged && report.residual <= 1e-4, "{name}: {report:?}");
+            assert_eq!(report.converged, report.residual <= 1e-4, "{name}: {report:?}");
+            assert!(report.converged || method != Newton, "{name}: {report:?}");
         }
         assert_eq!(simulation.first_non_finite(), None, "{name}");
     }
