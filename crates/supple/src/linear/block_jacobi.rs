@@ -13,6 +13,13 @@ pub struct BlockJacobi {
     inverses: Vec<DMat3>,
 }
 
+impl BlockJacobi {
+    /// The inverted diagonal blocks of the last matrix.
+    pub(super) fn inverses(&self) -> &[DMat3] {
+        &self.inverses
+    }
+}
+
 impl Preconditioner for BlockJacobi {
     fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), String> {
         self.inverses.resize(operator.unknowns(), DMat3::ZERO);

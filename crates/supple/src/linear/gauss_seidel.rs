@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use glam::{DMat3, DVec3};
 
-use super::block_jacobi::not_definite;
 use super::colouring::{by_colour, colour};
 use super::solver::{SolveOutcome, StopRule};
 use super::stationary::Stationary;
 use super::triangular::{Schedule, Triangular};
 use super::{
-    BlockMatrix, BlockPattern, HistoryPoint, LinearOperator, LinearSolver, Preconditioner, assembled, pivot,
+    BlockJacobi, BlockMatrix, BlockPattern, HistoryPoint, LinearOperator, LinearSolver, Preconditioner,
+    assembled,
 };
 
 /// Places in a task.
@@ -26,8 +26,16 @@ const CHUNK: usize = 256;
 pub struct GaussSeidel {
     pattern: Option<Arc<BlockPattern>>,
     sweep: Triangular,
-    /// Inverses of the diagonal blocks, by node.
-    inverses: Vec<DMat3>,
+    lower: Vec<Source>,
+    upper: Vec<Source>,
+    inverses: BlockJacobi,
+}
+
+/// What a block of the sweep is made of: a block of the matrix and the inverse of a node's diagonal block.
+#[derive(Debug, Clone, Copy)]
+struct Source {
+    slot: u32,
+    node: u32,
 }
 
 impl GaussSeidel {
@@ -36,41 +44,52 @@ impl GaussSeidel {
         self.sweep.schedule.colours.len().saturating_sub(1)
     }
 
-    fn schedule(&mut self, pattern: &Arc<BlockPattern>) {
+    fn analyse(&mut self, pattern: &Arc<BlockPattern>) {
         if self.pattern.as_ref().is_some_and(|known| Arc::ptr_eq(known, pattern)) {
             return;
         }
         let (colours, count) = colour(pattern.graph());
         let nodes: Vec<u32> = (0..pattern.unknowns() as u32).collect();
         let (order, starts) = by_colour(&colours, count, &nodes);
+        self.sweep.clear();
         self.sweep.schedule = Schedule::new(order, starts, CHUNK);
-        self.pattern = Some(pattern.clone());
-    }
-
-    fn fill(&mut self, matrix: &BlockMatrix) -> Result<(), String> {
-        self.inverses.clear();
-        for i in 0..matrix.unknowns() {
-            self.inverses.push(pivot::inverse(&matrix.diagonal_block(i)).ok_or_else(|| not_definite(i))?);
-        }
-        let inverses = &self.inverses;
-        let Triangular { schedule, lower, upper, pivots, .. } = &mut self.sweep;
+        self.lower.clear();
+        self.upper.clear();
+        let Triangular { schedule, lower, upper, .. } = &mut self.sweep;
         for (&node, own) in schedule.order.iter().zip(0..) {
-            let node = node as usize;
-            let (start, columns) = matrix.pattern().row(node);
-            for (&j, block) in
-                columns.iter().zip(&matrix.blocks()[start..]).filter(|(j, _)| **j as usize != node)
-            {
+            let (start, columns) = pattern.row(node as usize);
+            for (&j, slot) in columns.iter().zip(start as u32..).filter(|(j, _)| **j != node) {
                 let place = schedule.place[j as usize];
-                if place < own {
-                    lower.push(place, &(*block * inverses[j as usize]));
+                let (rows, sources, scaled_by) = if place < own {
+                    (&mut *lower, &mut self.lower, j)
                 } else {
-                    upper.push(place, &(inverses[node] * *block));
-                }
+                    (&mut *upper, &mut self.upper, node)
+                };
+                rows.push(place, &DMat3::ZERO);
+                sources.push(Source { slot, node: scaled_by });
             }
             lower.end_row();
             upper.end_row();
-            pivots.push(inverses[node]);
         }
+        self.pattern = Some(pattern.clone());
+    }
+
+    /// `L D⁻¹` and its transpose from the numbers of a matrix.
+    fn fill(&mut self, matrix: &BlockMatrix) -> Result<(), String> {
+        self.inverses.update(matrix)?;
+        let inverses = self.inverses.inverses();
+        let Triangular { schedule, lower, upper, pivots, .. } = &mut self.sweep;
+        let of = |Source { slot, node }: Source| (matrix.blocks()[slot as usize], inverses[node as usize]);
+        lower.refill(|k| {
+            let (block, inverse) = of(self.lower[k]);
+            block * inverse
+        });
+        upper.refill(|k| {
+            let (block, inverse) = of(self.upper[k]);
+            inverse * block
+        });
+        pivots.clear();
+        pivots.extend(schedule.order.iter().map(|&node| inverses[node as usize]));
         Ok(())
     }
 }
@@ -80,8 +99,7 @@ impl Preconditioner for GaussSeidel {
         let matrix = assembled(operator, "gauss-seidel")?;
         let merged = matrix.with_outside_merged();
         let matrix = merged.as_ref().unwrap_or(matrix);
-        self.schedule(matrix.pattern());
-        self.sweep.clear();
+        self.analyse(matrix.pattern());
         self.fill(matrix)
     }
 
@@ -90,7 +108,8 @@ impl Preconditioner for GaussSeidel {
     }
 
     fn bytes(&self) -> usize {
-        self.sweep.bytes() + size_of::<DMat3>() * self.inverses.len()
+        let sources = size_of::<Source>() * (self.lower.len() + self.upper.len());
+        self.sweep.bytes() + self.inverses.bytes() + sources
     }
 }
 

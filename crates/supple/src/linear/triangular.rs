@@ -56,7 +56,13 @@ impl Rows {
 
     pub(super) fn push(&mut self, column: u32, block: &DMat3) {
         self.columns.push(column);
-        self.blocks.push(block.to_cols_array().map(|e| e as f32));
+        self.blocks.push(narrow(block));
+    }
+
+    /// Writes all blocks anew: `block(k)` is the one that was pushed as number `k`.
+    pub(super) fn refill(&mut self, block: impl Fn(usize) -> DMat3 + Sync) {
+        let blocks = self.blocks.par_iter_mut().enumerate().with_min_len(1024);
+        blocks.for_each(|(k, stored)| *stored = narrow(&block(k)));
     }
 
     pub(super) fn end_row(&mut self) {
@@ -73,6 +79,10 @@ impl Rows {
     fn bytes(&self) -> usize {
         8 * self.starts.len() + 40 * self.columns.len()
     }
+}
+
+fn narrow(block: &DMat3) -> [f32; 9] {
+    block.to_cols_array().map(|e| e as f32)
 }
 
 /// The factors.
