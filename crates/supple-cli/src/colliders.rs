@@ -9,6 +9,10 @@ use supple::scene::{Collider, ColliderShape, Pose, Scene};
 /// Cells along each icosahedron edge of a drawn sphere: round at any size of picture.
 const SPHERE_CELLS: u32 = 24;
 
+/// Round colliders are drawn a little smaller than they are: the flat triangles of a cloth that lies on one with all its
+/// vertices would dip into it.
+const DRAWN_SIZE: f64 = 0.99;
+
 /// The colliders of a scene, with the files of those that are meshes.
 pub(crate) struct DrawnColliders<'a> {
     scene: &'a Scene,
@@ -64,7 +68,7 @@ fn solid(shape: &ColliderShape) -> Option<Surface> {
         }
         ColliderShape::Plane { .. } | ColliderShape::Mesh(_) => return None,
     };
-    let ball = SphereShape { radius, cells: SPHERE_CELLS }.surface(1.0).ok()?;
+    let ball = SphereShape { radius: DRAWN_SIZE * radius, cells: SPHERE_CELLS }.surface(1.0).ok()?;
     // Each half of the ball at its end; the triangles between the halves become the sides.
     let end = |p: DVec3| if p.dot(to - from) > 0.0 { to } else { from };
     Some((ball.positions.iter().map(|p| end(*p) + *p).collect(), ball.triangles()))

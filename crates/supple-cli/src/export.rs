@@ -53,10 +53,10 @@ pub(crate) fn export_frames(
     Ok(())
 }
 
-/// A stopped export says what is there; everything else failed while running.
+/// A stopped export says what is there.
 fn export_failure(error: supple::Error, formats: &[ExportFormat], folder: &Path) -> Failure {
     if !matches!(error, supple::Error::Stopped { .. }) {
-        return Failure::running(error);
+        return Failure::of(error);
     }
     let words: Vec<&str> = formats.iter().map(|format| format.word()).collect();
     Failure::of(error).with_advice(format!(

@@ -59,6 +59,7 @@ fn code_of_write_failure(kind: ErrorKind) -> u8 {
         ErrorKind::NotFound
         | ErrorKind::NotADirectory
         | ErrorKind::IsADirectory
+        | ErrorKind::AlreadyExists
         | ErrorKind::InvalidFilename => 2,
         _ => 1,
     }

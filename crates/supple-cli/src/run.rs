@@ -64,6 +64,10 @@ pub(crate) fn run(options: &Run, common: &Common) -> Result<ExitCode, Failure> {
         eprintln!("stopped after frame {}; go on with: {resume}", run.frame());
         return Ok(ExitCode::from(interrupt::STOPPED));
     }
+    if formats.is_empty() && !reports.is_empty() && folder.join("exports").is_dir() {
+        let folder = folder.display();
+        eprintln!("note: {folder}/exports is older than the frames; write it anew with `supple export`");
+    }
     if !common.json && !common.quiet {
         finish(&run, &folder, begun);
     }
@@ -73,7 +77,7 @@ pub(crate) fn run(options: &Run, common: &Common) -> Result<ExitCode, Failure> {
 /// What the user should know of frames that are done: steps that stopped early, bounds that do not hold.
 fn warn(run: &DiskRun, reports: &[FrameReport]) {
     let tolerance = run.scene().solver.tolerance;
-    let early: Vec<&FrameReport> = reports.iter().filter(|report| report.residual > tolerance).collect();
+    let early: Vec<&FrameReport> = reports.iter().filter(|report| !report.converged).collect();
     if let Some(worst) = early.iter().max_by(|a, b| a.residual.total_cmp(&b.residual)) {
         eprintln!(
             "note: {} of {} frames stopped before the tolerance {tolerance:.0e}, the worst, frame {}, at {:.1e}; more \
@@ -207,7 +211,7 @@ fn print_summary(run: &DiskRun, setup_seconds: f64, begun: Instant) {
     let counts = run.simulation().counts();
     let summary = Summary {
         scene: &run.scene().name,
-        solver: "newton",
+        solver: &run.scene().solver.name(),
         vertices: counts.vertices,
         elements: counts.elements,
         unknowns: counts.unknowns,

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::json;
-use supple::scene::{LinearKind, Scene, builtin_scenes};
+use supple::scene::{LinearKind, Method, Scene, builtin_scenes};
 
 use crate::arguments::{Common, SceneChoice};
 use crate::failure::Failure;
@@ -46,21 +46,24 @@ pub(crate) fn choose(source: &str, choice: &SceneChoice) -> Result<Scene, Failur
     Ok(scene)
 }
 
-const METHODS: [&str; 8] =
-    ["newton", "projective", "lbfgs", "nonlinear-cg", "accelerated-gradient", "hpbd", "octree", "staggered"];
 /// A solver's word as changes of the scene: a method, a linear solver under the scene's method, or both as
 /// `lbfgs+jacobi`.
 fn solver_sets(word: &str) -> Result<Vec<String>, Failure> {
-    if let Some((method, linear)) = word.split_once('+') {
-        return Ok([solver_sets(method)?, solver_sets(linear)?].concat());
+    let methods = Method::ALL.map(Method::word);
+    let linears = LinearKind::ALL.map(LinearKind::word);
+    let method_set = |word: &str| format!("solver.method=\"{word}\"");
+    let linear_set = |word: &str| format!("solver.linear.kind=\"{word}\"");
+    match word.split_once('+') {
+        Some((method, linear)) if methods.contains(&method) && linears.contains(&linear) => {
+            Ok(vec![method_set(method), linear_set(linear)])
+        }
+        None if methods.contains(&word) => Ok(vec![method_set(word)]),
+        None if linears.contains(&word) => Ok(vec![linear_set(word)]),
+        _ => Err(Failure::usage(anyhow::anyhow!(
+            "--solver {word}: no such solver; there are the methods {}, the linear solvers {}, and both together as \
+             `lbfgs+jacobi`",
+            methods.join(", "),
+            linears.join(", ")
+        ))),
     }
-    if METHODS.contains(&word) {
-        return Ok(vec![format!("solver.method=\"{word}\"")]);
-    }
-    if LinearKind::ALL.iter().any(|kind| kind.word() == word) {
-        return Ok(vec![format!("solver.linear.kind=\"{word}\"")]);
-    }
-    let known =
-        METHODS.into_iter().chain(LinearKind::ALL.map(LinearKind::word)).collect::<Vec<_>>().join(", ");
-    Err(Failure::usage(anyhow::anyhow!("--solver {word}: no such solver; there are {known}")))
 }

@@ -89,6 +89,12 @@ fn a_slender_bar_sags_as_timoshenko_says_in_the_limit_of_small_cells() {
 }
 
 #[test]
+fn a_slender_bar_of_a_fine_mesh_sags_as_timoshenko_says() {
+    let ratio = sag_ratio(Model::Linear, 0.3, 14.0);
+    assert!((ratio - 1.0).abs() < 0.02, "{ratio}");
+}
+
+#[test]
 fn newton_converges_quadratically_where_the_hessian_is_definite() {
     let size = [1.0, 0.2, 0.2];
     let bar = clamped(size, 0.1, Model::NeoHookean, material(1e4, 0.3), 5.0 * DVec3::X);

@@ -38,6 +38,13 @@ const USUAL: [&str; 11] = [
 pub(crate) fn compare(options: &Compare, common: &Common) -> Result<ExitCode, Failure> {
     check_options(options)?;
     let scene = choose(&options.scene, &choice(options, None))?;
+    if options.frame > scene.time.frames {
+        return Err(Failure::usage(anyhow::anyhow!(
+            "--frame {}: the scene has {} frames; more of them by `--set time.frames=N`",
+            options.frame,
+            scene.time.frames
+        )));
+    }
     let comparison = Comparison {
         frame: options.frame,
         solvers: solvers(options)?,

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use glam::DVec3;
+use rayon::prelude::*;
 use supple::FileError;
 use supple::output::render::{
     Camera, CameraChoice, ColorBy, GifWriter, Image, RenderOptions, RenderScene, Survey, render as draw,
@@ -107,11 +108,19 @@ fn write_animation(
     let (width, height) = (studio.options.width, studio.options.height);
     let mut gif = GifWriter::new(file, width, height, fps).map_err(Failure::running)?;
     let count = frames.len();
-    for place in 0..count {
-        gif.add(&studio.picture(&frames.read(place)?)?).map_err(Failure::running)?;
-        progress.set(place as u32 + 1, count as u32);
-        if place + 1 < count {
-            stop_if_asked(options, || format!("drawing {} of {count} frames", place + 1))?;
+    let mut done = 0;
+    while done < count {
+        // As many at once as there are threads: parts of drawing a picture take one thread only.
+        let batch = (done..count.min(done + rayon::current_num_threads())).map(|place| frames.read(place));
+        let batch = batch.collect::<Result<Vec<Frame>, Failure>>()?;
+        let pictures = batch.par_iter().map(|frame| studio.picture(frame));
+        for picture in pictures.collect::<Result<Vec<Image>, Failure>>()? {
+            gif.add(&picture).map_err(Failure::running)?;
+        }
+        done += batch.len();
+        progress.set(done as u32, count as u32);
+        if done < count {
+            stop_if_asked(options, || format!("drawing {done} of {count} frames"))?;
         }
     }
     progress.end();

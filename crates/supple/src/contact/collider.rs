@@ -55,6 +55,7 @@ impl ColliderMeshes {
                 source.duration(),
             )));
         }
+        source.verify(until)?;
         self.loaded.push((path.clone(), Arc::new(source)));
         Ok(())
     }

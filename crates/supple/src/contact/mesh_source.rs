@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use glam::DVec3;
+use rayon::prelude::*;
 
 use super::signed_mesh::SignedMesh;
 use crate::body::weld::weld;
@@ -87,6 +88,19 @@ impl MeshSource {
         let after = self.frame(place as usize + 1, window)?;
         let fraction = place.fract();
         Ok(before.iter().zip(&*after).map(|(a, b)| a.lerp(*b, fraction)).collect())
+    }
+
+    /// Reads all frames up to a time, so that a bad one is found before anything is simulated.
+    pub(super) fn verify(&self, until: f64) -> Result<(), Error> {
+        let last = ((until * self.rate - 1e-6).ceil().max(0.0) as usize).min(self.frames.len() - 1);
+        let bad = |index: usize| {
+            let read = self.frames.read(index).and_then(|read| Ok(self.check_same_topology(&read)?));
+            read.err()
+        };
+        match (1..=last).into_par_iter().find_map_first(bad) {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
     }
 
     fn frame(&self, index: usize, window: &mut FrameWindow) -> Result<Arc<Vec<DVec3>>, Error> {

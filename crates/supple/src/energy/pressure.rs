@@ -104,11 +104,6 @@ impl Pressure {
         -self.gas.potential(self.volume(x))[1]
     }
 
-    /// Changes the gas, as a pump does.
-    pub fn set_gas(&mut self, gas: Gas) {
-        self.gas = gas;
-    }
-
     /// The part of rank one that an assembled Hessian lacks: `W'' g gᵀ` as `W''` and `g = ∂V/∂x`. `None` if it is zero.
     pub fn volume_stiffness(&self, x: &[DVec3]) -> Option<(f64, Vec<DVec3>)> {
         let stiffness = self.gas.potential(self.volume(x))[2];

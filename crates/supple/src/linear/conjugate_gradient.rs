@@ -16,6 +16,10 @@ use super::{HistoryPoint, LinearOperator, LinearSolver, Preconditioner};
 /// How often the iteration may go on from the true residual before it counts as stalled.
 const RESTARTS: usize = 8;
 
+/// At residuals below this fraction of the right-hand side a product of the wrong sign is rounding, and no sign of an
+/// indefinite matrix.
+const ROUNDING: f64 = 1e-12;
+
 /// The iteration's vectors, kept from solve to solve.
 #[derive(Debug, Clone, Default)]
 pub struct ConjugateGradient {
@@ -147,7 +151,8 @@ impl ConjugateGradient {
             if !rz.is_finite() {
                 return End::NotFinite;
             } else if rz <= 0.0 {
-                return End::IndefinitePreconditioner;
+                let end = End::IndefinitePreconditioner;
+                return if course.relative() < ROUNDING { End::Stalled } else { end };
             }
             match rz_before {
                 Some(before) => turn(&mut self.p, rz / before, &self.z),
@@ -174,7 +179,9 @@ impl ConjugateGradient {
         matrix.apply(&self.p, &mut self.q);
         let curvature = self.sums.dot(&self.p, &self.q);
         let alpha = rz / curvature;
-        if curvature <= 0.0 {
+        if curvature <= 0.0 && course.relative() < ROUNDING {
+            return Err(End::Stalled);
+        } else if curvature <= 0.0 {
             if course.iterations == 0 {
                 add(x, 1.0, &self.p);
             }

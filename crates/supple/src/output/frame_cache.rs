@@ -47,7 +47,7 @@ impl FrameCache {
         let has_frames = !numbered_files(&frames_folder(dir), frame_name)?.is_empty();
         if holds_run && has_frames && !replace {
             let problem =
-                "the folder holds a finished or interrupted run; resume it, replace it or choose another";
+                "the folder holds a run already: go on with it (`--resume`), replace it (`--replace`) or choose another";
             return Err(FileError::whole(dir, problem));
         }
         let cache = Self { lock: Some(lock_for_writing(dir)?), ..Self::new(dir, info) };

@@ -9,6 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::{Error, FileError};
+use crate::mesh::format::is_known;
 
 /// Tables nest no deeper than this; a scene needs about ten levels.
 const MAX_DEPTH: usize = 64;
@@ -67,6 +68,7 @@ impl Node {
     fn origin_of(&self, place: &str) -> &Origin {
         let mut origin = &self.origin;
         let mut node = self;
+        let mut depth = 0;
         for part in place.split('.') {
             match &node.value {
                 Value::Table(entries) => {
@@ -81,16 +83,40 @@ impl Node {
                 }
                 _ => break,
             }
+            depth += 1;
         }
-        origin
+        // What is wrong with a body's shape or a pin's selection is most likely what was just set in it; a whole body is
+        // too much for such a guess.
+        if depth < 3 && !matches!(node.origin, Origin::Set(_)) {
+            return origin;
+        }
+        node.set_within().unwrap_or(origin)
+    }
+
+    /// The first `--set` that wrote this or a part of it.
+    fn set_within(&self) -> Option<&Origin> {
+        if let Origin::Set(_) = self.origin {
+            return Some(&self.origin);
+        }
+        match &self.value {
+            Value::Table(entries) => entries.iter().find_map(|entry| entry.node.set_within()),
+            Value::Array(elements) => elements.iter().find_map(Self::set_within),
+            _ => None,
+        }
     }
 }
+
+const MESH_AS_SCENE: &str = "this is a mesh, not a scene; write a scene with a `[[body]]` whose `shape = { file = ... }` names it \
+                             (`supple scenes demo` prints one to start from), or look at it with `supple check`";
 
 /// Parses a whole file. `path` is for the error.
 pub(crate) fn parse(text: &str, path: &Path) -> Result<Node, Error> {
     let lines = LineStarts::new(text);
     refuse_deep_keys(text, path, &lines)?;
     let table = DeTable::parse(text).map_err(|error| {
+        if is_known(path) {
+            return FileError::whole(path, MESH_AS_SCENE);
+        }
         let line = error.span().map_or(1, |span| lines.line_of(span.start));
         FileError::line(path, line, format!("not valid TOML: {}", error.message().replace('\n', "; ")))
     })?;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::boundary::boundary_loops;
 use super::suggest::{did_you_mean, list};
-use super::{ClosedMesh, Scene};
+use super::ClosedMesh;
 use crate::error::Error;
 use crate::mesh::SurfaceMesh;
 
@@ -248,16 +248,6 @@ impl SelectionPoints<'_> {
         })?;
         let alike = |a: f32, b: f32| (a - b).abs() <= COLOR_TOLERANCE;
         Ok(colors.iter().map(|&[r, g, b, _]| alike(r, red) && alike(g, green) && alike(b, blue)).collect())
-    }
-}
-
-impl Scene {
-    /// The points that pin number `pin` holds, with the scene's file and line in any error.
-    pub fn evaluate_pin(&self, pin: usize, points: &SelectionPoints<'_>) -> Result<Vec<u32>, Error> {
-        self.pins[pin].selection.evaluate(points).map_err(|error| match error {
-            Error::Invalid(problem) => self.error_at(&format!("pin.{pin}.selection"), problem),
-            other => other,
-        })
     }
 }
 

@@ -29,6 +29,34 @@ pub enum Method {
     Staggered,
 }
 
+impl Method {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Newton,
+        Self::Projective,
+        Self::Lbfgs,
+        Self::NonlinearCg,
+        Self::AcceleratedGradient,
+        Self::Hpbd,
+        Self::Octree,
+        Self::Staggered,
+    ];
+
+    /// Its word in scenes and on the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Newton => "newton",
+            Self::Projective => "projective",
+            Self::Lbfgs => "lbfgs",
+            Self::NonlinearCg => "nonlinear-cg",
+            Self::AcceleratedGradient => "accelerated-gradient",
+            Self::Hpbd => "hpbd",
+            Self::Octree => "octree",
+            Self::Staggered => "staggered",
+        }
+    }
+}
+
 /// The linear solver under a nonlinear method.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -207,6 +235,13 @@ pub struct Solver {
     /// Renew the preconditioner every so many nonlinear iterations; each method has its own usual number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refresh: Option<u32>,
+}
+
+impl Solver {
+    /// Method and linear solver in the words of the command line, as `newton+cholesky`.
+    pub fn name(&self) -> String {
+        format!("{}+{}", self.method.word(), self.linear.kind.word())
+    }
 }
 
 impl Default for Solver {

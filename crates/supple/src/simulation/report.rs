@@ -107,6 +107,9 @@ pub struct FrameReport {
     /// The largest residual of any step.
     #[serde(deserialize_with = "number_or_null")]
     pub residual: f64,
+    /// Whether every step reached its tolerance, or what double precision allows.
+    #[serde(default = "yes")]
+    pub converged: bool,
     /// Largest principal stretch of any surface triangle.
     #[serde(deserialize_with = "number_or_null")]
     pub max_stretch: f64,
@@ -133,6 +136,11 @@ pub struct FrameReport {
     pub finite: bool,
     /// Hash of the exact bits of the state.
     pub state_hash: String,
+}
+
+/// Reports of earlier versions do not say.
+fn yes() -> bool {
+    true
 }
 
 /// JSON has no word for what is no number and says null.

@@ -185,7 +185,7 @@ impl Run {
                 "no whole checkpoint at or before frame {latest}: start a new run"
             )));
         };
-        if checkpoint.frame > self.scene.time.frames {
+        if checkpoint.frame >= self.scene.time.frames {
             return Err(Error::Invalid(format!(
                 "going on from frame {} with a scene of {} frames leaves nothing to simulate: choose an earlier frame or \
                  more frames",
@@ -319,6 +319,7 @@ fn frame_report(simulation: &Simulation, frame: u32, steps: &[StepReport], begun
         max_step_iterations: steps.iter().map(|s| s.nonlinear_iterations).max().unwrap_or(0),
         linear_iterations: total(|s| s.linear_iterations),
         residual: worst(|s| s.residual),
+        converged: steps.iter().all(|s| s.converged),
         max_stretch: stretch.max,
         p99_stretch: stretch.p99,
         mean_stretch: stretch.mean,

@@ -95,11 +95,17 @@ fn unusable(report: &MeshReport) -> Case {
     }
     case.against_if(report.count(FindingKind::NonFinite), "vertices are not finite");
     case.against_if(report.count(FindingKind::Malformed), "faces or elements name no valid vertices");
+    if !report.area.is_finite() {
+        case.against.push("its size is beyond what double precision holds: scale it down".to_owned());
+    }
     case
 }
 
 fn cloth_case(report: &MeshReport) -> Case {
     let mut case = unusable(report);
+    if report.area == 0.0 && report.triangles > 0 {
+        case.against.push("no face has an area: it would weigh nothing".to_owned());
+    }
     case.care_if(
         report.count(FindingKind::Degenerate),
         "faces without area have no rest shape: delete them first",
@@ -110,7 +116,7 @@ fn cloth_case(report: &MeshReport) -> Case {
     if report.finding(FindingKind::DuplicatePositions).is_some_and(|f| f.severity == Severity::Warning) {
         case.care_if(
             report.count(FindingKind::DuplicatePositions),
-            "unwelded vertices let seams come apart: weld first",
+            "vertices at the place of others are simulated as one with them",
         );
     }
     let turned = report.count(FindingKind::Misoriented);

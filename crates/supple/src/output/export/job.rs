@@ -1,5 +1,7 @@
 //! What every exporter needs: the frames in order, checked against the first, and the progress made.
 
+use std::fs;
+use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,6 +27,27 @@ impl Sequence {
     /// The same as seen from the export folder.
     pub(super) fn relative(&self, body: usize, frame: u32) -> String {
         format!("{}/{}", self.ending, self.name(body, frame))
+    }
+
+    /// Removes files of frames that the run does not have: they are left from an earlier, longer one.
+    fn remove_other_frames(&self, frames: &[u32]) -> Result<(), FileError> {
+        let failed = |error: io::Error| FileError::io(&self.folder, "clean", &error);
+        for entry in fs::read_dir(&self.folder).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            if self.frame_of(&path).is_some_and(|frame| frames.binary_search(&frame).is_err()) {
+                fs::remove_file(&path).map_err(|error| FileError::io(&path, "remove", &error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The frame of one of our own file names.
+    fn frame_of(&self, path: &Path) -> Option<u32> {
+        let name = path.file_name()?.to_str()?;
+        let (stem, number) = name.strip_suffix(self.ending)?.strip_suffix('.')?.rsplit_once('_')?;
+        let frame: u32 = number.parse().ok()?;
+        let body = self.stems.iter().position(|own| own == stem)?;
+        (self.name(body, frame) == name).then_some(frame)
     }
 
     fn name(&self, body: usize, frame: u32) -> String {
@@ -100,7 +123,9 @@ impl<'a> Job<'a> {
         create_folder(&folder)?;
         sweep(&folder)?;
         let stems = file_stems(self.surfaces.iter().map(|surface| surface.name.as_str()));
-        Ok(Sequence { folder, stems, ending })
+        let sequence = Sequence { folder, stems, ending };
+        sequence.remove_other_frames(&self.frames)?;
+        Ok(sequence)
     }
 
     /// Reads a frame and refuses one with other bodies than the first.
