@@ -64,7 +64,7 @@ fn bits_do_not_depend_on_the_number_of_threads() {
     for (name, scene) in scenes() {
         let with_threads = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| hashes(&mut Simulation::new(scene.clone()).unwrap(), 12))
+            pool.install(|| hashes(&mut Simulation::new(scene.clone()).unwrap(), 6))
         };
         let one = with_threads(1);
         assert_eq!(one, with_threads(2), "{name}");
