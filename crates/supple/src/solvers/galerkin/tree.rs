@@ -1,0 +1,159 @@
+//! The grid hierarchy (Xian 2019, section 4.1) with its projections (4.2): which node is whose child, and with what shares. It
+//! depends on the mesh and, by the distances, on the first matrix; later matrices on the same pattern reuse it.
+
+use glam::DVec3;
+
+use super::GalerkinOptions;
+use super::distances::edge_lengths;
+use super::furthest_points::{Metric, Sampling, furthest_points};
+use super::projection::{Projection, children};
+use super::regularisation::{Frame, frames};
+use crate::linear::{BlockMatrix, LinearOperator, local_order};
+
+/// Vertices for each node of the first coarse level: so many that its matrix costs a quarter of the finest one, and
+/// twelve unknowns still follow them. On cloth and on solids from 10,000 to 200,000 vertices 32 need as many iterations at
+/// a higher cost, 128 up to a quarter more.
+const FIRST_RATIO: usize = 64;
+/// Nodes for each node of the next coarser level. Coarse levels cost little, so they may be many.
+const NEXT_RATIO: usize = 4;
+/// Nodes that the dense factorisation of the coarsest level takes without notice.
+const COARSEST: usize = 64;
+
+/// The numbers of nodes of the coarse levels, from fine to coarse.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum LevelSizes {
+    /// From the number of vertices: 64 of them for a node of the first coarse level, then 4 nodes for one, until 64 nodes are
+    /// left for the dense factorisation.
+    #[default]
+    Auto,
+    /// As given, falling. None: the matrix itself is factored densely.
+    Given(Vec<usize>),
+}
+
+impl LevelSizes {
+    /// The sizes for so many vertices: falling, from below their number down to at least 1.
+    pub(super) fn of(&self, vertices: usize) -> Vec<usize> {
+        let wanted = match self {
+            Self::Given(sizes) => sizes.clone(),
+            Self::Auto if vertices <= COARSEST => Vec::new(),
+            Self::Auto => {
+                let more = |k: &usize| (*k > COARSEST).then_some(k / NEXT_RATIO);
+                std::iter::successors(Some(vertices / FIRST_RATIO), more).collect()
+            }
+        };
+        let mut last = vertices;
+        let mut sizes = Vec::new();
+        for size in wanted.into_iter().map(|size| size.max(1)) {
+            if size < last {
+                sizes.push(size);
+                last = size;
+            }
+        }
+        sizes
+    }
+}
+
+/// The hierarchy without numbers.
+pub(super) struct Tree {
+    /// From each level to the next coarser one, nodes as numbered by the sampling.
+    pub(super) projections: Vec<Projection>,
+    /// For each level an order that keeps near nodes together.
+    pub(super) orders: Vec<Vec<u32>>,
+}
+
+impl Tree {
+    /// The hierarchy over the vertices of a matrix. `positions` are theirs; without them coarse nodes have no more than the three
+    /// translations.
+    pub(super) fn new(matrix: &BlockMatrix, positions: Option<&[DVec3]>, options: &GalerkinOptions) -> Self {
+        let vertices = matrix.unknowns();
+        let order = local_order(matrix.pattern(), positions);
+        let sizes = options.levels.of(vertices);
+        let lengths = edge_lengths(matrix, positions, options.distances);
+        let metric = Metric { graph: matrix.pattern().graph(), lengths: &lengths };
+        let sampling = furthest_points(metric, &sizes, &options.first, &order);
+        let affine = positions.filter(|_| options.affine);
+        let mut tree = Self { projections: Vec::new(), orders: vec![order] };
+        let mut builder = Builder {
+            sampling: &sampling,
+            positions: affine,
+            owner: (0..vertices as u32).collect(),
+            frames: Vec::new(),
+        };
+        let mut nodes = vertices;
+        for (level, &size) in sizes.iter().enumerate() {
+            let projection = builder.next(level, nodes, size);
+            nodes = size;
+            tree.orders.push(parents_along(&tree.orders[level], &projection.parents, size));
+            tree.projections.push(projection);
+        }
+        tree
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let orders: usize = self.orders.iter().map(|order| 4 * order.len()).sum();
+        orders + self.projections.iter().map(Projection::bytes).sum::<usize>()
+    }
+}
+
+/// Builds projections level by level.
+struct Builder<'a> {
+    sampling: &'a Sampling,
+    positions: Option<&'a [DVec3]>,
+    /// The node of the level built last that every vertex belongs to.
+    owner: Vec<u32>,
+    /// The frames of that level's nodes.
+    frames: Vec<Frame>,
+}
+
+impl Builder<'_> {
+    /// The projection from a level of `nodes` nodes to the next one, of `size`.
+    fn next(&mut self, level: usize, nodes: usize, size: usize) -> Projection {
+        let nearest = &self.sampling.nearest[level];
+        let is_first = level == 0;
+        let parents: Vec<u32> = match is_first {
+            true => nearest.clone(),
+            false => self.sampling.samples[..nodes].iter().map(|&v| nearest[v as usize]).collect(),
+        };
+        self.owner.iter_mut().for_each(|owner| *owner = parents[*owner as usize]);
+        let Some(positions) = self.positions else {
+            let shares = vec![1.0; parents.len()];
+            return Projection::new([1, 1], parents, size, shares);
+        };
+        let (starts, members) = children(&self.owner, size);
+        let frames = frames(positions, &starts, &members);
+        let shares: Vec<f32> = if is_first {
+            let at = |(x, &parent): (&DVec3, &u32)| frames[parent as usize].at(*x);
+            positions.iter().zip(&parents).flat_map(at).map(|share| share as f32).collect()
+        } else {
+            let of = |(part, &parent): (&Frame, &u32)| frames[parent as usize].in_terms_of(part);
+            self.frames.iter().zip(&parents).flat_map(of).flatten().map(|share| share as f32).collect()
+        };
+        self.frames = frames;
+        Projection::new([if is_first { 1 } else { 4 }, 4], parents, size, shares)
+    }
+}
+
+/// Parents in the order in which their children first come.
+fn parents_along(order: &[u32], parents: &[u32], count: usize) -> Vec<u32> {
+    let mut seen = vec![false; count];
+    let first = |&node: &u32| {
+        let parent = parents[node as usize];
+        (!std::mem::replace(&mut seen[parent as usize], true)).then_some(parent)
+    };
+    order.iter().filter_map(first).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_fall_to_a_size_for_the_dense_factorisation() {
+        assert_eq!(LevelSizes::Auto.of(0), Vec::<usize>::new());
+        assert_eq!(LevelSizes::Auto.of(64), Vec::<usize>::new());
+        assert_eq!(LevelSizes::Auto.of(65), [1]);
+        assert_eq!(LevelSizes::Auto.of(200_000), [3125, 781, 195, 48]);
+        assert_eq!(LevelSizes::Given(vec![1000, 50]).of(200_000), [1000, 50]);
+        assert_eq!(LevelSizes::Given(vec![1000, 50, 50, 0]).of(500), [50, 1]);
+    }
+}
