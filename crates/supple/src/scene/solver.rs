@@ -173,6 +173,11 @@ impl Linear {
         }
     }
 
+    /// Whether the solver's structure follows the stiffness of the matrix that it sees first.
+    pub(crate) fn follows_stiffness(&self) -> bool {
+        self.kind.is_galerkin() && self.distances.unwrap_or_default() == Distances::Stiffness
+    }
+
     fn check_numbers(&self) -> Result<(), String> {
         use LinearKind::{Chebyshev, Cholesky, Ict, Mas, Schwarz};
         let kind = self.kind;

@@ -44,7 +44,9 @@ pub(super) fn edge_lengths(
         };
         // Two nodes at the same place are near, not the same.
         let space = if space.is_finite() { space.max(1e-6) } else { 1.0 };
-        (space / strength.clamp(WEAKEST, 1.0).sqrt()) as f32
+        // A strength that is not a number is refused later, with the matrix; it must not lead the sampling astray.
+        let strength = if strength >= WEAKEST { strength.min(1.0) } else { WEAKEST };
+        (space / strength.sqrt()) as f32
     };
     let row = |i: usize| {
         let (start, columns) = matrix.pattern().row(i);

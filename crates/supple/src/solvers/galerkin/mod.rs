@@ -25,7 +25,7 @@
 //!   iterations grow less with the resolution.
 //! - Couplings that come and go outside the pattern (contacts) are taken into the pattern and its analysis is done anew when the
 //!   set of pairs has changed; the tree stays.
-//! - Without positions a coarse node has the three translations only.
+//! - Without positions a coarse node has the three translations only, and there are more of them.
 
 mod bottom;
 mod coarse_matrix;
@@ -37,6 +37,9 @@ mod projection;
 mod regularisation;
 mod relaxation;
 mod tree;
+
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
@@ -113,20 +116,21 @@ impl Galerkin {
         std::iter::once(pattern.unknowns()).chain(coarse).collect()
     }
 
-    fn grow_tree(&mut self, matrix: &BlockMatrix) {
+    fn grow_tree(&mut self, matrix: &BlockMatrix) -> Result<(), String> {
         if self.tree.as_ref().is_some_and(|(known, _)| Arc::ptr_eq(known, matrix.pattern())) {
-            return;
+            return Ok(());
         }
-        let positions = self.positions.as_deref().filter(|x| x.len() == matrix.unknowns());
-        self.tree = Some((matrix.pattern().clone(), Tree::new(matrix, positions, &self.options)));
         self.hierarchy = None;
+        let positions = self.positions.as_deref().filter(|x| x.len() == matrix.unknowns());
+        self.tree = Some((matrix.pattern().clone(), Tree::new(matrix, positions, &self.options)?));
+        Ok(())
     }
 }
 
 impl Preconditioner for Galerkin {
     fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), String> {
         let matrix = assembled(operator, "galerkin")?;
-        self.grow_tree(matrix);
+        self.grow_tree(matrix)?;
         let Some((_, tree)) = &self.tree else { return Ok(()) };
         let merged = matrix.with_outside_merged();
         let matrix = merged.as_ref().unwrap_or(matrix);

@@ -12,33 +12,36 @@ use crate::linear::{BlockMatrix, LinearOperator, local_order};
 
 /// Vertices for each node of the first coarse level: so many that its matrix costs a quarter of the finest one, and
 /// twelve unknowns still follow them. On cloth and on solids from 10,000 to 200,000 vertices 32 need as many iterations at
-/// a higher cost, 128 up to a quarter more.
-const FIRST_RATIO: usize = 64;
+/// a higher cost, 128 up to a quarter more. A translation follows fewer vertices and costs less.
+const FIRST_RATIO: [usize; 2] = [8, 64];
 /// Nodes for each node of the next coarser level. Coarse levels cost little, so they may be many.
 const NEXT_RATIO: usize = 4;
 /// Nodes that the dense factorisation of the coarsest level takes without notice.
-const COARSEST: usize = 64;
+const COARSEST: [usize; 2] = [256, 64];
+/// Unknowns of the coarsest level above which its dense factor would be larger than most fine matrices: 300 MB.
+const DENSE_LIMIT: usize = 6144;
 
 /// The numbers of nodes of the coarse levels, from fine to coarse.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum LevelSizes {
-    /// From the number of vertices: 64 of them for a node of the first coarse level, then 4 nodes for one, until 64 nodes are
-    /// left for the dense factorisation.
+    /// From the number of vertices: 64 of them for a node of the first coarse level (8 if nodes have 3 unknowns), then 4 nodes
+    /// for one, until at most 64 (256) are left for the dense factorisation.
     #[default]
     Auto,
-    /// As given, falling. None: the matrix itself is factored densely.
+    /// As given, falling; those not below the number of vertices are left out. None: the matrix itself is factored densely.
     Given(Vec<usize>),
 }
 
 impl LevelSizes {
     /// The sizes for so many vertices: falling, from below their number down to at least 1.
-    pub(super) fn of(&self, vertices: usize) -> Vec<usize> {
+    fn of(&self, vertices: usize, affine: bool) -> Vec<usize> {
+        let (first, coarsest) = (FIRST_RATIO[usize::from(affine)], COARSEST[usize::from(affine)]);
         let wanted = match self {
             Self::Given(sizes) => sizes.clone(),
-            Self::Auto if vertices <= COARSEST => Vec::new(),
+            Self::Auto if 3 * vertices <= COARSEST[0] => Vec::new(),
             Self::Auto => {
-                let more = |k: &usize| (*k > COARSEST).then_some(k / NEXT_RATIO);
-                std::iter::successors(Some(vertices / FIRST_RATIO), more).collect()
+                let more = |k: &usize| (*k > coarsest).then_some(k / NEXT_RATIO);
+                std::iter::successors(Some(vertices / first), more).collect()
             }
         };
         let mut last = vertices;
@@ -64,14 +67,19 @@ pub(super) struct Tree {
 impl Tree {
     /// The hierarchy over the vertices of a matrix. `positions` are theirs; without them coarse nodes have no more than the three
     /// translations.
-    pub(super) fn new(matrix: &BlockMatrix, positions: Option<&[DVec3]>, options: &GalerkinOptions) -> Self {
+    pub(super) fn new(
+        matrix: &BlockMatrix,
+        positions: Option<&[DVec3]>,
+        options: &GalerkinOptions,
+    ) -> Result<Self, String> {
         let vertices = matrix.unknowns();
         let order = local_order(matrix.pattern(), positions);
-        let sizes = options.levels.of(vertices);
+        let affine = positions.filter(|_| options.affine);
+        let sizes = options.levels.of(vertices, affine.is_some());
+        check_coarsest(sizes.last().copied(), vertices, affine.is_some())?;
         let lengths = edge_lengths(matrix, positions, options.distances);
         let metric = Metric { graph: matrix.pattern().graph(), lengths: &lengths };
         let sampling = furthest_points(metric, &sizes, &options.first, &order);
-        let affine = positions.filter(|_| options.affine);
         let mut tree = Self { projections: Vec::new(), orders: vec![order] };
         let mut builder = Builder {
             sampling: &sampling,
@@ -86,13 +94,28 @@ impl Tree {
             tree.orders.push(parents_along(&tree.orders[level], &projection.parents, size));
             tree.projections.push(projection);
         }
-        tree
+        Ok(tree)
     }
 
     pub(super) fn bytes(&self) -> usize {
         let orders: usize = self.orders.iter().map(|order| 4 * order.len()).sum();
         orders + self.projections.iter().map(Projection::bytes).sum::<usize>()
     }
+}
+
+/// Refuses a coarsest level that is too large to be factored densely.
+fn check_coarsest(coarsest: Option<usize>, vertices: usize, affine: bool) -> Result<(), String> {
+    let (nodes, unknowns) = match coarsest {
+        Some(nodes) if affine => (nodes, 12 * nodes),
+        nodes => (nodes.unwrap_or(vertices), 3 * nodes.unwrap_or(vertices)),
+    };
+    if unknowns <= DENSE_LIMIT {
+        return Ok(());
+    }
+    Err(format!(
+        "galerkin: the coarsest level has {nodes} nodes, {unknowns} unknowns, but is factored densely, which takes at \
+         most {DENSE_LIMIT}; add a smaller number to `levels`, or take \"auto\""
+    ))
 }
 
 /// Builds projections level by level.
@@ -149,11 +172,12 @@ mod tests {
 
     #[test]
     fn levels_fall_to_a_size_for_the_dense_factorisation() {
-        assert_eq!(LevelSizes::Auto.of(0), Vec::<usize>::new());
-        assert_eq!(LevelSizes::Auto.of(64), Vec::<usize>::new());
-        assert_eq!(LevelSizes::Auto.of(65), [1]);
-        assert_eq!(LevelSizes::Auto.of(200_000), [3125, 781, 195, 48]);
-        assert_eq!(LevelSizes::Given(vec![1000, 50]).of(200_000), [1000, 50]);
-        assert_eq!(LevelSizes::Given(vec![1000, 50, 50, 0]).of(500), [50, 1]);
+        assert_eq!(LevelSizes::Auto.of(0, true), Vec::<usize>::new());
+        assert_eq!(LevelSizes::Auto.of(60, true), Vec::<usize>::new());
+        assert_eq!(LevelSizes::Auto.of(100, true), [1]);
+        assert_eq!(LevelSizes::Auto.of(200_000, true), [3125, 781, 195, 48]);
+        assert_eq!(LevelSizes::Auto.of(200_000, false), [25_000, 6250, 1562, 390, 97]);
+        assert_eq!(LevelSizes::Given(vec![1000, 50]).of(200_000, true), [1000, 50]);
+        assert_eq!(LevelSizes::Given(vec![1000, 50, 50, 0]).of(500, true), [50, 1]);
     }
 }
