@@ -2,7 +2,9 @@
 //! for the second of two equal runs. A new stepper adds its scene to [`scenes`].
 
 use supple::mesh::implicit::Character;
-use supple::scene::{Body, Collider, Keyframe, Motion, Pin, Scene, Selection, ShapeSource};
+use supple::scene::{
+    Body, Collider, Keyframe, Levels, Linear, LinearKind, Motion, Pin, Scene, Selection, ShapeSource,
+};
 use supple::simulation::Simulation;
 
 /// One scene for each stepper and kind of body: pins that move, contact, friction and wind in each.
@@ -12,7 +14,18 @@ fn scenes() -> Vec<(&'static str, Scene)> {
         .at([0.0, 0.3, 0.0])
         .solid(0.15)
         .material("foam");
-    [("newton, cloth", cloth), ("newton, solid", solid)].map(|(name, body)| (name, busy_scene(body))).into()
+    let multigrid = |body: Body| {
+        let levels = Some(Levels::Counts(vec![30, 8]));
+        let mut scene = busy_scene(body);
+        scene.solver.linear = Linear { levels, ..LinearKind::Galerkin.into() };
+        scene
+    };
+    vec![
+        ("newton with galerkin, cloth", multigrid(cloth.clone())),
+        ("newton with galerkin, solid", multigrid(solid.clone())),
+        ("newton, cloth", busy_scene(cloth)),
+        ("newton, solid", busy_scene(solid)),
+    ]
 }
 
 fn busy_scene(body: Body) -> Scene {
