@@ -229,9 +229,9 @@ mod tests {
         from.iter().for_each(|&node| distance[node as usize] = 0.0);
         loop {
             let before = distance.clone();
-            for i in 0..pattern.unknowns() {
+            for (i, distance) in distance.iter_mut().enumerate() {
                 for &j in pattern.row(i).1.iter().filter(|j| **j as usize != i) {
-                    distance[i] = distance[i].min(before[j as usize] + length(i, j));
+                    *distance = distance.min(before[j as usize] + length(i, j));
                 }
             }
             if distance == before {
