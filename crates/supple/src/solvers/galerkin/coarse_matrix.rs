@@ -16,6 +16,7 @@ use rayon::prelude::*;
 
 use super::projection::Projection;
 use crate::linear::BlockPattern;
+use crate::simd::{Kernel, Simd, dispatch};
 
 /// A level's matrix: `functions²` blocks of 3x3 for every block of the pattern, by rows of functions.
 #[derive(Clone, Copy)]
@@ -71,15 +72,20 @@ impl CoarseMatrix {
     }
 
     /// Computes the numbers from those of the finer level.
-    pub(super) fn update(&mut self, fine: Numbers<'_>, projection: &Projection) {
+    pub(super) fn update(&mut self, fine: Numbers<'_>, projection: &Projection, simd: Simd) {
         match projection.functions {
-            [1, 1] => self.update_by::<1, 1>(fine, projection),
-            [1, _] => self.update_by::<1, 4>(fine, projection),
-            _ => self.update_by::<4, 4>(fine, projection),
+            [1, 1] => self.update_by::<1, 1>(fine, projection, simd),
+            [1, _] => self.update_by::<1, 4>(fine, projection, simd),
+            _ => self.update_by::<4, 4>(fine, projection, simd),
         }
     }
 
-    fn update_by<const C: usize, const P: usize>(&mut self, fine: Numbers<'_>, projection: &Projection) {
+    fn update_by<const C: usize, const P: usize>(
+        &mut self,
+        fine: Numbers<'_>,
+        projection: &Projection,
+        simd: Simd,
+    ) {
         let Self { pattern, blocks, targets, .. } = self;
         let mut rows: Vec<&mut [DMat3]> = Vec::with_capacity(pattern.unknowns());
         let mut rest = &mut blocks[..];
@@ -89,10 +95,8 @@ impl CoarseMatrix {
             rest = later;
         }
         rows.par_iter_mut().zip(projection.starts.par_windows(2)).with_min_len(4).for_each(|(row, range)| {
-            row.fill(DMat3::ZERO);
-            for &child in &projection.children[range[0]..range[1]] {
-                add_row::<C, P>(row, fine, child as usize, projection, targets);
-            }
+            let children = &projection.children[range[0]..range[1]];
+            dispatch(simd, SumRow::<C, P> { row, fine, children, projection, targets });
         });
     }
 
@@ -101,7 +105,29 @@ impl CoarseMatrix {
     }
 }
 
+/// A row of the coarse matrix from the rows of its children.
+struct SumRow<'a, const C: usize, const P: usize> {
+    row: &'a mut [DMat3],
+    fine: Numbers<'a>,
+    children: &'a [u32],
+    projection: &'a Projection,
+    targets: &'a [u32],
+}
+
+impl<const C: usize, const P: usize> Kernel for SumRow<'_, C, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.row.fill(DMat3::ZERO);
+        for &child in self.children {
+            add_row::<C, P>(self.row, self.fine, child as usize, self.projection, self.targets);
+        }
+    }
+}
+
 /// Adds the blocks of one fine row to its parent's row.
+#[inline(always)]
 fn add_row<const C: usize, const P: usize>(
     row: &mut [DMat3],
     fine: Numbers<'_>,
@@ -127,6 +153,7 @@ fn add_row<const C: usize, const P: usize>(
 }
 
 /// `sum += A_ij T_j`.
+#[inline(always)]
 fn add_product<const C: usize, const P: usize>(
     sum: &mut [[DMat3; P]; C],
     block: &[DMat3],
@@ -142,6 +169,7 @@ fn add_product<const C: usize, const P: usize>(
 }
 
 /// `target += T_iᵀ sum`.
+#[inline(always)]
 fn add_transposed_product<const C: usize, const P: usize>(
     target: &mut [DMat3],
     shares: &[[f32; P]],
@@ -266,14 +294,14 @@ mod tests {
             let second = projection([functions, functions], 5, 2, seed + 5);
             let numbers = Numbers { functions: 1, pattern: fine.pattern(), blocks: fine.blocks() };
             let mut one = CoarseMatrix::new(fine.pattern(), &first);
-            one.update(numbers, &first);
+            one.update(numbers, &first, Simd::Auto);
             let u = dense(&first);
             let expected = product(&transposed(&u), &product(&entries(numbers), &u));
             assert_same(&entries(one.numbers()), &expected);
             let mut two = CoarseMatrix::new(one.pattern(), &second);
             // Twice: an update starts from nothing.
-            two.update(one.numbers(), &second);
-            two.update(one.numbers(), &second);
+            two.update(one.numbers(), &second, Simd::Auto);
+            two.update(one.numbers(), &second, Simd::Auto);
             let u = dense(&second);
             assert_same(&entries(two.numbers()), &product(&transposed(&u), &product(&expected, &u)));
         }

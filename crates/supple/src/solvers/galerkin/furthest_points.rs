@@ -82,17 +82,20 @@ fn with_followers(nearest: &[u32], order: &[u32]) -> Vec<u32> {
     complete
 }
 
-/// A distance in a heap: distances are not negative, so their bits sort as they do.
-type Key = u32;
+/// A node in a heap by its distance, as one number: distances are not negative, so their bits sort as they do.
+fn entry(distance: f32, low: u32) -> u64 {
+    u64::from(distance.to_bits()) << 32 | u64::from(low)
+}
 
 /// How far every node is from the samples so far.
 struct Front<'a> {
     metric: Metric<'a>,
     distance: Vec<f32>,
     nearest: Vec<u32>,
-    /// One entry a node with a distance that was its own once; it can only have become nearer.
-    far: BinaryHeap<(Key, Reverse<u32>)>,
-    near: BinaryHeap<(Reverse<Key>, Reverse<u32>)>,
+    /// One entry a node with a distance that was its own once; it can only have become nearer. Nodes stand as `!node`, so
+    /// that the first of equally far ones is on top.
+    far: BinaryHeap<u64>,
+    near: BinaryHeap<Reverse<u64>>,
 }
 
 impl<'a> Front<'a> {
@@ -109,7 +112,7 @@ impl<'a> Front<'a> {
         for (node, size) in parts(metric.graph) {
             let stretched = edge * size as f32;
             front.distance[node as usize] = stretched;
-            front.far.push((stretched.to_bits(), Reverse(node)));
+            front.far.push(entry(stretched, !node));
         }
         front
     }
@@ -122,15 +125,16 @@ impl<'a> Front<'a> {
 
     /// The node furthest from all samples, not itself a sample; of equally far ones the first.
     fn furthest(&mut self) -> Option<u32> {
-        while let Some((key, Reverse(node))) = self.far.pop() {
+        while let Some(top) = self.far.pop() {
+            let node = !(top as u32);
             let distance = self.distance[node as usize];
             if !self.is_free(node) {
                 continue;
             }
-            if distance.to_bits() == key {
+            if entry(distance, !node) == top {
                 return Some(node);
             }
-            self.far.push((distance.to_bits(), Reverse(node)));
+            self.far.push(entry(distance, !node));
         }
         None
     }
@@ -139,9 +143,9 @@ impl<'a> Front<'a> {
     fn add(&mut self, node: u32, sample: u32) {
         self.distance[node as usize] = 0.0;
         self.nearest[node as usize] = sample;
-        self.near.push((Reverse(0), Reverse(node)));
-        while let Some((Reverse(key), Reverse(node))) = self.near.pop() {
-            let distance = f32::from_bits(key);
+        self.near.push(Reverse(entry(0.0, node)));
+        while let Some(Reverse(top)) = self.near.pop() {
+            let (distance, node) = (f32::from_bits((top >> 32) as u32), top as u32);
             if distance > self.distance[node as usize] {
                 continue;
             }
@@ -158,11 +162,11 @@ impl<'a> Front<'a> {
             return;
         }
         if self.distance[i] == f32::INFINITY {
-            self.far.push((distance.to_bits(), Reverse(node)));
+            self.far.push(entry(distance, !node));
         }
         self.distance[i] = distance;
         self.nearest[i] = sample;
-        self.near.push((Reverse(distance.to_bits()), Reverse(node)));
+        self.near.push(Reverse(entry(distance, node)));
     }
 }
 

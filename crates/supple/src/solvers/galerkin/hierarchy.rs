@@ -11,6 +11,7 @@ use super::projection::Projection;
 use super::relaxation::Relaxation;
 use super::tree::Tree;
 use crate::linear::{BlockMatrix, BlockPattern, LinearOperator, not_definite};
+use crate::simd::Simd;
 
 /// All levels for matrices on one pattern.
 pub(super) struct Hierarchy {
@@ -21,6 +22,7 @@ pub(super) struct Hierarchy {
     pub(super) order: Vec<u32>,
     /// The place of each vertex.
     pub(super) place: Vec<u32>,
+    simd: Simd,
     /// The matrix's scale: the largest diagonal entry becomes one, so that no physical unit leaves the range of `f32`.
     pub(super) scale: f64,
 }
@@ -53,7 +55,7 @@ impl Hierarchy {
             GalerkinLevel::new(solver.solver, solver.numbers, sweeps, projection)
         };
         let levels = solvers.into_iter().enumerate().map(level).collect();
-        Self { pattern: pattern.clone(), coarse, levels, order, place, scale: 1.0 }
+        Self { pattern: pattern.clone(), coarse, levels, order, place, simd: options.simd, scale: 1.0 }
     }
 
     /// Whether this is the analysis of a pattern.
@@ -69,7 +71,7 @@ impl Hierarchy {
         for level in 0..self.coarse.len() {
             let (finer, coarser) = self.coarse.split_at_mut(level);
             let finer = finer.last().map_or(finest, |finer| finer.numbers());
-            coarser[0].update(finer, &tree.projections[level]);
+            coarser[0].update(finer, &tree.projections[level], self.simd);
             let filled = self.levels[level + 1].fill(coarser[0].numbers(), self.scale);
             filled.map_err(|node| refused(level + 1, node))?;
         }

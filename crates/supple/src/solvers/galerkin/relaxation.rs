@@ -94,14 +94,13 @@ impl<const W: usize> Relaxation<W> {
     /// Takes over the numbers of a matrix, times `scale`. `Err` gives the node whose diagonal block is not positive definite.
     pub(super) fn fill(&mut self, numbers: Numbers<'_>, scale: f64) -> Result<(), u32> {
         let copies = self.blocks.par_iter_mut().zip(&self.slots).with_min_len(256);
-        copies
-            .for_each(|(block, &slot)| *block = rounded(numbers.at(slot as usize), numbers.functions, scale));
+        copies.for_each(|(block, &slot)| *block = rounded(joined(numbers.at(slot as usize), scale)));
         let Self { schedule, diagonals, inverses, .. } = self;
         let rows = diagonals.par_iter_mut().zip(inverses.par_iter_mut()).zip(&schedule.order);
         let refused = rows.with_min_len(64).filter_map(|((diagonal, inverse), &node)| {
             let own = numbers.at(numbers.pattern.diagonal_slot(node as usize));
-            *diagonal = rounded(own, numbers.functions, scale);
-            match inverted(own, numbers.functions, scale) {
+            *diagonal = rounded(joined(own, scale));
+            match inverted(own, scale) {
                 Some(found) => *inverse = found,
                 None => return Some(node),
             }
@@ -304,38 +303,37 @@ fn add_product<const W: usize>(y: &mut [f32; W], block: &Block<W>, x: &[f32; W])
     }
 }
 
-/// Blocks of 3x3 by rows of functions, as one block of single numbers.
-fn rounded<const W: usize>(blocks: &[DMat3], functions: usize, scale: f64) -> Block<W> {
+/// Blocks of 3x3 by rows of functions, times `scale`, as one block by columns.
+fn joined<const W: usize>(blocks: &[DMat3], scale: f64) -> [[f64; W]; W] {
+    let functions = W / 3;
     let mut out = [[0.0; W]; W];
-    for (k, block) in blocks.iter().enumerate() {
-        let (f, g) = (k / functions, k % functions);
-        for (c, column) in block.to_cols_array_2d().iter().enumerate() {
-            for (r, entry) in column.iter().enumerate() {
-                out[3 * g + c][3 * f + r] = (entry * scale) as f32;
+    for g in 0..functions {
+        for c in 0..3 {
+            for f in 0..functions {
+                let column = blocks[f * functions + g].col(c).to_array();
+                for r in 0..3 {
+                    out[3 * g + c][3 * f + r] = column[r] * scale;
+                }
             }
         }
     }
     out
 }
 
+fn rounded<const W: usize>(block: [[f64; W]; W]) -> Block<W> {
+    block.map(|column| column.map(|entry| entry as f32))
+}
+
 /// The inverse of a diagonal block, with ones for functions that a rank-deficient node does not have. `None` if it is not
 /// positive definite beyond rounding.
-fn inverted<const W: usize>(blocks: &[DMat3], functions: usize, scale: f64) -> Option<Block<W>> {
+fn inverted<const W: usize>(blocks: &[DMat3], scale: f64) -> Option<Block<W>> {
     if let [block] = blocks {
         let inverse = definite_inverse(&(*block * scale))?;
-        return Some(rounded(&[inverse], 1, 1.0));
+        return Some(rounded(joined(&[inverse], 1.0)));
     }
-    let mut matrix = [[0.0; W]; W];
-    for (k, block) in blocks.iter().enumerate() {
-        let (f, g) = (k / functions, k % functions);
-        for (c, column) in block.to_cols_array_2d().iter().enumerate() {
-            for (r, entry) in column.iter().enumerate() {
-                matrix[3 * g + c][3 * f + r] = entry * scale;
-            }
-        }
-    }
+    let mut matrix = joined(blocks, scale);
     invert(&mut matrix)?;
-    Some(matrix.map(|column| column.map(|entry| entry as f32)))
+    Some(rounded(matrix))
 }
 
 /// Gauss-Jordan elimination in place, without pivoting, of the matrix scaled to a diagonal of ones.
