@@ -372,6 +372,10 @@ fn options_that_a_solver_does_not_have_or_out_of_range_are_refused() {
         (Linear { smoother: Some(Smoother::Jacobi), ..LinearKind::Ic0.into() }, "no option `smoother`"),
         (Linear { coarse_sweeps: Some(0), ..LinearKind::GalerkinCycle.into() }, "1 to 100"),
         (Linear { levels: Some(Levels::Counts(vec![10, 0])), ..LinearKind::Galerkin.into() }, "levels"),
+        (
+            Linear { levels: Some(Levels::Counts(vec![5000, 900])), ..LinearKind::Galerkin.into() },
+            "at most 512",
+        ),
     ];
     for (linear, words) in bad {
         let error = linear_solver(&linear, None, Simd::Auto).err().unwrap();

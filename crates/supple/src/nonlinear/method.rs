@@ -33,30 +33,24 @@ pub(super) struct Nodes {
     pub(super) at_start: Option<BlockMatrix>,
 }
 
-impl Nodes {
-    /// Lets a solver choose its structure from the matrix at the start. What it refuses of that matrix it will refuse again
-    /// when it matters.
-    fn shape<T: ?Sized>(
-        &self,
-        mut solver: Box<T>,
-        prepare: impl Fn(&mut T, &BlockMatrix) -> Result<(), String>,
-    ) -> Box<T> {
-        self.at_start.as_ref().and_then(|matrix| prepare(&mut solver, matrix).err());
-        solver
-    }
-}
-
 /// The method of a scene.
 pub(super) fn minimiser(solver: &Solver, nodes: Nodes, simd: Simd) -> Result<Box<dyn Minimiser>, String> {
     let linear = &solver.linear;
     let refresh = |usual: u32| solver.refresh.unwrap_or(usual);
-    let linear_solver = || {
-        let made = linear_solver(linear, Some(nodes.positions.clone()), simd)?;
-        Ok::<_, String>(nodes.shape(made, |solver, matrix| solver.prepare(matrix)))
+    // What a solver refuses of the matrix at the start it will refuse again when it matters; its structure is chosen.
+    let linear_solver = || -> Result<_, String> {
+        let mut made = linear_solver(linear, Some(nodes.positions.clone()), simd)?;
+        if let Some(matrix) = &nodes.at_start {
+            made.prepare(matrix).ok();
+        }
+        Ok(made)
     };
-    let preconditioner = || {
-        let made = preconditioner(linear, Some(nodes.positions.clone()), simd)?;
-        Ok::<_, String>(nodes.shape(made, |preconditioner, matrix| preconditioner.update(matrix)))
+    let preconditioner = || -> Result<_, String> {
+        let mut made = preconditioner(linear, Some(nodes.positions.clone()), simd)?;
+        if let Some(matrix) = &nodes.at_start {
+            made.update(matrix).ok();
+        }
+        Ok(made)
     };
     let (pattern, vertices, positions) = (nodes.pattern.clone(), nodes.vertices, &nodes.positions);
     Ok(match solver.method {

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{self, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::solvers::galerkin::LevelSizes;
+use crate::solvers::galerkin::{COARSEST_UNKNOWNS, LevelSizes};
 
 /// The coarse levels of a hierarchy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -18,14 +18,16 @@ pub enum Levels {
 }
 
 impl Levels {
-    /// What is wrong with it.
-    pub(super) fn check(&self) -> Result<(), String> {
-        match self {
-            Self::Counts(counts) if counts.is_empty() || counts.contains(&0) => Err(format!(
-                "`levels` of the linear solver is {counts:?}; it must be \"auto\" or a list of numbers of coarse \
-                 nodes, each at least 1, such as [50, 1000]"
+    /// What is wrong with it, for coarse nodes of so many unknowns.
+    pub(super) fn check(&self, unknowns: u32) -> Result<(), String> {
+        let Self::Counts(counts) = self else { return Ok(()) };
+        let largest = COARSEST_UNKNOWNS as u32 / unknowns.max(1);
+        match counts.iter().min() {
+            Some(smallest) if (1..=largest).contains(smallest) => Ok(()),
+            _ => Err(format!(
+                "`levels` of the linear solver is {counts:?}; it must be \"auto\" or a list of numbers of coarse nodes, \
+                 each at least 1 and the smallest, which is factored densely, at most {largest}, such as [50, 1000]"
             )),
-            _ => Ok(()),
         }
     }
 

@@ -161,16 +161,14 @@ impl Linear {
             ("smoother", self.smoother.is_some()),
             ("distances", self.distances.is_some()),
         ];
-        match words.into_iter().find(|(_, said)| *said && !self.kind.is_galerkin()) {
-            Some((name, _)) => return Err(self.has_no(name)),
-            None => self.levels.as_ref().map_or(Ok(()), Levels::check)?,
+        if let Some((name, _)) = words.into_iter().find(|(_, said)| *said && !self.kind.is_galerkin()) {
+            return Err(self.has_no(name));
         }
-        match self.unknowns {
-            Some(unknowns) if unknowns != 3 && unknowns != 12 => {
-                Err(format!("`unknowns` of the linear solver is {unknowns}; it must be 3 or 12"))
-            }
-            _ => Ok(()),
+        let unknowns = self.unknowns.unwrap_or(12);
+        if unknowns != 3 && unknowns != 12 {
+            return Err(format!("`unknowns` of the linear solver is {unknowns}; it must be 3 or 12"));
         }
+        self.levels.as_ref().map_or(Ok(()), |levels| levels.check(unknowns))
     }
 
     /// Whether the solver's structure follows the stiffness of the matrix that it sees first.

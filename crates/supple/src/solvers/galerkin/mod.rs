@@ -55,7 +55,7 @@ use tree::Tree;
 
 pub use distances::Distances;
 pub use relaxation::Smoother;
-pub use tree::LevelSizes;
+pub use tree::{COARSEST_UNKNOWNS, LevelSizes};
 
 /// Options of [`Galerkin`].
 #[derive(Debug, Clone, PartialEq)]

@@ -18,8 +18,8 @@ const FIRST_RATIO: [usize; 2] = [8, 64];
 const NEXT_RATIO: usize = 4;
 /// Nodes that the dense factorisation of the coarsest level takes without notice.
 const COARSEST: [usize; 2] = [256, 64];
-/// Unknowns of the coarsest level above which its dense factor would be larger than most fine matrices: 300 MB.
-const DENSE_LIMIT: usize = 6144;
+/// The most unknowns of the coarsest level: more would make its dense factor larger than most fine matrices, 300 MB.
+pub const COARSEST_UNKNOWNS: usize = 6144;
 
 /// The numbers of nodes of the coarse levels, from fine to coarse.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -109,12 +109,12 @@ fn check_coarsest(coarsest: Option<usize>, vertices: usize, affine: bool) -> Res
         Some(nodes) if affine => (nodes, 12 * nodes),
         nodes => (nodes.unwrap_or(vertices), 3 * nodes.unwrap_or(vertices)),
     };
-    if unknowns <= DENSE_LIMIT {
+    if unknowns <= COARSEST_UNKNOWNS {
         return Ok(());
     }
     Err(format!(
         "galerkin: the coarsest level has {nodes} nodes, {unknowns} unknowns, but is factored densely, which takes at \
-         most {DENSE_LIMIT}; add a smaller number to `levels`, or take \"auto\""
+         most {COARSEST_UNKNOWNS}; add a smaller number to `levels`, or take \"auto\""
     ))
 }
 
