@@ -13,6 +13,7 @@ use supple::linear::{
     BlockJacobi, BlockMatrix, BlockPattern, Fill, GaussSeidel, IncompleteCholesky, LinearOperator,
     Preconditioner, ScalarMatrix, Schwarz, SchwarzOptions,
 };
+use supple::solvers::galerkin::{Galerkin, GalerkinOptions};
 
 const SIDE: u32 = 448;
 const ROUNDS: usize = 15;
@@ -37,7 +38,9 @@ fn main() {
     bench.rates("product, one number a block", 12 * blocks + 56 * n, || scalar.apply(&x, &mut y));
     let schwarz = |domain| SchwarzOptions { domain, ..SchwarzOptions::default() };
     let threshold = Fill::Threshold { drop_tolerance: 1e-2, factor: 4.0 };
-    let preconditioners: [(&str, Box<dyn Preconditioner>); 6] = [
+    let galerkin = Galerkin::new(GalerkinOptions::default(), Some(positions.clone()));
+    let preconditioners: [(&str, Box<dyn Preconditioner>); 7] = [
+        ("galerkin", Box::new(galerkin)),
         ("jacobi", Box::new(BlockJacobi::default())),
         ("schwarz, 32 nodes", Box::new(Schwarz::new(schwarz(32), Some(positions.clone())))),
         ("schwarz, 512 nodes", Box::new(Schwarz::new(schwarz(512), Some(positions.clone())))),

@@ -26,5 +26,6 @@ pub mod output;
 pub mod scene;
 pub mod simd;
 pub mod simulation;
+pub mod solvers;
 
 pub use error::{Error, FileError, Place};

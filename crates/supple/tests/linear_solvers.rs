@@ -9,9 +9,10 @@ use supple::linear::{
     IncompleteCholesky, LinearOperator, Preconditioner, Schwarz, SchwarzOptions, Simd, StopRule,
     linear_solver,
 };
-use supple::scene::{Linear, LinearKind};
+use supple::scene::{Levels, Linear, LinearKind};
+use supple::solvers::galerkin::{Galerkin, GalerkinOptions, LevelSizes, Smoother};
 
-const KINDS: [LinearKind; 7] = [
+const KINDS: [LinearKind; 9] = [
     LinearKind::Cholesky,
     LinearKind::Jacobi,
     LinearKind::Schwarz,
@@ -19,6 +20,8 @@ const KINDS: [LinearKind; 7] = [
     LinearKind::Ict,
     LinearKind::GaussSeidel,
     LinearKind::Chebyshev,
+    LinearKind::Galerkin,
+    LinearKind::GalerkinCycle,
 ];
 
 /// A named system: matrix and positions.
@@ -101,6 +104,8 @@ fn preconditioners(positions: Option<Arc<[DVec3]>>) -> Vec<Named> {
         Box::new(Schwarz::new(options, positions.clone()))
     };
     let threshold = Fill::Threshold { drop_tolerance: 1e-3, factor: 3.0 };
+    let galerkin = |options| Box::new(Galerkin::new(options, positions.clone()));
+    let levels = LevelSizes::Given(vec![50, 16, 4]);
     vec![
         ("jacobi", Box::new(BlockJacobi::default())),
         ("schwarz, 5 nodes", schwarz(5)),
@@ -109,6 +114,24 @@ fn preconditioners(positions: Option<Arc<[DVec3]>>) -> Vec<Named> {
         ("ic0", Box::new(IncompleteCholesky::new(Fill::None, positions.clone()))),
         ("ict", Box::new(IncompleteCholesky::new(threshold, positions.clone()))),
         ("gauss-seidel", Box::new(GaussSeidel::default())),
+        ("galerkin", galerkin(GalerkinOptions::default())),
+        (
+            "galerkin, 4 levels",
+            galerkin(GalerkinOptions { levels: levels.clone(), ..GalerkinOptions::default() }),
+        ),
+        (
+            "galerkin by jacobi",
+            galerkin(GalerkinOptions {
+                levels: levels.clone(),
+                smoother: Smoother::Jacobi,
+                sweeps: 2,
+                ..GalerkinOptions::default()
+            }),
+        ),
+        (
+            "galerkin, 3 unknowns",
+            galerkin(GalerkinOptions { levels, affine: false, sweeps: 3, ..GalerkinOptions::default() }),
+        ),
         ("cholesky", Box::new(CholeskyFactor::new(None, Simd::Auto))),
     ]
 }
@@ -217,6 +240,9 @@ fn preconditioners_save_iterations_in_the_expected_order() {
     assert!(of("gauss-seidel") < of("jacobi"), "{counts:?}");
     assert!(of("ic0") < of("gauss-seidel"), "{counts:?}");
     assert!(of("ict") < of("ic0"), "{counts:?}");
+    // Coarse levels carry what no local method can, and an affine motion of a node says more than a translation.
+    assert!(of("galerkin") < of("ic0") && of("galerkin, 4 levels") < of("ic0"), "{counts:?}");
+    assert!(of("galerkin, 4 levels") < of("galerkin, 3 unknowns"), "{counts:?}");
     assert_eq!(of("cholesky"), 1, "{counts:?}");
 }
 
@@ -342,6 +368,14 @@ fn options_that_a_solver_does_not_have_or_out_of_range_are_refused() {
         (Linear { fill: Some(f64::NAN), ..LinearKind::Ict.into() }, "fill"),
         (Linear { spectral_radius: Some(1.0), ..LinearKind::Chebyshev.into() }, "below 1"),
         (Linear { tolerance: Some(-1.0), ..LinearKind::Ic0.into() }, "tolerance"),
+        (Linear { unknowns: Some(6), ..LinearKind::Galerkin.into() }, "3 or 12"),
+        (Linear { smoother: Some(Smoother::Jacobi), ..LinearKind::Ic0.into() }, "no option `smoother`"),
+        (Linear { coarse_sweeps: Some(0), ..LinearKind::GalerkinCycle.into() }, "1 to 100"),
+        (Linear { levels: Some(Levels::Counts(vec![10, 0])), ..LinearKind::Galerkin.into() }, "levels"),
+        (
+            Linear { levels: Some(Levels::Counts(vec![5000, 900])), ..LinearKind::Galerkin.into() },
+            "at most 512",
+        ),
     ];
     for (linear, words) in bad {
         let error = linear_solver(&linear, None, Simd::Auto).err().unwrap();

@@ -39,6 +39,27 @@ fn a_run_resumed_while_a_late_pin_holds_has_the_same_bits() {
     assert_eq!(hashes(&resumed), hashes(&unbroken));
 }
 
+/// The hierarchy follows the stiffness, which changes as the cloth moves: it must be that of the start.
+#[test]
+fn a_resumed_multigrid_run_has_the_same_bits() {
+    let text = format!(
+        "{}[[body.region]]\nselection = {{ box = {{ min = [0.1, -1, -1], max = [1, 1, 1] }} }}\n\
+         material = {{ stretch_stiffness = 5000 }}\n\
+         [[pin]]\nbody = \"cloth\"\nselection = {{ indices = [0] }}\nduring = [0.05, 1]\n\
+         [solver]\nlinear = {{ kind = \"galerkin\", levels = [40, 8] }}\n",
+        BODY.replace("[5, 5]", "[13, 13]")
+    );
+    let scene = Scene::from_toml(&text, "multigrid", ".").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, broken) = (folder.path().join("whole"), folder.path().join("broken"));
+    let mut unbroken = begin(&scene, &whole, Begin::Fresh, Simd::Auto).unwrap();
+    frames(&mut unbroken, 12);
+    frames(&mut begin(&scene, &broken, Begin::Fresh, Simd::Auto).unwrap(), 7);
+    let mut resumed = begin(&scene, &broken, Begin::Resume, Simd::Auto).unwrap();
+    frames(&mut resumed, 5);
+    assert_eq!(hashes(&resumed), hashes(&unbroken));
+}
+
 #[test]
 fn a_run_goes_on_only_with_the_instructions_it_was_begun_with() {
     let scene = Scene::from_toml(BODY, "simd", ".").unwrap();

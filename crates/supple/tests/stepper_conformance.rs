@@ -4,7 +4,7 @@
 use supple::mesh::implicit::Character;
 use supple::scene::LinearKind::*;
 use supple::scene::Method::*;
-use supple::scene::{Body, Collider, Keyframe, Linear, Motion, Pin, Scene, Selection, ShapeSource};
+use supple::scene::{Body, Collider, Keyframe, Levels, Linear, Motion, Pin, Scene, Selection, ShapeSource};
 use supple::simulation::Simulation;
 
 /// One scene for each method and linear solver of implicit dynamics, on cloth and on solids: pins that move, contact,
@@ -15,7 +15,8 @@ fn scenes() -> Vec<(String, Scene)> {
         .at([0.0, 0.3, 0.0])
         .solid(0.15)
         .material("foam");
-    let linears = [Cholesky, Jacobi, Schwarz, Ic0, Ict, GaussSeidel, Chebyshev].map(|kind| (Newton, kind));
+    let linears =
+        [Cholesky, Jacobi, Schwarz, Ic0, Ict, GaussSeidel, Chebyshev, Galerkin].map(|kind| (Newton, kind));
     let methods =
         [(Projective, Cholesky), (Lbfgs, Cholesky), (NonlinearCg, Jacobi), (AcceleratedGradient, Jacobi)];
     let solvers = linears.into_iter().chain(methods);
@@ -25,7 +26,9 @@ fn scenes() -> Vec<(String, Scene)> {
             bodies.map(|(what, body)| {
                 let mut scene = busy_scene(body);
                 scene.solver.method = method;
-                scene.solver.linear = Linear::from(kind);
+                // Several levels, small as the bodies are.
+                let levels = (kind == Galerkin).then(|| Levels::Counts(vec![30, 8]));
+                scene.solver.linear = Linear { levels, ..kind.into() };
                 // Methods of first order are not waited for: what they reach in a few iterations must be told.
                 scene.solver.max_iterations = if method == Newton { 200 } else { 20 };
                 (format!("{method:?} with {kind:?}, {what}"), scene)

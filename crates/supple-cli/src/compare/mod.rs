@@ -20,7 +20,7 @@ use crate::print::line;
 use crate::scenes::choose;
 
 /// What is compared if nothing is said: the linear solvers under Newton's method, and the other methods.
-const USUAL: [&str; 11] = [
+const USUAL: [&str; 13] = [
     "cholesky",
     "jacobi",
     "schwarz",
@@ -28,6 +28,8 @@ const USUAL: [&str; 11] = [
     "ict",
     "gauss-seidel",
     "chebyshev",
+    "galerkin",
+    "galerkin-cycle",
     "projective",
     "lbfgs",
     "nonlinear-cg+jacobi",

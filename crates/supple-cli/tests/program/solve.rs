@@ -5,7 +5,17 @@ use std::path::{Path, PathBuf};
 
 use crate::common::{run, succeed, text, values};
 
-const SOLVERS: [&str; 7] = ["cholesky", "jacobi", "schwarz", "ic0", "ict", "gauss-seidel", "chebyshev"];
+const SOLVERS: [&str; 9] = [
+    "cholesky",
+    "jacobi",
+    "schwarz",
+    "ic0",
+    "ict",
+    "gauss-seidel",
+    "chebyshev",
+    "galerkin",
+    "galerkin-cycle",
+];
 
 /// A chain of `n` springs as Matrix Market, and a right-hand side of ones.
 fn chain(folder: &Path, n: usize) -> (PathBuf, PathBuf) {

@@ -60,7 +60,7 @@ fn first_without(blocks: &mut [DMat3]) -> Option<usize> {
 }
 
 /// The error about a diagonal block that cannot be inverted.
-pub(super) fn not_definite(row: usize) -> String {
+pub(crate) fn not_definite(row: usize) -> String {
     format!(
         "the diagonal block of unknown {row} is not positive definite, so the matrix is not; \
          is the unknown without mass and stiffness, or a value not finite?"

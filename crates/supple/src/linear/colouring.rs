@@ -18,7 +18,7 @@ const SHRINK: usize = 3;
 const NODES: usize = 1024;
 
 /// A colour for every node, different from those of its neighbours, and how many colours there are.
-pub(super) fn colour(graph: Graph<'_>) -> (Vec<u32>, usize) {
+pub(crate) fn colour(graph: Graph<'_>) -> (Vec<u32>, usize) {
     let nodes = graph.nodes();
     let mut palettes: Vec<u32> = (0..nodes).map(|i| first_palette(graph, i)).collect();
     let mut colours = vec![NONE; nodes];
@@ -92,7 +92,7 @@ fn dice(node: u32, round: u64) -> u64 {
 }
 
 /// Nodes sorted by colour, each colour in the given order, and where every colour begins (and the last ends).
-pub(super) fn by_colour(colours: &[u32], count: usize, order: &[u32]) -> (Vec<u32>, Vec<usize>) {
+pub(crate) fn by_colour(colours: &[u32], count: usize, order: &[u32]) -> (Vec<u32>, Vec<usize>) {
     let mut starts = vec![0; count + 1];
     for &colour in colours {
         starts[colour as usize + 1] += 1;

@@ -8,7 +8,8 @@ use super::{
     BlockJacobi, Chebyshev, ChebyshevOptions, CholeskyFactor, Fill, GaussSeidel, GaussSeidelSolver,
     IncompleteCholesky, LinearSolver, PreconditionedSolver, Preconditioner, Schwarz, SchwarzOptions, Simd,
 };
-use crate::scene::{Linear, LinearKind};
+use crate::scene::{Levels, Linear, LinearKind};
+use crate::solvers::galerkin::{Galerkin, GalerkinCycle, GalerkinOptions};
 
 /// The linear solver of a scene. `positions`, one for each unknown, tell which unknowns are near each other; without them the
 /// matrix's graph does. An error names the option that is wrong, or the kind that cannot be made here.
@@ -21,6 +22,9 @@ pub fn linear_solver(
     Ok(match linear.kind {
         LinearKind::GaussSeidel => Box::new(GaussSeidelSolver::default()),
         LinearKind::Chebyshev => Box::new(Chebyshev::new(chebyshev_options(linear))),
+        LinearKind::GalerkinCycle => {
+            Box::new(GalerkinCycle::new(Galerkin::new(galerkin_options(linear, simd), positions)))
+        }
         _ => Box::new(PreconditionedSolver::new(preconditioner(linear, positions, simd)?)),
     })
 }
@@ -50,7 +54,10 @@ pub fn preconditioner(
                 "`chebyshev` is a solver, not a preconditioner; choose another `linear`, or `newton`".into(),
             );
         }
-        LinearKind::Galerkin | LinearKind::GalerkinCycle | LinearKind::Mas => {
+        LinearKind::Galerkin | LinearKind::GalerkinCycle => {
+            Box::new(Galerkin::new(galerkin_options(linear, simd), positions))
+        }
+        LinearKind::Mas => {
             return Err(format!("the linear solver `{}` does not exist yet", linear.kind.word()));
         }
     })
@@ -61,6 +68,21 @@ fn schwarz_options(linear: &Linear, simd: Simd) -> SchwarzOptions {
     SchwarzOptions {
         domain: linear.domain.map_or(default.domain, |nodes| nodes as usize),
         sweeps: linear.sweeps.map_or(default.sweeps, |sweeps| sweeps as usize),
+        simd,
+    }
+}
+
+fn galerkin_options(linear: &Linear, simd: Simd) -> GalerkinOptions {
+    let default = GalerkinOptions::default();
+    let count = |given: Option<u32>, usual: usize| given.map_or(usual, |count| count as usize);
+    GalerkinOptions {
+        levels: linear.levels.as_ref().map_or(default.levels, Levels::sizes),
+        first: default.first,
+        affine: linear.unknowns.map_or(default.affine, |unknowns| unknowns == 12),
+        smoother: linear.smoother.unwrap_or(default.smoother),
+        sweeps: count(linear.sweeps, default.sweeps),
+        coarse_sweeps: count(linear.coarse_sweeps, default.coarse_sweeps),
+        distances: linear.distances.unwrap_or(default.distances),
         simd,
     }
 }

@@ -8,6 +8,7 @@
 //! | `gauss_seidel`, `chebyshev` | stationary solvers |
 //! | `cholesky`, `cholesky_factor` | sparse Cholesky, and it as a solver like the others |
 //! | `direct` | the multifrontal factorisation under it, and its orderings |
+//! | `vcycle` | the V-cycle over the levels of any multigrid family |
 //! | `factory` | the words of scenes and of the command line |
 
 mod block_jacobi;
@@ -32,6 +33,7 @@ mod solver;
 mod spectrum;
 mod stationary;
 mod triangular;
+mod vcycle;
 mod vectors;
 
 pub use block_jacobi::BlockJacobi;
@@ -45,10 +47,18 @@ pub use factory::{linear_solver, preconditioner};
 pub use gauss_seidel::{GaussSeidel, GaussSeidelSolver};
 pub use incomplete_cholesky::{Fill, IncompleteCholesky};
 pub use node_order::{Graph, graph_order, local_order, morton_order};
-use operator::assembled;
+pub(crate) use operator::assembled;
 pub use operator::{LinearOperator, Preconditioner};
 pub use scalar_matrix::ScalarMatrix;
 pub use schwarz::{EXPLICIT_DOMAIN, Schwarz, SchwarzOptions};
 pub use solver::{End, History, HistoryPoint, LinearSolver, SolveOutcome, StopRule};
+pub use vcycle::{Direction, Level, is_symmetric, v_cycle};
+
+pub(crate) use block_jacobi::not_definite;
+pub(crate) use colouring::{by_colour, colour};
+pub(crate) use direct::DenseFactor;
+pub(crate) use pivot::inverse as definite_inverse;
+pub(crate) use stationary::Stationary;
+pub(crate) use triangular::Schedule;
 
 pub use crate::simd::Simd;

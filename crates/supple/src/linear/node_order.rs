@@ -1,6 +1,8 @@
 //! Orders in which neighbours stand near each other, so that consecutive nodes make compact domains: the Morton order of
 //! positions (Wu 2022, section 5.1), or of coordinates made from the matrix's graph where there are no positions.
 
+use std::ops::Range;
+
 use glam::DVec3;
 use rayon::prelude::*;
 
@@ -31,7 +33,12 @@ impl<'a> Graph<'a> {
 
     /// The neighbours of a node.
     pub fn neighbours(&self, node: usize) -> &'a [u32] {
-        &self.neighbours[self.starts[node]..self.starts[node + 1]]
+        &self.neighbours[self.places(node)]
+    }
+
+    /// Where the neighbours of a node stand in the list of all.
+    pub fn places(&self, node: usize) -> Range<usize> {
+        self.starts[node]..self.starts[node + 1]
     }
 }
 

@@ -33,7 +33,7 @@ pub trait Preconditioner: Send {
 }
 
 /// The assembled matrix, or the error of a solver that cannot do without.
-pub(super) fn assembled<'a>(
+pub(crate) fn assembled<'a>(
     operator: &'a dyn LinearOperator,
     solver: &str,
 ) -> Result<&'a BlockMatrix, String> {

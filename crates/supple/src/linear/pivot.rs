@@ -7,7 +7,7 @@ const POSITIVE: f64 = 1e-13;
 
 /// The inverse of a symmetric positive-definite block, itself symmetric to the bit. `None` if the block is not finite, or
 /// not definite beyond rounding (Cholesky pivots against the trace).
-pub(super) fn inverse(block: &DMat3) -> Option<DMat3> {
+pub(crate) fn inverse(block: &DMat3) -> Option<DMat3> {
     let [a, b, c] = [block.x_axis, block.y_axis, block.z_axis];
     let limit = POSITIVE * (a.x + b.y + c.z);
     let (l10, l20) = (a.y / a.x, a.z / a.x);

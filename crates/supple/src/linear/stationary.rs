@@ -11,7 +11,7 @@ const DIVERGED: f64 = 1e6;
 
 /// The loop's vectors, kept from solve to solve.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Stationary {
+pub(crate) struct Stationary {
     r: Vec<DVec3>,
     z: Vec<DVec3>,
     sums: Sums,
@@ -20,7 +20,7 @@ pub(super) struct Stationary {
 
 impl Stationary {
     /// Calls `correct(iteration, r, x, scratch)` until a rule stops it.
-    pub(super) fn solve(
+    pub(crate) fn solve(
         &mut self,
         matrix: &dyn LinearOperator,
         rhs: &[DVec3],
@@ -53,11 +53,11 @@ impl Stationary {
         }
     }
 
-    pub(super) fn history(&self) -> &[HistoryPoint] {
+    pub(crate) fn history(&self) -> &[HistoryPoint] {
         self.history.points()
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         48 * self.r.len() + self.sums.bytes()
     }
 }

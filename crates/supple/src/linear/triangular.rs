@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 /// Which rows may be handled at once.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Schedule {
+pub(crate) struct Schedule {
     /// The node at each place.
     pub order: Vec<u32>,
     /// The place of each node.
@@ -22,13 +22,13 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    pub(super) fn new(order: Vec<u32>, colours: Vec<usize>, chunk: usize) -> Self {
+    pub(crate) fn new(order: Vec<u32>, colours: Vec<usize>, chunk: usize) -> Self {
         let mut place = vec![0; order.len()];
         order.iter().zip(0..).for_each(|(&node, at)| place[node as usize] = at);
         Self { order, place, colours, chunk }
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         8 * (self.order.len() + self.colours.len())
     }
 }

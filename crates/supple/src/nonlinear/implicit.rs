@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use glam::DVec3;
 
-use super::method::minimiser;
+use super::method::{Nodes, minimiser};
 use super::objective::{Limits, Minimiser, Objective, Outcome, Stop, norm};
 use super::system::System;
 use crate::contact::PosedCollider;
@@ -65,7 +65,6 @@ impl ImplicitStepper {
             Mode::Dynamic => (dt, dt),
             Mode::Quasistatic => (QUASISTATIC_STEP, f64::INFINITY),
         };
-        system.elastic.iter_mut().for_each(|energy| energy.begin_step(&self.x, damped));
         system.inertia.rate = 1.0 / (step * step);
         system.inertia.gravity = setup.world.gravity;
         system.inertia.mass.clone_from(&system.mass);
@@ -76,8 +75,9 @@ impl ImplicitStepper {
         system.apply_pins(setup, end, &mut work.next, &mut work.held);
         if self.minimiser.is_none() || work.held != self.held {
             self.held.clone_from(&work.held);
-            self.analyse(setup)?;
+            self.analyse(setup, damped)?;
         }
+        self.system.elastic.iter_mut().for_each(|energy| energy.begin_step(&self.x, damped));
         Ok(())
     }
 
@@ -94,13 +94,19 @@ impl ImplicitStepper {
         Ok(())
     }
 
-    fn analyse(&mut self, setup: &Setup) -> Result<(), Error> {
+    /// Chooses the method's structure from where the bodies started, not from where they are: a resumed run must choose the
+    /// same.
+    fn analyse(&mut self, setup: &Setup, damped: f64) -> Result<(), Error> {
         let pattern = Arc::new(self.system.analyse(setup, &self.held));
-        // Where the bodies started, not where they are: a resumed run must order the unknowns in the same way.
-        let start = setup.bodies.iter().flat_map(|body| &body.start);
-        let free = start.zip(&self.held).filter(|(_, held)| !**held);
+        let start: Vec<DVec3> = setup.bodies.iter().flat_map(|body| &body.start).copied().collect();
+        let free = start.iter().zip(&self.held).filter(|(_, held)| !**held);
         let positions: Arc<[DVec3]> = free.map(|(x, _)| *x).collect();
-        let made = minimiser(&setup.solver, pattern, self.x.len(), positions, setup.simd);
+        let at_start = setup.solver.linear.follows_stiffness().then(|| {
+            let pattern = pattern.clone();
+            self.system.start_matrix(&start, damped, pattern)
+        });
+        let nodes = Nodes { pattern, vertices: self.x.len(), positions, at_start };
+        let made = minimiser(&setup.solver, nodes, setup.simd);
         self.minimiser = Some(made.map_err(Error::Invalid)?);
         Ok(())
     }

@@ -7,7 +7,9 @@ use glam::DVec3;
 use super::objective::Minimiser;
 use super::projective::Global;
 use super::{AcceleratedGradient, Lbfgs, Newton, NonlinearCg, Projective};
-use crate::linear::{BlockPattern, ScalarCholesky, Simd, StopRule, linear_solver, preconditioner};
+use crate::linear::{
+    BlockMatrix, BlockPattern, ScalarCholesky, Simd, StopRule, linear_solver, preconditioner,
+};
 use crate::scene::{LinearKind, Method, Solver};
 
 /// Relative residual to which an iterative solver under Newton's method goes if the scene does not say.
@@ -19,22 +21,42 @@ const MEMORY: usize = 8;
 /// Iterations between two preconditioners of accelerated gradient descent (Wang and Yang 2016, section 5).
 const GRADIENT_REFRESH: u32 = 32;
 
-/// The method of a scene, for a pattern over `vertices` vertices; `positions` of the unknowns tell what is near what.
-pub(super) fn minimiser(
-    solver: &Solver,
-    pattern: Arc<BlockPattern>,
-    vertices: usize,
-    positions: Arc<[DVec3]>,
-    simd: Simd,
-) -> Result<Box<dyn Minimiser>, String> {
+/// What a method knows of the unknowns before it sees a matrix.
+pub(super) struct Nodes {
+    /// Which are coupled.
+    pub(super) pattern: Arc<BlockPattern>,
+    /// The number of vertices, held ones too.
+    pub(super) vertices: usize,
+    /// Where they started: tells what is near what.
+    pub(super) positions: Arc<[DVec3]>,
+    /// The matrix at the start, for solvers whose structure follows the stiffness.
+    pub(super) at_start: Option<BlockMatrix>,
+}
+
+/// The method of a scene.
+pub(super) fn minimiser(solver: &Solver, nodes: Nodes, simd: Simd) -> Result<Box<dyn Minimiser>, String> {
     let linear = &solver.linear;
     let refresh = |usual: u32| solver.refresh.unwrap_or(usual);
-    let preconditioner = || preconditioner(linear, Some(positions.clone()), simd);
+    // What a solver refuses of the matrix at the start it will refuse again when it matters; its structure is chosen.
+    let linear_solver = || -> Result<_, String> {
+        let mut made = linear_solver(linear, Some(nodes.positions.clone()), simd)?;
+        if let Some(matrix) = &nodes.at_start {
+            made.prepare(matrix).ok();
+        }
+        Ok(made)
+    };
+    let preconditioner = || -> Result<_, String> {
+        let mut made = preconditioner(linear, Some(nodes.positions.clone()), simd)?;
+        if let Some(matrix) = &nodes.at_start {
+            made.update(matrix).ok();
+        }
+        Ok(made)
+    };
+    let (pattern, vertices, positions) = (nodes.pattern.clone(), nodes.vertices, &nodes.positions);
     Ok(match solver.method {
         Method::Newton => {
             let inner = inner_rule(solver);
-            let linear = linear_solver(linear, Some(positions.clone()), simd)?;
-            Box::new(Newton::new(pattern, vertices, linear, inner, refresh(1)))
+            Box::new(Newton::new(pattern, vertices, linear_solver()?, inner, refresh(1)))
         }
         Method::Lbfgs => {
             Box::new(Lbfgs::new(pattern, vertices, preconditioner()?, refresh(u32::MAX), MEMORY))
@@ -50,12 +72,9 @@ pub(super) fn minimiser(
         Method::Projective => {
             let global = match solver.linear.kind {
                 LinearKind::Cholesky => {
-                    Global::Direct(Box::new(ScalarCholesky::new(pattern.clone(), Some(&positions), simd)?))
+                    Global::Direct(Box::new(ScalarCholesky::new(pattern.clone(), Some(positions), simd)?))
                 }
-                _ => Global::Iterative(
-                    linear_solver(linear, Some(positions.clone()), simd)?,
-                    inner_rule(solver),
-                ),
+                _ => Global::Iterative(linear_solver()?, inner_rule(solver)),
             };
             Box::new(Projective::new(pattern, vertices, global))
         }

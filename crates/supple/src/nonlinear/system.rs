@@ -1,5 +1,7 @@
 //! The energies of all bodies of a scene as one system, over all their unknowns.
 
+use std::sync::Arc;
+
 use glam::DVec3;
 
 use super::objective::Objective;
@@ -131,6 +133,22 @@ impl System {
         let pattern = BlockPattern::new(held, &pairs);
         self.elastic.iter_mut().for_each(|energy| energy.bind(&pattern));
         pattern
+    }
+
+    /// The matrix of inertia and elasticity at the start, where nothing moves yet.
+    pub(super) fn start_matrix(
+        &mut self,
+        start: &[DVec3],
+        step: f64,
+        pattern: Arc<BlockPattern>,
+    ) -> BlockMatrix {
+        let mut matrix = BlockMatrix::zero(pattern);
+        for energy in &mut self.elastic {
+            energy.begin_step(start, step);
+            energy.add_hessian(start, Curvature::Projected, &mut matrix);
+        }
+        self.inertia.add_hessian(start, Curvature::Projected, &mut matrix);
+        matrix
     }
 
     /// Elastic energy in joules.

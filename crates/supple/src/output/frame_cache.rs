@@ -46,8 +46,7 @@ impl FrameCache {
         // A run killed before its first frame has nothing to lose and nothing to be resumed.
         let has_frames = !numbered_files(&frames_folder(dir), frame_name)?.is_empty();
         if holds_run && has_frames && !replace {
-            let problem =
-                "the folder holds a run already: go on with it (`--resume`), replace it (`--replace`) or choose another";
+            let problem = "the folder holds a run already: go on with it (`--resume`), replace it (`--replace`) or choose another";
             return Err(FileError::whole(dir, problem));
         }
         let cache = Self { lock: Some(lock_for_writing(dir)?), ..Self::new(dir, info) };

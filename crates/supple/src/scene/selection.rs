@@ -5,9 +5,9 @@ use std::fmt;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
+use super::ClosedMesh;
 use super::boundary::boundary_loops;
 use super::suggest::{did_you_mean, list};
-use super::ClosedMesh;
 use crate::error::Error;
 use crate::mesh::SurfaceMesh;
 

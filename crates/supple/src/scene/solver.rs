@@ -6,6 +6,9 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::Levels;
+use crate::solvers::galerkin::{Distances, Smoother};
+
 /// How a step is taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -99,6 +102,11 @@ impl LinearKind {
         Self::Mas,
     ];
 
+    /// Whether it takes the options of the V-cycle of Xian 2019.
+    fn is_galerkin(self) -> bool {
+        matches!(self, Self::Galerkin | Self::GalerkinCycle)
+    }
+
     /// Its word in scenes and on the command line.
     pub fn word(self) -> &'static str {
         match self {
@@ -132,9 +140,25 @@ pub struct Linear {
     /// `schwarz`, `mas`: nodes in a domain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub domain: Option<u32>,
-    /// `schwarz`: symmetric Gauss-Seidel sweeps in domains above 32 nodes.
+    /// `schwarz`: symmetric Gauss-Seidel sweeps in domains above 32 nodes. `galerkin`: sweeps on the finest level before and
+    /// after the coarser ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sweeps: Option<u32>,
+    /// `galerkin`: the same on the coarser levels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coarse_sweeps: Option<u32>,
+    /// `galerkin`: the coarse levels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub levels: Option<Levels>,
+    /// `galerkin`: unknowns of a coarse node, 12 (an affine motion) or 3 (a translation).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unknowns: Option<u32>,
+    /// `galerkin`: what smooths.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub smoother: Option<Smoother>,
+    /// `galerkin`: how far apart coupled vertices are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distances: Option<Distances>,
     /// `ict`: blocks below this fraction of their diagonals' geometric mean are dropped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drop_tolerance: Option<f64>,
@@ -158,16 +182,41 @@ impl From<LinearKind> for Linear {
 impl Linear {
     /// Refuses options that the solver does not have, and values outside their range.
     pub fn check(&self) -> Result<(), String> {
+        self.check_numbers()?;
+        let words = [
+            ("levels", self.levels.is_some()),
+            ("unknowns", self.unknowns.is_some()),
+            ("smoother", self.smoother.is_some()),
+            ("distances", self.distances.is_some()),
+        ];
+        if let Some((name, _)) = words.into_iter().find(|(_, said)| *said && !self.kind.is_galerkin()) {
+            return Err(self.has_no(name));
+        }
+        let unknowns = self.unknowns.unwrap_or(12);
+        if unknowns != 3 && unknowns != 12 {
+            return Err(format!("`unknowns` of the linear solver is {unknowns}; it must be 3 or 12"));
+        }
+        self.levels.as_ref().map_or(Ok(()), |levels| levels.check(unknowns))
+    }
+
+    /// Whether the solver's structure follows the stiffness of the matrix that it sees first.
+    pub(crate) fn follows_stiffness(&self) -> bool {
+        self.kind.is_galerkin() && self.distances.unwrap_or_default() == Distances::Stiffness
+    }
+
+    fn check_numbers(&self) -> Result<(), String> {
         use LinearKind::{Chebyshev, Cholesky, Ict, Mas, Schwarz};
         let kind = self.kind;
         let iterative = kind != Cholesky;
         let domains = kind == Schwarz || kind == Mas;
+        let sweeps = kind == Schwarz || kind.is_galerkin();
         let count = |value: Option<u32>| value.map(f64::from);
         let options = [
             ("tolerance", self.tolerance, iterative, [0.0, 1.0], "a fraction from 0 to 1"),
             ("max_iterations", count(self.max_iterations), iterative, [1.0, 1e9], "1 to 1000000000"),
             ("domain", count(self.domain), domains, [1.0, 1e5], "1 to 100000 nodes"),
-            ("sweeps", count(self.sweeps), kind == Schwarz, [1.0, 100.0], "1 to 100"),
+            ("sweeps", count(self.sweeps), sweeps, [1.0, 100.0], "1 to 100"),
+            ("coarse_sweeps", count(self.coarse_sweeps), kind.is_galerkin(), [1.0, 100.0], "1 to 100"),
             ("drop_tolerance", self.drop_tolerance, kind == Ict, [0.0, 1.0], "a fraction from 0 to 1"),
             ("fill", self.fill, kind == Ict, [1.0, 100.0], "1 to 100"),
             ("spectral_radius", self.spectral_radius, kind == Chebyshev, [0.0, 1.0 - 1e-12], "0 to below 1"),
@@ -176,16 +225,17 @@ impl Linear {
         for (name, value, has, [low, high], range) in options {
             let Some(value) = value else { continue };
             if !has {
-                return Err(format!(
-                    "the linear solver `{}` has no option `{name}`; leave it out",
-                    kind.word()
-                ));
+                return Err(self.has_no(name));
             }
             if !(low..=high).contains(&value) {
                 return Err(format!("`{name}` of the linear solver is {value}; it must be {range}"));
             }
         }
         Ok(())
+    }
+
+    fn has_no(&self, option: &str) -> String {
+        format!("the linear solver `{}` has no option `{option}`; leave it out", self.kind.word())
     }
 }
 

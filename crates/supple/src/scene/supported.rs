@@ -15,6 +15,8 @@ const LINEAR_SOLVERS: &[LinearKind] = &[
     LinearKind::Ict,
     LinearKind::GaussSeidel,
     LinearKind::Chebyshev,
+    LinearKind::Galerkin,
+    LinearKind::GalerkinCycle,
 ];
 const MODES: &[Mode] = &[Mode::Dynamic, Mode::Quasistatic];
 const MODELS: &[Model] = &[

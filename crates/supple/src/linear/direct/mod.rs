@@ -1,6 +1,7 @@
 //! The direct solver: an order of elimination from the mesh, the structure of the factor, and a multifrontal Cholesky
 //! factorisation on all threads.
 
+mod dense;
 mod elimination;
 mod front;
 mod graph;
@@ -17,6 +18,7 @@ mod tests;
 
 use glam::DVec3;
 
+pub(crate) use dense::DenseFactor;
 pub(crate) use graph::Graph;
 pub(crate) use multifrontal::{Entry, Multifrontal, Numbers};
 pub(crate) use triangular_solve::SolveSpace;

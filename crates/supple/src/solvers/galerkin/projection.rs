@@ -1,0 +1,153 @@
+//! The projection between two levels (Xian 2019, section 4.2) with weights of zero and one: every node has exactly one
+//! parent on the coarser level.
+//!
+//! A node with `c` functions has `3 c` unknowns `q`: function `f`, direction `d` at `3 f + d`. A vertex has one function, which
+//! is 1. Then with the share `T[f][g]` of a node's function `f` in its parent's function `g`,
+//!
+//! ```text
+//! prolong:  q[f, d] = Σ_g T[f][g] q'[g, d]        restrict:  b'[g, d] = Σ_children Σ_f T[f][g] r[f, d]
+//! ```
+//!
+//! are equation 4 (vertex: `T` is the row of its parent's functions) and equation 5 (identity in a common frame), and are
+//! each other's transposes.
+
+use rayon::prelude::*;
+
+/// Nodes handled by one task.
+const NODES: usize = 512;
+
+/// Who is whose parent, and the shares `T`.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Projection {
+    /// Functions of a node of the finer and of the coarser level.
+    pub(super) functions: [usize; 2],
+    /// The parent of every node.
+    pub(super) parents: Vec<u32>,
+    /// The children of parent `k` are `children[starts[k]..starts[k + 1]]`, ascending.
+    pub(super) starts: Vec<usize>,
+    pub(super) children: Vec<u32>,
+    /// `T` of every node, by rows.
+    pub(super) shares: Vec<f32>,
+}
+
+impl Projection {
+    /// A projection to `count` parents with the shares of every node one after the other.
+    pub(super) fn new(functions: [usize; 2], parents: Vec<u32>, count: usize, shares: Vec<f32>) -> Self {
+        let (starts, children) = children(&parents, count);
+        Self { functions, parents, starts, children, shares }
+    }
+
+    /// The same with nodes and parents renumbered: `order` and `parent_order` say which node stands at each place,
+    /// `parent_place` where each parent stands.
+    pub(super) fn renumbered(&self, order: &[u32], parent_place: &[u32]) -> Self {
+        let size = self.functions[0] * self.functions[1];
+        let parent = |&node: &u32| parent_place[self.parents[node as usize] as usize];
+        let share = |&node: &u32| self.shares[node as usize * size..][..size].iter().copied();
+        let parents = order.iter().map(parent).collect();
+        let shares = order.iter().flat_map(share).collect();
+        Self::new(self.functions, parents, parent_place.len(), shares)
+    }
+
+    /// `b' = Uᵀ r`.
+    pub(super) fn restrict(&self, r: &[f32], b: &mut [f32]) {
+        match self.functions {
+            [1, 1] => self.restrict_by::<1, 1>(r, b),
+            [1, _] => self.restrict_by::<1, 4>(r, b),
+            _ => self.restrict_by::<4, 4>(r, b),
+        }
+    }
+
+    /// `x += U x'`.
+    pub(super) fn prolong_add(&self, coarse: &[f32], x: &mut [f32]) {
+        match self.functions {
+            [1, 1] => self.prolong_by::<1, 1>(coarse, x),
+            [1, _] => self.prolong_by::<1, 4>(coarse, x),
+            _ => self.prolong_by::<4, 4>(coarse, x),
+        }
+    }
+
+    fn restrict_by<const C: usize, const P: usize>(&self, r: &[f32], b: &mut [f32]) {
+        let (shares, _) = self.shares.as_chunks::<P>();
+        b.par_chunks_mut(3 * P).zip(self.starts.par_windows(2)).with_min_len(4).for_each(|(b, range)| {
+            let mut sum = [[0.0; 3]; P];
+            for &child in &self.children[range[0]..range[1]] {
+                let child = child as usize;
+                let (r, _) = r[3 * C * child..][..3 * C].as_chunks::<3>();
+                for (r, shares) in r.iter().zip(&shares[C * child..]) {
+                    for g in 0..P {
+                        for d in 0..3 {
+                            sum[g][d] += shares[g] * r[d];
+                        }
+                    }
+                }
+            }
+            b.copy_from_slice(sum.as_flattened());
+        });
+    }
+
+    fn prolong_by<const C: usize, const P: usize>(&self, coarse: &[f32], x: &mut [f32]) {
+        let (shares, _) = self.shares.as_chunks::<P>();
+        x.par_chunks_mut(3 * C * NODES).enumerate().for_each(|(chunk, x)| {
+            for (k, x) in x.chunks_mut(3 * C).enumerate() {
+                let node = chunk * NODES + k;
+                let (q, _) = coarse[3 * P * self.parents[node] as usize..][..3 * P].as_chunks::<3>();
+                let (x, _) = x.as_chunks_mut::<3>();
+                for (x, shares) in x.iter_mut().zip(&shares[C * node..]) {
+                    for g in 0..P {
+                        for d in 0..3 {
+                            x[d] += shares[g] * q[g][d];
+                        }
+                    }
+                }
+            }
+        });
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        8 * self.starts.len() + 8 * self.parents.len() + 4 * self.shares.len()
+    }
+}
+
+/// Groups nodes by parent: where each parent's children begin, and the children, ascending.
+pub(super) fn children(parents: &[u32], count: usize) -> (Vec<usize>, Vec<u32>) {
+    let mut starts = vec![0; count + 1];
+    parents.iter().for_each(|&parent| starts[parent as usize + 1] += 1);
+    (0..count).for_each(|k| starts[k + 1] += starts[k]);
+    let mut next = starts.clone();
+    let mut children = vec![0; parents.len()];
+    for (node, &parent) in parents.iter().enumerate() {
+        children[next[parent as usize]] = node as u32;
+        next[parent as usize] += 1;
+    }
+    (starts, children)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wave(i: usize) -> f32 {
+        (1.7 * i as f32 + 0.3).sin()
+    }
+
+    #[test]
+    fn restriction_is_the_transpose_of_prolongation_in_any_numbering() {
+        for functions in [[1, 1], [1, 4], [4, 4]] {
+            let parents: Vec<u32> = (0..50).map(|i| (i * 7 % 11) as u32).collect();
+            let shares = (0..50 * functions[0] * functions[1]).map(wave).collect();
+            let plain = Projection::new(functions, parents, 11, shares);
+            let order: Vec<u32> = (0..50).map(|i| i * 3 % 50).collect();
+            let parent_place: Vec<u32> = (0..11).map(|i| i * 4 % 11).collect();
+            for projection in [plain.renumbered(&order, &parent_place), plain] {
+                let r: Vec<f32> = (0..3 * functions[0] * 50).map(|i| wave(i + 9)).collect();
+                let q: Vec<f32> = (0..3 * functions[1] * 11).map(|i| wave(2 * i + 1)).collect();
+                let (mut b, mut x) = (q.clone(), vec![0.0; r.len()]);
+                projection.restrict(&r, &mut b);
+                projection.prolong_add(&q, &mut x);
+                let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(a * b)).sum::<f64>();
+                assert!((dot(&r, &x) - dot(&b, &q)).abs() < 1e-4, "{functions:?}");
+                assert!(dot(&r, &x).abs() > 0.1);
+            }
+        }
+    }
+}

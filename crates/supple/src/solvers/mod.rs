@@ -1,0 +1,3 @@
+//! The published solver families, one folder each; one word names a family everywhere.
+
+pub mod galerkin;
