@@ -22,13 +22,16 @@ static ASKED: AtomicUsize = AtomicUsize::new(0);
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ASKED.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller keeps the promises that the system's allocator asks for.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the promises that the system's allocator asks for.
         unsafe { System.dealloc(pointer, layout) }
     }
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         ASKED.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller keeps the promises that the system's allocator asks for.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }
