@@ -9,7 +9,7 @@ use supple::mesh::SurfaceMesh;
 use supple::mesh::format::write_obj;
 use supple::mesh::generate::{BoxShape, SphereShape};
 use supple::output::{Frame, FrameBody, FrameCache, FrameSurface, RunInfo};
-use supple::scene::{Body, Collider, Keyframe, Motion, Scene, Solver};
+use supple::scene::{Body, Collider, Keyframe, Mode, Motion, Scene, Solver};
 use supple::simulation::Simulation;
 
 const GRAVITY: f64 = 9.81;
@@ -180,6 +180,19 @@ fn a_run_with_too_few_frames_is_refused_before_anything_is_simulated() {
         Scene::builder().fps(10.0).frames(10).body(cloth).collider(Collider::mesh("lift", folder.path()));
     let problem = Simulation::new(scene.build().unwrap()).err().expect("0.3 s of 1 s").to_string();
     assert!(problem.contains("collider `lift`") && problem.contains("needs 1.0000 s"), "{problem}");
+}
+
+#[test]
+fn quasi_statics_lays_a_falling_cloth_on_what_is_below_it() {
+    let cloth = Body::cloth("cloth", 0.3, 0.3, [7, 7]).at([0.0, 0.8, 0.0]).material(sheet());
+    let ground = Collider::plane("ground", [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]).friction(0.5);
+    let solver = Solver { tolerance: 1e-6, ..precise() };
+    let mut scene = Scene::builder().body(cloth).collider(ground).solver(solver).build().unwrap();
+    scene.time.mode = Mode::Quasistatic;
+    let mut simulation = Simulation::new(scene).unwrap();
+    let report = simulation.step(0.02).unwrap();
+    assert!(report.converged, "{report:?}");
+    assert!(simulation.positions().iter().all(|p| p.y.abs() < 0.01), "{:?}", simulation.positions());
 }
 
 #[test]

@@ -136,3 +136,29 @@ fn a_block_flat_or_inside_out_at_the_start_recovers() {
         }
     }
 }
+
+#[test]
+fn a_preconditioner_that_is_kept_for_several_iterations_leads_to_the_same_motion() {
+    let moved = |refresh: Option<u32>| {
+        let mut scene = scene(block(Model::NeoHookean, 1e4), vec![Pin::hard("block", everything_left())]);
+        scene.world.gravity = DVec3::new(0.0, -9.81, 0.0);
+        scene.solver.refresh = refresh;
+        let mut simulation = Simulation::new(scene).unwrap();
+        let mut linear = 0;
+        for _ in 0..10 {
+            let report = simulation.step(0.02).unwrap();
+            assert!(report.converged, "{report:?}");
+            linear += report.linear_iterations;
+        }
+        (simulation.positions().to_vec(), linear)
+    };
+    let ((fresh, few), (kept, more)) = (moved(None), moved(Some(5)));
+    let apart = fresh.iter().zip(&kept).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+    assert!(apart < 1e-7, "{apart}");
+    // A factor of the matrix solves it at once; an older one takes some iterations, but not many.
+    assert!(more > few && more < 40 * few, "{few} {more}");
+}
+
+fn everything_left() -> Selection {
+    Selection::Plane { point: DVec3::new(-0.199, 0.0, 0.0), normal: -DVec3::X }
+}

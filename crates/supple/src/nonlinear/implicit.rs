@@ -11,6 +11,7 @@ use super::objective::{Limits, Minimiser, Objective, Outcome, Stop, norm};
 use super::system::System;
 use crate::contact::PosedCollider;
 use crate::error::Error;
+use crate::geometry::Aabb;
 use crate::scene::Mode;
 use crate::simulation::{
     EnergyReport, Inspection, Setup, StageTimes, StateReader, StateWriter, StepReport, Stepper,
@@ -19,6 +20,9 @@ use crate::simulation::{
 /// The step in seconds by which quasi-statics weighs inertia: too long for it to matter beside elasticity, short enough to
 /// keep the matrix of a free body definite.
 const QUASISTATIC_STEP: f64 = 1000.0;
+
+/// How far an iteration of quasi-statics may move a vertex, as a fraction of the size of all bodies together.
+const QUASISTATIC_MOVE: f64 = 0.05;
 
 /// Implicit Euler by any nonlinear method.
 #[derive(Default)]
@@ -134,6 +138,18 @@ impl ImplicitStepper {
         norm(forces)
     }
 
+    /// How far an iteration may move a vertex: anywhere in dynamics, where inertia holds it back. In quasi-statics nothing
+    /// does before a free body touches what will hold it, and a full step would carry it past.
+    fn longest_move(&self, setup: &Setup) -> f64 {
+        match setup.mode {
+            Mode::Dynamic => f64::INFINITY,
+            Mode::Quasistatic => {
+                let bounds = Aabb::of_points(&self.x);
+                QUASISTATIC_MOVE * (bounds.high - bounds.low).length()
+            }
+        }
+    }
+
     /// A force below which nothing is worth solving: a billionth of the weight, or of what would move the bodies by
     /// a nanometre in a second where nothing weighs.
     fn force_floor(&self, setup: &Setup) -> f64 {
@@ -176,8 +192,11 @@ impl Stepper for ImplicitStepper {
             max_iterations: setup.solver.max_iterations,
             deadline,
             record: setup.record,
+            longest_move: self.longest_move(setup),
         };
-        self.choose_start();
+        if setup.mode == Mode::Dynamic {
+            self.choose_start();
+        }
         let Some(minimiser) = &mut self.minimiser else {
             return Err(setup.failed("the system was not analysed"));
         };

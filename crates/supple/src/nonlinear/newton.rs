@@ -27,8 +27,10 @@ pub struct Newton {
     matrix: BlockMatrix,
     solver: Box<dyn LinearSolver>,
     inner: StopRule,
-    /// The preconditioner is prepared anew every so many iterations.
+    /// The solver is prepared anew every so many iterations.
     refresh: u32,
+    /// Iterations since it was prepared; `None` if it must be before the next solve.
+    prepared: Option<u32>,
     work: Workspace,
     rhs: Vec<DVec3>,
     /// Iterations for which the exact Hessian is not tried, since it led astray just before.
@@ -54,6 +56,7 @@ impl Newton {
             solver,
             inner,
             refresh: refresh.max(1),
+            prepared: None,
             projected_for: 0,
             out_of_time: false,
         }
@@ -61,12 +64,16 @@ impl Newton {
 
     /// Finds the direction, with the exact Hessian if it is due and definite.
     fn find_direction(&mut self, descent: &mut Descent<'_>) -> Result<(), String> {
+        if self.prepared.is_some_and(|age| age >= self.refresh) {
+            self.prepared = None;
+        }
         if self.projected_for == 0 {
             self.assemble(descent, Curvature::Exact);
             if self.solve(descent, true)? {
                 return Ok(());
             }
             self.projected_for = PROJECTED_RUN;
+            self.prepared = None;
         }
         self.projected_for -= 1;
         self.assemble(descent, Curvature::Projected);
@@ -77,6 +84,7 @@ impl Newton {
             }
             self.matrix.shift_diagonal(shift);
             shift *= 100.0;
+            self.prepared = None;
         }
         Err("the Hessian could not be solved: masses or stiffnesses differ by more than double precision holds".into())
     }
@@ -98,11 +106,11 @@ impl Newton {
     /// Solves for the direction; `false` if the matrix is not positive definite.
     fn solve(&mut self, descent: &mut Descent<'_>, must_be_definite: bool) -> Result<bool, String> {
         let begun = Instant::now();
-        let is_due = descent.outcome.iterations.is_multiple_of(self.refresh) || must_be_definite;
-        if is_due && self.solver.prepare(&self.matrix).is_err() {
+        if self.prepared.is_none() && self.solver.prepare(&self.matrix).is_err() {
             descent.outcome.solve_time += begun.elapsed();
             return Ok(false);
         }
+        self.prepared = Some(self.prepared.map_or(1, |age| age + 1));
         for (b, g) in self.rhs.iter_mut().zip(&self.work.gradient) {
             *b = -*g;
         }
@@ -135,6 +143,7 @@ impl Minimiser for Newton {
     ) -> Result<(), String> {
         let mut descent = Descent::begin(objective, x, limits, outcome)?;
         self.projected_for = 0;
+        self.prepared = None;
         self.out_of_time = false;
         loop {
             if let Some(stop) = descent.look(&mut self.work)? {
@@ -196,8 +205,14 @@ mod tests {
         let pattern = Arc::new(BlockPattern::new(&[false; 2], &[]));
         let mut newton = Newton::new(pattern, 2, solver, StopRule::tolerance(1e-12, 10), 1);
         let mut x = target.iter().map(|t| *t + DVec3::splat(0.5)).collect::<Vec<_>>();
-        let limits =
-            Limits { tolerance: 1e-14, reference: 1.0, max_iterations: 30, deadline: None, record: false };
+        let limits = Limits {
+            tolerance: 1e-14,
+            reference: 1.0,
+            max_iterations: 30,
+            deadline: None,
+            record: false,
+            longest_move: f64::INFINITY,
+        };
         let mut outcome = Outcome::default();
         newton.minimise(&Quartic(target.clone()), &mut x, &limits, &mut outcome).unwrap();
         assert_eq!(outcome.stop, Stop::Converged);

@@ -50,6 +50,8 @@ pub struct Limits {
     pub deadline: Option<Instant>,
     /// Whether to keep the objective after every iteration, which costs an evaluation.
     pub record: bool,
+    /// The farthest that a vertex may move in one iteration, in metres.
+    pub longest_move: f64,
 }
 
 /// Where a minimisation stood after an iteration.
@@ -254,7 +256,7 @@ impl<'a> Descent<'a> {
         // Below this the objective's own rounding hides the decrease, and the full step is the best there is.
         let rounding = 1e-14 * self.value.abs();
         self.in_rounding = slope.abs() * length <= rounding;
-        let mut length = length;
+        let mut length = length.min(self.longest_step(work));
         for halvings in 0..MAX_HALVINGS {
             work.move_trial(self.x, length);
             let lower = self.objective.value(&work.trial);
@@ -268,8 +270,21 @@ impl<'a> Descent<'a> {
         None
     }
 
+    /// The multiple of the direction that moves no vertex too far.
+    fn longest_step(&self, work: &Workspace) -> f64 {
+        if self.limits.longest_move == f64::INFINITY {
+            return f64::INFINITY;
+        }
+        let farthest = work.direction.iter().map(|d| d.length_squared()).fold(0.0, f64::max).sqrt();
+        self.limits.longest_move / farthest.max(f64::MIN_POSITIVE)
+    }
+
     fn go_on(&self, work: &mut Workspace, mut length: f64, mut lower: f64) -> (f64, f64) {
+        let longest = self.longest_step(work);
         for _ in 0..MAX_DOUBLINGS {
+            if 2.0 * length > longest {
+                break;
+            }
             work.move_trial(self.x, 2.0 * length);
             let next = self.objective.value(&work.trial);
             if next.is_nan() || next >= lower {
