@@ -28,6 +28,9 @@ struct Solved {
     history: Vec<HistoryPoint>,
 }
 
+const DIVERGED: &str = "the iteration diverged: the residual is above that of x = 0; the matrix may be singular, or not positive \
+                        definite; try cholesky";
+
 /// Reads, solves, writes and reports.
 pub(crate) fn solve(options: &Solve, common: &Common) -> Result<ExitCode, Failure> {
     let kind = solver_kind(&options.solver)?;
@@ -37,7 +40,12 @@ pub(crate) fn solve(options: &Solve, common: &Common) -> Result<ExitCode, Failur
     let solved = perform(options, common, kind, &matrix, &rhs)?;
     write_results(options, &solved)?;
     report(options, common, &solved, matrix.rows());
-    match solved.outcome.end {
+    let outcome = &solved.outcome;
+    match outcome.end {
+        // No answer at all would be nearer.
+        End::Iterations | End::Deadline | End::Stalled if outcome.relative_residual > 1.0 => {
+            Err(Failure::running(FileError::whole(&options.matrix, DIVERGED)))
+        }
         End::Converged | End::Iterations | End::Deadline | End::Stalled => Ok(ExitCode::SUCCESS),
         end => Err(Failure::running(FileError::whole(&options.matrix, why_failed(end)))),
     }

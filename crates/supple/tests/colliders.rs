@@ -9,7 +9,7 @@ use supple::mesh::SurfaceMesh;
 use supple::mesh::format::write_obj;
 use supple::mesh::generate::{BoxShape, SphereShape};
 use supple::output::{Frame, FrameBody, FrameCache, FrameSurface, RunInfo};
-use supple::scene::{Body, Collider, Keyframe, Mode, Motion, Scene, Solver};
+use supple::scene::{Body, Collider, Keyframe, Mode, Motion, Region, Scene, Selection, Solver};
 use supple::simulation::Simulation;
 
 const GRAVITY: f64 = 9.81;
@@ -180,6 +180,26 @@ fn a_run_with_too_few_frames_is_refused_before_anything_is_simulated() {
         Scene::builder().fps(10.0).frames(10).body(cloth).collider(Collider::mesh("lift", folder.path()));
     let problem = Simulation::new(scene.build().unwrap()).err().expect("0.3 s of 1 s").to_string();
     assert!(problem.contains("collider `lift`") && problem.contains("needs 1.0000 s"), "{problem}");
+}
+
+#[test]
+fn a_region_may_be_slippery() {
+    let moved = |friction: f64| {
+        let tilted =
+            Motion { keyframes: vec![Keyframe::at(0.0).rotate([0.0, 0.0, -20.0])], ..Motion::default() };
+        let slab = Collider::cuboid("slab", [0.0, -0.5, 0.0], [4.0, 1.0, 4.0]).moving(tilted);
+        let (cloth, start) = laid_on(&slab, 20.0);
+        let everywhere = Selection::Plane { point: DVec3::splat(-10.0), normal: DVec3::ONE };
+        let material = MaterialSpec { friction: Some(friction), ..sheet() };
+        let region = Region { selection: everywhere, material: Some(material), random: None };
+        let mut simulation = simulation(Body { regions: vec![region], ..cloth }, slab);
+        for _ in 0..50 {
+            simulation.step(0.01).unwrap();
+        }
+        simulation.positions()[4].distance(start)
+    };
+    // tan 20° = 0.36.
+    assert!(moved(0.8) < 0.01 && moved(0.0) > 0.3, "{} {}", moved(0.8), moved(0.0));
 }
 
 #[test]

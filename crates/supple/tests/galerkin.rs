@@ -34,7 +34,7 @@ shape = { sphere = { center = [0.3, -0.36, 0], radius = 0.2 } }
 
 fn moved(method: Method, linear: Linear, tolerance: f64) -> Vec<DVec3> {
     let mut scene = Scene::from_toml(BAR, "bar", ".").unwrap();
-    scene.solver = Solver { method, linear, tolerance, max_iterations: 1000, refresh: None };
+    scene.solver = Solver { method, linear, tolerance, max_iterations: 1000, ..Solver::default() };
     let mut simulation = Simulation::new(scene).unwrap();
     for _ in 0..6 {
         let report = simulation.step(1.0 / 60.0).unwrap();

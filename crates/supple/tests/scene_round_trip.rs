@@ -237,6 +237,7 @@ fn settings() -> BoxedStrategy<(Time, World, Solver, Output, Expect)> {
             tolerance,
             max_iterations,
             refresh: None,
+            spectral_radius: None,
         });
     let output = (prop::collection::vec(text(), 0..3), any::<u32>(), prop::option::of(any::<u32>()))
         .prop_map(|(formats, every, checkpoint_every)| Output { formats, every, checkpoint_every });

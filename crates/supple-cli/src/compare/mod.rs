@@ -9,10 +9,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::json;
-use supple::FileError;
 use supple::output::write_whole;
-use supple::scene::{Model, Scene, Solver};
+use supple::scene::Solver;
 use supple::simulation::{Comparison, Curve};
+use supple::{Error, FileError};
 
 use crate::arguments::{Common, Compare, SceneChoice};
 use crate::failure::Failure;
@@ -53,7 +53,18 @@ pub(crate) fn compare(options: &Compare, common: &Common) -> Result<ExitCode, Fa
         budget: Duration::from_secs_f64(options.budget),
         tolerance: options.tolerance,
     };
-    let curves = comparison.run(&scene, common.simd.into()).map_err(Failure::of)?;
+    let compared = comparison.run(&scene, common.simd.into()).map_err(Failure::of)?;
+    for (name, error) in compared.left_out {
+        let reason = format!("{name} was left out: {error}");
+        match options.solvers.is_empty() {
+            true => eprintln!("note: {reason}"),
+            false => return Err(Failure::of(Error::Invalid(reason))),
+        }
+    }
+    if !compared.reference_converged {
+        eprintln!("warning: the reference did not converge; errors are against the lowest objective found");
+    }
+    let curves = compared.curves;
     if let Some(folder) = &options.out {
         write_files(folder, &format!("{}, frame {}", options.scene, options.frame), &curves)?;
     }
@@ -83,28 +94,17 @@ fn choice(options: &Compare, solver: Option<String>) -> SceneChoice {
     SceneChoice { resolution: options.resolution, sets: options.sets.clone(), frames: None, solver }
 }
 
-/// The solvers by name; of the usual ones those that can take the scene.
+/// The solvers by name.
 fn solvers(options: &Compare) -> Result<Vec<(String, Solver)>, Failure> {
-    let asked = !options.solvers.is_empty();
-    let names: Vec<String> = match asked {
-        true => options.solvers.clone(),
-        false => USUAL.map(str::to_owned).to_vec(),
+    let names: Vec<String> = match options.solvers.is_empty() {
+        true => USUAL.map(str::to_owned).to_vec(),
+        false => options.solvers.clone(),
     };
-    let mut found = Vec::new();
-    for name in names {
+    let solver = |name: String| {
         let scene = choose(&options.scene, &choice(options, Some(name.clone())))?;
-        if asked || name != "projective" || takes_projective(&scene) {
-            found.push((name, scene.solver));
-        } else {
-            eprintln!("left out: projective, which takes springs and arap or corotated solids only");
-        }
-    }
-    Ok(found)
-}
-
-fn takes_projective(scene: &Scene) -> bool {
-    let fits = |model: Model| matches!(model, Model::Spring | Model::Arap | Model::Corotated);
-    scene.bodies.iter().all(|body| fits(body.model))
+        Ok((name, scene.solver))
+    };
+    names.into_iter().map(solver).collect()
 }
 
 fn print_table(curves: &[Curve]) {

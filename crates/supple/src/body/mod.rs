@@ -125,6 +125,33 @@ impl Body {
         HOLD * self.mass.iter().sum::<f64>()
     }
 
+    /// The friction coefficient of each surface vertex: the mean of the elements around it.
+    pub fn point_friction(&self) -> Vec<f64> {
+        let main = self.materials.main().friction;
+        let of = |element: usize| self.materials.of(element).friction;
+        if (0..self.elements.len()).all(|element| of(element) == main) {
+            return vec![main; self.embedding.len()];
+        }
+        let mut sums = vec![(0.0, 0u32); self.start.len()];
+        let mut add = |element: usize, vertices: &[u32]| {
+            for &v in vertices {
+                let (sum, count) = &mut sums[v as usize];
+                *sum += of(element);
+                *count += 1;
+            }
+        };
+        match &self.elements {
+            Elements::Triangles(all) => all.iter().enumerate().for_each(|(e, corners)| add(e, corners)),
+            Elements::Tets(all) => all.iter().enumerate().for_each(|(e, corners)| add(e, corners)),
+        }
+        let mean = |v: u32| match sums[v as usize] {
+            (_, 0) => main,
+            (sum, count) => sum / f64::from(count),
+        };
+        let point = |p: usize| self.embedding.weights(p).iter().map(|&(v, w)| w * mean(v)).sum();
+        (0..self.embedding.len()).map(point).collect()
+    }
+
     /// A point of a surface triangle as unknowns and weights.
     pub fn point_on_triangle(&self, corners: [u32; 3], barycentric: [f64; 3]) -> Vec<(u32, f64)> {
         let mut weights: Vec<(u32, f64)> = Vec::with_capacity(3);

@@ -144,6 +144,14 @@ impl Energy for Pressure {
         self.gas.potential(self.volume(x))[0]
     }
 
+    /// A pump's work is not stored in the body.
+    fn elastic_energy(&self, x: &[DVec3]) -> f64 {
+        match self.gas {
+            Gas::Constant { .. } => 0.0,
+            Gas::Ideal { .. } => self.value(x),
+        }
+    }
+
     fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
         self.at_pressure(self.gauge(x), |faces, _| faces.add_gradient(x, gradient));
     }

@@ -65,27 +65,31 @@ pub fn cloth_springs(
 
 /// The springs of a solid with these rest positions.
 pub fn solid_springs(rest: &[DVec3], tets: &[[u32; 4]], materials: &ElementMaterials) -> Vec<Spring> {
-    let mut stiffness: BTreeMap<[u32; 2], f64> = BTreeMap::new();
+    // Of every edge the stiffness, and that times the damping.
+    let mut edges: BTreeMap<[u32; 2], [f64; 2]> = BTreeMap::new();
     for (t, tet) in tets.iter().enumerate() {
-        let young_modulus = materials.of(t).young_modulus;
+        let material = materials.of(t);
         let [a, b, c, d] = tet.map(|v| rest[v as usize]);
         let volume = ((b - a).cross(c - a).dot(d - a) / 6.0).abs();
         for (i, j) in [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] {
             let ends = [tet[i].min(tet[j]), tet[i].max(tet[j])];
             let length_squared = rest[tet[i] as usize].distance_squared(rest[tet[j] as usize]);
             if length_squared > 0.0 {
-                *stiffness.entry(ends).or_default() += young_modulus * volume / length_squared;
+                let stiffness = material.young_modulus * volume / length_squared;
+                let edge = edges.entry(ends).or_default();
+                edge[0] += stiffness;
+                edge[1] += stiffness * material.damping;
             }
         }
     }
-    let spring = |(ends, stiffness): ([u32; 2], f64)| Spring {
+    let spring = |(ends, [stiffness, damped]): ([u32; 2], [f64; 2])| Spring {
         ends,
         rest: rest[ends[0] as usize].distance(rest[ends[1] as usize]),
         stiffness,
-        damping: materials.main().damping,
+        damping: if damped > 0.0 { damped / stiffness } else { 0.0 },
         resists: Resists::Both,
     };
-    stiffness.into_iter().map(spring).filter(|s| s.rest > 0.0 && s.stiffness > 0.0).collect()
+    edges.into_iter().map(spring).filter(|s| s.rest > 0.0 && s.stiffness > 0.0).collect()
 }
 
 /// The triangles around every edge (smaller vertex first), in order of the edges.

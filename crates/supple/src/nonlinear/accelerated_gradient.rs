@@ -127,8 +127,9 @@ impl Minimiser for AcceleratedGradient {
             }
             if let Some(stop) = descent.look(&mut self.work)? {
                 // Between two looks the objective may have grown: what is given back never has.
-                if stop != Stop::Converged {
-                    self.check(&mut descent, &mut last);
+                if stop != Stop::Converged && descent.objective.value(descent.x) > last {
+                    descent.x.copy_from_slice(&self.checked);
+                    descent.look_again(&mut self.work)?;
                 }
                 return descent.end(stop);
             }

@@ -65,8 +65,7 @@ pub(super) fn minimiser(solver: &Solver, nodes: Nodes, simd: Simd) -> Result<Box
             Box::new(NonlinearCg::new(pattern, vertices, preconditioner()?, refresh(u32::MAX)))
         }
         Method::AcceleratedGradient => {
-            let (refresh, radius) =
-                (refresh(GRADIENT_REFRESH), solver.linear.spectral_radius.unwrap_or(0.99));
+            let (refresh, radius) = (refresh(GRADIENT_REFRESH), solver.spectral_radius.unwrap_or(0.99));
             Box::new(AcceleratedGradient::new(pattern, vertices, preconditioner()?, refresh, radius))
         }
         Method::Projective => {

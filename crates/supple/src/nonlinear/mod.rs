@@ -18,3 +18,4 @@ pub use newton::Newton;
 pub use nonlinear_cg::NonlinearCg;
 pub use objective::{IterationRecord, Limits, Minimiser, Objective, Outcome, Stop};
 pub use projective::Projective;
+pub(crate) use projective::obstacle as projective_obstacle;

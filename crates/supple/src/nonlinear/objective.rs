@@ -219,6 +219,15 @@ impl<'a> Descent<'a> {
         Ok(self.should_stop(norm))
     }
 
+    /// Replaces the last look after `x` was put back to an earlier place.
+    pub(super) fn look_again(&mut self, work: &mut Workspace) -> Result<(), String> {
+        self.outcome.residuals.pop();
+        if self.limits.record {
+            self.outcome.history.pop();
+        }
+        self.look(work).map(|_| ())
+    }
+
     fn record(&mut self, residual: f64) {
         let now = Instant::now();
         let seconds = (now - self.begun - self.recording).as_secs_f64();

@@ -16,9 +16,11 @@ use std::time::Instant;
 use glam::{DMat3, DVec3};
 
 use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace};
+use crate::body::{Body, Elements};
 use crate::linear::{
     BlockMatrix, BlockPattern, Factorisation, LinearSolver, ScalarCholesky, ScalarMatrix, StopRule,
 };
+use crate::scene::{Bending, Model};
 
 /// What solves the global step.
 pub(super) enum Global {
@@ -26,6 +28,22 @@ pub(super) enum Global {
     Direct(Box<ScalarCholesky>),
     /// Any other solver, on 3x3 blocks.
     Iterative(Box<dyn LinearSolver>, StopRule),
+}
+
+/// Why a body cannot be simulated by projective dynamics: one of its energies is no squared distance to a projection.
+pub(crate) fn obstacle(body: &Body) -> Option<&'static str> {
+    let is_solid = matches!(body.elements, Elements::Tets(_));
+    let limited = (0..body.elements.len()).any(|e| body.materials.of(e).strain_limit.is_some());
+    match body.model {
+        Model::Spring => {}
+        Model::Corotated | Model::Arap if is_solid => {}
+        _ => return Some("its `model`; it takes `spring`, and `arap` and `corotated` solids"),
+    }
+    if body.bending == Some(Bending::Dihedral) && !is_solid {
+        Some("`bending = \"dihedral\"`; it takes `quadratic`")
+    } else {
+        (limited && !is_solid).then_some("a `strain_limit`")
+    }
 }
 
 /// Projective dynamics on one sparsity pattern.

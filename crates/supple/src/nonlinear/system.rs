@@ -74,8 +74,7 @@ impl System {
             triangles.extend(body.surface_triangles.iter().map(|t| t.map(|p| p + first_point)));
             closed.extend(body.closed_triangles());
             system.contacts.areas.extend_from_slice(&body.point_areas);
-            let friction = body.materials.main().friction;
-            system.contacts.friction.extend(body.point_areas.iter().map(|_| friction));
+            system.contacts.friction.extend(body.point_friction());
             system.mass.extend_from_slice(&body.mass);
             system.first_unknown.push(system.mass.len() as u32);
         }

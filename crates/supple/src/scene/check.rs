@@ -99,6 +99,8 @@ impl Checker<'_> {
         self.count("solver.max_iterations", solver.max_iterations, 1, 1_000_000);
         if let Err(problem) = solver.linear.check() {
             self.wrong("solver.linear", problem);
+        } else if let Err(problem) = solver.check() {
+            self.wrong("solver", problem);
         }
         self.count("output.every", output.every, 1, u32::MAX);
         if let Some(every) = output.checkpoint_every {

@@ -285,9 +285,48 @@ pub struct Solver {
     /// Renew the preconditioner every so many nonlinear iterations; each method has its own usual number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refresh: Option<u32>,
+    /// `accelerated-gradient`: the estimate ρ of how fast plain descent converges; 0.99 if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spectral_radius: Option<f64>,
 }
 
 impl Solver {
+    /// Refuses options that do not go with the method or the linear solver, and values outside their range.
+    pub fn check(&self) -> Result<(), String> {
+        self.linear.check()?;
+        let method = self.method.word();
+        let solves = matches!(self.method, Method::Newton | Method::Projective);
+        if !solves && self.linear.kind == LinearKind::Chebyshev {
+            return Err(format!(
+                "`{method}` needs a preconditioner and `chebyshev` is none; choose another `linear`, or `newton`"
+            ));
+        }
+        let stops = self.linear.tolerance.is_some() || self.linear.max_iterations.is_some();
+        if !solves && stops {
+            return Err(format!(
+                "`{method}` applies its preconditioner once an iteration: `tolerance` and `max_iterations` of `linear` have no \
+                 meaning there; leave them out"
+            ));
+        }
+        if self.refresh == Some(0) {
+            return Err("`refresh` is 0; it must be 1 or more iterations".to_owned());
+        }
+        if self.refresh.is_some() && self.method == Method::Projective {
+            return Err(
+                "projective dynamics renews its matrix when it changes: leave `refresh` out".to_owned()
+            );
+        }
+        match self.spectral_radius {
+            Some(_) if self.method != Method::AcceleratedGradient => Err(format!(
+                "`spectral_radius` of the solver is for `accelerated-gradient`, not for `{method}`; leave it out"
+            )),
+            Some(radius) if !(0.0..1.0).contains(&radius) => {
+                Err(format!("`spectral_radius` is {radius}; it must be 0 to below 1"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Method and linear solver in the words of the command line, as `newton+cholesky`.
     pub fn name(&self) -> String {
         format!("{}+{}", self.method.word(), self.linear.kind.word())
@@ -302,6 +341,7 @@ impl Default for Solver {
             tolerance: 1e-4,
             max_iterations: 50,
             refresh: None,
+            spectral_radius: None,
         }
     }
 }

@@ -3,6 +3,8 @@
 
 use serde::Serialize;
 
+use crate::material::MaterialSpec;
+
 use super::{Body, Follow, LinearKind, Method, Mode, Model, Pin, Scene};
 
 const METHODS: &[Method] =
@@ -60,7 +62,18 @@ fn in_body(body: &Body, place: &str, found: &mut Vec<(String, String)>) {
         let what = format!("`model = \"{}\"` of body `{name}`", word_of(&body.model));
         found.push((format!("{place}.model"), what));
     }
-    let directions = body.material.stretch_stiffness.map(|stiffness| stiffness.directions());
+    let woven = |material: &MaterialSpec| {
+        let directions = material.stretch_stiffness.map(|stiffness| stiffness.directions());
+        body.model != Model::BaraffWitkin && directions.is_some_and(|[warp, weft]| warp != weft)
+    };
+    for (i, region) in body.regions.iter().enumerate() {
+        if region.material.as_ref().is_some_and(woven) {
+            let what = format!(
+                "a `stretch_stiffness` that differs between warp and weft in a region of body `{name}`"
+            );
+            found.push((format!("{place}.region.{i}.material.stretch_stiffness"), what));
+        }
+    }
     let keys = [
         ("interior", "`interior`", body.interior.is_some()),
         ("tear_stretch", "`tear_stretch`", body.tear_stretch.is_some()),
@@ -68,7 +81,7 @@ fn in_body(body: &Body, place: &str, found: &mut Vec<(String, String)>) {
         (
             "material.stretch_stiffness",
             "a `stretch_stiffness` that differs between warp and weft",
-            body.model != Model::BaraffWitkin && directions.is_some_and(|[warp, weft]| warp != weft),
+            woven(&body.material),
         ),
     ];
     for (key, what, said) in keys {

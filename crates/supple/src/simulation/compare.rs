@@ -9,7 +9,7 @@ use super::Simulation;
 use crate::error::Error;
 use crate::linear::Simd;
 use crate::nonlinear::IterationRecord;
-use crate::scene::{Linear, Method, Scene, Solver};
+use crate::scene::{Method, Scene, Solver};
 
 /// How one solver came down.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,7 +20,7 @@ pub struct Curve {
     pub iterations: u32,
     /// Iterations of its linear solver.
     pub linear_iterations: u32,
-    /// Seconds of analysis before the first iteration.
+    /// Seconds of analysis that a scene costs once: how much longer the first iteration takes the first time.
     pub setup_seconds: f64,
     /// Memory of its matrices, factors and preconditioners in bytes.
     pub bytes: usize,
@@ -63,32 +63,44 @@ pub struct Comparison {
     pub tolerance: f64,
 }
 
+/// What came out.
+#[derive(Debug)]
+pub struct Compared {
+    /// The solvers that took the step, in the order in which they were named.
+    pub curves: Vec<Curve>,
+    /// Those that could not, and why.
+    pub left_out: Vec<(String, Error)>,
+    /// Whether the reference solution converged to what double precision allows; errors are against the lowest objective
+    /// that any solver found.
+    pub reference_converged: bool,
+}
+
 /// Below this the errors are rounding.
 const SMALLEST_ERROR: f64 = 1e-14;
 
 impl Comparison {
-    /// Takes the step by every solver. Solvers that cannot work on the scene are an error that names them.
-    pub fn run(&self, scene: &Scene, simd: Simd) -> Result<Vec<Curve>, Error> {
+    /// Takes the step by every solver.
+    pub fn run(&self, scene: &Scene, simd: Simd) -> Result<Compared, Error> {
         let (start, step) = self.advance(scene, simd)?;
-        let reference = Solver {
-            method: Method::Newton,
-            linear: Linear::default(),
-            tolerance: 1e-13,
-            max_iterations: 300,
-            refresh: None,
-        };
-        let (best, _) = self.take(scene, &reference, &start, step, simd)?;
-        let mut curves = Vec::new();
+        let reference =
+            Solver { method: Method::Newton, tolerance: 1e-13, max_iterations: 300, ..Solver::default() };
+        let begin = Begin { scene, start: &start, step, simd };
+        let (best, best_curve) = begin.take(&reference, None)?;
+        let (mut taken, mut left_out) = (Vec::new(), Vec::new());
         for (name, solver) in &self.solvers {
             let solver = Solver { tolerance: self.tolerance, max_iterations: 1_000_000, ..solver.clone() };
-            let named = |error: Error| Error::Invalid(format!("the solver `{name}`: {error}"));
-            let (points, mut curve) = self.take(scene, &solver, &start, step, simd).map_err(named)?;
-            curve.name.clone_from(name);
-            curves.push((points, curve));
+            match begin.take(&solver, Some(self.budget)) {
+                Ok((records, curve)) => taken.push((records, Curve { name: name.clone(), ..curve })),
+                Err(error) => left_out.push((name.clone(), error)),
+            }
         }
-        let all = curves.iter().map(|(points, _)| points).chain([&best]);
+        let all = taken.iter().map(|(records, _)| records).chain([&best]);
         let lowest = all.flatten().map(|record| record.value).fold(f64::INFINITY, f64::min);
-        Ok(curves.into_iter().map(|(records, curve)| with_errors(curve, &records, lowest)).collect())
+        Ok(Compared {
+            curves: taken.into_iter().map(|(records, curve)| with_errors(curve, &records, lowest)).collect(),
+            left_out,
+            reference_converged: best_curve.converged,
+        })
     }
 
     /// The state before the step that is compared, and the step in seconds.
@@ -102,28 +114,45 @@ impl Comparison {
         }
         Ok((simulation.save(), step))
     }
+}
 
-    /// Takes the step; gives where it stood after every iteration.
+/// Where a comparison begins.
+struct Begin<'a> {
+    scene: &'a Scene,
+    start: &'a [u8],
+    step: f64,
+    simd: Simd,
+}
+
+impl Begin<'_> {
+    /// Takes the step, for the second time: analyses of the sparsity, orders and hierarchies are made once for a scene, and one
+    /// solver makes them before its first iteration, another within it. Gives where it stood after every iteration.
     fn take(
         &self,
-        scene: &Scene,
         solver: &Solver,
-        start: &[u8],
-        step: f64,
-        simd: Simd,
+        budget: Option<Duration>,
     ) -> Result<(Vec<IterationRecord>, Curve), Error> {
-        let mut simulation = Simulation::with_simd(Scene { solver: solver.clone(), ..scene.clone() }, simd)?;
-        simulation.restore(start)?;
-        simulation.record_iterations(true);
+        let scene = Scene { solver: solver.clone(), ..self.scene.clone() };
+        let mut simulation = Simulation::with_simd(scene, self.simd)?;
+        simulation.restore(self.start)?;
+        simulation.setup.solver.max_iterations = 1;
         let begun = Instant::now();
-        let report = simulation.step_within(step, self.budget)?;
+        simulation.step(self.step)?;
+        let first = begun.elapsed().as_secs_f64();
+        simulation.restore(self.start)?;
+        simulation.setup.solver.max_iterations = solver.max_iterations;
+        simulation.record_iterations(true);
+        let report = match budget {
+            Some(budget) => simulation.step_within(self.step, budget)?,
+            None => simulation.step(self.step)?,
+        };
         let inspection = simulation.inspect();
-        let iterating = inspection.history.last().map_or(0.0, |record| record.seconds);
+        let again = inspection.history.get(1).map_or(0.0, |record| record.seconds);
         let curve = Curve {
             name: String::new(),
             iterations: report.nonlinear_iterations,
             linear_iterations: report.linear_iterations,
-            setup_seconds: (begun.elapsed().as_secs_f64() - iterating).max(0.0),
+            setup_seconds: (first - again).max(0.0),
             bytes: inspection.bytes,
             converged: report.converged,
             points: Vec::new(),

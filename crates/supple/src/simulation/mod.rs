@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use glam::{DVec3, Vec3};
 
-pub use compare::{Comparison, Curve, CurvePoint};
+pub use compare::{Compared, Comparison, Curve, CurvePoint};
 pub use dry_run::DryRun;
 pub use pick::GrabId;
 pub use pin::{PinId, PinPoint, SetupPin};

@@ -9,8 +9,10 @@ use crate::body::{Body, Elements};
 use crate::contact::ColliderMeshes;
 use crate::error::Error;
 use crate::linear::Simd;
+use crate::nonlinear::projective_obstacle;
 use crate::scene::{
-    ClosedMesh, Collider, Follow, Hold, Mode, Pin, Problem, Scene, Selection, SelectionPoints, Solver, World,
+    ClosedMesh, Collider, Follow, Hold, Method, Mode, Pin, Problem, Scene, Selection, SelectionPoints,
+    Solver, World,
 };
 
 /// A body of a running simulation.
@@ -84,6 +86,9 @@ impl Setup {
                 let built = Body::build(body, &scene.folder);
                 collect(built, scene, &format!("{place}.shape"), &mut bodies, &mut problems);
             }
+        }
+        if scene.solver.method == Method::Projective {
+            problems.extend(bodies.iter().filter_map(|body| projective_problem(scene, body)));
         }
         let mut ids = 1..;
         let mut next = || ids.next().unwrap_or(u32::MAX);
@@ -203,6 +208,15 @@ fn has_problem(known: &[Problem], place: &str) -> bool {
         problem.place.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
     known.iter().any(inside)
+}
+
+/// What keeps a body from projective dynamics, with the scene's file and line.
+fn projective_problem(scene: &Scene, body: &Body) -> Option<Error> {
+    let obstacle = projective_obstacle(body)?;
+    let name = &body.name;
+    let problem =
+        format!("projective dynamics cannot take {obstacle} (body `{name}`); use `method = \"newton\"`");
+    Some(scene.problem_at("solver.method", &problem))
 }
 
 /// Sorts a result into what was built and what is wrong, the latter with the scene's file and line.

@@ -43,7 +43,8 @@ pub(super) fn modes(sigma: LaneVec3, lame: &LaneLame) -> Modes {
 }
 
 impl Law for Corotated {
-    // A bound for both terms, with which the iteration is a quasi-Newton method (Liu et al. 2017).
+    // Near both terms' stiffness, with which the iteration is a quasi-Newton method (Liu et al. 2017). The bound is 2μ + 3λ, for
+    // pure changes of volume; steps that it would take to be shorter are left to the line search.
     fn projective_stiffness(&self, lame: &LaneLame) -> Option<Lanes> {
         Some(lame.mu * 2.0 + lame.lambda)
     }
