@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod common;
+mod compare;
 mod killed_and_resumed;
 mod rendering;
 mod solve;

@@ -1,0 +1,43 @@
+//! `supple compare`: solvers side by side on one step.
+
+use std::fs;
+
+use crate::common::{run, succeed, text};
+
+#[test]
+fn every_solver_comes_down_to_the_same_solution_and_the_files_say_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let scene = ["compare", "bar", "--resolution", "0.3", "--frame", "2", "--out", text(folder.path())];
+    let solvers = ["--solvers", "cholesky,galerkin,jacobi,lbfgs", "--json"];
+    let output = succeed(&[&scene[..], &solvers[..]].concat());
+    let lines: Vec<serde_json::Value> =
+        output.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 4);
+    for line in &lines {
+        assert!(line["error"].as_f64().unwrap() < 1e-6, "{line}");
+        assert!(line["converged"].as_bool().unwrap(), "{line}");
+    }
+    let csv = fs::read_to_string(folder.path().join("convergence.csv")).unwrap();
+    for name in ["cholesky", "galerkin", "jacobi", "lbfgs"] {
+        let own: Vec<f64> = csv
+            .lines()
+            .filter(|line| line.starts_with(&format!("{name},")))
+            .map(|line| line.split(',').nth(3).unwrap().parse().unwrap())
+            .collect();
+        // All begin at the same place, where the error is 1 by definition, and only go down.
+        assert_eq!(own[0], 1.0, "{name}");
+        assert!(own.windows(2).all(|pair| pair[1] <= pair[0] + 1e-12), "{name}: {own:?}");
+    }
+    assert!(fs::read_to_string(folder.path().join("convergence.svg")).unwrap().starts_with("<svg"));
+}
+
+#[test]
+fn a_solver_that_cannot_take_the_scene_is_left_out_unless_it_was_asked_for() {
+    let bar = ["compare", "bar", "--resolution", "0.15", "--budget", "1"];
+    let usual = run(&bar);
+    let message = String::from_utf8_lossy(&usual.stderr).into_owned();
+    assert!(usual.status.success(), "{message}");
+    assert!(message.contains("projective was left out"), "{message}");
+    let asked = run(&[&bar[..], &["--solvers", "projective"]].concat());
+    assert_eq!(asked.status.code(), Some(2));
+}
