@@ -182,13 +182,10 @@ fn a_sequence_that_ends_too_early_or_changes_its_triangles_is_refused() {
     assert!(refused(&mesh(&pattern), 0.5).contains("ends after 0.2000 s, but the scene needs 0.5000 s"));
     let (positions, triangles) = square(1.0);
     save(folder.path(), "rise_001.obj", &positions, &triangles[..1]);
-    let collider = mesh(&pattern);
-    let mut meshes = ColliderMeshes::new(10.0);
-    meshes.load(&collider, Path::new(""), 0.2).unwrap();
-    let problem = PosedCollider::new(&collider, &meshes, [0.0, 0.1], None).unwrap_err().to_string();
+    let problem = refused(&mesh(&pattern), 0.2);
     assert!(problem.contains("rise_001.obj") && problem.contains("same triangles"), "{problem}");
     save(folder.path(), "rise_001.obj", &[positions.clone(), positions].concat(), &triangles);
-    let problem = PosedCollider::new(&collider, &meshes, [0.0, 0.1], None).unwrap_err().to_string();
+    let problem = refused(&mesh(&pattern), 0.2);
     assert!(problem.contains("8 vertices, but the first frame of this collider has 4"), "{problem}");
 }
 
