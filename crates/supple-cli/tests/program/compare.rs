@@ -8,7 +8,7 @@ use crate::common::{run, succeed, text};
 fn every_solver_comes_down_to_the_same_solution_and_the_files_say_so() {
     let folder = tempfile::tempdir().unwrap();
     let scene = ["compare", "bar", "--resolution", "0.3", "--frame", "2", "--out", text(folder.path())];
-    let solvers = ["--solvers", "cholesky,galerkin,jacobi,lbfgs", "--json"];
+    let solvers = ["--solvers", "cholesky,galerkin,jacobi,lbfgs", "--tolerance", "1e-5", "--json"];
     let output = succeed(&[&scene[..], &solvers[..]].concat());
     let lines: Vec<serde_json::Value> =
         output.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
