@@ -62,8 +62,8 @@ fn solver_sets(word: &str) -> Result<Vec<String>, Failure> {
         _ => Err(Failure::usage(anyhow::anyhow!(
             "--solver {word}: no such solver; there are the methods {}, the linear solvers {}, and both together as \
              `lbfgs+jacobi`",
-            methods.join(", "),
-            linears.join(", ")
+            Method::SUPPORTED.map(Method::word).join(", "),
+            LinearKind::SUPPORTED.map(LinearKind::word).join(", ")
         ))),
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use supple::output::write_whole;
-use supple::scene::Solver;
+use supple::scene::{LinearKind, Solver};
 use supple::simulation::{Comparison, Curve};
 use supple::{Error, FileError};
 
@@ -19,22 +19,9 @@ use crate::failure::Failure;
 use crate::print::line;
 use crate::scenes::choose;
 
-/// What is compared if nothing is said: the linear solvers under Newton's method, and the other methods.
-const USUAL: [&str; 13] = [
-    "cholesky",
-    "jacobi",
-    "schwarz",
-    "ic0",
-    "ict",
-    "gauss-seidel",
-    "chebyshev",
-    "galerkin",
-    "galerkin-cycle",
-    "projective",
-    "lbfgs",
-    "nonlinear-cg+jacobi",
-    "accelerated-gradient+jacobi",
-];
+/// What is compared if nothing is said, beside every linear solver under Newton's method.
+const OTHER_METHODS: [&str; 4] =
+    ["projective", "lbfgs", "nonlinear-cg+jacobi", "accelerated-gradient+jacobi"];
 
 /// Compares and reports.
 pub(crate) fn compare(options: &Compare, common: &Common) -> Result<ExitCode, Failure> {
@@ -97,7 +84,12 @@ fn choice(options: &Compare, solver: Option<String>) -> SceneChoice {
 /// The solvers by name.
 fn solvers(options: &Compare) -> Result<Vec<(String, Solver)>, Failure> {
     let names: Vec<String> = match options.solvers.is_empty() {
-        true => USUAL.map(str::to_owned).to_vec(),
+        true => LinearKind::SUPPORTED
+            .map(LinearKind::word)
+            .iter()
+            .chain(&OTHER_METHODS)
+            .map(|&n| n.into())
+            .collect(),
         false => options.solvers.clone(),
     };
     let solver = |name: String| {

@@ -3,19 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::{run, succeed, text, values};
+use supple::scene::LinearKind;
 
-const SOLVERS: [&str; 9] = [
-    "cholesky",
-    "jacobi",
-    "schwarz",
-    "ic0",
-    "ict",
-    "gauss-seidel",
-    "chebyshev",
-    "galerkin",
-    "galerkin-cycle",
-];
+use crate::common::{run, succeed, text, values};
 
 /// A chain of `n` springs as Matrix Market, and a right-hand side of ones.
 fn chain(folder: &Path, n: usize) -> (PathBuf, PathBuf) {
@@ -41,7 +31,7 @@ fn every_solver_solves_a_users_system_and_reports_it() {
     let n = 100;
     let (matrix, rhs) = chain(folder.path(), n);
     let (out, history) = (folder.path().join("x.npy"), folder.path().join("h.csv"));
-    for solver in SOLVERS {
+    for solver in LinearKind::SUPPORTED.map(LinearKind::word) {
         let lines = succeed(&[
             "solve",
             text(&matrix),
@@ -121,7 +111,7 @@ fn systems_that_cannot_be_solved_are_refused_by_name() {
         }
         assert!(output.stdout.is_empty() && !message.contains("panicked"), "{message}");
     }
-    for solver in SOLVERS {
+    for solver in LinearKind::SUPPORTED.map(LinearKind::word) {
         let output = run(&["solve", text(&indefinite), "--rhs", b, "--solver", solver]);
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(matches!(output.status.code(), Some(1 | 2)), "{solver}: {message}");

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::{
-    BlockJacobi, Chebyshev, ChebyshevOptions, CholeskyFactor, Fill, GaussSeidel, GaussSeidelSolver,
-    IncompleteCholesky, LinearSolver, PreconditionedSolver, Preconditioner, Schwarz, SchwarzOptions, Simd,
+    BlockJacobi, Chebyshev, ChebyshevOptions, CholeskyFactor, Fill, GaussSeidel, IncompleteCholesky,
+    LinearSolver, PreconditionedSolver, Preconditioner, Schwarz, SchwarzOptions, Simd, StationarySolver,
 };
 use crate::scene::{Levels, Linear, LinearKind};
-use crate::solvers::galerkin::{Galerkin, GalerkinCycle, GalerkinOptions};
+use crate::solvers::galerkin::{Galerkin, GalerkinOptions};
 
 /// The linear solver of a scene. `positions`, one for each unknown, tell which unknowns are near each other; without them the
 /// matrix's graph does. An error names the option that is wrong, or the kind that cannot be made here.
@@ -20,10 +20,9 @@ pub fn linear_solver(
 ) -> Result<Box<dyn LinearSolver>, String> {
     linear.check()?;
     Ok(match linear.kind {
-        LinearKind::GaussSeidel => Box::new(GaussSeidelSolver::default()),
         LinearKind::Chebyshev => Box::new(Chebyshev::new(chebyshev_options(linear))),
-        LinearKind::GalerkinCycle => {
-            Box::new(GalerkinCycle::new(Galerkin::new(galerkin_options(linear, simd), positions)))
+        LinearKind::GaussSeidel | LinearKind::GalerkinCycle => {
+            Box::new(StationarySolver::new(preconditioner(linear, positions, simd)?))
         }
         _ => Box::new(PreconditionedSolver::new(preconditioner(linear, positions, simd)?)),
     })

@@ -3,20 +3,15 @@
 //!
 //! With the strict lower triangle `L` of the coloured matrix and its block diagonal `D`, a forward and a backward sweep from
 //! zero are `z = M⁻¹ r` with `M = (D + L) D⁻¹ (D + L)ᵀ = (I + L D⁻¹) D (I + L D⁻¹)ᵀ`, symmetric and positive definite: a
-//! preconditioner. As a solver by itself it repeats `x += M⁻¹ (b - A x)`.
+//! preconditioner.
 
 use std::sync::Arc;
 
 use glam::{DMat3, DVec3};
 
 use super::colouring::{by_colour, colour};
-use super::solver::{SolveOutcome, StopRule};
-use super::stationary::Stationary;
 use super::triangular::{Schedule, Triangular};
-use super::{
-    BlockJacobi, BlockMatrix, BlockPattern, HistoryPoint, LinearOperator, LinearSolver, Preconditioner,
-    assembled,
-};
+use super::{BlockJacobi, BlockMatrix, BlockPattern, LinearOperator, Preconditioner, assembled};
 
 /// Places in a task.
 const CHUNK: usize = 256;
@@ -110,40 +105,5 @@ impl Preconditioner for GaussSeidel {
     fn bytes(&self) -> usize {
         let sources = size_of::<Source>() * (self.lower.len() + self.upper.len());
         self.sweep.bytes() + self.inverses.bytes() + sources
-    }
-}
-
-/// Gauss-Seidel as a solver by itself.
-#[derive(Debug, Clone, Default)]
-pub struct GaussSeidelSolver {
-    sweep: GaussSeidel,
-    iteration: Stationary,
-}
-
-impl LinearSolver for GaussSeidelSolver {
-    fn prepare(&mut self, matrix: &dyn LinearOperator) -> Result<(), String> {
-        self.sweep.update(matrix)
-    }
-
-    fn solve(
-        &mut self,
-        matrix: &dyn LinearOperator,
-        rhs: &[DVec3],
-        x: &mut [DVec3],
-        stop: &StopRule,
-    ) -> SolveOutcome {
-        let sweep = &mut self.sweep;
-        self.iteration.solve(matrix, rhs, x, stop, |_, r, x, z| {
-            sweep.apply(r, z);
-            super::vectors::add(x, 1.0, z);
-        })
-    }
-
-    fn history(&self) -> &[HistoryPoint] {
-        self.iteration.history()
-    }
-
-    fn bytes(&self) -> usize {
-        self.sweep.bytes() + self.iteration.bytes()
     }
 }

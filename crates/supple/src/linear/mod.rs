@@ -44,7 +44,7 @@ pub use cholesky_factor::CholeskyFactor;
 pub use conjugate_gradient::{ConjugateGradient, PreconditionedSolver};
 pub use direct::Ordering;
 pub use factory::{linear_solver, preconditioner};
-pub use gauss_seidel::{GaussSeidel, GaussSeidelSolver};
+pub use gauss_seidel::GaussSeidel;
 pub use incomplete_cholesky::{Fill, IncompleteCholesky};
 pub use node_order::{Graph, graph_order, local_order, morton_order};
 pub(crate) use operator::assembled;
@@ -58,7 +58,7 @@ pub(crate) use block_jacobi::not_definite;
 pub(crate) use colouring::{by_colour, colour};
 pub(crate) use direct::DenseFactor;
 pub(crate) use pivot::inverse as definite_inverse;
-pub(crate) use stationary::Stationary;
+pub use stationary::StationarySolver;
 pub(crate) use triangular::Schedule;
 
 pub use crate::simd::Simd;

@@ -1,17 +1,18 @@
-//! The loop of iterations that correct `x` by the residual alone: residual, check, correction.
+//! The loop of iterations that correct `x` by the residual alone: residual, check, correction. With a preconditioner as the
+//! correction, `x += M⁻¹ (b - A x)`, it makes solvers of Gauss-Seidel sweeps and of V-cycles.
 
 use glam::DVec3;
 
 use super::solver::{End, History, SolveOutcome, StopRule};
-use super::vectors::Sums;
-use super::{HistoryPoint, LinearOperator};
+use super::vectors::{Sums, add};
+use super::{HistoryPoint, LinearOperator, LinearSolver, Preconditioner};
 
 /// A residual that has grown by this factor over its start will not come back.
 const DIVERGED: f64 = 1e6;
 
 /// The loop's vectors, kept from solve to solve.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Stationary {
+pub(super) struct Stationary {
     r: Vec<DVec3>,
     z: Vec<DVec3>,
     sums: Sums,
@@ -20,7 +21,7 @@ pub(crate) struct Stationary {
 
 impl Stationary {
     /// Calls `correct(iteration, r, x, scratch)` until a rule stops it.
-    pub(crate) fn solve(
+    pub(super) fn solve(
         &mut self,
         matrix: &dyn LinearOperator,
         rhs: &[DVec3],
@@ -53,12 +54,53 @@ impl Stationary {
         }
     }
 
-    pub(crate) fn history(&self) -> &[HistoryPoint] {
+    pub(super) fn history(&self) -> &[HistoryPoint] {
         self.history.points()
     }
 
-    pub(crate) fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         48 * self.r.len() + self.sums.bytes()
+    }
+}
+
+/// Corrections by a preconditioner of its own, as a [`LinearSolver`].
+pub struct StationarySolver<P> {
+    preconditioner: P,
+    iteration: Stationary,
+}
+
+impl<P: Preconditioner> StationarySolver<P> {
+    /// A solver that repeats `x += M⁻¹ (b - A x)`.
+    pub fn new(preconditioner: P) -> Self {
+        Self { preconditioner, iteration: Stationary::default() }
+    }
+}
+
+impl<P: Preconditioner> LinearSolver for StationarySolver<P> {
+    fn prepare(&mut self, matrix: &dyn LinearOperator) -> Result<(), String> {
+        self.preconditioner.update(matrix)
+    }
+
+    fn solve(
+        &mut self,
+        matrix: &dyn LinearOperator,
+        rhs: &[DVec3],
+        x: &mut [DVec3],
+        stop: &StopRule,
+    ) -> SolveOutcome {
+        let preconditioner = &mut self.preconditioner;
+        self.iteration.solve(matrix, rhs, x, stop, |_, r, x, z| {
+            preconditioner.apply(r, z);
+            add(x, 1.0, z);
+        })
+    }
+
+    fn history(&self) -> &[HistoryPoint] {
+        self.iteration.history()
+    }
+
+    fn bytes(&self) -> usize {
+        self.preconditioner.bytes() + self.iteration.bytes()
     }
 }
 

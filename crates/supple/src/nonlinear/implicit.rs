@@ -71,7 +71,6 @@ impl ImplicitStepper {
         };
         system.inertia.rate = 1.0 / (step * step);
         system.inertia.gravity = setup.world.gravity;
-        system.inertia.mass.clone_from(&system.mass);
         system.inertia.target.clear();
         system.inertia.target.extend(self.x.iter().zip(&self.v).map(|(x, v)| *x + dt * *v));
         let work = &mut self.work;
@@ -153,13 +152,13 @@ impl ImplicitStepper {
     /// A force below which nothing is worth solving: a billionth of the weight, or of what would move the bodies by
     /// a nanometre in a second where nothing weighs.
     fn force_floor(&self, setup: &Setup) -> f64 {
-        let masses = self.system.mass.iter().map(|m| m * m).sum::<f64>().sqrt();
+        let masses = self.system.inertia.mass.iter().map(|m| m * m).sum::<f64>().sqrt();
         1e-9 * masses * setup.world.gravity.length().max(1.0)
     }
 
     fn report(&self, setup: &Setup, begun: Instant) -> StepReport {
         let outcome = &self.outcome;
-        let mass = &self.system.mass;
+        let mass = &self.system.inertia.mass;
         let kinetic = self.v.iter().zip(mass).map(|(v, m)| 0.5 * m * v.length_squared()).sum();
         let gravity = setup.world.gravity;
         let potential = self.x.iter().zip(mass).map(|(x, m)| -m * gravity.dot(*x)).sum();
@@ -248,7 +247,7 @@ impl Stepper for ImplicitStepper {
     }
 
     fn masses(&self) -> &[f64] {
-        &self.system.mass
+        &self.system.inertia.mass
     }
 
     fn save(&self, state: &mut StateWriter) {

@@ -55,8 +55,6 @@ pub(super) struct System {
     pub(super) attachments: Attachments,
     pub(super) contacts: Contacts,
     pub(super) wind: Wind,
-    /// Lumped mass of each unknown in kg.
-    pub(super) mass: Vec<f64>,
     /// The first unknown of each body, and the end.
     pub(super) first_unknown: Vec<u32>,
 }
@@ -68,15 +66,15 @@ impl System {
         let mut points = Embedding::default();
         let (mut triangles, mut closed) = (Vec::new(), Vec::new());
         for body in &setup.bodies {
-            let first = system.mass.len() as u32;
+            let first = system.inertia.mass.len() as u32;
             let first_point = points.len() as u32;
             points.append(&body.embedding, first);
             triangles.extend(body.surface_triangles.iter().map(|t| t.map(|p| p + first_point)));
             closed.extend(body.closed_triangles());
             system.contacts.areas.extend_from_slice(&body.point_areas);
             system.contacts.friction.extend(body.point_friction());
-            system.mass.extend_from_slice(&body.mass);
-            system.first_unknown.push(system.mass.len() as u32);
+            system.inertia.mass.extend_from_slice(&body.mass);
+            system.first_unknown.push(system.inertia.mass.len() as u32);
         }
         system.elastic = elastic_energies(setup, &system.first_unknown);
         let start: Vec<DVec3> = setup.bodies.iter().flat_map(|body| &body.start).copied().collect();
@@ -94,7 +92,7 @@ impl System {
         self.attachments.clear();
         held.clear();
         // Vertices without mass belong to no element: nothing moves them.
-        held.extend(self.mass.iter().map(|m| *m <= 0.0));
+        held.extend(self.inertia.mass.iter().map(|m| *m <= 0.0));
         for pin in setup.pins.iter().filter(|pin| pin.holds_at(time)) {
             let first = self.first_unknown[pin.body];
             for point in &pin.points {

@@ -7,19 +7,27 @@ use crate::material::MaterialSpec;
 
 use super::{Body, Follow, LinearKind, Method, Mode, Model, Pin, Scene};
 
-const METHODS: &[Method] =
-    &[Method::Newton, Method::Projective, Method::Lbfgs, Method::NonlinearCg, Method::AcceleratedGradient];
-const LINEAR_SOLVERS: &[LinearKind] = &[
-    LinearKind::Cholesky,
-    LinearKind::Jacobi,
-    LinearKind::Schwarz,
-    LinearKind::Ic0,
-    LinearKind::Ict,
-    LinearKind::GaussSeidel,
-    LinearKind::Chebyshev,
-    LinearKind::Galerkin,
-    LinearKind::GalerkinCycle,
-];
+impl Method {
+    /// Those that exist.
+    pub const SUPPORTED: [Self; 5] =
+        [Self::Newton, Self::Projective, Self::Lbfgs, Self::NonlinearCg, Self::AcceleratedGradient];
+}
+
+impl LinearKind {
+    /// Those that exist.
+    pub const SUPPORTED: [Self; 9] = [
+        Self::Cholesky,
+        Self::Jacobi,
+        Self::Schwarz,
+        Self::Ic0,
+        Self::Ict,
+        Self::GaussSeidel,
+        Self::Chebyshev,
+        Self::Galerkin,
+        Self::GalerkinCycle,
+    ];
+}
+
 const MODES: &[Mode] = &[Mode::Dynamic, Mode::Quasistatic];
 const MODELS: &[Model] = &[
     Model::Spring,
@@ -45,9 +53,9 @@ pub(super) fn unsupported(scene: &Scene) -> Vec<(String, String)> {
     };
     let (solver, mode) = (&scene.solver, scene.time.mode);
     word(MODES.contains(&mode), "time.mode", "mode", word_of(&mode));
-    word(METHODS.contains(&solver.method), "solver.method", "method", word_of(&solver.method));
+    word(Method::SUPPORTED.contains(&solver.method), "solver.method", "method", word_of(&solver.method));
     let kind = solver.linear.kind;
-    word(LINEAR_SOLVERS.contains(&kind), "solver.linear", "linear", word_of(&kind));
+    word(LinearKind::SUPPORTED.contains(&kind), "solver.linear", "linear", word_of(&kind));
     scene.bodies.iter().enumerate().for_each(|(i, body)| in_body(body, &format!("body.{i}"), &mut found));
     scene.pins.iter().enumerate().for_each(|(i, pin)| in_pin(pin, &format!("pin.{i}"), &mut found));
     if !scene.seams.is_empty() {

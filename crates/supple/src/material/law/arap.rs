@@ -3,11 +3,9 @@
 //! This is the co-rotated law with `λ = 0`: the elasticity of a solid with Poisson's ratio 0 and Young's modulus `2μ`.
 //! For other Poisson's ratios its shear is right, and nothing holds the volume: λ is ignored.
 
-use super::corotated::{self, energy_of_stretches};
-use super::tangent::{Modes, Tangent};
-use super::{LaneLame, Law};
-use crate::energy::Curvature;
-use crate::geometry::svd::{Svd, polar_rotation, svd};
+use super::corotated::{Corotated, energy_of_stretches};
+use super::{LaneLame, Law, Modes};
+use crate::geometry::svd::{polar_rotation, svd};
 use crate::simd::{LaneMat3, LaneVec3, Lanes};
 
 /// As rigid as possible.
@@ -17,11 +15,6 @@ pub struct Arap;
 #[inline(always)]
 fn shear_only(lame: &LaneLame) -> LaneLame {
     LaneLame { lambda: Lanes::default(), mu: lame.mu }
-}
-
-#[inline(always)]
-pub(super) fn modes(sigma: LaneVec3, lame: &LaneLame) -> Modes {
-    corotated::modes(sigma, &shear_only(lame))
 }
 
 impl Law for Arap {
@@ -41,8 +34,7 @@ impl Law for Arap {
     }
 
     #[inline(always)]
-    fn tangent(&self, f: LaneMat3, lame: &LaneLame, curvature: Curvature) -> Tangent {
-        let Svd { u, sigma, v } = svd(f);
-        Tangent::new(u, v, modes(sigma, lame), curvature)
+    fn modes(&self, sigma: LaneVec3, lame: &LaneLame) -> Modes {
+        Corotated.modes(sigma, &shear_only(lame))
     }
 }

@@ -8,10 +8,9 @@
 //! With signed singular values it resists inversion and recovers from it. Its curvature is exact (the rotation's change
 //! is in the twists): scaling `2μ I + λ 1 1ᵀ`, flips `2μ`, twists `2μ + 2 (λ (Σ σ - 3) - 2μ)/(σᵢ + σⱼ)`.
 
-use super::tangent::{Modes, Tangent, uniform_scaling};
+use super::tangent::{Modes, uniform_scaling};
 use super::{LaneLame, Law};
-use crate::energy::Curvature;
-use crate::geometry::svd::{Svd, polar_rotation, svd};
+use crate::geometry::svd::{polar_rotation, svd};
 use crate::simd::{LaneMat3, LaneVec3, Lanes};
 
 /// Co-rotated linear elasticity.
@@ -27,19 +26,6 @@ pub(super) fn energy_of_stretches(sigma: LaneVec3, lame: &LaneLame) -> Lanes {
     let strain = LaneVec3([sigma[0] - 1.0, sigma[1] - 1.0, sigma[2] - 1.0]);
     let trace = strain[0] + strain[1] + strain[2];
     lame.mu * strain.dot(strain) + lame.lambda * trace * trace * 0.5
-}
-
-#[inline(always)]
-pub(super) fn modes(sigma: LaneVec3, lame: &LaneLame) -> Modes {
-    let twice = lame.mu * 2.0;
-    let excess = (lame.lambda * (sigma[0] + sigma[1] + sigma[2] - 3.0) - twice) * 2.0;
-    let sum = |i: usize, j: usize| (sigma[i] + sigma[j]).max(Lanes::splat(SMALLEST_SUM));
-    Modes {
-        scaling: uniform_scaling(twice, lame.lambda),
-        twist: [twice + excess / sum(0, 1), twice + excess / sum(0, 2), twice + excess / sum(1, 2)],
-        flip: [twice; 3],
-        scaling_can_be_indefinite: false,
-    }
 }
 
 impl Law for Corotated {
@@ -61,8 +47,15 @@ impl Law for Corotated {
     }
 
     #[inline(always)]
-    fn tangent(&self, f: LaneMat3, lame: &LaneLame, curvature: Curvature) -> Tangent {
-        let Svd { u, sigma, v } = svd(f);
-        Tangent::new(u, v, modes(sigma, lame), curvature)
+    fn modes(&self, sigma: LaneVec3, lame: &LaneLame) -> Modes {
+        let twice = lame.mu * 2.0;
+        let excess = (lame.lambda * (sigma[0] + sigma[1] + sigma[2] - 3.0) - twice) * 2.0;
+        let sum = |i: usize, j: usize| (sigma[i] + sigma[j]).max(Lanes::splat(SMALLEST_SUM));
+        Modes {
+            scaling: uniform_scaling(twice, lame.lambda),
+            twist: [twice + excess / sum(0, 1), twice + excess / sum(0, 2), twice + excess / sum(1, 2)],
+            flip: [twice; 3],
+            scaling_can_be_indefinite: false,
+        }
     }
 }

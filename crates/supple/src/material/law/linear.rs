@@ -6,10 +6,11 @@
 //!
 //! Right for small displacements only: a rotation by the angle `θ` counts as a strain of `cos θ - 1`.
 
-use super::tangent::{Modes, Tangent, uniform_scaling};
+use super::tangent::{Modes, uniform_scaling};
 use super::{LaneLame, Law};
 use crate::energy::Curvature;
-use crate::simd::{LaneMat3, Lanes};
+use crate::geometry::svd::Svd;
+use crate::simd::{LaneMat3, LaneVec3, Lanes};
 
 /// Linear elasticity.
 #[derive(Debug, Clone, Copy, Default)]
@@ -38,25 +39,30 @@ impl Law for Linear {
     }
 
     #[inline(always)]
-    fn tangent(&self, _f: LaneMat3, lame: &LaneLame, curvature: Curvature) -> Tangent {
-        let (one, twice) = (LaneMat3::identity(), lame.mu * 2.0);
-        let modes = Modes {
+    fn axes(&self, _f: LaneMat3) -> Svd {
+        let one = LaneMat3::identity();
+        Svd { u: one, sigma: LaneVec3([Lanes::splat(1.0); 3]), v: one }
+    }
+
+    #[inline(always)]
+    fn modes(&self, _stretches: LaneVec3, lame: &LaneLame) -> Modes {
+        let twice = lame.mu * 2.0;
+        Modes {
             scaling: uniform_scaling(twice, lame.lambda),
             twist: [Lanes::default(); 3],
             flip: [twice; 3],
             scaling_can_be_indefinite: false,
-        };
-        Tangent::new(one, one, modes, curvature)
+        }
     }
 
     #[inline(always)]
-    fn stress_differential(
+    fn closed_differential(
         &self,
         _f: LaneMat3,
         df: LaneMat3,
         lame: &LaneLame,
         _curvature: Curvature,
-    ) -> LaneMat3 {
-        response(symmetric(df), lame)
+    ) -> Option<LaneMat3> {
+        Some(response(symmetric(df), lame))
     }
 }

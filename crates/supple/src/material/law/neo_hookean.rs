@@ -12,10 +12,9 @@
 
 #![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
 
-use super::tangent::{Modes, PAIRS, Tangent};
+use super::tangent::{Modes, PAIRS};
 use super::{LaneLame, Law};
 use crate::energy::Curvature;
-use crate::geometry::svd::{Svd, svd};
 use crate::simd::{LaneMat3, LaneVec3, Lanes};
 
 /// Stable neo-Hookean.
@@ -40,46 +39,6 @@ impl Parameters {
     }
 }
 
-#[inline(always)]
-pub(super) fn modes(sigma: LaneVec3, lame: &LaneLame) -> Modes {
-    let Parameters { mu, lambda, alpha } = Parameters::new(lame);
-    let [a, b, c] = sigma.0;
-    let others = [b * c, a * c, a * b];
-    let norm = sigma.dot(sigma);
-    let m = mu * norm / (norm + 1.0);
-    let p = lambda * (a * others[0] - alpha);
-    let q = mu * 2.0 / ((norm + 1.0) * (norm + 1.0));
-    let mut scaling = [[m; 3]; 3];
-    let (mut twist, mut flip) = ([m; 3], [m; 3]);
-    for i in 0..3 {
-        for j in 0..3 {
-            let both = q * sigma[i] * sigma[j] + lambda * others[i] * others[j];
-            scaling[i][j] = both + if i == j { m } else { p * sigma[3 - i - j] };
-        }
-    }
-    for k in 0..3 {
-        let (i, j) = PAIRS[k];
-        let volumetric = p * sigma[3 - i - j];
-        twist[k] = m + volumetric;
-        flip[k] = m - volumetric;
-    }
-    Modes { scaling, twist, flip, scaling_can_be_indefinite: true }
-}
-
-/// The change of stress without a decomposition.
-#[inline(always)]
-pub(super) fn exact_differential(f: LaneMat3, df: LaneMat3, lame: &LaneLame) -> LaneMat3 {
-    let Parameters { mu, lambda, alpha } = Parameters::new(lame);
-    let (norm, cofactor) = (f.norm_squared(), f.cofactor());
-    let ([a, b, c], [x, y, z]) = (f.0, df.0);
-    let change = LaneMat3([y.cross(c) + b.cross(z), z.cross(a) + c.cross(x), x.cross(b) + a.cross(y)]);
-    let shear = mu * 2.0 / ((norm + 1.0) * (norm + 1.0)) * f.contract(df);
-    df * (mu * norm / (norm + 1.0))
-        + f * shear
-        + change * (lambda * (f.determinant() - alpha))
-        + cofactor * (lambda * cofactor.contract(df))
-}
-
 impl Law for NeoHookean {
     #[inline(always)]
     fn energy(&self, f: LaneMat3, lame: &LaneLame) -> Lanes {
@@ -99,22 +58,52 @@ impl Law for NeoHookean {
     }
 
     #[inline(always)]
-    fn tangent(&self, f: LaneMat3, lame: &LaneLame, curvature: Curvature) -> Tangent {
-        let Svd { u, sigma, v } = svd(f);
-        Tangent::new(u, v, modes(sigma, lame), curvature)
+    fn modes(&self, sigma: LaneVec3, lame: &LaneLame) -> Modes {
+        let Parameters { mu, lambda, alpha } = Parameters::new(lame);
+        let [a, b, c] = sigma.0;
+        let others = [b * c, a * c, a * b];
+        let norm = sigma.dot(sigma);
+        let m = mu * norm / (norm + 1.0);
+        let p = lambda * (a * others[0] - alpha);
+        let q = mu * 2.0 / ((norm + 1.0) * (norm + 1.0));
+        let mut scaling = [[m; 3]; 3];
+        let (mut twist, mut flip) = ([m; 3], [m; 3]);
+        for i in 0..3 {
+            for j in 0..3 {
+                let both = q * sigma[i] * sigma[j] + lambda * others[i] * others[j];
+                scaling[i][j] = both + if i == j { m } else { p * sigma[3 - i - j] };
+            }
+        }
+        for k in 0..3 {
+            let (i, j) = PAIRS[k];
+            let volumetric = p * sigma[3 - i - j];
+            twist[k] = m + volumetric;
+            flip[k] = m - volumetric;
+        }
+        Modes { scaling, twist, flip, scaling_can_be_indefinite: true }
     }
 
     #[inline(always)]
-    fn stress_differential(
+    fn closed_differential(
         &self,
         f: LaneMat3,
         df: LaneMat3,
         lame: &LaneLame,
         curvature: Curvature,
-    ) -> LaneMat3 {
-        match curvature {
-            Curvature::Exact => exact_differential(f, df, lame),
-            Curvature::Projected => self.tangent(f, lame, curvature).apply(df),
+    ) -> Option<LaneMat3> {
+        if curvature == Curvature::Projected {
+            return None;
         }
+        let Parameters { mu, lambda, alpha } = Parameters::new(lame);
+        let (norm, cofactor) = (f.norm_squared(), f.cofactor());
+        let ([a, b, c], [x, y, z]) = (f.0, df.0);
+        let change = LaneMat3([y.cross(c) + b.cross(z), z.cross(a) + c.cross(x), x.cross(b) + a.cross(y)]);
+        let shear = mu * 2.0 / ((norm + 1.0) * (norm + 1.0)) * f.contract(df);
+        Some(
+            df * (mu * norm / (norm + 1.0))
+                + f * shear
+                + change * (lambda * (f.determinant() - alpha))
+                + cofactor * (lambda * cofactor.contract(df)),
+        )
     }
 }

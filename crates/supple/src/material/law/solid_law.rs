@@ -1,13 +1,10 @@
 //! The law of a solid chosen at run time, by the words of a scene. One kernel serves all laws: what is long in it (the
 //! singular value decomposition, projections, blocks) is compiled once, and the choice is made once for eight elements.
 
-use super::tangent::Tangent;
-use super::{
-    Arap, Corotated, LaneLame, Law, Linear, NeoHookean, StVenantKirchhoff, arap, corotated, neo_hookean, stvk,
-};
+use super::{Arap, Corotated, LaneLame, Law, Linear, Modes, NeoHookean, StVenantKirchhoff};
 use crate::energy::Curvature;
 use crate::geometry::svd::{Svd, svd};
-use crate::simd::{LaneMat3, Lanes};
+use crate::simd::{LaneMat3, LaneVec3, Lanes};
 
 /// One of the laws of solids.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -63,33 +60,37 @@ impl Law for SolidLaw {
     }
 
     #[inline(always)]
-    fn tangent(&self, f: LaneMat3, lame: &LaneLame, curvature: Curvature) -> Tangent {
-        if *self == Self::Linear {
-            return Linear.tangent(f, lame, curvature);
+    fn axes(&self, f: LaneMat3) -> Svd {
+        match self {
+            Self::Linear => Linear.axes(f),
+            _ => svd(f),
         }
-        let Svd { u, sigma, v } = svd(f);
-        let modes = match self {
-            Self::NeoHookean => neo_hookean::modes(sigma, lame),
-            Self::StVenantKirchhoff => stvk::modes(sigma, lame),
-            Self::Arap => arap::modes(sigma, lame),
-            Self::Corotated | Self::Linear => corotated::modes(sigma, lame),
-        };
-        Tangent::new(u, v, modes, curvature)
     }
 
     #[inline(always)]
-    fn stress_differential(
+    fn modes(&self, stretches: LaneVec3, lame: &LaneLame) -> Modes {
+        match self {
+            Self::Linear => Linear.modes(stretches, lame),
+            Self::Corotated => Corotated.modes(stretches, lame),
+            Self::NeoHookean => NeoHookean.modes(stretches, lame),
+            Self::StVenantKirchhoff => StVenantKirchhoff.modes(stretches, lame),
+            Self::Arap => Arap.modes(stretches, lame),
+        }
+    }
+
+    #[inline(always)]
+    fn closed_differential(
         &self,
         f: LaneMat3,
         df: LaneMat3,
         lame: &LaneLame,
         curvature: Curvature,
-    ) -> LaneMat3 {
-        match (self, curvature) {
-            (Self::Linear, _) => Linear.stress_differential(f, df, lame, curvature),
-            (Self::NeoHookean, Curvature::Exact) => neo_hookean::exact_differential(f, df, lame),
-            (Self::StVenantKirchhoff, Curvature::Exact) => stvk::exact_differential(f, df, lame),
-            _ => self.tangent(f, lame, curvature).apply(df),
+    ) -> Option<LaneMat3> {
+        match self {
+            Self::Linear => Linear.closed_differential(f, df, lame, curvature),
+            Self::NeoHookean => NeoHookean.closed_differential(f, df, lame, curvature),
+            Self::StVenantKirchhoff => StVenantKirchhoff.closed_differential(f, df, lame, curvature),
+            Self::Corotated | Self::Arap => None,
         }
     }
 }

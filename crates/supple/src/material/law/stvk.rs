@@ -9,10 +9,9 @@
 
 #![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
 
-use super::tangent::{Modes, PAIRS, Tangent};
+use super::tangent::{Modes, PAIRS};
 use super::{LaneLame, Law};
 use crate::energy::Curvature;
-use crate::geometry::svd::{Svd, svd};
 use crate::simd::{LaneMat3, LaneVec3, Lanes};
 
 /// St. Venant-Kirchhoff.
@@ -29,35 +28,6 @@ fn response(strain: LaneMat3, lame: &LaneLame) -> LaneMat3 {
     strain * (lame.mu * 2.0) + LaneMat3::scaled_identity(lame.lambda * strain.trace())
 }
 
-#[inline(always)]
-pub(super) fn modes(sigma: LaneVec3, lame: &LaneLame) -> Modes {
-    let squares = [sigma[0] * sigma[0], sigma[1] * sigma[1], sigma[2] * sigma[2]];
-    let base = lame.lambda * (squares[0] + squares[1] + squares[2] - 3.0) * 0.5 - lame.mu;
-    let mut scaling = [[Lanes::default(); 3]; 3];
-    let (mut twist, mut flip) = ([Lanes::default(); 3], [Lanes::default(); 3]);
-    for i in 0..3 {
-        for j in 0..3 {
-            scaling[i][j] = lame.lambda * sigma[i] * sigma[j];
-        }
-        scaling[i][i] += lame.mu * squares[i] * 3.0 + base;
-    }
-    for k in 0..3 {
-        let (i, j) = PAIRS[k];
-        let (sum, product) = (squares[i] + squares[j], sigma[i] * sigma[j]);
-        twist[k] = lame.mu * (sum - product) + base;
-        flip[k] = lame.mu * (sum + product) + base;
-    }
-    Modes { scaling, twist, flip, scaling_can_be_indefinite: true }
-}
-
-/// The change of stress without a decomposition.
-#[inline(always)]
-pub(super) fn exact_differential(f: LaneMat3, df: LaneMat3, lame: &LaneLame) -> LaneMat3 {
-    let product = f.transpose() * df;
-    let change = (product + product.transpose()) * Lanes::splat(0.5);
-    df * response(green_strain(f), lame) + f * response(change, lame)
-}
-
 impl Law for StVenantKirchhoff {
     #[inline(always)]
     fn energy(&self, f: LaneMat3, lame: &LaneLame) -> Lanes {
@@ -71,22 +41,39 @@ impl Law for StVenantKirchhoff {
     }
 
     #[inline(always)]
-    fn tangent(&self, f: LaneMat3, lame: &LaneLame, curvature: Curvature) -> Tangent {
-        let Svd { u, sigma, v } = svd(f);
-        Tangent::new(u, v, modes(sigma, lame), curvature)
+    fn modes(&self, sigma: LaneVec3, lame: &LaneLame) -> Modes {
+        let squares = [sigma[0] * sigma[0], sigma[1] * sigma[1], sigma[2] * sigma[2]];
+        let base = lame.lambda * (squares[0] + squares[1] + squares[2] - 3.0) * 0.5 - lame.mu;
+        let mut scaling = [[Lanes::default(); 3]; 3];
+        let (mut twist, mut flip) = ([Lanes::default(); 3], [Lanes::default(); 3]);
+        for i in 0..3 {
+            for j in 0..3 {
+                scaling[i][j] = lame.lambda * sigma[i] * sigma[j];
+            }
+            scaling[i][i] += lame.mu * squares[i] * 3.0 + base;
+        }
+        for k in 0..3 {
+            let (i, j) = PAIRS[k];
+            let (sum, product) = (squares[i] + squares[j], sigma[i] * sigma[j]);
+            twist[k] = lame.mu * (sum - product) + base;
+            flip[k] = lame.mu * (sum + product) + base;
+        }
+        Modes { scaling, twist, flip, scaling_can_be_indefinite: true }
     }
 
     #[inline(always)]
-    fn stress_differential(
+    fn closed_differential(
         &self,
         f: LaneMat3,
         df: LaneMat3,
         lame: &LaneLame,
         curvature: Curvature,
-    ) -> LaneMat3 {
-        match curvature {
-            Curvature::Exact => exact_differential(f, df, lame),
-            Curvature::Projected => self.tangent(f, lame, curvature).apply(df),
+    ) -> Option<LaneMat3> {
+        if curvature == Curvature::Projected {
+            return None;
         }
+        let product = f.transpose() * df;
+        let change = (product + product.transpose()) * Lanes::splat(0.5);
+        Some(df * response(green_strain(f), lame) + f * response(change, lame))
     }
 }

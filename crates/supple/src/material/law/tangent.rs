@@ -31,12 +31,15 @@ pub struct Tangent {
 }
 
 /// The eigenvalues of a tangent before projection.
-pub(super) struct Modes {
-    pub(super) scaling: SquareMatrix<3>,
-    pub(super) twist: [Lanes; 3],
-    pub(super) flip: [Lanes; 3],
+pub struct Modes {
+    /// `∂²Ψ/∂σᵢ∂σⱼ`.
+    pub scaling: SquareMatrix<3>,
+    /// Of the differences of each pair of axes: 01, 02, 12.
+    pub twist: [Lanes; 3],
+    /// Of their sums.
+    pub flip: [Lanes; 3],
     /// Whether the scaling matrix can be indefinite at all.
-    pub(super) scaling_can_be_indefinite: bool,
+    pub scaling_can_be_indefinite: bool,
 }
 
 /// `diagonal I + all 1 1ᵀ`.

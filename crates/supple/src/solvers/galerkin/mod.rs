@@ -9,7 +9,7 @@
 //! | 4.3 fast update, equations 6 and 7 | `coarse_matrix` |
 //! | 4.4 rank-deficient nodes | `regularisation` |
 //! | 4.5 smoothers, coarsest level | `relaxation`, `bottom` |
-//! | 4.6, 4.7, algorithms 3 and 4 | `hierarchy`; [`Galerkin`] and [`GalerkinCycle`] under the methods of [`crate::nonlinear`] |
+//! | 4.6, 4.7, algorithms 3 and 4 | `hierarchy`; [`Galerkin`] under the methods of [`crate::nonlinear`], in CG or alone as a [`crate::linear::StationarySolver`] |
 //! | 6, future work: preconditioner of CG | [`Galerkin`] |
 //! | 6, future work: heterogeneous materials | `distances` |
 //!
@@ -47,8 +47,7 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use crate::linear::{
-    BlockMatrix, BlockPattern, HistoryPoint, LinearOperator, LinearSolver, Preconditioner, Simd,
-    SolveOutcome, Stationary, StopRule, assembled, is_symmetric, v_cycle,
+    BlockMatrix, BlockPattern, LinearOperator, Preconditioner, Simd, assembled, is_symmetric, v_cycle,
 };
 use hierarchy::Hierarchy;
 use tree::Tree;
@@ -167,46 +166,5 @@ impl Preconditioner for Galerkin {
 
     fn symmetric(&self) -> bool {
         self.hierarchy.as_ref().is_none_or(|hierarchy| is_symmetric(&hierarchy.levels))
-    }
-}
-
-/// V-cycles alone, as in the paper: `x += M⁻¹ (b - A x)` with one cycle `M⁻¹`.
-pub struct GalerkinCycle {
-    cycle: Galerkin,
-    iteration: Stationary,
-}
-
-impl GalerkinCycle {
-    /// A solver that repeats the cycle.
-    pub fn new(cycle: Galerkin) -> Self {
-        Self { cycle, iteration: Stationary::default() }
-    }
-}
-
-impl LinearSolver for GalerkinCycle {
-    fn prepare(&mut self, matrix: &dyn LinearOperator) -> Result<(), String> {
-        self.cycle.update(matrix)
-    }
-
-    fn solve(
-        &mut self,
-        matrix: &dyn LinearOperator,
-        rhs: &[DVec3],
-        x: &mut [DVec3],
-        stop: &StopRule,
-    ) -> SolveOutcome {
-        let cycle = &mut self.cycle;
-        self.iteration.solve(matrix, rhs, x, stop, |_, r, x, z| {
-            cycle.apply(r, z);
-            x.par_iter_mut().zip(&*z).with_min_len(4096).for_each(|(x, z)| *x += *z);
-        })
-    }
-
-    fn history(&self) -> &[HistoryPoint] {
-        self.iteration.history()
-    }
-
-    fn bytes(&self) -> usize {
-        self.cycle.bytes() + self.iteration.bytes()
     }
 }
