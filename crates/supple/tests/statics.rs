@@ -99,8 +99,8 @@ fn newton_converges_quadratically_where_the_hessian_is_definite() {
     let size = [1.0, 0.2, 0.2];
     let bar = clamped(size, 0.1, Model::NeoHookean, material(1e4, 0.3), 5.0 * DVec3::X);
     let residuals = bar.inspect().residuals;
-    let small: Vec<f64> = residuals.iter().copied().filter(|r| (1e-9..0.2).contains(r)).collect();
-    assert!(small.len() >= 2, "{residuals:?}");
+    let small: Vec<f64> = residuals.iter().copied().filter(|r| (1e-12..0.5).contains(r)).collect();
+    assert!(small.len() >= 3, "{residuals:?}");
     // r' <= C r², with one C for all.
     assert!(small.windows(2).all(|r| r[1] <= 5.0 * r[0] * r[0]), "{residuals:?}");
 }

@@ -39,6 +39,7 @@ impl Body {
         body.check_mass()?;
         body.check_elements()?;
         body.note_size();
+        body.note_words_of_cloth(spec);
         Ok(body)
     }
 
@@ -50,6 +51,7 @@ impl Body {
         folder: &Path,
     ) -> Result<Self, Error> {
         let Shaped { mut surface, inside, notes } = shaped;
+        let corners = surface.triangle_corners();
         let surface_triangles = surface.triangles();
         let place = |p: &DVec3| placed(&spec.transform, *p);
         let surface_start: Vec<DVec3> = surface.positions.iter().map(place).collect();
@@ -67,6 +69,7 @@ impl Body {
             elements: Elements::Triangles(Vec::new()),
             rest: Vec::new(),
             rest_corners: Vec::new(),
+            texture_corners: Vec::new(),
             start: Vec::new(),
             velocity: spec.velocity,
             mass: Vec::new(),
@@ -78,14 +81,14 @@ impl Body {
         };
         match inside {
             Some(inside) => body.make_solid(inside, &spec.transform)?,
-            None => body.make_cloth(&surface_rest),
+            None => body.make_cloth(&surface_rest, &corners),
         }
         body.materials = body.region_materials(spec, material, folder)?;
         body.weigh();
         Ok(body)
     }
 
-    fn make_cloth(&mut self, surface_rest: &[DVec3]) {
+    fn make_cloth(&mut self, surface_rest: &[DVec3], corners: &[[u32; 3]]) {
         let (unknowns, count) = weld(&self.surface_start);
         if count < unknowns.len() {
             let split = unknowns.len() - count;
@@ -96,11 +99,12 @@ impl Body {
             self.start[unknown as usize] = self.surface_start[point];
         }
         let mut triangles = Vec::with_capacity(self.surface_triangles.len());
-        for surface_triangle in &self.surface_triangles {
+        for (surface_triangle, corners) in self.surface_triangles.iter().zip(corners) {
             let [a, b, c] = surface_triangle.map(|v| unknowns[v as usize]);
             if a != b && b != c && c != a {
                 triangles.push([a, b, c]);
                 self.rest_corners.push(surface_triangle.map(|v| surface_rest[v as usize]));
+                self.texture_corners.push(self.surface.mesh.texture_of(*corners));
             }
         }
         self.elements = Elements::Triangles(triangles);
@@ -224,6 +228,26 @@ impl Body {
                 self.name,
                 volume(&tets[bad])
             ))),
+        }
+    }
+
+    /// A solid has no use for what the scene says of sheets.
+    fn note_words_of_cloth(&mut self, spec: &scene::Body) {
+        if matches!(self.elements, Elements::Triangles(_)) {
+            return;
+        }
+        let materials = || {
+            let of_regions = spec.regions.iter().filter_map(|region| region.material.as_ref());
+            std::iter::once(&spec.material).chain(of_regions)
+        };
+        let words = [
+            ("bending", spec.bending.is_some()),
+            ("bend_stiffness", materials().any(|m| m.bend_stiffness.is_some())),
+            ("stretch_stiffness", materials().any(|m| m.stretch_stiffness.is_some())),
+            ("strain_limit", materials().any(|m| m.strain_limit.is_some())),
+        ];
+        for (word, _) in words.iter().filter(|(_, said)| *said) {
+            self.notes.push(format!("`{word}` is a word of cloth and changes nothing in a solid"));
         }
     }
 

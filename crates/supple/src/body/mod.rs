@@ -9,7 +9,7 @@ pub(crate) mod weld;
 
 use std::sync::Arc;
 
-use glam::DVec3;
+use glam::{DVec2, DVec3};
 use xxhash_rust::xxh3::Xxh3;
 
 pub use element_materials::ElementMaterials;
@@ -86,6 +86,9 @@ pub struct Body {
     /// Rest positions of the corners of a cloth's elements in metres, each element for itself: panels that are sewn
     /// where they start lie apart at rest. Empty for solids.
     pub rest_corners: Vec<[DVec3; 3]>,
+    /// Texture coordinates of the corners of a cloth's elements, where the mesh has them: warp runs along the first.
+    /// Empty for solids.
+    pub texture_corners: Vec<Option<[DVec2; 3]>>,
     /// Where the unknowns start, in world metres.
     pub start: Vec<DVec3>,
     /// Their velocity at the start in m/s.

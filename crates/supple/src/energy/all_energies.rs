@@ -131,7 +131,7 @@ fn triangle_cases(law: SheetLaw, damping: f64, cases: &mut Vec<Case>) {
     let (rest, triangles) = square();
     for (how, x) in deformations(&rest) {
         let corners = corners(&rest, &triangles);
-        let mut elements = Triangles::new(law, &triangles, &corners, None, |t| sheet(t, damping));
+        let mut elements = Triangles::new(law, &triangles, &corners, |_| None, |t| sheet(t, damping));
         elements.begin_step(&rest, 0.01);
         let name = format!("{law:?} triangles, {how}, damping {damping}");
         cases.push(sheet_case(name, how, sum(elements, rest.len()), x));
@@ -402,7 +402,7 @@ fn warp_follows_the_texture() {
     let pulled: Vec<DVec3> = x.iter().map(|p| DVec3::new(p.x, 0.0, 1.1 * p.z)).collect();
     let energy = |uv: [DVec2; 3]| {
         let sheet = |_| Sheet { warp: 70.0, weft: 5.0, ..sheet(0, 0.0) };
-        let one = Triangles::new(SheetLaw::BaraffWitkin, &triangles, &[x], Some(&[uv]), sheet);
+        let one = Triangles::new(SheetLaw::BaraffWitkin, &triangles, &[x], |_| Some(uv), sheet);
         ElementSum::new(one, 3, Simd::Auto).value(&pulled)
     };
     // Half a square metre stretched by a tenth along z.

@@ -82,8 +82,7 @@ pub trait Energy: Send + Sync {
     /// none. Points take an upper bound of their Hessian's eigenvalues.
     fn add_projective(&self, x: &[DVec3], matrix: &mut ScalarMatrix) -> bool {
         self.point_hessians(x, &mut |point, block| {
-            let bound = block.to_cols_array().into_iter().map(|entry| entry * entry).sum::<f64>().sqrt();
-            let bound = if is_isotropic(&block) { block.x_axis.x } else { bound };
+            let bound = if is_isotropic(&block) { block.x_axis.x } else { steady_bound(&block) };
             for (i, &(a, wa)) in point.iter().enumerate() {
                 matrix.add_diagonal(a, wa * wa * bound);
                 point[..i].iter().for_each(|&(b, wb)| matrix.add_pair(a, b, wa * wb * bound));
@@ -97,6 +96,13 @@ pub trait Energy: Send + Sync {
             point.iter().for_each(|&(v, w)| diagonal[v as usize] += w * w * block);
         });
     }
+}
+
+/// An upper bound of a block's eigenvalues, in steps of a quarter octave: a matrix whose bounds follow every turn of a
+/// normal or slip of a point would be factored anew in every iteration.
+fn steady_bound(block: &DMat3) -> f64 {
+    let norm = block.to_cols_array().into_iter().map(|entry| entry * entry).sum::<f64>().sqrt();
+    if norm > 0.0 { (0.25 * (4.0 * norm.log2() + 1e-9).ceil()).exp2() } else { norm }
 }
 
 fn is_isotropic(block: &DMat3) -> bool {

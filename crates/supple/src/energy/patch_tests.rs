@@ -100,7 +100,7 @@ fn triangle_patch(law: SheetLaw) {
     let (rest, triangles, inner) = strip(5, 4, [1.0, 1.0], 0.25);
     let sheet =
         Sheet { lame: Lame { lambda: 30.0, mu: 50.0 }, warp: 90.0, weft: 60.0, shear: 20.0, damping: 0.0 };
-    let elements = Triangles::new(law, &triangles, &corners(&rest, &triangles), None, |_| sheet);
+    let elements = Triangles::new(law, &triangles, &corners(&rest, &triangles), |_| None, |_| sheet);
     let energy = ElementSum::new(elements, rest.len(), Simd::Auto);
     let map = stretched();
     let x: Vec<DVec3> = rest.iter().map(|&p| map * p).collect();
@@ -208,7 +208,7 @@ fn damping_does_not_resist_rigid_motion() {
     let (flat, triangles, _) = strip(4, 3, [1.0, 0.7], 0.2);
     let sheet = Sheet { lame, warp: 90.0, weft: 60.0, shear: 20.0, damping: 0.1 };
     let mut cloth =
-        Triangles::new(SheetLaw::Corotated, &triangles, &corners(&flat, &triangles), None, |_| sheet);
+        Triangles::new(SheetLaw::Corotated, &triangles, &corners(&flat, &triangles), |_| None, |_| sheet);
     cloth.begin_step(&flat, 0.01);
     turns_freely(cloth, &flat);
     let hinges = hinges(&triangles, &corners(&flat, &triangles));

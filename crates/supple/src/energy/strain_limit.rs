@@ -52,7 +52,7 @@ impl StrainLimits {
                 Lanes::from_fn(|i| limit(lanes[i]).stiffness / ONSET),
             ]
         });
-        let shapes = rest_batches(&order, rest, None);
+        let shapes = rest_batches(&order, rest, |_| None);
         Self { triangles: order.iter().map(|&t| triangles[t as usize]).collect(), rest: shapes, limits }
     }
 

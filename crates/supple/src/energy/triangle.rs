@@ -40,17 +40,17 @@ pub struct Triangles<M> {
 
 impl<M: Membrane> Triangles<M> {
     /// Triangles with these rest corners in metres; `sheet(t)` is what triangle `t` is made of. Warp runs along the first
-    /// texture coordinate if there are any, else along x as far as it lies in the triangle. A triangle without area at
-    /// rest has no energy.
+    /// of its texture coordinates `texture(t)` if it has some, else along x as far as it lies in the triangle. A triangle
+    /// without area at rest has no energy.
     pub fn new(
         law: M,
         triangles: &[[u32; 3]],
         rest: &[[DVec3; 3]],
-        uv: Option<&[[DVec2; 3]]>,
+        texture: impl Fn(usize) -> Option<[DVec2; 3]>,
         sheet: impl Fn(usize) -> Sheet,
     ) -> Self {
         let order = rest_order(rest);
-        let shapes = rest_batches(&order, rest, uv);
+        let shapes = rest_batches(&order, rest, texture);
         let sheets = pack_batches(&order, |lanes| LaneSheet::from_fn(|i| sheet(lanes[i])));
         let triangles = order.iter().map(|&t| triangles[t as usize]).collect();
         Self { triangles, order, rest: shapes, sheets, start: Vec::new(), rate: 0.0, law }
@@ -75,9 +75,13 @@ pub(super) fn rest_order(rest: &[[DVec3; 3]]) -> Vec<u32> {
 }
 
 /// The rest shapes in this order, by batches.
-pub(super) fn rest_batches(order: &[u32], rest: &[[DVec3; 3]], uv: Option<&[[DVec2; 3]]>) -> Vec<RestBatch> {
+pub(super) fn rest_batches(
+    order: &[u32],
+    rest: &[[DVec3; 3]],
+    texture: impl Fn(usize) -> Option<[DVec2; 3]>,
+) -> Vec<RestBatch> {
     pack_batches(order, |lanes| {
-        let shapes = lanes.map(|t| rest_shape(&rest[t], uv.map(|uv| &uv[t])));
+        let shapes = lanes.map(|t| rest_shape(&rest[t], texture(t)));
         let gradient = |k: usize, c: usize| Lanes::from_fn(|i| shapes[i].0[k][c]);
         RestBatch {
             gradients: std::array::from_fn(|k| std::array::from_fn(|c| gradient(k, c))),
@@ -87,11 +91,13 @@ pub(super) fn rest_batches(order: &[u32], rest: &[[DVec3; 3]], uv: Option<&[[DVe
 }
 
 /// The gradients of the shape functions of corners 1 and 2 along warp and weft, and the area.
-fn rest_shape(rest: &[DVec3; 3], uv: Option<&[DVec2; 3]>) -> ([DVec2; 2], f64) {
+fn rest_shape(rest: &[DVec3; 3], texture: Option<[DVec2; 3]>) -> ([DVec2; 2], f64) {
     let edges = [rest[1] - rest[0], rest[2] - rest[0]];
     let across = edges[0].cross(edges[1]);
     let Some(normal) = across.try_normalize() else { return ([DVec2::ZERO; 2], 0.0) };
-    let warp = uv.and_then(|uv| texture_direction(edges, uv)).unwrap_or_else(|| axis_in_plane(normal));
+    let warp = texture
+        .and_then(|texture| texture_direction(edges, &texture))
+        .unwrap_or_else(|| axis_in_plane(normal));
     let weft = normal.cross(warp);
     let [a, b] = edges.map(|edge| DVec2::new(edge.dot(warp), edge.dot(weft)));
     let rows = DMat2::from_cols(a, b).inverse().transpose();

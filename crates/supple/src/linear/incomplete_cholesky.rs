@@ -5,8 +5,9 @@
 //! ```
 //!
 //! `ic0` keeps the blocks of `A` only (Meijerink and van der Vorst 1977). `ict` keeps fill whose norm exceeds
-//! `drop_tolerance √(|A_ii| |A_jj|)`, at most a multiple of the column's own blocks (Saad 1994; the tolerance 1e-4 is that of
-//! Wu 2022, figure 16). A pivot that breaks down restarts with a shifted diagonal, `A + α diag A` (Manteuffel 1980).
+//! `drop_tolerance √(|A_ii| |A_jj|)`, at most a multiple of the column's own blocks (Saad 1994; Wu 2022, figure 16, takes
+//! 1e-4; 1e-2, where factor and solve together are quickest on this CPU, is the default). A pivot that breaks down
+//! restarts with a shifted diagonal, `A + α diag A` (Manteuffel 1980).
 //!
 //! Rows are ordered by chunks of near nodes, the chunks coloured, so that chunks of one colour are factored and solved at
 //! the same time (see `triangular.rs`). Fill between two of them is dropped.

@@ -18,8 +18,10 @@ pub(crate) fn inverse(block: &DMat3) -> Option<DMat3> {
     if !positive || !(a.x + second + third).is_finite() {
         return None;
     }
-    let inverse = block.inverse();
-    let symmetric = (inverse + inverse.transpose()) * 0.5;
+    // The determinant of a very small or large block is out of range; that of a block of trace 1 is not.
+    let scale = (a.x + b.y + c.z).recip();
+    let inverse = (*block * scale).inverse();
+    let symmetric = (inverse + inverse.transpose()) * (0.5 * scale);
     symmetric.is_finite().then_some(symmetric)
 }
 
@@ -42,6 +44,9 @@ mod tests {
         ] {
             assert_eq!(inverse(&bad), None);
         }
-        assert!(inverse(&(spd * 1e-200)).is_none_or(|inverse| inverse.is_finite()));
+        for scale in [1e-200, 1e200] {
+            let product = (spd * scale) * inverse(&(spd * scale)).unwrap();
+            assert!((product - DMat3::IDENTITY).to_cols_array().iter().all(|e| e.abs() < 1e-14));
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! A polygon mesh as its author made it: vertex order, polygons, UVs, normals, colours and names are kept.
 
-use glam::DVec3;
+use glam::{DVec2, DVec3};
 
 /// In [`CornerAttribute::indices`]: this corner has no value.
 pub const NO_VALUE: u32 = u32::MAX;
@@ -101,16 +101,31 @@ impl SurfaceMesh {
     /// Every polygon cut into triangles, in face order: a fan from the first corner, except quads, which are cut
     /// along their shorter diagonal.
     pub fn triangles(&self) -> Vec<[u32; 3]> {
+        let mut triangles = self.triangle_corners();
+        triangles.iter_mut().flatten().for_each(|corner| *corner = self.corners[*corner as usize]);
+        triangles
+    }
+
+    /// The corners (indices into `corners`) of every triangle of [`triangles`](Self::triangles).
+    pub fn triangle_corners(&self) -> Vec<[u32; 3]> {
         let mut triangles = Vec::with_capacity(self.corners.len().saturating_sub(2 * self.face_count()));
-        for face in self.faces() {
-            match *face {
-                [a, b, c, d] if self.second_diagonal_is_shorter(face) => {
-                    triangles.extend([[a, b, d], [b, c, d]]);
-                }
-                _ => triangles.extend((2..face.len()).map(|i| [face[0], face[i - 1], face[i]])),
+        for (f, face) in self.faces().enumerate() {
+            let first = self.face_starts[f];
+            if face.len() == 4 && self.second_diagonal_is_shorter(face) {
+                triangles.extend([[first, first + 1, first + 3], [first + 1, first + 2, first + 3]]);
+            } else {
+                triangles.extend((2..face.len() as u32).map(|i| [first, first + i - 1, first + i]));
             }
         }
         triangles
+    }
+
+    /// The texture coordinates of a triangle's corners, if all three have some.
+    pub fn texture_of(&self, corners: [u32; 3]) -> Option<[DVec2; 3]> {
+        let uvs = self.uvs.as_ref()?;
+        let indices = corners.map(|corner| uvs.indices[corner as usize]);
+        let known = indices.iter().all(|index| *index != NO_VALUE);
+        known.then(|| indices.map(|index| DVec2::from(uvs.values[index as usize])))
     }
 
     /// The vertices of all faces labelled `name` (an object, group or material), sorted; `None` if no label has

@@ -73,7 +73,11 @@ pub(super) fn minimiser(solver: &Solver, nodes: Nodes, simd: Simd) -> Result<Box
                 LinearKind::Cholesky => {
                     Global::Direct(Box::new(ScalarCholesky::new(pattern.clone(), Some(positions), simd)?))
                 }
-                _ => Global::Iterative(linear_solver()?, inner_rule(solver)),
+                _ => Global::Iterative {
+                    solver: linear_solver()?,
+                    stop: inner_rule(solver),
+                    blocks: BlockMatrix::zero(pattern.clone()),
+                },
             };
             Box::new(Projective::new(pattern, vertices, global))
         }

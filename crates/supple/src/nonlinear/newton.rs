@@ -158,7 +158,8 @@ impl Minimiser for Newton {
             }
             descent.outcome.iterations += 1;
             if descent.line_search(&mut self.work, 1.0).is_none() {
-                return descent.end(Stop::Rounding);
+                let stop = descent.without_step(&self.work);
+                return descent.end(stop);
             }
         }
     }

@@ -168,6 +168,9 @@ impl Workspace {
 
 /// Armijo's constant of sufficient decrease.
 const SUFFICIENT_DECREASE: f64 = 1e-4;
+/// Decrease, over the objective, that the rounding of its sums may hide altogether: its parts are many times larger
+/// than their sum.
+const HIDDEN_SLOPE: f64 = 1e-10;
 /// Halvings before the line search gives up.
 const MAX_HALVINGS: u32 = 40;
 /// Doublings of a step that goes on falling.
@@ -277,6 +280,13 @@ impl<'a> Descent<'a> {
             length *= 0.5;
         }
         None
+    }
+
+    /// Why a line search along this direction found no step: what the slope promises is lost in the rounding of sums as
+    /// large as the objective, or the direction is bad.
+    pub(super) fn without_step(&self, work: &Workspace) -> Stop {
+        let slope = dot(&work.gradient, &work.direction);
+        if slope.abs() <= HIDDEN_SLOPE * self.value.abs() { Stop::Rounding } else { Stop::Stalled }
     }
 
     /// The multiple of the direction that moves no vertex too far.

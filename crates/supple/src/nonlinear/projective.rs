@@ -8,14 +8,14 @@
 //!
 //! both steps together are one step of descent preconditioned by `L` (Liu et al. 2017). A line search makes it safe for
 //! energies that `L` only bounds: co-rotated elasticity, contact, wind. `L` changes only when contacts or holds do, and is
-//! factored only then; other linear solvers take it as a matrix of 3x3 blocks.
+//! factored or prepared only then.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use glam::{DMat3, DVec3};
 
-use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace};
+use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Workspace};
 use crate::body::{Body, Elements};
 use crate::linear::{
     BlockMatrix, BlockPattern, Factorisation, LinearSolver, ScalarCholesky, ScalarMatrix, StopRule,
@@ -26,8 +26,13 @@ use crate::scene::{Bending, Model};
 pub(super) enum Global {
     /// A factor of the scalar matrix, with three right-hand sides.
     Direct(Box<ScalarCholesky>),
-    /// Any other solver, on 3x3 blocks.
-    Iterative(Box<dyn LinearSolver>, StopRule),
+    /// Any other solver.
+    Iterative {
+        solver: Box<dyn LinearSolver>,
+        stop: StopRule,
+        /// The matrix as 3x3 blocks, which preconditioners are prepared from; products take one number a block.
+        blocks: BlockMatrix,
+    },
 }
 
 /// Why a body cannot be simulated by projective dynamics: one of its energies is no squared distance to a projection.
@@ -52,20 +57,17 @@ pub struct Projective {
     matrix: ScalarMatrix,
     /// The numbers that were factored or prepared last.
     prepared: Vec<f64>,
-    blocks: Option<BlockMatrix>,
     work: Workspace,
     rhs: Vec<DVec3>,
 }
 
 impl Projective {
     pub(super) fn new(pattern: Arc<BlockPattern>, vertices: usize, global: Global) -> Self {
-        let blocks = matches!(global, Global::Iterative(..)).then(|| BlockMatrix::zero(pattern.clone()));
         Self {
             work: Workspace::new(&pattern, vertices),
             rhs: vec![DVec3::ZERO; pattern.unknowns()],
             matrix: ScalarMatrix::zero(pattern),
             prepared: Vec::new(),
-            blocks,
             global,
         }
     }
@@ -86,19 +88,18 @@ impl Projective {
         if self.prepared == self.matrix.values() {
             return Ok(());
         }
-        match (&mut self.global, &mut self.blocks) {
-            (Global::Direct(factor), _) => {
+        match &mut self.global {
+            Global::Direct(factor) => {
                 if factor.factorise(self.matrix.values()) == Factorisation::NotPositiveDefinite {
                     return Err("the matrix of projective dynamics is not positive definite".into());
                 }
             }
-            (Global::Iterative(solver, _), Some(blocks)) => {
+            Global::Iterative { solver, blocks, .. } => {
                 for (block, &value) in blocks.blocks_mut().iter_mut().zip(self.matrix.values()) {
                     *block = DMat3::from_diagonal(DVec3::splat(value));
                 }
                 solver.prepare(blocks)?;
             }
-            (Global::Iterative(..), None) => {}
         }
         self.prepared.clear();
         self.prepared.extend_from_slice(self.matrix.values());
@@ -111,18 +112,18 @@ impl Projective {
         for (b, g) in self.rhs.iter_mut().zip(&self.work.gradient) {
             *b = -*g;
         }
-        match (&mut self.global, &self.blocks) {
-            (Global::Iterative(solver, stop), Some(blocks)) => {
+        match &mut self.global {
+            Global::Iterative { solver, stop, .. } => {
                 self.work.direction.fill(DVec3::ZERO);
-                let solved = solver.solve(blocks, &self.rhs, &mut self.work.direction, stop);
+                let stop = StopRule { deadline: descent.limits.deadline, ..*stop };
+                let solved = solver.solve(&self.matrix, &self.rhs, &mut self.work.direction, &stop);
                 descent.outcome.linear_iterations += solved.iterations as u32;
             }
-            (Global::Direct(factor), _) => {
+            Global::Direct(factor) => {
                 self.work.direction.copy_from_slice(&self.rhs);
                 factor.solve(&mut self.work.direction);
                 descent.outcome.linear_iterations += 1;
             }
-            (Global::Iterative(..), None) => {}
         }
         descent.outcome.solve_time += begun.elapsed();
     }
@@ -145,7 +146,8 @@ impl Minimiser for Projective {
             self.find_direction(&mut descent);
             descent.outcome.iterations += 1;
             if descent.line_search(&mut self.work, 1.0).is_none() {
-                return descent.end(Stop::Stalled);
+                let stop = descent.without_step(&self.work);
+                return descent.end(stop);
             }
         }
     }
@@ -153,9 +155,8 @@ impl Minimiser for Projective {
     fn bytes(&self) -> usize {
         let solver = match &self.global {
             Global::Direct(factor) => factor.bytes(),
-            Global::Iterative(solver, _) => solver.bytes(),
+            Global::Iterative { solver, blocks, .. } => solver.bytes() + 72 * blocks.blocks().len(),
         };
-        let blocks = self.blocks.as_ref().map_or(0, |blocks| 72 * blocks.blocks().len());
-        solver + blocks + 16 * self.matrix.values().len() + self.matrix.pattern().bytes()
+        solver + 16 * self.matrix.values().len() + self.matrix.pattern().bytes()
     }
 }

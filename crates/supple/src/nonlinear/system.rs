@@ -266,14 +266,16 @@ impl Gathered<'_> {
     }
 
     fn sheets(&self, law: SheetLaw) -> Option<Box<dyn Energy>> {
-        let (mut triangles, mut rest, mut sheets) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut triangles, mut rest) = (Vec::new(), Vec::new());
+        let (mut texture, mut sheets) = (Vec::new(), Vec::new());
         for (body, first) in &self.bodies {
             let Elements::Triangles(own) = &body.elements else { continue };
             triangles.extend(own.iter().map(|triangle| triangle.map(|v| v + first)));
             rest.extend_from_slice(&body.rest_corners);
+            texture.extend_from_slice(&body.texture_corners);
             sheets.extend((0..own.len()).map(|t| Sheet::from(&body.materials.of(t))));
         }
-        let elements = Triangles::new(law, &triangles, &rest, None, |t| sheets[t]);
+        let elements = Triangles::new(law, &triangles, &rest, |t| texture[t], |t| sheets[t]);
         let sum = ElementSum::new(elements, self.vertices, self.simd);
         (!triangles.is_empty()).then(|| Box::new(sum) as Box<dyn Energy>)
     }
