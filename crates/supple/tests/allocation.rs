@@ -4,11 +4,13 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use glam::DVec3;
+use supple::mesh::generate::SphereShape;
 use supple::mesh::implicit::Character;
 use supple::scene::LinearKind::*;
 use supple::scene::Method::*;
 use supple::scene::{
-    Body, Collider, Keyframe, Linear, LinearKind, Method, Model, Motion, Pin, Scene, Selection, ShapeSource,
+    Bending, Body, Collider, Keyframe, Linear, LinearKind, Method, Model, Motion, Pin, Scene, Selection,
+    Shape, ShapeSource,
 };
 use supple::simulation::Simulation;
 
@@ -96,6 +98,8 @@ fn a_step_allocates_nothing_once_contacts_have_stopped_growing() {
         (Model::Corotated, Newton, Schwarz),
         (Model::Stvk, Newton, GaussSeidel),
         (Model::Spring, Newton, Chebyshev),
+        (Model::Spring, Newton, Galerkin),
+        (Model::Spring, Projective, Jacobi),
         (Model::Spring, Projective, Cholesky),
         (Model::Spring, Lbfgs, Cholesky),
         (Model::Spring, NonlinearCg, Jacobi),
@@ -104,6 +108,13 @@ fn a_step_allocates_nothing_once_contacts_have_stopped_growing() {
     for (model, method, kind) in cloths {
         let found = pool.install(|| allocations(scene(cloth(model), method, kind)));
         assert_eq!(found, 0, "{model:?} cloth by {method:?} with {kind:?}");
+    }
+    let folding = Body { bending: Some(Bending::Dihedral), ..cloth(Model::Corotated) };
+    let ball = Shape::new(ShapeSource::Sphere(SphereShape { radius: 0.2, cells: 8 }));
+    let blown = Body { pressure: Some(50.0), ..Body::new("body", ball).at([0.0, 0.5, 0.0]) };
+    for (name, body) in [("folding", folding), ("blown", blown)] {
+        let found = pool.install(|| allocations(scene(body, Newton, Cholesky)));
+        assert_eq!(found, 0, "{name} cloth");
     }
     for model in [Model::NeoHookean, Model::Arap, Model::Linear] {
         let found = pool.install(|| allocations(scene(solid(model), Newton, Cholesky)));

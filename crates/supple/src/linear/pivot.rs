@@ -13,7 +13,7 @@ pub(crate) fn inverse(block: &DMat3) -> Option<DMat3> {
     let (l10, l20) = (a.y / a.x, a.z / a.x);
     let second = b.y - l10 * a.y;
     let coupling = b.z - l20 * a.y;
-    let third = c.z - l20 * a.z - coupling * coupling / second;
+    let third = c.z - l20 * a.z - coupling * (coupling / second);
     let positive = a.x > limit && second > limit && third > limit && limit > 0.0;
     if !positive || !(a.x + second + third).is_finite() {
         return None;
