@@ -52,7 +52,7 @@ pub use operator::{LinearOperator, Preconditioner};
 pub use scalar_matrix::ScalarMatrix;
 pub use schwarz::{EXPLICIT_DOMAIN, Schwarz, SchwarzOptions};
 pub use solver::{End, History, HistoryPoint, LinearSolver, SolveOutcome, StopRule};
-pub use vcycle::{Direction, Level, is_symmetric, v_cycle};
+pub use vcycle::{CycleTimes, Direction, Level, is_symmetric, v_cycle};
 
 pub(crate) use block_jacobi::not_definite;
 pub(crate) use colouring::{by_colour, colour};

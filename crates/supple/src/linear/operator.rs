@@ -2,7 +2,7 @@
 
 use glam::{DMat3, DVec3};
 
-use super::BlockMatrix;
+use super::{BlockMatrix, CycleTimes};
 
 /// A symmetric positive-definite matrix over 3-vectors, known at least by its products.
 pub trait LinearOperator: Sync {
@@ -29,6 +29,10 @@ pub trait Preconditioner: Send {
     /// Whether `M⁻¹` is symmetric positive definite, so that conjugate gradients may use it.
     fn symmetric(&self) -> bool {
         true
+    }
+    /// What its multigrid cycles have taken so far; nothing without cycles.
+    fn cycle_times(&self) -> CycleTimes {
+        CycleTimes::default()
     }
 }
 
@@ -59,5 +63,9 @@ impl Preconditioner for Box<dyn Preconditioner> {
 
     fn symmetric(&self) -> bool {
         (**self).symmetric()
+    }
+
+    fn cycle_times(&self) -> CycleTimes {
+        (**self).cycle_times()
     }
 }

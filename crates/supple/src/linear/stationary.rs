@@ -5,7 +5,7 @@ use glam::DVec3;
 
 use super::solver::{End, History, SolveOutcome, StopRule};
 use super::vectors::{Sums, add};
-use super::{HistoryPoint, LinearOperator, LinearSolver, Preconditioner};
+use super::{CycleTimes, HistoryPoint, LinearOperator, LinearSolver, Preconditioner};
 
 /// A residual that has grown by this factor over its start will not come back.
 const DIVERGED: f64 = 1e6;
@@ -101,6 +101,10 @@ impl<P: Preconditioner> LinearSolver for StationarySolver<P> {
 
     fn bytes(&self) -> usize {
         self.preconditioner.bytes() + self.iteration.bytes()
+    }
+
+    fn cycle_times(&self) -> CycleTimes {
+        self.preconditioner.cycle_times()
     }
 }
 

@@ -18,7 +18,8 @@ use glam::{DMat3, DVec3};
 use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace};
 use crate::body::{Body, Elements};
 use crate::linear::{
-    BlockMatrix, BlockPattern, Factorisation, LinearSolver, ScalarCholesky, ScalarMatrix, StopRule,
+    BlockMatrix, BlockPattern, CycleTimes, Factorisation, LinearSolver, ScalarCholesky, ScalarMatrix,
+    StopRule,
 };
 use crate::scene::{Bending, Model};
 
@@ -102,7 +103,7 @@ impl Projective {
         }
         self.prepared.clear();
         self.prepared.extend_from_slice(self.matrix.values());
-        descent.outcome.solve_time += assembled.elapsed();
+        descent.outcome.update_time += assembled.elapsed();
         Ok(())
     }
 
@@ -157,5 +158,12 @@ impl Minimiser for Projective {
         };
         let blocks = self.blocks.as_ref().map_or(0, |blocks| 72 * blocks.blocks().len());
         solver + blocks + 16 * self.matrix.values().len() + self.matrix.pattern().bytes()
+    }
+
+    fn cycle_times(&self) -> CycleTimes {
+        match &self.global {
+            Global::Direct(_) => CycleTimes::default(),
+            Global::Iterative(solver, _) => solver.cycle_times(),
+        }
     }
 }

@@ -29,6 +29,7 @@
 
 mod bottom;
 mod coarse_matrix;
+mod coarse_space;
 mod distances;
 mod furthest_points;
 mod hierarchy;
@@ -47,11 +48,13 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use crate::linear::{
-    BlockMatrix, BlockPattern, LinearOperator, Preconditioner, Simd, assembled, is_symmetric, v_cycle,
+    BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Preconditioner, Simd, assembled, is_symmetric,
+    v_cycle,
 };
 use hierarchy::Hierarchy;
 use tree::Tree;
 
+pub use coarse_space::{CoarseSpace, Weights};
 pub use distances::Distances;
 pub use relaxation::Smoother;
 pub use tree::{COARSEST_UNKNOWNS, LevelSizes};
@@ -99,13 +102,14 @@ pub struct Galerkin {
     /// The hierarchy, and the pattern it was made for.
     tree: Option<(Arc<BlockPattern>, Tree)>,
     hierarchy: Option<Hierarchy>,
+    times: CycleTimes,
 }
 
 impl Galerkin {
     /// With the given options. `positions`, one for each unknown, give coarse nodes their affine motions.
     pub fn new(options: GalerkinOptions, positions: Option<Arc<[DVec3]>>) -> Self {
         let positions = positions.filter(|positions| positions.iter().all(|x| x.is_finite()));
-        Self { options, positions, tree: None, hierarchy: None }
+        Self { options, positions, tree: None, hierarchy: None, times: CycleTimes::default() }
     }
 
     /// The numbers of nodes of all levels, the finest first; nothing before the first update.
@@ -151,7 +155,7 @@ impl Preconditioner for Galerkin {
         b.par_iter_mut().zip(&*order).with_min_len(4096).for_each(|(b, &vertex)| {
             *b = (r[vertex as usize] / size).to_array().map(|entry| entry as f32);
         });
-        v_cycle(levels);
+        v_cycle(levels, &mut self.times);
         let (x, _) = levels[0].x.as_chunks::<3>();
         let factor = size * *scale;
         z.par_iter_mut().zip(&*place).with_min_len(4096).for_each(|(z, &place)| {
@@ -166,5 +170,9 @@ impl Preconditioner for Galerkin {
 
     fn symmetric(&self) -> bool {
         self.hierarchy.as_ref().is_none_or(|hierarchy| is_symmetric(&hierarchy.levels))
+    }
+
+    fn cycle_times(&self) -> CycleTimes {
+        self.times
     }
 }
