@@ -2,7 +2,7 @@
 
 use glam::{DMat3, DVec3};
 
-use super::{BlockMatrix, CycleTimes};
+use super::{BlockMatrix, CycleTimes, ScalarMatrix};
 
 /// A symmetric positive-definite matrix over 3-vectors, known at least by its products.
 pub trait LinearOperator: Sync {
@@ -14,6 +14,10 @@ pub trait LinearOperator: Sync {
     fn diagonal(&self, diagonal: &mut [DMat3]);
     /// The assembled matrix, where there is one.
     fn blocks(&self) -> Option<&BlockMatrix> {
+        None
+    }
+    /// The same matrix with one number a block, where every block is a multiple of the identity.
+    fn scalars(&self) -> Option<&ScalarMatrix> {
         None
     }
 }

@@ -13,7 +13,7 @@ use crate::contact::PosedCollider;
 use crate::energy::Curvature;
 use crate::error::Error;
 use crate::geometry::Aabb;
-use crate::linear::{BlockMatrix, CycleTimes, ScalarMatrix};
+use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, ScalarMatrix};
 use crate::scene::{Method, Mode};
 use crate::simulation::{
     EnergyReport, Inspection, Setup, StageTimes, StateReader, StateWriter, StepReport, StepSystem, Stepper,
@@ -33,6 +33,8 @@ pub struct ImplicitStepper {
     v: Vec<DVec3>,
     system: System,
     held: Vec<bool>,
+    /// The couplings for which the minimiser was made.
+    pattern: Option<Arc<BlockPattern>>,
     minimiser: Option<Box<dyn Minimiser>>,
     outcome: Outcome,
     work: Work,
@@ -110,6 +112,7 @@ impl ImplicitStepper {
             let pattern = pattern.clone();
             self.system.start_matrix(&start, damped, pattern)
         });
+        self.pattern = Some(pattern.clone());
         let nodes = Nodes { pattern, vertices: self.x.len(), positions, at_start };
         let made = minimiser(&setup.solver, nodes, setup.simd);
         self.minimiser = Some(made.map_err(Error::Invalid)?);
@@ -285,6 +288,18 @@ impl Stepper for ImplicitStepper {
         }
         self.system = System::new(setup);
         self.minimiser = None;
+    }
+
+    fn materials_changed(&mut self, setup: &Setup) {
+        self.system = System::new(setup);
+        if self.minimiser.is_none() {
+            return;
+        }
+        let pattern = self.system.analyse(setup, &self.held);
+        // A stiffness of zero couples nothing.
+        if self.pattern.as_deref() != Some(&pattern) {
+            self.minimiser = None;
+        }
     }
 
     fn unknown_positions(&self) -> &[DVec3] {

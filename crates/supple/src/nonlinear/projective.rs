@@ -19,7 +19,7 @@ use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Wor
 use crate::body::{Body, Elements};
 use crate::linear::{
     BlockMatrix, BlockPattern, CycleTimes, Factorisation, LinearSolver, ScalarCholesky, ScalarMatrix,
-    StopRule,
+    StopRule, WithBlocks,
 };
 use crate::scene::{Bending, Model};
 
@@ -97,7 +97,7 @@ impl Projective {
                 for (block, &value) in blocks.blocks_mut().iter_mut().zip(self.matrix.values()) {
                     *block = DMat3::from_diagonal(DVec3::splat(value));
                 }
-                solver.prepare(blocks)?;
+                solver.prepare(&WithBlocks { scalars: &self.matrix, blocks })?;
             }
             (Global::Iterative(..), None) => {}
         }
@@ -115,7 +115,8 @@ impl Projective {
         match (&mut self.global, &self.blocks) {
             (Global::Iterative(solver, stop), Some(blocks)) => {
                 self.work.direction.fill(DVec3::ZERO);
-                let solved = solver.solve(blocks, &self.rhs, &mut self.work.direction, stop);
+                let matrix = WithBlocks { scalars: &self.matrix, blocks };
+                let solved = solver.solve(&matrix, &self.rhs, &mut self.work.direction, stop);
                 descent.outcome.linear_iterations += solved.iterations as u32;
             }
             (Global::Direct(factor), _) => {

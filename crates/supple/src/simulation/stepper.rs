@@ -33,6 +33,8 @@ pub trait Stepper: Send {
     fn surface_positions(&self, positions: &mut [DVec3]);
     /// Bodies came or went: `old_index[b]` is where body `b` was before, `None` if it is new.
     fn bodies_changed(&mut self, setup: &Setup, old_index: &[Option<usize>]);
+    /// Bodies have other materials, masses or rest shapes, but the same elements as before.
+    fn materials_changed(&mut self, setup: &Setup);
     /// All unknown positions, one body after the other.
     fn unknown_positions(&self) -> &[DVec3];
     /// Their velocities.

@@ -254,3 +254,107 @@ fn diffusion_steps(pattern: &BlockPattern, samples: &[u32]) -> usize {
     }
     (squares / (reached as f64 * f64::from(DIFFUSION))).ceil() as usize
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    /// A block of springs on a mass, `n` vertices a side.
+    fn block(n: u32) -> (BlockMatrix, Vec<DVec3>) {
+        let place = |v: u32| DVec3::new(f64::from(v % n), f64::from(v / n % n), f64::from(v / (n * n)));
+        let steps = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 1], [1, 0, 1], [1, 1, 1]];
+        let mut pairs = Vec::new();
+        for v in 0..n * n * n {
+            for [i, j, k] in steps {
+                if v % n + i < n && v / n % n + j < n && v / (n * n) + k < n {
+                    pairs.push([v, v + i + n * j + n * n * k]);
+                }
+            }
+        }
+        let count = n * n * n;
+        let mut matrix = BlockMatrix::zero(Arc::new(BlockPattern::new(&vec![false; count as usize], &pairs)));
+        for &[a, b] in &pairs {
+            let u = (place(b) - place(a)).normalize();
+            let stiffness = DMat3::from_cols(u * u.x, u * u.y, u * u.z) + 0.2 * DMat3::IDENTITY;
+            matrix.add_diagonal(a, stiffness);
+            matrix.add_diagonal(b, stiffness);
+            matrix.add_pair(a, b, -stiffness);
+        }
+        matrix.shift_diagonal(1e-3);
+        (matrix, (0..count).map(place).collect())
+    }
+
+    fn largest(a: &[DVec3], b: &[DVec3]) -> f64 {
+        a.iter().zip(b).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max)
+    }
+
+    fn bent(positions: &[DVec3]) -> Vec<DVec3> {
+        let bend = |x: &DVec3| DVec3::new((0.3 * x.y).sin(), (0.4 * x.z).cos(), 0.05 * x.x * x.x);
+        positions.iter().map(bend).collect()
+    }
+
+    #[test]
+    fn smooth_weights_are_a_bounded_partition_of_unity_that_falls_off() {
+        let (matrix, positions) = block(12);
+        let space = CoarseSpace::new(&matrix, &positions, 20, false, Weights::Smooth);
+        for row in &space.rows {
+            let sum: f64 = row.iter().map(|(_, values)| values[0]).sum();
+            assert!((sum - 1.0).abs() < 1e-5 && row.iter().all(|(_, values)| values[0] >= 0.0), "{row:?}");
+        }
+        // Neighbours have nearly the same weights: no cliff like the one from 1 to 0 of piecewise-constant ones.
+        let weight = |v: usize, node: u32| {
+            space.rows[v].iter().find(|(other, _)| *other == node).map_or(0.0, |(_, values)| values[0])
+        };
+        for v in 0..positions.len() {
+            for &other in matrix.pattern().row(v).1 {
+                assert!((0..20).all(|node| (weight(v, node) - weight(other as usize, node)).abs() < 0.35));
+            }
+        }
+        let many = space.rows.iter().filter(|row| row.len() > 1).count();
+        assert!(2 * many > positions.len());
+    }
+
+    #[test]
+    fn affine_motions_lie_in_every_space_of_twelve_unknowns_and_the_correction_is_a_projection() {
+        let (matrix, positions) = block(7);
+        let gradient = DMat3::from_cols_array(&[0.1, 0.3, -0.2, 0.05, -0.4, 0.6, 0.7, 0.2, 0.1]);
+        let affine: Vec<DVec3> =
+            positions.iter().map(|x| gradient * *x + DVec3::new(1.0, -2.0, 0.5)).collect();
+        for weights in [Weights::PiecewiseConstant, Weights::Smooth] {
+            let space = CoarseSpace::new(&matrix, &positions, 9, true, weights);
+            let found = space.correction(&matrix, &matrix.multiply(&affine)).unwrap();
+            // Weights are kept in single precision.
+            assert!(largest(&found, &affine) < 1e-4, "{weights:?}: {}", largest(&found, &affine));
+            let once = space.correction(&matrix, &bent(&positions)).unwrap();
+            let twice = space.correction(&matrix, &matrix.multiply(&once)).unwrap();
+            let size = largest(&once, &vec![DVec3::ZERO; once.len()]);
+            assert!(largest(&once, &twice) < 1e-8 * size, "{weights:?}");
+        }
+    }
+
+    /// The order of table 3, for a smooth error.
+    #[test]
+    fn smooth_weights_leave_less_of_a_smooth_error_and_three_unknowns_more_at_the_price_of_memory() {
+        let (matrix, positions) = block(12);
+        let error = bent(&positions);
+        let residual = matrix.multiply(&error);
+        let left = |affine: bool, weights: Weights| {
+            let space = CoarseSpace::new(&matrix, &positions, 30, affine, weights);
+            let correction = space.correction(&matrix, &residual).unwrap();
+            let norm = error.iter().zip(&correction).map(|(e, c)| e.distance_squared(*c)).sum::<f64>().sqrt();
+            (norm, space.nonzeros(&matrix))
+        };
+        let (piecewise, smooth) = (left(true, Weights::PiecewiseConstant), left(true, Weights::Smooth));
+        assert!(smooth.0 < piecewise.0 && piecewise.0 < left(false, Weights::PiecewiseConstant).0);
+        assert!(smooth.1 > 2 * piecewise.1);
+    }
+
+    #[test]
+    fn a_space_too_large_to_be_solved_exactly_is_refused() {
+        let (matrix, positions) = block(9);
+        let space = CoarseSpace::new(&matrix, &positions, 600, true, Weights::PiecewiseConstant);
+        assert!(space.correction(&matrix, &bent(&positions)).unwrap_err().contains("600 nodes"));
+    }
+}
