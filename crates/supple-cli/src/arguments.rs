@@ -72,6 +72,8 @@ pub(crate) enum Command {
     Solve(Solve),
     /// Takes one step of a scene by several solvers: a table, a CSV file and a plot
     Compare(Compare),
+    /// Measures a figure or table of a paper beside the paper's own numbers
+    Reproduce(Reproduce),
 }
 
 /// Which scene, and how it is changed.
@@ -207,6 +209,21 @@ pub(crate) struct Compare {
     /// The residual at which a solver is done
     #[arg(long, value_name = "T", default_value_t = 1e-8)]
     pub tolerance: f64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Reproduce {
+    /// Which figure or table; without it they are listed with their parameters
+    pub name: Option<String>,
+    /// Changes a parameter of the reproduction
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    /// A mesh of your own in place of the built-in shape: a closed surface, or tetrahedra
+    #[arg(long, value_name = "FILE")]
+    pub mesh: Option<PathBuf>,
+    /// Where to write the table (.csv) and the plots (.svg)
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

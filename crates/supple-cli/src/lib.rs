@@ -11,9 +11,11 @@ mod export;
 mod failure;
 mod interrupt;
 mod mesh;
+mod plot;
 mod print;
 mod progress;
 mod render;
+mod reproduce;
 mod run;
 mod scenes;
 mod solve;
@@ -47,6 +49,7 @@ fn perform(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Some(Command::Export(options)) => export::export(options, common),
         Some(Command::Solve(options)) => solve::solve(options, common),
         Some(Command::Compare(options)) => compare::compare(options, common),
+        Some(Command::Reproduce(options)) => reproduce::reproduce(options, common),
     }
 }
 

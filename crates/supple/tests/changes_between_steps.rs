@@ -3,7 +3,8 @@
 use glam::DVec3;
 use supple::geometry::Ray;
 use supple::scene::{
-    Body, Collider, ColliderShape, Cuboid, Hold, Keyframe, Motion, Pin, Scene, Selection, ShapeSource, World,
+    Body, Collider, ColliderShape, Cuboid, Hold, Keyframe, LinearKind, Motion, Pin, Scene, Selection,
+    ShapeSource, Solver, World,
 };
 use supple::simulation::{Simulation, StepReport};
 
@@ -216,4 +217,40 @@ fn a_budget_that_is_used_up_at_once_is_no_failure() {
         let report = simulation.step_within(0.01, std::time::Duration::from_nanos(nanoseconds)).unwrap();
         assert!(report.residual.is_finite() && simulation.first_non_finite().is_none());
     }
+}
+
+/// Mass and rest shape change under a run; the multigrid keeps its levels, the direct solver has none to keep.
+#[test]
+fn another_material_and_rest_shape_agree_between_solvers_and_keep_place_and_velocity() {
+    let cloth = || Body::cloth("cloth", 1.0, 1.0, [17, 17]).at([0.0, 1.0, 0.0]);
+    let changed = {
+        let wider = Body::cloth("cloth", 1.1, 0.9, [17, 17]);
+        Body { rest: Some(wider.shape), ..cloth().tuned(|m| m.area_density = Some(0.9)) }
+    };
+    let ends = [LinearKind::Cholesky, LinearKind::Galerkin].map(|kind| {
+        let solver = Solver { linear: kind.into(), tolerance: 1e-9, ..Solver::default() };
+        let corners = Selection::Nearest(vec![[-0.5, 1.0, -0.5].into(), [0.5, 1.0, -0.5].into()]);
+        let scene = Scene::builder().body(cloth()).pin(Pin::hard("cloth", corners)).solver(solver);
+        let mut simulation = Simulation::new(scene.build().unwrap()).unwrap();
+        run(&mut simulation, 2);
+        let (before, momentum) = (simulation.positions().to_vec(), simulation.momentum() / simulation.mass());
+        simulation.change_body(simulation.body("cloth").unwrap(), &changed).unwrap();
+        assert_eq!(simulation.positions(), before);
+        assert!((simulation.mass() - 0.9 * 1.1 * 0.9).abs() < 1e-9, "{}", simulation.mass());
+        assert!((simulation.momentum() / simulation.mass()).distance(momentum) < 1e-12);
+        for dt in [STEP, 0.3 * STEP, 2.0 * STEP] {
+            simulation.step(dt).unwrap();
+        }
+        simulation.positions().to_vec()
+    });
+    let apart = ends[0].iter().zip(&ends[1]).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+    assert!(apart < 1e-5, "{apart}");
+}
+
+#[test]
+fn a_body_cannot_become_another_one() {
+    let other = Body::cloth("cloth", 1.0, 1.0, [4, 5]);
+    assert_refused(|s| s.change_body(s.body("cloth").unwrap(), &other), &["`cloth`", "other elements"]);
+    let renamed = Body { name: "flag".into(), ..cloth() };
+    assert_refused(|s| s.change_body(s.body("cloth").unwrap(), &renamed), &["another name"]);
 }

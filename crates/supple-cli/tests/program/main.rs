@@ -5,6 +5,7 @@ mod common;
 mod compare;
 mod killed_and_resumed;
 mod rendering;
+mod reproduce;
 mod solve;
 #[cfg(unix)]
 mod stopped;

@@ -11,7 +11,7 @@ use glam::DVec3;
 
 use super::solver::{End, History, SolveOutcome, StopRule};
 use super::vectors::{Sums, add, turn};
-use super::{HistoryPoint, LinearOperator, LinearSolver, Preconditioner};
+use super::{CycleTimes, HistoryPoint, LinearOperator, LinearSolver, Preconditioner};
 
 /// How often the iteration may go on from the true residual before it counts as stalled.
 const RESTARTS: usize = 8;
@@ -247,5 +247,9 @@ impl<P: Preconditioner> LinearSolver for PreconditionedSolver<P> {
 
     fn bytes(&self) -> usize {
         self.iteration.bytes() + self.preconditioner.bytes()
+    }
+
+    fn cycle_times(&self) -> CycleTimes {
+        self.preconditioner.cycle_times()
     }
 }

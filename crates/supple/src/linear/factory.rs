@@ -54,7 +54,7 @@ pub fn preconditioner(
             );
         }
         LinearKind::Galerkin | LinearKind::GalerkinCycle => {
-            Box::new(Galerkin::new(galerkin_options(linear, simd), positions))
+            Box::new(Galerkin::new(galerkin_options(linear, positions.as_deref(), simd), positions))
         }
         LinearKind::Mas => {
             return Err(format!("the linear solver `{}` does not exist yet", linear.kind.word()));
@@ -71,12 +71,12 @@ fn schwarz_options(linear: &Linear, simd: Simd) -> SchwarzOptions {
     }
 }
 
-fn galerkin_options(linear: &Linear, simd: Simd) -> GalerkinOptions {
+fn galerkin_options(linear: &Linear, positions: Option<&[DVec3]>, simd: Simd) -> GalerkinOptions {
     let default = GalerkinOptions::default();
     let count = |given: Option<u32>, usual: usize| given.map_or(usual, |count| count as usize);
     GalerkinOptions {
         levels: linear.levels.as_ref().map_or(default.levels, Levels::sizes),
-        first: default.first,
+        first: linear.first.iter().flatten().filter_map(|point| nearest(positions?, *point)).collect(),
         affine: linear.unknowns.map_or(default.affine, |unknowns| unknowns == 12),
         smoother: linear.smoother.unwrap_or(default.smoother),
         sweeps: count(linear.sweeps, default.sweeps),
@@ -84,6 +84,13 @@ fn galerkin_options(linear: &Linear, simd: Simd) -> GalerkinOptions {
         distances: linear.distances.unwrap_or(default.distances),
         simd,
     }
+}
+
+/// The unknown nearest to a point.
+fn nearest(positions: &[DVec3], point: DVec3) -> Option<u32> {
+    let squares = positions.iter().map(|x| x.distance_squared(point));
+    let (unknown, _) = squares.enumerate().min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    Some(unknown as u32)
 }
 
 fn chebyshev_options(linear: &Linear) -> ChebyshevOptions {

@@ -49,10 +49,10 @@ pub use incomplete_cholesky::{Fill, IncompleteCholesky};
 pub use node_order::{Graph, graph_order, local_order, morton_order};
 pub(crate) use operator::assembled;
 pub use operator::{LinearOperator, Preconditioner};
-pub use scalar_matrix::ScalarMatrix;
+pub use scalar_matrix::{ScalarMatrix, WithBlocks};
 pub use schwarz::{EXPLICIT_DOMAIN, Schwarz, SchwarzOptions};
 pub use solver::{End, History, HistoryPoint, LinearSolver, SolveOutcome, StopRule};
-pub use vcycle::{Direction, Level, is_symmetric, v_cycle};
+pub use vcycle::{CycleTimes, Direction, Level, is_symmetric, v_cycle};
 
 pub(crate) use block_jacobi::not_definite;
 pub(crate) use colouring::{by_colour, colour};

@@ -2,7 +2,7 @@
 
 use glam::{DMat3, DVec3};
 
-use super::BlockMatrix;
+use super::{BlockMatrix, CycleTimes, ScalarMatrix};
 
 /// A symmetric positive-definite matrix over 3-vectors, known at least by its products.
 pub trait LinearOperator: Sync {
@@ -14,6 +14,10 @@ pub trait LinearOperator: Sync {
     fn diagonal(&self, diagonal: &mut [DMat3]);
     /// The assembled matrix, where there is one.
     fn blocks(&self) -> Option<&BlockMatrix> {
+        None
+    }
+    /// The same matrix with one number a block, where every block is a multiple of the identity.
+    fn scalars(&self) -> Option<&ScalarMatrix> {
         None
     }
 }
@@ -29,6 +33,10 @@ pub trait Preconditioner: Send {
     /// Whether `M⁻¹` is symmetric positive definite, so that conjugate gradients may use it.
     fn symmetric(&self) -> bool {
         true
+    }
+    /// What its multigrid cycles have taken so far; nothing without cycles.
+    fn cycle_times(&self) -> CycleTimes {
+        CycleTimes::default()
     }
 }
 
@@ -59,5 +67,9 @@ impl Preconditioner for Box<dyn Preconditioner> {
 
     fn symmetric(&self) -> bool {
         (**self).symmetric()
+    }
+
+    fn cycle_times(&self) -> CycleTimes {
+        (**self).cycle_times()
     }
 }

@@ -100,6 +100,36 @@ impl LinearOperator for ScalarMatrix {
     }
 }
 
+/// A scalar matrix beside its full blocks, for solvers that need them; products read the numbers.
+pub struct WithBlocks<'a> {
+    /// The numbers.
+    pub scalars: &'a ScalarMatrix,
+    /// The same as 3x3 blocks.
+    pub blocks: &'a BlockMatrix,
+}
+
+impl LinearOperator for WithBlocks<'_> {
+    fn unknowns(&self) -> usize {
+        self.scalars.unknowns()
+    }
+
+    fn apply(&self, x: &[DVec3], y: &mut [DVec3]) {
+        self.scalars.apply(x, y);
+    }
+
+    fn diagonal(&self, diagonal: &mut [DMat3]) {
+        self.scalars.diagonal(diagonal);
+    }
+
+    fn blocks(&self) -> Option<&BlockMatrix> {
+        Some(self.blocks)
+    }
+
+    fn scalars(&self) -> Option<&ScalarMatrix> {
+        Some(self.scalars)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use glam::DVec3;
 
-use super::LinearOperator;
+use super::{CycleTimes, LinearOperator};
 
 /// When an iteration stops: whichever comes first.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -147,4 +147,9 @@ pub trait LinearSolver: Send {
 
     /// Memory in bytes beside the matrix.
     fn bytes(&self) -> usize;
+
+    /// What its multigrid cycles have taken so far; nothing without cycles.
+    fn cycle_times(&self) -> CycleTimes {
+        CycleTimes::default()
+    }
 }

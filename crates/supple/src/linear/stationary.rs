@@ -5,7 +5,7 @@ use glam::DVec3;
 
 use super::solver::{End, History, SolveOutcome, StopRule};
 use super::vectors::{Sums, add};
-use super::{HistoryPoint, LinearOperator, LinearSolver, Preconditioner};
+use super::{CycleTimes, HistoryPoint, LinearOperator, LinearSolver, Preconditioner};
 
 /// A residual that has grown by this factor over its start will not come back.
 const DIVERGED: f64 = 1e6;
@@ -42,8 +42,13 @@ impl Stationary {
         }
         let mut iterations = 0;
         loop {
-            matrix.apply(x, &mut self.z);
-            let relative_residual = self.sums.difference(rhs, &self.z, &mut self.r).sqrt() / scale;
+            let relative_residual = if iterations == 0 && x.iter().all(|value| *value == DVec3::ZERO) {
+                self.r.copy_from_slice(rhs);
+                1.0
+            } else {
+                matrix.apply(x, &mut self.z);
+                self.sums.difference(rhs, &self.z, &mut self.r).sqrt() / scale
+            };
             self.history.push(relative_residual);
             let first = self.history.points()[0].relative_residual;
             if let Some(end) = why_stop(stop, iterations, relative_residual, first) {
@@ -101,6 +106,10 @@ impl<P: Preconditioner> LinearSolver for StationarySolver<P> {
 
     fn bytes(&self) -> usize {
         self.preconditioner.bytes() + self.iteration.bytes()
+    }
+
+    fn cycle_times(&self) -> CycleTimes {
+        self.preconditioner.cycle_times()
     }
 }
 

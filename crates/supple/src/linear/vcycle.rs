@@ -9,6 +9,35 @@
 //!
 //! With `R = Pᵀ` and a backward smoothing that is the adjoint of the forward one, the cycle is a symmetric operator.
 
+use std::time::{Duration, Instant};
+
+/// Time that cycles have taken so far, by stage.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CycleTimes {
+    /// Smoothing, and the residuals that end it.
+    pub smoothing: Duration,
+    /// Restriction and prolongation.
+    pub transfer: Duration,
+    /// The coarsest level.
+    pub coarsest: Duration,
+}
+
+impl CycleTimes {
+    /// The time since an earlier reading.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            smoothing: self.smoothing.saturating_sub(earlier.smoothing),
+            transfer: self.transfer.saturating_sub(earlier.transfer),
+            coarsest: self.coarsest.saturating_sub(earlier.coarsest),
+        }
+    }
+
+    /// All stages together.
+    pub fn total(&self) -> Duration {
+        self.smoothing + self.transfer + self.coarsest
+    }
+}
+
 /// The order of a smoothing. Backward undoes the order of forward, so that both together are symmetric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
@@ -47,18 +76,29 @@ pub trait Level {
     }
 }
 
-/// One V-cycle for `A x = b` on the first of the levels, the finest.
-pub fn v_cycle<L: Level>(levels: &mut [L]) {
+/// One V-cycle for `A x = b` on the first of the levels, the finest; adds what it took to `times`.
+pub fn v_cycle<L: Level>(levels: &mut [L], times: &mut CycleTimes) {
     let Some((level, coarser)) = levels.split_first_mut() else { return };
-    let Some(next) = coarser.first_mut() else { return level.solve_coarsest() };
+    let mut clock = Instant::now();
+    let mut lap = || std::mem::replace(&mut clock, Instant::now()).elapsed();
+    let Some(next) = coarser.first_mut() else {
+        level.solve_coarsest();
+        times.coarsest += lap();
+        return;
+    };
     level.smooth(Direction::Forward);
     level.residual();
     level.before_restriction();
+    times.smoothing += lap();
     level.restrict(next);
-    v_cycle(coarser);
+    times.transfer += lap();
+    v_cycle(coarser, times);
+    lap();
     level.prolong_add(&coarser[0]);
+    times.transfer += lap();
     level.after_prolongation();
     level.smooth(Direction::Backward);
+    times.smoothing += lap();
 }
 
 /// Whether the whole cycle is a symmetric operator, so that conjugate gradients may use it.
@@ -128,7 +168,7 @@ mod tests {
 
     fn cycled(levels: &mut [Line], b: &[f64]) -> Vec<f64> {
         levels[0].b.copy_from_slice(b);
-        v_cycle(levels);
+        v_cycle(levels, &mut CycleTimes::default());
         levels[0].x.clone()
     }
 

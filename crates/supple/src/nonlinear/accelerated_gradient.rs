@@ -14,7 +14,7 @@ use glam::DVec3;
 
 use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace};
 use super::preconditioning::Preconditioning;
-use crate::linear::{BlockPattern, Preconditioner};
+use crate::linear::{BlockPattern, CycleTimes, Preconditioner};
 
 /// Iterations between two looks at the objective.
 const CHECKED_EVERY: u32 = 8;
@@ -143,5 +143,9 @@ impl Minimiser for AcceleratedGradient {
 
     fn bytes(&self) -> usize {
         self.preconditioning.bytes() + 48 * self.z.len() + 24 * self.checked.len()
+    }
+
+    fn cycle_times(&self) -> CycleTimes {
+        self.preconditioning.cycle_times()
     }
 }

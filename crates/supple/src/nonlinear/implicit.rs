@@ -2,7 +2,7 @@
 //! bodies of the scene as one system. In quasi-statics inertia is left out, but for a trace that holds free bodies.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use glam::DVec3;
 
@@ -10,11 +10,13 @@ use super::method::{Nodes, minimiser};
 use super::objective::{Limits, Minimiser, Objective, Outcome, Stop, norm};
 use super::system::System;
 use crate::contact::PosedCollider;
+use crate::energy::Curvature;
 use crate::error::Error;
 use crate::geometry::Aabb;
-use crate::scene::Mode;
+use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, ScalarMatrix};
+use crate::scene::{Method, Mode};
 use crate::simulation::{
-    EnergyReport, Inspection, Setup, StageTimes, StateReader, StateWriter, StepReport, Stepper,
+    EnergyReport, Inspection, Setup, StageTimes, StateReader, StateWriter, StepReport, StepSystem, Stepper,
 };
 
 /// The step in seconds by which quasi-statics weighs inertia: too long for it to matter beside elasticity, short enough to
@@ -31,6 +33,8 @@ pub struct ImplicitStepper {
     v: Vec<DVec3>,
     system: System,
     held: Vec<bool>,
+    /// The couplings for which the minimiser was made.
+    pattern: Option<Arc<BlockPattern>>,
     minimiser: Option<Box<dyn Minimiser>>,
     outcome: Outcome,
     work: Work,
@@ -108,6 +112,7 @@ impl ImplicitStepper {
             let pattern = pattern.clone();
             self.system.start_matrix(&start, damped, pattern)
         });
+        self.pattern = Some(pattern.clone());
         let nodes = Nodes { pattern, vertices: self.x.len(), positions, at_start };
         let made = minimiser(&setup.solver, nodes, setup.simd);
         self.minimiser = Some(made.map_err(Error::Invalid)?);
@@ -156,7 +161,24 @@ impl ImplicitStepper {
         1e-9 * masses * setup.world.gravity.length().max(1.0)
     }
 
-    fn report(&self, setup: &Setup, begun: Instant) -> StepReport {
+    /// Wall time by stage of a step from when it began, began to minimise, and was done with that.
+    fn times(&self, [begun, minimising, ended]: [Instant; 3], cycles: CycleTimes) -> StageTimes {
+        let outcome = &self.outcome;
+        let seconds = |time: Duration| time.as_secs_f64();
+        StageTimes {
+            setup: seconds((minimising - begun) + ended.elapsed()),
+            evaluation: seconds(outcome.evaluation_time),
+            assembly: seconds(outcome.assembly_time),
+            update: seconds(outcome.update_time),
+            smoothing: seconds(cycles.smoothing),
+            coarsest: seconds(cycles.coarsest),
+            transfer: seconds(cycles.transfer),
+            solve: seconds(outcome.solve_time.saturating_sub(cycles.total())),
+            total: seconds(begun.elapsed()),
+        }
+    }
+
+    fn report(&self, setup: &Setup) -> StepReport {
         let outcome = &self.outcome;
         let mass = &self.system.inertia.mass;
         let kinetic = self.v.iter().zip(mass).map(|(v, m)| 0.5 * m * v.length_squared()).sum();
@@ -171,11 +193,7 @@ impl ImplicitStepper {
             energy: EnergyReport { kinetic, elastic: self.system.elastic_energy(&self.x), potential },
             contacts,
             penetration,
-            times: StageTimes {
-                assembly: outcome.assembly_time.as_secs_f64(),
-                solve: outcome.solve_time.as_secs_f64(),
-                total: begun.elapsed().as_secs_f64(),
-            },
+            times: StageTimes::default(),
         }
     }
 }
@@ -199,7 +217,9 @@ impl Stepper for ImplicitStepper {
         let Some(minimiser) = &mut self.minimiser else {
             return Err(setup.failed("the system was not analysed"));
         };
+        let (minimising, earlier) = (Instant::now(), minimiser.cycle_times());
         let done = minimiser.minimise(&self.system, &mut self.work.next, &limits, &mut self.outcome);
+        let (ended, cycles) = (Instant::now(), minimiser.cycle_times().since(&earlier));
         done.map_err(|problem| setup.failed(problem))?;
         std::mem::swap(&mut self.x, &mut self.work.next);
         for (v, (new, old)) in self.v.iter_mut().zip(self.x.iter().zip(&self.work.next)) {
@@ -208,7 +228,39 @@ impl Stepper for ImplicitStepper {
                 Mode::Quasistatic => DVec3::ZERO,
             };
         }
-        Ok(self.report(setup, begun))
+        let report = self.report(setup);
+        Ok(StepReport { times: self.times([begun, minimising, ended], cycles), ..report })
+    }
+
+    fn first_system(&mut self, setup: &Setup, dt: f64) -> Result<StepSystem, Error> {
+        self.begin_step(setup, dt)?;
+        if setup.mode == Mode::Dynamic {
+            self.choose_start();
+        }
+        let pattern = Arc::new(self.system.analyse(setup, &self.held));
+        let (x, held) = (&self.work.next, &self.held);
+        let matrix = match setup.solver.method {
+            Method::Projective => {
+                let mut scalars = ScalarMatrix::zero(pattern);
+                if !self.system.projective(x, &mut scalars) {
+                    return Err(setup.failed("projective dynamics cannot take one of the elastic models"));
+                }
+                scalars.to_blocks()
+            }
+            _ => {
+                let mut hessian = BlockMatrix::zero(pattern);
+                self.system.hessian(x, Curvature::Projected, &mut hessian);
+                hessian
+            }
+        };
+        let mut gradient = vec![DVec3::ZERO; x.len()];
+        self.system.gradient(x, &mut gradient);
+        let start = setup.bodies.iter().flat_map(|body| &body.start);
+        let free = |list: &mut dyn Iterator<Item = DVec3>| -> Vec<DVec3> {
+            list.zip(held).filter(|(_, held)| !**held).map(|(value, _)| value).collect()
+        };
+        let rhs = free(&mut gradient.iter().map(|force| -*force));
+        Ok(StepSystem { matrix, rhs, positions: free(&mut start.copied()).into() })
     }
 
     fn surface_positions(&self, positions: &mut [DVec3]) {
@@ -236,6 +288,18 @@ impl Stepper for ImplicitStepper {
         }
         self.system = System::new(setup);
         self.minimiser = None;
+    }
+
+    fn materials_changed(&mut self, setup: &Setup) {
+        self.system = System::new(setup);
+        if self.minimiser.is_none() {
+            return;
+        }
+        let pattern = self.system.analyse(setup, &self.held);
+        // A stiffness of zero couples nothing.
+        if self.pattern.as_deref() != Some(&pattern) {
+            self.minimiser = None;
+        }
     }
 
     fn unknown_positions(&self) -> &[DVec3] {

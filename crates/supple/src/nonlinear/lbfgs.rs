@@ -12,7 +12,7 @@ use glam::DVec3;
 
 use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Workspace, dot};
 use super::preconditioning::Preconditioning;
-use crate::linear::{BlockPattern, Preconditioner};
+use crate::linear::{BlockPattern, CycleTimes, Preconditioner};
 
 /// A step and what it did to the gradient.
 struct Pair {
@@ -139,6 +139,10 @@ impl Minimiser for Lbfgs {
     fn bytes(&self) -> usize {
         let pairs = self.pairs.len() + self.spare.len();
         self.preconditioning.bytes() + 48 * self.before.len() * (pairs + 1)
+    }
+
+    fn cycle_times(&self) -> CycleTimes {
+        self.preconditioning.cycle_times()
     }
 }
 

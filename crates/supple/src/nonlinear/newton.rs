@@ -15,7 +15,7 @@ use glam::DVec3;
 
 use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace, dot};
 use crate::energy::Curvature;
-use crate::linear::{BlockMatrix, BlockPattern, End, LinearSolver, StopRule};
+use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, End, LinearSolver, StopRule};
 
 /// Iterations with the projected Hessian after the exact one led astray: folds take a few to settle.
 const PROJECTED_RUN: u32 = 8;
@@ -106,8 +106,10 @@ impl Newton {
     /// Solves for the direction; `false` if the matrix is not positive definite.
     fn solve(&mut self, descent: &mut Descent<'_>, must_be_definite: bool) -> Result<bool, String> {
         let begun = Instant::now();
-        if self.prepared.is_none() && self.solver.prepare(&self.matrix).is_err() {
-            descent.outcome.solve_time += begun.elapsed();
+        let refused = self.prepared.is_none() && self.solver.prepare(&self.matrix).is_err();
+        let prepared = Instant::now();
+        descent.outcome.update_time += prepared - begun;
+        if refused {
             return Ok(false);
         }
         self.prepared = Some(self.prepared.map_or(1, |age| age + 1));
@@ -117,7 +119,7 @@ impl Newton {
         self.work.direction.fill(DVec3::ZERO);
         let stop = StopRule { deadline: descent.limits.deadline, ..self.inner };
         let solved = self.solver.solve(&self.matrix, &self.rhs, &mut self.work.direction, &stop);
-        descent.outcome.solve_time += begun.elapsed();
+        descent.outcome.solve_time += prepared.elapsed();
         descent.outcome.linear_iterations += solved.iterations as u32;
         let descends = dot(&self.work.gradient, &self.work.direction) < 0.0;
         if solved.end == End::Deadline && !descends {
@@ -166,6 +168,10 @@ impl Minimiser for Newton {
 
     fn bytes(&self) -> usize {
         self.solver.bytes() + 72 * self.matrix.blocks().len() + self.matrix.pattern().bytes()
+    }
+
+    fn cycle_times(&self) -> CycleTimes {
+        self.solver.cycle_times()
     }
 }
 

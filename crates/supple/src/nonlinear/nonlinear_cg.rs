@@ -13,7 +13,7 @@ use glam::DVec3;
 
 use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Workspace, dot};
 use super::preconditioning::Preconditioning;
-use crate::linear::{BlockPattern, Preconditioner};
+use crate::linear::{BlockPattern, CycleTimes, Preconditioner};
 
 /// Nonlinear conjugate gradients on one sparsity pattern.
 pub struct NonlinearCg {
@@ -96,5 +96,9 @@ impl Minimiser for NonlinearCg {
 
     fn bytes(&self) -> usize {
         self.preconditioning.bytes() + 48 * self.z.len()
+    }
+
+    fn cycle_times(&self) -> CycleTimes {
+        self.preconditioning.cycle_times()
     }
 }

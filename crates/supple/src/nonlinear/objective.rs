@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use glam::DVec3;
 
 use crate::energy::Curvature;
-use crate::linear::{BlockMatrix, BlockPattern, ScalarMatrix};
+use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, ScalarMatrix};
 
 /// What is minimised, over all vertex positions.
 pub trait Objective {
@@ -78,8 +78,12 @@ pub struct Outcome {
     pub history: Vec<IterationRecord>,
     /// Why it ended.
     pub stop: Stop,
+    /// Time in gradients and values of the objective.
+    pub evaluation_time: Duration,
     /// Time in assembling matrices.
     pub assembly_time: Duration,
+    /// Time in preparing linear solvers and preconditioners for them.
+    pub update_time: Duration,
     /// Time in linear solvers and preconditioners.
     pub solve_time: Duration,
 }
@@ -111,6 +115,8 @@ pub trait Minimiser: Send {
     ) -> Result<(), String>;
     /// Memory of matrices, factors and preconditioners in bytes.
     fn bytes(&self) -> usize;
+    /// What multigrid cycles have taken so far.
+    fn cycle_times(&self) -> CycleTimes;
 }
 
 /// A minimisation under way: the objective along `x`, in terms of the unknowns.
@@ -183,9 +189,11 @@ impl<'a> Descent<'a> {
         limits: &'a Limits,
         outcome: &'a mut Outcome,
     ) -> Result<Self, String> {
+        let asked = Instant::now();
         let value = finite_value(objective, x)?;
         outcome.restart();
         let begun = Instant::now();
+        outcome.evaluation_time += begun - asked;
         let (slowest, recording) = (Duration::ZERO, Duration::ZERO);
         Ok(Self {
             objective,
@@ -212,6 +220,7 @@ impl<'a> Descent<'a> {
             *g = work.full[v as usize];
         }
         let norm = norm(&work.gradient);
+        self.outcome.evaluation_time += self.iteration_begun.elapsed();
         if !norm.is_finite() {
             return Err(describe_non_finite(work));
         }
@@ -264,6 +273,13 @@ impl<'a> Descent<'a> {
     /// A first step that is good may be doubled while the objective goes on falling: where a fold is about to form,
     /// the Hessian that is left after projection is too stiff, and the way down is many such steps long.
     pub(super) fn line_search(&mut self, work: &mut Workspace, length: f64) -> Option<f64> {
+        let begun = Instant::now();
+        let found = self.search(work, length);
+        self.outcome.evaluation_time += begun.elapsed();
+        found
+    }
+
+    fn search(&mut self, work: &mut Workspace, length: f64) -> Option<f64> {
         let slope = dot(&work.gradient, &work.direction);
         // Below this the objective's own rounding hides the decrease, and the full step is the best there is.
         let rounding = 1e-14 * self.value.abs();

@@ -7,7 +7,7 @@ use glam::DVec3;
 
 use super::objective::Descent;
 use crate::energy::Curvature;
-use crate::linear::{BlockMatrix, BlockPattern, LinearOperator, Preconditioner};
+use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Preconditioner};
 
 /// The projected Hessian of some iterations ago and its approximate inverse.
 pub(super) struct Preconditioning {
@@ -38,7 +38,7 @@ impl Preconditioning {
         let assembled = Instant::now();
         self.preconditioner.update(&self.matrix)?;
         descent.outcome.assembly_time += assembled - begun;
-        descent.outcome.solve_time += assembled.elapsed();
+        descent.outcome.update_time += assembled.elapsed();
         Ok(true)
     }
 
@@ -54,6 +54,10 @@ impl Preconditioning {
     pub(super) fn curvature(&mut self, d: &[DVec3]) -> f64 {
         self.matrix.apply(d, &mut self.product);
         super::objective::dot(d, &self.product)
+    }
+
+    pub(super) fn cycle_times(&self) -> CycleTimes {
+        self.preconditioner.cycle_times()
     }
 
     pub(super) fn bytes(&self) -> usize {

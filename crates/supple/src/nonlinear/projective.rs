@@ -18,7 +18,8 @@ use glam::{DMat3, DVec3};
 use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Workspace};
 use crate::body::{Body, Elements};
 use crate::linear::{
-    BlockMatrix, BlockPattern, Factorisation, LinearSolver, ScalarCholesky, ScalarMatrix, StopRule,
+    BlockMatrix, BlockPattern, CycleTimes, Factorisation, LinearSolver, ScalarCholesky, ScalarMatrix,
+    StopRule, WithBlocks,
 };
 use crate::scene::{Bending, Model};
 
@@ -98,12 +99,12 @@ impl Projective {
                 for (block, &value) in blocks.blocks_mut().iter_mut().zip(self.matrix.values()) {
                     *block = DMat3::from_diagonal(DVec3::splat(value));
                 }
-                solver.prepare(blocks)?;
+                solver.prepare(&WithBlocks { scalars: &self.matrix, blocks })?;
             }
         }
         self.prepared.clear();
         self.prepared.extend_from_slice(self.matrix.values());
-        descent.outcome.solve_time += assembled.elapsed();
+        descent.outcome.update_time += assembled.elapsed();
         Ok(())
     }
 
@@ -113,10 +114,11 @@ impl Projective {
             *b = -*g;
         }
         match &mut self.global {
-            Global::Iterative { solver, stop, .. } => {
+            Global::Iterative { solver, stop, blocks } => {
                 self.work.direction.fill(DVec3::ZERO);
                 let stop = StopRule { deadline: descent.limits.deadline, ..*stop };
-                let solved = solver.solve(&self.matrix, &self.rhs, &mut self.work.direction, &stop);
+                let matrix = WithBlocks { scalars: &self.matrix, blocks };
+                let solved = solver.solve(&matrix, &self.rhs, &mut self.work.direction, &stop);
                 descent.outcome.linear_iterations += solved.iterations as u32;
             }
             Global::Direct(factor) => {
@@ -158,5 +160,12 @@ impl Minimiser for Projective {
             Global::Iterative { solver, blocks, .. } => solver.bytes() + 72 * blocks.blocks().len(),
         };
         solver + 16 * self.matrix.values().len() + self.matrix.pattern().bytes()
+    }
+
+    fn cycle_times(&self) -> CycleTimes {
+        match &self.global {
+            Global::Direct(_) => CycleTimes::default(),
+            Global::Iterative { solver, .. } => solver.cycle_times(),
+        }
     }
 }

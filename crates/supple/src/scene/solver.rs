@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use glam::DVec3;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -150,6 +151,10 @@ pub struct Linear {
     /// `galerkin`: the coarse levels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub levels: Option<Levels>,
+    /// `galerkin`: the vertices nearest to these points, in metres where the bodies start, are coarse nodes before all others;
+    /// a single one is where the sampling starts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first: Option<Vec<DVec3>>,
     /// `galerkin`: unknowns of a coarse node, 12 (an affine motion) or 3 (a translation).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unknowns: Option<u32>,
@@ -185,12 +190,16 @@ impl Linear {
         self.check_numbers()?;
         let words = [
             ("levels", self.levels.is_some()),
+            ("first", self.first.is_some()),
             ("unknowns", self.unknowns.is_some()),
             ("smoother", self.smoother.is_some()),
             ("distances", self.distances.is_some()),
         ];
         if let Some((name, _)) = words.into_iter().find(|(_, said)| *said && !self.kind.is_galerkin()) {
             return Err(self.has_no(name));
+        }
+        if let Some(point) = self.first.iter().flatten().find(|point| !point.is_finite()) {
+            return Err(format!("`first` of the linear solver holds {point}; its points must be finite"));
         }
         let unknowns = self.unknowns.unwrap_or(12);
         if unknowns != 3 && unknowns != 12 {

@@ -48,6 +48,35 @@ impl Simulation {
         Ok(id)
     }
 
+    /// Gives a body another material, model or rest shape between steps; where it is and how fast stays. Its name and its
+    /// elements must be the same. What solvers have found out about the mesh, such as the levels of a multigrid, is kept.
+    ///
+    /// ```
+    /// use supple::{scene::{Body, Scene}, simulation::Simulation};
+    /// let cloth = Body::cloth("cloth", 1.0, 1.0, [9, 9]);
+    /// let mut simulation = Simulation::new(Scene::builder().body(cloth.clone()).build()?)?;
+    /// simulation.step(0.01)?;
+    /// let body = simulation.body("cloth").expect("the scene has it");
+    /// simulation.change_body(body, &cloth.material("denim"))?;
+    /// assert!(simulation.change_body(body, &Body::cloth("cloth", 1.0, 1.0, [5, 5])).is_err());
+    /// # Ok::<(), supple::Error>(())
+    /// ```
+    pub fn change_body(&mut self, body: BodyId, changed: &scene::Body) -> Result<(), Error> {
+        let index = self.setup.body_index(body).ok_or_else(|| unknown("body"))?;
+        changed.validate(&self.setup.folder)?;
+        let built = Body::build(changed, &self.setup.folder)?;
+        let before = &self.setup.bodies[index];
+        if built.name != before.name || built.elements != before.elements {
+            return Err(Error::Invalid(format!(
+                "body `{}` cannot become one with another name or other elements; remove it and add the other",
+                before.name
+            )));
+        }
+        self.setup.bodies[index] = built;
+        self.stepper.materials_changed(&self.setup);
+        Ok(())
+    }
+
     /// Removes a body with its pins and grabs.
     pub fn remove_body(&mut self, body: BodyId) -> Result<(), Error> {
         let index = self.setup.body_index(body).ok_or_else(|| unknown("body"))?;

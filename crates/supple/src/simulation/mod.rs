@@ -12,6 +12,7 @@ mod report_log;
 mod run;
 mod setup;
 mod state;
+mod step_system;
 mod stepper;
 
 use std::sync::Arc;
@@ -27,6 +28,7 @@ pub use report::{EnergyReport, FrameReport, StageTimes, StepReport, StretchRepor
 pub use run::{Begin, Run, scene_of_run};
 pub use setup::{BodyId, ColliderId, Grab, Setup};
 pub use state::{StateReader, StateWriter};
+pub use step_system::StepSystem;
 pub use stepper::{Inspection, Stepper};
 
 use self::pin::SavedPin;

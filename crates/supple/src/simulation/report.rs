@@ -20,15 +20,77 @@ pub struct EnergyReport {
     pub potential: f64,
 }
 
-/// Wall time of a step's stages in seconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+/// Wall time of the stages of a step, or of the steps of a frame, in seconds. No moment belongs to two stages; what is
+/// missing from the total belongs to none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct StageTimes {
-    /// Hessians.
+    /// Pins, colliders, where to start, and this report.
+    pub setup: f64,
+    /// Gradients and values of the objective.
+    pub evaluation: f64,
+    /// Assembling matrices.
     pub assembly: f64,
-    /// Factorisations and solves.
+    /// Preparing the linear solver for them: factorisations, preconditioners, the matrices of coarse levels.
+    pub update: f64,
+    /// Smoothing of multigrid cycles.
+    pub smoothing: f64,
+    /// Their coarsest level.
+    pub coarsest: f64,
+    /// Their restriction and prolongation.
+    pub transfer: f64,
+    /// Linear solvers and preconditioners beside multigrid cycles: products, sums, substitutions.
     pub solve: f64,
     /// Everything.
     pub total: f64,
+}
+
+impl StageTimes {
+    /// The stages by name, without the total.
+    pub fn stages(&self) -> [(&'static str, f64); 8] {
+        [
+            ("setup", self.setup),
+            ("evaluation", self.evaluation),
+            ("assembly", self.assembly),
+            ("update", self.update),
+            ("smoothing", self.smoothing),
+            ("coarsest", self.coarsest),
+            ("transfer", self.transfer),
+            ("solve", self.solve),
+        ]
+    }
+}
+
+impl std::ops::AddAssign for StageTimes {
+    fn add_assign(&mut self, other: Self) {
+        self.setup += other.setup;
+        self.evaluation += other.evaluation;
+        self.assembly += other.assembly;
+        self.update += other.update;
+        self.smoothing += other.smoothing;
+        self.coarsest += other.coarsest;
+        self.transfer += other.transfer;
+        self.solve += other.solve;
+        self.total += other.total;
+    }
+}
+
+impl std::ops::Div<f64> for StageTimes {
+    type Output = Self;
+
+    fn div(self, by: f64) -> Self {
+        Self {
+            setup: self.setup / by,
+            evaluation: self.evaluation / by,
+            assembly: self.assembly / by,
+            update: self.update / by,
+            smoothing: self.smoothing / by,
+            coarsest: self.coarsest / by,
+            transfer: self.transfer / by,
+            solve: self.solve / by,
+            total: self.total / by,
+        }
+    }
 }
 
 /// How one step went.
@@ -132,6 +194,9 @@ pub struct FrameReport {
     /// Lowest and highest point of all bodies in metres.
     #[serde(deserialize_with = "numbers_or_nulls")]
     pub height: [f64; 2],
+    /// Wall time of the steps' stages in seconds.
+    #[serde(default)]
+    pub stages: StageTimes,
     /// Whether everything is finite.
     pub finite: bool,
     /// Hash of the exact bits of the state.

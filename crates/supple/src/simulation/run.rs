@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::report_log::ReportLog;
-use super::{EnergyReport, FrameReport, Simulation, StepReport};
+use super::{EnergyReport, FrameReport, Simulation, StageTimes, StepReport};
 use crate::error::{Error, FileError};
 use crate::linear::Simd;
 use crate::output::{Checkpoint, CheckpointStore, FrameCache, RunInfo, write_whole};
@@ -328,6 +328,10 @@ fn frame_report(simulation: &Simulation, frame: u32, steps: &[StepReport], begun
         contacts: steps.last().map_or(0, |s| s.contacts),
         penetration: steps.last().map_or(0.0, |s| s.penetration),
         height: height(simulation),
+        stages: steps.iter().fold(StageTimes::default(), |mut sum, step| {
+            sum += step.times;
+            sum
+        }),
         finite: simulation.first_non_finite().is_none(),
         state_hash: format!("{:016x}", simulation.state_hash()),
     }

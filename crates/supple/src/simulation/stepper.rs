@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use glam::DVec3;
 
-use super::{Setup, StateReader, StateWriter, StepReport};
+use super::{Setup, StateReader, StateWriter, StepReport, StepSystem};
 use crate::error::Error;
 use crate::nonlinear::IterationRecord;
 
@@ -25,10 +25,16 @@ pub struct Inspection {
 pub trait Stepper: Send {
     /// Advances by `dt` seconds from `setup.time`, giving up on accuracy at the deadline.
     fn step(&mut self, setup: &Setup, dt: f64, deadline: Option<Instant>) -> Result<StepReport, Error>;
+    /// The linear system that a step would solve first; families without an assembled matrix have none.
+    fn first_system(&mut self, _setup: &Setup, _dt: f64) -> Result<StepSystem, Error> {
+        Err(Error::NotSupported("an assembled matrix of this family".into()))
+    }
     /// Where the surface points of all bodies are, in the setup's order.
     fn surface_positions(&self, positions: &mut [DVec3]);
     /// Bodies came or went: `old_index[b]` is where body `b` was before, `None` if it is new.
     fn bodies_changed(&mut self, setup: &Setup, old_index: &[Option<usize>]);
+    /// Bodies have other materials, masses or rest shapes, but the same elements as before.
+    fn materials_changed(&mut self, setup: &Setup);
     /// All unknown positions, one body after the other.
     fn unknown_positions(&self) -> &[DVec3];
     /// Their velocities.

@@ -1,6 +1,7 @@
 //! The coarsest level (Xian 2019, section 4.5): a dense Cholesky factorisation, in double precision.
 
 use super::coarse_matrix::Numbers;
+use super::entry::Entry;
 use crate::linear::DenseFactor;
 use crate::simd::Simd;
 
@@ -9,6 +10,8 @@ use crate::simd::Simd;
 pub(super) struct Bottom {
     factor: DenseFactor,
     simd: Simd,
+    /// Right-hand sides: 3 where the matrix does not couple directions.
+    sides: usize,
     x: Vec<f64>,
 }
 
@@ -19,19 +22,20 @@ impl Bottom {
 
     /// Factors a matrix, times `scale`, with ones for functions that a rank-deficient node does not have. `false` if it is
     /// not positive definite.
-    pub(super) fn fill(&mut self, numbers: Numbers<'_>, scale: f64) -> bool {
-        let size = 3 * numbers.functions;
+    pub(super) fn fill<E: Entry>(&mut self, numbers: Numbers<'_, E>, scale: f64) -> bool {
+        let width = E::WIDTH;
+        let size = width * numbers.functions;
         let rows = size * numbers.pattern.unknowns();
         let columns = self.factor.clear(rows);
         for i in 0..numbers.pattern.unknowns() {
             let (start, others) = numbers.pattern.row(i);
             for (slot, &j) in (start..).zip(others) {
-                for (k, block) in numbers.at(slot).iter().enumerate() {
+                for (k, entry) in numbers.at(slot).iter().enumerate() {
                     let (f, g) = (k / numbers.functions, k % numbers.functions);
-                    let corner = (size * j as usize + 3 * g) * rows + size * i + 3 * f;
-                    for (c, column) in block.to_cols_array_2d().iter().enumerate() {
-                        let target = &mut columns[corner + c * rows..][..3];
-                        target.iter_mut().zip(column).for_each(|(target, entry)| *target = entry * scale);
+                    let corner = (size * j as usize + width * g) * rows + size * i + width * f;
+                    for c in 0..width {
+                        let target = &mut columns[corner + c * rows..][..width];
+                        target.iter_mut().zip(0..).for_each(|(target, r)| *target = entry.at(r, c) * scale);
                     }
                 }
             }
@@ -41,15 +45,20 @@ impl Bottom {
                 columns[missing] = 1.0;
             }
         }
+        self.sides = 3 / width;
         self.x.resize(rows, 0.0);
         self.factor.factorise(self.simd)
     }
 
     /// `x = A⁻¹ b`.
     pub(super) fn solve(&mut self, b: &[f32], x: &mut [f32]) {
-        self.x.iter_mut().zip(b).for_each(|(x, b)| *x = f64::from(*b));
-        self.factor.solve(&mut self.x);
-        x.iter_mut().zip(&self.x).for_each(|(x, exact)| *x = *exact as f32);
+        for side in 0..self.sides {
+            let own = b.iter().skip(side).step_by(self.sides);
+            self.x.iter_mut().zip(own).for_each(|(x, b)| *x = f64::from(*b));
+            self.factor.solve(&mut self.x);
+            let own = x.iter_mut().skip(side).step_by(self.sides);
+            own.zip(&self.x).for_each(|(x, exact)| *x = *exact as f32);
+        }
     }
 
     pub(super) fn bytes(&self) -> usize {

@@ -11,40 +11,41 @@
 
 use std::sync::Arc;
 
-use glam::DMat3;
 use rayon::prelude::*;
 
+use super::changes::Changes;
+use super::entry::Entry;
 use super::projection::Projection;
 use crate::linear::BlockPattern;
 use crate::simd::{Kernel, Simd, dispatch};
 
-/// A level's matrix: `functions²` blocks of 3x3 for every block of the pattern, by rows of functions.
+/// A level's matrix: `functions²` entries for every block of the pattern, by rows of functions.
 #[derive(Clone, Copy)]
-pub(super) struct Numbers<'a> {
+pub(super) struct Numbers<'a, E> {
     pub(super) functions: usize,
     pub(super) pattern: &'a BlockPattern,
-    pub(super) blocks: &'a [DMat3],
+    pub(super) entries: &'a [E],
 }
 
-impl<'a> Numbers<'a> {
-    /// The blocks at a slot of the pattern.
-    pub(super) fn at(&self, slot: usize) -> &'a [DMat3] {
+impl<'a, E> Numbers<'a, E> {
+    /// The entries at a slot of the pattern.
+    pub(super) fn at(&self, slot: usize) -> &'a [E] {
         let size = self.functions * self.functions;
-        &self.blocks[slot * size..][..size]
+        &self.entries[slot * size..][..size]
     }
 }
 
 /// The matrix of a coarse level.
 #[derive(Debug, Clone)]
-pub(super) struct CoarseMatrix {
+pub(super) struct CoarseMatrix<E> {
     functions: usize,
     pattern: Arc<BlockPattern>,
-    blocks: Vec<DMat3>,
+    entries: Vec<E>,
     /// For every block of the finer pattern its place in the row of the coarse pattern.
     targets: Vec<u32>,
 }
 
-impl CoarseMatrix {
+impl<E: Entry> CoarseMatrix<E> {
     /// Finds the sparsity of a coarse matrix.
     pub(super) fn new(fine: &BlockPattern, projection: &Projection) -> Self {
         let parents = &projection.parents;
@@ -57,8 +58,8 @@ impl CoarseMatrix {
         };
         let targets = (0..fine.unknowns()).into_par_iter().with_min_len(512).flat_map_iter(target).collect();
         let functions = projection.functions[1];
-        let blocks = vec![DMat3::ZERO; pattern.block_count() * functions * functions];
-        Self { functions, pattern, blocks, targets }
+        let entries = vec![E::ZERO; pattern.block_count() * functions * functions];
+        Self { functions, pattern, entries, targets }
     }
 
     /// Its pattern.
@@ -67,70 +68,82 @@ impl CoarseMatrix {
     }
 
     /// Its numbers.
-    pub(super) fn numbers(&self) -> Numbers<'_> {
-        Numbers { functions: self.functions, pattern: &self.pattern, blocks: &self.blocks }
+    pub(super) fn numbers(&self) -> Numbers<'_, E> {
+        Numbers { functions: self.functions, pattern: &self.pattern, entries: &self.entries }
     }
 
-    /// Computes the numbers from those of the finer level.
-    pub(super) fn update(&mut self, fine: Numbers<'_>, projection: &Projection, simd: Simd) {
+    /// Computes the numbers of the rows that have changed from those of the finer level.
+    pub(super) fn update(
+        &mut self,
+        fine: Numbers<'_, E>,
+        projection: &Projection,
+        changes: &Changes,
+        simd: Simd,
+    ) {
         match projection.functions {
-            [1, 1] => self.update_by::<1, 1>(fine, projection, simd),
-            [1, _] => self.update_by::<1, 4>(fine, projection, simd),
-            _ => self.update_by::<4, 4>(fine, projection, simd),
+            [1, 1] => self.update_by::<1, 1>(fine, projection, changes, simd),
+            [1, _] => self.update_by::<1, 4>(fine, projection, changes, simd),
+            _ => self.update_by::<4, 4>(fine, projection, changes, simd),
         }
     }
 
     fn update_by<const C: usize, const P: usize>(
         &mut self,
-        fine: Numbers<'_>,
+        fine: Numbers<'_, E>,
         projection: &Projection,
+        changes: &Changes,
         simd: Simd,
     ) {
-        let Self { pattern, blocks, targets, .. } = self;
-        let mut rows: Vec<&mut [DMat3]> = Vec::with_capacity(pattern.unknowns());
-        let mut rest = &mut blocks[..];
-        for k in 0..pattern.unknowns() {
+        let Self { pattern, entries, targets, .. } = self;
+        let has_changed = |k: usize| match changes {
+            Changes::All => true,
+            Changes::Rows(rows) => rows.binary_search(&(k as u32)).is_ok(),
+        };
+        let mut rows: Vec<(&mut [E], &[u32])> = Vec::with_capacity(pattern.unknowns());
+        let mut rest = &mut entries[..];
+        for (k, range) in projection.starts.windows(2).enumerate() {
             let (row, later) = rest.split_at_mut(pattern.row(k).1.len() * P * P);
-            rows.push(row);
+            if has_changed(k) {
+                rows.push((row, &projection.children[range[0]..range[1]]));
+            }
             rest = later;
         }
-        rows.par_iter_mut().zip(projection.starts.par_windows(2)).with_min_len(4).for_each(|(row, range)| {
-            let children = &projection.children[range[0]..range[1]];
-            dispatch(simd, SumRow::<C, P> { row, fine, children, projection, targets });
+        rows.par_iter_mut().with_min_len(4).for_each(|(row, children)| {
+            dispatch(simd, SumRow::<E, C, P> { row, fine, children, projection, targets });
         });
     }
 
     pub(super) fn bytes(&self) -> usize {
-        72 * self.blocks.len() + 4 * self.targets.len() + self.pattern.bytes()
+        size_of::<E>() * self.entries.len() + 4 * self.targets.len() + self.pattern.bytes()
     }
 }
 
 /// A row of the coarse matrix from the rows of its children.
-struct SumRow<'a, const C: usize, const P: usize> {
-    row: &'a mut [DMat3],
-    fine: Numbers<'a>,
+struct SumRow<'a, E, const C: usize, const P: usize> {
+    row: &'a mut [E],
+    fine: Numbers<'a, E>,
     children: &'a [u32],
     projection: &'a Projection,
     targets: &'a [u32],
 }
 
-impl<const C: usize, const P: usize> Kernel for SumRow<'_, C, P> {
+impl<E: Entry, const C: usize, const P: usize> Kernel for SumRow<'_, E, C, P> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        self.row.fill(DMat3::ZERO);
+        self.row.fill(E::ZERO);
         for &child in self.children {
-            add_row::<C, P>(self.row, self.fine, child as usize, self.projection, self.targets);
+            add_row::<E, C, P>(self.row, self.fine, child as usize, self.projection, self.targets);
         }
     }
 }
 
 /// Adds the blocks of one fine row to its parent's row.
 #[inline(always)]
-fn add_row<const C: usize, const P: usize>(
-    row: &mut [DMat3],
-    fine: Numbers<'_>,
+fn add_row<E: Entry, const C: usize, const P: usize>(
+    row: &mut [E],
+    fine: Numbers<'_, E>,
     i: usize,
     projection: &Projection,
     targets: &[u32],
@@ -140,23 +153,23 @@ fn add_row<const C: usize, const P: usize>(
         let (shares, _) = projection.shares.as_chunks::<P>();
         &shares[C * node..][..C]
     };
-    let mut sum = [[DMat3::ZERO; P]; C];
+    let mut sum = [[E::ZERO; P]; C];
     for (k, &j) in columns.iter().enumerate() {
         let slot = start + k;
         add_product(&mut sum, fine.at(slot), shares(j as usize));
         if columns.len() == k + 1 || targets[slot + 1] != targets[slot] {
             let target = &mut row[targets[slot] as usize * P * P..][..P * P];
             add_transposed_product(target, shares(i), &sum);
-            sum = [[DMat3::ZERO; P]; C];
+            sum = [[E::ZERO; P]; C];
         }
     }
 }
 
 /// `sum += A_ij T_j`.
 #[inline(always)]
-fn add_product<const C: usize, const P: usize>(
-    sum: &mut [[DMat3; P]; C],
-    block: &[DMat3],
+fn add_product<E: Entry, const C: usize, const P: usize>(
+    sum: &mut [[E; P]; C],
+    block: &[E],
     shares: &[[f32; P]],
 ) {
     for (f, sum) in sum.iter_mut().enumerate() {
@@ -170,10 +183,10 @@ fn add_product<const C: usize, const P: usize>(
 
 /// `target += T_iᵀ sum`.
 #[inline(always)]
-fn add_transposed_product<const C: usize, const P: usize>(
-    target: &mut [DMat3],
+fn add_transposed_product<E: Entry, const C: usize, const P: usize>(
+    target: &mut [E],
     shares: &[[f32; P]],
-    sum: &[[DMat3; P]; C],
+    sum: &[[E; P]; C],
 ) {
     for (shares, sum) in shares.iter().zip(sum) {
         for (target, &share) in target.chunks_exact_mut(P).zip(shares) {
@@ -202,6 +215,8 @@ fn parent_pairs(fine: &BlockPattern, parents: &[u32]) -> Vec<[u32; 2]> {
 
 #[cfg(test)]
 mod tests {
+    use glam::DMat3;
+
     use super::*;
     use crate::linear::BlockMatrix;
     use proptest::prelude::*;
@@ -237,7 +252,7 @@ mod tests {
         rows
     }
 
-    fn entries(numbers: Numbers<'_>) -> Vec<Vec<f64>> {
+    fn entries(numbers: Numbers<'_, DMat3>) -> Vec<Vec<f64>> {
         let size = 3 * numbers.functions;
         let n = numbers.pattern.unknowns();
         let mut rows = vec![vec![0.0; size * n]; size * n];
@@ -292,16 +307,16 @@ mod tests {
             let fine = matrix(nodes, &pairs);
             let first = projection([1, functions], nodes as usize, 5, seed);
             let second = projection([functions, functions], 5, 2, seed + 5);
-            let numbers = Numbers { functions: 1, pattern: fine.pattern(), blocks: fine.blocks() };
+            let numbers = Numbers { functions: 1, pattern: fine.pattern(), entries: fine.blocks() };
             let mut one = CoarseMatrix::new(fine.pattern(), &first);
-            one.update(numbers, &first, Simd::Auto);
+            one.update(numbers, &first, &Changes::All, Simd::Auto);
             let u = dense(&first);
             let expected = product(&transposed(&u), &product(&entries(numbers), &u));
             assert_same(&entries(one.numbers()), &expected);
             let mut two = CoarseMatrix::new(one.pattern(), &second);
             // Twice: an update starts from nothing.
-            two.update(one.numbers(), &second, Simd::Auto);
-            two.update(one.numbers(), &second, Simd::Auto);
+            two.update(one.numbers(), &second, &Changes::All, Simd::Auto);
+            two.update(one.numbers(), &second, &Changes::All, Simd::Auto);
             let u = dense(&second);
             assert_same(&entries(two.numbers()), &product(&transposed(&u), &product(&expected, &u)));
         }

@@ -5,37 +5,46 @@ use std::sync::Arc;
 
 use super::GalerkinOptions;
 use super::bottom::Bottom;
+use super::changes::{Changes, Fingerprint};
 use super::coarse_matrix::{CoarseMatrix, Numbers};
+use super::entry::Entry;
 use super::level::{GalerkinLevel, LevelSolver};
 use super::projection::Projection;
 use super::relaxation::Relaxation;
 use super::tree::Tree;
-use crate::linear::{BlockMatrix, BlockPattern, LinearOperator, not_definite};
+use crate::linear::{BlockPattern, Schedule, not_definite};
 use crate::simd::Simd;
 
-/// All levels for matrices on one pattern.
-pub(super) struct Hierarchy {
-    pattern: Arc<BlockPattern>,
-    coarse: Vec<CoarseMatrix>,
+/// What a cycle needs of a hierarchy.
+pub(super) struct Cycle {
     pub(super) levels: Vec<GalerkinLevel>,
     /// The vertex at each place of the finest level.
     pub(super) order: Vec<u32>,
     /// The place of each vertex.
     pub(super) place: Vec<u32>,
-    simd: Simd,
-    /// The matrix's scale: the largest diagonal entry becomes one, so that no physical unit leaves the range of `f32`.
+    /// The matrix's scale: the largest diagonal entry becomes about one, so that no physical unit leaves the range of `f32`.
     pub(super) scale: f64,
 }
 
-impl Hierarchy {
+/// All levels for matrices on one pattern.
+pub(super) struct Hierarchy<E> {
+    pattern: Arc<BlockPattern>,
+    coarse: Vec<CoarseMatrix<E>>,
+    pub(super) cycle: Cycle,
+    simd: Simd,
+    /// The rows of the matrix that the levels hold.
+    fingerprint: Fingerprint,
+}
+
+impl<E: Entry> Hierarchy<E> {
     /// Analyses the sparsity of all levels.
     pub(super) fn new(pattern: &Arc<BlockPattern>, tree: &Tree, options: &GalerkinOptions) -> Self {
-        let mut coarse: Vec<CoarseMatrix> = Vec::new();
+        let mut coarse: Vec<CoarseMatrix<E>> = Vec::new();
         for projection in &tree.projections {
             let finer = coarse.last().map_or(pattern, CoarseMatrix::pattern);
             coarse.push(CoarseMatrix::new(finer, projection));
         }
-        let finest = Numbers { functions: 1, pattern, blocks: &[] };
+        let finest = Numbers { functions: 1, pattern, entries: &[] };
         let numbers = std::iter::once(finest).chain(coarse.iter().map(CoarseMatrix::numbers));
         let solvers: Vec<Placed> = numbers
             .zip(&tree.orders)
@@ -55,7 +64,9 @@ impl Hierarchy {
             GalerkinLevel::new(solver.solver, solver.numbers, sweeps, projection)
         };
         let levels = solvers.into_iter().enumerate().map(level).collect();
-        Self { pattern: pattern.clone(), coarse, levels, order, place, simd: options.simd, scale: 1.0 }
+        let cycle = Cycle { levels, order, place, scale: 1.0 };
+        let (pattern, fingerprint) = (pattern.clone(), Fingerprint::default());
+        Self { pattern, coarse, cycle, simd: options.simd, fingerprint }
     }
 
     /// Whether this is the analysis of a pattern.
@@ -63,16 +74,33 @@ impl Hierarchy {
         Arc::ptr_eq(&self.pattern, pattern) || self.pattern == *pattern
     }
 
-    /// Takes over the numbers of a matrix on all levels.
-    pub(super) fn update(&mut self, matrix: &BlockMatrix, tree: &Tree) -> Result<(), String> {
-        self.scale = 1.0 / largest_diagonal(matrix)?;
-        let finest = Numbers { functions: 1, pattern: matrix.pattern(), blocks: matrix.blocks() };
-        self.levels[0].fill(finest, self.scale).map_err(|node| refused(0, node))?;
-        for level in 0..self.coarse.len() {
+    /// Takes over the entries of a matrix on all levels, where they have changed.
+    pub(super) fn update(&mut self, entries: &[E], tree: &Tree) -> Result<(), String> {
+        let pattern = self.pattern.clone();
+        let finest = Numbers { functions: 1, pattern: &pattern, entries };
+        let scale = round_scale(largest_diagonal(finest)?);
+        let found = self.fingerprint.changes(finest);
+        let changes = if scale == self.cycle.scale { found } else { Changes::All };
+        self.cycle.scale = scale;
+        let updated = self.take_over(finest, tree, changes);
+        if updated.is_err() {
+            self.fingerprint.forget();
+        }
+        updated
+    }
+
+    fn take_over(&mut self, finest: Numbers<'_, E>, tree: &Tree, mut changes: Changes) -> Result<(), String> {
+        if changes.is_nothing() {
+            return Ok(());
+        }
+        let Cycle { levels, scale, .. } = &mut self.cycle;
+        levels[0].fill(finest, *scale, &changes).map_err(|node| refused(0, node))?;
+        for (level, projection) in tree.projections.iter().enumerate() {
+            changes = changes.of_parents(&projection.parents, projection.starts.len() - 1);
             let (finer, coarser) = self.coarse.split_at_mut(level);
             let finer = finer.last().map_or(finest, |finer| finer.numbers());
-            coarser[0].update(finer, &tree.projections[level], self.simd);
-            let filled = self.levels[level + 1].fill(coarser[0].numbers(), self.scale);
+            coarser[0].update(finer, projection, &changes, self.simd);
+            let filled = levels[level + 1].fill(coarser[0].numbers(), *scale, &changes);
             filled.map_err(|node| refused(level + 1, node))?;
         }
         Ok(())
@@ -80,7 +108,9 @@ impl Hierarchy {
 
     pub(super) fn bytes(&self) -> usize {
         let coarse: usize = self.coarse.iter().map(CoarseMatrix::bytes).sum();
-        coarse + self.levels.iter().map(GalerkinLevel::bytes).sum::<usize>() + 8 * self.order.len()
+        let coarse = coarse + self.fingerprint.bytes();
+        let Cycle { levels, order, .. } = &self.cycle;
+        coarse + levels.iter().map(GalerkinLevel::bytes).sum::<usize>() + 8 * order.len()
     }
 }
 
@@ -93,19 +123,20 @@ struct Placed {
 }
 
 impl Placed {
-    fn new(numbers: Numbers<'_>, order: &[u32], is_coarsest: bool, options: &GalerkinOptions) -> Self {
+    fn new<E: Entry>(
+        numbers: Numbers<'_, E>,
+        order: &[u32],
+        is_coarsest: bool,
+        options: &GalerkinOptions,
+    ) -> Self {
         let nodes = numbers.pattern.unknowns();
-        let (smoother, simd) = (options.smoother, options.simd);
-        let (solver, schedule) = if is_coarsest {
-            (LevelSolver::Bottom(Bottom::new(simd)), None)
-        } else if numbers.functions == 1 {
-            let matrix = Relaxation::new(numbers, order, smoother, simd);
-            let schedule = matrix.schedule.clone();
-            (LevelSolver::Narrow(matrix), Some(schedule))
-        } else {
-            let matrix = Relaxation::new(numbers, order, smoother, simd);
-            let schedule = matrix.schedule.clone();
-            (LevelSolver::Wide(matrix), Some(schedule))
+        let simd = options.simd;
+        let (solver, schedule) = match (is_coarsest, E::WIDTH, numbers.functions) {
+            (true, ..) => (LevelSolver::Bottom(Bottom::new(simd)), None),
+            (_, 3, 1) => smoothed(LevelSolver::Narrow, numbers.pattern, order, options),
+            (_, 3, _) => smoothed(LevelSolver::Wide, numbers.pattern, order, options),
+            (_, _, 1) => smoothed(LevelSolver::NarrowSides, numbers.pattern, order, options),
+            _ => smoothed(LevelSolver::WideSides, numbers.pattern, order, options),
         };
         let same = || (0..nodes as u32).collect::<Vec<_>>();
         let (order, place) = schedule.map_or_else(|| (same(), same()), |s| (s.order, s.place));
@@ -113,11 +144,28 @@ impl Placed {
     }
 }
 
-fn largest_diagonal(matrix: &BlockMatrix) -> Result<f64, String> {
+/// A level that is smoothed, with the order of its rows.
+fn smoothed<const W: usize, const R: usize>(
+    solver: impl Fn(Relaxation<W, R>) -> LevelSolver,
+    pattern: &BlockPattern,
+    order: &[u32],
+    options: &GalerkinOptions,
+) -> (LevelSolver, Option<Schedule>) {
+    let matrix = Relaxation::new(pattern, order, options.smoother, options.simd);
+    let schedule = matrix.schedule.clone();
+    (solver(matrix), Some(schedule))
+}
+
+/// The power of four that brings a number to between ¼ and 1. Neither products nor square roots round by it, and it seldom
+/// changes when the matrix does.
+fn round_scale(largest: f64) -> f64 {
+    0.25f64.powi((0.5 * largest.log2()).ceil().clamp(-500.0, 500.0) as i32)
+}
+
+fn largest_diagonal<E: Entry>(matrix: Numbers<'_, E>) -> Result<f64, String> {
     let mut largest = 0.0;
-    for i in 0..matrix.unknowns() {
-        let block = matrix.diagonal_block(i);
-        let entry = block.x_axis.x.max(block.y_axis.y).max(block.z_axis.z);
+    for i in 0..matrix.pattern.unknowns() {
+        let entry = matrix.entries[matrix.pattern.diagonal_slot(i)].largest();
         if !(entry > 0.0 && entry.is_finite()) {
             return Err(not_definite(i));
         }

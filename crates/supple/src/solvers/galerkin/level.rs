@@ -2,7 +2,9 @@
 //! coarsest level, whatever it has.
 
 use super::bottom::Bottom;
+use super::changes::Changes;
 use super::coarse_matrix::Numbers;
+use super::entry::Entry;
 use super::projection::Projection;
 use super::relaxation::Relaxation;
 use crate::linear::{Direction, Level};
@@ -20,10 +22,14 @@ pub(super) struct GalerkinLevel {
 
 /// What a level is solved or smoothed with.
 pub(super) enum LevelSolver {
-    /// 3x3 blocks.
-    Narrow(Relaxation<3>),
-    /// 12x12 blocks.
-    Wide(Relaxation<12>),
+    /// Vertices, and coarse nodes of three unknowns.
+    Narrow(Relaxation<3, 1>),
+    /// Coarse nodes of twelve.
+    Wide(Relaxation<12, 1>),
+    /// As narrow, where directions are not coupled.
+    NarrowSides(Relaxation<1, 3>),
+    /// As wide, likewise.
+    WideSides(Relaxation<4, 3>),
     /// The coarsest level.
     Bottom(Bottom),
 }
@@ -35,11 +41,19 @@ impl GalerkinLevel {
         Self { b: zero(), x: zero(), r: zero(), sweeps, solver, projection }
     }
 
-    /// Takes over a matrix, times `scale`. `Err` gives the node whose block is not positive definite, if one is known.
-    pub(super) fn fill(&mut self, numbers: Numbers<'_>, scale: f64) -> Result<(), Option<u32>> {
+    /// Takes over a matrix, times `scale`, where it has changed. `Err` gives the node whose block is not positive definite, if
+    /// one is known.
+    pub(super) fn fill<E: Entry>(
+        &mut self,
+        numbers: Numbers<'_, E>,
+        scale: f64,
+        changes: &Changes,
+    ) -> Result<(), Option<u32>> {
         match &mut self.solver {
-            LevelSolver::Narrow(matrix) => matrix.fill(numbers, scale).map_err(Some),
-            LevelSolver::Wide(matrix) => matrix.fill(numbers, scale).map_err(Some),
+            LevelSolver::Narrow(matrix) => matrix.fill(numbers, scale, changes).map_err(Some),
+            LevelSolver::Wide(matrix) => matrix.fill(numbers, scale, changes).map_err(Some),
+            LevelSolver::NarrowSides(matrix) => matrix.fill(numbers, scale, changes).map_err(Some),
+            LevelSolver::WideSides(matrix) => matrix.fill(numbers, scale, changes).map_err(Some),
             LevelSolver::Bottom(bottom) => bottom.fill(numbers, scale).then_some(()).ok_or(None),
         }
     }
@@ -48,6 +62,8 @@ impl GalerkinLevel {
         let solver = match &self.solver {
             LevelSolver::Narrow(matrix) => matrix.bytes(),
             LevelSolver::Wide(matrix) => matrix.bytes(),
+            LevelSolver::NarrowSides(matrix) => matrix.bytes(),
+            LevelSolver::WideSides(matrix) => matrix.bytes(),
             LevelSolver::Bottom(bottom) => bottom.bytes(),
         };
         solver + self.projection.bytes() + 12 * self.b.len()
@@ -55,16 +71,16 @@ impl GalerkinLevel {
 }
 
 /// A flat vector by nodes.
-fn nodes<const W: usize>(numbers: &[f32]) -> &[[f32; W]] {
-    numbers.as_chunks().0
+fn nodes<const W: usize, const R: usize>(numbers: &[f32]) -> &[[[f32; R]; W]] {
+    numbers.as_chunks().0.as_chunks().0
 }
 
-fn nodes_mut<const W: usize>(numbers: &mut [f32]) -> &mut [[f32; W]] {
-    numbers.as_chunks_mut().0
+fn nodes_mut<const W: usize, const R: usize>(numbers: &mut [f32]) -> &mut [[[f32; R]; W]] {
+    numbers.as_chunks_mut().0.as_chunks_mut().0
 }
 
-fn smooth<const W: usize>(
-    matrix: &Relaxation<W>,
+fn smooth<const W: usize, const R: usize>(
+    matrix: &Relaxation<W, R>,
     sweeps: usize,
     direction: Direction,
     [b, x, r]: [&mut [f32]; 3],
@@ -81,6 +97,8 @@ impl Level for GalerkinLevel {
         match &self.solver {
             LevelSolver::Narrow(matrix) => smooth(matrix, self.sweeps, direction, vectors),
             LevelSolver::Wide(matrix) => smooth(matrix, self.sweeps, direction, vectors),
+            LevelSolver::NarrowSides(matrix) => smooth(matrix, self.sweeps, direction, vectors),
+            LevelSolver::WideSides(matrix) => smooth(matrix, self.sweeps, direction, vectors),
             LevelSolver::Bottom(_) => {}
         }
     }
@@ -90,6 +108,8 @@ impl Level for GalerkinLevel {
         match &self.solver {
             LevelSolver::Narrow(matrix) => matrix.residual(nodes(b), nodes(x), nodes_mut(r)),
             LevelSolver::Wide(matrix) => matrix.residual(nodes(b), nodes(x), nodes_mut(r)),
+            LevelSolver::NarrowSides(matrix) => matrix.residual(nodes(b), nodes(x), nodes_mut(r)),
+            LevelSolver::WideSides(matrix) => matrix.residual(nodes(b), nodes(x), nodes_mut(r)),
             LevelSolver::Bottom(_) => {}
         }
     }

@@ -6,10 +6,11 @@
 //! | 3.2, algorithm 2: two-grid cycle, nested | [`crate::linear::v_cycle`], `level` |
 //! | 4.1 grid hierarchy: furthest-point sampling | `furthest_points`, `tree` |
 //! | 4.2 restriction and interpolation, equations 4 and 5 | `projection`, `regularisation` (a node's functions) |
-//! | 4.3 fast update, equations 6 and 7 | `coarse_matrix` |
+//! | 4.3 fast update, equations 6 and 7, in full and where something changed | `coarse_matrix`, `changes` |
 //! | 4.4 rank-deficient nodes | `regularisation` |
 //! | 4.5 smoothers, coarsest level | `relaxation`, `bottom` |
 //! | 4.6, 4.7, algorithms 3 and 4 | `hierarchy`; [`Galerkin`] under the methods of [`crate::nonlinear`], in CG or alone as a [`crate::linear::StationarySolver`] |
+//! | 5.2, table 3 and figure 3: smooth weights, 3 unknowns a node | [`CoarseSpace`] |
 //! | 6, future work: preconditioner of CG | [`Galerkin`] |
 //! | 6, future work: heterogeneous materials | `distances` |
 //!
@@ -23,13 +24,18 @@
 //!   everything is `f64`, so even plain cycles converge to full precision.
 //! - The number of levels follows from the mesh, and the coarse ones are many and smoothed twice: on a CPU they cost little, and
 //!   iterations grow less with the resolution.
+//! - The matrices of projective dynamics do not couple directions; all levels then have one number where others have a 3x3
+//!   block, and three right-hand sides (`entry`).
 //! - Couplings that come and go outside the pattern (contacts) are taken into the pattern and its analysis is done anew when the
 //!   set of pairs has changed; the tree stays.
 //! - Without positions a coarse node has the three translations only, and there are more of them.
 
 mod bottom;
+mod changes;
 mod coarse_matrix;
+mod coarse_space;
 mod distances;
+mod entry;
 mod furthest_points;
 mod hierarchy;
 mod level;
@@ -43,15 +49,17 @@ mod tests;
 
 use std::sync::Arc;
 
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
 use crate::linear::{
-    BlockMatrix, BlockPattern, LinearOperator, Preconditioner, Simd, assembled, is_symmetric, v_cycle,
+    BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Preconditioner, ScalarMatrix, Simd, assembled,
+    is_symmetric, v_cycle,
 };
-use hierarchy::Hierarchy;
+use hierarchy::{Cycle, Hierarchy};
 use tree::Tree;
 
+pub use coarse_space::{CoarseSpace, Weights};
 pub use distances::Distances;
 pub use relaxation::Smoother;
 pub use tree::{COARSEST_UNKNOWNS, LevelSizes};
@@ -98,14 +106,45 @@ pub struct Galerkin {
     positions: Option<Arc<[DVec3]>>,
     /// The hierarchy, and the pattern it was made for.
     tree: Option<(Arc<BlockPattern>, Tree)>,
-    hierarchy: Option<Hierarchy>,
+    hierarchy: Option<AnyHierarchy>,
+    times: CycleTimes,
+}
+
+/// The levels, with directions coupled or not.
+enum AnyHierarchy {
+    Coupled(Hierarchy<DMat3>),
+    /// Every block is a multiple of the identity.
+    Isotropic(Hierarchy<f64>),
+}
+
+impl AnyHierarchy {
+    fn cycle(&self) -> &Cycle {
+        match self {
+            Self::Coupled(hierarchy) => &hierarchy.cycle,
+            Self::Isotropic(hierarchy) => &hierarchy.cycle,
+        }
+    }
+
+    fn cycle_mut(&mut self) -> &mut Cycle {
+        match self {
+            Self::Coupled(hierarchy) => &mut hierarchy.cycle,
+            Self::Isotropic(hierarchy) => &mut hierarchy.cycle,
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Coupled(hierarchy) => hierarchy.bytes(),
+            Self::Isotropic(hierarchy) => hierarchy.bytes(),
+        }
+    }
 }
 
 impl Galerkin {
     /// With the given options. `positions`, one for each unknown, give coarse nodes their affine motions.
     pub fn new(options: GalerkinOptions, positions: Option<Arc<[DVec3]>>) -> Self {
         let positions = positions.filter(|positions| positions.iter().all(|x| x.is_finite()));
-        Self { options, positions, tree: None, hierarchy: None }
+        Self { options, positions, tree: None, hierarchy: None, times: CycleTimes::default() }
     }
 
     /// The numbers of nodes of all levels, the finest first; nothing before the first update.
@@ -124,24 +163,44 @@ impl Galerkin {
         self.tree = Some((matrix.pattern().clone(), Tree::new(matrix, positions, &self.options)?));
         Ok(())
     }
+
+    fn update_coupled(&mut self, matrix: &BlockMatrix) -> Result<(), String> {
+        let Some((_, tree)) = &self.tree else { return Ok(()) };
+        let mut hierarchy = match self.hierarchy.take() {
+            Some(AnyHierarchy::Coupled(known)) if known.is_of(matrix.pattern()) => known,
+            _ => Hierarchy::new(matrix.pattern(), tree, &self.options),
+        };
+        let updated = hierarchy.update(matrix.blocks(), tree);
+        self.hierarchy = Some(AnyHierarchy::Coupled(hierarchy));
+        updated
+    }
+
+    fn update_isotropic(&mut self, matrix: &ScalarMatrix) -> Result<(), String> {
+        let Some((_, tree)) = &self.tree else { return Ok(()) };
+        let mut hierarchy = match self.hierarchy.take() {
+            Some(AnyHierarchy::Isotropic(known)) if known.is_of(matrix.pattern()) => known,
+            _ => Hierarchy::new(matrix.pattern(), tree, &self.options),
+        };
+        let updated = hierarchy.update(matrix.values(), tree);
+        self.hierarchy = Some(AnyHierarchy::Isotropic(hierarchy));
+        updated
+    }
 }
 
 impl Preconditioner for Galerkin {
     fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), String> {
         let matrix = assembled(operator, "galerkin")?;
         self.grow_tree(matrix)?;
-        let Some((_, tree)) = &self.tree else { return Ok(()) };
         let merged = matrix.with_outside_merged();
-        let matrix = merged.as_ref().unwrap_or(matrix);
-        let known = self.hierarchy.take().filter(|hierarchy| hierarchy.is_of(matrix.pattern()));
-        let mut hierarchy = known.unwrap_or_else(|| Hierarchy::new(matrix.pattern(), tree, &self.options));
-        let updated = hierarchy.update(matrix, tree);
-        self.hierarchy = Some(hierarchy);
-        updated
+        match (operator.scalars(), merged) {
+            (Some(scalars), None) => self.update_isotropic(scalars),
+            (_, merged) => self.update_coupled(merged.as_ref().unwrap_or(matrix)),
+        }
     }
 
     fn apply(&mut self, r: &[DVec3], z: &mut [DVec3]) {
-        let Some(Hierarchy { levels, order, place, scale, .. }) = &mut self.hierarchy else { return };
+        let Some(hierarchy) = &mut self.hierarchy else { return };
+        let Cycle { levels, order, place, scale } = hierarchy.cycle_mut();
         // The largest entry becomes one, so that the cycle stays in the range of single precision.
         let size = r.par_iter().with_min_len(4096).map(|r| r.abs().max_element()).reduce(|| 0.0, f64::max);
         if size == 0.0 || !size.is_finite() {
@@ -151,7 +210,7 @@ impl Preconditioner for Galerkin {
         b.par_iter_mut().zip(&*order).with_min_len(4096).for_each(|(b, &vertex)| {
             *b = (r[vertex as usize] / size).to_array().map(|entry| entry as f32);
         });
-        v_cycle(levels);
+        v_cycle(levels, &mut self.times);
         let (x, _) = levels[0].x.as_chunks::<3>();
         let factor = size * *scale;
         z.par_iter_mut().zip(&*place).with_min_len(4096).for_each(|(z, &place)| {
@@ -161,10 +220,14 @@ impl Preconditioner for Galerkin {
 
     fn bytes(&self) -> usize {
         let tree = self.tree.as_ref().map_or(0, |(_, tree)| tree.bytes());
-        tree + self.hierarchy.as_ref().map_or(0, Hierarchy::bytes)
+        tree + self.hierarchy.as_ref().map_or(0, AnyHierarchy::bytes)
     }
 
     fn symmetric(&self) -> bool {
-        self.hierarchy.as_ref().is_none_or(|hierarchy| is_symmetric(&hierarchy.levels))
+        self.hierarchy.as_ref().is_none_or(|hierarchy| is_symmetric(&hierarchy.cycle().levels))
+    }
+
+    fn cycle_times(&self) -> CycleTimes {
+        self.times
     }
 }

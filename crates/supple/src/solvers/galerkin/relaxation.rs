@@ -9,11 +9,12 @@
 //! The damping of Jacobi is `ω = 4 / (3 β)` with the bound `β = max_i Σ_j |D_i⁻¹ A_ij|` on the largest eigenvalue of `D⁻¹ A`
 //! (rows' sums of absolute values), so that `ω < 2 / λ_max` for certain, and the smoothing is positive definite.
 
-use glam::DMat3;
 use rayon::prelude::*;
 
+use super::changes::Changes;
 use super::coarse_matrix::Numbers;
-use crate::linear::{Direction, Schedule, by_colour, colour, definite_inverse};
+use super::entry::Entry;
+use crate::linear::{BlockPattern, Direction, Schedule, by_colour, colour};
 use crate::simd::{Kernel, Simd, dispatch};
 
 /// Which iteration smooths.
@@ -28,14 +29,17 @@ pub enum Smoother {
 }
 
 /// A block by columns.
-pub(super) type Block<const W: usize> = [[f32; W]; W];
+type Block<const W: usize> = [[f32; W]; W];
+
+/// The numbers of a node: `R` right-hand sides.
+type Node<const W: usize, const R: usize> = [[f32; R]; W];
 
 /// Numbers that one task should handle at least, for a task to pay.
 const TASK: usize = 16 * 1024;
 
-/// A level's matrix, ordered and stored for sweeps.
+/// A level's matrix of blocks of `W x W`, ordered and stored for sweeps on `R` right-hand sides.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Relaxation<const W: usize> {
+pub(super) struct Relaxation<const W: usize, const R: usize> {
     pub(super) schedule: Schedule,
     smoother: Smoother,
     simd: Simd,
@@ -48,13 +52,14 @@ pub(super) struct Relaxation<const W: usize> {
     blocks: Vec<Block<W>>,
     diagonals: Vec<Block<W>>,
     inverses: Vec<Block<W>>,
+    /// Jacobi: the largest sum of absolute values of `D_i⁻¹ A_ij` in each row.
+    sums: Vec<f32>,
     damping: f32,
 }
 
-impl<const W: usize> Relaxation<W> {
+impl<const W: usize, const R: usize> Relaxation<W, R> {
     /// Orders the rows of a pattern; within a colour they stand as in `order`.
-    pub(super) fn new(numbers: Numbers<'_>, order: &[u32], smoother: Smoother, simd: Simd) -> Self {
-        let pattern = numbers.pattern;
+    pub(super) fn new(pattern: &BlockPattern, order: &[u32], smoother: Smoother, simd: Simd) -> Self {
         let (colours, count) = match smoother {
             Smoother::GaussSeidel => colour(pattern.graph()),
             Smoother::Jacobi => (vec![0; pattern.unknowns()], usize::from(pattern.unknowns() > 0)),
@@ -64,7 +69,7 @@ impl<const W: usize> Relaxation<W> {
         let chunk = (TASK / (W * W * neighbours.max(1))).max(1);
         let schedule = Schedule::new(order, starts, chunk);
         let mut matrix = Self { schedule, smoother, simd, damping: 1.0, ..Self::default() };
-        matrix.sort_columns(numbers);
+        matrix.sort_columns(pattern);
         let zero = [[0.0; W]; W];
         matrix.blocks.resize(matrix.columns.len(), zero);
         matrix.diagonals.resize(pattern.unknowns(), zero);
@@ -72,11 +77,11 @@ impl<const W: usize> Relaxation<W> {
         matrix
     }
 
-    fn sort_columns(&mut self, numbers: Numbers<'_>) {
+    fn sort_columns(&mut self, pattern: &BlockPattern) {
         let place = &self.schedule.place;
         self.starts.push(0);
         for (own, &node) in self.schedule.order.iter().enumerate() {
-            let (start, columns) = numbers.pattern.row(node as usize);
+            let (start, columns) = pattern.row(node as usize);
             let mut push = |earlier: bool| {
                 for (slot, &j) in (start..).zip(columns).filter(|(_, j)| **j != node) {
                     if ((place[j as usize] as usize) < own) == earlier {
@@ -91,8 +96,37 @@ impl<const W: usize> Relaxation<W> {
         }
     }
 
-    /// Takes over the numbers of a matrix, times `scale`. `Err` gives the node whose diagonal block is not positive definite.
-    pub(super) fn fill(&mut self, numbers: Numbers<'_>, scale: f64) -> Result<(), u32> {
+    /// Takes over the numbers of a matrix, times `scale`, where they have changed. `Err` gives the node whose diagonal block is
+    /// not positive definite.
+    pub(super) fn fill<E: Entry>(
+        &mut self,
+        numbers: Numbers<'_, E>,
+        scale: f64,
+        changes: &Changes,
+    ) -> Result<(), u32> {
+        match changes {
+            Changes::All => self.fill_all(numbers, scale)?,
+            Changes::Rows(nodes) => nodes.iter().try_for_each(|&node| self.fill_row(numbers, scale, node))?,
+        }
+        if self.smoother == Smoother::Jacobi {
+            self.damp(changes);
+        }
+        Ok(())
+    }
+
+    fn fill_row<E: Entry>(&mut self, numbers: Numbers<'_, E>, scale: f64, node: u32) -> Result<(), u32> {
+        let row = self.schedule.place[node as usize] as usize;
+        let range = self.starts[2 * row]..self.starts[2 * row + 2];
+        for (block, &slot) in self.blocks[range.clone()].iter_mut().zip(&self.slots[range]) {
+            *block = rounded(joined(numbers.at(slot as usize), scale));
+        }
+        let own = numbers.at(numbers.pattern.diagonal_slot(node as usize));
+        self.diagonals[row] = rounded(joined(own, scale));
+        self.inverses[row] = inverted(own, scale).ok_or(node)?;
+        Ok(())
+    }
+
+    fn fill_all<E: Entry>(&mut self, numbers: Numbers<'_, E>, scale: f64) -> Result<(), u32> {
         let copies = self.blocks.par_iter_mut().zip(&self.slots).with_min_len(256);
         copies.for_each(|(block, &slot)| *block = rounded(joined(numbers.at(slot as usize), scale)));
         let Self { schedule, diagonals, inverses, .. } = self;
@@ -106,29 +140,37 @@ impl<const W: usize> Relaxation<W> {
             }
             None
         });
-        if let Some(node) = refused.min() {
-            return Err(node);
-        }
-        if self.smoother == Smoother::Jacobi {
-            self.damping = 4.0 / (3.0 * self.largest_row_sum());
-        }
-        Ok(())
+        refused.min().map_or(Ok(()), Err)
     }
 
-    /// `β`, an upper bound of the eigenvalues of `D⁻¹ A`.
-    fn largest_row_sum(&self) -> f32 {
-        let row_sums = |row: usize| {
-            let mut sums = [1.0; W];
-            for block in &self.blocks[self.starts[2 * row]..self.starts[2 * row + 2]] {
-                for column in block {
-                    let mut product = [0.0; W];
-                    add_product(&mut product, &self.inverses[row], column);
-                    sums.iter_mut().zip(product).for_each(|(sum, e)| *sum += e.abs());
-                }
+    /// Chooses Jacobi's damping from `β`, an upper bound of the eigenvalues of `D⁻¹ A`.
+    fn damp(&mut self, changes: &Changes) {
+        let mut sums = std::mem::take(&mut self.sums);
+        sums.resize(self.inverses.len(), 0.0);
+        match changes {
+            Changes::All => {
+                let rows = sums.par_iter_mut().enumerate().with_min_len(256);
+                rows.for_each(|(row, sum)| *sum = self.row_sum(row));
             }
-            sums.into_iter().fold(0.0, f32::max)
-        };
-        (0..self.inverses.len()).into_par_iter().with_min_len(256).map(row_sums).reduce(|| 1.0, f32::max)
+            Changes::Rows(nodes) => {
+                let rows = nodes.iter().map(|&node| self.schedule.place[node as usize] as usize);
+                rows.for_each(|row| sums[row] = self.row_sum(row));
+            }
+        }
+        self.damping = 4.0 / (3.0 * sums.iter().copied().fold(1.0, f32::max));
+        self.sums = sums;
+    }
+
+    fn row_sum(&self, row: usize) -> f32 {
+        let mut sums = [1.0; W];
+        for block in &self.blocks[self.starts[2 * row]..self.starts[2 * row + 2]] {
+            for column in block {
+                let mut product = [[0.0]; W];
+                add_product(&mut product, &self.inverses[row], &column.map(|entry| [entry]));
+                sums.iter_mut().zip(product).for_each(|(sum, [entry])| *sum += entry.abs());
+            }
+        }
+        sums.into_iter().fold(0.0, f32::max)
     }
 
     /// One sweep of `A x = b`. A forward one may start `from_zero`, and leaves in `later` what [`Self::residual`] needs.
@@ -136,9 +178,9 @@ impl<const W: usize> Relaxation<W> {
         &self,
         direction: Direction,
         from_zero: bool,
-        b: &[[f32; W]],
-        x: &mut [[f32; W]],
-        later: &mut [[f32; W]],
+        b: &[Node<W, R>],
+        x: &mut [Node<W, R>],
+        later: &mut [Node<W, R>],
     ) {
         match (self.smoother, direction) {
             (Smoother::Jacobi, _) => self.jacobi(from_zero, b, x, later),
@@ -157,7 +199,7 @@ impl<const W: usize> Relaxation<W> {
     }
 
     /// `r = b - A x` after forward sweeps; `r` holds what the last of them left there.
-    pub(super) fn residual(&self, b: &[[f32; W]], x: &[[f32; W]], r: &mut [[f32; W]]) {
+    pub(super) fn residual(&self, b: &[Node<W, R>], x: &[Node<W, R>], r: &mut [Node<W, R>]) {
         let solved = self.smoother == Smoother::GaussSeidel;
         let chunk = self.schedule.chunk;
         r.par_chunks_mut(chunk).enumerate().for_each(|(k, r)| {
@@ -170,9 +212,9 @@ impl<const W: usize> Relaxation<W> {
         &self,
         [start, end]: [usize; 2],
         sides: Sides,
-        b: &[[f32; W]],
-        x: &mut [[f32; W]],
-        later: &mut [[f32; W]],
+        b: &[Node<W, R>],
+        x: &mut [Node<W, R>],
+        later: &mut [Node<W, R>],
     ) {
         let (before, rest) = x.split_at_mut(start);
         let (own, after) = rest.split_at_mut(end - start);
@@ -185,24 +227,29 @@ impl<const W: usize> Relaxation<W> {
     }
 
     /// `x += ω D⁻¹ (b - A x)`.
-    fn jacobi(&self, from_zero: bool, b: &[[f32; W]], x: &mut [[f32; W]], r: &mut [[f32; W]]) {
+    fn jacobi(&self, from_zero: bool, b: &[Node<W, R>], x: &mut [Node<W, R>], r: &mut [Node<W, R>]) {
         if from_zero {
-            x.fill([0.0; W]);
+            x.fill([[0.0; R]; W]);
             r.copy_from_slice(b);
         } else {
             self.residual(b, x, r);
         }
         let rows = x.par_iter_mut().zip(&*r).zip(&self.inverses).with_min_len(256);
         rows.for_each(|((x, r), inverse)| {
-            let mut step = [0.0; W];
+            let mut step = [[0.0; R]; W];
             add_product(&mut step, inverse, r);
-            x.iter_mut().zip(step).for_each(|(x, step)| *x += self.damping * step);
+            let pairs = x.as_flattened_mut().iter_mut().zip(step.as_flattened());
+            pairs.for_each(|(x, step)| *x += self.damping * step);
         });
     }
 
     pub(super) fn bytes(&self) -> usize {
         let blocks = self.blocks.len() + self.diagonals.len() + self.inverses.len();
-        self.schedule.bytes() + 8 * self.starts.len() + 8 * self.columns.len() + 4 * W * W * blocks
+        self.schedule.bytes()
+            + 4 * self.sums.len()
+            + 8 * self.starts.len()
+            + 8 * self.columns.len()
+            + 4 * W * W * blocks
     }
 }
 
@@ -214,20 +261,20 @@ enum Sides {
 }
 
 /// Gauss-Seidel on consecutive rows of one colour.
-struct Relax<'a, const W: usize> {
-    matrix: &'a Relaxation<W>,
+struct Relax<'a, const W: usize, const R: usize> {
+    matrix: &'a Relaxation<W, R>,
     first: usize,
     /// The end of the colour.
     end: usize,
     sides: Sides,
-    b: &'a [[f32; W]],
-    before: &'a [[f32; W]],
-    after: &'a [[f32; W]],
-    own: &'a mut [[f32; W]],
-    later: &'a mut [[f32; W]],
+    b: &'a [Node<W, R>],
+    before: &'a [Node<W, R>],
+    after: &'a [Node<W, R>],
+    own: &'a mut [Node<W, R>],
+    later: &'a mut [Node<W, R>],
 }
 
-impl<const W: usize> Kernel for Relax<'_, W> {
+impl<const W: usize, const R: usize> Kernel for Relax<'_, W, R> {
     type Output = ();
 
     #[inline(always)]
@@ -236,38 +283,40 @@ impl<const W: usize> Kernel for Relax<'_, W> {
         for (k, (x, later)) in self.own.iter_mut().zip(self.later).enumerate() {
             let row = self.first + k;
             let (start, middle, end) = (starts[2 * row], starts[2 * row + 1], starts[2 * row + 2]);
-            let mut known = [0.0; W];
+            let mut known = [[0.0; R]; W];
             for (block, &column) in blocks[start..middle].iter().zip(&columns[start..middle]) {
                 add_product(&mut known, block, &self.before[column as usize]);
             }
-            *later = [0.0; W];
+            *later = [[0.0; R]; W];
             if self.sides == Sides::Both {
                 for (block, &column) in blocks[middle..end].iter().zip(&columns[middle..end]) {
                     add_product(later, block, &self.after[column as usize - self.end]);
                 }
             }
-            let mut right = [0.0; W];
+            let mut right = [[0.0; R]; W];
             for i in 0..W {
-                right[i] = self.b[row][i] - known[i] - later[i];
+                for d in 0..R {
+                    right[i][d] = self.b[row][i][d] - known[i][d] - later[i][d];
+                }
             }
-            *x = [0.0; W];
+            *x = [[0.0; R]; W];
             add_product(x, &inverses[row], &right);
         }
     }
 }
 
 /// The residual of consecutive rows.
-struct Residual<'a, const W: usize> {
-    matrix: &'a Relaxation<W>,
+struct Residual<'a, const W: usize, const R: usize> {
+    matrix: &'a Relaxation<W, R>,
     first: usize,
     /// Gauss-Seidel solved every row at its time; only later colours have changed since.
     solved: bool,
-    b: &'a [[f32; W]],
-    x: &'a [[f32; W]],
-    r: &'a mut [[f32; W]],
+    b: &'a [Node<W, R>],
+    x: &'a [Node<W, R>],
+    r: &'a mut [Node<W, R>],
 }
 
-impl<const W: usize> Kernel for Residual<'_, W> {
+impl<const W: usize, const R: usize> Kernel for Residual<'_, W, R> {
     type Output = ();
 
     #[inline(always)]
@@ -275,7 +324,7 @@ impl<const W: usize> Kernel for Residual<'_, W> {
         let Relaxation { starts, columns, blocks, diagonals, .. } = self.matrix;
         for (k, r) in self.r.iter_mut().enumerate() {
             let row = self.first + k;
-            let mut sum = [0.0; W];
+            let mut sum = [[0.0; R]; W];
             let mut start = starts[2 * row + 1];
             if !self.solved {
                 start = starts[2 * row];
@@ -287,7 +336,9 @@ impl<const W: usize> Kernel for Residual<'_, W> {
                 add_product(&mut sum, block, &self.x[column as usize]);
             }
             for i in 0..W {
-                r[i] -= sum[i];
+                for d in 0..R {
+                    r[i][d] -= sum[i][d];
+                }
             }
         }
     }
@@ -295,25 +346,25 @@ impl<const W: usize> Kernel for Residual<'_, W> {
 
 /// `y += A x`.
 #[inline(always)]
-fn add_product<const W: usize>(y: &mut [f32; W], block: &Block<W>, x: &[f32; W]) {
+fn add_product<const W: usize, const R: usize>(y: &mut Node<W, R>, block: &Block<W>, x: &Node<W, R>) {
     for c in 0..W {
         for r in 0..W {
-            y[r] += block[c][r] * x[c];
+            for d in 0..R {
+                y[r][d] += block[c][r] * x[c][d];
+            }
         }
     }
 }
 
-/// Blocks of 3x3 by rows of functions, times `scale`, as one block by columns.
-fn joined<const W: usize>(blocks: &[DMat3], scale: f64) -> [[f64; W]; W] {
-    let functions = W / 3;
+/// Entries by rows of functions, times `scale`, as one block by columns.
+fn joined<E: Entry, const W: usize>(entries: &[E], scale: f64) -> [[f64; W]; W] {
+    let functions = W / E::WIDTH;
     let mut out = [[0.0; W]; W];
-    for g in 0..functions {
-        for c in 0..3 {
-            for f in 0..functions {
-                let column = blocks[f * functions + g].col(c).to_array();
-                for r in 0..3 {
-                    out[3 * g + c][3 * f + r] = column[r] * scale;
-                }
+    for (k, entry) in entries.iter().enumerate() {
+        let (f, g) = (k / functions, k % functions);
+        for c in 0..E::WIDTH {
+            for r in 0..E::WIDTH {
+                out[E::WIDTH * g + c][E::WIDTH * f + r] = entry.at(r, c) * scale;
             }
         }
     }
@@ -326,12 +377,12 @@ fn rounded<const W: usize>(block: [[f64; W]; W]) -> Block<W> {
 
 /// The inverse of a diagonal block, with ones for functions that a rank-deficient node does not have. `None` if it is not
 /// positive definite beyond rounding.
-fn inverted<const W: usize>(blocks: &[DMat3], scale: f64) -> Option<Block<W>> {
-    if let [block] = blocks {
-        let inverse = definite_inverse(&(*block * scale))?;
+fn inverted<E: Entry, const W: usize>(entries: &[E], scale: f64) -> Option<Block<W>> {
+    if let [entry] = entries {
+        let inverse = (*entry * scale).inverse()?;
         return Some(rounded(joined(&[inverse], 1.0)));
     }
-    let mut matrix = joined(blocks, scale);
+    let mut matrix = joined(entries, scale);
     invert(&mut matrix)?;
     Some(rounded(matrix))
 }

@@ -218,6 +218,107 @@ fn a_matrix_that_changes_reuses_the_tree_and_gives_the_same_cycle_as_a_new_one()
     assert_eq!(z, cycle(&changed, &cloth.positions, options));
 }
 
+/// Projective dynamics: the same matrix as numbers and as 3x3 blocks, with one or with three right-hand sides.
+#[test]
+fn matrices_that_do_not_couple_directions_give_the_same_cycle_by_numbers_as_by_blocks() {
+    let cloth = cloth(30, 1, 1.0, |v| v % 11 == 0);
+    let mut scalars = ScalarMatrix::zero(cloth.matrix.pattern().clone());
+    (0..900).for_each(|v| scalars.add_diagonal(v, 0.05));
+    for (i, step) in (0..900).flat_map(|i| [1, 30, 31].map(|step| (i, step))) {
+        let j = i + step;
+        if j < 900 && (j % 30 > i % 30 || step == 30) {
+            scalars.add_diagonal(i, 2.0);
+            scalars.add_diagonal(j, 2.0);
+            scalars.add_pair(i, j, -2.0);
+        }
+    }
+    let blocks = scalars.to_blocks();
+    let both = crate::linear::WithBlocks { scalars: &scalars, blocks: &blocks };
+    for smoother in [Smoother::GaussSeidel, Smoother::Jacobi] {
+        for affine in [true, false] {
+            let options = GalerkinOptions { smoother, affine, ..given(&[90, 20, 5]) };
+            let by_blocks = cycle(&blocks, &cloth.positions, options.clone());
+            let mut galerkin = Galerkin::new(options, Some(cloth.positions.clone().into()));
+            let mut z = by_blocks.clone();
+            galerkin.update(&both).unwrap();
+            galerkin.apply(&wave(by_blocks.len()), &mut z);
+            assert!(matches!(galerkin.hierarchy, Some(AnyHierarchy::Isotropic(_))));
+            assert!(distance(&z, &by_blocks) < 1e-5, "{smoother:?} {affine}: {}", distance(&z, &by_blocks));
+        }
+    }
+}
+
+/// Section 4.3: mass and time step change `M/h²`, the rest pose the stiffness; `U` stays as it is.
+#[test]
+fn another_time_step_mass_or_rest_pose_needs_no_new_hierarchy() {
+    let flat = cloth(20, 1, 0.0, |_| false);
+    let mut used = Galerkin::new(given(&[60, 12]), Some(flat.positions.clone().into()));
+    used.update(&flat.matrix).unwrap();
+    let place = |galerkin: &Galerkin| galerkin.tree.as_ref().map(|(_, tree)| tree.projections.as_ptr());
+    let before = place(&used);
+    let shifted = |by: f64| {
+        let mut matrix = flat.matrix.clone();
+        matrix.shift_diagonal(by);
+        matrix
+    };
+    let mut bent = BlockMatrix::zero(flat.matrix.pattern().clone());
+    bent.blocks_mut().copy_from_slice(cloth(20, 1, 1.0, |_| false).matrix.blocks());
+    for matrix in [shifted(10.0), shifted(0.01), bent] {
+        let mut direct = PreconditionedSolver::new(CholeskyFactor::new(None, Simd::Auto));
+        let exact = solution(&mut direct, &matrix).0;
+        used.update(&matrix).unwrap();
+        assert_eq!(place(&used), before);
+        let rhs = wave(matrix.unknowns());
+        let mut x = vec![DVec3::ZERO; rhs.len()];
+        let stop = StopRule::tolerance(1e-10, 500);
+        let outcome =
+            crate::linear::ConjugateGradient::default().solve(&matrix, &mut used, &rhs, &mut x, &stop);
+        assert!(outcome.converged() && distance(&x, &exact) < 1e-7, "{outcome:?}");
+    }
+}
+
+/// Attachments and contacts that come and go change a few rows; only what hangs on them is computed anew.
+#[test]
+fn an_update_of_some_rows_gives_the_bits_of_a_whole_one() {
+    let cloth = cloth(40, 1, 1.0, |_| false);
+    for smoother in [Smoother::GaussSeidel, Smoother::Jacobi] {
+        for affine in [true, false] {
+            let distances = Distances::Geodesic;
+            let options = GalerkinOptions { smoother, affine, distances, ..given(&[200, 40, 8]) };
+            let mut used = Galerkin::new(options.clone(), Some(cloth.positions.clone().into()));
+            let mut changed = cloth.matrix.clone();
+            used.update(&changed).unwrap();
+            used.update(&changed).unwrap();
+            for (vertex, stiffness) in [(5, 10.0), (800, 30.0), (1599, 1e4), (5, -10.0), (801, 1e-3)] {
+                let along = DMat3::from_diagonal(DVec3::new(1.0, 0.5, 0.0));
+                changed.add_diagonal(vertex, stiffness * along);
+                used.update(&changed).unwrap();
+                let r = wave(changed.unknowns());
+                let mut z = r.clone();
+                used.apply(&r, &mut z);
+                assert_eq!(z, cycle(&changed, &cloth.positions, options.clone()), "{smoother:?} {vertex}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_matrix_that_was_refused_leaves_nothing_behind() {
+    let cloth = cloth(20, 1, 1.0, |_| false);
+    let options = GalerkinOptions { distances: Distances::Geodesic, ..given(&[60, 12]) };
+    let mut used = Galerkin::new(options.clone(), Some(cloth.positions.clone().into()));
+    (0..3).for_each(|_| used.update(&cloth.matrix).unwrap());
+    let mut broken = cloth.matrix.clone();
+    broken
+        .add_diagonal(8, DMat3::from_cols(DVec3::ZERO, DVec3::new(0.0, 0.0, 1e6), DVec3::new(0.0, 1e6, 0.0)));
+    assert!(used.update(&broken).is_err());
+    used.update(&cloth.matrix).unwrap();
+    let r = wave(cloth.matrix.unknowns());
+    let mut z = r.clone();
+    used.apply(&r, &mut z);
+    assert_eq!(z, cycle(&cloth.matrix, &cloth.positions, options));
+}
+
 #[test]
 fn a_coarsest_level_too_large_for_the_dense_factorisation_is_refused() {
     let cloth = cloth(60, 1, 1.0, |_| false);

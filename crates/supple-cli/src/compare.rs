@@ -1,7 +1,5 @@
 //! `supple compare`: one step of a scene by several solvers, as a table, `convergence.csv` and `convergence.svg`.
 
-mod plot;
-
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -16,6 +14,7 @@ use supple::{Error, FileError};
 
 use crate::arguments::{Common, Compare, SceneChoice};
 use crate::failure::Failure;
+use crate::plot::{Line, Plot, Scale};
 use crate::print::line;
 use crate::scenes::choose;
 
@@ -149,9 +148,30 @@ fn write_files(folder: &Path, title: &str, curves: &[Curve]) -> Result<(), Failu
             let _ = writeln!(csv, "{},{k},{},{},{}", curve.name, point.seconds, point.error, point.residual);
         }
     }
-    let svg = plot::convergence(title, curves);
+    let svg = convergence(title.to_owned(), curves).svg();
     for (name, text) in [("convergence.csv", csv), ("convergence.svg", svg)] {
         write_whole(&folder.join(name), |file| file.write_all(text.as_bytes())).map_err(Failure::running)?;
     }
     Ok(())
+}
+
+/// Errors below this are not drawn.
+const LOWEST_ERROR: f64 = 1e-10;
+
+/// The plot of errors over time.
+pub(crate) fn convergence(title: String, curves: &[Curve]) -> Plot {
+    let line = |curve: &Curve| {
+        // The first point below the lowest error shows when it got there.
+        let below = curve.points.iter().position(|point| point.error <= LOWEST_ERROR);
+        let drawn = &curve.points[..below.map_or(curve.points.len(), |first| first + 1)];
+        let points = drawn.iter().filter(|point| point.seconds > 0.0);
+        let points = points.map(|point| [point.seconds.max(1e-5), point.error.max(LOWEST_ERROR)]).collect();
+        Line { name: curve.name.clone(), points }
+    };
+    Plot {
+        title,
+        labels: ["time in seconds", "relative error of the objective"],
+        scales: [Scale::Logarithmic; 2],
+        lines: curves.iter().map(line).collect(),
+    }
 }

@@ -1,0 +1,78 @@
+//! Running the examples: the paper's solvers as values of the scene, and frames with a clock.
+
+use std::time::Instant;
+
+use supple::scene::{Levels, Linear, LinearKind, Method, Scene, Solver};
+use supple::simulation::{Simulation, StageTimes};
+use supple::solvers::galerkin::{Distances, Smoother};
+
+use super::super::catalogue::Request;
+use super::examples::FPS;
+use crate::failure::Failure;
+
+/// A nonlinear method with a fixed number of iterations, as the paper has them.
+pub(super) fn iterations(method: Method, count: u32, linear: Linear) -> Solver {
+    // No step comes so near: the iterations decide.
+    Solver { method, linear, tolerance: 1e-14, max_iterations: count, ..Solver::default() }
+}
+
+/// A linear solver with a fixed number of iterations.
+pub(super) fn fixed(kind: LinearKind, count: u32) -> Linear {
+    Linear { tolerance: Some(0.0), max_iterations: Some(count), ..kind.into() }
+}
+
+/// One V-cycle on so many coarse nodes, each level smoothed so often before and after, from fine to coarse.
+pub(super) fn v_cycle(levels: Levels, smoother: Smoother, sweeps: u32) -> Linear {
+    Linear {
+        levels: Some(levels),
+        smoother: Some(smoother),
+        sweeps: Some(sweeps),
+        coarse_sweeps: Some(sweeps),
+        distances: Some(Distances::Geodesic),
+        ..fixed(LinearKind::GalerkinCycle, 1)
+    }
+}
+
+/// Numbers of coarse nodes of the paper at a fraction of its size.
+pub(super) fn scaled(nodes: &[u32], size: f64) -> Levels {
+    Levels::Counts(nodes.iter().map(|&nodes| (f64::from(nodes) * size).round().max(4.0) as u32).collect())
+}
+
+/// Frames with a clock.
+pub(super) struct Timed {
+    pub vertices: usize,
+    pub elements: usize,
+    /// How much longer the first frame took.
+    pub setup_seconds: f64,
+    /// Seconds a frame, by stage.
+    pub frame: StageTimes,
+    /// Memory of matrices and solvers in bytes.
+    pub bytes: usize,
+}
+
+impl Timed {
+    /// Takes one frame and then times some.
+    pub(super) fn run(scene: Scene, frames: usize, request: &Request) -> Result<Self, Failure> {
+        let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
+        let begun = Instant::now();
+        simulation.step(1.0 / FPS).map_err(Failure::of)?;
+        let first = begun.elapsed().as_secs_f64();
+        let mut sum = StageTimes::default();
+        for _ in 0..frames {
+            sum += simulation.step(1.0 / FPS).map_err(Failure::of)?.times;
+        }
+        let frame = sum / frames as f64;
+        Ok(Self {
+            vertices: simulation.unknowns() / 3,
+            elements: simulation.counts().elements,
+            setup_seconds: (first - frame.total).max(0.0),
+            frame,
+            bytes: simulation.inspect().bytes,
+        })
+    }
+
+    /// The example with its size.
+    pub(super) fn case(&self, name: &str) -> String {
+        format!("{name}, {} vertices, {} elements", self.vertices, self.elements)
+    }
+}

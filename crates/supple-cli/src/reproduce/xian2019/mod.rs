@@ -1,0 +1,127 @@
+//! Xian, Tong and Liu 2019, *A Scalable Galerkin Multigrid Method for Real-time Simulation of Deformable Objects*: its tables and
+//! figures with numbers. The paper measures a GPU; here a CPU does the work, so times compare by ratios only.
+
+mod convergence;
+mod examples;
+mod flexibility;
+mod measure;
+mod scaling;
+mod stiffness;
+mod table1;
+mod table3;
+
+use super::catalogue::{Parameter, Reproduction};
+
+const SIZE: Parameter = Parameter {
+    name: "size",
+    default: 0.2,
+    range: [0.01, 10.0],
+    meaning: "vertices and coarse nodes as a fraction of the paper's; 1 is its full size",
+};
+
+const FRAMES: Parameter = Parameter {
+    name: "frames",
+    default: 10.0,
+    range: [1.0, 1e5],
+    meaning: "frames that are timed, after one that is not",
+};
+
+const FRAME: Parameter =
+    Parameter { name: "frame", default: 5.0, range: [1.0, 1e4], meaning: "the frame whose step is compared" };
+
+const BUDGET: Parameter =
+    Parameter { name: "budget", default: 4.0, range: [0.01, 1e5], meaning: "seconds for each solver" };
+
+const HALF: Parameter = Parameter { default: 0.5, ..SIZE };
+
+/// All reproductions of the paper.
+pub(super) static ALL: [Reproduction; 11] = [
+    Reproduction {
+        name: "xian2019-table1",
+        title: "frames a second and pre-computation of all set-ups",
+        parameters: &[SIZE, FRAMES],
+        run: table1::frame_rates,
+    },
+    Reproduction {
+        name: "xian2019-table2",
+        title: "what a frame's time goes into",
+        parameters: &[SIZE, FRAMES],
+        run: table1::breakdown,
+    },
+    Reproduction {
+        name: "xian2019-table3",
+        title: "how far coarse spaces reduce the error: unknowns a node, weights",
+        parameters: &[Parameter { default: 1.0, ..SIZE }],
+        run: table3::error_reduction,
+    },
+    Reproduction {
+        name: "xian2019-fig3",
+        title: "entries of the coarse matrix with smooth and with piecewise-constant weights",
+        parameters: &[HALF],
+        run: table3::nonzeros,
+    },
+    Reproduction {
+        name: "xian2019-fig6",
+        title: "the same swing at six resolutions",
+        parameters: &[SIZE, Parameter { default: 30.0, meaning: "frames of the swing", ..FRAMES }],
+        run: scaling::same_motion,
+    },
+    Reproduction {
+        name: "xian2019-fig7",
+        title: "memory and time against the number of elements",
+        parameters: &[
+            Parameter {
+                name: "elements",
+                default: 2e5,
+                range: [1e4, 1e8],
+                meaning: "the largest number of tetrahedra; the paper's is 405899",
+            },
+            Parameter {
+                name: "smallest",
+                default: 3e3,
+                range: [1e3, 1e7],
+                meaning: "the smallest; the paper's is 3581",
+            },
+            Parameter { default: 5.0, ..FRAMES },
+        ],
+        run: scaling::memory_and_time,
+    },
+    Reproduction {
+        name: "xian2019-fig8",
+        title: "a hanging cloth by direct and multigrid projective dynamics and by multigrid Newton",
+        parameters: &[HALF, FRAMES],
+        run: flexibility::three_solvers,
+    },
+    Reproduction {
+        name: "xian2019-fig9",
+        title: "residuals over V-cycles for stiffnesses from 5e2 to 2.56e5",
+        parameters: &[
+            Parameter { default: 1.0, ..SIZE },
+            Parameter {
+                name: "cycles",
+                default: 10.0,
+                range: [2.0, 1e3],
+                meaning: "V-cycles for each stiffness",
+            },
+        ],
+        run: stiffness::residuals,
+    },
+    Reproduction {
+        name: "xian2019-fig10",
+        title: "error over time on cloth, against Gauss-Seidel and Chebyshev",
+        parameters: &[HALF, FRAME, BUDGET],
+        run: convergence::cloth,
+    },
+    Reproduction {
+        name: "xian2019-fig11",
+        title: "error over time on an octopus, against Gauss-Seidel and Chebyshev",
+        parameters: &[HALF, FRAME, BUDGET],
+        run: convergence::octopus,
+    },
+    Reproduction {
+        name: "xian2019-fig12",
+        title: "error over time on an octopus, against Jacobi-preconditioned conjugate gradients",
+        parameters: &[HALF, FRAME, BUDGET],
+        run: convergence::octopus_against_conjugate_gradients,
+    },
+];

@@ -1,0 +1,127 @@
+//! Figures 6 and 7: the same motion at all resolutions, and what it costs.
+
+use glam::DVec3;
+use supple::geometry::Aabb;
+use supple::linear::Preconditioner;
+use supple::scene::{Levels, Method, Scene};
+use supple::simulation::Simulation;
+use supple::solvers::galerkin::{Galerkin, GalerkinOptions, Smoother};
+
+use super::super::catalogue::Request;
+use super::super::findings::{Findings, slope};
+use super::examples::{ARMADILLO, FPS};
+use super::measure::{Timed, iterations, scaled, v_cycle};
+use super::table3::running;
+use crate::failure::Failure;
+use crate::plot::{Line, Plot, Scale};
+
+/// The armadillos of table 1: vertices and coarse nodes.
+const ARMADILLOS: [(f64, &[u32]); 6] = [
+    (1241.0, &[10]),
+    (6654.0, &[25]),
+    (14_779.0, &[50]),
+    (50_736.0, &[25, 500]),
+    (95_587.0, &[50, 1000]),
+    (126_966.0, &[25, 300, 2000]),
+];
+
+/// Nonlinear iterations a frame in figure 6. One, as in table 1, is far from the solution of its step, the further the
+/// coarser the mesh; the figure is about linear solves that do not depend on the resolution.
+const ITERATIONS: u32 = 10;
+
+/// Elements for each vertex of filled shapes, about.
+const ELEMENTS_A_VERTEX: f64 = 4.8;
+
+/// Figure 6: how far the lowest part is from where it is on the finest mesh, over the way it has gone.
+pub(super) fn same_motion(request: &Request) -> Result<Findings, Failure> {
+    let size = request.value("size");
+    let mut paths: Vec<(String, Vec<DVec3>)> = Vec::new();
+    for (vertices, nodes) in ARMADILLOS {
+        request.tell(&format!("armadillo of {:.0} vertices", size * vertices));
+        let linear = v_cycle(scaled(nodes, size), Smoother::GaussSeidel, 3);
+        let solver = iterations(Method::Projective, ITERATIONS, linear);
+        paths.push(tip_path(ARMADILLO.scene(size * vertices, solver, request)?, request)?);
+    }
+    let mut findings = Findings::default();
+    let finest = paths.last().map_or(Vec::new(), |(_, path)| path.clone());
+    let way: f64 = finest.windows(2).map(|pair| pair[0].distance(pair[1])).sum();
+    for (case, path) in paths.iter().take(paths.len() - 1) {
+        let away = path.iter().zip(&finest).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+        findings.add(case.clone(), "farthest from the finest, over its way", None, away / way);
+    }
+    let line = |(name, path): (String, Vec<DVec3>)| {
+        let points = path.iter().enumerate().map(|(frame, tip)| [frame as f64 / FPS, tip.y]).collect();
+        Line { name, points }
+    };
+    let plot = Plot {
+        title: "the same swing at six resolutions".into(),
+        labels: ["time in seconds", "height of the feet in metres"],
+        scales: [Scale::Linear; 2],
+        lines: paths.into_iter().map(line).collect(),
+    };
+    findings.plots.push(("", plot));
+    Ok(findings)
+}
+
+/// Where the mean of the part farthest from what is held goes.
+fn tip_path(scene: Scene, request: &Request) -> Result<(String, Vec<DVec3>), Failure> {
+    let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
+    // The body lies with its top towards +z.
+    let bounds = Aabb::of_points(simulation.positions());
+    let limit = bounds.low.z + 0.05 * (bounds.high.z - bounds.low.z);
+    let inside = |p: &DVec3| p.z < limit;
+    let feet: Vec<usize> =
+        (0..simulation.positions().len()).filter(|v| inside(&simulation.positions()[*v])).collect();
+    let mean = |x: &[DVec3]| feet.iter().map(|&v| x[v]).sum::<DVec3>() / feet.len().max(1) as f64;
+    let mut path = vec![mean(simulation.positions())];
+    for _ in 0..request.count("frames") {
+        simulation.step(1.0 / FPS).map_err(Failure::of)?;
+        path.push(mean(simulation.positions()));
+    }
+    Ok((format!("{} vertices", simulation.unknowns() / 3), path))
+}
+
+/// Figure 7, with levels chosen from the mesh: the memory of the hierarchy, and the time of a frame.
+pub(super) fn memory_and_time(request: &Request) -> Result<Findings, Failure> {
+    let (largest, smallest) = (request.value("elements"), request.value("smallest"));
+    let (mut memory, mut time) = (Vec::new(), Vec::new());
+    let mut findings = Findings::default();
+    for k in 0..6 {
+        let elements = smallest * (largest / smallest).powf(f64::from(k) / 5.0);
+        request.tell(&format!("armadillo of {elements:.0} tetrahedra"));
+        let solver = iterations(Method::Projective, 1, v_cycle(Levels::Auto, Smoother::GaussSeidel, 3));
+        let scene = ARMADILLO.scene(elements / ELEMENTS_A_VERTEX, solver, request)?;
+        let bytes = hierarchy_bytes(scene.clone(), request)?;
+        let timed = Timed::run(scene, request.count("frames"), request)?;
+        let elements = timed.elements as f64;
+        memory.push([elements, 1e-6 * bytes as f64]);
+        time.push([elements, timed.frame.total]);
+        findings.add(timed.case("armadillo"), "memory of the hierarchy (MB)", None, 1e-6 * bytes as f64);
+        findings.add(timed.case("armadillo"), "time a frame (s)", None, timed.frame.total);
+    }
+    let range = format!("{:.0} to {:.0} elements", memory[0][0], memory[5][0]);
+    findings.add(range.clone(), "slope of memory", 1.012, slope(&memory));
+    findings.add(range, "slope of time", 0.365, slope(&time));
+    findings.plots.push(("-memory", against_elements("memory of the hierarchy in MB", memory)));
+    findings.plots.push(("-time", against_elements("time a frame in seconds", time)));
+    Ok(findings)
+}
+
+fn against_elements(label: &'static str, points: Vec<[f64; 2]>) -> Plot {
+    let name = format!("slope {:.3}", slope(&points));
+    Plot {
+        title: label.into(),
+        labels: ["tetrahedra", label],
+        scales: [Scale::Logarithmic; 2],
+        lines: vec![Line { name, points }],
+    }
+}
+
+/// What the hierarchy adds to the matrix of a scene.
+fn hierarchy_bytes(scene: Scene, request: &Request) -> Result<usize, Failure> {
+    let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
+    let system = simulation.step_system(1.0 / FPS).map_err(Failure::of)?;
+    let mut galerkin = Galerkin::new(GalerkinOptions::default(), Some(system.positions));
+    galerkin.update(&system.matrix).map_err(running)?;
+    Ok(galerkin.bytes())
+}

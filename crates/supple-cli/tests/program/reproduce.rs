@@ -1,0 +1,73 @@
+//! `supple reproduce`: papers' numbers beside ours.
+
+use std::fs;
+
+use crate::common::{run, succeed, text, values};
+
+#[test]
+fn without_a_name_all_reproductions_are_listed_with_their_parameters() {
+    let listed = succeed(&["reproduce"]);
+    for name in
+        ["table1", "table2", "table3", "fig3", "fig6", "fig7", "fig8", "fig9", "fig10", "fig11", "fig12"]
+    {
+        assert!(listed.contains(&format!("xian2019-{name} ")), "{name}: {listed}");
+    }
+    assert!(listed.contains("size=0.2") && listed.contains("frames=10"), "{listed}");
+    let lines = succeed(&["reproduce", "--json"]);
+    let parameters = values(&lines, "parameters");
+    assert_eq!(parameters.len(), 11);
+    assert!(parameters.iter().all(|list| list[0]["meaning"].is_string()));
+}
+
+#[test]
+fn what_a_reproduction_does_not_have_is_refused() {
+    let refused = |arguments: &[&str], words: &[&str]| {
+        let output = run(&[&["reproduce"], arguments].concat());
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        words.iter().for_each(|word| assert!(message.contains(word), "{word}: {message}"));
+    };
+    refused(&["xian2019-tabel1"], &["xian2019-tabel1", "xian2019-table1"]);
+    refused(&["xian2019-fig9", "--set", "sise=1"], &["`sise`", "size, cycles"]);
+    refused(&["xian2019-fig9", "--set", "size=big"], &["a number from 0.01 to 10"]);
+    refused(&["xian2019-fig9", "--set", "size"], &["KEY=VALUE"]);
+    refused(&["xian2019-fig9", "--mesh", "nowhere.obj"], &["nowhere.obj", "not there"]);
+}
+
+/// The order of table 3: smooth weights leave less of the error than piecewise-constant ones, three unknowns more.
+#[test]
+fn coarse_spaces_stand_in_the_papers_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments =
+        ["reproduce", "xian2019-table3", "--set", "size=0.15", "--out", text(folder.path()), "--json"];
+    let lines = succeed(&arguments);
+    let errors: Vec<f64> = lines
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
+        .filter(|line| line["quantity"] == "error left by the coarse solve")
+        .map(|line| {
+            assert!(line["figure"] == "xian2019-table3" && line["paper"].is_number(), "{line}");
+            line["measured"].as_f64().unwrap()
+        })
+        .collect();
+    assert!(errors[1] < errors[0] && errors[0] < errors[3] && errors[3] < errors[2], "{errors:?}");
+    let csv = fs::read_to_string(folder.path().join("xian2019-table3.csv")).unwrap();
+    assert_eq!(csv.lines().count(), 1 + lines.lines().count());
+}
+
+#[test]
+fn residuals_are_plotted_for_a_mesh_of_the_user() {
+    let folder = tempfile::tempdir().unwrap();
+    let mesh = folder.path().join("brick.obj");
+    let corner = |k: u32| format!("v {} {} {}\n", 40 * (k & 1), 100 * (k >> 1 & 1), 30 * (k >> 2));
+    let faces = ["1 3 4 2", "5 6 8 7", "1 2 6 5", "3 7 8 4", "1 5 7 3", "2 4 8 6"];
+    let faces: String = faces.iter().map(|face| format!("f {face}\n")).collect();
+    fs::write(&mesh, (0..8).map(corner).collect::<String>() + &faces).unwrap();
+    let (mesh, out) = (text(&mesh), text(folder.path()));
+    let fixed = ["reproduce", "xian2019-fig9", "--mesh", mesh, "--out", out, "--json"];
+    let lines = succeed(&[&fixed[..], &["--set", "size=0.05", "--set", "cycles=4"]].concat());
+    let left = values(&lines, "measured");
+    assert_eq!(left.len(), 7);
+    assert!(left[..6].iter().all(|rate| rate.as_f64().unwrap() < 0.5), "{left:?}");
+    assert!(fs::read_to_string(folder.path().join("xian2019-fig9.svg")).unwrap().contains("<polyline"));
+}
