@@ -10,6 +10,7 @@ use super::{
 };
 use crate::scene::{Levels, Linear, LinearKind};
 use crate::solvers::galerkin::{Galerkin, GalerkinOptions};
+use crate::solvers::mas::{Mas, MasOptions, Modes};
 
 /// The linear solver of a scene. `positions`, one for each unknown, tell which unknowns are near each other; without them the
 /// matrix's graph does. An error names the option that is wrong, or the kind that cannot be made here.
@@ -56,9 +57,7 @@ pub fn preconditioner(
         LinearKind::Galerkin | LinearKind::GalerkinCycle => {
             Box::new(Galerkin::new(galerkin_options(linear, simd), positions))
         }
-        LinearKind::Mas => {
-            return Err(format!("the linear solver `{}` does not exist yet", linear.kind.word()));
-        }
+        LinearKind::Mas => Box::new(Mas::new(mas_options(linear, simd), positions)),
     })
 }
 
@@ -82,6 +81,18 @@ fn galerkin_options(linear: &Linear, simd: Simd) -> GalerkinOptions {
         sweeps: count(linear.sweeps, default.sweeps),
         coarse_sweeps: count(linear.coarse_sweeps, default.coarse_sweeps),
         distances: linear.distances.unwrap_or(default.distances),
+        simd,
+    }
+}
+
+fn mas_options(linear: &Linear, simd: Simd) -> MasOptions {
+    let default = MasOptions::default();
+    MasOptions {
+        domain: linear.domain.map_or(default.domain, |nodes| nodes as usize),
+        modes: linear.modes.and_then(Modes::of_count).unwrap_or(default.modes),
+        partition: linear.partition.unwrap_or(default.partition),
+        layout: linear.layout.unwrap_or(default.layout),
+        rebuild: linear.rebuild.unwrap_or(default.rebuild),
         simd,
     }
 }

@@ -144,4 +144,16 @@ impl Minimiser for AcceleratedGradient {
     fn bytes(&self) -> usize {
         self.preconditioning.bytes() + 48 * self.z.len() + 24 * self.checked.len()
     }
+
+    fn begin_step(&mut self, positions: &[DVec3]) {
+        self.preconditioning.begin_step(positions);
+    }
+
+    fn save(&self) -> Vec<u32> {
+        self.preconditioning.save()
+    }
+
+    fn restore(&mut self, saved: &[u32]) {
+        self.preconditioning.restore(saved);
+    }
 }

@@ -139,6 +139,18 @@ impl Minimiser for Lbfgs {
         let pairs = self.pairs.len() + self.spare.len();
         self.preconditioning.bytes() + 48 * self.before.len() * (pairs + 1)
     }
+
+    fn begin_step(&mut self, positions: &[DVec3]) {
+        self.preconditioning.begin_step(positions);
+    }
+
+    fn save(&self) -> Vec<u32> {
+        self.preconditioning.save()
+    }
+
+    fn restore(&mut self, saved: &[u32]) {
+        self.preconditioning.restore(saved);
+    }
 }
 
 fn add(target: &mut [DVec3], scale: f64, other: &[DVec3]) {

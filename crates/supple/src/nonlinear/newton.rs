@@ -166,6 +166,18 @@ impl Minimiser for Newton {
     fn bytes(&self) -> usize {
         self.solver.bytes() + 72 * self.matrix.blocks().len() + self.matrix.pattern().bytes()
     }
+
+    fn begin_step(&mut self, positions: &[DVec3]) {
+        self.solver.begin_step(positions);
+    }
+
+    fn save(&self) -> Vec<u32> {
+        self.solver.save()
+    }
+
+    fn restore(&mut self, saved: &[u32]) {
+        self.solver.restore(saved);
+    }
 }
 
 #[cfg(test)]

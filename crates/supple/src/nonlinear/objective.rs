@@ -111,6 +111,12 @@ pub trait Minimiser: Send {
     ) -> Result<(), String>;
     /// Memory of matrices, factors and preconditioners in bytes.
     fn bytes(&self) -> usize;
+    /// A step begins with the unknowns that are not held at `positions`: what follows them may be made anew.
+    fn begin_step(&mut self, positions: &[DVec3]);
+    /// What it keeps from step to step and later bits depend on, for checkpoints.
+    fn save(&self) -> Vec<u32>;
+    /// Takes over what was saved.
+    fn restore(&mut self, saved: &[u32]);
 }
 
 /// A minimisation under way: the objective along `x`, in terms of the unknowns.

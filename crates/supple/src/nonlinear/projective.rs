@@ -158,4 +158,26 @@ impl Minimiser for Projective {
         let blocks = self.blocks.as_ref().map_or(0, |blocks| 72 * blocks.blocks().len());
         solver + blocks + 16 * self.matrix.values().len() + self.matrix.pattern().bytes()
     }
+
+    fn begin_step(&mut self, positions: &[DVec3]) {
+        if let Global::Iterative(solver, _) = &mut self.global
+            && solver.begin_step(positions)
+        {
+            self.prepared.clear();
+        }
+    }
+
+    fn save(&self) -> Vec<u32> {
+        match &self.global {
+            Global::Direct(_) => Vec::new(),
+            Global::Iterative(solver, _) => solver.save(),
+        }
+    }
+
+    fn restore(&mut self, saved: &[u32]) {
+        if let Global::Iterative(solver, _) = &mut self.global {
+            solver.restore(saved);
+            self.prepared.clear();
+        }
+    }
 }
