@@ -236,7 +236,7 @@ pub(crate) struct Solve {
     /// Positions of the nodes, N x 3: .npy or .mtx; without them nearness is taken from the matrix's graph
     #[arg(long, value_name = "X")]
     pub positions: Option<PathBuf>,
-    /// cholesky, jacobi, schwarz, ic0, ict, gauss-seidel, chebyshev, galerkin, galerkin-cycle
+    /// cholesky, jacobi, schwarz, ic0, ict, gauss-seidel, chebyshev, galerkin, galerkin-cycle, mas
     #[arg(long, value_name = "NAME")]
     pub solver: String,
     /// Stop when the residual's norm is this fraction of the right-hand side's

@@ -11,6 +11,7 @@ use supple::linear::{
 };
 use supple::scene::{Levels, Linear, LinearKind};
 use supple::solvers::galerkin::{Galerkin, GalerkinOptions, LevelSizes, Smoother};
+use supple::solvers::mas::{Layout, Mas, MasOptions, Modes, Partition};
 
 /// A named system: matrix and positions.
 struct System {
@@ -94,6 +95,8 @@ fn preconditioners(positions: Option<Arc<[DVec3]>>) -> Vec<Named> {
     let threshold = Fill::Threshold { drop_tolerance: 1e-3, factor: 3.0 };
     let galerkin = |options| Box::new(Galerkin::new(options, positions.clone()));
     let levels = LevelSizes::Given(vec![50, 16, 4]);
+    let mas = |options| Box::new(Mas::new(options, positions.clone()));
+    let small = MasOptions { domain: 6, layout: Layout::F32, ..MasOptions::default() };
     vec![
         ("jacobi", Box::new(BlockJacobi::default())),
         ("schwarz, 5 nodes", schwarz(5)),
@@ -119,6 +122,12 @@ fn preconditioners(positions: Option<Arc<[DVec3]>>) -> Vec<Named> {
         (
             "galerkin, 3 unknowns",
             galerkin(GalerkinOptions { levels, affine: false, sweeps: 3, ..GalerkinOptions::default() }),
+        ),
+        ("mas", mas(MasOptions::default())),
+        ("mas, 3 unknowns", mas(MasOptions { modes: Modes::Translations, ..small })),
+        (
+            "mas, 12 unknowns",
+            mas(MasOptions { modes: Modes::Affine, partition: Partition::Stiffness, ..small }),
         ),
         ("cholesky", Box::new(CholeskyFactor::new(None, Simd::Auto))),
     ]
@@ -231,6 +240,8 @@ fn preconditioners_save_iterations_in_the_expected_order() {
     // Coarse levels carry what no local method can, and an affine motion of a node says more than a translation.
     assert!(of("galerkin") < of("ic0") && of("galerkin, 4 levels") < of("ic0"), "{counts:?}");
     assert!(of("galerkin, 4 levels") < of("galerkin, 3 unknowns"), "{counts:?}");
+    assert!(of("mas") < of("schwarz, 32 nodes"), "{counts:?}");
+    assert!(of("mas, 12 unknowns") < of("mas, 3 unknowns"), "{counts:?}");
     assert_eq!(of("cholesky"), 1, "{counts:?}");
 }
 
@@ -360,6 +371,10 @@ fn options_that_a_solver_does_not_have_or_out_of_range_are_refused() {
         (Linear { smoother: Some(Smoother::Jacobi), ..LinearKind::Ic0.into() }, "no option `smoother`"),
         (Linear { coarse_sweeps: Some(0), ..LinearKind::GalerkinCycle.into() }, "1 to 100"),
         (Linear { levels: Some(Levels::Counts(vec![10, 0])), ..LinearKind::Galerkin.into() }, "levels"),
+        (Linear { modes: Some(4), ..LinearKind::Mas.into() }, "3, 6 or 12"),
+        (Linear { domain: Some(129), ..LinearKind::Mas.into() }, "4 to 128"),
+        (Linear { rebuild: Some(0), ..LinearKind::Mas.into() }, "rebuild"),
+        (Linear { layout: Some(Layout::F32), ..LinearKind::Jacobi.into() }, "no option `layout`"),
         (
             Linear { levels: Some(Levels::Counts(vec![5000, 900])), ..LinearKind::Galerkin.into() },
             "at most 512",

@@ -15,8 +15,8 @@ fn scenes() -> Vec<(String, Scene)> {
         .at([0.0, 0.3, 0.0])
         .solid(0.15)
         .material("foam");
-    let linears =
-        [Cholesky, Jacobi, Schwarz, Ic0, Ict, GaussSeidel, Chebyshev, Galerkin].map(|kind| (Newton, kind));
+    let linears = [Cholesky, Jacobi, Schwarz, Ic0, Ict, GaussSeidel, Chebyshev, Galerkin, Mas]
+        .map(|kind| (Newton, kind));
     let methods =
         [(Projective, Cholesky), (Lbfgs, Cholesky), (NonlinearCg, Jacobi), (AcceleratedGradient, Jacobi)];
     let solvers = linears.into_iter().chain(methods);

@@ -30,7 +30,7 @@ fn bad_usage_names_what_is_wrong_and_ends_with_2() {
         (&["run", "demo", "--set", "solver.tolernce=1"], &["tolernce", "tolerance"]),
         (&["run", "demo", "--resolution", "-1"], &["-1"]),
         (&["run", "demo", "--solver", "magic"], &["magic", "newton"]),
-        (&["run", "demo", "--solver", "mas"], &["mas", "not supported yet"]),
+        (&["run", "demo", "--solver", "octree"], &["octree", "not supported yet"]),
         (&["run", "demo", "--solver", "newton+newton"], &["newton+newton"]),
         (&["run", "demo", "--solver", "lbfgs+chebyshev"], &["chebyshev", "preconditioner"]),
         (&["run", "bar", "--resolution", "0.2", "--solver", "projective"], &["projective", "model"]),

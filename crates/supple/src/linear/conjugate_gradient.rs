@@ -252,4 +252,16 @@ impl<P: Preconditioner> LinearSolver for PreconditionedSolver<P> {
     fn cycle_times(&self) -> CycleTimes {
         self.preconditioner.cycle_times()
     }
+
+    fn begin_step(&mut self, positions: &[DVec3]) -> bool {
+        self.preconditioner.begin_step(positions)
+    }
+
+    fn save(&self) -> Vec<u32> {
+        self.preconditioner.save()
+    }
+
+    fn restore(&mut self, saved: &[u32]) {
+        self.preconditioner.restore(saved);
+    }
 }

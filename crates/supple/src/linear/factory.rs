@@ -10,6 +10,7 @@ use super::{
 };
 use crate::scene::{Levels, Linear, LinearKind};
 use crate::solvers::galerkin::{Galerkin, GalerkinOptions};
+use crate::solvers::mas::{Mas, MasOptions, Modes};
 
 /// The linear solver of a scene. `positions`, one for each unknown, tell which unknowns are near each other; without them the
 /// matrix's graph does. An error names the option that is wrong, or the kind that cannot be made here.
@@ -56,9 +57,7 @@ pub fn preconditioner(
         LinearKind::Galerkin | LinearKind::GalerkinCycle => {
             Box::new(Galerkin::new(galerkin_options(linear, positions.as_deref(), simd), positions))
         }
-        LinearKind::Mas => {
-            return Err(format!("the linear solver `{}` does not exist yet", linear.kind.word()));
-        }
+        LinearKind::Mas => Box::new(Mas::new(mas_options(linear, simd), positions)),
     })
 }
 
@@ -91,6 +90,18 @@ fn nearest(positions: &[DVec3], point: DVec3) -> Option<u32> {
     let squares = positions.iter().map(|x| x.distance_squared(point));
     let (unknown, _) = squares.enumerate().min_by(|(_, a), (_, b)| a.total_cmp(b))?;
     Some(unknown as u32)
+}
+
+fn mas_options(linear: &Linear, simd: Simd) -> MasOptions {
+    let default = MasOptions::default();
+    MasOptions {
+        domain: linear.domain.map_or(default.domain, |nodes| nodes as usize),
+        modes: linear.modes.and_then(Modes::of_count).unwrap_or(default.modes),
+        partition: linear.partition.unwrap_or(default.partition),
+        layout: linear.layout.unwrap_or(default.layout),
+        rebuild: linear.rebuild.unwrap_or(default.rebuild),
+        simd,
+    }
 }
 
 fn chebyshev_options(linear: &Linear) -> ChebyshevOptions {

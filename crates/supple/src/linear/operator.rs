@@ -38,6 +38,20 @@ pub trait Preconditioner: Send {
     fn cycle_times(&self) -> CycleTimes {
         CycleTimes::default()
     }
+
+    /// A step begins with the unknowns at `positions`. Says whether its structure follows them anew, so that it must be
+    /// updated before it is used again.
+    fn begin_step(&mut self, _positions: &[DVec3]) -> bool {
+        false
+    }
+
+    /// What it keeps from step to step and later bits depend on, for checkpoints.
+    fn save(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    /// Takes over what was saved; what does not fit is made anew when the next step begins.
+    fn restore(&mut self, _saved: &[u32]) {}
 }
 
 /// The assembled matrix, or the error of a solver that cannot do without.
@@ -71,5 +85,17 @@ impl Preconditioner for Box<dyn Preconditioner> {
 
     fn cycle_times(&self) -> CycleTimes {
         (**self).cycle_times()
+    }
+
+    fn begin_step(&mut self, positions: &[DVec3]) -> bool {
+        (**self).begin_step(positions)
+    }
+
+    fn save(&self) -> Vec<u32> {
+        (**self).save()
+    }
+
+    fn restore(&mut self, saved: &[u32]) {
+        (**self).restore(saved);
     }
 }

@@ -152,4 +152,17 @@ pub trait LinearSolver: Send {
     fn cycle_times(&self) -> CycleTimes {
         CycleTimes::default()
     }
+    /// A step begins with the unknowns at `positions`. Says whether its structure follows them anew, so that it must be
+    /// prepared before it is used again.
+    fn begin_step(&mut self, _positions: &[DVec3]) -> bool {
+        false
+    }
+
+    /// What it keeps from step to step and later bits depend on, for checkpoints.
+    fn save(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    /// Takes over what was saved; what does not fit is made anew when the next step begins.
+    fn restore(&mut self, _saved: &[u32]) {}
 }

@@ -148,4 +148,16 @@ impl Minimiser for AcceleratedGradient {
     fn cycle_times(&self) -> CycleTimes {
         self.preconditioning.cycle_times()
     }
+
+    fn begin_step(&mut self, positions: &[DVec3]) {
+        self.preconditioning.begin_step(positions);
+    }
+
+    fn save(&self) -> Vec<u32> {
+        self.preconditioning.save()
+    }
+
+    fn restore(&mut self, saved: &[u32]) {
+        self.preconditioning.restore(saved);
+    }
 }

@@ -38,6 +38,14 @@ pub struct ImplicitStepper {
     minimiser: Option<Box<dyn Minimiser>>,
     outcome: Outcome,
     work: Work,
+    /// What a restored state says of the minimiser; taken over when the next step begins.
+    restored: Option<Lagging>,
+}
+
+/// What a minimiser keeps from step to step, and the vertices that were held then.
+struct Lagging {
+    held: Vec<u32>,
+    saved: Vec<u32>,
 }
 
 /// Vectors of a step over all vertices, kept so that steps allocate nothing.
@@ -49,6 +57,8 @@ struct Work {
     flying: Vec<DVec3>,
     forces: Vec<DVec3>,
     held: Vec<bool>,
+    /// Where the vertices are that are not held.
+    free: Vec<DVec3>,
     /// Empty: room for the colliders of the next step.
     colliders: Vec<PosedCollider>,
 }
@@ -85,7 +95,21 @@ impl ImplicitStepper {
             self.analyse(setup, damped)?;
         }
         self.system.elastic.iter_mut().for_each(|energy| energy.begin_step(&self.x, damped));
+        self.begin_minimiser();
         Ok(())
+    }
+
+    /// Tells the minimiser where the step begins, after what a restored state says of it.
+    fn begin_minimiser(&mut self) {
+        let Some(minimiser) = &mut self.minimiser else { return };
+        if let Some(Lagging { held, saved }) = self.restored.take() {
+            // With other vertices held the method was chosen anew in this step on the unbroken run, too.
+            minimiser.restore(if held == bits(&self.held) { &saved } else { &[] });
+        }
+        self.work.free.clear();
+        let free = self.x.iter().zip(&self.held).filter(|(_, held)| !**held);
+        self.work.free.extend(free.map(|(x, _)| *x));
+        minimiser.begin_step(&self.work.free);
     }
 
     fn pose_colliders(&mut self, setup: &Setup, times: [f64; 2]) -> Result<(), Error> {
@@ -317,11 +341,23 @@ impl Stepper for ImplicitStepper {
     fn save(&self, state: &mut StateWriter) {
         state.vectors(&self.x);
         state.vectors(&self.v);
+        let saved = match (&self.restored, &self.minimiser) {
+            (Some(restored), _) => restored.saved.clone(),
+            (None, Some(minimiser)) => minimiser.save(),
+            (None, None) => Vec::new(),
+        };
+        let held = match &self.restored {
+            Some(restored) => restored.held.clone(),
+            None => bits(&self.held),
+        };
+        state.words(if saved.is_empty() { &[] } else { &held });
+        state.words(&saved);
     }
 
     fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error> {
         let x = state.vectors(self.x.len())?;
         let v = state.vectors(self.v.len())?;
+        self.restored = Some(Lagging { held: state.words()?, saved: state.words()? });
         (self.x, self.v) = (x, v);
         Ok(())
     }
@@ -333,4 +369,10 @@ impl Stepper for ImplicitStepper {
             bytes: self.minimiser.as_ref().map_or(0, |minimiser| minimiser.bytes()),
         }
     }
+}
+
+/// Yes and no, 32 in a word.
+fn bits(flags: &[bool]) -> Vec<u32> {
+    let word = |flags: &[bool]| flags.iter().rev().fold(0, |word, &flag| word << 1 | u32::from(flag));
+    flags.chunks(32).map(word).collect()
 }

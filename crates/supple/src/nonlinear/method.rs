@@ -21,6 +21,9 @@ const MEMORY: usize = 8;
 /// Iterations between two preconditioners of accelerated gradient descent (Wang and Yang 2016, section 5).
 const GRADIENT_REFRESH: u32 = 32;
 
+/// Iterations between two precomputations of `mas` (Wu 2022, section 4.3).
+const MAS_REFRESH: u32 = 8;
+
 /// What a method knows of the unknowns before it sees a matrix.
 pub(super) struct Nodes {
     /// Which are coupled.
@@ -36,7 +39,10 @@ pub(super) struct Nodes {
 /// The method of a scene.
 pub(super) fn minimiser(solver: &Solver, nodes: Nodes, simd: Simd) -> Result<Box<dyn Minimiser>, String> {
     let linear = &solver.linear;
-    let refresh = |usual: u32| solver.refresh.unwrap_or(usual);
+    let refresh = |usual: u32| {
+        let usual = if linear.kind == LinearKind::Mas { MAS_REFRESH } else { usual };
+        solver.refresh.unwrap_or(usual)
+    };
     // What a solver refuses of the matrix at the start it will refuse again when it matters; its structure is chosen.
     let linear_solver = || -> Result<_, String> {
         let mut made = linear_solver(linear, Some(nodes.positions.clone()), simd)?;

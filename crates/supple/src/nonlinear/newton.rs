@@ -173,6 +173,18 @@ impl Minimiser for Newton {
     fn cycle_times(&self) -> CycleTimes {
         self.solver.cycle_times()
     }
+
+    fn begin_step(&mut self, positions: &[DVec3]) {
+        self.solver.begin_step(positions);
+    }
+
+    fn save(&self) -> Vec<u32> {
+        self.solver.save()
+    }
+
+    fn restore(&mut self, saved: &[u32]) {
+        self.solver.restore(saved);
+    }
 }
 
 #[cfg(test)]

@@ -117,6 +117,12 @@ pub trait Minimiser: Send {
     fn bytes(&self) -> usize;
     /// What multigrid cycles have taken so far.
     fn cycle_times(&self) -> CycleTimes;
+    /// A step begins with the unknowns that are not held at `positions`: what follows them may be made anew.
+    fn begin_step(&mut self, positions: &[DVec3]);
+    /// What it keeps from step to step and later bits depend on, for checkpoints.
+    fn save(&self) -> Vec<u32>;
+    /// Takes over what was saved.
+    fn restore(&mut self, saved: &[u32]);
 }
 
 /// A minimisation under way: the objective along `x`, in terms of the unknowns.

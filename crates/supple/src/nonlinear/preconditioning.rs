@@ -60,6 +60,19 @@ impl Preconditioning {
         self.preconditioner.cycle_times()
     }
 
+    pub(super) fn begin_step(&mut self, positions: &[DVec3]) {
+        // Renewed in the first iteration of every step, whatever the preconditioner says.
+        self.preconditioner.begin_step(positions);
+    }
+
+    pub(super) fn save(&self) -> Vec<u32> {
+        self.preconditioner.save()
+    }
+
+    pub(super) fn restore(&mut self, saved: &[u32]) {
+        self.preconditioner.restore(saved);
+    }
+
     pub(super) fn bytes(&self) -> usize {
         self.preconditioner.bytes() + 72 * self.matrix.blocks().len() + self.matrix.pattern().bytes()
     }

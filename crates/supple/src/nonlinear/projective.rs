@@ -168,4 +168,26 @@ impl Minimiser for Projective {
             Global::Iterative { solver, .. } => solver.cycle_times(),
         }
     }
+
+    fn begin_step(&mut self, positions: &[DVec3]) {
+        if let Global::Iterative { solver, .. } = &mut self.global
+            && solver.begin_step(positions)
+        {
+            self.prepared.clear();
+        }
+    }
+
+    fn save(&self) -> Vec<u32> {
+        match &self.global {
+            Global::Direct(_) => Vec::new(),
+            Global::Iterative { solver, .. } => solver.save(),
+        }
+    }
+
+    fn restore(&mut self, saved: &[u32]) {
+        if let Global::Iterative { solver, .. } = &mut self.global {
+            solver.restore(saved);
+            self.prepared.clear();
+        }
+    }
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Levels;
 use crate::solvers::galerkin::{Distances, Smoother};
+use crate::solvers::mas::{Layout, MOST_NODES, Modes, Partition};
 
 /// How a step is taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -164,6 +165,18 @@ pub struct Linear {
     /// `galerkin`: how far apart coupled vertices are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distances: Option<Distances>,
+    /// `mas`: unknowns of a supernode, 3 (a translation), 6 (a rigid motion) or 12 (an affine one).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modes: Option<u32>,
+    /// `mas`: how domains are cut.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partition: Option<Partition>,
+    /// `mas`: how inverses are stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layout: Option<Layout>,
+    /// `mas`: steps between two constructions of the domains.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rebuild: Option<u32>,
     /// `ict`: blocks below this fraction of their diagonals' geometric mean are dropped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drop_tolerance: Option<f64>,
@@ -201,6 +214,17 @@ impl Linear {
         if let Some(point) = self.first.iter().flatten().find(|point| !point.is_finite()) {
             return Err(format!("`first` of the linear solver holds {point}; its points must be finite"));
         }
+        let words = [
+            ("modes", self.modes.is_some()),
+            ("partition", self.partition.is_some()),
+            ("layout", self.layout.is_some()),
+        ];
+        if let Some((name, _)) = words.into_iter().find(|(_, said)| *said && self.kind != LinearKind::Mas) {
+            return Err(self.has_no(name));
+        }
+        if let Some(modes) = self.modes.filter(|&modes| Modes::of_count(modes).is_none()) {
+            return Err(format!("`modes` of the linear solver is {modes}; it must be 3, 6 or 12"));
+        }
         let unknowns = self.unknowns.unwrap_or(12);
         if unknowns != 3 && unknowns != 12 {
             return Err(format!("`unknowns` of the linear solver is {unknowns}; it must be 3 or 12"));
@@ -220,10 +244,15 @@ impl Linear {
         let domains = kind == Schwarz || kind == Mas;
         let sweeps = kind == Schwarz || kind.is_galerkin();
         let count = |value: Option<u32>| value.map(f64::from);
+        let (most_nodes, nodes) = match kind {
+            Mas => ([4.0, MOST_NODES as f64], "4 to 128 nodes"),
+            _ => ([1.0, 1e5], "1 to 100000 nodes"),
+        };
         let options = [
             ("tolerance", self.tolerance, iterative, [0.0, 1.0], "a fraction from 0 to 1"),
             ("max_iterations", count(self.max_iterations), iterative, [1.0, 1e9], "1 to 1000000000"),
-            ("domain", count(self.domain), domains, [1.0, 1e5], "1 to 100000 nodes"),
+            ("domain", count(self.domain), domains, most_nodes, nodes),
+            ("rebuild", count(self.rebuild), kind == Mas, [1.0, 1e9], "1 to 1000000000 steps"),
             ("sweeps", count(self.sweeps), sweeps, [1.0, 100.0], "1 to 100"),
             ("coarse_sweeps", count(self.coarse_sweeps), kind.is_galerkin(), [1.0, 100.0], "1 to 100"),
             ("drop_tolerance", self.drop_tolerance, kind == Ict, [0.0, 1.0], "a fraction from 0 to 1"),

@@ -15,7 +15,7 @@ impl Method {
 
 impl LinearKind {
     /// Those that exist.
-    pub const SUPPORTED: [Self; 9] = [
+    pub const SUPPORTED: [Self; 10] = [
         Self::Cholesky,
         Self::Jacobi,
         Self::Schwarz,
@@ -25,6 +25,7 @@ impl LinearKind {
         Self::Chebyshev,
         Self::Galerkin,
         Self::GalerkinCycle,
+        Self::Mas,
     ];
 }
 

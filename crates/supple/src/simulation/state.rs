@@ -29,6 +29,12 @@ impl StateWriter {
         }
     }
 
+    /// A list of small whole numbers with its length.
+    pub fn words(&mut self, values: &[u32]) {
+        self.whole(values.len() as u64);
+        self.bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+    }
+
     /// The bytes written.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
@@ -75,6 +81,18 @@ impl<'a> StateReader<'a> {
             return Err(Error::Invalid(format!("{problem}: it belongs to another scene or resolution")));
         }
         (0..count).map(|_| self.vector()).collect()
+    }
+
+    /// A list of small whole numbers of any length.
+    pub fn words(&mut self) -> Result<Vec<u32>, Error> {
+        let stored = self.whole()?;
+        // A wrong length ends with the bytes, before any room is made for it.
+        let bytes = usize::try_from(stored).ok().and_then(|count| count.checked_mul(4));
+        let (words, rest) =
+            bytes.and_then(|bytes| self.rest.split_at_checked(bytes)).ok_or_else(ends_early)?;
+        self.rest = rest;
+        let (words, _) = words.as_chunks();
+        Ok(words.iter().map(|word| u32::from_le_bytes(*word)).collect())
     }
 
     fn vector(&mut self) -> Result<DVec3, Error> {

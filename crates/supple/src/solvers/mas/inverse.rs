@@ -1,0 +1,217 @@
+//! The inverses of the domains' matrices by one-way elimination (Wu 2022, section 6.2): the rows of `[A | 1]` are reduced from
+//! the top only, which gives `L⁻¹` and the pivots `D` of `A = L D Lᵀ`, in place. Here by tiles of 8x8 numbers, with
+//! `W = D^-½ L⁻¹`, so that `A⁻¹ = Wᵀ W`:
+//!
+//! ```text
+//! for each tile row K:   G S Gᵀ = 1 for the tile S = A_KK;   W_KJ = G W_KJ (J < K),   W_KK = G
+//!   for each I > K:      P_I = A_IK Gᵀ;   A_IJ -= P_I P_Jᵀ (K < J <= I);   W_IJ -= P_I W_KJ (J <= K)
+//! ```
+
+#![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
+
+use crate::simd::{Kernel, Lanes, Simd, WIDTH, dispatch};
+
+/// The most nodes of a domain.
+pub const MOST_NODES: usize = 128;
+
+/// The most tile rows of a domain.
+pub(super) const MOST_TILE_ROWS: usize = 3 * MOST_NODES / WIDTH;
+
+/// A tile as a list of its columns.
+pub(super) type Tile = [Lanes; WIDTH];
+
+/// The tiles of a lower triangle.
+pub(super) fn triangle(tile_rows: usize) -> usize {
+    tile_rows * (tile_rows + 1) / 2
+}
+
+/// Where the tile (i, j) of a lower triangle stands.
+#[inline(always)]
+pub(super) fn at(i: usize, j: usize) -> usize {
+    i * (i + 1) / 2 + j
+}
+
+/// What to do with a direction in which a matrix has no stiffness.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flat {
+    /// The matrix is refused.
+    Refuse,
+    /// It gets a trace of stiffness, or no part in the inverse: several motions of a supernode may move its nodes in the
+    /// same way, or not at all.
+    Soften,
+}
+
+/// Pivots below this fraction of their diagonal entry count as none: some hundred roundings.
+const SMALLEST_PIVOT: f64 = 1e-14;
+
+/// The trace of stiffness, as a fraction of the diagonal. Motions that are nearly the same (rotations of three nodes in a row) would
+/// else be amplified beyond single precision; the softest true motions lie above it, or are the next level's.
+const TRACE: f64 = 1e-6;
+
+/// The diagonal of a matrix by tiles.
+pub(super) type Diagonal = [[f64; WIDTH]; MOST_TILE_ROWS];
+
+/// The diagonal of a matrix given by the tiles of its lower triangle.
+pub(super) fn diagonal(tiles: &[Tile], rows: usize) -> Diagonal {
+    let mut diagonal = [[0.0; WIDTH]; MOST_TILE_ROWS];
+    for (row, entry) in diagonal.as_flattened_mut()[..rows].iter_mut().enumerate() {
+        *entry = tiles[at(row / WIDTH, row / WIDTH)][row % WIDTH].0[row % WIDTH];
+    }
+    diagonal
+}
+
+/// Turns the lower triangle of a symmetric matrix, by tiles, into `W`. `Err` gives the row whose pivot is not positive.
+pub(super) fn eliminate(
+    tiles: &mut [Tile],
+    rows: usize,
+    diagonal: &Diagonal,
+    flat: Flat,
+    simd: Simd,
+) -> Result<(), usize> {
+    dispatch(simd, Eliminate { tiles, rows, diagonal, flat })
+}
+
+struct Eliminate<'a> {
+    tiles: &'a mut [Tile],
+    rows: usize,
+    diagonal: &'a Diagonal,
+    flat: Flat,
+}
+
+impl Kernel for Eliminate<'_> {
+    type Output = Result<(), usize>;
+
+    #[inline(always)]
+    fn run(self) -> Result<(), usize> {
+        let Self { tiles, rows, diagonal, flat } = self;
+        let count = rows.div_ceil(WIDTH);
+        if flat == Flat::Soften {
+            for row in 0..rows {
+                tiles[at(row / WIDTH, row / WIDTH)][row % WIDTH].0[row % WIDTH] *= 1.0 + TRACE;
+            }
+        }
+        for k in 0..count {
+            let mut limits = diagonal[k];
+            for r in 0..WIDTH {
+                limits[r] *= SMALLEST_PIVOT;
+            }
+            let inside = (rows - k * WIDTH).min(WIDTH);
+            let g = match reduced(&tiles[at(k, k)], &limits, inside, flat) {
+                Ok(g) => g,
+                Err(row) => return Err(k * WIDTH + row),
+            };
+            tiles[at(k, k)] = g;
+            for j in 0..k {
+                let raw = tiles[at(k, j)];
+                let mut scaled = [Lanes::default(); WIDTH];
+                add_product(&mut scaled, &g, &raw, 1.0);
+                tiles[at(k, j)] = scaled;
+            }
+            reduce_below(tiles, k, count);
+        }
+        Ok(())
+    }
+}
+
+/// Subtracts the tile row `k` from those below.
+#[inline(always)]
+fn reduce_below(tiles: &mut [Tile], k: usize, count: usize) {
+    let g = tiles[at(k, k)];
+    for i in k + 1..count {
+        let mut panel = [Lanes::default(); WIDTH];
+        add_product_transposed(&mut panel, &tiles[at(i, k)], &g, 1.0);
+        tiles[at(i, k)] = panel;
+    }
+    for i in (k + 1..count).rev() {
+        let panel = tiles[at(i, k)];
+        for j in k + 1..=i {
+            let other = tiles[at(j, k)];
+            add_product_transposed(&mut tiles[at(i, j)], &panel, &other, -1.0);
+        }
+        tiles[at(i, k)] = [Lanes::default(); WIDTH];
+        for j in 0..=k {
+            let above = tiles[at(k, j)];
+            add_product(&mut tiles[at(i, j)], &panel, &above, -1.0);
+        }
+    }
+}
+
+/// `G` with `G S Gᵀ = 1`, lower triangular; rows of directions that are left out, and beyond `inside`, are zero.
+#[inline(always)]
+fn reduced(s: &Tile, limits: &[f64; WIDTH], inside: usize, flat: Flat) -> Result<Tile, usize> {
+    let mut a = [[0.0; WIDTH]; WIDTH];
+    let mut g = [[0.0; WIDTH]; WIDTH];
+    for r in 0..WIDTH {
+        for c in 0..=r {
+            a[r][c] = s[c].0[r];
+            a[c][r] = s[c].0[r];
+        }
+        g[r][r] = 1.0;
+    }
+    for k in 0..WIDTH {
+        let pivot = a[k][k];
+        // Not `pivot <= limit`: what is not a number must not pass.
+        if k >= inside || !(pivot > limits[k] && pivot.is_finite()) {
+            if k < inside && (flat == Flat::Refuse || !pivot.is_finite()) {
+                return Err(k);
+            }
+            g[k] = [0.0; WIDTH];
+            continue;
+        }
+        let (upper, own) = (a[k], g[k]);
+        let inverse = 1.0 / pivot;
+        for i in k + 1..WIDTH {
+            let factor = a[i][k] * inverse;
+            for j in 0..WIDTH {
+                a[i][j] -= factor * upper[j];
+                g[i][j] -= factor * own[j];
+            }
+        }
+        let root = inverse.sqrt();
+        for j in 0..WIDTH {
+            g[k][j] *= root;
+        }
+    }
+    let mut tile = [Lanes::default(); WIDTH];
+    for r in 0..WIDTH {
+        for c in 0..WIDTH {
+            tile[c].0[r] = g[r][c];
+        }
+    }
+    Ok(tile)
+}
+
+/// Columns of a tile product that are summed in registers.
+const COLUMNS: usize = 4;
+
+/// `sum += sign a b`.
+#[inline(always)]
+fn add_product(sum: &mut Tile, a: &Tile, b: &Tile, sign: f64) {
+    for first in [0, COLUMNS] {
+        let mut part = [Lanes::default(); COLUMNS];
+        for k in 0..WIDTH {
+            for c in 0..COLUMNS {
+                part[c] += a[k] * b[first + c].0[k];
+            }
+        }
+        for c in 0..COLUMNS {
+            sum[first + c] += part[c] * sign;
+        }
+    }
+}
+
+/// `sum += sign a bᵀ`.
+#[inline(always)]
+fn add_product_transposed(sum: &mut Tile, a: &Tile, b: &Tile, sign: f64) {
+    for first in [0, COLUMNS] {
+        let mut part = [Lanes::default(); COLUMNS];
+        for k in 0..WIDTH {
+            for c in 0..COLUMNS {
+                part[c] += a[k] * b[k].0[first + c];
+            }
+        }
+        for c in 0..COLUMNS {
+            sum[first + c] += part[c] * sign;
+        }
+    }
+}

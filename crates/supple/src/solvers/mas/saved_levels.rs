@@ -1,0 +1,86 @@
+//! The levels as words of a checkpoint: domains are cut every few steps only, from what was near and in contact then, so a resumed
+//! run must know them.
+
+use super::modes::Seat;
+use super::supernodes::{Grouping, Level};
+
+/// The age of the levels, their number, and each one's lists with their lengths.
+pub(super) fn write(age: u32, levels: &[Level]) -> Vec<u32> {
+    let mut words = vec![age, levels.len() as u32];
+    for level in levels {
+        for list in [&level.order, &level.starts, &level.parent, &level.parent_starts] {
+            words.push(list.len() as u32);
+            words.extend(list);
+        }
+        let seat = |seat: &Seat| {
+            let [x, y, z] = seat.offset;
+            [x, y, z, seat.ratio].map(f32::to_bits)
+        };
+        words.extend(level.seats.iter().flat_map(seat));
+    }
+    words
+}
+
+/// Reads them back; `None` if they are not levels, of which each is made of the one below.
+pub(super) fn read(words: &[u32]) -> Option<(u32, Vec<Level>)> {
+    let mut rest = words;
+    let (age, count) = (take(&mut rest, 1)?[0], take(&mut rest, 1)?[0]);
+    let mut levels: Vec<Level> = Vec::new();
+    for _ in 0..count {
+        let level = read_level(&mut rest)?;
+        let fits = levels.last().is_none_or(|below| below.supernodes() == level.nodes());
+        levels.push(level);
+        fits.then_some(())?;
+    }
+    let ends = levels.last().is_some_and(|level| level.parent.is_empty());
+    (ends && rest.is_empty()).then_some((age, levels))
+}
+
+/// Whether levels are of so many unknowns, and their domains no larger than these options allow: a run may go on with others.
+pub(super) fn fit(levels: &[Level], unknowns: usize, [finest, coarse]: [usize; 2]) -> bool {
+    let small = |(l, level): (usize, &Level)| {
+        let most = if l == 0 { finest } else { coarse };
+        (0..level.domains()).all(|domain| level.places_of(domain).len() <= most)
+    };
+    levels[0].nodes() == unknowns && levels.iter().enumerate().all(small)
+}
+
+fn read_level(rest: &mut &[u32]) -> Option<Level> {
+    let mut list = || {
+        let length = take(rest, 1)?[0] as usize;
+        take(rest, length).map(<[u32]>::to_vec)
+    };
+    let grouping = Grouping { order: list()?, starts: list()? };
+    let (parent, parent_starts) = (list()?, list()?);
+    let rises = |starts: &[u32], end: usize| {
+        starts.first() == Some(&0) && starts.last() == Some(&(end as u32)) && starts.is_sorted()
+    };
+    let (nodes, supernodes) = (grouping.order.len(), *parent_starts.last()? as usize);
+    let mut sorted = grouping.order.clone();
+    sorted.sort_unstable();
+    let all = sorted.iter().zip(0..).all(|(&node, i)| node == i) && rises(&grouping.starts, nodes);
+    let seated = parent.is_empty() && supernodes == 0 || parent.len() == nodes;
+    let same = grouping.starts.len() == parent_starts.len() && rises(&parent_starts, supernodes);
+    if !(all && seated && same) {
+        return None;
+    }
+    let (bits, _) = take(rest, 4 * parent.len())?.as_chunks();
+    let seat = |bits: &[u32; 4]| {
+        let [x, y, z, ratio] = bits.map(f32::from_bits);
+        Seat { offset: [x, y, z], ratio }
+    };
+    let level =
+        Level { parent, parent_starts, seats: bits.iter().map(seat).collect(), ..Level::of(grouping) };
+    let inside = |domain: usize| {
+        let parents = level.parents_of(domain);
+        level.parent.is_empty()
+            || level.parent[level.places_of(domain)].iter().all(|&p| parents.contains(&(p as usize)))
+    };
+    (0..level.domains()).all(inside).then_some(level)
+}
+
+fn take<'a>(rest: &mut &'a [u32], count: usize) -> Option<&'a [u32]> {
+    let (first, later) = rest.split_at_checked(count)?;
+    *rest = later;
+    Some(first)
+}
