@@ -46,26 +46,31 @@ fn branch<T: Send>(
 #[derive(Debug, Clone)]
 pub(crate) struct Found<R> {
     chunks: Vec<Vec<R>>,
+    /// How many of them the last look needed; others keep their room.
+    used: usize,
 }
 
 impl<R> Default for Found<R> {
     fn default() -> Self {
-        Self { chunks: Vec::new() }
+        Self { chunks: Vec::new(), used: 0 }
     }
 }
 
 impl<R: Send> Found<R> {
     /// Looks at `count` points anew: `look` puts what it finds at one of them at the end of a list.
     pub(crate) fn look(&mut self, count: usize, look: impl Fn(usize, &mut Vec<R>) + Sync) {
-        self.chunks.resize_with(count.div_ceil(CHUNK), Vec::new);
-        self.chunks.par_iter_mut().enumerate().for_each(|(c, found)| {
+        self.used = count.div_ceil(CHUNK);
+        if self.chunks.len() < self.used {
+            self.chunks.resize_with(self.used, Vec::new);
+        }
+        self.chunks[..self.used].par_iter_mut().enumerate().for_each(|(c, found)| {
             found.clear();
             (c * CHUNK..count.min((c + 1) * CHUNK)).for_each(|i| look(i, found));
         });
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &R> {
-        self.chunks.iter().flatten()
+        self.chunks[..self.used].iter().flatten()
     }
 }
 

@@ -199,6 +199,18 @@ impl ImplicitStepper {
         done.map_err(|problem| setup.failed(problem))
     }
 
+    /// Another round of the same step, whose work adds up.
+    fn minimise_again(&mut self, setup: &Setup, limits: &Limits) -> Result<(), Error> {
+        let Outcome { iterations, linear_iterations, cuts, assembly_time, solve_time, .. } = self.outcome;
+        self.minimise(setup, limits)?;
+        self.outcome.iterations += iterations;
+        self.outcome.linear_iterations += linear_iterations;
+        self.outcome.cuts += cuts;
+        self.outcome.assembly_time += assembly_time;
+        self.outcome.solve_time += solve_time;
+        Ok(())
+    }
+
     fn report(&self, setup: &Setup, begun: Instant) -> StepReport {
         let outcome = &self.outcome;
         let mass = &self.system.inertia.mass;
@@ -252,7 +264,7 @@ impl Stepper for ImplicitStepper {
                 break;
             }
             arrived = self.move_pins();
-            self.minimise(setup, &limits)?;
+            self.minimise_again(setup, &limits)?;
         }
         std::mem::swap(&mut self.x, &mut self.work.next);
         for (v, (new, old)) in self.v.iter_mut().zip(self.x.iter().zip(&self.work.next)) {

@@ -8,7 +8,7 @@ macro_rules! embedded {
     };
 }
 
-const SCENES: [(&str, &str); 13] = embedded![
+const SCENES: [(&str, &str); 15] = embedded![
     "demo",
     "hanging-cloth",
     "flag",
@@ -22,6 +22,8 @@ const SCENES: [(&str, &str); 13] = embedded![
     "heterogeneous-bar",
     "stacked-cloth",
     "cloth-drop",
+    "knot",
+    "armadillo-bowl",
 ];
 
 /// Every built-in scene: name, one line about it, and its TOML.
