@@ -78,6 +78,26 @@ fn heterogeneous_bar_holds_its_bounds() {
 }
 
 #[test]
+fn armadillo_bowl_holds_its_bounds() {
+    assert_eq!(violations("armadillo-bowl", 0.5), [""; 0]);
+}
+
+#[test]
+fn stacked_cloth_holds_its_bounds() {
+    assert_eq!(violations("stacked-cloth", 0.1), [""; 0]);
+}
+
+#[test]
+fn cloth_drop_holds_its_bounds() {
+    assert_eq!(violations("cloth-drop", 0.1), [""; 0]);
+}
+
+#[test]
+fn knot_holds_its_bounds() {
+    assert_eq!(violations("knot", 0.06), [""; 0]);
+}
+
+#[test]
 fn bits_of_every_scene_are_the_same_for_one_two_and_three_threads() {
     for (name, _, _) in builtin_scenes() {
         let mut scene = Scene::builtin(name).unwrap();
@@ -99,16 +119,20 @@ fn bits_of_every_scene_are_the_same_for_one_two_and_three_threads() {
 #[test]
 fn no_scene_is_without_bounds_or_a_test() {
     let tested = [
+        "armadillo-bowl",
         "balloon",
         "bar",
+        "cloth-drop",
         "cloth-on-sphere",
         "demo",
         "flag",
         "hanging-cloth",
         "heterogeneous-bar",
+        "knot",
         "octopus",
         "pachinko",
         "spring-octopus",
+        "stacked-cloth",
         "twist",
     ];
     let mut names: Vec<&str> = builtin_scenes().iter().map(|(name, _, _)| *name).collect();

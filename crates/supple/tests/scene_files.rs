@@ -336,7 +336,6 @@ fn what_nothing_can_do_yet_is_refused_and_never_ignored() {
         ("[solver]\nmethod = \"hpbd\"\n".to_owned(), 5, "`method = \"hpbd\"`"),
         ("[solver]\nlinear = \"mas\"\n".to_owned(), 5, "`linear = \"mas\"`"),
         ("tear_stretch = 1.5\n".to_owned(), 4, "`tear_stretch`"),
-        ("self_contact = true\n".to_owned(), 4, "`self_contact = true`"),
         ("interior = 2\n".to_owned(), 4, "`interior`"),
         (
             "material = { stretch_stiffness = { warp = 1, weft = 2 } }\n".to_owned(),

@@ -7,12 +7,12 @@ use glam::DVec3;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use supple::material::{MaterialSpec, StretchStiffness};
-use supple::mesh::generate::{ClothGrid, CylinderShape, GridPattern, SphereShape, TorusShape};
+use supple::mesh::generate::{ClothGrid, CylinderShape, GridPattern, KnotShape, SphereShape, TorusShape};
 use supple::mesh::implicit::{Character, ImplicitShape};
 use supple::scene::{
-    Axis, Bending, Body, ClosedMesh, Collider, ColliderShape, Cuboid, Expect, Follow, Hold, Keyframe, Linear,
-    LinearKind, Method, Mode, Model, Motion, Output, Pin, Placement, Region, Scene, Seam, Selection, Shape,
-    ShapeSource, Solver, Spread, Time, World, builtin_scenes,
+    Axis, Bending, Body, ClosedMesh, Collider, ColliderShape, Contact, Cuboid, Expect, Follow, Hold,
+    Keyframe, Linear, LinearKind, Method, Mode, Model, Motion, Output, Pin, Placement, Region, Scene, Seam,
+    Selection, Shape, ShapeSource, Solver, Spread, Tangled, Time, World, builtin_scenes,
 };
 
 fn number() -> impl Strategy<Value = f64> {
@@ -102,6 +102,8 @@ fn shape() -> BoxedStrategy<Shape> {
         (number(), any::<u32>()).prop_map(|(minor_radius, rings)| {
             ShapeSource::Torus(TorusShape { major_radius: 1.0, minor_radius, segments: 9, rings })
         }),
+        (number(), any::<[u32; 2]>())
+            .prop_map(|(length, vertices)| { ShapeSource::Knot(KnotShape { length, width: 0.1, vertices }) }),
         Just(ShapeSource::Character(Character::SpikyBall)),
         implicit().prop_map(ShapeSource::Implicit),
     ];
@@ -257,6 +259,18 @@ fn settings() -> BoxedStrategy<(Time, World, Solver, Output, Expect)> {
     (time, world, solver, output, expect).boxed()
 }
 
+fn contact() -> BoxedStrategy<Contact> {
+    let tangled = prop::sample::select(vec![Tangled::Push, Tangled::Ignore]);
+    (any::<bool>(), number(), prop::option::of(number()), tangled)
+        .prop_map(|(between_bodies, thickness, stiffness, tangled)| Contact {
+            between_bodies,
+            thickness,
+            stiffness,
+            tangled,
+        })
+        .boxed()
+}
+
 fn scene() -> BoxedStrategy<Scene> {
     let seam = (text(), text(), selection(), selection())
         .prop_map(|(a, b, s, t)| Seam { bodies: [a, b], selections: [s, t] });
@@ -267,8 +281,10 @@ fn scene() -> BoxedStrategy<Scene> {
         prop::collection::vec(pin(), 0..3),
         prop::collection::vec(seam, 0..2),
         prop::collection::vec(collider(), 0..3),
+        contact(),
     )
-        .prop_map(|(description, (time, world, solver, output, expect), bodies, pins, seams, colliders)| {
+        .prop_map(|(description, settings, bodies, pins, seams, colliders, contact)| {
+            let (time, world, solver, output, expect) = settings;
             let mut scene = Scene {
                 description,
                 time,
@@ -277,6 +293,7 @@ fn scene() -> BoxedStrategy<Scene> {
                 pins,
                 seams,
                 colliders,
+                contact,
                 solver,
                 output,
                 expect,

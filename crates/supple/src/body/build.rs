@@ -77,6 +77,7 @@ impl Body {
             model: spec.model,
             bending: spec.bending,
             pressure: spec.pressure,
+            self_contact: spec.self_contact,
             notes,
         };
         match inside {

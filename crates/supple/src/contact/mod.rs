@@ -1,11 +1,23 @@
-//! Contact with colliders: where they are, how far a point is from them, how they move.
+//! Contact with colliders: where they are, how far a point is from them, how they move. Contact of bodies with themselves
+//! and each other: which pieces of their surfaces come near, when they would touch, what crosses already.
 
+mod candidates;
+mod closeness;
 mod collider;
 mod mesh_source;
 mod shape;
 mod signed_mesh;
+mod surfaces;
+mod sweep;
+mod tangle;
+mod time_of_impact;
 
 #[cfg(test)]
 mod tests;
 
+pub use candidates::{Candidate, Candidates};
+pub use closeness::{Closeness, Kind};
 pub use collider::{ColliderMeshes, PosedCollider, Separation, Surface};
+pub use surfaces::Surfaces;
+pub use tangle::{Piercing, Tangle};
+pub use time_of_impact::free_fraction;

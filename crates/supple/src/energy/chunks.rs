@@ -6,15 +6,15 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 /// Elements handled by one task; fixed, so that sums do not depend on the number of threads.
-pub(super) const CHUNK: usize = 2048;
+pub(crate) const CHUNK: usize = 2048;
 
 /// The sum of `term` over `count` elements.
-pub(super) fn sum(count: usize, term: impl Fn(usize) -> f64 + Sync) -> f64 {
+pub(crate) fn sum(count: usize, term: impl Fn(usize) -> f64 + Sync) -> f64 {
     fold(count, CHUNK, 0.0, |range| range.map(&term).sum(), |a, b| a + b)
 }
 
 /// What `part` gives for every chunk of `0..count`, joined pairwise in a tree whose shape depends on `count` alone.
-pub(super) fn fold<T: Send>(
+pub(crate) fn fold<T: Send>(
     count: usize,
     chunk: usize,
     empty: T,
@@ -44,28 +44,33 @@ fn branch<T: Send>(
 /// What was found at some of many points, in their order. Points without anything cost no memory, and what is found again
 /// and again needs no new one.
 #[derive(Debug, Clone)]
-pub(super) struct Found<R> {
+pub(crate) struct Found<R> {
     chunks: Vec<Vec<R>>,
+    /// How many of them the last look needed; others keep their room.
+    used: usize,
 }
 
 impl<R> Default for Found<R> {
     fn default() -> Self {
-        Self { chunks: Vec::new() }
+        Self { chunks: Vec::new(), used: 0 }
     }
 }
 
 impl<R: Send> Found<R> {
     /// Looks at `count` points anew: `look` puts what it finds at one of them at the end of a list.
-    pub(super) fn look(&mut self, count: usize, look: impl Fn(usize, &mut Vec<R>) + Sync) {
-        self.chunks.resize_with(count.div_ceil(CHUNK), Vec::new);
-        self.chunks.par_iter_mut().enumerate().for_each(|(c, found)| {
+    pub(crate) fn look(&mut self, count: usize, look: impl Fn(usize, &mut Vec<R>) + Sync) {
+        self.used = count.div_ceil(CHUNK);
+        if self.chunks.len() < self.used {
+            self.chunks.resize_with(self.used, Vec::new);
+        }
+        self.chunks[..self.used].par_iter_mut().enumerate().for_each(|(c, found)| {
             found.clear();
             (c * CHUNK..count.min((c + 1) * CHUNK)).for_each(|i| look(i, found));
         });
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &R> {
-        self.chunks.iter().flatten()
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &R> {
+        self.chunks[..self.used].iter().flatten()
     }
 }
 

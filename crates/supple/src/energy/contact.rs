@@ -7,14 +7,8 @@
 //! Signed distances change by no more than a point moves. So each step measures once how far every point is from contact,
 //! and leaves it alone until it has moved that far.
 //!
-//! Friction acts on points that touched at the step's start, with normal force `λ` and normal `n` as they were then.
-//! With the tangential slip `u = T (p - p₀)` against the collider's own motion, `E = μ λ f(|u|)` where
-//!
-//! ```text
-//! f(y) = y²/ε - y³/(3 ε²) + ε/3   for y < ε,      f(y) = y   beyond,      ε = 1 mm/s times the step.
-//! ```
-//!
-//! `f` is convex and once more differentiable than Coulomb's law: below `ε` it holds like static friction.
+//! Friction ([`super::friction`]) acts on points that touched at the step's start, with normal force and normal as they were
+//! then. The slip is that against the collider's own motion.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -23,12 +17,10 @@ use rayon::prelude::*;
 
 use super::attachment::point_couplings;
 use super::chunks::{self, CHUNK, Found};
+use super::friction::{Friction, outer};
 use super::{Energy, PointVisitor};
 use crate::body::Embedding;
 use crate::contact::PosedCollider;
-
-/// The slip velocity in m/s below which friction holds like static friction.
-const STATIC_SPEED: f64 = 1e-3;
 
 /// Friction of one point over one step.
 #[derive(Debug, Clone, Copy)]
@@ -53,7 +45,7 @@ pub struct Contacts {
     /// The colliders over this step.
     pub colliders: Vec<PosedCollider>,
     grips: Found<Grip>,
-    static_slip: f64,
+    law: Friction,
     clearances: Vec<Clearance>,
     scratch: Mutex<Scratch>,
 }
@@ -75,7 +67,7 @@ struct Clearance {
 impl Contacts {
     /// Starts a step of `dt` seconds from `x`, with the colliders as they are: friction anchors and limits are taken here.
     pub fn begin_step(&mut self, x: &[DVec3], dt: f64) {
-        self.static_slip = STATIC_SPEED * dt;
+        self.law = Friction::over(dt);
         let mut clearances = std::mem::take(&mut self.clearances);
         clearances.resize(self.points.len(), Clearance::default());
         clearances.par_iter_mut().enumerate().with_min_len(CHUNK).for_each(|(i, clearance)| {
@@ -170,20 +162,6 @@ impl Contacts {
         let moved = self.points.position(grip.point as usize, x) - grip.anchor;
         moved - moved.dot(grip.normal) * grip.normal
     }
-
-    fn grip_hessian(&self, grip: &Grip, x: &[DVec3]) -> DMat3 {
-        let slip = self.slip(grip, x);
-        let (size, eps) = (slip.length(), self.static_slip);
-        let tangents = DMat3::IDENTITY - outer(grip.normal);
-        if size >= eps {
-            let direction = slip / size;
-            return grip.limit / size * (tangents - outer(direction));
-        }
-        // f'(y)/y = 2/ε - y/ε², f''(y) = 2/ε - 2y/ε².
-        let around = 2.0 / eps - size / (eps * eps);
-        let direction = slip.normalize_or_zero();
-        grip.limit * (around * tangents - size / (eps * eps) * outer(direction))
-    }
 }
 
 fn grip(collider: &PosedCollider, i: usize, position: DVec3, area: f64, friction: f64) -> Option<Grip> {
@@ -195,18 +173,9 @@ fn grip(collider: &PosedCollider, i: usize, position: DVec3, area: f64, friction
     (limit > 0.0).then_some(Grip { point: i as u32, anchor, normal, limit })
 }
 
-fn outer(v: DVec3) -> DMat3 {
-    DMat3::from_cols(v * v.x, v * v.y, v * v.z)
-}
-
 impl Energy for Contacts {
     fn value(&self, x: &[DVec3]) -> f64 {
-        let eps = self.static_slip;
-        let friction = |grip: &Grip| {
-            let y = self.slip(grip, x).length();
-            let smooth = y * y / eps - y * y * y / (3.0 * eps * eps) + eps / 3.0;
-            grip.limit * if y < eps { smooth } else { y }
-        };
+        let friction = |grip: &Grip| grip.limit * self.law.value(self.slip(grip, x));
         chunks::sum(self.points.len(), |i| self.penalty_value(i, x))
             + self.grips.iter().map(friction).sum::<f64>()
     }
@@ -215,12 +184,9 @@ impl Energy for Contacts {
         let forces = &mut self.scratch.lock().unwrap_or_else(PoisonError::into_inner).forces;
         forces.look(self.points.len(), |i, found| found.extend(self.penalty_gradient(i, x)));
         forces.iter().for_each(|&(i, force)| self.points.scatter(i, force, gradient));
-        let eps = self.static_slip;
         for grip in self.grips.iter() {
-            let slip = self.slip(grip, x);
-            let size = slip.length();
-            let scale = if size < eps { 2.0 / eps - size / (eps * eps) } else { 1.0 / size };
-            self.points.scatter(grip.point as usize, grip.limit * scale * slip, gradient);
+            let force = grip.limit * self.law.gradient(self.slip(grip, x));
+            self.points.scatter(grip.point as usize, force, gradient);
         }
     }
 
@@ -235,7 +201,8 @@ impl Energy for Contacts {
         hessians.look(self.points.len(), |i, found| found.extend(self.penalty_hessian(i, x)));
         hessians.iter().for_each(|&(i, block)| visit(self.points.weights(i), block));
         for grip in self.grips.iter() {
-            visit(self.points.weights(grip.point as usize), self.grip_hessian(grip, x));
+            let hessian = grip.limit * self.law.hessian(self.slip(grip, x), grip.normal);
+            visit(self.points.weights(grip.point as usize), hessian);
         }
     }
 }

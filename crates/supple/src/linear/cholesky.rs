@@ -33,6 +33,12 @@ pub struct Cholesky {
     ordering: Ordering,
     simd: Simd,
     analysis: Analysis,
+    /// The order of elimination found for the pattern alone, and its work.
+    first_order: (Vec<u32>, f64),
+    /// Whether the analysis is to follow the next matrix alone, not those before it.
+    forgetful: bool,
+    /// Whether the analysis was made for blocks outside the pattern.
+    extended: bool,
     outside: Vec<Entry>,
     space: SolveSpace<f64>,
 }
@@ -55,8 +61,20 @@ impl Cholesky {
         let graph = Graph::new(&pattern, &[]);
         let order = ordering.order(&graph, positions.as_deref());
         let analysis = Analysis::new(&pattern, &graph, &order, 3, simd)?;
+        let first_order = (analysis.frontal.order(), analysis.frontal.work());
         let (outside, space) = (Vec::new(), SolveSpace::default());
-        Ok(Self { pattern, positions, ordering, simd, analysis, outside, space })
+        Ok(Self {
+            pattern,
+            positions,
+            ordering,
+            simd,
+            analysis,
+            first_order,
+            forgetful: false,
+            extended: false,
+            outside,
+            space,
+        })
     }
 
     /// The pattern it was made for.
@@ -74,9 +92,15 @@ impl Cholesky {
         self.analysis.frontal.stored()
     }
 
+    /// Lets the next analysis follow the next matrix alone: after it, factors do not depend on matrices before this call.
+    pub fn forget(&mut self) {
+        self.forgetful = true;
+    }
+
     /// Factors a matrix on this pattern.
     pub fn factorise(&mut self, matrix: &BlockMatrix) -> Factorisation {
-        if !self.place_outside(matrix) {
+        let renew = std::mem::replace(&mut self.forgetful, false) && self.is_extended_for(matrix);
+        if renew || !self.place_outside(matrix) {
             self.extend(matrix);
             let placed = self.place_outside(matrix);
             assert!(placed, "an analysis holds all blocks it was made for");
@@ -107,13 +131,19 @@ impl Cholesky {
         true
     }
 
+    /// Whether the analysis has room for blocks outside the pattern, or a matrix needs it to.
+    fn is_extended_for(&self, matrix: &BlockMatrix) -> bool {
+        self.extended || !matrix.outside().is_empty()
+    }
+
     fn extend(&mut self, matrix: &BlockMatrix) {
+        self.extended = !matrix.outside().is_empty();
         let pairs: Vec<[u32; 2]> = matrix.outside().iter().map(|block| [block.row, block.column]).collect();
         let graph = Graph::new(&self.pattern, &pairs);
-        let before = self.analysis.frontal.work();
+        let (order, before) = &self.first_order;
         let analyse = |order: &[u32]| Analysis::new(&self.pattern, &graph, order, 3, self.simd);
-        let analysis = match analyse(&self.analysis.frontal.order()) {
-            Ok(same_order) if same_order.frontal.work() <= TOLERATED_WORK * before => Ok(same_order),
+        let analysis = match analyse(order) {
+            Ok(same_order) if same_order.frontal.work() <= TOLERATED_WORK * *before => Ok(same_order),
             _ => analyse(&self.ordering.order(&graph, self.positions.as_deref())),
         };
         self.analysis = analysis.unwrap_or_else(|_| handle_alloc_error(Layout::new::<f64>()));

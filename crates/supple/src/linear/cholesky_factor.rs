@@ -51,6 +51,12 @@ impl Preconditioner for CholeskyFactor {
         }
     }
 
+    fn forget(&mut self) {
+        if let Some(factor) = &mut self.factor {
+            factor.forget();
+        }
+    }
+
     fn bytes(&self) -> usize {
         self.factor.as_ref().map_or(0, Cholesky::bytes)
     }

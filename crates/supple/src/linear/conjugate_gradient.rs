@@ -241,6 +241,10 @@ impl<P: Preconditioner> LinearSolver for PreconditionedSolver<P> {
         self.iteration.solve(matrix, &mut self.preconditioner, rhs, x, stop)
     }
 
+    fn forget(&mut self) {
+        self.preconditioner.forget();
+    }
+
     fn history(&self) -> &[HistoryPoint] {
         self.iteration.history()
     }

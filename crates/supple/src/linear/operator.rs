@@ -28,6 +28,9 @@ pub trait Preconditioner: Send {
     fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), String>;
     /// `z = M⁻¹ r`.
     fn apply(&mut self, r: &[DVec3], z: &mut [DVec3]);
+    /// Forgets what matrices before taught beyond their common pattern: what follows must not depend on them, so that a run
+    /// that was resumed here has the same bits.
+    fn forget(&mut self) {}
     /// Memory in bytes.
     fn bytes(&self) -> usize;
     /// Whether `M⁻¹` is symmetric positive definite, so that conjugate gradients may use it.
@@ -73,6 +76,10 @@ impl Preconditioner for Box<dyn Preconditioner> {
 
     fn apply(&mut self, r: &[DVec3], z: &mut [DVec3]) {
         (**self).apply(r, z);
+    }
+
+    fn forget(&mut self) {
+        (**self).forget();
     }
 
     fn bytes(&self) -> usize {

@@ -142,6 +142,9 @@ pub trait LinearSolver: Send {
         stop: &StopRule,
     ) -> SolveOutcome;
 
+    /// Forgets what matrices before taught beyond their common pattern, as [`super::Preconditioner::forget`] does.
+    fn forget(&mut self) {}
+
     /// The residuals of the last solve.
     fn history(&self) -> &[HistoryPoint];
 

@@ -7,6 +7,7 @@ mod cloth;
 mod cuboid;
 mod cylinder;
 mod delaunay;
+mod knot;
 mod sphere;
 mod torus;
 
@@ -79,6 +80,18 @@ pub struct SphereShape {
     pub radius: f64,
     /// Cells along each edge of the icosahedron.
     pub cells: u32,
+}
+
+/// A strip of cloth tied into an overhand knot, its ends pointing up, its middle line in the x-y plane where it can be.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KnotShape {
+    /// Length of the strip in metres.
+    pub length: f64,
+    /// Its width in metres, at most a sixtieth of the length.
+    pub width: f64,
+    /// Vertices along and across it.
+    pub vertices: [u32; 2],
 }
 
 /// A torus around the y axis, centred at the origin.

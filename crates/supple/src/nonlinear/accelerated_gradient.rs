@@ -88,7 +88,10 @@ impl AcceleratedGradient {
             *moved = omega * (*moved - self.step * *z) - *moved;
             *d = *moved;
         }
-        descent.step_blindly(&mut self.work);
+        let gone = descent.step_blindly(&mut self.work);
+        if gone < 1.0 {
+            self.moved.iter_mut().for_each(|moved| *moved *= gone);
+        }
     }
 
     /// Looks at the objective; goes back where it has grown. `false` if no step is short enough.

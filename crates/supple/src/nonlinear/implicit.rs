@@ -14,7 +14,7 @@ use crate::energy::Curvature;
 use crate::error::Error;
 use crate::geometry::Aabb;
 use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, ScalarMatrix};
-use crate::scene::{Method, Mode};
+use crate::scene::{Method, Mode, Tangled};
 use crate::simulation::{
     EnergyReport, Inspection, Setup, StageTimes, StateReader, StateWriter, StepReport, StepSystem, Stepper,
 };
@@ -25,6 +25,12 @@ const QUASISTATIC_STEP: f64 = 1000.0;
 
 /// How far an iteration of quasi-statics may move a vertex, as a fraction of the size of all bodies together.
 const QUASISTATIC_MOVE: f64 = 0.05;
+
+/// How many crossing triangles are named to the user.
+const NAMED_CROSSINGS: usize = 5;
+
+/// How often a step tries to bring pins home whose way surfaces block.
+const PIN_ROUNDS: u32 = 4;
 
 /// Implicit Euler by any nonlinear method.
 #[derive(Default)]
@@ -37,6 +43,8 @@ pub struct ImplicitStepper {
     pattern: Option<Arc<BlockPattern>>,
     minimiser: Option<Box<dyn Minimiser>>,
     outcome: Outcome,
+    /// How often the way to where a step begins was cut short, since surfaces would have touched.
+    start_cuts: u32,
     work: Work,
     /// What a restored state says of the minimiser; taken over when the next step begins.
     restored: Option<Lagging>,
@@ -55,6 +63,8 @@ struct Work {
     next: Vec<DVec3>,
     /// Where everything would fly freely.
     flying: Vec<DVec3>,
+    /// Where held vertices are at the step's end.
+    pinned: Vec<DVec3>,
     forces: Vec<DVec3>,
     held: Vec<bool>,
     /// Where the vertices are that are not held.
@@ -78,6 +88,7 @@ impl ImplicitStepper {
         self.pose_colliders(setup, [setup.time, end])?;
         let system = &mut self.system;
         system.contacts.begin_step(&self.x, dt);
+        system.self_contact.begin_step(&self.x, dt);
         system.wind.begin_step(&system.contacts.points, &self.x, &self.v, &setup.world, setup.time, dt);
         let (step, damped) = match setup.mode {
             Mode::Dynamic => (dt, dt),
@@ -90,6 +101,7 @@ impl ImplicitStepper {
         let work = &mut self.work;
         work.next.clone_from(&self.x);
         system.apply_pins(setup, end, &mut work.next, &mut work.held);
+        work.pinned.clone_from(&work.next);
         if self.minimiser.is_none() || work.held != self.held {
             self.held.clone_from(&work.held);
             self.analyse(setup, damped)?;
@@ -144,15 +156,38 @@ impl ImplicitStepper {
     }
 
     /// Takes the better start of the two natural ones: where everything was, or where it would fly freely. Free flight
-    /// makes momentum exact, rest makes a hanging cloth start in its solution.
-    fn choose_start(&mut self) {
-        let Work { next: resting, flying, .. } = &mut self.work;
+    /// makes momentum exact, rest makes a hanging cloth start in its solution. `arrived` says whether the pins came home in
+    /// the first; where surfaces are in the way the flight ends early. Returns whether the pins came home.
+    fn choose_start(&mut self, arrived: bool) -> bool {
+        let Work { next: resting, flying, pinned, .. } = &mut self.work;
         flying.clear();
-        let fly = |v: usize| if self.held[v] { resting[v] } else { self.system.inertia.flight(v) };
+        let fly = |v: usize| if self.held[v] { pinned[v] } else { self.system.inertia.flight(v) };
         flying.extend((0..resting.len()).map(fly));
-        if self.system.value(flying) <= self.system.value(resting) {
+        let whole = walk(&self.system, &self.x, flying, &mut self.start_cuts);
+        let landed = whole || self.system.self_contact.is_empty() || self.pins_are_home(&self.work.flying);
+        let Work { next: resting, flying, .. } = &mut self.work;
+        let better = self.system.value(flying) <= self.system.value(resting);
+        if landed > arrived || (landed == arrived && better) {
             std::mem::swap(resting, flying);
         }
+        landed || arrived
+    }
+
+    fn pins_are_home(&self, x: &[DVec3]) -> bool {
+        let held = self.held.iter().zip(x.iter().zip(&self.work.pinned)).filter(|(held, _)| **held);
+        held.into_iter().all(|(_, (x, pinned))| x == pinned)
+    }
+
+    /// Moves held vertices on towards their pins; returns whether they are there.
+    fn move_pins(&mut self) -> bool {
+        let Work { next, flying: to, pinned, .. } = &mut self.work;
+        to.clone_from(next);
+        for (v, _) in self.held.iter().enumerate().filter(|(_, held)| **held) {
+            to[v] = pinned[v];
+        }
+        let arrived = walk(&self.system, next, to, &mut self.start_cuts);
+        std::mem::swap(next, to);
+        arrived
     }
 
     /// The norm of the forces on vertices that are not held, where the step begins.
@@ -202,6 +237,34 @@ impl ImplicitStepper {
         }
     }
 
+    /// What multigrid cycles have taken so far.
+    fn cycle_times(&self) -> CycleTimes {
+        self.minimiser.as_ref().map_or_else(CycleTimes::default, |minimiser| minimiser.cycle_times())
+    }
+
+    fn minimise(&mut self, setup: &Setup, limits: &Limits) -> Result<(), Error> {
+        let Some(minimiser) = &mut self.minimiser else {
+            return Err(setup.failed("the system was not analysed"));
+        };
+        let done = minimiser.minimise(&self.system, &mut self.work.next, limits, &mut self.outcome);
+        done.map_err(|problem| setup.failed(problem))
+    }
+
+    /// Another round of the same step, whose work adds up.
+    fn minimise_again(&mut self, setup: &Setup, limits: &Limits) -> Result<(), Error> {
+        let Outcome { iterations, linear_iterations, cuts, .. } = self.outcome;
+        let Outcome { evaluation_time, assembly_time, update_time, solve_time, .. } = self.outcome;
+        self.minimise(setup, limits)?;
+        self.outcome.iterations += iterations;
+        self.outcome.linear_iterations += linear_iterations;
+        self.outcome.cuts += cuts;
+        self.outcome.evaluation_time += evaluation_time;
+        self.outcome.assembly_time += assembly_time;
+        self.outcome.update_time += update_time;
+        self.outcome.solve_time += solve_time;
+        Ok(())
+    }
+
     fn report(&self, setup: &Setup) -> StepReport {
         let outcome = &self.outcome;
         let mass = &self.system.inertia.mass;
@@ -209,6 +272,7 @@ impl ImplicitStepper {
         let gravity = setup.world.gravity;
         let potential = self.x.iter().zip(mass).map(|(x, m)| -m * gravity.dot(*x)).sum();
         let (contacts, penetration) = self.system.contacts.count_and_depth(&self.x);
+        let touching = self.system.self_contact.summary(&self.x);
         StepReport {
             nonlinear_iterations: outcome.iterations,
             linear_iterations: outcome.linear_iterations,
@@ -217,6 +281,10 @@ impl ImplicitStepper {
             energy: EnergyReport { kinetic, elastic: self.system.elastic_energy(&self.x), potential },
             contacts,
             penetration,
+            pairs: touching.pairs,
+            closest: touching.closest,
+            cuts: outcome.cuts + self.start_cuts,
+            crossings: touching.crossings,
             times: StageTimes::default(),
         }
     }
@@ -226,6 +294,8 @@ impl Stepper for ImplicitStepper {
     fn step(&mut self, setup: &Setup, dt: f64, deadline: Option<Instant>) -> Result<StepReport, Error> {
         let begun = Instant::now();
         self.begin_step(setup, dt)?;
+        self.start_cuts = 0;
+        let mut arrived = walk(&self.system, &self.x, &mut self.work.next, &mut self.start_cuts);
         let limits = Limits {
             tolerance: setup.solver.tolerance,
             // Without any body there is no force at all.
@@ -236,15 +306,18 @@ impl Stepper for ImplicitStepper {
             longest_move: self.longest_move(setup),
         };
         if setup.mode == Mode::Dynamic {
-            self.choose_start();
+            arrived = self.choose_start(arrived);
         }
-        let Some(minimiser) = &mut self.minimiser else {
-            return Err(setup.failed("the system was not analysed"));
-        };
-        let (minimising, earlier) = (Instant::now(), minimiser.cycle_times());
-        let done = minimiser.minimise(&self.system, &mut self.work.next, &limits, &mut self.outcome);
-        let (ended, cycles) = (Instant::now(), minimiser.cycle_times().since(&earlier));
-        done.map_err(|problem| setup.failed(problem))?;
+        let (minimising, earlier) = (Instant::now(), self.cycle_times());
+        self.minimise(setup, &limits)?;
+        for _ in 0..PIN_ROUNDS {
+            if arrived {
+                break;
+            }
+            arrived = self.move_pins();
+            self.minimise_again(setup, &limits)?;
+        }
+        let (ended, cycles) = (Instant::now(), self.cycle_times().since(&earlier));
         std::mem::swap(&mut self.x, &mut self.work.next);
         for (v, (new, old)) in self.v.iter_mut().zip(self.x.iter().zip(&self.work.next)) {
             *v = match setup.mode {
@@ -259,7 +332,7 @@ impl Stepper for ImplicitStepper {
     fn first_system(&mut self, setup: &Setup, dt: f64) -> Result<StepSystem, Error> {
         self.begin_step(setup, dt)?;
         if setup.mode == Mode::Dynamic {
-            self.choose_start();
+            self.choose_start(true);
         }
         let pattern = Arc::new(self.system.analyse(setup, &self.held));
         let (x, held) = (&self.work.next, &self.held);
@@ -311,6 +384,9 @@ impl Stepper for ImplicitStepper {
             }
         }
         self.system = System::new(setup);
+        if !self.system.self_contact.is_empty() {
+            self.system.self_contact.look_for_tangle(&self.x);
+        }
         self.minimiser = None;
     }
 
@@ -352,14 +428,40 @@ impl Stepper for ImplicitStepper {
         };
         state.words(if saved.is_empty() { &[] } else { &held });
         state.words(&saved);
+        if !self.system.self_contact.is_empty() {
+            state.whole(u64::from(self.system.self_contact.is_tangled()));
+        }
     }
 
     fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error> {
         let x = state.vectors(self.x.len())?;
         let v = state.vectors(self.v.len())?;
-        self.restored = Some(Lagging { held: state.words()?, saved: state.words()? });
+        let restored = Lagging { held: state.words()?, saved: state.words()? };
+        if !self.system.self_contact.is_empty() {
+            let tangled = state.whole()? != 0;
+            self.system.self_contact.set_tangled(tangled);
+        }
+        self.restored = Some(restored);
         (self.x, self.v) = (x, v);
         Ok(())
+    }
+
+    fn notes(&self, setup: &Setup) -> Vec<String> {
+        let crossings = &self.system.self_contact.tangle().crossings;
+        if crossings.is_empty() {
+            return Vec::new();
+        }
+        let fate = match setup.contact.tangled {
+            Tangled::Push => "they are drawn apart gently",
+            Tangled::Ignore => "they pass through each other until they are apart",
+        };
+        let named = crossings.iter().take(NAMED_CROSSINGS);
+        let mut names: Vec<String> = named.map(|pair| self.system.name_crossing(setup, *pair)).collect();
+        if crossings.len() > NAMED_CROSSINGS {
+            names.push("...".to_owned());
+        }
+        let count = crossings.len();
+        vec![format!("{count} pairs of triangles cross at the start ({}); {fate}", names.join("; "))]
     }
 
     fn inspect(&self) -> Inspection {
@@ -375,4 +477,15 @@ impl Stepper for ImplicitStepper {
 fn bits(flags: &[bool]) -> Vec<u32> {
     let word = |flags: &[bool]| flags.iter().rev().fold(0, |word, &flag| word << 1 | u32::from(flag));
     flags.chunks(32).map(word).collect()
+}
+
+/// Cuts the way between two states where surfaces would touch, so that `to` can be reached; returns whether it was whole.
+fn walk(system: &System, from: &[DVec3], to: &mut [DVec3], cuts: &mut u32) -> bool {
+    let free = system.free_way(from, to);
+    if free >= 1.0 {
+        return true;
+    }
+    *cuts += 1;
+    to.iter_mut().zip(from).for_each(|(to, from)| *to = *from + free * (*to - *from));
+    false
 }

@@ -147,6 +147,7 @@ impl Minimiser for Newton {
         self.projected_for = 0;
         self.prepared = None;
         self.out_of_time = false;
+        self.solver.forget();
         loop {
             if let Some(stop) = descent.look(&mut self.work)? {
                 return descent.end(stop);

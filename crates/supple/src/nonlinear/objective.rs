@@ -15,6 +15,10 @@ pub trait Objective {
     fn gradient(&self, x: &[DVec3], gradient: &mut [DVec3]);
     /// Its Hessian over the vertices that are not held.
     fn hessian(&self, x: &[DVec3], curvature: Curvature, hessian: &mut BlockMatrix);
+    /// The fraction, 0 to 1, of the straight way between two states that may be gone before surfaces touch.
+    fn free_way(&self, _from: &[DVec3], _to: &[DVec3]) -> f64 {
+        1.0
+    }
     /// Adds what projective dynamics has in place of the Hessian; `false` if there is none.
     fn projective(&self, _x: &[DVec3], _matrix: &mut ScalarMatrix) -> bool {
         false
@@ -72,6 +76,8 @@ pub struct Outcome {
     pub iterations: u32,
     /// Iterations of the linear solver or applications of the preconditioner.
     pub linear_iterations: u32,
+    /// Iterations whose step was cut short, since surfaces would have touched.
+    pub cuts: u32,
     /// Norm of the gradient at the start of every iteration and at the end, over the reference.
     pub residuals: Vec<f64>,
     /// Where it stood after every iteration, if that was asked for.
@@ -290,7 +296,7 @@ impl<'a> Descent<'a> {
         // Below this the objective's own rounding hides the decrease, and the full step is the best there is.
         let rounding = 1e-14 * self.value.abs();
         self.in_rounding = slope.abs() * length <= rounding;
-        let mut length = length.min(self.longest_step(work));
+        let mut length = self.free_length(work, length.min(self.longest_step(work)));
         for halvings in 0..MAX_HALVINGS {
             work.move_trial(self.x, length);
             let lower = self.objective.value(&work.trial);
@@ -311,6 +317,14 @@ impl<'a> Descent<'a> {
         if slope.abs() <= HIDDEN_SLOPE * self.value.abs() { Stop::Rounding } else { Stop::Stalled }
     }
 
+    /// The part of `length` that can be gone along the direction before surfaces touch.
+    fn free_length(&mut self, work: &mut Workspace, length: f64) -> f64 {
+        work.move_trial(self.x, length);
+        let free = self.objective.free_way(self.x, &work.trial);
+        self.outcome.cuts += u32::from(free < 1.0);
+        free * length
+    }
+
     /// The multiple of the direction that moves no vertex too far.
     fn longest_step(&self, work: &Workspace) -> f64 {
         if self.limits.longest_move == f64::INFINITY {
@@ -327,6 +341,9 @@ impl<'a> Descent<'a> {
                 break;
             }
             work.move_trial(self.x, 2.0 * length);
+            if self.objective.free_way(self.x, &work.trial) < 1.0 {
+                break;
+            }
             let next = self.objective.value(&work.trial);
             if next.is_nan() || next >= lower {
                 break;
@@ -344,10 +361,12 @@ impl<'a> Descent<'a> {
         moved.then_some(length)
     }
 
-    /// Moves `x` by the direction, whatever the objective says of it.
-    pub(super) fn step_blindly(&mut self, work: &mut Workspace) {
-        work.move_trial(self.x, 1.0);
+    /// Moves `x` by the direction, whatever the value says of it, as far as nothing touches; returns the fraction.
+    pub(super) fn step_blindly(&mut self, work: &mut Workspace) -> f64 {
+        let length = self.free_length(work, 1.0);
+        work.move_trial(self.x, length);
         self.x.copy_from_slice(&work.trial);
+        length
     }
 
     pub(super) fn end(self, stop: Stop) -> Result<(), String> {

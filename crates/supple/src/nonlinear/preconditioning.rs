@@ -33,6 +33,9 @@ impl Preconditioning {
             return Ok(false);
         }
         let begun = Instant::now();
+        if descent.outcome.iterations == 0 {
+            self.preconditioner.forget();
+        }
         self.matrix.clear();
         descent.objective.hessian(descent.x, Curvature::Projected, &mut self.matrix);
         let assembled = Instant::now();

@@ -6,6 +6,7 @@ use glam::DVec3;
 
 use super::objective::Objective;
 use crate::body::{Body, Elements, Embedding};
+use crate::contact::Surfaces;
 use crate::energy::attachment::{Attachments, Hold};
 use crate::energy::bending_dihedral::{DihedralBending, HingeMaterial};
 use crate::energy::bending_quadratic::QuadraticBending;
@@ -14,6 +15,7 @@ use crate::energy::element::ElementSum;
 use crate::energy::hinge::{Hinge, hinges};
 use crate::energy::inertia::Inertia;
 use crate::energy::pressure::{Gas, Pressure};
+use crate::energy::self_contact::{ContactProperties, SelfContact};
 use crate::energy::spring::{Resists, Spring, Springs};
 use crate::energy::spring_network::{cloth_springs, solid_springs};
 use crate::energy::strain_limit::{StrainLimits, StretchLimit};
@@ -24,7 +26,7 @@ use crate::energy::{Curvature, Energy};
 use crate::linear::{BlockMatrix, BlockPattern, ScalarMatrix, Simd};
 use crate::material::law::SolidLaw;
 use crate::material::membrane::{Sheet, SheetLaw};
-use crate::scene::{Bending, Model};
+use crate::scene::{Bending, Model, Tangled};
 use crate::simulation::Setup;
 
 /// How much stiffer a sheet is beyond its strain limit.
@@ -54,6 +56,7 @@ pub(super) struct System {
     pub(super) elastic: Vec<Box<dyn Energy>>,
     pub(super) attachments: Attachments,
     pub(super) contacts: Contacts,
+    pub(super) self_contact: SelfContact,
     pub(super) wind: Wind,
     /// The first unknown of each body, and the end.
     pub(super) first_unknown: Vec<u32>,
@@ -82,6 +85,7 @@ impl System {
             system.elastic.extend(pressure(body, first, &start, setup.simd));
         }
         system.wind = Wind::new(&points, triangles, &closed);
+        system.self_contact = self_contact(setup, &points, &system.contacts.friction);
         system.contacts.points = points;
         system
     }
@@ -114,6 +118,19 @@ impl System {
     fn hold(&mut self, body: usize, weights: &[(u32, f64)], hold: Hold) {
         let first = self.first_unknown[body];
         self.attachments.hold(weights.iter().map(|&(v, w)| (v + first, w)), hold);
+    }
+
+    /// Two triangles by their bodies and vertices.
+    pub(super) fn name_crossing(&self, setup: &Setup, pair: [u32; 2]) -> String {
+        let surfaces = self.self_contact.surfaces();
+        let name = |t: u32| {
+            let corners = surfaces.triangles[t as usize];
+            let body = surfaces.body(corners[0]) as usize;
+            let first: usize = setup.bodies[..body].iter().map(|body| body.embedding.len()).sum();
+            let [a, b, c] = corners.map(|p| p as usize - first);
+            format!("`{}` at vertices {a}, {b}, {c}", setup.bodies[body].name)
+        };
+        format!("{} with {}", name(pair[0]), name(pair[1]))
     }
 
     /// Analyses which vertices are coupled and binds the energies to it.
@@ -154,7 +171,8 @@ impl System {
     }
 
     fn energies(&self) -> impl Iterator<Item = &dyn Energy> {
-        let others: [&dyn Energy; 4] = [&self.inertia, &self.attachments, &self.contacts, &self.wind];
+        let others: [&dyn Energy; 5] =
+            [&self.inertia, &self.attachments, &self.contacts, &self.self_contact, &self.wind];
         self.elastic.iter().map(|energy| &**energy).chain(others)
     }
 }
@@ -176,6 +194,33 @@ impl Objective for System {
     fn projective(&self, x: &[DVec3], matrix: &mut ScalarMatrix) -> bool {
         self.energies().all(|energy| energy.add_projective(x, matrix))
     }
+
+    fn free_way(&self, from: &[DVec3], to: &[DVec3]) -> f64 {
+        self.self_contact.free_way(from, to)
+    }
+}
+
+/// Contact of the bodies with themselves and each other, `friction` of each point.
+fn self_contact(setup: &Setup, points: &Embedding, friction: &[f64]) -> SelfContact {
+    let contact = &setup.contact;
+    let surfaces = Surfaces::new(&setup.bodies, contact.between_bodies);
+    if surfaces.is_empty() {
+        return SelfContact::default();
+    }
+    let mut stiffness = vec![0.0; points.len()];
+    let own = setup.bodies.iter().flat_map(|body| body.contact_forces(contact.stiffness, contact.thickness));
+    // Points at one place are one.
+    for (force, &stands) in own.zip(&surfaces.stands_for) {
+        stiffness[stands as usize] += force / contact.thickness;
+    }
+    SelfContact::new(ContactProperties {
+        surfaces,
+        points: points.clone(),
+        stiffness,
+        friction: friction.to_vec(),
+        thickness: contact.thickness,
+        untangle: contact.tangled == Tangled::Push,
+    })
 }
 
 /// The bodies that follow one model, put together.

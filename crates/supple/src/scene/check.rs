@@ -86,13 +86,17 @@ impl Checker<'_> {
     }
 
     pub(super) fn settings(&mut self) {
-        let Scene { time, world, solver, output, expect, .. } = self.scene;
+        let Scene { time, world, contact, solver, output, expect, .. } = self.scene;
         self.number("time.fps", time.fps, time.fps > 0.0 && time.fps <= 1e5, "above 0 and at most 100000");
         self.count("time.frames", time.frames, 0, 1_000_000);
         self.count("time.substeps", time.substeps, 1, 10_000);
         self.number("world.gust", world.gust, (0.0..=1.0).contains(&world.gust), "0 to 1");
         if let Some(density) = world.air_density {
             self.at_least_zero("world.air_density", density);
+        }
+        self.positive("contact.thickness", contact.thickness);
+        if let Some(stiffness) = contact.stiffness {
+            self.positive("contact.stiffness", stiffness);
         }
         let tolerance = solver.tolerance;
         self.number("solver.tolerance", tolerance, tolerance > 0.0 && tolerance < 1.0, "above 0 and below 1");

@@ -3,7 +3,7 @@
 use super::check::Checker;
 use super::{Body, Cuboid, Region, Shape, ShapeSource};
 use crate::mesh::SurfaceMesh;
-use crate::mesh::generate::{ClothGrid, CylinderShape, TorusShape};
+use crate::mesh::generate::{ClothGrid, CylinderShape, KnotShape, TorusShape};
 use crate::mesh::implicit::ImplicitShape;
 
 /// Generated meshes have at most this many vertices, about what fits into 24 GiB with the least of solvers.
@@ -84,6 +84,7 @@ impl Checker<'_> {
                 self.vertices(&place, 10.0 * f64::from(shape.cells).powi(2));
             }
             ShapeSource::Torus(shape) => self.torus(&format!("{place}.torus"), shape),
+            ShapeSource::Knot(shape) => self.knot(&format!("{place}.knot"), shape),
             ShapeSource::Implicit(shape) => self.implicit(&format!("{place}.implicit"), shape),
             ShapeSource::Mesh(mesh) => self.mesh(place, mesh),
             ShapeSource::File(_) | ShapeSource::Character(_) => {}
@@ -94,6 +95,13 @@ impl Checker<'_> {
         grid.size.iter().for_each(|&side| self.positive(&format!("{place}.size"), side));
         grid.vertices.iter().for_each(|&n| self.count(&format!("{place}.vertices"), n, 2, u32::MAX));
         self.vertices(place, grid.vertices.iter().map(|&n| f64::from(n)).product());
+    }
+
+    fn knot(&mut self, place: &str, shape: &KnotShape) {
+        self.positive(&format!("{place}.length"), shape.length);
+        self.positive(&format!("{place}.width"), shape.width);
+        shape.vertices.iter().for_each(|&n| self.count(&format!("{place}.vertices"), n, 2, u32::MAX));
+        self.vertices(place, shape.vertices.iter().map(|&n| f64::from(n)).product());
     }
 
     fn cuboid(&mut self, place: &str, shape: &Cuboid, cell: Option<f64>) {

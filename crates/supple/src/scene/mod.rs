@@ -9,6 +9,7 @@ mod check_body;
 mod check_part;
 mod closed_mesh;
 mod collider;
+mod contact;
 mod document;
 mod levels;
 mod load;
@@ -39,6 +40,7 @@ pub use builtin::builtin_scenes;
 pub use check::Problem;
 pub use closed_mesh::ClosedMesh;
 pub use collider::{Collider, ColliderShape};
+pub use contact::{Contact, Tangled};
 pub use document::Source;
 pub use levels::Levels;
 pub use motion::{Keyframe, Motion, MovingPose, Pose};
@@ -70,6 +72,8 @@ pub struct Scene {
     /// What bodies collide with.
     #[serde(rename = "collider", skip_serializing_if = "Vec::is_empty")]
     pub colliders: Vec<Collider>,
+    /// Contact of bodies with themselves and each other.
+    pub contact: Contact,
     /// Method, linear solver and their options.
     pub solver: Solver,
     /// What is written.

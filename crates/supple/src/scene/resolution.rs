@@ -2,6 +2,7 @@
 
 use super::{Scene, Selection, ShapeSource};
 use crate::error::Error;
+use crate::mesh::generate::{ClothGrid, KnotShape};
 
 impl Scene {
     /// Multiplies the resolution of every generated shape by `factor` and divides every `cell` by it (0.25 for a
@@ -73,8 +74,8 @@ fn names_vertices(selection: &Selection) -> bool {
 fn scale_source(source: &mut ShapeSource, factor: f64) {
     let scale = |count: &mut u32, least: u32| *count = scaled(*count, factor).max(least);
     match source {
-        ShapeSource::Grid(grid) => {
-            grid.vertices
+        ShapeSource::Grid(ClothGrid { vertices, .. }) | ShapeSource::Knot(KnotShape { vertices, .. }) => {
+            vertices
                 .iter_mut()
                 .for_each(|n| *n = scaled(n.saturating_sub(1), factor).max(1).saturating_add(1));
         }

@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::suggest::list;
 use super::{Axis, Cuboid, Shape, ShapeSource};
-use crate::mesh::generate::{ClothGrid, CylinderShape, SphereShape, TorusShape};
+use crate::mesh::generate::{ClothGrid, CylinderShape, KnotShape, SphereShape, TorusShape};
 use crate::mesh::implicit::{Character, ImplicitShape};
 
-const SOURCES: [&str; 8] = ["file", "grid", "box", "cylinder", "sphere", "torus", "character", "implicit"];
+const SOURCES: [&str; 9] =
+    ["file", "grid", "box", "cylinder", "sphere", "torus", "knot", "character", "implicit"];
 
 /// Every key of the table.
 #[derive(Default, Serialize, Deserialize)]
@@ -21,6 +22,7 @@ pub(super) struct ShapeTable {
     cylinder: Option<CylinderShape>,
     sphere: Option<SphereShape>,
     torus: Option<TorusShape>,
+    knot: Option<KnotShape>,
     character: Option<Character>,
     implicit: Option<ImplicitShape>,
     scale: Option<f64>,
@@ -38,6 +40,7 @@ impl TryFrom<ShapeTable> for Shape {
             table.cylinder.map(ShapeSource::Cylinder),
             table.sphere.map(ShapeSource::Sphere),
             table.torus.map(ShapeSource::Torus),
+            table.knot.map(ShapeSource::Knot),
             table.character.map(ShapeSource::Character),
             table.implicit.map(ShapeSource::Implicit),
         ];
@@ -64,6 +67,7 @@ impl From<Shape> for ShapeTable {
             ShapeSource::Cylinder(shape) => table.cylinder = Some(shape),
             ShapeSource::Sphere(shape) => table.sphere = Some(shape),
             ShapeSource::Torus(shape) => table.torus = Some(shape),
+            ShapeSource::Knot(shape) => table.knot = Some(shape),
             ShapeSource::Character(character) => table.character = Some(character),
             ShapeSource::Implicit(shape) => table.implicit = Some(shape),
             ShapeSource::Mesh(_) => {}

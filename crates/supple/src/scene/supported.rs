@@ -86,7 +86,6 @@ fn in_body(body: &Body, place: &str, found: &mut Vec<(String, String)>) {
     let keys = [
         ("interior", "`interior`", body.interior.is_some()),
         ("tear_stretch", "`tear_stretch`", body.tear_stretch.is_some()),
-        ("self_contact", "`self_contact = true`", body.self_contact),
         (
             "material.stretch_stiffness",
             "a `stretch_stiffness` that differs between warp and weft",

@@ -23,8 +23,12 @@ impl DryRun {
         let (setup, unbuildable) = Setup::build(scene, Simd::Auto, &known);
         let mut problems: Vec<Error> = known.into_iter().map(|problem| problem.error).collect();
         problems.extend(unbuildable);
-        let notes = setup.notes();
-        let counts = problems.is_empty().then(|| Simulation::from_setup(setup).counts());
+        let mut notes = setup.notes();
+        let counts = problems.is_empty().then(|| {
+            let simulation = Simulation::from_setup(setup);
+            notes = simulation.notes();
+            simulation.counts()
+        });
         Self { problems, notes, counts }
     }
 }

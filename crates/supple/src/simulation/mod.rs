@@ -224,7 +224,9 @@ impl Simulation {
 
     /// What the user should know about how the bodies were built.
     pub fn notes(&self) -> Vec<String> {
-        self.setup.notes()
+        let mut notes = self.setup.notes();
+        notes.extend(self.stepper.notes(&self.setup));
+        notes
     }
 
     /// Surface vertices, elements and unknowns of all bodies.

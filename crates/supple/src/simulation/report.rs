@@ -110,6 +110,14 @@ pub struct StepReport {
     pub contacts: u32,
     /// Deepest penetration of a point into a collider's shape in metres.
     pub penetration: f64,
+    /// Pairs of pieces of surfaces that push each other apart.
+    pub pairs: u32,
+    /// The least distance of such a pair in metres; `None` without any.
+    pub closest: Option<f64>,
+    /// Moves that were cut short, since surfaces would have touched.
+    pub cuts: u32,
+    /// Pairs of triangles that crossed each other when the step began.
+    pub crossings: u32,
     /// Wall time by stage.
     pub times: StageTimes,
 }
@@ -191,6 +199,18 @@ pub struct FrameReport {
     /// Deepest penetration into a collider in metres.
     #[serde(deserialize_with = "number_or_null")]
     pub penetration: f64,
+    /// Pairs of pieces of surfaces that push each other apart; absent in reports of earlier versions.
+    #[serde(default)]
+    pub pairs: u32,
+    /// The least distance of such a pair in any step in metres; absent without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closest: Option<f64>,
+    /// Moves that were cut short in all steps, since surfaces would have touched.
+    #[serde(default)]
+    pub cuts: u32,
+    /// Pairs of triangles that crossed each other when the last step began.
+    #[serde(default)]
+    pub crossings: u32,
     /// Lowest and highest point of all bodies in metres.
     #[serde(deserialize_with = "numbers_or_nulls")]
     pub height: [f64; 2],

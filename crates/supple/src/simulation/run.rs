@@ -327,6 +327,10 @@ fn frame_report(simulation: &Simulation, frame: u32, steps: &[StepReport], begun
         energy: steps.last().map_or(EnergyReport::default(), |s| s.energy),
         contacts: steps.last().map_or(0, |s| s.contacts),
         penetration: steps.last().map_or(0.0, |s| s.penetration),
+        pairs: steps.last().map_or(0, |s| s.pairs),
+        closest: steps.iter().filter_map(|s| s.closest).reduce(f64::min),
+        cuts: total(|s| s.cuts),
+        crossings: steps.last().map_or(0, |s| s.crossings),
         height: height(simulation),
         stages: steps.iter().fold(StageTimes::default(), |mut sum, step| {
             sum += step.times;

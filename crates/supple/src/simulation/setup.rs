@@ -11,8 +11,8 @@ use crate::error::Error;
 use crate::linear::Simd;
 use crate::nonlinear::projective_obstacle;
 use crate::scene::{
-    ClosedMesh, Collider, Follow, Hold, Method, Mode, Pin, Problem, Scene, Selection, SelectionPoints,
-    Solver, World,
+    ClosedMesh, Collider, Contact, Follow, Hold, Method, Mode, Pin, Problem, Scene, Selection,
+    SelectionPoints, Solver, World,
 };
 
 /// A body of a running simulation.
@@ -55,6 +55,8 @@ pub struct Setup {
     pub collider_meshes: ColliderMeshes,
     /// Gravity and wind.
     pub world: World,
+    /// Contact of the bodies with themselves and each other.
+    pub contact: Contact,
     /// Dynamics or statics.
     pub mode: Mode,
     /// Method and tolerance.
@@ -100,6 +102,7 @@ impl Setup {
             colliders: scene.colliders.iter().map(|c| (ColliderId(next()), c.clone())).collect(),
             collider_meshes: ColliderMeshes::new(scene.time.fps),
             world: scene.world.clone(),
+            contact: scene.contact.clone(),
             mode: scene.time.mode,
             solver: scene.solver.clone(),
             record: false,

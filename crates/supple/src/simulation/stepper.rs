@@ -45,6 +45,10 @@ pub trait Stepper: Send {
     fn save(&self, state: &mut StateWriter);
     /// Reads it back.
     fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error>;
+    /// What the user should know of the state.
+    fn notes(&self, _setup: &Setup) -> Vec<String> {
+        Vec::new()
+    }
     /// What the viewer draws and plots show.
     fn inspect(&self) -> Inspection;
 }

@@ -1,0 +1,133 @@
+//! The triangles of all bodies that touch themselves or each other, and which pairs of their pieces may.
+
+use std::collections::HashSet;
+
+use glam::DVec3;
+
+use super::closeness::Kind;
+use crate::body::Body;
+use crate::body::weld::weld;
+
+/// All surfaces of a system that take part in contact. Points are numbered as in the system's embedding; of points at one
+/// place (split by UVs) the first stands for all.
+#[derive(Debug, Default)]
+pub struct Surfaces {
+    /// Triangles over points.
+    pub triangles: Vec<[u32; 3]>,
+    /// Where the points started, in metres.
+    pub start: Vec<DVec3>,
+    /// For each point the one that stands for all at its place.
+    pub stands_for: Vec<u32>,
+    body_of_point: Vec<u32>,
+    touches_itself: Vec<bool>,
+    between_bodies: bool,
+    pieces: Vec<Pieces>,
+}
+
+/// The vertices and edges of a triangle that no earlier triangle has: so each is looked at once.
+#[derive(Debug, Clone, Copy, Default)]
+struct Pieces {
+    vertices: [bool; 3],
+    /// From corner `i` to the next.
+    edges: [bool; 3],
+}
+
+impl Surfaces {
+    /// The surfaces of some bodies; those that can touch nothing are left out.
+    pub fn new(bodies: &[Body], between_bodies: bool) -> Self {
+        let between_bodies = between_bodies && bodies.len() > 1;
+        let mut surfaces = Self { between_bodies, ..Self::default() };
+        for (b, body) in bodies.iter().enumerate() {
+            let first = surfaces.start.len() as u32;
+            surfaces.start.extend_from_slice(&body.surface_start);
+            surfaces.body_of_point.resize(surfaces.start.len(), b as u32);
+            surfaces.touches_itself.push(body.self_contact);
+            let stands_for = first_at_place(&body.surface_start);
+            if body.self_contact || between_bodies {
+                let triangles =
+                    body.surface_triangles.iter().map(|t| t.map(|p| first + stands_for[p as usize]));
+                surfaces.triangles.extend(triangles.filter(|[a, b, c]| a != b && b != c && c != a));
+            }
+            surfaces.stands_for.extend(stands_for.iter().map(|p| first + p));
+        }
+        surfaces.find_pieces();
+        surfaces
+    }
+
+    fn find_pieces(&mut self) {
+        let mut vertices = vec![false; self.start.len()];
+        let mut edges = HashSet::with_capacity(2 * self.triangles.len());
+        for t in &self.triangles {
+            let edge = |i: usize| [t[i].min(t[(i + 1) % 3]), t[i].max(t[(i + 1) % 3])];
+            self.pieces.push(Pieces {
+                vertices: [0, 1, 2].map(|i| !std::mem::replace(&mut vertices[t[i] as usize], true)),
+                edges: [0, 1, 2].map(|i| edges.insert(edge(i))),
+            });
+        }
+    }
+
+    /// Whether nothing can touch anything.
+    pub fn is_empty(&self) -> bool {
+        self.triangles.is_empty()
+    }
+
+    /// The body of a point.
+    pub fn body(&self, point: u32) -> u32 {
+        self.body_of_point[point as usize]
+    }
+
+    /// Whether two triangles may touch each other, by their bodies.
+    pub fn may_touch(&self, a: u32, b: u32) -> bool {
+        let [first, second] = [a, b].map(|t| self.body(self.triangles[t as usize][0]));
+        if first == second { self.touches_itself[first as usize] } else { self.between_bodies }
+    }
+
+    /// Calls `visit` with every pair of a vertex and a triangle and every pair of edges of two triangles, without those that
+    /// share a vertex; over all pairs of triangles each such pair once.
+    pub fn for_each_pair(&self, a: u32, b: u32, mut visit: impl FnMut(Kind, [u32; 4])) {
+        let [first, second] = [a, b].map(|t| self.triangles[t as usize]);
+        let [of_first, of_second] = [a, b].map(|t| self.pieces[t as usize]);
+        let mut vertices = |from: [u32; 3], own: Pieces, to: [u32; 3]| {
+            for (v, own) in from.into_iter().zip(own.vertices) {
+                if own && !to.contains(&v) {
+                    visit(Kind::VertexTriangle, [v, to[0], to[1], to[2]]);
+                }
+            }
+        };
+        vertices(first, of_first, second);
+        vertices(second, of_second, first);
+        for i in (0..3).filter(|&i| of_first.edges[i]) {
+            for j in (0..3).filter(|&j| of_second.edges[j]) {
+                let [p, q] = [first[i], first[(i + 1) % 3]];
+                let [r, s] = [second[j], second[(j + 1) % 3]];
+                if p != r && p != s && q != r && q != s {
+                    visit(Kind::EdgeEdge, [p, q, r, s]);
+                }
+            }
+        }
+    }
+
+    /// How near a pair comes before it is pushed apart: the `thickness`, but within a body no more than the distance at which
+    /// it started, so that no mesh is too fine for it.
+    pub fn reach(&self, kind: Kind, points: [u32; 4], thickness: f64) -> f64 {
+        if self.body(points[0]) != self.body(points[3]) {
+            return thickness;
+        }
+        let start = kind.distance(&points.map(|p| self.start[p as usize]));
+        start.clamp(LEAST_REACH * thickness, thickness)
+    }
+}
+
+/// The least fraction of the thickness at which pairs are pushed apart, however near they started.
+const LEAST_REACH: f64 = 0.01;
+
+/// For each position the first one at the same place.
+fn first_at_place(positions: &[DVec3]) -> Vec<u32> {
+    let (places, count) = weld(positions);
+    let mut first = vec![u32::MAX; count];
+    for (point, place) in places.iter().enumerate() {
+        let first = &mut first[*place as usize];
+        *first = (*first).min(point as u32);
+    }
+    places.iter().map(|place| first[*place as usize]).collect()
+}
