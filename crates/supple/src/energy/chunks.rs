@@ -44,7 +44,7 @@ fn branch<T: Send>(
 /// What was found at some of many points, in their order. Points without anything cost no memory, and what is found again
 /// and again needs no new one.
 #[derive(Debug, Clone)]
-pub(super) struct Found<R> {
+pub(crate) struct Found<R> {
     chunks: Vec<Vec<R>>,
 }
 
@@ -56,7 +56,7 @@ impl<R> Default for Found<R> {
 
 impl<R: Send> Found<R> {
     /// Looks at `count` points anew: `look` puts what it finds at one of them at the end of a list.
-    pub(super) fn look(&mut self, count: usize, look: impl Fn(usize, &mut Vec<R>) + Sync) {
+    pub(crate) fn look(&mut self, count: usize, look: impl Fn(usize, &mut Vec<R>) + Sync) {
         self.chunks.resize_with(count.div_ceil(CHUNK), Vec::new);
         self.chunks.par_iter_mut().enumerate().for_each(|(c, found)| {
             found.clear();
@@ -64,7 +64,7 @@ impl<R: Send> Found<R> {
         });
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &R> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &R> {
         self.chunks.iter().flatten()
     }
 }

@@ -9,7 +9,7 @@ mod all_energies;
 pub mod attachment;
 pub mod bending_dihedral;
 pub mod bending_quadratic;
-mod chunks;
+pub(crate) mod chunks;
 pub mod contact;
 pub mod element;
 mod element_order;

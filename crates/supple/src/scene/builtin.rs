@@ -8,7 +8,7 @@ macro_rules! embedded {
     };
 }
 
-const SCENES: [(&str, &str); 11] = embedded![
+const SCENES: [(&str, &str); 13] = embedded![
     "demo",
     "hanging-cloth",
     "flag",
@@ -19,7 +19,9 @@ const SCENES: [(&str, &str); 11] = embedded![
     "pachinko",
     "twist",
     "balloon",
-    "heterogeneous-bar"
+    "heterogeneous-bar",
+    "flag-hpbd",
+    "curtain",
 ];
 
 /// Every built-in scene: name, one line about it, and its TOML.

@@ -9,8 +9,14 @@ use super::{Body, Follow, LinearKind, Method, Mode, Model, Pin, Scene};
 
 impl Method {
     /// Those that exist.
-    pub const SUPPORTED: [Self; 5] =
-        [Self::Newton, Self::Projective, Self::Lbfgs, Self::NonlinearCg, Self::AcceleratedGradient];
+    pub const SUPPORTED: [Self; 6] = [
+        Self::Newton,
+        Self::Projective,
+        Self::Lbfgs,
+        Self::NonlinearCg,
+        Self::AcceleratedGradient,
+        Self::Hpbd,
+    ];
 }
 
 impl LinearKind {

@@ -1,3 +1,4 @@
 //! The published solver families, one folder each; one word names a family everywhere.
 
 pub mod galerkin;
+pub mod hpbd;
