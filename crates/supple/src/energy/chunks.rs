@@ -9,7 +9,7 @@ use rayon::prelude::*;
 pub(super) const CHUNK: usize = 2048;
 
 /// The sum of `term` over `count` elements.
-pub(super) fn sum(count: usize, term: impl Fn(usize) -> f64 + Sync) -> f64 {
+pub(crate) fn sum(count: usize, term: impl Fn(usize) -> f64 + Sync) -> f64 {
     fold(count, CHUNK, 0.0, |range| range.map(&term).sum(), |a, b| a + b)
 }
 

@@ -23,6 +23,7 @@ use super::mesh_constraints::MeshConstraints;
 use super::options::Options;
 use super::positions::Positions;
 use super::schedule::{Direction, Sweep};
+use crate::energy::chunks;
 
 /// A coarse level with its sweep.
 #[derive(Debug)]
@@ -188,7 +189,7 @@ fn energy<C: Constraint<K> + Copy + Send, const K: usize>(sweep: &Sweep<C, K>, x
         let acts = if value > 0.0 { low < 0.0 } else { high > 0.0 };
         if acts { 0.5 * value * value / constraint.compliance() } else { 0.0 }
     };
-    sweep.constraints.iter().map(of).sum()
+    chunks::sum(sweep.constraints.len(), |i| of(&sweep.constraints[i]))
 }
 
 impl CoarseLevel {
