@@ -39,8 +39,8 @@ impl Progress {
     /// A frame is done.
     pub(crate) fn frame(&self, report: &FrameReport) {
         let memory = peak_memory_bytes().map_or(String::new(), |bytes| format!(", {} MB", bytes / 1_000_000));
-        let message =
-            format!("{:.3} s a frame, residual {:.1e}{memory}", report.wall_seconds, report.residual);
+        let residual = report.residual.map_or(String::new(), |residual| format!(", residual {residual:.1e}"));
+        let message = format!("{:.3} s a frame{residual}{memory}", report.wall_seconds);
         if self.plain
             && (report.frame == self.frames || report.frame.is_multiple_of(self.frames.div_ceil(10).max(1)))
         {

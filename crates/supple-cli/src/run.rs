@@ -77,15 +77,16 @@ pub(crate) fn run(options: &Run, common: &Common) -> Result<ExitCode, Failure> {
 /// What the user should know of frames that are done: steps that stopped early, bounds that do not hold.
 fn warn(run: &DiskRun, reports: &[FrameReport]) {
     let tolerance = run.scene().solver.tolerance;
-    let early: Vec<&FrameReport> = reports.iter().filter(|report| !report.converged).collect();
-    if let Some(worst) = early.iter().max_by(|a, b| a.residual.total_cmp(&b.residual)) {
+    let early: Vec<&FrameReport> = reports.iter().filter(|report| report.converged == Some(false)).collect();
+    let residual = |report: &FrameReport| report.residual.unwrap_or(f64::NAN);
+    if let Some(worst) = early.iter().max_by(|a, b| residual(a).total_cmp(&residual(b))) {
         eprintln!(
             "note: {} of {} frames stopped before the tolerance {tolerance:.0e}, the worst, frame {}, at {:.1e}; more \
              `substeps` or a higher `solver.max_iterations` helps",
             early.len(),
             reports.len(),
             worst.frame,
-            worst.residual
+            residual(worst)
         );
     }
     if run.is_done() {

@@ -20,7 +20,11 @@ pub fn main() -> Result<(), supple::Error> {
         // The best state that eight milliseconds allow; a slow machine gets a looser one, never a late one.
         let report = simulation.step_within(1.0 / 60.0, Duration::from_millis(8))?;
         simulation.write_positions_f32(&mut vertex_buffer)?;
-        println!("frame {frame}: residual {:.1e}, {} contacts", report.residual, report.contacts);
+        println!(
+            "frame {frame}: residual {:.1e}, {} contacts",
+            report.residual.unwrap_or(0.0),
+            report.contacts
+        );
     }
     Ok(())
 }

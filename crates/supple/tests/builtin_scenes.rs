@@ -98,6 +98,16 @@ fn knot_holds_its_bounds() {
 }
 
 #[test]
+fn flag_hpbd_holds_its_bounds() {
+    assert_eq!(violations("flag-hpbd", CLOTH), [""; 0]);
+}
+
+#[test]
+fn curtain_holds_its_bounds() {
+    assert_eq!(violations("curtain", CLOTH), [""; 0]);
+}
+
+#[test]
 fn bits_of_every_scene_are_the_same_for_one_two_and_three_threads() {
     for (name, _, _) in builtin_scenes() {
         let mut scene = Scene::builtin(name).unwrap();
@@ -124,8 +134,10 @@ fn no_scene_is_without_bounds_or_a_test() {
         "bar",
         "cloth-drop",
         "cloth-on-sphere",
+        "curtain",
         "demo",
         "flag",
+        "flag-hpbd",
         "hanging-cloth",
         "heterogeneous-bar",
         "knot",

@@ -14,6 +14,7 @@ use supple::scene::{
     Keyframe, Linear, LinearKind, Method, Mode, Model, Motion, Output, Pin, Placement, Region, Scene, Seam,
     Selection, Shape, ShapeSource, Solver, Spread, Tangled, Time, World, builtin_scenes,
 };
+use supple::solvers::hpbd::Options;
 
 fn number() -> impl Strategy<Value = f64> {
     prop_oneof![
@@ -229,7 +230,7 @@ fn settings() -> BoxedStrategy<(Time, World, Solver, Output, Expect)> {
             .prop_map(|(fps, frames, substeps, mode)| Time { fps, frames, substeps, mode });
     let world = (vector(), prop::option::of(vector()), number(), prop::option::of(number()))
         .prop_map(|(gravity, wind, gust, air_density)| World { gravity, wind, gust, air_density });
-    let methods = vec![Method::Newton, Method::NonlinearCg, Method::AcceleratedGradient, Method::Octree];
+    let methods = vec![Method::Newton, Method::NonlinearCg, Method::Hpbd, Method::Octree];
     let kinds =
         vec![LinearKind::Cholesky, LinearKind::Ic0, LinearKind::GaussSeidel, LinearKind::GalerkinCycle];
     let solver = (prop::sample::select(methods), prop::sample::select(kinds), number(), any::<u32>())
@@ -240,6 +241,7 @@ fn settings() -> BoxedStrategy<(Time, World, Solver, Output, Expect)> {
             max_iterations,
             refresh: None,
             spectral_radius: None,
+            hpbd: Options { sweeps: max_iterations, stiffness: Some(tolerance), ..Options::default() },
         });
     let output = (prop::collection::vec(text(), 0..3), any::<u32>(), prop::option::of(any::<u32>()))
         .prop_map(|(formats, every, checkpoint_every)| Output { formats, every, checkpoint_every });

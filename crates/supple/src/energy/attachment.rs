@@ -35,6 +35,21 @@ impl Attachments {
         self.holds.push(hold);
     }
 
+    /// The number of points that are held.
+    pub fn len(&self) -> usize {
+        self.holds.len()
+    }
+
+    /// Whether nothing is held.
+    pub fn is_empty(&self) -> bool {
+        self.holds.is_empty()
+    }
+
+    /// Every point by its vertices and weights, and how it is held.
+    pub fn iter(&self) -> impl Iterator<Item = (&[(u32, f64)], &Hold)> {
+        self.holds.iter().enumerate().map(|(i, hold)| (self.points.weights(i), hold))
+    }
+
     fn offset(&self, i: usize, x: &[DVec3]) -> DVec3 {
         self.points.position(i, x) - self.holds[i].target
     }

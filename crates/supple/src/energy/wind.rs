@@ -77,6 +77,11 @@ impl Wind {
         self.sails = sails;
     }
 
+    /// Whether no air moves or drags in this step.
+    pub fn is_still(&self) -> bool {
+        self.sails.is_empty()
+    }
+
     fn sail(&self, t: usize, points: &Embedding, x: &[DVec3], v: &[DVec3], density: f64) -> Sail {
         let [a, b, c] = self.triangles[t].map(|p| points.position(p as usize, x));
         let double_area = (b - a).cross(c - a);

@@ -276,7 +276,7 @@ impl ImplicitStepper {
         StepReport {
             nonlinear_iterations: outcome.iterations,
             linear_iterations: outcome.linear_iterations,
-            residual: outcome.residual(),
+            residual: Some(outcome.residual()),
             converged: matches!(outcome.stop, Stop::Converged | Stop::Rounding),
             energy: EnergyReport { kinetic, elastic: self.system.elastic_energy(&self.x), potential },
             contacts,

@@ -19,3 +19,4 @@ pub use nonlinear_cg::NonlinearCg;
 pub use objective::{IterationRecord, Limits, Minimiser, Objective, Outcome, Stop};
 pub use projective::Projective;
 pub(crate) use projective::obstacle as projective_obstacle;
+pub(crate) use system::System;

@@ -50,21 +50,32 @@ const SHEET_LAWS: [(Model, SheetLaw); 3] = [
 
 /// Inertia and all energies.
 #[derive(Default)]
-pub(super) struct System {
-    pub(super) inertia: Inertia,
+pub(crate) struct System {
+    pub(crate) inertia: Inertia,
     /// What the bodies resist deformation with.
     pub(super) elastic: Vec<Box<dyn Energy>>,
-    pub(super) attachments: Attachments,
-    pub(super) contacts: Contacts,
+    pub(crate) attachments: Attachments,
+    pub(crate) contacts: Contacts,
     pub(super) self_contact: SelfContact,
-    pub(super) wind: Wind,
+    pub(crate) wind: Wind,
     /// The first unknown of each body, and the end.
-    pub(super) first_unknown: Vec<u32>,
+    pub(crate) first_unknown: Vec<u32>,
 }
 
 impl System {
     /// The system of a setup's bodies.
     pub(super) fn new(setup: &Setup) -> Self {
+        let mut system = Self::without_elasticity(setup);
+        system.elastic = elastic_energies(setup, &system.first_unknown);
+        let start: Vec<DVec3> = setup.bodies.iter().flat_map(|body| &body.start).copied().collect();
+        for (body, &first) in setup.bodies.iter().zip(&system.first_unknown) {
+            system.elastic.extend(pressure(body, first, &start, setup.simd));
+        }
+        system
+    }
+
+    /// Masses, surfaces and what acts on them, for families with an elasticity of their own.
+    pub(crate) fn without_elasticity(setup: &Setup) -> Self {
         let mut system = Self { first_unknown: vec![0], ..Self::default() };
         let mut points = Embedding::default();
         let (mut triangles, mut closed) = (Vec::new(), Vec::new());
@@ -79,11 +90,6 @@ impl System {
             system.inertia.mass.extend_from_slice(&body.mass);
             system.first_unknown.push(system.inertia.mass.len() as u32);
         }
-        system.elastic = elastic_energies(setup, &system.first_unknown);
-        let start: Vec<DVec3> = setup.bodies.iter().flat_map(|body| &body.start).copied().collect();
-        for (body, &first) in setup.bodies.iter().zip(&system.first_unknown) {
-            system.elastic.extend(pressure(body, first, &start, setup.simd));
-        }
         system.wind = Wind::new(&points, triangles, &closed);
         system.self_contact = self_contact(setup, &points, &system.contacts.friction);
         system.contacts.points = points;
@@ -92,7 +98,7 @@ impl System {
 
     /// Collects the soft holds of a setup at `time`, moves held vertices of `x` to where their pins are, and notes which
     /// are held.
-    pub(super) fn apply_pins(&mut self, setup: &Setup, time: f64, x: &mut [DVec3], held: &mut Vec<bool>) {
+    pub(crate) fn apply_pins(&mut self, setup: &Setup, time: f64, x: &mut [DVec3], held: &mut Vec<bool>) {
         self.attachments.clear();
         held.clear();
         // Vertices without mass belong to no element: nothing moves them.

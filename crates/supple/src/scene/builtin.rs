@@ -8,7 +8,7 @@ macro_rules! embedded {
     };
 }
 
-const SCENES: [(&str, &str); 15] = embedded![
+const SCENES: [(&str, &str); 17] = embedded![
     "demo",
     "hanging-cloth",
     "flag",
@@ -24,6 +24,8 @@ const SCENES: [(&str, &str); 15] = embedded![
     "cloth-drop",
     "knot",
     "armadillo-bowl",
+    "flag-hpbd",
+    "curtain",
 ];
 
 /// Every built-in scene: name, one line about it, and its TOML.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Levels;
 use crate::solvers::galerkin::{Distances, Smoother};
+use crate::solvers::hpbd;
 use crate::solvers::mas::{Layout, MOST_NODES, Modes, Partition};
 
 /// How a step is taken.
@@ -326,12 +327,20 @@ pub struct Solver {
     /// `accelerated-gradient`: the estimate ρ of how fast plain descent converges; 0.99 if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spectral_radius: Option<f64>,
+    /// Options of `hpbd`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub hpbd: hpbd::Options,
+}
+
+fn is_default(options: &hpbd::Options) -> bool {
+    *options == hpbd::Options::default()
 }
 
 impl Solver {
     /// Refuses options that do not go with the method or the linear solver, and values outside their range.
     pub fn check(&self) -> Result<(), String> {
         self.linear.check()?;
+        self.hpbd.check()?;
         let method = self.method.word();
         let solves = matches!(self.method, Method::Newton | Method::Projective);
         if !solves && self.linear.kind == LinearKind::Chebyshev {
@@ -367,6 +376,9 @@ impl Solver {
 
     /// Method and linear solver in the words of the command line, as `newton+cholesky`.
     pub fn name(&self) -> String {
+        if self.method == Method::Hpbd {
+            return self.method.word().to_owned();
+        }
         format!("{}+{}", self.method.word(), self.linear.kind.word())
     }
 }
@@ -380,6 +392,7 @@ impl Default for Solver {
             max_iterations: 50,
             refresh: None,
             spectral_radius: None,
+            hpbd: hpbd::Options::default(),
         }
     }
 }

@@ -9,8 +9,14 @@ use super::{Body, Follow, LinearKind, Method, Mode, Model, Pin, Scene};
 
 impl Method {
     /// Those that exist.
-    pub const SUPPORTED: [Self; 5] =
-        [Self::Newton, Self::Projective, Self::Lbfgs, Self::NonlinearCg, Self::AcceleratedGradient];
+    pub const SUPPORTED: [Self; 6] = [
+        Self::Newton,
+        Self::Projective,
+        Self::Lbfgs,
+        Self::NonlinearCg,
+        Self::AcceleratedGradient,
+        Self::Hpbd,
+    ];
 }
 
 impl LinearKind {
@@ -57,12 +63,28 @@ pub(super) fn unsupported(scene: &Scene) -> Vec<(String, String)> {
     word(Method::SUPPORTED.contains(&solver.method), "solver.method", "method", word_of(&solver.method));
     let kind = solver.linear.kind;
     word(LinearKind::SUPPORTED.contains(&kind), "solver.linear", "linear", word_of(&kind));
+    if solver.method == Method::Hpbd {
+        in_hpbd(scene, &mut found);
+    }
     scene.bodies.iter().enumerate().for_each(|(i, body)| in_body(body, &format!("body.{i}"), &mut found));
     scene.pins.iter().enumerate().for_each(|(i, pin)| in_pin(pin, &format!("pin.{i}"), &mut found));
     if !scene.seams.is_empty() {
         found.push(("seam".to_owned(), "`[[seam]]`".to_owned()));
     }
     found
+}
+
+/// What position based dynamics has not.
+fn in_hpbd(scene: &Scene, found: &mut Vec<(String, String)>) {
+    if scene.time.mode == Mode::Quasistatic {
+        found.push(("time.mode".to_owned(), "`mode = \"quasistatic\"` with `hpbd`".to_owned()));
+    }
+    for (i, body) in scene.bodies.iter().enumerate() {
+        let keys = [("pressure", body.pressure.is_some()), ("self_contact", body.self_contact)];
+        for (key, _) in keys.iter().filter(|(_, said)| *said) {
+            found.push((format!("body.{i}.{key}"), format!("`{key}` of body `{}` with `hpbd`", body.name)));
+        }
+    }
 }
 
 fn in_body(body: &Body, place: &str, found: &mut Vec<(String, String)>) {

@@ -15,7 +15,7 @@ impl Expect {
         };
         at_most("max_stretch", self.max_stretch, |report| report.max_stretch);
         at_most("p99_stretch", self.p99_stretch, |report| report.p99_stretch);
-        at_most("residual", self.residual, |report| report.residual);
+        at_most("residual", self.residual, |report| report.residual.unwrap_or(0.0));
         at_most("iterations", self.iterations.map(f64::from), |report| f64::from(report.max_step_iterations));
         let squeezed = |report: &&FrameReport| {
             let ratio = report.min_volume_ratio.unwrap_or(f64::INFINITY);

@@ -36,7 +36,8 @@ use crate::error::Error;
 use crate::linear::Simd;
 use crate::nonlinear::ImplicitStepper;
 use crate::output::{Frame, FrameBody};
-use crate::scene::Scene;
+use crate::scene::{Method, Scene};
+use crate::solvers::hpbd::HpbdStepper;
 
 /// How large a simulation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +75,10 @@ impl Simulation {
     }
 
     fn from_setup(setup: Setup) -> Self {
-        let stepper = Box::new(ImplicitStepper::new(&setup));
+        let stepper: Box<dyn Stepper> = match setup.solver.method {
+            Method::Hpbd => Box::new(HpbdStepper::new(&setup)),
+            _ => Box::new(ImplicitStepper::new(&setup)),
+        };
         let next_id = (setup.bodies.len() + setup.pins.len() + setup.colliders.len()) as u32;
         let mut simulation = Self { setup, stepper, positions: Vec::new(), first_point: Vec::new(), next_id };
         simulation.lay_out_points();

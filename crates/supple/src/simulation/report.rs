@@ -100,9 +100,9 @@ pub struct StepReport {
     pub nonlinear_iterations: u32,
     /// Linear iterations, or solves of a direct solver.
     pub linear_iterations: u32,
-    /// Norm of the objective's gradient over that at the step's start.
-    pub residual: f64,
-    /// Whether the tolerance was reached.
+    /// Norm of the objective's gradient over that at the step's start; families that minimise nothing have none.
+    pub residual: Option<f64>,
+    /// Whether the tolerance was reached; families without one have always done what they were asked to.
     pub converged: bool,
     /// Energies at the step's end.
     pub energy: EnergyReport,
@@ -174,12 +174,12 @@ pub struct FrameReport {
     pub max_step_iterations: u32,
     /// Linear iterations of all steps.
     pub linear_iterations: u32,
-    /// The largest residual of any step.
-    #[serde(deserialize_with = "number_or_null")]
-    pub residual: f64,
-    /// Whether every step reached its tolerance, or what double precision allows.
-    #[serde(default = "yes")]
-    pub converged: bool,
+    /// The largest residual of any step; absent in families without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub residual: Option<f64>,
+    /// Whether every step reached its tolerance, or what double precision allows; absent likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub converged: Option<bool>,
     /// Largest principal stretch of any surface triangle.
     #[serde(deserialize_with = "number_or_null")]
     pub max_stretch: f64,
@@ -221,11 +221,6 @@ pub struct FrameReport {
     pub finite: bool,
     /// Hash of the exact bits of the state.
     pub state_hash: String,
-}
-
-/// Reports of earlier versions do not say.
-fn yes() -> bool {
-    true
 }
 
 /// JSON has no word for what is no number and says null.

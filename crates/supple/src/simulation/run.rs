@@ -309,7 +309,7 @@ fn write_scene(folder: &Path, scene: &Scene) -> Result<PathBuf, Error> {
 fn frame_report(simulation: &Simulation, frame: u32, steps: &[StepReport], begun: Instant) -> FrameReport {
     let stretch = simulation.stretch();
     let total = |count: fn(&StepReport) -> u32| steps.iter().map(count).sum();
-    let worst = |value: fn(&StepReport) -> f64| steps.iter().map(value).fold(0.0, f64::max);
+    let residual = steps.iter().filter_map(|s| s.residual).reduce(f64::max);
     FrameReport {
         frame,
         time: simulation.time(),
@@ -318,8 +318,8 @@ fn frame_report(simulation: &Simulation, frame: u32, steps: &[StepReport], begun
         nonlinear_iterations: total(|s| s.nonlinear_iterations),
         max_step_iterations: steps.iter().map(|s| s.nonlinear_iterations).max().unwrap_or(0),
         linear_iterations: total(|s| s.linear_iterations),
-        residual: worst(|s| s.residual),
-        converged: steps.iter().all(|s| s.converged),
+        residual,
+        converged: residual.map(|_| steps.iter().all(|s| s.converged)),
         max_stretch: stretch.max,
         p99_stretch: stretch.p99,
         mean_stretch: stretch.mean,

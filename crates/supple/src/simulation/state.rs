@@ -35,6 +35,12 @@ impl StateWriter {
         self.bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
     }
 
+    /// A list of numbers with its length.
+    pub fn numbers(&mut self, values: &[f64]) {
+        self.whole(values.len() as u64);
+        values.iter().for_each(|value| self.number(*value));
+    }
+
     /// The bytes written.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
@@ -93,6 +99,16 @@ impl<'a> StateReader<'a> {
         self.rest = rest;
         let (words, _) = words.as_chunks();
         Ok(words.iter().map(|word| u32::from_le_bytes(*word)).collect())
+    }
+
+    /// A list of exactly `count` numbers.
+    pub fn numbers(&mut self, count: usize) -> Result<Vec<f64>, Error> {
+        let stored = self.whole()?;
+        if stored != count as u64 {
+            let problem = format!("a saved state of {stored} constraints for a scene that has {count}");
+            return Err(Error::Invalid(format!("{problem}: it belongs to another scene or resolution")));
+        }
+        (0..count).map(|_| self.number()).collect()
     }
 
     fn vector(&mut self) -> Result<DVec3, Error> {

@@ -1,0 +1,239 @@
+//! The levels (Müller 2008, section 6): level 0 is the mesh, every coarser one keeps some of its particles, links them by upper
+//! limits of their distance, and gives every particle that it leaves out its parents.
+
+use glam::DVec3;
+use serde::{Deserialize, Serialize};
+
+use super::collapse::{Link, Mesh};
+use super::restriction::{parent_weights, restrict};
+
+/// How long coarse constraints are at rest.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RestLengths {
+    /// The sum along the edges that they stand for: right for curved and torn cloth, a little loose.
+    #[default]
+    Surface,
+    /// The distance at the start: tight, for cloth that is flat there.
+    Straight,
+}
+
+/// How a hierarchy is made.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Plan {
+    /// Coarse levels, at most.
+    pub(super) levels: u32,
+    /// Parents of every particle, at least.
+    pub(super) parents: u32,
+    pub(super) rest_lengths: RestLengths,
+}
+
+/// Level 0: particles, their links with rest lengths, and triangles if they are a cloth.
+pub(super) struct Finest<'a> {
+    pub(super) positions: &'a [DVec3],
+    pub(super) links: &'a [([u32; 2], f64)],
+    pub(super) triangles: &'a [[u32; 3]],
+    /// Which particles are held at the start.
+    pub(super) attached: &'a [bool],
+}
+
+/// A constraint of a coarse level.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Limit {
+    pub(super) ends: [u32; 2],
+    /// The longest distance in metres.
+    pub(super) rest: f64,
+}
+
+/// One coarse level.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Level {
+    /// Its particles.
+    pub(super) particles: Vec<u32>,
+    /// Its triangles; none for solids.
+    pub(super) triangles: Vec<[u32; 3]>,
+    pub(super) limits: Vec<Limit>,
+    /// Of every limit the links of the next finer level that it stands for, and where they begin.
+    parts: Vec<u32>,
+    first_part: Vec<u32>,
+    /// The particles of the next finer level that are not on this one.
+    pub(super) children: Vec<u32>,
+    /// Their parents with weights, and where those of each child begin.
+    parents: Vec<(u32, f64)>,
+    first_parent: Vec<u32>,
+}
+
+impl Level {
+    /// The links of the next finer level that a limit stands for.
+    pub(super) fn parts(&self, limit: usize) -> &[u32] {
+        &self.parts[self.first_part[limit] as usize..self.first_part[limit + 1] as usize]
+    }
+
+    /// The parents of a child.
+    pub(super) fn parents(&self, child: usize) -> &[(u32, f64)] {
+        &self.parents[self.first_parent[child] as usize..self.first_parent[child + 1] as usize]
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        4 * (self.particles.len() + self.parts.len() + self.first_part.len() + self.children.len())
+            + 12 * self.triangles.len()
+            + 16 * (self.limits.len() + self.parents.len())
+    }
+}
+
+/// A level with fewer particles than this has nothing left to speed up.
+const SMALLEST: usize = 12;
+/// A level that keeps more than this share of the particles is not worth its constraints.
+const LEAST_REDUCTION: f64 = 0.9;
+
+/// The coarse levels, the finest of them first.
+pub(super) fn build(finest: &Finest<'_>, plan: Plan) -> Vec<Level> {
+    let mut levels: Vec<Level> = Vec::new();
+    let mut links: Vec<([u32; 2], f64)> = finest.links.to_vec();
+    let mut triangles = finest.triangles.to_vec();
+    let mut particles: Vec<u32> = (0..finest.positions.len() as u32).collect();
+    while levels.len() < plan.levels as usize && particles.len() >= SMALLEST {
+        let level = coarsen(finest, plan, &particles, &links, &triangles);
+        if level.particles.len() as f64 > LEAST_REDUCTION * particles.len() as f64 {
+            break;
+        }
+        links = level.limits.iter().map(|limit| (limit.ends, limit.rest)).collect();
+        triangles.clone_from(&level.triangles);
+        particles.clone_from(&level.particles);
+        levels.push(level);
+    }
+    levels
+}
+
+fn coarsen(
+    finest: &Finest<'_>,
+    plan: Plan,
+    particles: &[u32],
+    links: &[([u32; 2], f64)],
+    triangles: &[[u32; 3]],
+) -> Level {
+    let mut mesh = Mesh::new(finest.positions.len(), links.iter().copied(), triangles);
+    let neighbours: Vec<Vec<u32>> = (0..finest.positions.len() as u32).map(|p| mesh.neighbours(p)).collect();
+    // Attached particles come last: they are the likeliest to be kept (section 6.2).
+    let (attached, free): (Vec<u32>, Vec<u32>) =
+        particles.iter().partition(|&&p| finest.attached[p as usize]);
+    let order: Vec<u32> = free.into_iter().chain(attached).collect();
+    let mut kept = restrict(&neighbours, &order, plan.parents as usize);
+    mesh.collapse(&order, &mut kept, finest.positions);
+    let mut level = Level {
+        particles: particles.iter().copied().filter(|&p| kept[p as usize]).collect(),
+        triangles: mesh.triangles(),
+        first_part: vec![0],
+        first_parent: vec![0],
+        ..Level::default()
+    };
+    for &child in particles.iter().filter(|p| !kept[**p as usize]) {
+        let parents: Vec<u32> =
+            neighbours[child as usize].iter().copied().filter(|&n| kept[n as usize]).collect();
+        let at = finest.positions[child as usize];
+        level.children.push(child);
+        level.parents.extend(parent_weights(at, &parents, finest.positions));
+        level.first_parent.push(level.parents.len() as u32);
+    }
+    for (ends, Link { rest, parts }) in mesh.into_links() {
+        let [a, b] = ends.map(|p| finest.positions[p as usize]);
+        let rest = match plan.rest_lengths {
+            RestLengths::Surface => rest,
+            RestLengths::Straight => a.distance(b),
+        };
+        level.limits.push(Limit { ends, rest });
+        level.parts.extend(parts);
+        level.first_part.push(level.parts.len() as u32);
+    }
+    level
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::generate::{ClothGrid, GridPattern};
+    use std::collections::BTreeSet;
+
+    /// Two separate sheets side by side.
+    fn two_sheets(n: u32) -> (Vec<DVec3>, Vec<[u32; 3]>) {
+        let pattern = GridPattern::Irregular;
+        let one = ClothGrid { size: [1.0, 1.0], vertices: [n, n], pattern, seed: 1 }.surface(1.0).unwrap();
+        let count = one.positions.len() as u32;
+        let mut positions = one.positions.clone();
+        positions.extend(one.positions.iter().map(|p| *p + 3.0 * DVec3::X));
+        let mut triangles = one.triangles();
+        triangles.extend(one.triangles().iter().map(|t| t.map(|v| v + count)));
+        (positions, triangles)
+    }
+
+    fn edges(positions: &[DVec3], triangles: &[[u32; 3]]) -> Vec<([u32; 2], f64)> {
+        let sides = |&[a, b, c]: &[u32; 3]| [[a, b], [b, c], [c, a]].map(|[i, j]| [i.min(j), i.max(j)]);
+        let edges: BTreeSet<[u32; 2]> = triangles.iter().flat_map(sides).collect();
+        edges
+            .into_iter()
+            .map(|[a, b]| ([a, b], positions[a as usize].distance(positions[b as usize])))
+            .collect()
+    }
+
+    const PLAN: Plan = Plan { levels: 8, parents: 2, rest_lengths: RestLengths::Surface };
+
+    #[test]
+    fn levels_shrink_hold_fewer_constraints_than_the_mesh_and_never_join_separate_sheets() {
+        let (positions, triangles) = two_sheets(30);
+        let links = edges(&positions, &triangles);
+        let attached = vec![false; positions.len()];
+        let finest =
+            Finest { positions: &positions, links: &links, triangles: &triangles, attached: &attached };
+        let levels = build(&finest, PLAN);
+        assert!(levels.len() >= 4, "{}", levels.len());
+        let total: usize = levels.iter().map(|level| level.limits.len()).sum();
+        assert!(total < links.len(), "{total} of {}", links.len());
+        let half = positions.len() as u32 / 2;
+        for level in &levels {
+            assert!(level.limits.iter().all(|limit| (limit.ends[0] < half) == (limit.ends[1] < half)));
+            for child in 0..level.children.len() {
+                assert!(level.parents(child).len() >= 2);
+                let same_side = |(p, _): &(u32, f64)| (*p < half) == (level.children[child] < half);
+                assert!(level.parents(child).iter().all(same_side));
+            }
+        }
+    }
+
+    #[test]
+    fn every_level_is_a_triangle_mesh_whose_edges_are_its_constraints() {
+        let (positions, triangles) = two_sheets(24);
+        let links = edges(&positions, &triangles);
+        let attached = vec![false; positions.len()];
+        let finest =
+            Finest { positions: &positions, links: &links, triangles: &triangles, attached: &attached };
+        for level in build(&finest, PLAN) {
+            let of_triangles: BTreeSet<[u32; 2]> =
+                edges(&positions, &level.triangles).into_iter().map(|(ends, _)| ends).collect();
+            let of_limits: BTreeSet<[u32; 2]> = level.limits.iter().map(|limit| limit.ends).collect();
+            assert_eq!(of_triangles, of_limits);
+            let mut around = std::collections::BTreeMap::new();
+            for &[a, b, c] in &level.triangles {
+                for [i, j] in [[a, b], [b, c], [c, a]] {
+                    *around.entry([i.min(j), i.max(j)]).or_insert(0) += 1;
+                }
+            }
+            assert!(around.values().all(|count| *count <= 2));
+        }
+    }
+
+    #[test]
+    fn surface_lengths_are_no_shorter_than_straight_ones() {
+        let (positions, triangles) = two_sheets(20);
+        let links = edges(&positions, &triangles);
+        let attached = vec![false; positions.len()];
+        let finest =
+            Finest { positions: &positions, links: &links, triangles: &triangles, attached: &attached };
+        let straight = build(&finest, Plan { rest_lengths: RestLengths::Straight, ..PLAN });
+        for (along, straight) in build(&finest, PLAN).iter().zip(&straight) {
+            for (a, b) in along.limits.iter().zip(&straight.limits) {
+                assert_eq!(a.ends, b.ends);
+                assert!(a.rest >= b.rest - 1e-12);
+            }
+        }
+    }
+}

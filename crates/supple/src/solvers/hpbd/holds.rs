@@ -1,0 +1,47 @@
+//! Soft pins and dragged points: a material point `q = Σ aᵢ pᵢ` drawn to a target by a spring of stiffness `k`, projected like a
+//! constraint of compliance `1/k` with a multiplier for each direction.
+
+use glam::DVec3;
+
+use super::constraint::Step;
+use super::positions::Shared;
+use crate::energy::attachment::Attachments;
+
+/// All of them over one step.
+#[derive(Debug, Default)]
+pub(super) struct Holds {
+    pub(super) attachments: Attachments,
+    multipliers: Vec<[Shared; 3]>,
+}
+
+impl Holds {
+    /// Forgets the multipliers of the last step.
+    pub(super) fn begin_step(&mut self) {
+        self.multipliers.resize_with(self.attachments.len(), Default::default);
+        self.multipliers.iter().flatten().for_each(|multiplier| multiplier.set(0.0));
+    }
+
+    /// Projects those points all of whose particles are on a level.
+    pub(super) fn project(&self, step: &Step<'_>, on_level: impl Fn(u32) -> bool) {
+        for (multiplier, (point, hold)) in self.multipliers.iter().zip(self.attachments.iter()) {
+            if !point.iter().all(|&(p, _)| on_level(p)) {
+                continue;
+            }
+            let at: DVec3 = point.iter().map(|&(p, a)| a * step.positions.get(p as usize)).sum();
+            let give: f64 = point.iter().map(|&(p, a)| a * a * step.weights[p as usize]).sum();
+            if give <= 0.0 {
+                continue;
+            }
+            let soft = 1.0 / (hold.stiffness * step.length * step.length);
+            let old = DVec3::new(multiplier[0].get(), multiplier[1].get(), multiplier[2].get());
+            let change = (hold.target - at - soft * old) / (give + soft);
+            for (stored, value) in multiplier.iter().zip((old + change).to_array()) {
+                stored.set(value);
+            }
+            for &(p, a) in point {
+                let p = p as usize;
+                step.positions.set(p, step.positions.get(p) + a * step.weights[p] * change);
+            }
+        }
+    }
+}

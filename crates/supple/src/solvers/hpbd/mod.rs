@@ -1,0 +1,39 @@
+//! Hierarchical position based dynamics (Müller 2008, *Hierarchical Position Based Dynamics*): cloth and soft bodies in real
+//! time. No matrix: constraints are projected one after the other, coarse levels carry corrections across the whole mesh.
+//!
+//! | section of the paper | here |
+//! | --- | --- |
+//! | 3 position based simulation | [`HpbdStepper`], `collisions` |
+//! | 5 the projection of a constraint | `constraint` |
+//! | 5 sweeps in both directions | `schedule` |
+//! | 6.2 particle restriction, parents | `restriction` |
+//! | 6.3 constraint restriction | `collapse` |
+//! | 6.1 the levels | `hierarchy` |
+//! | 7 the hierarchical solver | `solver` |
+//!
+//! What differs from the paper:
+//! - Constraints have a compliance in SI units (XPBD, Macklin et al. 2016) from the scene's one material, unless
+//!   `stiffness` asks for the paper's factor from 0 to 1. Limits of coarse levels then give way as far as the material does
+//!   (see `solver`).
+//! - The projections of a level run on all threads, by chunks of neighbours that are coloured (see `schedule`), with the same
+//!   bits for any number of threads.
+//! - Solids: tetrahedra by the distances of their edges and their volumes, through the same hierarchy (the paper's outlook).
+//! - A particle whose collapse would tear or fold the triangle mesh of the coarser level is kept.
+
+mod collapse;
+mod collisions;
+mod constraint;
+mod hierarchy;
+mod holds;
+mod mesh_constraints;
+mod options;
+mod positions;
+mod restriction;
+mod schedule;
+mod solver;
+mod stepper;
+
+pub use constraint::{Acts, Distance, Fold, Volume};
+pub use hierarchy::RestLengths;
+pub use options::Options;
+pub use stepper::HpbdStepper;

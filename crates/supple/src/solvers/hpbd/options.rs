@@ -1,0 +1,63 @@
+//! `[solver.hpbd]`: the options of hierarchical position based dynamics.
+
+use serde::{Deserialize, Serialize};
+
+use super::hierarchy::RestLengths;
+
+/// How a step is solved.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Options {
+    /// Coarse levels, at most; 0 for plain position based dynamics.
+    pub levels: u32,
+    /// Parents that every particle has on the next coarser level, at least.
+    pub parents: u32,
+    /// Sweeps over the constraints of the mesh in every step, forwards and backwards in turn.
+    pub sweeps: u32,
+    /// Sweeps over each coarse level.
+    pub coarse_sweeps: u32,
+    /// How long coarse constraints are at rest.
+    pub rest_lengths: RestLengths,
+    /// The part of a violation that a step removes, 0 to 1, as the paper has it; without it the material's stiffness in SI
+    /// units decides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stiffness: Option<f64>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            levels: 16,
+            parents: 2,
+            sweeps: 2,
+            coarse_sweeps: 1,
+            rest_lengths: RestLengths::Surface,
+            stiffness: None,
+        }
+    }
+}
+
+impl Options {
+    /// Refuses values outside their range.
+    pub fn check(&self) -> Result<(), String> {
+        let count = |name: &str, value: u32, low: u32, high: u32| {
+            let fine = (low..=high).contains(&value);
+            if fine { Ok(()) } else { Err(format!("`hpbd.{name}` is {value}; it must be {low} to {high}")) }
+        };
+        count("levels", self.levels, 0, 32)?;
+        count("parents", self.parents, 1, 6)?;
+        count("sweeps", self.sweeps, 1, 10_000)?;
+        count("coarse_sweeps", self.coarse_sweeps, 1, 1000)?;
+        match self.stiffness {
+            Some(stiffness) if !(stiffness > 0.0 && stiffness <= 1.0) => {
+                Err(format!("`hpbd.stiffness` is {stiffness}; it must be above 0 and at most 1"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What one of the sweeps of a step removes, so that all together remove `stiffness` (Müller 2006, section 3.3).
+    pub(super) fn stiffness_of_a_sweep(&self) -> Option<f64> {
+        self.stiffness.map(|stiffness| 1.0 - (1.0 - stiffness).powf(1.0 / f64::from(self.sweeps)))
+    }
+}

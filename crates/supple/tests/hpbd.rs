@@ -1,0 +1,137 @@
+//! Hierarchical position based dynamics against theory, against plain sweeps, and against Newton's method.
+
+use glam::DVec3;
+use supple::material::{MaterialSpec, StretchStiffness};
+use supple::scene::{
+    Body, Collider, Cuboid, Method, Model, Pin, Scene, Selection, Shape, ShapeSource, World,
+};
+use supple::simulation::Simulation;
+use supple::solvers::hpbd::Options;
+
+/// A square metre of cloth hung by one side.
+fn curtain(cells: u32, material: impl Into<MaterialSpec>) -> Scene {
+    let vertices = [cells + 1, cells + 1];
+    let cloth = Body::cloth("cloth", 1.0, 1.0, vertices).material(material);
+    let side = Selection::Plane { point: DVec3::new(0.0, 0.0, -0.499), normal: -DVec3::Z };
+    let mut scene = Scene::builder().body(cloth).pin(Pin::hard("cloth", side)).build().unwrap();
+    scene.solver.method = Method::Hpbd;
+    scene
+}
+
+fn run(scene: Scene, steps: u32, dt: f64) -> Simulation {
+    let mut simulation = Simulation::new(scene).unwrap();
+    for _ in 0..steps {
+        simulation.step(dt).unwrap();
+    }
+    simulation
+}
+
+fn lowest(simulation: &Simulation) -> f64 {
+    simulation.positions().iter().map(|p| p.y).fold(f64::INFINITY, f64::min)
+}
+
+#[test]
+fn the_hierarchy_and_two_sweeps_stretch_no_more_than_twenty_plain_sweeps() {
+    let stretched = |levels: u32, sweeps: u32| {
+        let mut scene = curtain(60, "cotton");
+        scene.solver.hpbd = Options { levels, sweeps, stiffness: Some(1.0), ..Options::default() };
+        let simulation = run(scene, 90, 1.0 / 60.0);
+        -lowest(&simulation)
+    };
+    let (with, plain, none) = (stretched(16, 2), stretched(0, 20), stretched(0, 2));
+    assert!(with <= plain && plain < none, "{with} {plain} {none}");
+}
+
+#[test]
+fn a_hung_cloth_rests_where_newtons_method_has_it() {
+    // Soft enough to be stretched by several per cent, damped enough to come to rest.
+    let soft = MaterialSpec {
+        preset: Some("cotton".into()),
+        stretch_stiffness: Some(StretchStiffness::Uniform(20.0)),
+        damping: Some(0.05),
+        ..MaterialSpec::default()
+    };
+    let drop = |method: Method| {
+        let mut scene = curtain(12, soft.clone());
+        scene.solver.method = method;
+        scene.solver.hpbd.sweeps = 40;
+        -lowest(&run(scene, 600, 1.0 / 60.0))
+    };
+    let (here, newton) = (drop(Method::Hpbd), drop(Method::Newton));
+    let (stretch, wanted) = (here - 1.0, newton - 1.0);
+    assert!(wanted > 0.02, "{newton}");
+    assert!(
+        (stretch - wanted).abs() < 0.02 * newton && (stretch / wanted - 1.0).abs() < 0.2,
+        "{here} {newton}"
+    );
+}
+
+#[test]
+fn a_bar_hangs_as_long_as_theory_says() {
+    // Without Poisson's ratio's part: a slender bar of density ρ hung by one end is longer by ρ g L²/(2 E).
+    let (length, young_modulus) = (1.0, 2e5);
+    let shape = Shape::new(ShapeSource::Box(Cuboid { size: [length, 0.2, 0.2], cells: None }));
+    let material = MaterialSpec {
+        young_modulus: Some(young_modulus),
+        poisson_ratio: Some(0.25),
+        density: Some(1000.0),
+        damping: Some(0.05),
+        ..MaterialSpec::default()
+    };
+    let bar = Body { cell: Some(0.1), model: Model::Spring, ..Body::new("bar", shape) }.material(material);
+    let wall = Selection::Plane { point: DVec3::new(-0.499, 0.0, 0.0), normal: -DVec3::X };
+    let mut scene = Scene::builder().body(bar).pin(Pin::hard("bar", wall)).build().unwrap();
+    scene.world = World { gravity: 9.81 * DVec3::X, ..World::default() };
+    scene.solver.method = Method::Hpbd;
+    scene.solver.hpbd.sweeps = 30;
+    let bar = run(scene, 300, 1.0 / 60.0);
+    let end = bar.positions().iter().map(|p| p.x).fold(f64::NEG_INFINITY, f64::max) - 0.5;
+    let theory = 1000.0 * 9.81 * length * length / (2.0 * young_modulus);
+    assert!((end / theory - 1.0).abs() < 0.1, "{end} {theory}");
+}
+
+#[test]
+fn what_flies_freely_keeps_its_momentum() {
+    let mut scene = curtain(20, "cotton");
+    scene.pins.clear();
+    scene.world = World { gravity: DVec3::ZERO, ..World::default() };
+    scene.bodies[0].velocity = DVec3::new(1.0, -2.0, 0.5);
+    let mut simulation = Simulation::new(scene).unwrap();
+    let before = simulation.momentum();
+    for _ in 0..100 {
+        simulation.step(1.0 / 60.0).unwrap();
+    }
+    assert!((simulation.momentum() - before).length() < 1e-12 * before.length());
+}
+
+#[test]
+fn fast_cloth_does_not_tunnel_through_a_thin_plate() {
+    let mut scene = curtain(10, "cotton");
+    scene.pins.clear();
+    scene.bodies[0].velocity = DVec3::new(0.0, -300.0, 0.0);
+    scene.bodies[0] = scene.bodies[0].clone().at([0.0, 1.0, 0.0]);
+    let plate = Collider::cuboid("plate", [0.0, 0.0, 0.0], [3.0, 0.004, 3.0]);
+    scene.colliders.push(plate);
+    let simulation = run(scene, 30, 1.0 / 60.0);
+    assert!(lowest(&simulation) > 0.0, "{}", lowest(&simulation));
+}
+
+#[test]
+fn friction_holds_a_cloth_on_a_slope_below_its_angle_and_not_above() {
+    let slid = |friction: f64| {
+        let mut scene = curtain(10, "cotton");
+        scene.pins.clear();
+        let slope = 20_f64.to_radians();
+        scene.world.gravity = 9.81 * DVec3::new(slope.sin(), -slope.cos(), 0.0);
+        scene.bodies[0] = scene.bodies[0].clone().at([0.0, 0.002, 0.0]);
+        let ground = Collider { thickness: 0.002, ..Collider::plane("ground", [0.0; 3], [0.0, 1.0, 0.0]) };
+        scene.colliders.push(ground.friction(friction));
+        let simulation = run(scene, 60, 1.0 / 60.0);
+        simulation.positions().iter().map(|p| p.x).sum::<f64>() / simulation.positions().len() as f64
+    };
+    // tan 20° = 0.364.
+    assert!(slid(0.5) < 1e-3, "{}", slid(0.5));
+    // Beyond it the cloth slides by ½ g (sin - μ cos) t².
+    let theory = 0.5 * 9.81 * (20_f64.to_radians().sin() - 0.2 * 20_f64.to_radians().cos());
+    assert!((slid(0.2) / theory - 1.0).abs() < 0.05, "{} {theory}", slid(0.2));
+}
