@@ -4,6 +4,9 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
+# The first build of a clone gains nothing from being incremental, and is slower by it.
+[ -d target/debug/incremental ] || export CARGO_INCREMENTAL=0
+
 step() { printf '\n== %s\n' "$*"; }
 
 # Installs Debian packages as root or by sudo; without either it says what is missing.
