@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod findings;
+mod mueller2008;
 mod xian2019;
 
 use std::io::Write as _;

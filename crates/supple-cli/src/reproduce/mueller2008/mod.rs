@@ -1,0 +1,51 @@
+//! Müller 2008, *Hierarchical Position Based Dynamics*: its figures with numbers. The paper's constraints are as stiff as a
+//! sweep makes them (`stiffness = 1`), so they are here.
+
+mod curtain;
+
+use super::catalogue::{Parameter, Reproduction};
+
+const SECONDS: Parameter = Parameter {
+    name: "seconds",
+    default: 2.0,
+    range: [0.1, 60.0],
+    meaning: "how long the cloth hangs before it is measured",
+};
+
+/// All reproductions of the paper.
+pub(super) static ALL: [Reproduction; 2] = [
+    Reproduction {
+        name: "mueller2008-fig3",
+        title: "sweeps that hold the strain of a hanging cloth of 126 rows, with 0, 3 and 5 coarse levels",
+        parameters: &[
+            Parameter {
+                name: "columns",
+                default: 10.0,
+                range: [2.0, 1e3],
+                meaning: "cells across; the paper's are about 46",
+            },
+            SECONDS,
+            Parameter {
+                name: "most",
+                default: 400.0,
+                range: [1.0, 1e5],
+                meaning: "sweeps after which the search gives up",
+            },
+        ],
+        run: curtain::sweeps_for_strain,
+    },
+    Reproduction {
+        name: "mueller2008-fig7",
+        title: "stretch and frames a second: hierarchy and 2 sweeps against 2, 5, 10 and 20 sweeps",
+        parameters: &[
+            Parameter {
+                name: "columns",
+                default: 46.0,
+                range: [2.0, 1e3],
+                meaning: "cells across; 46 make 11592 triangles",
+            },
+            SECONDS,
+        ],
+        run: curtain::stretch_and_speed,
+    },
+];
