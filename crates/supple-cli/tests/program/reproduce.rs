@@ -28,7 +28,7 @@ fn what_a_reproduction_does_not_have_is_refused() {
         words.iter().for_each(|word| assert!(message.contains(word), "{word}: {message}"));
     };
     refused(&["xian2019-tabel1"], &["xian2019-tabel1", "xian2019-table1"]);
-    refused(&["xian2019-fig9", "--set", "sise=1"], &["`sise`", "size, cycles"]);
+    refused(&["xian2019-fig9", "--set", "sise=1"], &["`sise`", "size, frame, cycles"]);
     refused(&["xian2019-fig9", "--set", "size=big"], &["a number from 0.01 to 10"]);
     refused(&["xian2019-fig9", "--set", "size"], &["KEY=VALUE"]);
     refused(&["xian2019-fig9", "--mesh", "nowhere.obj"], &["nowhere.obj", "not there"]);
