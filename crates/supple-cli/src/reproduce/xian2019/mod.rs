@@ -26,8 +26,12 @@ const FRAMES: Parameter = Parameter {
     meaning: "frames that are timed, after one that is not",
 };
 
-const FRAME: Parameter =
-    Parameter { name: "frame", default: 5.0, range: [1.0, 1e4], meaning: "the frame whose first step or linear system is looked at" };
+const FRAME: Parameter = Parameter {
+    name: "frame",
+    default: 5.0,
+    range: [1.0, 1e4],
+    meaning: "the frame whose first step or linear system is looked at",
+};
 
 const BUDGET: Parameter =
     Parameter { name: "budget", default: 4.0, range: [0.01, 1e5], meaning: "seconds for each solver" };
