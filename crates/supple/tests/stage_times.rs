@@ -6,10 +6,10 @@ use supple::simulation::{Simulation, StageTimes};
 fn times(method: Method, linear: impl Into<Linear>) -> StageTimes {
     let solver = Solver { method, linear: linear.into(), max_iterations: 4, ..Solver::default() };
     let pin = Pin::hard("cloth", Selection::Nearest(vec![[-0.5, 0.0, -0.5].into()]));
-    let scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [61, 61])).pin(pin).solver(solver);
+    let scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [33, 33])).pin(pin).solver(solver);
     let mut simulation = Simulation::new(scene.build().unwrap()).unwrap();
     let mut sum = StageTimes::default();
-    for _ in 0..3 {
+    for _ in 0..2 {
         sum += simulation.step(1.0 / 60.0).unwrap().times;
     }
     sum
@@ -17,13 +17,17 @@ fn times(method: Method, linear: impl Into<Linear>) -> StageTimes {
 
 #[test]
 fn stages_add_up_to_the_whole_and_only_multigrid_has_cycles() {
-    let newton_and_projective = [Method::Newton, Method::Projective, Method::Lbfgs];
-    for (method, kind) in newton_and_projective.into_iter().flat_map(|method| {
-        [LinearKind::Galerkin, LinearKind::Jacobi, LinearKind::Cholesky].map(|kind| (method, kind))
-    }) {
+    let pairs = [
+        (Method::Newton, LinearKind::Galerkin),
+        (Method::Newton, LinearKind::Cholesky),
+        (Method::Projective, LinearKind::Galerkin),
+        (Method::Projective, LinearKind::Jacobi),
+        (Method::Lbfgs, LinearKind::Galerkin),
+    ];
+    for (method, kind) in pairs {
         let times = times(method, kind);
         let known: f64 = times.stages().iter().map(|(_, seconds)| seconds).sum();
-        assert!(known <= times.total && known >= 0.9 * times.total, "{method:?} {kind:?} {times:?}");
+        assert!(known <= times.total && known >= 0.95 * times.total, "{method:?} {kind:?} {times:?}");
         assert!(times.stages().iter().all(|(_, seconds)| *seconds >= 0.0), "{times:?}");
         let cycles = times.smoothing > 0.0 && times.coarsest > 0.0 && times.transfer > 0.0;
         assert_eq!(cycles, kind == LinearKind::Galerkin, "{method:?} {kind:?} {times:?}");

@@ -28,7 +28,7 @@ fn what_a_reproduction_does_not_have_is_refused() {
         words.iter().for_each(|word| assert!(message.contains(word), "{word}: {message}"));
     };
     refused(&["xian2019-tabel1"], &["xian2019-tabel1", "xian2019-table1"]);
-    refused(&["xian2019-fig9", "--set", "sise=1"], &["`sise`", "size, cycles"]);
+    refused(&["xian2019-fig9", "--set", "sise=1"], &["`sise`", "size, frame, cycles"]);
     refused(&["xian2019-fig9", "--set", "size=big"], &["a number from 0.01 to 10"]);
     refused(&["xian2019-fig9", "--set", "size"], &["KEY=VALUE"]);
     refused(&["xian2019-fig9", "--mesh", "nowhere.obj"], &["nowhere.obj", "not there"]);
@@ -38,8 +38,17 @@ fn what_a_reproduction_does_not_have_is_refused() {
 #[test]
 fn coarse_spaces_stand_in_the_papers_order() {
     let folder = tempfile::tempdir().unwrap();
-    let arguments =
-        ["reproduce", "xian2019-table3", "--set", "size=0.15", "--out", text(folder.path()), "--json"];
+    let arguments = [
+        "reproduce",
+        "xian2019-table3",
+        "--set",
+        "size=0.1",
+        "--set",
+        "frame=2",
+        "--out",
+        text(folder.path()),
+        "--json",
+    ];
     let lines = succeed(&arguments);
     let errors: Vec<f64> = lines
         .lines()
@@ -65,7 +74,8 @@ fn residuals_are_plotted_for_a_mesh_of_the_user() {
     fs::write(&mesh, (0..8).map(corner).collect::<String>() + &faces).unwrap();
     let (mesh, out) = (text(&mesh), text(folder.path()));
     let fixed = ["reproduce", "xian2019-fig9", "--mesh", mesh, "--out", out, "--json"];
-    let lines = succeed(&[&fixed[..], &["--set", "size=0.05", "--set", "cycles=4"]].concat());
+    let lines =
+        succeed(&[&fixed[..], &["--set", "size=0.03", "--set", "frame=1", "--set", "cycles=4"]].concat());
     let left = values(&lines, "measured");
     assert_eq!(left.len(), 7);
     assert!(left[..6].iter().all(|rate| rate.as_f64().unwrap() < 0.5), "{left:?}");

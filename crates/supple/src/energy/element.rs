@@ -8,7 +8,7 @@
 #![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
 
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
@@ -101,6 +101,8 @@ pub struct ElementSum<E, const K: usize> {
     vertices: VertexGather<K>,
     blocks: Option<BlockGather<K>>,
     scratch: Mutex<Scratch>,
+    /// The step for which the numbers of projective dynamics in `scratch` hold, in seconds.
+    step: f64,
 }
 
 /// Buffers of the chunks, kept so that evaluations allocate nothing.
@@ -108,6 +110,8 @@ pub struct ElementSum<E, const K: usize> {
 struct Scratch {
     vectors: Vec<DVec3>,
     blocks: Vec<DMat3>,
+    /// What the elements add to the matrix of projective dynamics, whatever the positions.
+    projective: Option<ScalarMatrix>,
 }
 
 impl<E: Element<K> + Default, const K: usize> Default for ElementSum<E, K> {
@@ -120,7 +124,7 @@ impl<E: Element<K>, const K: usize> ElementSum<E, K> {
     /// The sum over `elements`, whose vertices are less than `vertex_count`.
     pub fn new(elements: E, vertex_count: usize, simd: Simd) -> Self {
         let vertices = VertexGather::new(elements.vertices(), vertex_count);
-        Self { elements, simd, vertices, blocks: None, scratch: Mutex::default() }
+        Self { elements, simd, vertices, blocks: None, scratch: Mutex::default(), step: f64::NAN }
     }
 
     /// The elements.
@@ -130,6 +134,7 @@ impl<E: Element<K>, const K: usize> ElementSum<E, K> {
 
     /// The elements, to change their parameters but not their vertices.
     pub fn elements_mut(&mut self) -> &mut E {
+        self.scratch().projective = None;
         &mut self.elements
     }
 
@@ -178,6 +183,10 @@ fn fill_chunks<T: Copy + Send + Sync>(
 impl<E: Element<K>, const K: usize> Energy for ElementSum<E, K> {
     fn begin_step(&mut self, x: &[DVec3], dt: f64) {
         self.elements.begin_step(x, dt);
+        if self.step != dt {
+            self.step = dt;
+            self.scratch().projective = None;
+        }
     }
 
     fn elastic_energy(&self, x: &[DVec3]) -> f64 {
@@ -204,6 +213,7 @@ impl<E: Element<K>, const K: usize> Energy for ElementSum<E, K> {
 
     fn bind(&mut self, pattern: &BlockPattern) {
         self.blocks = Some(BlockGather::new(self.elements.vertices(), pattern));
+        self.scratch().projective = None;
     }
 
     fn add_hessian(&self, x: &[DVec3], curvature: Curvature, hessian: &mut BlockMatrix) {
@@ -225,13 +235,15 @@ impl<E: Element<K>, const K: usize> Energy for ElementSum<E, K> {
     }
 
     fn add_projective(&self, _x: &[DVec3], matrix: &mut ScalarMatrix) -> bool {
-        for (e, vertices) in self.elements.vertices().iter().enumerate() {
-            let Some(weights) = self.elements.projective(e) else { return false };
-            for (i, &a) in vertices.iter().enumerate() {
-                matrix.add_diagonal(a, weights[i][i]);
-                vertices[..i].iter().zip(&weights[i]).for_each(|(&b, &w)| matrix.add_pair(a, b, w));
+        let known = &mut self.scratch().projective;
+        if known.as_ref().is_none_or(|known| !Arc::ptr_eq(known.pattern(), matrix.pattern())) {
+            let mut anew = ScalarMatrix::zero(matrix.pattern().clone());
+            if !self.sum_projective(&mut anew) {
+                return false;
             }
+            *known = Some(anew);
         }
+        known.iter().for_each(|known| matrix.add(known));
         true
     }
 
@@ -244,6 +256,20 @@ impl<E: Element<K>, const K: usize> Energy for ElementSum<E, K> {
             );
         });
         self.vertices.gather(buffer, diagonal);
+    }
+}
+
+impl<E: Element<K>, const K: usize> ElementSum<E, K> {
+    /// Adds the numbers of all elements; `false` if they have none.
+    fn sum_projective(&self, matrix: &mut ScalarMatrix) -> bool {
+        for (e, vertices) in self.elements.vertices().iter().enumerate() {
+            let Some(weights) = self.elements.projective(e) else { return false };
+            for (i, &a) in vertices.iter().enumerate() {
+                matrix.add_diagonal(a, weights[i][i]);
+                vertices[..i].iter().zip(&weights[i]).for_each(|(&b, &w)| matrix.add_pair(a, b, w));
+            }
+        }
+        true
     }
 }
 

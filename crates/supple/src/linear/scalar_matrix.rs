@@ -61,6 +61,13 @@ impl ScalarMatrix {
         }
     }
 
+    /// Adds another matrix on the same pattern.
+    pub fn add(&mut self, other: &Self) {
+        let numbers = self.values.par_iter_mut().zip(&other.values).with_min_len(ROWS * 16);
+        numbers.for_each(|(value, other)| *value += other);
+        self.outside.extend_from_slice(&other.outside);
+    }
+
     /// The same with full blocks, for solvers that need them.
     pub fn to_blocks(&self) -> BlockMatrix {
         let mut matrix = BlockMatrix::zero(self.pattern.clone());

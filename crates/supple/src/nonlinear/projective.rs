@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use glam::{DMat3, DVec3};
+use rayon::prelude::*;
 
 use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Workspace};
 use crate::body::{Body, Elements};
@@ -96,9 +97,8 @@ impl Projective {
                 }
             }
             Global::Iterative { solver, blocks, .. } => {
-                for (block, &value) in blocks.blocks_mut().iter_mut().zip(self.matrix.values()) {
-                    *block = DMat3::from_diagonal(DVec3::splat(value));
-                }
+                let numbers = blocks.blocks_mut().par_iter_mut().zip(self.matrix.values()).with_min_len(4096);
+                numbers.for_each(|(block, &value)| *block = DMat3::from_diagonal(DVec3::splat(value)));
                 solver.prepare(&WithBlocks { scalars: &self.matrix, blocks })?;
             }
         }

@@ -14,9 +14,6 @@ use super::examples::{ARMADILLO, FPS, OCTOPUS};
 use super::measure::{fixed, iterations};
 use crate::failure::Failure;
 
-/// Frames after which the system is taken.
-const FRAMES: usize = 3;
-
 /// Table 3: coarse nodes, 12 unknowns or 3, weights, and the paper's reduction.
 const TESTS: [(usize, bool, Weights, f64); 4] = [
     (100, true, Weights::PiecewiseConstant, 0.058),
@@ -86,7 +83,7 @@ fn words(weights: Weights) -> &'static str {
 /// The system of a frame under way.
 pub(super) fn system(scene: Scene, request: &Request) -> Result<StepSystem, Failure> {
     let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
-    for _ in 0..FRAMES {
+    for _ in 1..request.count("frame") {
         simulation.step(1.0 / FPS).map_err(Failure::of)?;
     }
     simulation.step_system(1.0 / FPS).map_err(Failure::of)
