@@ -241,7 +241,9 @@ fn preconditioners_save_iterations_in_the_expected_order() {
     assert!(of("galerkin") < of("ic0") && of("galerkin, 4 levels") < of("ic0"), "{counts:?}");
     assert!(of("galerkin, 4 levels") < of("galerkin, 3 unknowns"), "{counts:?}");
     assert!(of("mas") < of("schwarz, 32 nodes"), "{counts:?}");
-    assert!(of("mas, 12 unknowns") < of("mas, 3 unknowns"), "{counts:?}");
+    for coarse in ["mas, 3 unknowns", "mas, 12 unknowns"] {
+        assert!(of(coarse) < of("schwarz, 5 nodes"), "{coarse}: {counts:?}");
+    }
     assert_eq!(of("cholesky"), 1, "{counts:?}");
 }
 

@@ -172,6 +172,16 @@ impl Mas {
         Some((0..levels[0].nodes() as u32).map(|node| below.iter().fold(node, up)).collect())
     }
 
+    /// The bytes of inverses, vectors and maps that an application goes through.
+    pub fn applied_bytes(&self) -> usize {
+        let Some(Built { levels, inverses, vectors, .. }) = &self.built else { return 0 };
+        let inverses = match inverses {
+            Stored::Single(inverses) => inverses.applied_bytes(),
+            Stored::Short(inverses) => inverses.applied_bytes(),
+        };
+        inverses + levels.iter().map(Level::bytes).sum::<usize>() + vectors.bytes()
+    }
+
     /// The time that each stage has taken so far.
     pub fn times(&self) -> MasTimes {
         self.times

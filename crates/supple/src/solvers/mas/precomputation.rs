@@ -62,9 +62,13 @@ impl<E: Entry> Inverses<E> {
         Ok(())
     }
 
+    /// Memory of the inverses alone.
+    pub(super) fn applied_bytes(&self) -> usize {
+        self.domains.iter().flatten().map(PackedInverse::bytes).sum()
+    }
+
     pub(super) fn bytes(&self) -> usize {
-        let inverses: usize = self.domains.iter().flatten().map(PackedInverse::bytes).sum();
-        inverses + self.coarse.iter().flatten().map(CoarseRow::bytes).sum::<usize>()
+        self.applied_bytes() + self.coarse.iter().flatten().map(CoarseRow::bytes).sum::<usize>()
     }
 }
 

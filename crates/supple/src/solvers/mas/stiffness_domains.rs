@@ -81,27 +81,23 @@ fn matched(graph: &Connections, sizes: &[u32], most: u32, strong: f32) -> (Vec<u
 fn contracted(graph: &Connections, parent: &[u32], groups: usize) -> Connections {
     let members = listed(parent, groups);
     let mut coarse = Connections { starts: vec![0], ..Connections::default() };
-    // The slot of each group among the current one's neighbours.
+    // Where each group stands among the current one's neighbours.
     let mut slot = vec![usize::MAX; groups];
     for own in 0..groups {
         let begin = coarse.neighbours.len();
-        for &node in &members.order[members.starts[own] as usize..members.starts[own + 1] as usize] {
-            for (other, weight) in graph.of(node as usize) {
-                let other = parent[other as usize];
-                let known = slot[other as usize];
-                if other as usize == own {
-                } else if known < coarse.neighbours.len() && known >= begin {
-                    coarse.weights[known] += weight;
-                } else {
-                    slot[other as usize] = coarse.neighbours.len();
-                    coarse.neighbours.push(other);
-                    coarse.weights.push(weight);
-                }
+        let nodes = &members.order[members.starts[own] as usize..members.starts[own + 1] as usize];
+        let connections = nodes.iter().flat_map(|&node| graph.of(node as usize));
+        for (other, weight) in connections.map(|(other, weight)| (parent[other as usize], weight)) {
+            let known = slot[other as usize];
+            if known != usize::MAX {
+                coarse.weights[known] += weight;
+            } else if other as usize != own {
+                slot[other as usize] = coarse.neighbours.len();
+                coarse.neighbours.push(other);
+                coarse.weights.push(weight);
             }
         }
-        for &other in &coarse.neighbours[begin..] {
-            slot[other as usize] = usize::MAX;
-        }
+        coarse.neighbours[begin..].iter().for_each(|&other| slot[other as usize] = usize::MAX);
         coarse.starts.push(coarse.neighbours.len());
     }
     coarse

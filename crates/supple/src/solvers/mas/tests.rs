@@ -221,12 +221,14 @@ proptest! {
     }
 }
 
-/// A single domain is the whole matrix: its inverse must be exact to the layout's rounding.
+/// A single domain is the whole matrix: its inverse must be exact to the layout's rounding (6e-8 and 2e-5) times the condition
+/// number, here below 20.
 #[test]
 fn packed_inverses_undo_the_product() {
     for (n, domain) in [(2, 32), (5, 32), (7, 64), (11, 128)] {
-        let body = sheets(n, 1, 0.0);
-        for (layout, error) in [(Layout::F32, 1e-4), (Layout::I16, 2e-2)] {
+        let mut body = sheets(n, 1, 0.0);
+        body.matrix.shift_diagonal(100.0);
+        for (layout, error) in [(Layout::F32, 1e-6), (Layout::I16, 4e-4)] {
             let mut mas = updated(&body, MasOptions { domain, layout, ..MasOptions::default() });
             assert_eq!(mas.level_sizes(), [(n * n) as usize]);
             let exact = wave((n * n) as usize);
