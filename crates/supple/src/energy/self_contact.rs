@@ -368,12 +368,13 @@ fn place(points: &Embedding, x: &[DVec3], at: &mut Vec<DVec3>) {
     at.par_iter_mut().enumerate().with_min_len(CHUNK).for_each(|(i, at)| *at = points.position(i, x));
 }
 
-/// Ends a way early on which a point would go farther than everything together is wide, as methods try it that diverge: all
-/// pairs would have to be looked at. Returns the fraction that is left.
+/// Ends a way early on which a point would leave the mean motion by more than everything together is wide, as methods try it
+/// that diverge: all pairs would have to be looked at. Returns the fraction that is left.
 fn bound_way(from: &[DVec3], to: &mut [DVec3]) -> f64 {
     let bounds = Aabb::of_points(from);
     let widest = (bounds.high - bounds.low).length();
-    let farthest = from.iter().zip(&*to).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+    let mean = from.iter().zip(&*to).map(|(a, b)| *b - *a).sum::<DVec3>() / from.len().max(1) as f64;
+    let farthest = from.iter().zip(&*to).map(|(a, b)| (*b - *a - mean).length()).fold(0.0, f64::max);
     if farthest.is_nan() || farthest <= widest {
         return 1.0;
     }
