@@ -10,8 +10,14 @@ const CLOTH: f64 = 0.25;
 const SOLID: f64 = 0.5;
 
 fn violations(name: &str, resolution: f64) -> Vec<String> {
+    violations_until(name, resolution, u32::MAX)
+}
+
+/// Those of the first frames.
+fn violations_until(name: &str, resolution: f64, frames: u32) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let mut scene = Scene::builtin(name).unwrap();
+    scene.time.frames = scene.time.frames.min(frames);
     scene.scale_resolution(resolution).unwrap();
     let mut run = Run::new(scene, folder.path(), Begin::Fresh, Simd::Auto).unwrap();
     let mut reports = Vec::new();
@@ -79,22 +85,22 @@ fn heterogeneous_bar_holds_its_bounds() {
 
 #[test]
 fn armadillo_bowl_holds_its_bounds() {
-    assert_eq!(violations("armadillo-bowl", 0.5), [""; 0]);
+    assert_eq!(violations_until("armadillo-bowl", 0.5, 40), [""; 0]);
 }
 
 #[test]
 fn stacked_cloth_holds_its_bounds() {
-    assert_eq!(violations("stacked-cloth", 0.1), [""; 0]);
+    assert_eq!(violations_until("stacked-cloth", 0.1, 20), [""; 0]);
 }
 
 #[test]
 fn cloth_drop_holds_its_bounds() {
-    assert_eq!(violations("cloth-drop", 0.1), [""; 0]);
+    assert_eq!(violations_until("cloth-drop", 0.1, 60), [""; 0]);
 }
 
 #[test]
 fn knot_holds_its_bounds() {
-    assert_eq!(violations("knot", 0.06), [""; 0]);
+    assert_eq!(violations_until("knot", 0.06, 60), [""; 0]);
 }
 
 #[test]
@@ -111,7 +117,9 @@ fn curtain_holds_its_bounds() {
 fn bits_of_every_scene_are_the_same_for_one_two_and_three_threads() {
     for (name, _, _) in builtin_scenes() {
         let mut scene = Scene::builtin(name).unwrap();
-        scene.scale_resolution(SOLID).unwrap();
+        // Those with tens of thousands of vertices need fewer.
+        let many = ["stacked-cloth", "cloth-drop", "knot"].contains(name);
+        scene.scale_resolution(if many { 0.15 } else { SOLID }).unwrap();
         let hashes = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {

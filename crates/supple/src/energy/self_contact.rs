@@ -28,6 +28,7 @@ use super::friction::{Friction, outer};
 use super::{Energy, PointVisitor};
 use crate::body::Embedding;
 use crate::contact::{Candidate, Candidates, Kind, Surfaces, Tangle, free_fraction};
+use crate::geometry::Aabb;
 use crate::linear::ScalarMatrix;
 
 /// Squared sines of angles between edges below which their energy fades.
@@ -270,14 +271,15 @@ impl SelfContact {
         let Detection { candidates, at, to: end, .. } = &mut *found;
         place(points, from, at);
         place(points, to, end);
+        let bounded = bound_way(at, end);
         candidates.cover_way(surfaces, *thickness, at, end);
         let list = candidates.list();
-        let free = |candidate: &Candidate| {
+        let free = |until: f64, candidate: &Candidate| {
             let corners = candidate.points.map(|p| p as usize);
-            free_fraction(candidate.kind, &corners.map(|p| at[p]), &corners.map(|p| end[p] - at[p]))
+            free_fraction(candidate.kind, &corners.map(|p| at[p]), &corners.map(|p| end[p] - at[p]), until)
         };
-        let least = |range: std::ops::Range<usize>| list[range].iter().map(free).fold(1.0, f64::min);
-        chunks::fold(list.len(), CHUNK, 1.0, least, f64::min)
+        let least = |range: std::ops::Range<usize>| list[range].iter().fold(1.0, free);
+        bounded * chunks::fold(list.len(), CHUNK, 1.0, least, f64::min)
     }
 
     /// What there is at `x`.
@@ -364,6 +366,21 @@ impl SelfContact {
 fn place(points: &Embedding, x: &[DVec3], at: &mut Vec<DVec3>) {
     at.resize(points.len(), DVec3::ZERO);
     at.par_iter_mut().enumerate().with_min_len(CHUNK).for_each(|(i, at)| *at = points.position(i, x));
+}
+
+/// Ends a way early on which a point would leave the mean motion by more than everything together is wide, as methods try it
+/// that diverge: all pairs would have to be looked at. Returns the fraction that is left.
+fn bound_way(from: &[DVec3], to: &mut [DVec3]) -> f64 {
+    let bounds = Aabb::of_points(from);
+    let widest = (bounds.high - bounds.low).length();
+    let mean = from.iter().zip(&*to).map(|(a, b)| *b - *a).sum::<DVec3>() / from.len().max(1) as f64;
+    let farthest = from.iter().zip(&*to).map(|(a, b)| (*b - *a - mean).length()).fold(0.0, f64::max);
+    if farthest.is_nan() || farthest <= widest {
+        return 1.0;
+    }
+    let left = widest / farthest;
+    to.iter_mut().zip(from).for_each(|(to, from)| *to = *from + left * (*to - *from));
+    left
 }
 
 /// `Σ wᵢ pᵢ`.

@@ -88,7 +88,7 @@ pub struct SphereShape {
 pub struct KnotShape {
     /// Length of the strip in metres.
     pub length: f64,
-    /// Its width in metres, at most a sixtieth of the length.
+    /// Its width in metres, at most an eightieth of the length.
     pub width: f64,
     /// Vertices along and across it.
     pub vertices: [u32; 2],

@@ -167,7 +167,7 @@ impl ImplicitStepper {
         let landed = whole || self.system.self_contact.is_empty() || self.pins_are_home(&self.work.flying);
         let Work { next: resting, flying, .. } = &mut self.work;
         let better = self.system.value(flying) <= self.system.value(resting);
-        if landed > arrived || (landed == arrived && better) {
+        if (landed && !arrived) || (landed == arrived && better) {
             std::mem::swap(resting, flying);
         }
         landed || arrived

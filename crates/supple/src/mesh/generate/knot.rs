@@ -1,5 +1,5 @@
 //! A strip of cloth tied into an overhand knot: a flat strip bent along the polynomial trefoil of Shastri (1992),
-//! `(t³ - 3t, t⁴ - 4t², (t⁵ - 10t)/4)`, with straight ends. Lengths along the middle are kept.
+//! `(t³ - 3t, t⁴ - 4t², 0.4 (t⁵ - 10t))`, with straight ends. Lengths along the middle are kept.
 
 use glam::DVec3;
 
@@ -14,7 +14,7 @@ const TAIL: f64 = 4.0;
 /// Pieces of the curve on which its length is measured.
 const PIECES: u32 = 8192;
 /// A strip must be at least this many times as long as wide: its turns lie nearer to each other the shorter it is.
-const SLENDERNESS: f64 = 60.0;
+const SLENDERNESS: f64 = 80.0;
 
 impl KnotShape {
     /// The strip as triangles, numbered as those of a flat [`ClothGrid`] of its length and width.
@@ -76,11 +76,11 @@ impl Curve {
 }
 
 fn trefoil(t: f64) -> DVec3 {
-    DVec3::new(t.powi(3) - 3.0 * t, t.powi(4) - 4.0 * t * t, 0.25 * (t.powi(5) - 10.0 * t))
+    DVec3::new(t.powi(3) - 3.0 * t, t.powi(4) - 4.0 * t * t, 0.4 * (t.powi(5) - 10.0 * t))
 }
 
 fn tangent(t: f64) -> DVec3 {
-    DVec3::new(3.0 * t * t - 3.0, 4.0 * t.powi(3) - 8.0 * t, 0.25 * (5.0 * t.powi(4) - 10.0)).normalize()
+    DVec3::new(3.0 * t * t - 3.0, 4.0 * t.powi(3) - 8.0 * t, 0.4 * (5.0 * t.powi(4) - 10.0)).normalize()
 }
 
 #[cfg(test)]
@@ -90,11 +90,11 @@ mod tests {
 
     #[test]
     fn the_strip_keeps_its_length_and_width_and_does_not_cut_itself() {
-        let shape = KnotShape { length: 3.0, width: 0.05, vertices: [401, 3] };
+        let shape = KnotShape { length: 4.0, width: 0.05, vertices: [401, 3] };
         let mesh = shape.surface(1.0).unwrap();
         let middle: Vec<DVec3> = mesh.positions[401..802].to_vec();
         let length: f64 = middle.windows(2).map(|p| p[0].distance(p[1])).sum();
-        assert!((length / 3.0 - 1.0).abs() < 1e-3, "{length}");
+        assert!((length / 4.0 - 1.0).abs() < 1e-3, "{length}");
         let widths = (0..401).map(|i| mesh.positions[i].distance(mesh.positions[802 + i]));
         assert!(widths.into_iter().all(|w| (w / 0.05 - 1.0).abs() < 1e-9));
         let triangles = mesh.triangles();
@@ -128,6 +128,6 @@ mod tests {
     #[test]
     fn strips_too_wide_for_a_knot_are_refused() {
         let error = KnotShape { length: 1.0, width: 0.1, vertices: [100, 5] }.surface(1.0).unwrap_err();
-        assert!(error.to_string().contains("60 times as long as wide"), "{error}");
+        assert!(error.to_string().contains("80 times as long as wide"), "{error}");
     }
 }
