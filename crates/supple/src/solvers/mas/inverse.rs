@@ -122,16 +122,17 @@ fn reduce_below(tiles: &mut [Tile], k: usize, count: usize) {
         add_product_transposed(&mut panel, &tiles[at(i, k)], &g, 1.0);
         tiles[at(i, k)] = panel;
     }
+    // From the last row up: the panels of the rows above are still needed.
     for i in (k + 1..count).rev() {
-        let panel = tiles[at(i, k)];
-        for j in k + 1..=i {
-            let other = tiles[at(j, k)];
-            add_product_transposed(&mut tiles[at(i, j)], &panel, &other, -1.0);
+        let (above, row) = tiles.split_at_mut(at(i, 0));
+        let panel = row[k];
+        for j in k + 1..i {
+            add_product_transposed(&mut row[j], &panel, &above[at(j, k)], -1.0);
         }
-        tiles[at(i, k)] = [Lanes::default(); WIDTH];
+        add_product_transposed(&mut row[i], &panel, &panel, -1.0);
+        row[k] = [Lanes::default(); WIDTH];
         for j in 0..=k {
-            let above = tiles[at(k, j)];
-            add_product(&mut tiles[at(i, j)], &panel, &above, -1.0);
+            add_product(&mut row[j], &panel, &above[at(k, j)], -1.0);
         }
     }
 }
