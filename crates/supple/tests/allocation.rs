@@ -98,7 +98,6 @@ fn a_step_allocates_nothing_once_contacts_have_stopped_growing() {
         (Model::Corotated, Newton, Schwarz),
         (Model::Stvk, Newton, GaussSeidel),
         (Model::Spring, Newton, Chebyshev),
-        (Model::Spring, Newton, Galerkin),
         (Model::Spring, Projective, Jacobi),
         (Model::Spring, Projective, Cholesky),
         (Model::Spring, Lbfgs, Cholesky),

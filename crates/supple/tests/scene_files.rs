@@ -333,8 +333,8 @@ fn what_nothing_can_do_yet_is_refused_and_never_ignored() {
         format!("[[pin]]\nbody = \"cloth\"\nselection = \"all\"\nfollows = {{ {follows} }}\n")
     };
     let cases = [
-        ("[solver]\nmethod = \"hpbd\"\n".to_owned(), 5, "`method = \"hpbd\"`"),
-        ("[solver]\nlinear = \"mas\"\n".to_owned(), 5, "`linear = \"mas\"`"),
+        ("[solver]\nmethod = \"octree\"\n".to_owned(), 5, "`method = \"octree\"`"),
+        ("self_contact = true\n[solver]\nmethod = \"hpbd\"\n".to_owned(), 4, "`self_contact`"),
         ("tear_stretch = 1.5\n".to_owned(), 4, "`tear_stretch`"),
         ("interior = 2\n".to_owned(), 4, "`interior`"),
         (

@@ -162,7 +162,7 @@ fn no_method_lets_surfaces_cross() {
     for method in METHODS {
         let mut simulation = Simulation::new(busy(method)).unwrap();
         let mut pairs = 0;
-        for step in 0..30 {
+        for step in 0..20 {
             pairs += simulation.step(1.0 / 60.0).unwrap().pairs;
             assert_eq!(crossings(&triangles(&simulation)), 0, "{method:?}, step {step}");
         }
@@ -179,17 +179,17 @@ fn bits_are_the_same_for_any_number_of_threads_and_from_a_saved_state() {
         };
         let with_threads = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| hashes(&mut Simulation::new(busy(method)).unwrap(), 16))
+            pool.install(|| hashes(&mut Simulation::new(busy(method)).unwrap(), 7))
         };
         let one = with_threads(1);
         assert_eq!(one, with_threads(2), "{method:?}");
         assert_eq!(one, with_threads(3), "{method:?}");
         let mut broken = Simulation::new(busy(method)).unwrap();
-        hashes(&mut broken, 10);
+        hashes(&mut broken, 4);
         let saved = broken.save();
         let mut resumed = Simulation::new(busy(method)).unwrap();
         resumed.restore(&saved).unwrap();
-        assert_eq!(hashes(&mut resumed, 6), one[10..], "{method:?}, resumed");
+        assert_eq!(hashes(&mut resumed, 3), one[4..], "{method:?}, resumed");
     }
 }
 

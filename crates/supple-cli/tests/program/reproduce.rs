@@ -12,10 +12,11 @@ fn without_a_name_all_reproductions_are_listed_with_their_parameters() {
     {
         assert!(listed.contains(&format!("xian2019-{name} ")), "{name}: {listed}");
     }
+    assert!(listed.contains("mueller2008-fig3 ") && listed.contains("mueller2008-fig7 "), "{listed}");
     assert!(listed.contains("size=0.2") && listed.contains("frames=10"), "{listed}");
     let lines = succeed(&["reproduce", "--json"]);
     let parameters = values(&lines, "parameters");
-    assert_eq!(parameters.len(), 11);
+    assert_eq!(parameters.len(), 13);
     assert!(parameters.iter().all(|list| list[0]["meaning"].is_string()));
 }
 

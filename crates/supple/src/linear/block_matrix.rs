@@ -226,6 +226,12 @@ impl BlockMatrix {
         self.outside.push(OutsideBlock { row, column, block });
     }
 
+    /// The largest number on the diagonal.
+    pub fn largest_diagonal(&self) -> f64 {
+        let largest = |i: usize| self.diagonal_block(i).to_cols_array().into_iter().fold(0.0, f64::max);
+        (0..self.pattern.unknowns()).map(largest).fold(0.0, f64::max)
+    }
+
     /// Adds `shift` times the identity.
     pub fn shift_diagonal(&mut self, shift: f64) {
         for &slot in &self.pattern.diagonal {

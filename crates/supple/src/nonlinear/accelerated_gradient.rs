@@ -102,10 +102,17 @@ impl AcceleratedGradient {
             self.checked.copy_from_slice(descent.x);
             return true;
         }
+        self.go_back(descent)
+    }
+
+    /// Goes back to where the objective was looked at last, for shorter steps from there. `false` if it is there already, or
+    /// no step is short enough.
+    fn go_back(&mut self, descent: &mut Descent<'_>) -> bool {
+        let strayed = *descent.x != self.checked[..];
         descent.x.copy_from_slice(&self.checked);
         self.step *= SHRINK;
         self.begin_anew();
-        self.step > SHORTEST
+        strayed && self.step > SHORTEST
     }
 }
 
@@ -128,7 +135,12 @@ impl Minimiser for AcceleratedGradient {
             if due && !self.check(&mut descent, &mut last) {
                 return descent.end(Stop::Stalled);
             }
-            if let Some(stop) = descent.look(&mut self.work)? {
+            let looked = match descent.look(&mut self.work) {
+                // Unchecked steps may lead where nothing is finite any more.
+                Err(_) if self.go_back(&mut descent) => continue,
+                looked => looked?,
+            };
+            if let Some(stop) = looked {
                 // Between two looks the objective may have grown: what is given back never has.
                 if stop != Stop::Converged && descent.objective.value(descent.x) > last {
                     descent.x.copy_from_slice(&self.checked);
@@ -136,8 +148,11 @@ impl Minimiser for AcceleratedGradient {
                 }
                 return descent.end(stop);
             }
-            if self.preconditioning.renew_if_due(&mut descent)? {
-                self.begin_anew();
+            match self.preconditioning.renew_if_due(&mut descent) {
+                Err(_) if self.go_back(&mut descent) => continue,
+                Err(problem) => return Err(problem),
+                Ok(true) => self.begin_anew(),
+                Ok(false) => {}
             }
             self.advance(&mut descent);
             descent.outcome.iterations += 1;

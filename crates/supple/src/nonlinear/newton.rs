@@ -14,13 +14,12 @@ use std::time::Instant;
 use glam::DVec3;
 
 use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace, dot};
+use super::preconditioning::{FIRST_SHIFT, MAX_SHIFTS};
 use crate::energy::Curvature;
 use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, End, LinearSolver, StopRule};
 
 /// Iterations with the projected Hessian after the exact one led astray: folds take a few to settle.
 const PROJECTED_RUN: u32 = 8;
-/// Diagonal shifts tried when the solver finds that rounding has eaten the projected Hessian's definiteness.
-const MAX_SHIFTS: u32 = 6;
 
 /// Newton's method on one sparsity pattern.
 pub struct Newton {
@@ -77,7 +76,7 @@ impl Newton {
         }
         self.projected_for -= 1;
         self.assemble(descent, Curvature::Projected);
-        let mut shift = 1e-12 * self.largest_diagonal();
+        let mut shift = FIRST_SHIFT * self.matrix.largest_diagonal();
         for _ in 0..MAX_SHIFTS {
             if self.solve(descent, false)? {
                 return Ok(());
@@ -94,13 +93,6 @@ impl Newton {
         self.matrix.clear();
         descent.objective.hessian(descent.x, curvature, &mut self.matrix);
         descent.outcome.assembly_time += begun.elapsed();
-    }
-
-    fn largest_diagonal(&self) -> f64 {
-        let unknowns = 0..self.matrix.pattern().unknowns();
-        let largest =
-            |i: usize| self.matrix.diagonal_block(i).to_cols_array().into_iter().fold(0.0, f64::max);
-        unknowns.map(largest).fold(0.0, f64::max)
     }
 
     /// Solves for the direction; `false` if the matrix is not positive definite.

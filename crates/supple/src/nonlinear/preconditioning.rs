@@ -9,6 +9,11 @@ use super::objective::Descent;
 use crate::energy::Curvature;
 use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Preconditioner};
 
+/// Diagonal shifts tried where rounding has eaten the projected Hessian's definiteness.
+pub(super) const MAX_SHIFTS: u32 = 6;
+/// The first of them over the largest number on the diagonal; each next is a hundred times larger.
+pub(super) const FIRST_SHIFT: f64 = 1e-12;
+
 /// The projected Hessian of some iterations ago and its approximate inverse.
 pub(super) struct Preconditioning {
     matrix: BlockMatrix,
@@ -39,10 +44,24 @@ impl Preconditioning {
         self.matrix.clear();
         descent.objective.hessian(descent.x, Curvature::Projected, &mut self.matrix);
         let assembled = Instant::now();
-        self.preconditioner.update(&self.matrix)?;
+        self.update()?;
         descent.outcome.assembly_time += assembled - begun;
         descent.outcome.update_time += assembled.elapsed();
         Ok(true)
+    }
+
+    /// Updates the preconditioner. Contact may be so much stiffer than the rest that rounding eats the matrix's definiteness;
+    /// a small part of its diagonal gives it back.
+    fn update(&mut self) -> Result<(), String> {
+        let mut shift = FIRST_SHIFT * self.matrix.largest_diagonal();
+        for _ in 0..MAX_SHIFTS {
+            if self.preconditioner.update(&self.matrix).is_ok() {
+                return Ok(());
+            }
+            self.matrix.shift_diagonal(shift);
+            shift *= 100.0;
+        }
+        self.preconditioner.update(&self.matrix)
     }
 
     /// `z = M⁻¹ r`.

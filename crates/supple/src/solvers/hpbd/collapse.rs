@@ -79,8 +79,10 @@ impl Mesh {
         let others = &self.links[into as usize];
         let common = self.links[particle as usize].keys().filter(|n| others.contains_key(n)).count();
         let shared = own.iter().filter(|triangle| triangle.contains(&into)).count();
-        // The last triangle of a patch would become an edge.
-        common == shared && own.len() > shared
+        // The last triangle of a patch, or of a corner beside the edge, would become an edge.
+        let mut vanishing = own.iter().filter(|triangle| triangle.contains(&into)).flatten();
+        let in_others = |&v: &u32| v == particle || v == into || self.triangles[v as usize].len() > 1;
+        common == shared && own.len() > shared && vanishing.all(in_others)
     }
 
     fn collapse_one(&mut self, particle: u32, into: u32) {

@@ -6,13 +6,13 @@
 //! touches, or ends nearby, a plane keeps it outside: `C = n·(p - q) >= 0`. Planes are tangents; when all other
 //! constraints are done, what is still inside is moved out by the distance itself.
 //!
-//! Friction removes of the slip against the collider at most `μ` times what the plane just pushed (Macklin 2014): all of
-//! it where the particle sticks.
+//! Friction removes of the slip against the collider at most `μ` times what the plane has pushed in the step (Macklin 2014):
+//! all of it where the particle sticks.
 
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::positions::Positions;
+use super::positions::{Positions, Shared};
 use crate::contact::PosedCollider;
 use crate::energy::chunks::Found;
 
@@ -45,6 +45,8 @@ pub(super) struct Collisions {
     /// Friction coefficient of every particle, where the collider gives none.
     pub(super) friction: Vec<f64>,
     touches: Found<Touch>,
+    /// How far the plane of each has pushed in this step, and how far friction has held back, in metres.
+    spent: Vec<[Shared; 2]>,
     clearances: Vec<Clearance>,
 }
 
@@ -60,6 +62,8 @@ impl Collisions {
             }
         });
         self.touches = touches;
+        self.spent.clear();
+        self.spent.resize_with(self.touches.iter().count(), Default::default);
         let mut clearances = std::mem::take(&mut self.clearances);
         clearances.resize(if self.colliders.is_empty() { 0 } else { start.len() }, Clearance::default());
         clearances.par_iter_mut().enumerate().with_min_len(1024).for_each(|(i, clearance)| {
@@ -106,12 +110,16 @@ impl Collisions {
 
     /// Projects every particle for which `on_level` holds to its side of the planes, and holds it back by friction.
     pub(super) fn project(&self, positions: &Positions, on_level: impl Fn(u32) -> bool) {
-        for touch in self.touches.iter().filter(|touch| on_level(touch.particle)) {
+        let touches = self.touches.iter().zip(&self.spent);
+        for (touch, [pushed, held]) in touches.filter(|(touch, _)| on_level(touch.particle)) {
             let p = positions.get(touch.particle as usize);
-            let depth = (touch.point - p).dot(touch.normal);
-            if depth > 0.0 {
+            let depth = (touch.point - p).dot(touch.normal).max(0.0);
+            pushed.set(pushed.get() + depth);
+            if pushed.get() > 0.0 {
                 let out = p + depth * touch.normal;
-                positions.set(touch.particle as usize, out - touch.held_back(out, depth));
+                let back = touch.held_back(out, pushed.get(), held.get());
+                held.set(held.get() + back.length());
+                positions.set(touch.particle as usize, out - back);
             }
         }
     }
@@ -152,11 +160,11 @@ impl Collisions {
 }
 
 impl Touch {
-    /// The slip that friction takes back when the plane has pushed by `pushed` metres.
-    fn held_back(&self, at: DVec3, pushed: f64) -> DVec3 {
+    /// The slip that friction takes back when the plane has pushed and friction has held by so many metres.
+    fn held_back(&self, at: DVec3, pushed: f64, held: f64) -> DVec3 {
         let moved = at - self.carried;
         let slip = moved - moved.dot(self.normal) * self.normal;
-        let (length, limit) = (slip.length(), self.friction * pushed);
+        let (length, limit) = (slip.length(), (self.friction * pushed - held).max(0.0));
         if length <= limit { slip } else { slip * (limit / length) }
     }
 }
