@@ -7,7 +7,7 @@
 //! Signed distances change by no more than a point moves. So each step measures once how far every point is from contact,
 //! and leaves it alone until it has moved that far.
 //!
-//! Friction ([`super::friction`]) acts on points that touched at the step's start, with normal force and normal as they were
+//! Friction (`friction.rs`) acts on points that touched at the step's start, with normal force and normal as they were
 //! then. The slip is that against the collider's own motion.
 
 use std::sync::{Mutex, PoisonError};

@@ -43,9 +43,9 @@ impl Stationary {
         let mut iterations = 0;
         loop {
             let relative_residual = if iterations == 0 && x.iter().all(|value| *value == DVec3::ZERO) {
-                // The residual is the right-hand side, without a product. Not 1: what is not a number must show.
+                // The residual is the right-hand side, without a product.
                 self.r.copy_from_slice(rhs);
-                scale / scale
+                if scale.is_finite() { 1.0 } else { f64::NAN }
             } else {
                 matrix.apply(x, &mut self.z);
                 self.sums.difference(rhs, &self.z, &mut self.r).sqrt() / scale
