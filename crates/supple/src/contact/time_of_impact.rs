@@ -9,22 +9,26 @@ use super::closeness::Kind;
 
 /// The fraction of the first distance that is left when a motion ends.
 const LEFT: f64 = 0.1;
+/// The same where the distance is small already.
+const MOST_LEFT: f64 = 0.9;
 /// The fraction of a safe step that is taken.
 const CAUTION: f64 = 0.9;
 /// Steps after which the search ends early, with less than the whole way.
 const MAX_STEPS: u32 = 400;
 
-/// The fraction, 0 to `until`, of the `moves` that four points may make before their distance has shrunk to a tenth; never
-/// more than what brings them to touch.
-pub fn free_fraction(kind: Kind, points: &[DVec3; 4], moves: &[DVec3; 4], until: f64) -> f64 {
+/// The fraction, 0 to `until`, of the `moves` that four points may make before their distance has shrunk to a tenth, or to
+/// `least`; never more than what brings them to touch. Points that are nearer than `least` already lose at most a tenth of
+/// their distance: else many motions one after the other would use up what double precision can tell.
+pub fn free_fraction(kind: Kind, points: &[DVec3; 4], moves: &[DVec3; 4], least: f64, until: f64) -> f64 {
     let approach = kind.approach(moves);
     let first = kind.distance(points);
-    if (1.0 - LEFT) * first >= approach * until {
+    let left = (least / first).clamp(LEFT, MOST_LEFT);
+    if (1.0 - left) * first >= approach * until {
         return until;
     }
-    let enough = LEFT * first;
+    let enough = left * first;
     let mut gone = 0.0;
-    let mut step = (1.0 - LEFT) * first / approach;
+    let mut step = (1.0 - left) * first / approach;
     for _ in 0..MAX_STEPS {
         let next = gone + step;
         if next >= until {
@@ -82,7 +86,7 @@ mod tests {
             m in prop::array::uniform4(vector(2.0)),
         ) {
             for kind in [Kind::VertexTriangle, Kind::EdgeEdge] {
-                let free = free_fraction(kind, &p, &m, 1.0);
+                let free = free_fraction(kind, &p, &m, 0.0, 1.0);
                 prop_assert!((0.0..=1.0).contains(&free));
                 if let Some(touching) = touching_time(kind, &p, &m) {
                     prop_assert!(free < touching, "{kind:?}: {free} is not before {touching}");
@@ -102,7 +106,7 @@ mod tests {
             m in prop::array::uniform4(vector(50.0)),
         ) {
             for kind in [Kind::VertexTriangle, Kind::EdgeEdge] {
-                let free = free_fraction(kind, &p, &m, 1.0);
+                let free = free_fraction(kind, &p, &m, 0.0, 1.0);
                 let end: [DVec3; 4] = std::array::from_fn(|i| p[i] + free * m[i]);
                 prop_assert!(kind.distance(&end) > 0.05 * kind.distance(&p).min(1e-6));
             }
@@ -113,6 +117,6 @@ mod tests {
     fn common_motion_is_no_approach() {
         let p = [[0.2, 1e-3, 0.2], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]].map(DVec3::from);
         let away = [DVec3::new(3.0, -200.0, 7.0); 4];
-        assert_eq!(free_fraction(Kind::VertexTriangle, &p, &away, 1.0), 1.0);
+        assert_eq!(free_fraction(Kind::VertexTriangle, &p, &away, 0.0, 1.0), 1.0);
     }
 }

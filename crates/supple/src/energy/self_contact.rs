@@ -31,6 +31,8 @@ use crate::contact::{Candidate, Candidates, Kind, Surfaces, Tangle, free_fractio
 use crate::geometry::Aabb;
 use crate::linear::ScalarMatrix;
 
+/// The fraction of its reach below which a pair comes nearer only slowly.
+const LEAST_DISTANCE: f64 = 1e-3;
 /// Squared sines of angles between edges below which their energy fades.
 const PARALLEL: f64 = 1e-3;
 
@@ -276,7 +278,9 @@ impl SelfContact {
         let list = candidates.list();
         let free = |until: f64, candidate: &Candidate| {
             let corners = candidate.points.map(|p| p as usize);
-            free_fraction(candidate.kind, &corners.map(|p| at[p]), &corners.map(|p| end[p] - at[p]), until)
+            let least = LEAST_DISTANCE * candidate.reach;
+            let moves = corners.map(|p| end[p] - at[p]);
+            free_fraction(candidate.kind, &corners.map(|p| at[p]), &moves, least, until)
         };
         let least = |range: std::ops::Range<usize>| list[range].iter().fold(1.0, free);
         bounded * chunks::fold(list.len(), CHUNK, 1.0, least, f64::min)

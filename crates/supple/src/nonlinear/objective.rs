@@ -184,6 +184,8 @@ impl Workspace {
     }
 }
 
+/// Iterations for whose residuals room is kept.
+const MOST_RESIDUALS: u32 = 4096;
 /// Armijo's constant of sufficient decrease.
 const SUFFICIENT_DECREASE: f64 = 1e-4;
 /// Decrease, over the objective, that the rounding of its sums may hide altogether: its parts are many times larger
@@ -204,6 +206,8 @@ impl<'a> Descent<'a> {
         let asked = Instant::now();
         let value = finite_value(objective, x)?;
         outcome.restart();
+        // Room for all iterations, so that a step which takes more than any before allocates nothing.
+        outcome.residuals.reserve(limits.max_iterations.min(MOST_RESIDUALS) as usize + 2);
         let begun = Instant::now();
         outcome.evaluation_time += begun - asked;
         let (slowest, recording) = (Duration::ZERO, Duration::ZERO);

@@ -79,10 +79,14 @@ impl Mesh {
         let others = &self.links[into as usize];
         let common = self.links[particle as usize].keys().filter(|n| others.contains_key(n)).count();
         let shared = own.iter().filter(|triangle| triangle.contains(&into)).count();
-        // The last triangle of a patch, or of a corner beside the edge, would become an edge.
-        let mut vanishing = own.iter().filter(|triangle| triangle.contains(&into)).flatten();
-        let in_others = |&v: &u32| v == particle || v == into || self.triangles[v as usize].len() > 1;
-        common == shared && own.len() > shared && vanishing.all(in_others)
+        // Of a triangle that vanishes, the two other edges become one, which must still be the side of a triangle.
+        let mut vanishing = own.iter().filter(|triangle| triangle.contains(&into));
+        let has_another = |triangle: &[u32; 3]| {
+            let apex = triangle.iter().copied().find(|v| *v != particle && *v != into);
+            let beside = |t: &&[u32; 3]| *t != triangle && (t.contains(&particle) || t.contains(&into));
+            apex.is_some_and(|apex| self.triangles[apex as usize].iter().any(|t| beside(&t)))
+        };
+        common == shared && own.len() > shared && vanishing.all(has_another)
     }
 
     fn collapse_one(&mut self, particle: u32, into: u32) {

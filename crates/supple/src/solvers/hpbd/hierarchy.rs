@@ -11,8 +11,10 @@ use super::restriction::{parent_weights, restrict};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RestLengths {
-    /// The sum along the edges that they stand for: right for curved and torn cloth, a little loose.
+    /// Straight in solids and in cloth that is flat at the start, along the surface in other cloth.
     #[default]
+    Auto,
+    /// The sum along the edges that they stand for: right for curved and torn cloth, but looser on every level.
     Surface,
     /// The distance at the start: tight, for cloth that is flat there.
     Straight,
@@ -105,6 +107,16 @@ pub(super) fn build(finest: &Finest<'_>, plan: Plan) -> Vec<Level> {
     levels
 }
 
+/// Whether all triangles lie in parallel planes.
+fn is_flat(finest: &Finest<'_>) -> bool {
+    let normal = |t: &[u32; 3]| {
+        let [a, b, c] = t.map(|p| finest.positions[p as usize]);
+        (b - a).cross(c - a).normalize_or_zero()
+    };
+    let first = finest.triangles.first().map(normal);
+    finest.triangles.iter().all(|t| first.is_some_and(|first| first.cross(normal(t)).length() < 1e-6))
+}
+
 fn coarsen(
     finest: &Finest<'_>,
     plan: Plan,
@@ -135,12 +147,14 @@ fn coarsen(
         level.parents.extend(parent_weights(at, &parents, finest.positions));
         level.first_parent.push(level.parents.len() as u32);
     }
+    let straight = match plan.rest_lengths {
+        RestLengths::Surface => false,
+        RestLengths::Straight => true,
+        RestLengths::Auto => is_flat(finest),
+    };
     for (ends, Link { rest, parts }) in mesh.into_links() {
         let [a, b] = ends.map(|p| finest.positions[p as usize]);
-        let rest = match plan.rest_lengths {
-            RestLengths::Surface => rest,
-            RestLengths::Straight => a.distance(b),
-        };
+        let rest = if straight { a.distance(b) } else { rest };
         level.limits.push(Limit { ends, rest });
         level.parts.extend(parts);
         level.first_part.push(level.parts.len() as u32);

@@ -31,7 +31,7 @@ impl Default for Options {
             parents: 2,
             sweeps: 2,
             coarse_sweeps: 1,
-            rest_lengths: RestLengths::Surface,
+            rest_lengths: RestLengths::Auto,
             stiffness: None,
         }
     }
