@@ -76,11 +76,11 @@ fn advance(simulation: &mut Simulation, steps: u32) {
     }
 }
 
-/// Allocations in ten steps, after half a second in which everything has come to lie.
+/// Allocations in ten steps, after more than a second in which everything has come to lie.
 fn allocations(scene: Scene) -> usize {
     let mut simulation = Simulation::new(scene).unwrap();
     // The bodies lie on the ball then: contacts have stopped growing.
-    advance(&mut simulation, 40);
+    advance(&mut simulation, 60);
     let before = ASKED.load(Ordering::Relaxed);
     advance(&mut simulation, 10);
     ASKED.load(Ordering::Relaxed) - before

@@ -32,14 +32,15 @@ fn lowest(simulation: &Simulation) -> f64 {
 }
 
 #[test]
-fn the_hierarchy_and_two_sweeps_stretch_no_more_than_twenty_plain_sweeps() {
-    let stretched = |levels: u32, sweeps: u32| {
+fn the_hierarchy_carries_corrections_across_the_cloth() {
+    let strain = |levels: u32, sweeps: u32| {
         let mut scene = curtain(60, "cotton");
         scene.solver.hpbd = Options { levels, sweeps, stiffness: Some(1.0), ..Options::default() };
-        0.5 - lowest(&run(scene, 90, 1.0 / 60.0))
+        -0.5 - lowest(&run(scene, 90, 1.0 / 60.0))
     };
-    let (with, plain, none) = (stretched(16, 2), stretched(0, 20), stretched(0, 2));
-    assert!(with <= plain && plain < none, "{with} {plain} {none}");
+    // Two sweeps alone tell the lower half nothing of what holds the upper side; ten would be needed for this.
+    let (with, without, ten) = (strain(16, 2), strain(0, 2), strain(0, 10));
+    assert!(with < 0.15 * without && with < ten, "{with} {without} {ten}");
 }
 
 #[test]
