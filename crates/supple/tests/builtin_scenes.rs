@@ -114,6 +114,16 @@ fn curtain_holds_its_bounds() {
 }
 
 #[test]
+fn flesh_cube_holds_its_bounds() {
+    assert_eq!(violations("flesh-cube", 0.5), [""; 0]);
+}
+
+#[test]
+fn jelly_stack_holds_its_bounds() {
+    assert_eq!(violations_until("jelly-stack", 0.4, 40), [""; 0]);
+}
+
+#[test]
 fn bits_of_every_scene_are_the_same_for_one_two_and_three_threads() {
     for (name, _, _) in builtin_scenes() {
         let mut scene = Scene::builtin(name).unwrap();
@@ -146,8 +156,10 @@ fn no_scene_is_without_bounds_or_a_test() {
         "demo",
         "flag",
         "flag-hpbd",
+        "flesh-cube",
         "hanging-cloth",
         "heterogeneous-bar",
+        "jelly-stack",
         "knot",
         "octopus",
         "pachinko",

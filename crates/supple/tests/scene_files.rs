@@ -333,10 +333,10 @@ fn what_nothing_can_do_yet_is_refused_and_never_ignored() {
         format!("[[pin]]\nbody = \"cloth\"\nselection = \"all\"\nfollows = {{ {follows} }}\n")
     };
     let cases = [
-        ("[solver]\nmethod = \"octree\"\n".to_owned(), 5, "`method = \"octree\"`"),
+        ("[solver]\nmethod = \"staggered\"\n".to_owned(), 5, "`method = \"staggered\"`"),
         ("self_contact = true\n[solver]\nmethod = \"hpbd\"\n".to_owned(), 4, "`self_contact`"),
         ("tear_stretch = 1.5\n".to_owned(), 4, "`tear_stretch`"),
-        ("interior = 2\n".to_owned(), 4, "`interior`"),
+        ("interior = 0.5\n".to_owned(), 4, "`interior`"),
         (
             "material = { stretch_stiffness = { warp = 1, weft = 2 } }\n".to_owned(),
             4,

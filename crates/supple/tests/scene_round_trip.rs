@@ -15,6 +15,7 @@ use supple::scene::{
     Selection, Shape, ShapeSource, Solver, Spread, Tangled, Time, World, builtin_scenes,
 };
 use supple::solvers::hpbd::Options;
+use supple::solvers::octree;
 
 fn number() -> impl Strategy<Value = f64> {
     prop_oneof![
@@ -242,6 +243,7 @@ fn settings() -> BoxedStrategy<(Time, World, Solver, Output, Expect)> {
             refresh: None,
             spectral_radius: None,
             hpbd: Options { sweeps: max_iterations, stiffness: Some(tolerance), ..Options::default() },
+            octree: octree::Options { damping: Some(tolerance), max_iterations, ..octree::Options::default() },
         });
     let output = (prop::collection::vec(text(), 0..3), any::<u32>(), prop::option::of(any::<u32>()))
         .prop_map(|(formats, every, checkpoint_every)| Output { formats, every, checkpoint_every });

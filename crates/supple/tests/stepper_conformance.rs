@@ -19,12 +19,14 @@ fn scenes() -> Vec<(String, Scene)> {
         .map(|kind| (Newton, kind));
     let methods =
         [(Projective, Cholesky), (Lbfgs, Cholesky), (NonlinearCg, Jacobi), (AcceleratedGradient, Jacobi)];
-    let families = [(Hpbd, Cholesky)];
+    let families = [(Hpbd, Cholesky), (Octree, Cholesky)];
     let solvers = linears.into_iter().chain(methods).chain(families);
     solvers
         .flat_map(|(method, kind)| {
+            // Octrees fill surfaces: there is no cloth among them.
             let bodies = [("cloth", cloth.clone()), ("solid", solid.clone())];
-            bodies.map(|(what, body)| {
+            let bodies = bodies.into_iter().filter(move |(what, _)| method != Octree || *what == "solid");
+            bodies.map(move |(what, body)| {
                 let mut scene = busy_scene(body);
                 scene.solver.method = method;
                 // Several levels, small as the bodies are.

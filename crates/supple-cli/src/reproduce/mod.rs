@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod findings;
+mod milne2016;
 mod mueller2008;
 mod xian2019;
 

@@ -7,33 +7,37 @@ use glam::{DQuat, DVec3};
 
 use super::shape::{Inside, Shaped, inside_mesh, shape_meshes};
 use super::weld::weld;
-use super::{Body, ElementMaterials, Elements, Embedding};
+use super::{Body, Cut, ElementMaterials, Elements, Embedding};
 use crate::energy::pressure::{Gas, Pressure};
 use crate::error::Error;
 use crate::material::Material;
 use crate::mesh::locate::locate;
 use crate::output::FrameSurface;
+use crate::solvers::octree::{Inside as Coarsening, fill};
 use crate::scene::{self, ClosedMesh, Model, Placement, SelectionPoints};
 use crate::simd::Simd;
 
 impl Body {
-    /// Builds a scene's body; files are relative to `folder`.
-    pub fn build(spec: &scene::Body, folder: &Path) -> Result<Self, Error> {
+    /// Builds a scene's body, a solid cut as `cut` says; files are relative to `folder`.
+    pub fn build(spec: &scene::Body, folder: &Path, cut: Cut) -> Result<Self, Error> {
         let named = |error: Error| match error {
             Error::Invalid(problem) => Error::Invalid(format!("body `{}`: {problem}", spec.name)),
             other => other,
         };
-        let shaped = shape_meshes(&spec.shape, spec.cell.map(|cell| cell / spec.transform.scale), folder)
+        let shaped = shape_meshes(&spec.shape, spec.cell.map(|cell| cell / spec.transform.scale), folder, cut)
             .map_err(named)?;
         if shaped.surface.positions.is_empty() || shaped.surface.face_count() == 0 {
             return Err(Error::Invalid(format!("body `{}` has no faces to simulate", spec.name)));
         }
         let rest = match &spec.rest {
+            Some(_) if cut == Cut::Octants => {
+                return Err(Error::NotSupported(format!("a rest shape of the solid body `{}`", spec.name)));
+            }
             Some(shape) => Some(rest_surface(spec, shape, &shaped, folder).map_err(named)?),
             None => None,
         };
         let material = spec.material.resolve().map_err(named)?;
-        let mut body = Self::from_meshes(spec, shaped, rest, material, folder).map_err(named)?;
+        let mut body = Self::from_meshes(spec, shaped, rest, (material, cut), folder).map_err(named)?;
         body.check_model()?;
         body.check_pressure()?;
         body.check_mass()?;
@@ -47,7 +51,7 @@ impl Body {
         spec: &scene::Body,
         shaped: Shaped,
         rest: Option<Vec<DVec3>>,
-        material: Material,
+        (material, cut): (Material, Cut),
         folder: &Path,
     ) -> Result<Self, Error> {
         let Shaped { mut surface, inside, notes } = shaped;
@@ -82,6 +86,7 @@ impl Body {
         };
         match inside {
             Some(inside) => body.make_solid(inside, &spec.transform)?,
+            None if cut == Cut::Octants => body.make_octants(spec)?,
             None => body.make_cloth(&surface_rest, &corners),
         }
         body.materials = body.region_materials(spec, material, folder)?;
@@ -130,6 +135,25 @@ impl Body {
         Ok(())
     }
 
+    /// Fills the surface where it starts: octants lie along the axes of the world.
+    fn make_octants(&mut self, spec: &scene::Body) -> Result<(), Error> {
+        let cell = spec.cell.ok_or_else(|| {
+            Error::Invalid("`octree` fills surfaces: say the body's `cell`, the side of its smallest octants in metres".into())
+        })?;
+        let inside = Coarsening::at_rate(spec.interior.unwrap_or(1.0));
+        let filled = fill(&self.surface_start, self.surface_triangles.clone(), cell, inside)?;
+        self.notes.extend(filled.notes.iter().cloned());
+        self.start = filled.tree.node_places();
+        self.rest.clone_from(&self.start);
+        self.embedding = Embedding::from_lists(filled.tree.embed(&self.surface_start));
+        // Springs are what a scene means that does not say a model.
+        if self.model == Model::Spring {
+            self.model = Model::Corotated;
+        }
+        self.elements = Elements::Octants(Arc::new(filled));
+        Ok(())
+    }
+
     fn region_materials(
         &self,
         spec: &scene::Body,
@@ -163,6 +187,9 @@ impl Body {
                     share(tet, self.materials.of(t).density * volume);
                 }
             }
+            Elements::Octants(filled) => {
+                mass = filled.node_masses(|e| self.materials.of(e).density);
+            }
         }
         self.mass = mass;
     }
@@ -178,6 +205,7 @@ impl Body {
                 let words = "`spring`, `corotated`, `neo-hookean`, `stvk`, `linear` or `arap`";
                 ("a solid", words, self.model != Model::BaraffWitkin)
             }
+            Elements::Octants(_) => ("a solid of octants", "`corotated`", self.model == Model::Corotated),
         };
         if fits {
             return Ok(());
@@ -193,7 +221,7 @@ impl Body {
             Err(Error::Invalid(format!("body `{}` cannot hold a `pressure`: {problem}", self.name)))
         };
         match &self.elements {
-            Elements::Tets(_) => refuse("it is a solid; leave out `cell` for a closed cloth with gas inside"),
+            Elements::Tets(_) | Elements::Octants(_) => refuse("it is a solid; leave out `cell` for a closed cloth with gas inside"),
             Elements::Triangles(triangles) => {
                 let pressure = Pressure::new(triangles, &self.start, Gas::Constant { gauge }, Simd::Baseline);
                 pressure.map_or_else(|problem| refuse(&problem), |_| Ok(()))
@@ -283,7 +311,7 @@ fn rest_surface(
     if shaped.inside.is_some() {
         return Err(Error::NotSupported(format!("a rest shape of the solid body `{}`", spec.name)));
     }
-    let rest = shape_meshes(shape, None, folder)?.surface;
+    let rest = shape_meshes(shape, None, folder, Cut::Tets)?.surface;
     let (have, need) = (rest.positions.len(), shaped.surface.positions.len());
     if have != need {
         return Err(Error::Invalid(format!(

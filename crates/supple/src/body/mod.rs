@@ -17,15 +17,34 @@ pub use embedding::Embedding;
 pub use shape::inside_mesh;
 
 use crate::output::FrameSurface;
-use crate::scene::{Bending, Model};
+use crate::scene::{Bending, Method, Model};
+use crate::solvers::octree::Filled;
 
 /// What carries the elasticity, over a body's unknowns.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Elements {
     /// Cloth.
     Triangles(Vec<[u32; 3]>),
-    /// A solid.
+    /// A solid of tetrahedra.
     Tets(Vec<[u32; 4]>),
+    /// A solid of octants; their nodes are the unknowns.
+    Octants(Arc<Filled>),
+}
+
+/// What a solid is cut into.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Cut {
+    /// Tetrahedra.
+    #[default]
+    Tets,
+    /// Octants.
+    Octants,
+}
+
+impl From<Method> for Cut {
+    fn from(method: Method) -> Self {
+        if method == Method::Octree { Self::Octants } else { Self::Tets }
+    }
 }
 
 impl Elements {
@@ -34,6 +53,7 @@ impl Elements {
         match self {
             Self::Triangles(triangles) => triangles.len(),
             Self::Tets(tets) => tets.len(),
+            Self::Octants(filled) => filled.tree.elements().len(),
         }
     }
 
@@ -42,7 +62,7 @@ impl Elements {
         self.len() == 0
     }
 
-    /// Calls `edge` for every edge of every element.
+    /// Calls `edge` for every edge of every triangle and tetrahedron. Octants have none: no matrix is assembled of them.
     pub fn for_each_edge(&self, mut edge: impl FnMut(u32, u32)) {
         let mut pairs = |vertices: &[u32]| {
             for (i, &a) in vertices.iter().enumerate() {
@@ -52,6 +72,7 @@ impl Elements {
         match self {
             Self::Triangles(triangles) => triangles.iter().for_each(|t| pairs(t)),
             Self::Tets(tets) => tets.iter().for_each(|t| pairs(t)),
+            Self::Octants(_) => {}
         }
     }
 
@@ -60,6 +81,7 @@ impl Elements {
         match self {
             Self::Triangles(triangles) => hash.update(bytemuck::cast_slice(triangles)),
             Self::Tets(tets) => hash.update(bytemuck::cast_slice(tets)),
+            Self::Octants(filled) => hash.update(bytemuck::cast_slice(filled.tree.conforming())),
         }
     }
 }
@@ -130,6 +152,7 @@ impl Body {
                 triangles.iter().map(|t| t.map(at).into_iter().sum::<DVec3>() / 3.0).collect()
             }
             Elements::Tets(tets) => tets.iter().map(|t| t.map(at).into_iter().sum::<DVec3>() / 4.0).collect(),
+            Elements::Octants(filled) => (0..self.elements.len()).map(|e| filled.tree.centre(e)).collect(),
         }
     }
 
@@ -156,6 +179,9 @@ impl Body {
         match &self.elements {
             Elements::Triangles(all) => all.iter().enumerate().for_each(|(e, corners)| add(e, corners)),
             Elements::Tets(all) => all.iter().enumerate().for_each(|(e, corners)| add(e, corners)),
+            Elements::Octants(filled) => {
+                filled.tree.conforming().iter().enumerate().for_each(|(e, nodes)| add(e, nodes));
+            }
         }
         let mean = |v: u32| match sums[v as usize] {
             (_, 0) => main,
@@ -174,7 +200,7 @@ impl Body {
             Elements::Triangles(_) => {
                 0.5 * (material.stretch_stiffness[0] + material.stretch_stiffness[1]) / SHEET_RADIUS
             }
-            Elements::Tets(_) => CONTACT_STRAIN * material.young_modulus,
+            Elements::Tets(_) | Elements::Octants(_) => CONTACT_STRAIN * material.young_modulus,
         };
         let force = |p: usize| match stiffness {
             Some(stiffness) => stiffness * thickness * self.point_areas[p],
@@ -201,8 +227,11 @@ impl Body {
         weights
     }
 
-    /// The smallest volume of any tetrahedron over its rest volume; `None` for cloth.
+    /// The smallest volume of any tetrahedron, or of the middle of any octant, over its rest volume; `None` for cloth.
     pub fn min_volume_ratio(&self, x: &[DVec3]) -> Option<f64> {
+        if let Elements::Octants(filled) = &self.elements {
+            return Some(filled.tree.min_volume_ratio(x));
+        }
         let Elements::Tets(tets) = &self.elements else { return None };
         let volume = |tet: &[u32; 4], x: &[DVec3]| {
             let [a, b, c, d] = tet.map(|v| x[v as usize]);

@@ -8,8 +8,9 @@ use crate::error::Error;
 use crate::geometry::{TriangleTree, WindingNumber};
 use crate::mesh::format::{self, Mesh};
 use crate::mesh::generate::BoxShape;
-use crate::mesh::implicit::ImplicitShape;
+use crate::mesh::implicit::{ImplicitShape, surface};
 use crate::mesh::{SurfaceMesh, TetMesh, tetrahedralise};
+use super::Cut;
 use crate::scene::{ClosedMesh, Cuboid, Shape, ShapeSource};
 
 /// What a shape is made of, in metres and y-up, before its placement in the world.
@@ -27,10 +28,19 @@ pub(super) struct Inside {
     pub vertex_of_surface: Option<Vec<u32>>,
 }
 
-/// The surface of a shape, and its inside if it is a solid.
-pub(super) fn shape_meshes(shape: &Shape, cell: Option<f64>, folder: &Path) -> Result<Shaped, Error> {
+/// The surface of a shape, and its tetrahedra if it is cut into some.
+pub(super) fn shape_meshes(
+    shape: &Shape,
+    cell: Option<f64>,
+    folder: &Path,
+    cut: Cut,
+) -> Result<Shaped, Error> {
     let turn = shape.to_metres();
-    let mut shaped = unscaled(shape, cell.map(|cell| cell / shape.scale), folder)?;
+    let cell = cell.map(|cell| cell / shape.scale);
+    let mut shaped = match cut {
+        Cut::Tets => unscaled(shape, cell, folder)?,
+        Cut::Octants => only_surface(shape, cell, folder)?,
+    };
     for p in &mut shaped.surface.positions {
         *p = turn * *p;
     }
@@ -38,6 +48,34 @@ pub(super) fn shape_meshes(shape: &Shape, cell: Option<f64>, folder: &Path) -> R
         *p = turn * *p;
     }
     Ok(shaped)
+}
+
+/// The surface alone, as octants fill it.
+fn only_surface(shape: &Shape, cell: Option<f64>, folder: &Path) -> Result<Shaped, Error> {
+    match &shape.source {
+        ShapeSource::File(_) => {
+            let shaped = unscaled(shape, None, folder)?;
+            Ok(Shaped { inside: None, ..shaped })
+        }
+        ShapeSource::Character(character) => smooth_surface(&character.shape(), cell),
+        ShapeSource::Implicit(shape) => smooth_surface(shape, cell),
+        ShapeSource::Box(shape) => from_surface(cell_surface(shape, cell)?, None, Vec::new()),
+        _ => unscaled(shape, None, folder),
+    }
+}
+
+fn smooth_surface(shape: &ImplicitShape, cell: Option<f64>) -> Result<Shaped, Error> {
+    let cell = cell.ok_or_else(needs_cell)?;
+    shape.validate()?;
+    from_surface(surface(shape, cell)?, None, Vec::new())
+}
+
+/// The surface of a box with its own cells, or with cells of about a size.
+fn cell_surface(shape: &Cuboid, cell: Option<f64>) -> Result<SurfaceMesh, Error> {
+    let size = shape.size;
+    let about = |cell: f64| size.map(|side| (side / cell).round().max(1.0) as u32);
+    let cells = shape.cells.or(cell.map(about)).unwrap_or([1; 3]);
+    BoxShape { size, cells }.surface(1.0)
 }
 
 fn unscaled(shape: &Shape, cell: Option<f64>, folder: &Path) -> Result<Shaped, Error> {
@@ -80,13 +118,13 @@ fn from_tets(tets: TetMesh, notes: Vec<String>) -> Shaped {
 }
 
 fn from_implicit(shape: &ImplicitShape, cell: Option<f64>) -> Result<Shaped, Error> {
-    let cell = cell.ok_or_else(|| {
-        Error::Invalid(
-            "an implicit shape or character needs the body's `cell`, its resolution in metres".into(),
-        )
-    })?;
+    let cell = cell.ok_or_else(needs_cell)?;
     shape.validate()?;
     Ok(from_tets(shape.tets(cell)?, Vec::new()))
+}
+
+fn needs_cell() -> Error {
+    Error::Invalid("an implicit shape or character needs the body's `cell`, its resolution in metres".into())
 }
 
 /// A box of cloth with its own cells, or a solid cut into cells as near to cubes of a size as its sides allow.

@@ -9,13 +9,14 @@ use super::{Body, Follow, LinearKind, Method, Mode, Model, Pin, Scene};
 
 impl Method {
     /// Those that exist.
-    pub const SUPPORTED: [Self; 6] = [
+    pub const SUPPORTED: [Self; 7] = [
         Self::Newton,
         Self::Projective,
         Self::Lbfgs,
         Self::NonlinearCg,
         Self::AcceleratedGradient,
         Self::Hpbd,
+        Self::Octree,
     ];
 }
 
@@ -66,7 +67,15 @@ pub(super) fn unsupported(scene: &Scene) -> Vec<(String, String)> {
     if solver.method == Method::Hpbd {
         in_hpbd(scene, &mut found);
     }
-    scene.bodies.iter().enumerate().for_each(|(i, body)| in_body(body, &format!("body.{i}"), &mut found));
+    let octants = solver.method == Method::Octree;
+    for (i, body) in scene.bodies.iter().enumerate() {
+        let place = format!("body.{i}");
+        in_body(body, &place, &mut found);
+        if body.interior.is_some() && !octants {
+            let what = format!("`interior` of body `{}` without `method = \"octree\"`", body.name);
+            found.push((format!("{place}.interior"), what));
+        }
+    }
     scene.pins.iter().enumerate().for_each(|(i, pin)| in_pin(pin, &format!("pin.{i}"), &mut found));
     if !scene.seams.is_empty() {
         found.push(("seam".to_owned(), "`[[seam]]`".to_owned()));
@@ -106,7 +115,6 @@ fn in_body(body: &Body, place: &str, found: &mut Vec<(String, String)>) {
         }
     }
     let keys = [
-        ("interior", "`interior`", body.interior.is_some()),
         ("tear_stretch", "`tear_stretch`", body.tear_stretch.is_some()),
         (
             "material.stretch_stiffness",

@@ -85,7 +85,7 @@ impl Setup {
         for (i, body) in scene.bodies.iter().enumerate() {
             let place = format!("body.{i}");
             if !has_problem(known, &place) {
-                let built = Body::build(body, &scene.folder);
+                let built = Body::build(body, &scene.folder, scene.solver.method.into());
                 collect(built, scene, &format!("{place}.shape"), &mut bodies, &mut problems);
             }
         }

@@ -38,6 +38,8 @@ impl MeshConstraints {
         match &body.elements {
             Elements::Triangles(triangles) => self.add_cloth(body, triangles, first),
             Elements::Tets(tets) => self.add_solid(body, tets, first),
+            // Bodies are cut into octants for their own family alone.
+            Elements::Octants(_) => {}
         }
     }
 

@@ -1,0 +1,152 @@
+//! Flesh on octrees against theory and against tetrahedra.
+
+use glam::DVec3;
+use supple::material::MaterialSpec;
+use supple::scene::{
+    Body, Collider, Cuboid, Method, Mode, Model, Pin, Region, Scene, Selection, Shape, ShapeSource, World,
+};
+use supple::simulation::Simulation;
+
+fn rubber(young_modulus: f64, poisson_ratio: f64) -> MaterialSpec {
+    MaterialSpec {
+        young_modulus: Some(young_modulus),
+        poisson_ratio: Some(poisson_ratio),
+        density: Some(1000.0),
+        damping: Some(0.0),
+        ..MaterialSpec::default()
+    }
+}
+
+/// A solid box with its low end at `x = 0` held, in quasi-statics.
+fn held_bar(size: [f64; 3], cell: f64, material: MaterialSpec, method: Method) -> Scene {
+    let shape = Shape::new(ShapeSource::Box(Cuboid { size, cells: None }));
+    let body = Body { cell: Some(cell), model: Model::Corotated, ..Body::new("bar", shape) };
+    let body = body.at([0.5 * size[0], 0.0, 0.0]).material(material);
+    let wall = Selection::Plane { point: DVec3::new(1e-6, 0.0, 0.0), normal: -DVec3::X };
+    let mut scene = Scene::builder().body(body).pin(Pin::hard("bar", wall)).build().unwrap();
+    scene.time.mode = Mode::Quasistatic;
+    scene.solver.method = method;
+    scene.solver.tolerance = 1e-6;
+    scene.solver.octree.tolerance = 1e-3;
+    scene
+}
+
+/// The state after a step, which must have converged.
+fn settled(scene: Scene) -> Simulation {
+    let mut simulation = Simulation::new(scene).unwrap();
+    let report = simulation.step(1.0).unwrap();
+    assert!(report.converged, "{report:?}");
+    simulation
+}
+
+/// The mean position of the surface points for which `chosen` holds at the start.
+fn mean(simulation: &Simulation, chosen: impl Fn(DVec3) -> bool) -> DVec3 {
+    let start = &simulation.setup().bodies[0].surface_start;
+    let picked = start.iter().zip(simulation.positions()).filter(|(start, _)| chosen(**start));
+    let (sum, count) = picked.fold((DVec3::ZERO, 0.0), |(sum, count), (_, now)| (sum + *now, count + 1.0));
+    sum / count
+}
+
+/// A bar of density ρ that hangs by one end is longer by ρ g L²/(2 E).
+#[test]
+fn a_hung_bar_is_as_long_as_theory_says() {
+    let mut scene = held_bar([1.0, 0.25, 0.25], 1.0 / 16.0, rubber(2e6, 0.0), Method::Octree);
+    scene.world = World { gravity: 9.81 * DVec3::X, ..World::default() };
+    let end = mean(&settled(scene), |p| p.x > 0.999).x - 1.0;
+    let theory = 1000.0 * 9.81 / (2.0 * 2e6);
+    assert!((end / theory - 1.0).abs() < 0.01, "{end} {theory}");
+}
+
+/// Timoshenko's beam under its own weight: w L⁴/(8 E I) + w L²/(2 κ G A), κ = 5/6.
+#[test]
+fn a_cantilever_sags_as_beam_theory_says_the_better_the_finer_it_is() {
+    let (length, height, young) = (1.0, 0.2, 4e7);
+    let error = |cells: f64| {
+        let material = rubber(young, 0.0);
+        let scene = held_bar([length, height, height], height / cells, material, Method::Octree);
+        let sag = -mean(&settled(scene), |p| p.x > 0.999).y;
+        let (area, inertia) = (height * height, height.powi(4) / 12.0);
+        let weight = 1000.0 * 9.81 * area;
+        let theory = weight * length.powi(4) / (8.0 * young * inertia)
+            + weight * length.powi(2) / (2.0 * 5.0 / 6.0 * 0.5 * young * area);
+        (sag / theory - 1.0).abs()
+    };
+    let (coarse, fine) = (error(2.0), error(6.0));
+    assert!(fine < 0.02 && fine < 0.3 * coarse, "{coarse} {fine}");
+}
+
+#[test]
+fn a_sheared_block_takes_the_shape_it_has_in_tetrahedra() {
+    let bulge = |method: Method, cell: f64| {
+        let mut scene = held_bar([0.4, 0.4, 0.4], cell, rubber(1e5, 0.3), method);
+        scene.world = World { gravity: DVec3::new(0.0, -30.0, 0.0), ..World::default() };
+        -mean(&settled(scene), |p| p.x > 0.399).y
+    };
+    // Linear tetrahedra are too stiff by a part in proportion to the square of their size.
+    let (coarse, fine) = (bulge(Method::Newton, 0.1), bulge(Method::Newton, 0.05));
+    let tetrahedra = fine + (fine - coarse) / 3.0;
+    let octants = bulge(Method::Octree, 0.4 / 12.0);
+    assert!((octants / tetrahedra - 1.0).abs() < 0.02, "{octants} {tetrahedra} ({coarse}, {fine})");
+}
+
+#[test]
+fn regions_differ_in_stiffness_within_one_body() {
+    let end = |soft: Option<f64>| {
+        let mut scene = held_bar([1.0, 0.25, 0.25], 1.0 / 16.0, rubber(2e6, 0.0), Method::Octree);
+        scene.world = World { gravity: 9.81 * DVec3::X, ..World::default() };
+        let half = Selection::Plane { point: DVec3::new(0.5, 0.0, 0.0), normal: DVec3::X };
+        let region = |young| Region { selection: half, material: Some(rubber(young, 0.0)), random: None };
+        scene.bodies[0].regions.extend(soft.map(region));
+        mean(&settled(scene), |p| p.x > 0.999).x - 1.0
+    };
+    // Of the whole elongation a quarter is that of the lower half.
+    let (whole, soft) = (end(None), end(Some(1e6)));
+    assert!((soft / whole - 1.25).abs() < 0.02, "{whole} {soft}");
+}
+
+#[test]
+fn what_flies_freely_keeps_its_momentum() {
+    let mut scene = held_bar([0.4, 0.3, 0.3], 0.05, rubber(1e5, 0.4), Method::Octree);
+    scene.pins.clear();
+    scene.time.mode = Mode::Dynamic;
+    scene.world = World { gravity: DVec3::ZERO, ..World::default() };
+    scene.bodies[0].velocity = DVec3::new(1.0, -2.0, 0.5);
+    let mut simulation = Simulation::new(scene).unwrap();
+    let before = mean(&simulation, |_| true);
+    for _ in 0..20 {
+        simulation.step(0.01).unwrap();
+    }
+    let way = mean(&simulation, |_| true) - before;
+    assert!(way.distance(0.2 * DVec3::new(1.0, -2.0, 0.5)) < 1e-9, "{way}");
+}
+
+#[test]
+fn a_block_comes_to_rest_on_the_floor_without_sinking_in() {
+    let mut scene = held_bar([0.3, 0.3, 0.3], 0.05, rubber(5e4, 0.4), Method::Octree);
+    scene.pins.clear();
+    scene.time.mode = Mode::Dynamic;
+    scene.solver.tolerance = 1e-3;
+    scene.bodies[0].transform.translate = DVec3::new(0.0, 0.16, 0.0);
+    scene.bodies[0].material.damping = Some(0.05);
+    scene.colliders.push(Collider::plane("floor", [0.0; 3], [0.0, 1.0, 0.0]));
+    let mut simulation = Simulation::new(scene).unwrap();
+    for _ in 0..60 {
+        simulation.step(1.0 / 60.0).unwrap();
+    }
+    let lowest = simulation.positions().iter().map(|p| p.y).fold(f64::INFINITY, f64::min);
+    assert!((-0.005..0.01).contains(&lowest), "{lowest}");
+    let middle = mean(&simulation, |_| true);
+    assert!((0.12..0.155).contains(&middle.y) && middle.x.abs() < 0.01, "{middle}");
+}
+
+#[test]
+fn cloth_and_other_models_are_refused_with_what_to_do() {
+    let mut scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [4, 4])).build().unwrap();
+    scene.solver.method = Method::Octree;
+    let problem = Simulation::new(scene).err().unwrap().to_string();
+    assert!(problem.contains("`cell`"), "{problem}");
+    let mut scene = held_bar([0.4, 0.3, 0.3], 0.05, rubber(1e5, 0.4), Method::Octree);
+    scene.bodies[0].model = Model::NeoHookean;
+    let problem = Simulation::new(scene).err().unwrap().to_string();
+    assert!(problem.contains("`corotated`"), "{problem}");
+}
