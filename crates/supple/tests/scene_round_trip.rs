@@ -243,7 +243,11 @@ fn settings() -> BoxedStrategy<(Time, World, Solver, Output, Expect)> {
             refresh: None,
             spectral_radius: None,
             hpbd: Options { sweeps: max_iterations, stiffness: Some(tolerance), ..Options::default() },
-            octree: octree::Options { damping: Some(tolerance), max_iterations, ..octree::Options::default() },
+            octree: octree::Options {
+                damping: Some(tolerance),
+                max_iterations,
+                ..octree::Options::default()
+            },
         });
     let output = (prop::collection::vec(text(), 0..3), any::<u32>(), prop::option::of(any::<u32>()))
         .prop_map(|(formats, every, checkpoint_every)| Output { formats, every, checkpoint_every });

@@ -13,9 +13,9 @@ use crate::error::Error;
 use crate::material::Material;
 use crate::mesh::locate::locate;
 use crate::output::FrameSurface;
-use crate::solvers::octree::{Inside as Coarsening, fill};
 use crate::scene::{self, ClosedMesh, Model, Placement, SelectionPoints};
 use crate::simd::Simd;
+use crate::solvers::octree::{Inside as Coarsening, fill};
 
 impl Body {
     /// Builds a scene's body, a solid cut as `cut` says; files are relative to `folder`.
@@ -24,8 +24,9 @@ impl Body {
             Error::Invalid(problem) => Error::Invalid(format!("body `{}`: {problem}", spec.name)),
             other => other,
         };
-        let shaped = shape_meshes(&spec.shape, spec.cell.map(|cell| cell / spec.transform.scale), folder, cut)
-            .map_err(named)?;
+        let shaped =
+            shape_meshes(&spec.shape, spec.cell.map(|cell| cell / spec.transform.scale), folder, cut)
+                .map_err(named)?;
         if shaped.surface.positions.is_empty() || shaped.surface.face_count() == 0 {
             return Err(Error::Invalid(format!("body `{}` has no faces to simulate", spec.name)));
         }
@@ -138,7 +139,10 @@ impl Body {
     /// Fills the surface where it starts: octants lie along the axes of the world.
     fn make_octants(&mut self, spec: &scene::Body) -> Result<(), Error> {
         let cell = spec.cell.ok_or_else(|| {
-            Error::Invalid("`octree` fills surfaces: say the body's `cell`, the side of its smallest octants in metres".into())
+            Error::Invalid(
+                "`octree` fills surfaces: say the body's `cell`, the side of its smallest octants in metres"
+                    .into(),
+            )
         })?;
         let inside = Coarsening::at_rate(spec.interior.unwrap_or(1.0));
         let filled = fill(&self.surface_start, self.surface_triangles.clone(), cell, inside)?;
@@ -221,7 +225,9 @@ impl Body {
             Err(Error::Invalid(format!("body `{}` cannot hold a `pressure`: {problem}", self.name)))
         };
         match &self.elements {
-            Elements::Tets(_) | Elements::Octants(_) => refuse("it is a solid; leave out `cell` for a closed cloth with gas inside"),
+            Elements::Tets(_) | Elements::Octants(_) => {
+                refuse("it is a solid; leave out `cell` for a closed cloth with gas inside")
+            }
             Elements::Triangles(triangles) => {
                 let pressure = Pressure::new(triangles, &self.start, Gas::Constant { gauge }, Simd::Baseline);
                 pressure.map_or_else(|problem| refuse(&problem), |_| Ok(()))

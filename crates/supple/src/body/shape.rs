@@ -4,13 +4,13 @@ use std::path::Path;
 
 use glam::DVec3;
 
+use super::Cut;
 use crate::error::Error;
 use crate::geometry::{TriangleTree, WindingNumber};
 use crate::mesh::format::{self, Mesh};
 use crate::mesh::generate::BoxShape;
 use crate::mesh::implicit::{ImplicitShape, surface};
 use crate::mesh::{SurfaceMesh, TetMesh, tetrahedralise};
-use super::Cut;
 use crate::scene::{ClosedMesh, Cuboid, Shape, ShapeSource};
 
 /// What a shape is made of, in metres and y-up, before its placement in the world.

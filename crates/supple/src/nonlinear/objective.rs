@@ -155,7 +155,7 @@ pub(crate) struct Descent<'a> {
 #[derive(Default)]
 pub(crate) struct Workspace {
     /// The vertex of each unknown.
-    vertices: Vec<u32>,
+    pub(crate) vertices: Vec<u32>,
     /// The gradient over all vertices.
     full: Vec<DVec3>,
     trial: Vec<DVec3>,
@@ -176,11 +176,6 @@ impl Workspace {
             gradient: vec![DVec3::ZERO; unknowns],
             direction: vec![DVec3::ZERO; unknowns],
         }
-    }
-
-    /// The vertex of each unknown.
-    pub(crate) fn vertices(&self) -> &[u32] {
-        &self.vertices
     }
 
     /// `trial = x + length direction`.

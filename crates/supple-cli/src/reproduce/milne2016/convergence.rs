@@ -34,12 +34,8 @@ pub(super) fn reduction(request: &Request) -> Result<Findings, Failure> {
     let mut cube = Cube::new(request)?;
     let mut findings = Findings::default();
     let [elements, _] = cube.multigrid.size(0);
-    let ways = [
-        (Way::Plain, "CG"),
-        (Way::Jacobi, "Jacobi-CG"),
-        (Way::Cycles, "MG"),
-        (Way::Preconditioned, "MGPCG"),
-    ];
+    let ways =
+        [(Way::Plain, "CG"), (Way::Jacobi, "Jacobi-CG"), (Way::Cycles, "MG"), (Way::Preconditioned, "MGPCG")];
     let mut lines = Vec::new();
     for (way, name) in ways {
         request.tell(name);

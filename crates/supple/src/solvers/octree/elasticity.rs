@@ -191,10 +191,7 @@ impl Kernel for ElasticOfBlock<'_> {
         let mut energy = 0.0;
         for b in 0..self.corners.len() {
             for half in 0..2 {
-                let start = match self.start {
-                    Some((strains, rate)) => Some((&strains[2 * b + half], rate)),
-                    None => None,
-                };
+                let start = self.start.map(|(strains, rate)| (&strains[2 * b + half], rate));
                 let rest = self.rest[b].eight(half);
                 energy += elastic(&self.corners[b], &rest, half, start, self.forces, self.scratch);
             }

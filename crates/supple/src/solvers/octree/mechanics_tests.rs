@@ -89,21 +89,23 @@ fn deformed(tree: &Octree, stretch: f64, shake: f64, seed: u64) -> Vec<DVec3> {
     tree.node_places().into_iter().map(|p| turn * (stretch * p) + shake * noise.vector()).collect()
 }
 
-/// Whether all eight finest cells around a node belong to elements.
+/// Which nodes act on the inside only: all eight finest cells around every corner on which a node has weight belong to
+/// elements.
 fn interior(tree: &Octree) -> Vec<bool> {
-    let covered = |node: &[u16; 3], n: usize| {
-        let side = |axis: usize| {
-            (n >> axis & 1 == 1 || node[axis] > 0).then(|| node[axis] - 1 + (n >> axis & 1) as u16)
-        };
-        match (side(0), side(1), side(2)) {
-            (Some(x), Some(y), Some(z)) => tree.find([x, y, z]).is_some(),
-            _ => false,
-        }
-    };
     let limit = 1 << tree.frame.root;
-    let inside =
-        |node: &[u16; 3]| node.iter().all(|c| (1..limit).contains(c)) && (0..8).all(|n| covered(node, n));
-    tree.nodes().iter().map(inside).collect()
+    let covered = |place: [u16; 3]| {
+        let side = |n: usize, axis: usize| place[axis] - 1 + (n >> axis & 1) as u16;
+        place.iter().all(|c| (1..limit).contains(c))
+            && (0..8).all(|n| tree.find([side(n, 0), side(n, 1), side(n, 2)]).is_some())
+    };
+    let mut interior = vec![true; tree.nodes().len()];
+    for (e, element) in tree.elements().iter().enumerate() {
+        for corner in (0..8).filter(|corner| !covered(element.corner(*corner))) {
+            let point = std::array::from_fn(|k| f64::from((corner >> k & 1) as u8));
+            tree.weights(e, point).iter().for_each(|(node, _)| interior[*node as usize] = false);
+        }
+    }
+    interior
 }
 
 proptest! {

@@ -82,7 +82,7 @@ impl OctreeNewton {
     fn solve(&mut self, descent: &mut Descent<'_>) -> Result<(), String> {
         let begun = Instant::now();
         self.rhs.fill(DVec3::ZERO);
-        for (&node, gradient) in self.work.vertices().iter().zip(&self.work.gradient) {
+        for (&node, gradient) in self.work.vertices.iter().zip(&self.work.gradient) {
             self.rhs[node as usize] = -*gradient;
         }
         let stop = StopRule { deadline: descent.limits.deadline, ..self.stop };
@@ -100,7 +100,7 @@ impl OctreeNewton {
             self.multigrid.damp_more();
         }
         descent.outcome.solve_time += begun.elapsed();
-        for (&node, direction) in self.work.vertices().iter().zip(&mut self.work.direction) {
+        for (&node, direction) in self.work.vertices.iter().zip(&mut self.work.direction) {
             *direction = self.direction[node as usize];
         }
         match end {

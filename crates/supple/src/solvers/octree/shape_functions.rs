@@ -7,7 +7,7 @@
 use super::tree::{Hanging, Octree, hangs};
 
 /// The 8x8 matrix `W` of some hanging slots: row = slot, column = conforming node.
-pub fn gather_matrix(hanging: Hanging) -> [[f64; 8]; 8] {
+pub(super) fn gather_matrix(hanging: Hanging) -> [[f64; 8]; 8] {
     let mut w = [[0.0; 8]; 8];
     for (slot, row) in w.iter_mut().enumerate() {
         match (hangs(hanging, slot), slot) {
@@ -23,7 +23,7 @@ pub fn gather_matrix(hanging: Hanging) -> [[f64; 8]; 8] {
 }
 
 /// The weights of an element's conforming nodes at a point, which is given by its coordinates from slot 0, 0 to 1 each.
-pub fn weights_at(hanging: Hanging, point: [f64; 3]) -> [f64; 8] {
+pub(super) fn weights_at(hanging: Hanging, point: [f64; 3]) -> [f64; 8] {
     let along =
         |slot: usize, axis: usize| if slot >> axis & 1 == 1 { point[axis] } else { 1.0 - point[axis] };
     let w = gather_matrix(hanging);

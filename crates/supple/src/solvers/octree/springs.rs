@@ -26,11 +26,6 @@ impl Springs {
         self.stiffness.clear();
     }
 
-    /// Whether there are none.
-    pub(super) fn is_empty(&self) -> bool {
-        self.stiffness.is_empty()
-    }
-
     /// Adds a point given by nodes and weights.
     pub(super) fn push(&mut self, point: impl IntoIterator<Item = (u32, f32)>, stiffness: DMat3) {
         let [a, b, c] = [stiffness.x_axis, stiffness.y_axis, stiffness.z_axis];

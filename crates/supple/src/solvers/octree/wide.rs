@@ -4,7 +4,7 @@
 #![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
 
 use std::cell::RefCell;
-use std::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
+use std::ops::{Add, AddAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
 use super::blocks::Scratch;
 
@@ -22,6 +22,7 @@ pub(super) trait Real:
     + Neg<Output = Self>
     + AddAssign
     + SubAssign
+    + MulAssign
 {
     /// A stored number.
     fn of(value: f32) -> Self;
@@ -92,7 +93,7 @@ macro_rules! by_place {
             fn $method(self, other: Self) -> Self {
                 let mut out = self.0;
                 for i in 0..N {
-                    out[i] = out[i] $op other.0[i];
+                    out[i] $op other.0[i];
                 }
                 Self(out)
             }
@@ -100,9 +101,9 @@ macro_rules! by_place {
     };
 }
 
-by_place!(Add, add, +);
-by_place!(Sub, sub, -);
-by_place!(Mul, mul, *);
+by_place!(Add, add, +=);
+by_place!(Sub, sub, -=);
+by_place!(Mul, mul, *=);
 
 impl<T: Real, const N: usize> AddAssign for Wide<T, N> {
     #[inline(always)]
