@@ -83,12 +83,9 @@ fn choice(options: &Compare, solver: Option<String>) -> SceneChoice {
 /// The solvers by name.
 fn solvers(options: &Compare) -> Result<Vec<(String, Solver)>, Failure> {
     let names: Vec<String> = match options.solvers.is_empty() {
-        true => LinearKind::SUPPORTED
-            .map(LinearKind::word)
-            .iter()
-            .chain(&OTHER_METHODS)
-            .map(|&n| n.into())
-            .collect(),
+        true => {
+            LinearKind::ALL.map(LinearKind::word).iter().chain(&OTHER_METHODS).map(|&n| n.into()).collect()
+        }
         false => options.solvers.clone(),
     };
     let solver = |name: String| {

@@ -63,7 +63,7 @@ fn solver_sets(word: &str) -> Result<Vec<String>, Failure> {
             "--solver {word}: no such solver; there are the methods {}, the linear solvers {}, and both together as \
              `lbfgs+jacobi`",
             Method::SUPPORTED.map(Method::word).join(", "),
-            LinearKind::SUPPORTED.map(LinearKind::word).join(", ")
+            LinearKind::ALL.map(LinearKind::word).join(", ")
         ))),
     }
 }

@@ -54,7 +54,7 @@ pub(crate) fn solve(options: &Solve, common: &Common) -> Result<ExitCode, Failur
 fn solver_kind(word: &str) -> Result<LinearKind, Failure> {
     let known = LinearKind::ALL.into_iter().find(|kind| kind.word() == word);
     known.ok_or_else(|| {
-        let words = LinearKind::SUPPORTED.map(LinearKind::word).join(", ");
+        let words = LinearKind::ALL.map(LinearKind::word).join(", ");
         Failure::usage(anyhow::anyhow!("--solver {word}: no such linear solver; there are {words}"))
     })
 }

@@ -76,6 +76,11 @@ impl Embedding {
         }
     }
 
+    /// Where all points are.
+    pub fn positions(&self, x: &[DVec3], positions: &mut [DVec3]) {
+        positions.iter_mut().enumerate().for_each(|(point, position)| *position = self.position(point, x));
+    }
+
     /// Adds a force on a point to the unknowns it hangs on.
     pub fn scatter(&self, point: usize, force: DVec3, to: &mut [DVec3]) {
         for &(v, w) in self.weights(point) {

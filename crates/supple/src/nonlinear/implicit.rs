@@ -85,7 +85,11 @@ impl ImplicitStepper {
     /// end.
     fn begin_step(&mut self, setup: &Setup, dt: f64) -> Result<(), Error> {
         let end = setup.time + dt;
-        self.pose_colliders(setup, [setup.time, end])?;
+        setup.pose_colliders(
+            [setup.time, end],
+            &mut self.system.contacts.colliders,
+            &mut self.work.colliders,
+        )?;
         let system = &mut self.system;
         system.contacts.begin_step(&self.x, dt);
         system.self_contact.begin_step(&self.x, dt);
@@ -122,19 +126,6 @@ impl ImplicitStepper {
         let free = self.x.iter().zip(&self.held).filter(|(_, held)| !**held);
         self.work.free.extend(free.map(|(x, _)| *x));
         minimiser.begin_step(&self.work.free);
-    }
-
-    fn pose_colliders(&mut self, setup: &Setup, times: [f64; 2]) -> Result<(), Error> {
-        let mut posed = std::mem::take(&mut self.work.colliders);
-        let mut before = std::mem::take(&mut self.system.contacts.colliders);
-        let mut earlier = before.drain(..);
-        for (_, collider) in &setup.colliders {
-            posed.push(PosedCollider::new(collider, &setup.collider_meshes, times, earlier.next())?);
-        }
-        drop(earlier);
-        self.system.contacts.colliders = posed;
-        self.work.colliders = before;
-        Ok(())
     }
 
     /// Chooses the method's structure from where the bodies started, not from where they are: a resumed run must choose the
@@ -267,10 +258,7 @@ impl ImplicitStepper {
 
     fn report(&self, setup: &Setup) -> StepReport {
         let outcome = &self.outcome;
-        let mass = &self.system.inertia.mass;
-        let kinetic = self.v.iter().zip(mass).map(|(v, m)| 0.5 * m * v.length_squared()).sum();
-        let gravity = setup.world.gravity;
-        let potential = self.x.iter().zip(mass).map(|(x, m)| -m * gravity.dot(*x)).sum();
+        let [kinetic, potential] = self.system.inertia.energies(&self.x, &self.v, setup.world.gravity);
         let (contacts, penetration) = self.system.contacts.count_and_depth(&self.x);
         let touching = self.system.self_contact.summary(&self.x);
         StepReport {
@@ -361,28 +349,11 @@ impl Stepper for ImplicitStepper {
     }
 
     fn surface_positions(&self, positions: &mut [DVec3]) {
-        let points = &self.system.contacts.points;
-        for (i, position) in positions.iter_mut().enumerate() {
-            *position = points.position(i, &self.x);
-        }
+        self.system.contacts.points.positions(&self.x, positions);
     }
 
     fn bodies_changed(&mut self, setup: &Setup, old_index: &[Option<usize>]) {
-        let (old_x, old_v) = (std::mem::take(&mut self.x), std::mem::take(&mut self.v));
-        let old_first = std::mem::take(&mut self.system.first_unknown);
-        for (body, old) in setup.bodies.iter().zip(old_index) {
-            match old {
-                Some(old) => {
-                    let range = old_first[*old] as usize..old_first[old + 1] as usize;
-                    self.x.extend_from_slice(&old_x[range.clone()]);
-                    self.v.extend_from_slice(&old_v[range]);
-                }
-                None => {
-                    self.x.extend_from_slice(&body.start);
-                    self.v.extend(body.start.iter().map(|_| body.velocity));
-                }
-            }
-        }
+        (self.x, self.v) = setup.carry_over(old_index, &self.system.first_unknown, &self.x, &self.v);
         self.system = System::new(setup);
         if !self.system.self_contact.is_empty() {
             self.system.self_contact.look_for_tangle(&self.x);

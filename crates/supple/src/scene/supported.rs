@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::material::MaterialSpec;
 
-use super::{Body, Follow, LinearKind, Method, Mode, Model, Pin, Scene};
+use super::{Body, Follow, Method, Mode, Model, Pin, Scene};
 
 impl Method {
     /// Those that exist.
@@ -16,22 +16,6 @@ impl Method {
         Self::NonlinearCg,
         Self::AcceleratedGradient,
         Self::Hpbd,
-    ];
-}
-
-impl LinearKind {
-    /// Those that exist.
-    pub const SUPPORTED: [Self; 10] = [
-        Self::Cholesky,
-        Self::Jacobi,
-        Self::Schwarz,
-        Self::Ic0,
-        Self::Ict,
-        Self::GaussSeidel,
-        Self::Chebyshev,
-        Self::Galerkin,
-        Self::GalerkinCycle,
-        Self::Mas,
     ];
 }
 
@@ -61,8 +45,6 @@ pub(super) fn unsupported(scene: &Scene) -> Vec<(String, String)> {
     let (solver, mode) = (&scene.solver, scene.time.mode);
     word(MODES.contains(&mode), "time.mode", "mode", word_of(&mode));
     word(Method::SUPPORTED.contains(&solver.method), "solver.method", "method", word_of(&solver.method));
-    let kind = solver.linear.kind;
-    word(LinearKind::SUPPORTED.contains(&kind), "solver.linear", "linear", word_of(&kind));
     if solver.method == Method::Hpbd {
         in_hpbd(scene, &mut found);
     }

@@ -6,7 +6,7 @@ use glam::DVec3;
 
 use super::{GrabId, PinId, PinPoint, SetupPin};
 use crate::body::{Body, Elements};
-use crate::contact::ColliderMeshes;
+use crate::contact::{ColliderMeshes, PosedCollider};
 use crate::error::Error;
 use crate::linear::Simd;
 use crate::nonlinear::projective_obstacle;
@@ -135,6 +135,48 @@ impl Setup {
     pub(super) fn load_colliders(&mut self, until: f64) -> Result<(), Error> {
         let Self { colliders, collider_meshes, folder, .. } = self;
         colliders.iter().try_for_each(|(_, collider)| collider_meshes.load(collider, folder, until))
+    }
+
+    /// Poses the colliders over a step; those of the step before lend their memory, and `spare` is room for the lists.
+    pub(crate) fn pose_colliders(
+        &self,
+        times: [f64; 2],
+        posed: &mut Vec<PosedCollider>,
+        spare: &mut Vec<PosedCollider>,
+    ) -> Result<(), Error> {
+        std::mem::swap(posed, spare);
+        posed.clear();
+        let mut earlier = spare.drain(..);
+        for (_, collider) in &self.colliders {
+            posed.push(PosedCollider::new(collider, &self.collider_meshes, times, earlier.next())?);
+        }
+        Ok(())
+    }
+
+    /// Positions and velocities of all unknowns after bodies came or went: of body `b` those it had as number
+    /// `old_index[b]`, or those of its start. `first_unknown` is where each body's unknowns began before.
+    pub(crate) fn carry_over(
+        &self,
+        old_index: &[Option<usize>],
+        first_unknown: &[u32],
+        x: &[DVec3],
+        v: &[DVec3],
+    ) -> (Vec<DVec3>, Vec<DVec3>) {
+        let (mut new_x, mut new_v) = (Vec::new(), Vec::new());
+        for (body, old) in self.bodies.iter().zip(old_index) {
+            match old {
+                Some(old) => {
+                    let range = first_unknown[*old] as usize..first_unknown[old + 1] as usize;
+                    new_x.extend_from_slice(&x[range.clone()]);
+                    new_v.extend_from_slice(&v[range]);
+                }
+                None => {
+                    new_x.extend_from_slice(&body.start);
+                    new_v.extend(body.start.iter().map(|_| body.velocity));
+                }
+            }
+        }
+        (new_x, new_v)
     }
 
     /// The index of a body.

@@ -52,19 +52,6 @@ impl HpbdStepper {
         self.solver.as_ref().map_or((0, Vec::new()), HierarchicalSolver::counts)
     }
 
-    fn pose_colliders(&mut self, setup: &Setup, times: [f64; 2]) -> Result<(), Error> {
-        let mut posed = std::mem::take(&mut self.earlier_colliders);
-        let mut before = std::mem::take(&mut self.collisions.colliders);
-        let mut earlier = before.drain(..);
-        for (_, collider) in &setup.colliders {
-            posed.push(PosedCollider::new(collider, &setup.collider_meshes, times, earlier.next())?);
-        }
-        drop(earlier);
-        self.collisions.colliders = posed;
-        self.earlier_colliders = before;
-        Ok(())
-    }
-
     /// Where everything would fly in the wind, and held particles where their pins are at the step's end.
     fn predict(&mut self, setup: &Setup, dt: f64) {
         let fall = dt * dt * setup.world.gravity;
@@ -133,10 +120,7 @@ impl HpbdStepper {
     }
 
     fn report(&self, setup: &Setup, begun: Instant, solving: f64) -> StepReport {
-        let mass = &self.system.inertia.mass;
-        let kinetic = self.v.iter().zip(mass).map(|(v, m)| 0.5 * m * v.length_squared()).sum();
-        let gravity = setup.world.gravity;
-        let potential = self.x.iter().zip(mass).map(|(x, m)| -m * gravity.dot(*x)).sum();
+        let [kinetic, potential] = self.system.inertia.energies(&self.x, &self.v, setup.world.gravity);
         let elastic = self.solver.as_ref().map_or(0.0, |solver| solver.energy(&self.x));
         let total = begun.elapsed().as_secs_f64();
         let (contacts, penetration) = self.collisions.count_and_depth(&self.x);
@@ -185,7 +169,11 @@ impl Stepper for HpbdStepper {
         if self.solver.is_none() {
             self.analyse(setup);
         }
-        self.pose_colliders(setup, [setup.time, setup.time + dt])?;
+        setup.pose_colliders(
+            [setup.time, setup.time + dt],
+            &mut self.collisions.colliders,
+            &mut self.earlier_colliders,
+        )?;
         self.predict(setup, dt);
         let fastest =
             self.x.iter().zip(&self.predicted).map(|(x, p)| x.distance_squared(*p)).fold(0.0, f64::max);
@@ -204,28 +192,11 @@ impl Stepper for HpbdStepper {
     }
 
     fn surface_positions(&self, positions: &mut [DVec3]) {
-        let points = &self.system.contacts.points;
-        for (i, position) in positions.iter_mut().enumerate() {
-            *position = points.position(i, &self.x);
-        }
+        self.system.contacts.points.positions(&self.x, positions);
     }
 
     fn bodies_changed(&mut self, setup: &Setup, old_index: &[Option<usize>]) {
-        let (old_x, old_v) = (std::mem::take(&mut self.x), std::mem::take(&mut self.v));
-        let old_first = std::mem::take(&mut self.system.first_unknown);
-        for (body, old) in setup.bodies.iter().zip(old_index) {
-            match old {
-                Some(old) => {
-                    let range = old_first[*old] as usize..old_first[old + 1] as usize;
-                    self.x.extend_from_slice(&old_x[range.clone()]);
-                    self.v.extend_from_slice(&old_v[range]);
-                }
-                None => {
-                    self.x.extend_from_slice(&body.start);
-                    self.v.extend(body.start.iter().map(|_| body.velocity));
-                }
-            }
-        }
+        (self.x, self.v) = setup.carry_over(old_index, &self.system.first_unknown, &self.x, &self.v);
         self.system = System::without_elasticity(setup);
         self.collisions.friction = setup.bodies.iter().flat_map(unknown_friction).collect();
         self.analyse(setup);
