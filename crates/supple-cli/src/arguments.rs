@@ -239,6 +239,9 @@ pub(crate) struct Solve {
     /// cholesky, jacobi, schwarz, ic0, ict, gauss-seidel, chebyshev, galerkin, galerkin-cycle, mas
     #[arg(long, value_name = "NAME")]
     pub solver: String,
+    /// Options of the solver as scenes have them under `linear`, such as levels=[2000,100] or modes=12
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
     /// Stop when the residual's norm is this fraction of the right-hand side's
     #[arg(long, value_name = "T", default_value_t = 1e-6)]
     pub tolerance: f64,

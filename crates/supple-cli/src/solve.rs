@@ -11,7 +11,7 @@ use supple::FileError;
 use supple::linear::file::{SparseMatrix, System, load_array, load_matrix, write_npy};
 use supple::linear::{End, HistoryPoint, SolveOutcome, StopRule, linear_solver};
 use supple::output::write_whole;
-use supple::scene::LinearKind;
+use supple::scene::{Linear, LinearKind};
 
 use crate::arguments::{Common, Solve};
 use crate::failure::Failure;
@@ -33,11 +33,11 @@ const DIVERGED: &str = "the iteration diverged: the residual is above that of x 
 
 /// Reads, solves, writes and reports.
 pub(crate) fn solve(options: &Solve, common: &Common) -> Result<ExitCode, Failure> {
-    let kind = solver_kind(&options.solver)?;
+    let linear = chosen(options)?;
     check_options(options)?;
     let matrix = load_matrix(&options.matrix).map_err(Failure::usage)?;
     let rhs = load_rhs(&options.rhs, matrix.rows())?;
-    let solved = perform(options, common, kind, &matrix, &rhs)?;
+    let solved = perform(options, common, &linear, &matrix, &rhs)?;
     write_results(options, &solved)?;
     report(options, common, &solved, matrix.rows());
     let outcome = &solved.outcome;
@@ -48,6 +48,21 @@ pub(crate) fn solve(options: &Solve, common: &Common) -> Result<ExitCode, Failur
         }
         End::Converged | End::Iterations | End::Deadline | End::Stalled => Ok(ExitCode::SUCCESS),
         end => Err(Failure::running(FileError::whole(&options.matrix, why_failed(end)))),
+    }
+}
+
+/// The solver with its options; what has a flag of its own is not an option.
+fn chosen(options: &Solve) -> Result<Linear, Failure> {
+    let kind = solver_kind(&options.solver)?;
+    let linear = Linear::with_sets(kind, &options.sets).map_err(Failure::usage)?;
+    let twice = [
+        ("kind", "--solver", linear.kind != kind),
+        ("tolerance", "--tolerance", linear.tolerance.is_some()),
+        ("max_iterations", "--max-iterations", linear.max_iterations.is_some()),
+    ];
+    match twice.into_iter().find(|(.., said)| *said) {
+        Some((key, flag, _)) => Err(Failure::usage(anyhow::anyhow!("--set {key}: use {flag} for this"))),
+        None => Ok(linear),
     }
 }
 
@@ -89,7 +104,7 @@ fn load_rhs(path: &Path, rows: usize) -> Result<Vec<f64>, Failure> {
 fn perform(
     options: &Solve,
     common: &Common,
-    kind: LinearKind,
+    linear: &Linear,
     matrix: &SparseMatrix,
     rhs: &[f64],
 ) -> Result<Solved, Failure> {
@@ -98,8 +113,8 @@ fn perform(
     let begin = Instant::now();
     let positions = positions.as_ref().map(|(array, path)| (array, *path));
     let system = System::new(matrix, positions).map_err(Failure::usage)?;
-    let mut solver = linear_solver(&kind.into(), system.positions.clone(), common.simd.into())
-        .map_err(|problem| Failure::usage(anyhow::anyhow!("--solver {}: {problem}", kind.word())))?;
+    let mut solver = linear_solver(linear, system.positions.clone(), common.simd.into())
+        .map_err(|problem| Failure::usage(anyhow::anyhow!("--solver {}: {problem}", options.solver)))?;
     let refused = |problem| Failure::usage(FileError::whole(&options.matrix, problem));
     solver.prepare(&system.matrix).map_err(refused)?;
     let setup_seconds = begin.elapsed().as_secs_f64();

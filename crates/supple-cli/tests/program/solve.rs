@@ -121,3 +121,32 @@ fn systems_that_cannot_be_solved_are_refused_by_name() {
         );
     }
 }
+
+#[test]
+fn options_of_a_solver_reach_it_and_those_it_has_not_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (matrix, rhs) = chain(folder.path(), 300);
+    let solve = |solver, set: &str| {
+        let words = ["solve", text(&matrix), "--rhs", text(&rhs), "--solver", solver, "--set", set, "--json"];
+        run(&words)
+    };
+    // A larger domain holds more of the chain, so its factors take more memory.
+    let bytes = |set| {
+        let done = solve("mas", set);
+        assert_eq!(done.status.code(), Some(0), "{done:?}");
+        values(&String::from_utf8(done.stdout).unwrap(), "bytes")[0].as_u64().unwrap()
+    };
+    assert!(bytes("domain=64") > bytes("domain=8"));
+    for (solver, set, complaint) in [
+        ("jacobi", "domain=8", "has no option `domain`"),
+        ("mas", "domian=8", "domain"),
+        ("mas", "kind=jacobi", "--solver"),
+        ("mas", "tolerance=0.1", "--tolerance"),
+        ("mas", "modes=7", "3, 6 or 12"),
+    ] {
+        let refused = solve(solver, set);
+        assert_eq!(refused.status.code(), Some(2), "{set}");
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert!(said.contains(complaint), "{set}: {said}");
+    }
+}

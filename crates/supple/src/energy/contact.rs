@@ -80,7 +80,9 @@ impl Contacts {
     }
 
     fn clearance(&self, from: DVec3) -> Clearance {
-        let free = |collider: &PosedCollider| collider.separation(from).distance - collider.thickness;
+        let free = |collider: &PosedCollider| {
+            collider.separation_after(from, from).distance - collider.thickness
+        };
         Clearance { from, distance: self.colliders.iter().map(free).fold(f64::INFINITY, f64::min) }
     }
 
@@ -118,7 +120,7 @@ impl Contacts {
         let Some(position) = self.near(i, x).filter(|_| self.areas[i] > 0.0) else { return (0, 0.0) };
         let (mut count, mut deepest) = (0, 0.0_f64);
         for collider in &self.colliders {
-            let distance = collider.separation(position).distance;
+            let distance = collider.separation_after(self.clearances[i].from, position).distance;
             count += u32::from(distance < collider.thickness);
             deepest = deepest.max(-distance);
         }
@@ -128,7 +130,8 @@ impl Contacts {
     fn penalty_value(&self, i: usize, x: &[DVec3]) -> f64 {
         let Some(position) = self.near(i, x) else { return 0.0 };
         let energy = |collider: &PosedCollider| {
-            let depth = (collider.thickness - collider.separation(position).distance).max(0.0);
+            let distance = collider.separation_after(self.clearances[i].from, position).distance;
+            let depth = (collider.thickness - distance).max(0.0);
             0.5 * self.areas[i] * collider.stiffness * depth * depth
         };
         self.colliders.iter().map(energy).sum()
@@ -137,7 +140,7 @@ impl Contacts {
     fn penalty_gradient(&self, i: usize, x: &[DVec3]) -> Option<(usize, DVec3)> {
         let position = self.near(i, x)?;
         let force = |collider: &PosedCollider| {
-            let separation = collider.separation(position);
+            let separation = collider.separation_after(self.clearances[i].from, position);
             let depth = (collider.thickness - separation.distance).max(0.0);
             -self.areas[i] * collider.stiffness * depth * separation.normal
         };
@@ -149,7 +152,7 @@ impl Contacts {
         let position = self.near(i, x)?;
         let mut block = None;
         for collider in &self.colliders {
-            let separation = collider.separation(position);
+            let separation = collider.separation_after(self.clearances[i].from, position);
             if separation.distance < collider.thickness {
                 let stiffness = self.areas[i] * collider.stiffness;
                 *block.get_or_insert(DMat3::ZERO) += stiffness * outer(separation.normal);

@@ -225,7 +225,7 @@ struct Faces {
 }
 
 impl Faces {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn pressure(&self) -> f64 {
         f64::from_bits(self.pressure.load(Ordering::Relaxed))
     }
@@ -242,7 +242,7 @@ struct Bent {
 }
 
 impl Bent {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn new(x: &[LaneVec3; 3], edges: &[LaneVec3; 3]) -> Self {
         let one = Lanes::splat(1.0);
         let double = (x[1] - x[0]).cross(x[2] - x[0]);
@@ -272,7 +272,7 @@ impl Bent {
     }
 
     /// The block (i, k) of `|K|`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn absolute(&self, i: usize, k: usize) -> LaneMat3 {
         let mut block = self.normal.outer(self.normal) * self.root[i][k];
         for j in 0..3 {
@@ -291,18 +291,18 @@ impl Element<3> for Faces {
         &self.triangles
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn value(&self, _batch: usize, x: &[LaneVec3; 3]) -> Lanes {
         x[0].dot(x[1].cross(x[2])) * (-self.pressure() / 6.0)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn gradient(&self, _batch: usize, x: &[LaneVec3; 3]) -> [LaneVec3; 3] {
         let double = (x[1] - x[0]).cross(x[2] - x[0]);
         [double * Lanes::splat(-self.pressure() / 6.0); 3]
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn hessian(&self, _batch: usize, x: &[LaneVec3; 3], curvature: Curvature) -> Blocks<3> {
         let pressure = self.pressure();
         let edges = [x[2] - x[1], x[0] - x[2], x[1] - x[0]];

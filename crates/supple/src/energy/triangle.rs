@@ -61,7 +61,7 @@ impl<M: Membrane> Triangles<M> {
         &self.order
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn damping(&self, batch: usize, f: [LaneVec3; 2]) -> Option<StrainDamping<2>> {
         let start = self.start.get(batch)?;
         let sheet = &self.sheets[batch];
@@ -121,7 +121,7 @@ fn axis_in_plane(normal: DVec3) -> DVec3 {
 }
 
 impl RestBatch {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn deformation(&self, x: &[LaneVec3; 3]) -> [LaneVec3; 2] {
         let (p, q) = (x[1] - x[0], x[2] - x[0]);
         let [a, b] = &self.gradients;
@@ -129,7 +129,7 @@ impl RestBatch {
     }
 
     /// What a stress does to the corners.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn forces(&self, stress: [LaneVec3; 2]) -> [LaneVec3; 3] {
         let [a, b] = &self.gradients;
         let a = (stress[0] * a[0] + stress[1] * a[1]) * self.area;
@@ -137,7 +137,7 @@ impl RestBatch {
         [-(a + b), a, b]
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn blocks(&self, block: impl Fn(&[Lanes; 2], &[Lanes; 2]) -> LaneMat3) -> Blocks<3> {
         let [a, b] = &self.gradients;
         let (aa, ba, bb) = (block(a, a) * self.area, block(b, a) * self.area, block(b, b) * self.area);
@@ -162,7 +162,7 @@ impl<M: Membrane> Element<3> for Triangles<M> {
         &self.triangles
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn value(&self, batch: usize, x: &[LaneVec3; 3]) -> Lanes {
         let rest = &self.rest[batch];
         let f = rest.deformation(x);
@@ -173,13 +173,13 @@ impl<M: Membrane> Element<3> for Triangles<M> {
         density * rest.area
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn elastic_value(&self, batch: usize, x: &[LaneVec3; 3]) -> Lanes {
         let rest = &self.rest[batch];
         self.law.energy(rest.deformation(x), &self.sheets[batch]) * rest.area
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn gradient(&self, batch: usize, x: &[LaneVec3; 3]) -> [LaneVec3; 3] {
         let rest = &self.rest[batch];
         let f = rest.deformation(x);
@@ -191,7 +191,7 @@ impl<M: Membrane> Element<3> for Triangles<M> {
         rest.forces(stress)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn hessian(&self, batch: usize, x: &[LaneVec3; 3], curvature: Curvature) -> Blocks<3> {
         let rest = &self.rest[batch];
         let f = rest.deformation(x);

@@ -55,18 +55,17 @@ impl Wind {
         Self { triangles, sides, centroids, ..Self::default() }
     }
 
-    /// Starts a step of `dt` seconds at `time`, from positions `x` and velocities `v`.
+    /// Starts a step of `dt` seconds that ends at `end`, from positions `x` and velocities `v`.
     pub fn begin_step(
         &mut self,
         points: &Embedding,
         x: &[DVec3],
         v: &[DVec3],
         world: &World,
-        time: f64,
-        dt: f64,
+        [end, dt]: [f64; 2],
     ) {
         self.step = dt;
-        let air = world.air(time + dt);
+        let air = world.air(end);
         self.air = air.map_or(DVec3::ZERO, |air| air.velocity);
         let mut sails = std::mem::take(&mut self.sails);
         sails.resize(if air.is_some() { self.triangles.len() } else { 0 }, Sail::default());
@@ -148,7 +147,7 @@ mod tests {
         let points = Embedding::of_vertices(&[0, 1, 2]);
         let mut wind = Wind::new(&points, vec![[0, 1, 2]], &[false]);
         let x = [DVec3::ZERO, DVec3::new(2.0, 0.0, 0.0), DVec3::new(0.0, 1.0, 0.0)];
-        wind.begin_step(&points, &x, &[velocity; 3], world, 0.0, 0.01);
+        wind.begin_step(&points, &x, &[velocity; 3], world, [0.01, 0.01]);
         (wind, x.map(|p| p + 0.01 * velocity))
     }
 

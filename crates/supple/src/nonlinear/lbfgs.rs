@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Workspace, dot};
+use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace, dot};
 use super::preconditioning::Preconditioning;
 use crate::linear::{BlockPattern, CycleTimes, Preconditioner};
 
@@ -126,8 +126,7 @@ impl Minimiser for Lbfgs {
             self.before.copy_from_slice(&self.work.gradient);
             last_length = descent.line_search(&mut self.work, 1.0);
             if last_length.is_none() && self.pairs.is_empty() {
-                let stop = descent.without_step(&self.work);
-                return descent.end(stop);
+                return descent.end(Stop::Stalled);
             }
             if last_length.is_none() {
                 // The remembered curvature misled: once more from the preconditioner alone.

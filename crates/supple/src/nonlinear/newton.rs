@@ -153,8 +153,7 @@ impl Minimiser for Newton {
             }
             descent.outcome.iterations += 1;
             if descent.line_search(&mut self.work, 1.0).is_none() {
-                let stop = descent.without_step(&self.work);
-                return descent.end(stop);
+                return descent.end(Stop::Stalled);
             }
         }
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Workspace, dot};
+use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace, dot};
 use super::preconditioning::Preconditioning;
 use crate::linear::{BlockPattern, CycleTimes, Preconditioner};
 
@@ -86,8 +86,7 @@ impl Minimiser for NonlinearCg {
             descent.outcome.iterations += 1;
             if descent.line_search(&mut self.work, length).is_none() {
                 if restarted {
-                    let stop = descent.without_step(&self.work);
-                    return descent.end(stop);
+                    return descent.end(Stop::Stalled);
                 }
                 scale = None;
             }

@@ -31,9 +31,7 @@ pub enum Stop {
     /// The gradient fell below the tolerance.
     #[default]
     Converged,
-    /// The gradient is as small as double precision allows.
-    Rounding,
-    /// No further decrease was found.
+    /// No further decrease was found: rounding hides it, or the direction is bad.
     Stalled,
     /// The iteration limit was reached.
     IterationLimit,
@@ -183,14 +181,10 @@ impl Workspace {
         }
     }
 }
-
 /// Iterations for whose residuals room is kept.
 const MOST_RESIDUALS: u32 = 4096;
 /// Armijo's constant of sufficient decrease.
 const SUFFICIENT_DECREASE: f64 = 1e-4;
-/// Decrease, over the objective, that the rounding of its sums may hide altogether: its parts are many times larger
-/// than their sum.
-const HIDDEN_SLOPE: f64 = 1e-10;
 /// Halvings before the line search gives up.
 const MAX_HALVINGS: u32 = 40;
 /// Doublings of a step that goes on falling.
@@ -269,7 +263,7 @@ impl<'a> Descent<'a> {
         if norm <= limits.tolerance * limits.reference {
             Some(Stop::Converged)
         } else if self.in_rounding && self.gradient_grew() {
-            Some(Stop::Rounding)
+            Some(Stop::Stalled)
         } else if self.outcome.iterations >= limits.max_iterations {
             Some(Stop::IterationLimit)
         } else {
@@ -312,13 +306,6 @@ impl<'a> Descent<'a> {
             length *= 0.5;
         }
         None
-    }
-
-    /// Why a line search along this direction found no step: what the slope promises is lost in the rounding of sums as
-    /// large as the objective, or the direction is bad.
-    pub(super) fn without_step(&self, work: &Workspace) -> Stop {
-        let slope = dot(&work.gradient, &work.direction);
-        if slope.abs() <= HIDDEN_SLOPE * self.value.abs() { Stop::Rounding } else { Stop::Stalled }
     }
 
     /// The part of `length` that can be gone along the direction before surfaces touch.

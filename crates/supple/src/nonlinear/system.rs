@@ -96,6 +96,11 @@ impl System {
         system
     }
 
+    /// Takes the wind of a step of `dt` seconds that ends at `end`, on surfaces as they are.
+    pub(crate) fn blow(&mut self, setup: &Setup, x: &[DVec3], v: &[DVec3], [end, dt]: [f64; 2]) {
+        self.wind.begin_step(&self.contacts.points, x, v, &setup.world, [end, dt]);
+    }
+
     /// Collects the soft holds of a setup at `time`, moves held vertices of `x` to where their pins are, and notes which
     /// are held.
     pub(crate) fn apply_pins(&mut self, setup: &Setup, time: f64, x: &mut [DVec3], held: &mut Vec<bool>) {
@@ -309,7 +314,7 @@ impl Gathered<'_> {
             let Elements::Tets(own) = &body.elements else { continue };
             rest[*first as usize..][..body.rest.len()].copy_from_slice(&body.rest);
             tets.extend(own.iter().map(|tet| tet.map(|v| v + first)));
-            solids.extend((0..own.len()).map(|t| Solid::from(&body.materials.of(t))));
+            solids.extend((0..own.len()).map(|t| Solid::of(law, &body.materials.of(t))));
         }
         let elements = Tetrahedra::new(law, &rest, &tets, |t| solids[t]);
         let sum = ElementSum::new(elements, self.vertices, self.simd);

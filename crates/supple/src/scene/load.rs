@@ -5,7 +5,7 @@ use std::path::Path;
 use super::builtin::builtin_scenes;
 use super::document::{self, Source};
 use super::suggest::{did_you_mean, list};
-use super::{Scene, reader, sets};
+use super::{Linear, LinearKind, Scene, reader, sets};
 use crate::error::{Error, FileError};
 
 /// No scene file is larger than this; meshes belong into files of their own.
@@ -109,6 +109,25 @@ impl Scene {
         scene.source = Source::new(path, root);
         scene.resolve_paths();
         Ok(scene)
+    }
+}
+
+impl Linear {
+    /// A linear solver with options from `--set` texts, such as `levels=[2000, 100]`: what `linear` of a scene may hold.
+    ///
+    /// ```
+    /// use supple::scene::{Linear, LinearKind};
+    /// let linear = Linear::with_sets(LinearKind::Mas, &["modes=12".to_owned()])?;
+    /// assert_eq!(linear.modes, Some(12));
+    /// # Ok::<(), supple::Error>(())
+    /// ```
+    pub fn with_sets(kind: LinearKind, sets: &[String]) -> Result<Self, Error> {
+        let path = Path::new("linear solver");
+        let mut root = document::parse(&format!("kind = \"{}\"", kind.word()), path)?;
+        sets::apply_sets(&mut root, sets)?;
+        let linear: Self = reader::read(&root, path)?;
+        linear.check().map_err(|problem| Error::Invalid(format!("--set: {problem}")))?;
+        Ok(linear)
     }
 }
 

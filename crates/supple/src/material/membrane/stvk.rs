@@ -14,13 +14,13 @@ use crate::simd::{LaneVec3, Lanes};
 #[derive(Debug, Clone, Copy, Default)]
 pub struct StVenantKirchhoffSheet;
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn green_strain([a, b]: [LaneVec3; 2]) -> SquareMatrix<2> {
     let shear = a.dot(b) * 0.5;
     [[(a.dot(a) - 1.0) * 0.5, shear], [shear, (b.dot(b) - 1.0) * 0.5]]
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn modes(sigma: [Lanes; 2], sheet: &LaneSheet) -> PrincipalModes {
     let (mu, lambda) = (sheet.lame.mu, sheet.lame.lambda);
     let squares = [sigma[0] * sigma[0], sigma[1] * sigma[1]];
@@ -39,14 +39,14 @@ pub(super) fn modes(sigma: [Lanes; 2], sheet: &LaneSheet) -> PrincipalModes {
 }
 
 impl Membrane for StVenantKirchhoffSheet {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn energy(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> Lanes {
         let [[a, c], [_, b]] = green_strain(f);
         let trace = a + b;
         sheet.lame.mu * (a * a + c * c * 2.0 + b * b) + sheet.lame.lambda * trace * trace * 0.5
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn stress(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> [LaneVec3; 2] {
         let [[a, c], [_, b]] = green_strain(f);
         let twice = sheet.lame.mu * 2.0;
@@ -54,7 +54,7 @@ impl Membrane for StVenantKirchhoffSheet {
         [f[0] * (twice * a + bulk) + f[1] * (twice * c), f[0] * (twice * c) + f[1] * (twice * b + bulk)]
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn tangent(&self, f: [LaneVec3; 2], sheet: &LaneSheet, curvature: Curvature) -> SheetTangent {
         let svd = svd32(f);
         isotropic_tangent(&svd, modes(svd.sigma, sheet), curvature)

@@ -58,7 +58,7 @@ impl HpbdStepper {
         self.predicted.clear();
         self.predicted.extend(self.x.iter().zip(&self.v).map(|(x, v)| *x + dt * *v + fall));
         let system = &mut self.system;
-        system.wind.begin_step(&system.contacts.points, &self.x, &self.v, &setup.world, setup.time, dt);
+        system.blow(setup, &self.x, &self.v, [setup.time + dt, dt]);
         self.add_wind(dt);
         let system = &mut self.system;
         system.apply_pins(setup, setup.time + dt, &mut self.predicted, &mut self.held);
