@@ -37,13 +37,11 @@ fn check_run(folder: &Path, common: &Common) -> Result<ExitCode, Failure> {
     let (mut frames, mut bad) = (0, 0);
     for index in cache.frames().map_err(Failure::usage)? {
         let frame = cache.read(index).map_err(Failure::usage)?;
-        let at: Vec<DVec3> = frame.bodies.iter().flat_map(|b| b.positions.iter().map(|p| p.as_dvec3())).collect();
+        let at: Vec<DVec3> =
+            frame.bodies.iter().flat_map(|b| b.positions.iter().map(|p| p.as_dvec3())).collect();
         if at.len() != surfaces.start.len() {
-            let problem = format!(
-                "holds {} vertices, the scene of its folder {}",
-                at.len(),
-                surfaces.start.len()
-            );
+            let problem =
+                format!("holds {} vertices, the scene of its folder {}", at.len(), surfaces.start.len());
             return Err(Failure::usage(FileError::whole(&cache.frame_path(index), problem)));
         }
         let crossings = surfaces.crossings(&at);
@@ -52,14 +50,18 @@ fn check_run(folder: &Path, common: &Common) -> Result<ExitCode, Failure> {
         if let (false, Some([a, b])) = (common.json || crossings.is_empty(), crossings.first()) {
             let [a, b] = [a, b].map(|t| surfaces.triangles[*t as usize]);
             let count = crossings.len();
-            line(format!("frame {index}: {count} pairs of triangles cross, the first at vertices {a:?} and {b:?}"));
+            line(format!(
+                "frame {index}: {count} pairs of triangles cross, the first at vertices {a:?} and {b:?}"
+            ));
         } else if common.json && !crossings.is_empty() {
             line(json!({ "frame": index, "crossings": crossings.len() }));
         }
     }
     let triangles = surfaces.triangles.len();
     if common.json {
-        line(json!({ "summary": { "frames": frames, "triangles": triangles, "frames_with_crossings": bad } }));
+        line(
+            json!({ "summary": { "frames": frames, "triangles": triangles, "frames_with_crossings": bad } }),
+        );
     } else if bad == 0 {
         line(format!("{frames} frames of {triangles} triangles in contact: none crosses another"));
     } else {

@@ -7,7 +7,9 @@ use glam::DVec3;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use supple::material::{MaterialSpec, StretchStiffness};
-use supple::mesh::generate::{ClothGrid, CylinderShape, GridPattern, KnotShape, PanelShape, SphereShape, TorusShape};
+use supple::mesh::generate::{
+    ClothGrid, CylinderShape, GridPattern, KnotShape, PanelShape, SphereShape, TorusShape,
+};
 use supple::mesh::implicit::{Character, ImplicitShape};
 use supple::scene::{
     Axis, Bending, Body, ClosedMesh, Collider, ColliderShape, Contact, Cuboid, Expect, Follow, Hold,
@@ -278,8 +280,11 @@ fn contact() -> BoxedStrategy<Contact> {
 }
 
 fn scene() -> BoxedStrategy<Scene> {
-    let seam = (text(), text(), selection(), selection(), number())
-        .prop_map(|(a, b, s, t, closes)| Seam { bodies: [a, b], selections: [s, t], closes });
+    let seam = (text(), text(), selection(), selection(), number()).prop_map(|(a, b, s, t, closes)| Seam {
+        bodies: [a, b],
+        selections: [s, t],
+        closes,
+    });
     (
         text(),
         settings(),

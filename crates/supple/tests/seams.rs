@@ -1,7 +1,7 @@
 //! Boundaries sewn together hang, stretch and touch as one piece of cloth.
 
 use glam::DVec3;
-use supple::scene::{Body, Model, Pin, Scene, Seam, Selection, SceneBuilder};
+use supple::scene::{Body, Model, Pin, Scene, SceneBuilder, Seam, Selection};
 use supple::simulation::Simulation;
 
 const HALF: f64 = 0.25;
@@ -207,7 +207,8 @@ fn seams_that_join_nothing_are_refused_with_what_they_picked() {
 
 #[test]
 fn a_boundary_path_goes_the_shorter_way_or_past_the_points_between() {
-    let simulation = Simulation::new(built(Scene::builder().body(half("left", -1.0, 7)), Vec::new())).unwrap();
+    let simulation =
+        Simulation::new(built(Scene::builder().body(half("left", -1.0, 7)), Vec::new())).unwrap();
     let body = &simulation.setup().bodies[0];
     let points = supple::scene::SelectionPoints {
         body: "left",

@@ -47,7 +47,8 @@ pub fn free_fraction(kind: Kind, points: &[DVec3; 4], moves: &[DVec3; 4], least:
 /// Whether [`free_fraction`] gives the whole way `until` for every pair that is no nearer than `distance` and comes nearer by no
 /// more than `approach` over the whole way.
 pub(crate) fn surely_free(distance: f64, approach: f64, least: f64, until: f64) -> bool {
-    distance > 0.0 && (1.0 - (least / distance).clamp(LEFT, MOST_LEFT)) * distance > (1.0 + 1e-9) * approach * until
+    distance > 0.0
+        && (1.0 - (least / distance).clamp(LEFT, MOST_LEFT)) * distance > (1.0 + 1e-9) * approach * until
 }
 
 #[cfg(test)]

@@ -70,11 +70,7 @@ impl<R: Send> Found<R> {
     }
 
     /// Looks at all that was found elsewhere.
-    pub(crate) fn look_through<S: Sync>(
-        &mut self,
-        given: &Found<S>,
-        look: impl Fn(&S, &mut Vec<R>) + Sync,
-    ) {
+    pub(crate) fn look_through<S: Sync>(&mut self, given: &Found<S>, look: impl Fn(&S, &mut Vec<R>) + Sync) {
         self.used = given.used;
         if self.chunks.len() < self.used {
             self.chunks.resize_with(self.used, Vec::new);

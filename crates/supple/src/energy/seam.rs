@@ -37,7 +37,8 @@ impl Seams {
     /// Starts a step that ends at `time` seconds.
     pub fn begin_step(&mut self, time: f64) {
         for (left, stitch) in self.left.iter_mut().zip(&self.stitches) {
-            *left = if time < stitch.closes { (1.0 - time / stitch.closes) * stitch.gap } else { DVec3::ZERO };
+            *left =
+                if time < stitch.closes { (1.0 - time / stitch.closes) * stitch.gap } else { DVec3::ZERO };
         }
     }
 
@@ -90,7 +91,8 @@ mod tests {
             let gap = weights.iter().map(|&(v, w)| w * x[v as usize]).sum();
             Stitch { weights: weights.to_vec(), stiffness: 7.0, gap, closes }
         };
-        let stitches = vec![stitch(&[(0, 1.0), (1, -0.3), (2, -0.7)], 2.0), stitch(&[(3, 1.0), (1, -1.0)], 0.0)];
+        let stitches =
+            vec![stitch(&[(0, 1.0), (1, -0.3), (2, -0.7)], 2.0), stitch(&[(3, 1.0), (1, -1.0)], 0.0)];
         (Seams::new(stitches), x.to_vec())
     }
 

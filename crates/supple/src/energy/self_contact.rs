@@ -493,4 +493,3 @@ impl Energy for SelfContact {
         true
     }
 }
-

@@ -19,6 +19,6 @@ pub use newton::Newton;
 pub use nonlinear_cg::NonlinearCg;
 pub use objective::{IterationRecord, Limits, Minimiser, Objective, Outcome, Stop};
 pub use projective::Projective;
-pub use refresh::Refresh;
 pub(crate) use projective::obstacle as projective_obstacle;
+pub use refresh::Refresh;
 pub(crate) use system::System;

@@ -10,7 +10,9 @@ use super::Selection;
 use super::shape_table::ShapeTable;
 use crate::material::MaterialSpec;
 use crate::mesh::SurfaceMesh;
-use crate::mesh::generate::{BoxShape, ClothGrid, CylinderShape, KnotShape, PanelShape, SphereShape, TorusShape};
+use crate::mesh::generate::{
+    BoxShape, ClothGrid, CylinderShape, KnotShape, PanelShape, SphereShape, TorusShape,
+};
 use crate::mesh::implicit::{Character, ImplicitShape};
 
 /// The up axis of a file.

@@ -186,7 +186,8 @@ impl Body {
             self.embedding.weights(point as usize).iter().for_each(|(v, _)| chosen[*v as usize] = true);
         }
         let edges = boundary_edges(triangles, &self.rest_corners);
-        let edges: Vec<_> = edges.into_iter().filter(|(e, _)| e.iter().all(|&v| chosen[v as usize])).collect();
+        let edges: Vec<_> =
+            edges.into_iter().filter(|(e, _)| e.iter().all(|&v| chosen[v as usize])).collect();
         self.walk(&edges).map_err(|found| {
             Error::Invalid(format!(
                 "`{selection}` picks {found} of the boundary of body `{}`; a seam needs one unbroken piece of it, or a whole \

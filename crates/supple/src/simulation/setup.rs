@@ -300,7 +300,11 @@ impl Selection {
     /// Whether it needs the user's own vertices: their numbers, names, colours or boundary.
     fn speaks_of_the_mesh(&self) -> bool {
         match self {
-            Self::Indices(_) | Self::BoundaryLoop(_) | Self::BoundaryPath(_) | Self::Group(_) | Self::Color(_) => true,
+            Self::Indices(_)
+            | Self::BoundaryLoop(_)
+            | Self::BoundaryPath(_)
+            | Self::Group(_)
+            | Self::Color(_) => true,
             Self::Any(parts) | Self::AllOf(parts) => parts.iter().any(Self::speaks_of_the_mesh),
             Self::Not(part) => part.speaks_of_the_mesh(),
             _ => false,

@@ -124,21 +124,13 @@ pub(super) fn domain_sizes(request: &Request) -> Result<Findings, Failure> {
         add(format!("AS, domains of {domain}"), Box::new(Schwarz::new(options, Some(positions.clone()))))?;
     }
     for domain in [16, 32, 64, 128] {
-        let options = MasOptions {
-            domain,
-            modes: Modes::Translations,
-            simd: request.simd,
-            ..MasOptions::default()
-        };
+        let options =
+            MasOptions { domain, modes: Modes::Translations, simd: request.simd, ..MasOptions::default() };
         add(format!("MAS, domains of {domain}"), Box::new(Mas::new(options, Some(positions.clone()))))?;
     }
     for levels in [1, 2, 3, 4] {
-        let options = MasOptions {
-            modes: Modes::Translations,
-            levels,
-            simd: request.simd,
-            ..MasOptions::default()
-        };
+        let options =
+            MasOptions { modes: Modes::Translations, levels, simd: request.simd, ..MasOptions::default() };
         add(format!("MAS, at most {levels} levels"), Box::new(Mas::new(options, Some(positions.clone()))))?;
     }
     let mut findings = Findings::default();
@@ -158,10 +150,7 @@ pub(super) fn heterogeneity(request: &Request) -> Result<Findings, Failure> {
         ("random in each tetrahedron", Spreading::Random),
         ("eight regions", Spreading::Regions),
     ];
-    let morton = Linear {
-        partition: Some(supple::solvers::mas::Partition::Morton),
-        ..paper_mas().1
-    };
+    let morton = Linear { partition: Some(supple::solvers::mas::Partition::Morton), ..paper_mas().1 };
     let solvers = [
         ("IC0", LinearKind::Ic0.into()),
         schwarz(),

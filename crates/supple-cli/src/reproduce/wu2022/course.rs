@@ -82,7 +82,11 @@ impl Problem {
 }
 
 /// A preconditioner, updated.
-pub(super) fn made(linear: &Linear, system: &StepSystem, simd: Simd) -> Result<Box<dyn Preconditioner>, Failure> {
+pub(super) fn made(
+    linear: &Linear,
+    system: &StepSystem,
+    simd: Simd,
+) -> Result<Box<dyn Preconditioner>, Failure> {
     let failed = |problem: String| Failure::running(anyhow::anyhow!(problem));
     let mut made = preconditioner(linear, Some(system.current.clone()), simd).map_err(failed)?;
     made.update(&system.matrix).map_err(failed)?;
@@ -132,7 +136,10 @@ pub(super) fn plots(title: &str, courses: &[Course]) -> [(&'static str, Plot); 2
             line(course, &|k| course.setup + each * k as f64)
         })
         .collect();
-    [("-iterations", plot("iterations", by_count)), ("-time", plot("time in seconds, set-up included", by_time))]
+    [
+        ("-iterations", plot("iterations", by_count)),
+        ("-time", plot("time in seconds, set-up included", by_time)),
+    ]
 }
 
 /// What an iteration went through.
@@ -193,15 +200,16 @@ impl Trace {
             (1..count).map(|k| self.betas[k - 1] / (self.alphas[k - 1] * self.alphas[k - 1])).collect();
         let below = |at: f64| {
             let mut pivot = 1.0;
-            (0..count).filter(|&k| {
-                let beside = if k == 0 { 0.0 } else { squares[k - 1] / pivot };
-                pivot = diagonal[k] - at - beside;
-                if pivot == 0.0 {
-                    pivot = -f64::MIN_POSITIVE;
-                }
-                pivot < 0.0
-            })
-            .count()
+            (0..count)
+                .filter(|&k| {
+                    let beside = if k == 0 { 0.0 } else { squares[k - 1] / pivot };
+                    pivot = diagonal[k] - at - beside;
+                    if pivot == 0.0 {
+                        pivot = -f64::MIN_POSITIVE;
+                    }
+                    pivot < 0.0
+                })
+                .count()
         };
         let high = 2.0 * diagonal.iter().copied().fold(0.0, f64::max);
         let find = |wanted: usize| {

@@ -88,7 +88,11 @@ pub(super) enum Spreading {
 const CONTRAST: f64 = 10.0;
 
 /// An armadillo held by its ears with about so many vertices.
-pub(super) fn armadillo(vertices: f64, spreading: Spreading, request: &Request) -> Result<StepSystem, Failure> {
+pub(super) fn armadillo(
+    vertices: f64,
+    spreading: Spreading,
+    request: &Request,
+) -> Result<StepSystem, Failure> {
     // 1,241 vertices at a cell of 0.0717 of its height, which is about a metre.
     let cell = 0.0717 * (1241.0 / vertices).cbrt();
     let mut body = Body::new("armadillo", ShapeSource::Character(Character::Armadillo)).solid(cell);
@@ -116,7 +120,8 @@ pub(super) fn armadillo(vertices: f64, spreading: Spreading, request: &Request) 
     }
     let held = Selection::Plane { point: DVec3::Y * 0.84, normal: DVec3::Y };
     let solver = Solver { linear: LinearKind::Mas.into(), tolerance: 1e-2, ..Solver::default() };
-    let scene = Scene::builder().fps(1.0 / STEP).body(body).pin(Pin::hard("armadillo", held)).solver(solver).build();
+    let scene =
+        Scene::builder().fps(1.0 / STEP).body(body).pin(Pin::hard("armadillo", held)).solver(solver).build();
     system(scene.map_err(Failure::of)?, FRAMES, request)
 }
 

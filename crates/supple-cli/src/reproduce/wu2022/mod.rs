@@ -56,7 +56,12 @@ pub(super) static ALL: [Reproduction; 13] = [
                 range: [1.0, 1e4],
                 meaning: "the frame whose first step is taken",
             },
-            Parameter { name: "budget", default: 5.0, range: [0.01, 1e5], meaning: "seconds for each solver" },
+            Parameter {
+                name: "budget",
+                default: 5.0,
+                range: [0.01, 1e5],
+                meaning: "seconds for each solver",
+            },
         ],
         run: simulation::nonlinear,
     },
@@ -75,7 +80,11 @@ pub(super) static ALL: [Reproduction; 13] = [
     Reproduction {
         name: "wu2022-fig14",
         title: "convergence in all scenes",
-        parameters: &[Parameter { default: 1.0, meaning: "times that at which the scenes are quick", ..RESOLUTION }],
+        parameters: &[Parameter {
+            default: 1.0,
+            meaning: "times that at which the scenes are quick",
+            ..RESOLUTION
+        }],
         run: simulation::all_scenes,
     },
     Reproduction {

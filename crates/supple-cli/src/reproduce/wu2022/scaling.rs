@@ -52,7 +52,12 @@ impl Growth {
         };
         for (k, paper) in paper.into_iter().enumerate() {
             let [few, many] = [first, last].map(|courses| &courses[k]);
-            findings.add(few.name.clone(), "growth of iterations", None, many.iterations() / few.iterations());
+            findings.add(
+                few.name.clone(),
+                "growth of iterations",
+                None,
+                many.iterations() / few.iterations(),
+            );
             findings.add(few.name.clone(), "growth of time", paper, many.total() / few.total());
         }
         let plot = |label: &'static str, value: &dyn Fn(&Course) -> f64| {
@@ -61,7 +66,12 @@ impl Growth {
                 points: self.points.iter().map(|(at, courses)| [*at, value(&courses[k])]).collect(),
             };
             let lines = (0..solvers().len()).map(line).collect();
-            Plot { title: self.axis.into(), labels: [self.axis, label], scales: [Scale::Logarithmic; 2], lines }
+            Plot {
+                title: self.axis.into(),
+                labels: [self.axis, label],
+                scales: [Scale::Logarithmic; 2],
+                lines,
+            }
         };
         findings.plots.push(("-iterations", plot("iterations", &Course::iterations)));
         findings.plots.push(("-time", plot("seconds, with set-up", &Course::total)));

@@ -22,7 +22,12 @@ pub(super) fn costs(request: &Request) -> Result<Findings, Failure> {
     // C1, C2, C_solver and the construction of the T-shirt and of the armadillos, in ms.
     let rows = [
         ("cloth", cloth(vertices, 1.0, request)?, [0.319, 8.292, 0.331, 0.544], 3.34e6),
-        ("armadillo", armadillo(vertices, Spreading::Uniform, request)?, [0.287, 4.520, 0.166, 0.223], 2.13e9),
+        (
+            "armadillo",
+            armadillo(vertices, Spreading::Uniform, request)?,
+            [0.287, 4.520, 0.166, 0.223],
+            2.13e9,
+        ),
     ];
     for (name, system, paper, condition) in rows {
         request.tell(name);
@@ -32,7 +37,12 @@ pub(super) fn costs(request: &Request) -> Result<Findings, Failure> {
         let rest = |over: f64| over / paper_solver;
         findings.add(case.clone(), "product (ms)", None, 1e3 * product);
         findings.add(case.clone(), "construction, in products", rest(paper_construct), construct / product);
-        findings.add(case.clone(), "precomputation, in products", rest(paper_precompute), precompute / product);
+        findings.add(
+            case.clone(),
+            "precomputation, in products",
+            rest(paper_precompute),
+            precompute / product,
+        );
         findings.add(case.clone(), "application, in products", rest(paper_apply), apply / product);
         let problem = Problem::new(system, request.simd)?;
         for (name, linear) in [jacobi(), mas()] {
@@ -94,8 +104,14 @@ pub(super) fn nonlinear(request: &Request) -> Result<Findings, Failure> {
     let compared = comparison.run(&scene, request.simd).map_err(Failure::of)?;
     let mut findings = Findings::default();
     for curve in &compared.curves {
-        for (quantity, bound) in [("seconds to an error of 0.1", 0.1), ("seconds to an error of 0.001", 1e-3)] {
-            findings.add(curve.name.clone(), quantity, None, curve.seconds_to(bound).unwrap_or(f64::INFINITY));
+        for (quantity, bound) in [("seconds to an error of 0.1", 0.1), ("seconds to an error of 0.001", 1e-3)]
+        {
+            findings.add(
+                curve.name.clone(),
+                quantity,
+                None,
+                curve.seconds_to(bound).unwrap_or(f64::INFINITY),
+            );
         }
     }
     findings.plots.push(("", convergence("armadillo".to_owned(), &compared.curves)));
@@ -122,7 +138,11 @@ pub(super) fn all_scenes(request: &Request) -> Result<Findings, Failure> {
         scene.solver.linear = LinearKind::Mas.into();
         let problem = Problem::new(super::examples::system(scene, steps, request)?, request.simd)?;
         let course = problem.solve(name, &mas().1, request.simd)?;
-        let case = format!("{name}, {} vertices, {} pairs", problem.system.rhs.len(), problem.system.matrix.outside().len());
+        let case = format!(
+            "{name}, {} vertices, {} pairs",
+            problem.system.rhs.len(),
+            problem.system.matrix.outside().len()
+        );
         let after = |count: usize| course.points[count.min(course.points.len() - 1)][0];
         findings.add(case.clone(), "error after 32 iterations", None, after(32));
         findings.add(case.clone(), "error after 64 iterations", None, after(64));

@@ -52,11 +52,14 @@ impl PanelShape {
         }
         let at = |k: usize| DVec2::from(self.outline[k % count]);
         if let Some(k) = (0..count).find(|&k| at(k) == at(k + 1)) {
-            return refuse(format!("corners {k} and {} of the outline are at the same place", (k + 1) % count));
+            return refuse(format!(
+                "corners {k} and {} of the outline are at the same place",
+                (k + 1) % count
+            ));
         }
-        let crossing = (0..count).flat_map(|i| (i + 2..count).map(move |j| (i, j))).find(|&(i, j)| {
-            (j + 1) % count != i && segments_cross([at(i), at(i + 1)], [at(j), at(j + 1)])
-        });
+        let crossing = (0..count)
+            .flat_map(|i| (i + 2..count).map(move |j| (i, j)))
+            .find(|&(i, j)| (j + 1) % count != i && segments_cross([at(i), at(i + 1)], [at(j), at(j + 1)]));
         match crossing {
             Some((i, j)) => refuse(format!("the outline crosses itself: its sides {i} and {j} meet")),
             None => Ok(()),
@@ -98,7 +101,8 @@ fn along(corners: &[DVec2], spacing: f64) -> Vec<DVec2> {
 
 /// Points of a lattice of equal triangles inside the outline, row by row, there and back.
 fn inside(corners: &[DVec2], spacing: f64, points: &mut Vec<DVec2>) {
-    let (low, high) = corners.iter().fold((corners[0], corners[0]), |(low, high), p| (low.min(*p), high.max(*p)));
+    let (low, high) =
+        corners.iter().fold((corners[0], corners[0]), |(low, high), p| (low.min(*p), high.max(*p)));
     let height = 0.75f64.sqrt() * spacing;
     let rows = ((high.y - low.y) / height).ceil() as u32;
     let columns = ((high.x - low.x) / spacing).ceil() as u32 + 1;
@@ -145,7 +149,8 @@ fn has_edges(triangles: &[[u32; 3]], boundary: usize) -> bool {
 fn mesh(points: &[DVec2], triangles: &[[u32; 3]]) -> SurfaceMesh {
     let positions = points.iter().map(|p| DVec3::new(p.x, p.y, 0.0)).collect();
     let mut mesh = SurfaceMesh::from_triangles(positions, triangles);
-    let (low, high) = points.iter().fold((points[0], points[0]), |(low, high), p| (low.min(*p), high.max(*p)));
+    let (low, high) =
+        points.iter().fold((points[0], points[0]), |(low, high), p| (low.min(*p), high.max(*p)));
     let values = points.iter().map(|p| ((*p - low) / (high - low)).to_array()).collect();
     mesh.uvs = Some(CornerAttribute { values, indices: mesh.corners.clone() });
     mesh
@@ -205,7 +210,8 @@ mod tests {
     #[test]
     fn a_square_has_good_triangles_at_any_spacing() {
         for spacing in [0.5, 0.11, 0.03] {
-            let mesh = panel(&[[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]], spacing).surface(1.0).unwrap();
+            let mesh =
+                panel(&[[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]], spacing).surface(1.0).unwrap();
             assert!((area(&mesh) - 1.0).abs() < 1e-12, "faces +z also where the outline is clockwise");
             assert!(least_angle(&mesh) > 20.0, "{spacing}: {}", least_angle(&mesh));
         }
