@@ -57,9 +57,10 @@ pub(crate) enum Command {
         /// Print this scene's TOML
         name: Option<String>,
     },
-    /// Checks a scene or a mesh: what is wrong and where, its size, and which families can take it
+    /// Checks a scene or a mesh: what is wrong and where, its size, and which families can take it; or the frames of a run for
+    /// surfaces that cross
     Check {
-        /// A scene (file or built-in name) or a mesh file
+        /// A scene (file or built-in name), a mesh file, or the folder of a run
         path: PathBuf,
     },
     /// Draws a picture or an animation

@@ -343,9 +343,10 @@ fn what_nothing_can_do_yet_is_refused_and_never_ignored() {
             "between warp and weft",
         ),
         (
-            "[[seam]]\nbodies = [\"cloth\", \"cloth\"]\nselections = [\"all\", \"all\"]\n".to_owned(),
+            "[[seam]]\nbodies = [\"cloth\", \"cloth\"]\nselections = [\"all\", \"all\"]\n[solver]\nmethod = \"hpbd\"\n"
+                .to_owned(),
             4,
-            "`[[seam]]`",
+            "`[[seam]]` with `hpbd`",
         ),
         (pin("mesh-sequence = \"walk_####.obj\""), 7, "follows a `mesh-sequence`"),
         (pin("gltf-skin = \"Cargo.toml\""), 7, "follows a `gltf-skin`"),

@@ -7,7 +7,9 @@ use glam::DVec3;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use supple::material::{MaterialSpec, StretchStiffness};
-use supple::mesh::generate::{ClothGrid, CylinderShape, GridPattern, KnotShape, SphereShape, TorusShape};
+use supple::mesh::generate::{
+    ClothGrid, CylinderShape, GridPattern, KnotShape, PanelShape, SphereShape, TorusShape,
+};
 use supple::mesh::implicit::{Character, ImplicitShape};
 use supple::scene::{
     Axis, Bending, Body, ClosedMesh, Collider, ColliderShape, Contact, Cuboid, Expect, Follow, Hold,
@@ -48,6 +50,7 @@ fn selection() -> BoxedStrategy<Selection> {
         prop::collection::vec(vector(), 0..3).prop_map(Selection::Nearest),
         prop::collection::vec(any::<u32>(), 0..4).prop_map(Selection::Indices),
         any::<u32>().prop_map(Selection::BoundaryLoop),
+        prop::collection::vec(vector(), 0..3).prop_map(Selection::BoundaryPath),
         (path(), number(), prop::sample::select(vec![Axis::Y, Axis::Z]))
             .prop_map(|(file, scale, up)| Selection::InsideMesh(ClosedMesh { file, scale, up })),
         text().prop_map(Selection::Group),
@@ -105,6 +108,8 @@ fn shape() -> BoxedStrategy<Shape> {
         }),
         (number(), any::<[u32; 2]>())
             .prop_map(|(length, vertices)| { ShapeSource::Knot(KnotShape { length, width: 0.1, vertices }) }),
+        (prop::collection::vec([number(), number()], 0..4), number())
+            .prop_map(|(outline, spacing)| ShapeSource::Panel(PanelShape { outline, spacing })),
         Just(ShapeSource::Character(Character::SpikyBall)),
         implicit().prop_map(ShapeSource::Implicit),
     ];
@@ -240,6 +245,7 @@ fn settings() -> BoxedStrategy<(Time, World, Solver, Output, Expect)> {
             tolerance,
             max_iterations,
             refresh: None,
+            refresh_moved: None,
             spectral_radius: None,
             hpbd: Options { sweeps: max_iterations, stiffness: Some(tolerance), ..Options::default() },
         });
@@ -274,8 +280,11 @@ fn contact() -> BoxedStrategy<Contact> {
 }
 
 fn scene() -> BoxedStrategy<Scene> {
-    let seam = (text(), text(), selection(), selection())
-        .prop_map(|(a, b, s, t)| Seam { bodies: [a, b], selections: [s, t] });
+    let seam = (text(), text(), selection(), selection(), number()).prop_map(|(a, b, s, t, closes)| Seam {
+        bodies: [a, b],
+        selections: [s, t],
+        closes,
+    });
     (
         text(),
         settings(),

@@ -50,6 +50,7 @@ fn unscaled(shape: &Shape, cell: Option<f64>, folder: &Path) -> Result<Shaped, E
         ShapeSource::Sphere(shape) => from_surface(shape.surface(1.0)?, cell, Vec::new()),
         ShapeSource::Torus(shape) => from_surface(shape.surface(1.0)?, cell, Vec::new()),
         ShapeSource::Knot(shape) => from_surface(shape.surface(1.0)?, cell, Vec::new()),
+        ShapeSource::Panel(shape) => from_surface(shape.surface(1.0)?, cell, Vec::new()),
         ShapeSource::Character(character) => from_implicit(&character.shape(), cell),
         ShapeSource::Implicit(shape) => from_implicit(shape, cell),
     }

@@ -20,6 +20,7 @@ pub mod inertia;
 #[cfg(test)]
 mod patch_tests;
 pub mod pressure;
+pub mod seam;
 pub mod self_contact;
 pub mod spring;
 pub mod spring_network;

@@ -101,6 +101,7 @@ impl ImplicitStepper {
         let system = &mut self.system;
         system.contacts.begin_step(&self.x, dt);
         system.self_contact.begin_step(&self.x, dt);
+        system.seams.begin_step(end);
         let (step, damped) = match setup.mode {
             Mode::Dynamic => (dt, dt),
             Mode::Quasistatic => (QUASISTATIC_STEP, f64::INFINITY),
@@ -392,7 +393,8 @@ impl Stepper for ImplicitStepper {
             list.zip(held).filter(|(_, held)| !**held).map(|(value, _)| value).collect()
         };
         let rhs = free(&mut gradient.iter().map(|force| -*force));
-        Ok(StepSystem { matrix, rhs, positions: free(&mut start.copied()).into() })
+        let current = free(&mut self.x.iter().copied()).into();
+        Ok(StepSystem { matrix, rhs, positions: free(&mut start.copied()).into(), current })
     }
 
     fn surface_positions(&self, positions: &mut [DVec3]) {

@@ -12,6 +12,7 @@ use glam::DVec3;
 
 use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace, dot};
 use super::preconditioning::Preconditioning;
+use super::refresh::Refresh;
 use crate::linear::{BlockPattern, CycleTimes, Preconditioner};
 
 /// A step and what it did to the gradient.
@@ -36,12 +37,12 @@ pub struct Lbfgs {
 }
 
 impl Lbfgs {
-    /// L-BFGS with `memory` pairs; the preconditioner is renewed every `refresh` iterations.
+    /// L-BFGS with `memory` pairs; the preconditioner is renewed as `refresh` says.
     pub fn new(
         pattern: Arc<BlockPattern>,
         vertices: usize,
         preconditioner: Box<dyn Preconditioner>,
-        refresh: u32,
+        refresh: Refresh,
         memory: usize,
     ) -> Self {
         let zero = vec![DVec3::ZERO; pattern.unknowns()];

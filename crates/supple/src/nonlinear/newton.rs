@@ -15,6 +15,7 @@ use glam::DVec3;
 
 use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace, dot};
 use super::preconditioning::{FIRST_SHIFT, MAX_SHIFTS};
+use super::refresh::{Age, Refresh};
 use crate::energy::Curvature;
 use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, End, LinearSolver, StopRule};
 
@@ -26,10 +27,8 @@ pub struct Newton {
     matrix: BlockMatrix,
     solver: Box<dyn LinearSolver>,
     inner: StopRule,
-    /// The solver is prepared anew every so many iterations.
-    refresh: u32,
-    /// Iterations since it was prepared; `None` if it must be before the next solve.
-    prepared: Option<u32>,
+    /// How old the solver's preparation is.
+    prepared: Age,
     work: Workspace,
     rhs: Vec<DVec3>,
     /// Iterations for which the exact Hessian is not tried, since it led astray just before.
@@ -40,13 +39,13 @@ pub struct Newton {
 
 impl Newton {
     /// Newton's method over a pattern of `vertices` vertices, solving by `solver` until `inner`, whose preparation is
-    /// renewed every `refresh` iterations.
+    /// renewed as `refresh` says.
     pub fn new(
         pattern: Arc<BlockPattern>,
         vertices: usize,
         solver: Box<dyn LinearSolver>,
         inner: StopRule,
-        refresh: u32,
+        refresh: Refresh,
     ) -> Self {
         Self {
             work: Workspace::new(&pattern, vertices),
@@ -54,8 +53,7 @@ impl Newton {
             matrix: BlockMatrix::zero(pattern),
             solver,
             inner,
-            refresh: refresh.max(1),
-            prepared: None,
+            prepared: Age::new(refresh),
             projected_for: 0,
             out_of_time: false,
         }
@@ -63,8 +61,8 @@ impl Newton {
 
     /// Finds the direction, with the exact Hessian if it is due and definite.
     fn find_direction(&mut self, descent: &mut Descent<'_>) -> Result<(), String> {
-        if self.prepared.is_some_and(|age| age >= self.refresh) {
-            self.prepared = None;
+        if self.prepared.is_due(descent.x) {
+            self.prepared.end();
         }
         if self.projected_for == 0 {
             self.assemble(descent, Curvature::Exact);
@@ -72,7 +70,7 @@ impl Newton {
                 return Ok(());
             }
             self.projected_for = PROJECTED_RUN;
-            self.prepared = None;
+            self.prepared.end();
         }
         self.projected_for -= 1;
         self.assemble(descent, Curvature::Projected);
@@ -83,7 +81,7 @@ impl Newton {
             }
             self.matrix.shift_diagonal(shift);
             shift *= 100.0;
-            self.prepared = None;
+            self.prepared.end();
         }
         Err("the Hessian could not be solved: masses or stiffnesses differ by more than double precision holds".into())
     }
@@ -98,13 +96,17 @@ impl Newton {
     /// Solves for the direction; `false` if the matrix is not positive definite.
     fn solve(&mut self, descent: &mut Descent<'_>, must_be_definite: bool) -> Result<bool, String> {
         let begun = Instant::now();
-        let refused = self.prepared.is_none() && self.solver.prepare(&self.matrix).is_err();
+        let due = self.prepared.is_due(descent.x);
+        let refused = due && self.solver.prepare(&self.matrix).is_err();
         let prepared = Instant::now();
         descent.outcome.update_time += prepared - begun;
         if refused {
             return Ok(false);
         }
-        self.prepared = Some(self.prepared.map_or(1, |age| age + 1));
+        if due {
+            self.prepared.begin(descent.x);
+        }
+        self.prepared.serve();
         for (b, g) in self.rhs.iter_mut().zip(&self.work.gradient) {
             *b = -*g;
         }
@@ -137,7 +139,7 @@ impl Minimiser for Newton {
     ) -> Result<(), String> {
         let mut descent = Descent::begin(objective, x, limits, outcome)?;
         self.projected_for = 0;
-        self.prepared = None;
+        self.prepared.end();
         self.out_of_time = false;
         self.solver.forget();
         loop {
@@ -214,7 +216,7 @@ mod tests {
         let target = vec![DVec3::new(1.0, 2.0, 3.0), DVec3::new(0.5, 0.25, 2.0)];
         let solver = linear_solver(&Linear::default(), None, Simd::Auto).unwrap();
         let pattern = Arc::new(BlockPattern::new(&[false; 2], &[]));
-        let mut newton = Newton::new(pattern, 2, solver, StopRule::tolerance(1e-12, 10), 1);
+        let mut newton = Newton::new(pattern, 2, solver, StopRule::tolerance(1e-12, 10), 1.into());
         let mut x = target.iter().map(|t| *t + DVec3::splat(0.5)).collect::<Vec<_>>();
         let limits = Limits {
             tolerance: 1e-14,

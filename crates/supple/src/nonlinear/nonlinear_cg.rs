@@ -13,6 +13,7 @@ use glam::DVec3;
 
 use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace, dot};
 use super::preconditioning::Preconditioning;
+use super::refresh::Refresh;
 use crate::linear::{BlockPattern, CycleTimes, Preconditioner};
 
 /// Nonlinear conjugate gradients on one sparsity pattern.
@@ -24,12 +25,12 @@ pub struct NonlinearCg {
 }
 
 impl NonlinearCg {
-    /// The method with a preconditioner that is renewed every `refresh` iterations.
+    /// The method with a preconditioner that is renewed as `refresh` says.
     pub fn new(
         pattern: Arc<BlockPattern>,
         vertices: usize,
         preconditioner: Box<dyn Preconditioner>,
-        refresh: u32,
+        refresh: Refresh,
     ) -> Self {
         let zero = vec![DVec3::ZERO; pattern.unknowns()];
         Self {

@@ -185,6 +185,8 @@ impl Workspace {
 const MOST_RESIDUALS: u32 = 4096;
 /// Armijo's constant of sufficient decrease.
 const SUFFICIENT_DECREASE: f64 = 1e-4;
+/// The fraction of what the slope promises that a step must have fallen by for a longer one to be tried.
+const GOES_ON: f64 = 0.6;
 /// Halvings before the line search gives up.
 const MAX_HALVINGS: u32 = 40;
 /// Doublings of a step that goes on falling.
@@ -299,7 +301,9 @@ impl<'a> Descent<'a> {
             work.move_trial(self.x, length);
             let lower = self.objective.value(&work.trial);
             if lower <= self.value + SUFFICIENT_DECREASE * length * slope + rounding {
-                let doubled = halvings == 0 && lower < self.value - rounding;
+                // A parabola still falls beyond the step where it has fallen by more than 2/3 of what its slope says.
+                let fallen = self.value - lower;
+                let doubled = halvings == 0 && fallen > rounding && fallen > GOES_ON * length * -slope;
                 let best = if doubled { self.go_on(work, length, lower) } else { (length, lower) };
                 return self.accept(work, best);
             }

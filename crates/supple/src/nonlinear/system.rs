@@ -15,6 +15,7 @@ use crate::energy::element::ElementSum;
 use crate::energy::hinge::{Hinge, hinges};
 use crate::energy::inertia::Inertia;
 use crate::energy::pressure::{Gas, Pressure};
+use crate::energy::seam::Seams;
 use crate::energy::self_contact::{ContactProperties, SelfContact};
 use crate::energy::spring::{Resists, Spring, Springs};
 use crate::energy::spring_network::{cloth_springs, solid_springs};
@@ -55,6 +56,7 @@ pub(crate) struct System {
     /// What the bodies resist deformation with.
     pub(super) elastic: Vec<Box<dyn Energy>>,
     pub(crate) attachments: Attachments,
+    pub(super) seams: Seams,
     pub(crate) contacts: Contacts,
     pub(super) self_contact: SelfContact,
     pub(crate) wind: Wind,
@@ -68,6 +70,8 @@ impl System {
         let mut system = Self::without_elasticity(setup);
         system.elastic = elastic_energies(setup, &system.first_unknown);
         let start: Vec<DVec3> = setup.bodies.iter().flat_map(|body| &body.start).copied().collect();
+        let stitches = setup.seams.iter().flat_map(|seam| seam.stitches(&system.first_unknown, &start));
+        system.seams = Seams::new(stitches.collect());
         for (body, &first) in setup.bodies.iter().zip(&system.first_unknown) {
             system.elastic.extend(pressure(body, first, &start, setup.simd));
         }
@@ -149,6 +153,7 @@ impl System {
         let mut pairs = Vec::new();
         let mut pair = |a: u32, b: u32| pairs.push([a, b]);
         self.elastic.iter().for_each(|energy| energy.couplings(&mut pair));
+        self.seams.couplings(&mut pair);
         self.contacts.couplings(&mut pair);
         self.wind.couplings(&mut pair);
         // Attachments come and go, but each sits on one element: its edges make room for all of them.
@@ -182,8 +187,8 @@ impl System {
     }
 
     fn energies(&self) -> impl Iterator<Item = &dyn Energy> {
-        let others: [&dyn Energy; 5] =
-            [&self.inertia, &self.attachments, &self.contacts, &self.self_contact, &self.wind];
+        let others: [&dyn Energy; 6] =
+            [&self.inertia, &self.attachments, &self.seams, &self.contacts, &self.self_contact, &self.wind];
         self.elastic.iter().map(|energy| &**energy).chain(others)
     }
 }
@@ -200,6 +205,7 @@ impl Objective for System {
 
     fn hessian(&self, x: &[DVec3], curvature: Curvature, hessian: &mut BlockMatrix) {
         self.energies().for_each(|energy| energy.add_hessian(x, curvature, hessian));
+        hessian.gather_outside();
     }
 
     fn projective(&self, x: &[DVec3], matrix: &mut ScalarMatrix) -> bool {
@@ -214,7 +220,7 @@ impl Objective for System {
 /// Contact of the bodies with themselves and each other, `friction` of each point.
 fn self_contact(setup: &Setup, points: &Embedding, friction: &[f64]) -> SelfContact {
     let contact = &setup.contact;
-    let surfaces = Surfaces::new(&setup.bodies, contact.between_bodies);
+    let surfaces = Surfaces::of_setup(setup);
     if surfaces.is_empty() {
         return SelfContact::default();
     }

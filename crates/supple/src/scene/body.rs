@@ -10,7 +10,9 @@ use super::Selection;
 use super::shape_table::ShapeTable;
 use crate::material::MaterialSpec;
 use crate::mesh::SurfaceMesh;
-use crate::mesh::generate::{BoxShape, ClothGrid, CylinderShape, KnotShape, SphereShape, TorusShape};
+use crate::mesh::generate::{
+    BoxShape, ClothGrid, CylinderShape, KnotShape, PanelShape, SphereShape, TorusShape,
+};
 use crate::mesh::implicit::{Character, ImplicitShape};
 
 /// The up axis of a file.
@@ -74,6 +76,8 @@ pub enum ShapeSource {
     Torus(TorusShape),
     /// A strip with a knot in it.
     Knot(KnotShape),
+    /// A flat piece cut along an outline.
+    Panel(PanelShape),
     /// A built-in character.
     Character(Character),
     /// A tree of implicit shapes.

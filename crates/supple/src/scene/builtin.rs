@@ -8,7 +8,7 @@ macro_rules! embedded {
     };
 }
 
-const SCENES: [(&str, &str); 17] = embedded![
+const SCENES: [(&str, &str); 18] = embedded![
     "demo",
     "hanging-cloth",
     "flag",
@@ -24,6 +24,7 @@ const SCENES: [(&str, &str); 17] = embedded![
     "cloth-drop",
     "knot",
     "armadillo-bowl",
+    "t-shirt",
     "flag-hpbd",
     "curtain",
 ];

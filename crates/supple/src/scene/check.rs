@@ -209,6 +209,7 @@ impl Checker<'_> {
                 self.known(&format!("seam.{i}.bodies.{s}"), "body", body, &bodies);
                 self.selection(&format!("seam.{i}.selections.{s}"), selection);
             }
+            self.at_least_zero(&format!("seam.{i}.closes"), seam.closes);
         }
     }
 

@@ -3,7 +3,7 @@
 use super::check::Checker;
 use super::{Body, Cuboid, Region, Shape, ShapeSource};
 use crate::mesh::SurfaceMesh;
-use crate::mesh::generate::{ClothGrid, CylinderShape, KnotShape, TorusShape};
+use crate::mesh::generate::{ClothGrid, CylinderShape, KnotShape, PanelShape, TorusShape};
 use crate::mesh::implicit::ImplicitShape;
 
 /// Generated meshes have at most this many vertices, about what fits into 24 GiB with the least of solvers.
@@ -85,6 +85,7 @@ impl Checker<'_> {
             }
             ShapeSource::Torus(shape) => self.torus(&format!("{place}.torus"), shape),
             ShapeSource::Knot(shape) => self.knot(&format!("{place}.knot"), shape),
+            ShapeSource::Panel(shape) => self.panel(&format!("{place}.panel"), shape),
             ShapeSource::Implicit(shape) => self.implicit(&format!("{place}.implicit"), shape),
             ShapeSource::Mesh(mesh) => self.mesh(place, mesh),
             ShapeSource::File(_) | ShapeSource::Character(_) => {}
@@ -95,6 +96,14 @@ impl Checker<'_> {
         grid.size.iter().for_each(|&side| self.positive(&format!("{place}.size"), side));
         grid.vertices.iter().for_each(|&n| self.count(&format!("{place}.vertices"), n, 2, u32::MAX));
         self.vertices(place, grid.vertices.iter().map(|&n| f64::from(n)).product());
+    }
+
+    fn panel(&mut self, place: &str, shape: &PanelShape) {
+        self.positive(&format!("{place}.spacing"), shape.spacing);
+        match shape.check() {
+            Ok(()) => self.vertices(place, shape.estimated_vertices(1.0)),
+            Err(problem) => self.wrong(&format!("{place}.outline"), problem.to_string()),
+        }
     }
 
     fn knot(&mut self, place: &str, shape: &KnotShape) {

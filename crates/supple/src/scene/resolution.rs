@@ -98,6 +98,7 @@ fn scale_source(source: &mut ShapeSource, factor: f64, filled: bool) {
                 .iter_mut()
                 .for_each(|n| *n = scaled(n.saturating_sub(1), factor).max(1).saturating_add(1));
         }
+        ShapeSource::Panel(shape) => shape.spacing /= factor,
         ShapeSource::Box(shape) => shape.cells.iter_mut().flatten().for_each(|n| scale(n, 1)),
         ShapeSource::Cylinder(shape) => {
             scale(&mut shape.segments, round);

@@ -6,7 +6,7 @@ use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
 use super::ClosedMesh;
-use super::boundary::boundary_loops;
+use super::boundary::{boundary_loops, boundary_path};
 use super::suggest::{did_you_mean, list};
 use crate::error::Error;
 use crate::mesh::SurfaceMesh;
@@ -45,6 +45,9 @@ pub enum Selection {
     Indices(Vec<u32>),
     /// The boundary loop (counted from 0, longest first).
     BoundaryLoop(u32),
+    /// The boundary from the vertex nearest to the first point to that nearest to the last one: the shorter way, or that past
+    /// the points between them.
+    BoundaryPath(Vec<DVec3>),
     /// Points inside a closed mesh file.
     InsideMesh(ClosedMesh),
     /// Vertices of a group, object or material of the file.
@@ -125,6 +128,7 @@ impl Selection {
             Self::Nearest(targets) => Ok(points.mask_of(targets.iter().filter_map(|&t| points.nearest(t)))),
             Self::Indices(vertices) => points.indices(vertices),
             Self::BoundaryLoop(number) => points.boundary_loop(*number),
+            Self::BoundaryPath(along) => points.boundary_path(along),
             Self::InsideMesh(mesh) => points.inside(mesh),
             Self::Group(name) => points.group(name),
             Self::Color(color) => points.color(*color),
@@ -219,6 +223,19 @@ impl SelectionPoints<'_> {
             }));
         };
         Ok(self.mask_of(vertices.iter().copied()))
+    }
+
+    fn boundary_path(&self, along: &[DVec3]) -> Result<Vec<bool>, Error> {
+        let loops = boundary_loops(self.mesh_for("boundary-path")?, self.positions);
+        boundary_path(&loops, self.positions, along).map(|path| self.mask_of(path)).ok_or_else(|| {
+            Error::Invalid(format!(
+                "`boundary-path` needs at least two points, and an open mesh of which one boundary passes near all of them; it \
+                 has {} points, and body `{}` {} boundary loops",
+                along.len(),
+                self.body,
+                loops.len()
+            ))
+        })
     }
 
     fn inside(&self, mesh: &ClosedMesh) -> Result<Vec<bool>, Error> {

@@ -50,9 +50,6 @@ pub(super) fn unsupported(scene: &Scene) -> Vec<(String, String)> {
     }
     scene.bodies.iter().enumerate().for_each(|(i, body)| in_body(body, &format!("body.{i}"), &mut found));
     scene.pins.iter().enumerate().for_each(|(i, pin)| in_pin(pin, &format!("pin.{i}"), &mut found));
-    if !scene.seams.is_empty() {
-        found.push(("seam".to_owned(), "`[[seam]]`".to_owned()));
-    }
     found
 }
 
@@ -60,6 +57,9 @@ pub(super) fn unsupported(scene: &Scene) -> Vec<(String, String)> {
 fn in_hpbd(scene: &Scene, found: &mut Vec<(String, String)>) {
     if scene.time.mode == Mode::Quasistatic {
         found.push(("time.mode".to_owned(), "`mode = \"quasistatic\"` with `hpbd`".to_owned()));
+    }
+    if !scene.seams.is_empty() {
+        found.push(("seam".to_owned(), "`[[seam]]` with `hpbd`".to_owned()));
     }
     for (i, body) in scene.bodies.iter().enumerate() {
         let keys = [("pressure", body.pressure.is_some()), ("self_contact", body.self_contact)];

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use glam::DVec3;
 
-use super::{GrabId, PinId, PinPoint, SetupPin};
+use super::{GrabId, PinId, PinPoint, SetupPin, SetupSeam};
 use crate::body::{Body, Elements};
 use crate::contact::{ColliderMeshes, PosedCollider};
 use crate::error::Error;
@@ -47,6 +47,8 @@ pub struct Setup {
     pub body_ids: Vec<BodyId>,
     /// The pins.
     pub pins: Vec<SetupPin>,
+    /// What is sewn together.
+    pub seams: Vec<SetupSeam>,
     /// What the user drags.
     pub grabs: Vec<Grab>,
     /// The colliders with their handles.
@@ -98,6 +100,7 @@ impl Setup {
             body_ids: bodies.iter().map(|_| BodyId(next())).collect(),
             bodies,
             pins: Vec::new(),
+            seams: Vec::new(),
             grabs: Vec::new(),
             colliders: scene.colliders.iter().map(|c| (ColliderId(next()), c.clone())).collect(),
             collider_meshes: ColliderMeshes::new(scene.time.fps),
@@ -128,6 +131,15 @@ impl Setup {
             }
         }
         setup.pins = pins;
+        let mut seams = Vec::new();
+        for (i, seam) in scene.seams.iter().enumerate() {
+            let place = format!("seam.{i}");
+            let has_body = |name: &String| setup.bodies.iter().any(|body| body.name == *name);
+            if seam.bodies.iter().all(has_body) && !has_problem(known, &place) {
+                collect(setup.resolve_seam(seam), scene, &place, &mut seams, &mut problems);
+            }
+        }
+        setup.seams = seams;
         (setup, problems)
     }
 
@@ -240,6 +252,10 @@ impl Setup {
         for pin in self.pins.iter_mut().filter(|pin| pin.body > index) {
             pin.body -= 1;
         }
+        self.seams.retain(|seam| !seam.bodies.contains(&index));
+        for body in self.seams.iter_mut().flat_map(|seam| &mut seam.bodies).filter(|body| **body > index) {
+            *body -= 1;
+        }
         self.grabs.retain(|grab| grab.body != index);
         for grab in self.grabs.iter_mut().filter(|grab| grab.body > index) {
             grab.body -= 1;
@@ -326,7 +342,11 @@ impl Selection {
     /// Whether it needs the user's own vertices: their numbers, names, colours or boundary.
     fn speaks_of_the_mesh(&self) -> bool {
         match self {
-            Self::Indices(_) | Self::BoundaryLoop(_) | Self::Group(_) | Self::Color(_) => true,
+            Self::Indices(_)
+            | Self::BoundaryLoop(_)
+            | Self::BoundaryPath(_)
+            | Self::Group(_)
+            | Self::Color(_) => true,
             Self::Any(parts) | Self::AllOf(parts) => parts.iter().any(Self::speaks_of_the_mesh),
             Self::Not(part) => part.speaks_of_the_mesh(),
             _ => false,

@@ -54,7 +54,7 @@ use connections::Connections;
 use precomputation::Inverses;
 use selective_update::{Signatures, touched_domains};
 use stiffness_domains::is_heterogeneous;
-use supernodes::{Level, levels};
+use supernodes::{Cut, Level, levels};
 
 pub use inverse::MOST_NODES;
 pub use modes::Modes;
@@ -90,6 +90,8 @@ pub struct MasOptions {
     pub domain: usize,
     /// The motions of a supernode.
     pub modes: Modes,
+    /// The most levels; 1 is the one-level preconditioner.
+    pub levels: usize,
     /// How domains are cut.
     pub partition: Partition,
     /// How inverses are stored.
@@ -105,6 +107,7 @@ impl Default for MasOptions {
         Self {
             domain: 32,
             modes: Modes::Rigid,
+            levels: usize::MAX,
             partition: Partition::Auto,
             layout: Layout::I16,
             rebuild: 10,
@@ -204,8 +207,10 @@ impl Mas {
         let sizes = [options.domain, coarse_domain(options.domain, modes)];
         let restored =
             self.restored.take().filter(|levels| saved_levels::fit(levels, matrix.unknowns(), sizes));
-        let levels = restored
-            .unwrap_or_else(|| levels(Connections::of_matrix(matrix), positions, by_stiffness, sizes));
+        let levels = restored.unwrap_or_else(|| {
+            let cut = Cut { by_stiffness, sizes, most_levels: options.levels.max(1) };
+            levels(Connections::of_matrix(matrix), positions, cut)
+        });
         let inverses = match options.layout {
             Layout::F32 => Stored::Single(Inverses::new(&levels, modes, options.simd)),
             Layout::I16 => Stored::Short(Inverses::new(&levels, modes, options.simd)),

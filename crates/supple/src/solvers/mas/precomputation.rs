@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::coarse_rows::{CoarseRow, Rows};
-use super::connections::OutsideRows;
 use super::inverse::{Flat, Tile, diagonal, eliminate, triangle};
 use super::modes::Modes;
 use super::over_domains::{Part, over_domains};
@@ -44,10 +43,11 @@ impl<E: Entry> Inverses<E> {
         matrix: &BlockMatrix,
         touched: &[Vec<bool>],
     ) -> Result<(), String> {
+        let outside = matrix.outside_rows();
         for (l, level) in levels.iter().enumerate() {
             let (finer, coarser) = self.coarse.split_at_mut(l);
             let rows = match finer.last() {
-                None => Rows::Fine(matrix, OutsideRows::new(matrix)),
+                None => Rows::Fine(matrix, &outside),
                 Some(rows) => Rows::Coarse(rows, self.modes.count()),
             };
             let coarse = coarser.first_mut().map_or(&mut [][..], |coarse| &mut coarse[..]);
