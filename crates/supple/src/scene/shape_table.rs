@@ -70,7 +70,7 @@ impl From<Shape> for ShapeTable {
             ShapeSource::Knot(shape) => table.knot = Some(shape),
             ShapeSource::Character(character) => table.character = Some(character),
             ShapeSource::Implicit(shape) => table.implicit = Some(shape),
-            ShapeSource::Mesh(_) => {}
+            ShapeSource::Mesh(_) | ShapeSource::Tets(_) => {}
         }
         table
     }
