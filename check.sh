@@ -115,8 +115,8 @@ rm -rf target/wheels
 step "types of the Python package and its examples"
 (cd crates/supple-py && "../../$python/bin/mypy" --strict python/supple ../../examples/python)
 
+# The program beside it is that of the tests before.
 step "tests and examples of the Python package"
-cargo build --quiet --locked
 SUPPLE_PROGRAM="$(pwd)/target/debug/supple" "$python/bin/pytest" crates/supple-py
 
 step "the manual builds"

@@ -5,12 +5,12 @@ import numpy as np
 import supple
 
 b = supple.SceneBuilder()
-b.add_cloth(shape={"grid": {"size": [0.6, 0.6], "vertices": [25, 25]}}, material="cotton")
+b.add_cloth(shape={"grid": {"size": [0.6, 0.6], "vertices": [17, 17]}}, material="cotton")
 sim = b.finalize()
 
-corners = [0, 24]
+corners = [0, 16]
 start = sim.positions[corners]
-for step in range(30):
+for step in range(20):
     angle = 2 * np.pi * (step + 1) / 60
     shift = 0.3 * np.array([np.sin(angle), 0, 1 - np.cos(angle)])
     sim.set_targets(corners, start + shift)

@@ -4,19 +4,19 @@ import supple
 
 # Stand-in for a file of your own: the built-in octopus, saved as glTF.
 model = supple.SceneBuilder()
-model.add_solid(name="octopus", shape={"character": "octopus"}, cell=0.08)
+model.add_solid(name="octopus", shape={"character": "octopus"}, cell=0.1)
 model.finalize().save("octopus.glb")
 
 b = supple.SceneBuilder()
 b.add_collider(name="octopus", mesh="octopus.glb", thickness=0.005)
 b.add_cloth(
     name="blanket",
-    shape={"grid": {"size": [1.4, 1.4], "vertices": [33, 33]}},
+    shape={"grid": {"size": [1.4, 1.4], "vertices": [21, 21]}},
     material="wool",
-    translate=[0, 1.25, 0],
+    translate=[0, 1.05, 0],
 )
 sim = b.finalize(solver="mas")
-for _ in range(15):
+for _ in range(8):
     sim.step(1 / 30)
 print(f"{sim.report['contacts']} points of the blanket lie on the octopus")
 print("wrote", *sim.save("blanket.glb"))

@@ -3,7 +3,7 @@
 import supple
 
 b = supple.SceneBuilder()
-b.add_cloth(shape={"grid": {"size": [1, 1], "vertices": [31, 31]}}, material="silk")
+b.add_cloth(shape={"grid": {"size": [1, 1], "vertices": [21, 21]}}, material="silk")
 b.pin("cloth", nearest=[[-0.5, 0, -0.5], [0.5, 0, -0.5]])
 sim = b.finalize(solver="mas")
 

@@ -4,7 +4,7 @@ import supple
 
 b = supple.SceneBuilder()
 b.add_cloth(
-    shape={"grid": {"size": [1, 1], "vertices": [31, 31]}},
+    shape={"grid": {"size": [1, 1], "vertices": [21, 21]}},
     material={"preset": "cotton", "friction": 0.6},
     translate=[0, 0.32, 0],
 )

@@ -7,6 +7,9 @@ use supple::simulation::Simulation;
 use supple::{Error, FileError};
 use supple_cli::{DrawnColliders, ground};
 
+/// The angle between the top and the bottom of a picture in degrees, as the program has it.
+const FIELD_OF_VIEW: f64 = 35.0;
+
 /// What a caller says of a picture.
 pub(crate) struct Wish {
     pub(crate) width: u32,
@@ -27,7 +30,8 @@ pub(crate) fn draw(simulation: &Simulation, scene: &Scene, wish: &Wish) -> Resul
         Some([eye, target]) => CameraChoice::Given(Camera {
             eye: DVec3::from(eye),
             target: DVec3::from(target),
-            ..Camera::default()
+            up: DVec3::Y,
+            fov_degrees: FIELD_OF_VIEW,
         }),
     };
     let options = RenderOptions {

@@ -125,7 +125,7 @@ def test_led_vertices_are_where_they_are_told_to_be():
         np.testing.assert_allclose(sim.positions[corners], goal, atol=1e-12)
     sim.release_targets()
     sim.step(0.05)
-    assert (sim.positions[corners, 1] < 0.03).all()
+    assert np.abs(sim.positions[corners] - goal).max() > 1e-3
 
 
 def test_soft_targets_pull_by_their_stiffness():
@@ -203,7 +203,7 @@ def test_the_number_of_threads_changes_no_bit():
 
 
 def test_stepping_leaves_the_interpreter_to_others():
-    sim = hanging(61).finalize(tolerance=1e-10)
+    sim = hanging(41).finalize(tolerance=1e-8)
     sim.step()
     ticks, stop = [], threading.Event()
 
@@ -234,7 +234,7 @@ def test_simulations_run_side_by_side_in_threads_with_the_same_bits():
 
 
 def test_one_simulation_in_two_threads_is_refused_not_broken():
-    sim = hanging(61).finalize(tolerance=1e-10)
+    sim = hanging(41).finalize(tolerance=1e-8)
     refused = []
 
     def step():

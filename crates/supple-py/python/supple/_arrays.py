@@ -76,6 +76,8 @@ def faces(value: Faces, name: str) -> tuple[IntArray, IntArray]:
         corners = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
     else:
         array = whole_numbers(value, name)
+        if array.size == 0:
+            array = array.reshape(0, 3)
         if array.ndim != 2:
             raise InvalidInput(f"`{name}` has the shape {array.shape}; it must be (n, 3), or (n, k) for polygons")
         sizes = np.full(len(array), array.shape[1], dtype=np.int64)

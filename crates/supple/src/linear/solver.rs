@@ -79,7 +79,8 @@ impl SolveOutcome {
     /// Why there is no answer that is better than none; nothing where there is one, converged or not.
     pub fn problem(&self) -> Option<&'static str> {
         match self.end {
-            End::Iterations | End::Deadline | End::Stalled if self.relative_residual > 1.0 => Some(
+            // The residual of conjugate gradients may rise at first: being stopped there is no divergence.
+            End::Stalled if self.relative_residual > 1.0 => Some(
                 "the iteration diverged: the residual is above that of x = 0; the matrix may be singular, or not positive \
                  definite; try cholesky",
             ),
