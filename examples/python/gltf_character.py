@@ -4,14 +4,14 @@ import supple
 
 # Stand-in for a file of your own: the built-in octopus, saved as glTF.
 model = supple.SceneBuilder()
-model.add_solid(name="octopus", shape={"character": "octopus"}, cell=0.1)
+model.add_solid(name="octopus", shape={"character": "octopus"}, cell=0.05)
 model.finalize().save("octopus.glb")
 
 b = supple.SceneBuilder()
 b.add_collider(name="octopus", mesh="octopus.glb", thickness=0.005)
 b.add_cloth(
     name="blanket",
-    shape={"grid": {"size": [1.4, 1.4], "vertices": [21, 21]}},
+    shape={"grid": {"size": [1.4, 1.4], "vertices": [25, 25]}},
     material="wool",
     translate=[0, 1.05, 0],
 )

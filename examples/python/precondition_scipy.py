@@ -26,5 +26,5 @@ def iterations(M: Any) -> int:
 print("without a preconditioner:", iterations(None))
 print("with multilevel Schwarz: ", iterations(supple.MultilevelSchwarz(A, positions=positions)))
 print("with Galerkin multigrid: ", iterations(supple.Galerkin(A, positions=positions)))
-x, report = supple.solve(A, b, positions=positions, solver="mas", tolerance=1e-8)
+solution, report = supple.solve(A, b, positions=positions, solver="mas", tolerance=1e-8)
 print(f"supple.solve: {report.iterations} iterations, residual {report.relative_residual:.1e}")

@@ -44,3 +44,35 @@ impl Method {
         !matches!(self, Self::Hpbd | Self::Octree | Self::Staggered)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(before: Method, word: &str) -> String {
+        let mut solver = Solver { method: before, ..Solver::default() };
+        solver.choose(word).map(|()| solver.name()).unwrap_or_else(|problem| problem)
+    }
+
+    #[test]
+    fn a_linear_word_keeps_the_method_unless_it_has_no_linear_systems() {
+        assert_eq!(chosen(Method::Lbfgs, "mas"), "lbfgs+mas");
+        assert_eq!(chosen(Method::Hpbd, "mas"), "newton+mas");
+        assert_eq!(chosen(Method::Newton, "hpbd"), "hpbd");
+        assert_eq!(chosen(Method::Hpbd, "projective+jacobi"), "projective+jacobi");
+    }
+
+    #[test]
+    fn every_word_is_taken_and_others_are_told_the_list() {
+        for method in Method::ALL {
+            assert!(Solver::default().choose(method.word()).is_ok());
+        }
+        for kind in LinearKind::ALL {
+            assert!(Solver::default().choose(kind.word()).is_ok());
+        }
+        for wrong in ["magic", "newton+newton", "mas+newton", "+", "newton+", ""] {
+            let problem = Solver::default().choose(wrong).unwrap_err();
+            assert!(problem.contains("newton") && problem.contains("cholesky"), "{problem}");
+        }
+    }
+}

@@ -47,3 +47,47 @@ impl Setup {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::generate::SphereShape;
+    use crate::scene::{Body, Scene, ShapeSource};
+
+    /// A ball whose surface hangs inside coarser tetrahedra.
+    fn ball() -> Simulation {
+        let sphere = ShapeSource::Sphere(SphereShape { radius: 0.2, cells: 4 });
+        let body = Body::new("ball", sphere).solid(0.1).material("flesh").moving([1.0, 0.0, 0.0]);
+        Simulation::new(Scene::builder().body(body).build().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn shared_positions_stay_while_steps_go_on() {
+        let mut simulation = ball();
+        let before = simulation.shared_positions();
+        let copy = before.as_ref().clone();
+        simulation.step(0.01).unwrap();
+        assert_eq!(*before, copy);
+        assert_ne!(simulation.positions(), copy);
+    }
+
+    #[test]
+    fn a_list_that_nobody_holds_is_used_again() {
+        let mut simulation = ball();
+        let place = simulation.shared_positions().as_ptr();
+        simulation.step(0.01).unwrap();
+        assert_eq!(simulation.positions().as_ptr(), place);
+    }
+
+    #[test]
+    fn velocities_of_an_embedded_surface_are_the_change_of_its_positions() {
+        let mut simulation = ball();
+        let before = simulation.shared_positions();
+        simulation.step(0.01).unwrap();
+        for ((after, before), v) in
+            simulation.positions().iter().zip(before.iter()).zip(simulation.velocities())
+        {
+            assert!(v.distance((*after - *before) / 0.01) < 1e-9);
+        }
+    }
+}

@@ -77,3 +77,56 @@ impl Simulation {
         Ok(PinPoint { weights, start: DVec3::ZERO })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::{Body, Scene};
+
+    fn falling() -> (Simulation, BodyId) {
+        let scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [3, 3])).build().unwrap();
+        let simulation = Simulation::new(scene).unwrap();
+        let body = simulation.body("cloth").unwrap();
+        (simulation, body)
+    }
+
+    #[test]
+    fn vertices_are_led_in_the_order_given() {
+        let (mut simulation, body) = falling();
+        let pin = simulation.hold_vertices(body, &[8, 0], Hold::Hard).unwrap();
+        let goal = [DVec3::new(0.5, 0.1, 0.5), DVec3::new(-0.5, 0.2, -0.5)];
+        simulation.set_targets(pin, &goal).unwrap();
+        simulation.step(0.01).unwrap();
+        assert_eq!([simulation.positions()[8], simulation.positions()[0]], goal);
+        simulation.unpin(pin).unwrap();
+        assert!(simulation.set_targets(pin, &goal).is_err());
+    }
+
+    #[test]
+    fn targets_are_part_of_the_state() {
+        let (mut simulation, body) = falling();
+        let pin = simulation.hold_vertices(body, &[4], Hold::Stiffness(50.0)).unwrap();
+        simulation.set_targets(pin, &[DVec3::Y]).unwrap();
+        simulation.step(0.01).unwrap();
+        let saved = simulation.save();
+        simulation.step(0.01).unwrap();
+        let expected = simulation.state_hash();
+        simulation.set_targets(pin, &[DVec3::X]).unwrap();
+        simulation.restore(&saved).unwrap();
+        simulation.step(0.01).unwrap();
+        assert_eq!(simulation.state_hash(), expected);
+    }
+
+    #[test]
+    fn what_cannot_be_held_or_led_is_refused() {
+        let (mut simulation, body) = falling();
+        for stiffness in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(simulation.hold_vertices(body, &[0], Hold::Stiffness(stiffness)).is_err());
+        }
+        let error = simulation.hold_vertices(body, &[9], Hold::Hard).unwrap_err().to_string();
+        assert!(error.contains("vertex 9") && error.contains("9 vertices"), "{error}");
+        let pin = simulation.hold_vertices(body, &[0], Hold::Hard).unwrap();
+        assert!(simulation.set_targets(pin, &[]).is_err());
+        assert!(simulation.set_targets(pin, &[DVec3::NAN]).is_err());
+    }
+}
