@@ -293,12 +293,17 @@ impl State {
     ) -> Result<bool, Error> {
         let begun = Instant::now();
         let steps = match (dt, budget) {
-            (Some(dt), Some(budget)) => vec![self.engine.step_within(dt, budget)?],
-            (Some(dt), None) => vec![self.engine.step(dt)?],
             (None, budget) => self.step_frame(scene, budget)?,
+            (Some(dt), budget) => {
+                let step = match budget {
+                    Some(budget) => self.engine.step_within(dt, budget)?,
+                    None => self.engine.step(dt)?,
+                };
+                self.engine.check_finite(self.frame + 1)?;
+                vec![step]
+            }
         };
         self.frame += 1;
-        self.engine.check_finite(self.frame)?;
         self.last = (steps, begun.elapsed().as_secs_f64());
         let full = self.recording.is_open() && self.recording.push(self.engine.frame(self.frame));
         Ok(full)
@@ -320,7 +325,9 @@ impl State {
             Some(budget) => self.engine.step_within(dt, budget / time.substeps),
             None => self.engine.step(dt),
         };
-        (0..time.substeps).map(one).collect()
+        let steps = (0..time.substeps).map(one).collect::<Result<_, Error>>()?;
+        self.engine.check_finite(self.frame + 1)?;
+        Ok(steps)
     }
 }
 
