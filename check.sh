@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The one test command: formatting, lints, tests, documentation, licences, and that ARCHITECTURE.md is true.
+# The one test command: formatting, lints, tests, documentation, licences, the Python package, and that ARCHITECTURE.md is true.
 # Needs a Rust tool chain on Debian; installs the rest if it is missing. Ends with code 0 if everything holds.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -70,7 +70,7 @@ step "every path named in ARCHITECTURE.md exists"
 missing=0
 while read -r path; do
     [ -e "$path" ] || { echo "ARCHITECTURE.md names $path, which is not there"; missing=1; }
-done < <(grep -oE '`(crates|scenes|docs|fuzz|\.ci)[A-Za-z0-9_./-]*`|`[a-z_-]+\.(sh|toml|md)`' ARCHITECTURE.md | tr -d '`' | sort -u)
+done < <(grep -oE '`(crates|scenes|docs|examples|fuzz|\.ci)[A-Za-z0-9_./-]*`|`[a-z_-]+\.(sh|toml|md)`' ARCHITECTURE.md | tr -d '`' | sort -u)
 [ "$missing" -eq 0 ]
 
 step "the crate packages with its scenes"
@@ -96,5 +96,30 @@ if cargo nextest --version >/dev/null 2>&1; then
 else
     cargo test --workspace --lib --bins --tests --locked --no-fail-fast
 fi
+
+# The Python package: a wheel with the profile of the tests, in a virtual environment of its own under target/.
+python=target/python
+needed='import matplotlib, meshio, mypy, numpy, pytest, scipy, trimesh'
+if ! "$python/bin/python" -c "$needed" 2>/dev/null || [ ! -x "$python/bin/maturin" ]; then
+    step "tools of the Python package into $python"
+    python3 -m venv --clear "$python"
+    "$python/bin/pip" install --quiet --disable-pip-version-check \
+        maturin matplotlib meshio mypy numpy pytest scipy trimesh
+fi
+
+step "the Python package builds as a wheel"
+rm -rf target/wheels
+"$python/bin/maturin" build --quiet --locked --profile dev --manifest-path crates/supple-py/Cargo.toml --out target/wheels
+"$python/bin/pip" install --quiet --disable-pip-version-check --force-reinstall --no-deps target/wheels/supple-*-abi3-*.whl
+
+step "types of the Python package and its examples"
+(cd crates/supple-py && "../../$python/bin/mypy" --strict python/supple ../../examples/python)
+
+# The program beside it is that of the tests before.
+step "tests and examples of the Python package"
+SUPPLE_PROGRAM="$(pwd)/target/debug/supple" "$python/bin/pytest" crates/supple-py
+
+step "the manual builds"
+docs/build.sh
 
 step "everything holds"

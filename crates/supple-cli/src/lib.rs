@@ -20,6 +20,7 @@ mod run;
 mod scenes;
 mod solve;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -27,10 +28,17 @@ use clap::Parser;
 use arguments::{Arguments, Command, Common};
 use failure::Failure;
 
+pub use colliders::{DrawnColliders, ground};
+
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {
+    main_with(std::env::args_os())
+}
+
+/// Runs the program with other arguments, the first of which is its name.
+pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     // Clap prints its own message and ends with code 2 on bad usage.
-    let arguments = Arguments::parse();
+    let arguments = Arguments::parse_from(arguments);
     match in_pool(&arguments.common, || perform(&arguments)) {
         Ok(code) => code,
         Err(failure) => failure.report(),

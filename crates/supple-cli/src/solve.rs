@@ -9,7 +9,7 @@ use glam::DVec3;
 use serde_json::json;
 use supple::FileError;
 use supple::linear::file::{SparseMatrix, System, load_array, load_matrix, write_npy};
-use supple::linear::{End, HistoryPoint, SolveOutcome, StopRule, linear_solver};
+use supple::linear::{HistoryPoint, SolveOutcome, StopRule, linear_solver};
 use supple::output::write_whole;
 use supple::scene::{Linear, LinearKind};
 
@@ -28,9 +28,6 @@ struct Solved {
     history: Vec<HistoryPoint>,
 }
 
-const DIVERGED: &str = "the iteration diverged: the residual is above that of x = 0; the matrix may be singular, or not positive \
-                        definite; try cholesky";
-
 /// Reads, solves, writes and reports.
 pub(crate) fn solve(options: &Solve, common: &Common) -> Result<ExitCode, Failure> {
     let linear = chosen(options)?;
@@ -40,14 +37,9 @@ pub(crate) fn solve(options: &Solve, common: &Common) -> Result<ExitCode, Failur
     let solved = perform(options, common, &linear, &matrix, &rhs)?;
     write_results(options, &solved)?;
     report(options, common, &solved, matrix.rows());
-    let outcome = &solved.outcome;
-    match outcome.end {
-        // No answer at all would be nearer.
-        End::Iterations | End::Deadline | End::Stalled if outcome.relative_residual > 1.0 => {
-            Err(Failure::running(FileError::whole(&options.matrix, DIVERGED)))
-        }
-        End::Converged | End::Iterations | End::Deadline | End::Stalled => Ok(ExitCode::SUCCESS),
-        end => Err(Failure::running(FileError::whole(&options.matrix, why_failed(end)))),
+    match solved.outcome.problem() {
+        Some(problem) => Err(Failure::running(FileError::whole(&options.matrix, problem))),
+        None => Ok(ExitCode::SUCCESS),
     }
 }
 
@@ -169,19 +161,5 @@ fn report(options: &Solve, common: &Common, solved: &Solved, unknowns: usize) {
             "{unknowns} unknowns, set up in {setup_seconds:.3} s, solved in {solve_seconds:.3} s, {:.1} MB",
             1e-6 * *bytes as f64
         ));
-    }
-}
-
-fn why_failed(end: End) -> &'static str {
-    match end {
-        End::NegativeCurvature => {
-            "a direction of negative curvature was met: the matrix is not positive definite, so there is no minimum"
-        }
-        End::IndefinitePreconditioner => {
-            "the preconditioner is not positive definite: the matrix is not, or too nearly singular; try cholesky"
-        }
-        _ => {
-            "the iteration met numbers that are not finite; the matrix's entries may be too large or too small"
-        }
     }
 }

@@ -29,3 +29,8 @@ pub mod simulation;
 pub mod solvers;
 
 pub use error::{Error, FileError, Place};
+
+/// The Rust page of the manual, whose programs are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/rust.md")]
+mod rust_page {}

@@ -44,6 +44,10 @@ fn unscaled(shape: &Shape, cell: Option<f64>, folder: &Path) -> Result<Shaped, E
     match &shape.source {
         ShapeSource::File(file) => from_file(&folder.join(file), cell),
         ShapeSource::Mesh(mesh) => from_surface(mesh.as_ref().clone(), cell, Vec::new()),
+        ShapeSource::Tets(_) if cell.is_some() => {
+            Err(Error::Invalid("it has tetrahedra already: leave out the body's `cell`".into()))
+        }
+        ShapeSource::Tets(tets) => Ok(from_tets(tets.as_ref().clone(), Vec::new())),
         ShapeSource::Grid(grid) => from_surface(grid.surface(1.0)?, cell, Vec::new()),
         ShapeSource::Box(shape) => from_box(shape, cell),
         ShapeSource::Cylinder(shape) => from_surface(shape.surface(1.0)?, cell, Vec::new()),

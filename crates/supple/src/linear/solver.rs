@@ -76,6 +76,27 @@ impl SolveOutcome {
         self.end == End::Converged
     }
 
+    /// Why there is no answer that is better than none; nothing where there is one, converged or not.
+    pub fn problem(&self) -> Option<&'static str> {
+        match self.end {
+            // The residual of conjugate gradients may rise at first: being stopped there is no divergence.
+            End::Stalled if self.relative_residual > 1.0 => Some(
+                "the iteration diverged: the residual is above that of x = 0; the matrix may be singular, or not positive \
+                 definite; try cholesky",
+            ),
+            End::Converged | End::Iterations | End::Deadline | End::Stalled => None,
+            End::NegativeCurvature => Some(
+                "a direction of negative curvature was met: the matrix is not positive definite, so there is no minimum",
+            ),
+            End::IndefinitePreconditioner => Some(
+                "the preconditioner is not positive definite: the matrix is not, or too nearly singular; try cholesky",
+            ),
+            End::NotFinite => Some(
+                "the iteration met numbers that are not finite; the matrix's entries may be too large or too small",
+            ),
+        }
+    }
+
     /// Whether the matrix turned out not to be positive definite.
     pub fn negative_curvature(&self) -> bool {
         self.end == End::NegativeCurvature

@@ -2,9 +2,9 @@
 
 use super::check::Checker;
 use super::{Body, Cuboid, Region, Shape, ShapeSource};
-use crate::mesh::SurfaceMesh;
 use crate::mesh::generate::{ClothGrid, CylinderShape, KnotShape, PanelShape, TorusShape};
 use crate::mesh::implicit::ImplicitShape;
+use crate::mesh::{SurfaceMesh, TetMesh};
 
 /// Generated meshes have at most this many vertices, about what fits into 24 GiB with the least of solvers.
 const MAX_VERTICES: f64 = 1e8;
@@ -88,6 +88,7 @@ impl Checker<'_> {
             ShapeSource::Panel(shape) => self.panel(&format!("{place}.panel"), shape),
             ShapeSource::Implicit(shape) => self.implicit(&format!("{place}.implicit"), shape),
             ShapeSource::Mesh(mesh) => self.mesh(place, mesh),
+            ShapeSource::Tets(mesh) => self.tets(place, mesh),
             ShapeSource::File(_) | ShapeSource::Character(_) => {}
         }
     }
@@ -203,6 +204,27 @@ impl Checker<'_> {
         let count = mesh.positions.len();
         if let Some(corner) = mesh.corners.iter().find(|&&corner| corner as usize >= count) {
             self.wrong(place, format!("a face of the mesh names vertex {corner}; it has {count}, from 0"));
+        }
+        if let Some(vertex) = mesh.positions.iter().position(|p| !p.is_finite()) {
+            self.wrong(place, format!("vertex {vertex} of the mesh is not finite"));
+        }
+    }
+    /// The same for tetrahedra.
+    fn tets(&mut self, place: &str, mesh: &TetMesh) {
+        let count = mesh.positions.len();
+        let beyond = |tet: &[u32; 4]| tet.iter().any(|&corner| corner as usize >= count);
+        if let Some(t) = mesh.tets.iter().position(beyond) {
+            let corners = mesh.tets[t];
+            self.wrong(
+                place,
+                format!("tetrahedron {t} has the vertices {corners:?}; there are {count}, from 0"),
+            );
+        } else if let Some(t) = (0..mesh.tets.len()).find(|&t| mesh.volume(t) <= 0.0) {
+            let problem = format!(
+                "tetrahedron {t} has a volume of {:.3e} m³; it must be above 0, so swap two of its vertices or leave it out",
+                mesh.volume(t)
+            );
+            self.wrong(place, problem);
         }
         if let Some(vertex) = mesh.positions.iter().position(|p| !p.is_finite()) {
             self.wrong(place, format!("vertex {vertex} of the mesh is not finite"));

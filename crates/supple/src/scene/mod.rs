@@ -25,6 +25,7 @@ mod sets;
 mod settings;
 mod shape_table;
 mod solver;
+mod solver_word;
 pub(crate) mod suggest;
 mod supported;
 mod write;

@@ -34,7 +34,8 @@ impl Scene {
     fn refuse_vertex_numbers_on_generated_shapes(&self) -> Result<(), Error> {
         let generated = |name: &str| {
             let body = self.bodies.iter().find(|body| body.name == name);
-            body.is_some_and(|body| !matches!(body.shape.source, ShapeSource::File(_) | ShapeSource::Mesh(_)))
+            use ShapeSource::{File, Mesh, Tets};
+            body.is_some_and(|body| !matches!(body.shape.source, File(_) | Mesh(_) | Tets(_)))
         };
         let problem = |body: &str| {
             format!(
@@ -112,7 +113,8 @@ fn scale_source(source: &mut ShapeSource, factor: f64, filled: bool) {
         ShapeSource::File(_)
         | ShapeSource::Character(_)
         | ShapeSource::Implicit(_)
-        | ShapeSource::Mesh(_) => {}
+        | ShapeSource::Mesh(_)
+        | ShapeSource::Tets(_) => {}
     }
 }
 

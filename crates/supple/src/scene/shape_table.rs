@@ -73,7 +73,7 @@ impl From<Shape> for ShapeTable {
             ShapeSource::Panel(shape) => table.panel = Some(shape),
             ShapeSource::Character(character) => table.character = Some(character),
             ShapeSource::Implicit(shape) => table.implicit = Some(shape),
-            ShapeSource::Mesh(_) => {}
+            ShapeSource::Mesh(_) | ShapeSource::Tets(_) => {}
         }
         table
     }

@@ -5,8 +5,10 @@ mod dry_run;
 mod edit;
 mod expectations;
 mod finite;
+mod frame_step;
 mod pick;
 mod pin;
+mod points;
 mod report;
 mod report_log;
 mod run;
@@ -15,6 +17,7 @@ mod setup;
 mod state;
 mod step_system;
 mod stepper;
+mod targets;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -59,7 +62,7 @@ pub struct Simulation {
     setup: Setup,
     stepper: Box<dyn Stepper>,
     /// Surface positions of all bodies, one body after the other.
-    positions: Vec<DVec3>,
+    positions: Arc<Vec<DVec3>>,
     first_point: Vec<usize>,
     next_id: u32,
 }
@@ -82,7 +85,8 @@ impl Simulation {
             _ => Box::new(ImplicitStepper::new(&setup)),
         };
         let next_id = (setup.bodies.len() + setup.pins.len() + setup.colliders.len()) as u32;
-        let mut simulation = Self { setup, stepper, positions: Vec::new(), first_point: Vec::new(), next_id };
+        let mut simulation =
+            Self { setup, stepper, positions: Arc::default(), first_point: Vec::new(), next_id };
         simulation.lay_out_points();
         simulation
     }
@@ -106,7 +110,7 @@ impl Simulation {
         self.setup.load_colliders(0.0)?;
         let report = self.stepper.step(&self.setup, dt, deadline)?;
         self.setup.time += dt;
-        self.stepper.surface_positions(&mut self.positions);
+        self.look_at_surfaces();
         Ok(report)
     }
 
@@ -155,7 +159,7 @@ impl Simulation {
                 "a buffer of {have} numbers for positions that need {needed}"
             )));
         }
-        for (to, from) in buffer.chunks_exact_mut(3).zip(&self.positions) {
+        for (to, from) in buffer.chunks_exact_mut(3).zip(self.positions.iter()) {
             to.copy_from_slice(&from.as_vec3().to_array());
         }
         Ok(())
@@ -260,7 +264,7 @@ impl Simulation {
         if restored.is_err() {
             self.read_state(&before)?;
         }
-        self.stepper.surface_positions(&mut self.positions);
+        self.look_at_surfaces();
         restored
     }
 
@@ -317,8 +321,7 @@ impl Simulation {
         for body in &self.setup.bodies {
             self.first_point.push(self.first_point[self.first_point.len() - 1] + body.embedding.len());
         }
-        self.positions.resize(self.first_point[self.setup.bodies.len()], DVec3::ZERO);
-        self.stepper.surface_positions(&mut self.positions);
+        self.look_at_surfaces();
     }
 }
 

@@ -31,6 +31,11 @@ pub trait Stepper: Send {
     }
     /// Where the surface points of all bodies are, in the setup's order.
     fn surface_positions(&self, positions: &mut [DVec3]);
+    /// How fast they move there, in m/s. Families whose surfaces hang on their unknowns in another way than by the bodies'
+    /// embeddings say it themselves.
+    fn surface_velocities(&self, setup: &Setup, velocities: &mut [DVec3]) {
+        setup.embed(self.unknown_velocities(), velocities);
+    }
     /// Bodies came or went: `old_index[b]` is where body `b` was before, `None` if it is new.
     fn bodies_changed(&mut self, setup: &Setup, old_index: &[Option<usize>]);
     /// Bodies have other materials, masses or rest shapes, but the same elements as before.

@@ -31,11 +31,31 @@ pub struct System {
 impl System {
     /// Groups a matrix's rows. `positions` are one point a node, three or one unknown each; the path stands in errors.
     pub fn new(sparse: &SparseMatrix, positions: Option<(&DenseArray, &Path)>) -> Result<Self, FileError> {
+        let points = positions.map(|(array, path)| points(array, sparse.rows(), path)).transpose()?;
+        Ok(Self::grouped(sparse, points))
+    }
+
+    /// The same with positions that a calling program has in memory.
+    pub fn with_points(sparse: &SparseMatrix, positions: Option<Vec<DVec3>>) -> Result<Self, String> {
+        if let Some(points) = &positions {
+            let (count, n) = (points.len(), sparse.rows());
+            if count != n && 3 * count != n {
+                return Err(format!(
+                    "{count} positions for a matrix of {n} rows; there must be {n}, or a third of it for three unknowns a node"
+                ));
+            }
+            if let Some(i) = points.iter().position(|point| !point.is_finite()) {
+                return Err(format!("position {i} is {}; it must be finite", points[i]));
+            }
+        }
+        Ok(Self::grouped(sparse, positions))
+    }
+
+    fn grouped(sparse: &SparseMatrix, points: Option<Vec<DVec3>>) -> Self {
         let n = sparse.rows();
-        let points = positions.map(|(array, path)| points(array, n, path)).transpose()?;
         let rows = grouping(sparse, points.as_deref());
         let positions = points.map(|points| block_positions(&points, &rows, n));
-        Ok(Self { matrix: blocks(sparse, &rows), positions, rows, unknowns: n })
+        Self { matrix: blocks(sparse, &rows), positions, rows, unknowns: n }
     }
 
     /// The number of scalar unknowns.
