@@ -14,6 +14,7 @@ mod setup;
 mod state;
 mod step_system;
 mod stepper;
+mod tearing;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,9 +30,10 @@ pub use run::{Begin, Run, scene_of_run};
 pub use setup::{BodyId, ColliderId, Grab, Setup};
 pub use state::{StateReader, StateWriter};
 pub use step_system::StepSystem;
-pub use stepper::{Inspection, Stepper};
+pub use stepper::{InspectedLevel, Inspection, Stepper, Torn};
 
 use self::pin::SavedPin;
+use self::tearing::Tearing;
 use crate::error::Error;
 use crate::linear::Simd;
 use crate::nonlinear::ImplicitStepper;
@@ -60,6 +62,7 @@ pub struct Simulation {
     positions: Vec<DVec3>,
     first_point: Vec<usize>,
     next_id: u32,
+    tearing: Option<Tearing>,
 }
 
 impl Simulation {
@@ -80,7 +83,9 @@ impl Simulation {
             _ => Box::new(ImplicitStepper::new(&setup)),
         };
         let next_id = (setup.bodies.len() + setup.pins.len() + setup.colliders.len()) as u32;
-        let mut simulation = Self { setup, stepper, positions: Vec::new(), first_point: Vec::new(), next_id };
+        let tearing = Tearing::new(&setup);
+        let (positions, first_point) = (Vec::new(), Vec::new());
+        let mut simulation = Self { setup, stepper, positions, first_point, next_id, tearing };
         simulation.lay_out_points();
         simulation
     }
@@ -104,7 +109,11 @@ impl Simulation {
         self.setup.load_colliders(0.0)?;
         let report = self.stepper.step(&self.setup, dt, deadline)?;
         self.setup.time += dt;
-        self.stepper.surface_positions(&mut self.positions);
+        if self.tear() {
+            self.lay_out_points();
+        } else {
+            self.stepper.surface_positions(&mut self.positions);
+        }
         Ok(report)
     }
 
@@ -246,6 +255,7 @@ impl Simulation {
     pub fn save(&self) -> Vec<u8> {
         let mut state = StateWriter::default();
         state.number(self.setup.time);
+        self.save_tears(&mut state);
         self.stepper.save(&mut state);
         SavedPin::save_all(&self.setup.pins, &self.setup.pin_keys(), &mut state);
         state.into_bytes()
@@ -258,13 +268,14 @@ impl Simulation {
         if restored.is_err() {
             self.read_state(&before)?;
         }
-        self.stepper.surface_positions(&mut self.positions);
+        self.lay_out_points();
         restored
     }
 
     fn read_state(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let mut state = StateReader::new(bytes);
         let time = state.number()?;
+        self.restore_tears(&mut state)?;
         self.stepper.restore(&mut state)?;
         let pins = SavedPin::read_all(&mut state)?;
         state.finish()?;
@@ -307,6 +318,7 @@ impl Simulation {
 
     fn rebuild(&mut self, kept: &[Option<usize>]) {
         self.stepper.bodies_changed(&self.setup, kept);
+        self.tearing = Tearing::new(&self.setup);
         self.lay_out_points();
     }
 
