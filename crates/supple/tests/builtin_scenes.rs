@@ -114,6 +114,11 @@ fn curtain_holds_its_bounds() {
 }
 
 #[test]
+fn dress_holds_its_bounds() {
+    assert_eq!(violations("dress", CLOTH), [""; 0]);
+}
+
+#[test]
 fn tear_holds_its_bounds() {
     assert_eq!(violations("tear", CLOTH), [""; 0]);
 }
@@ -154,6 +159,7 @@ fn no_scene_is_without_bounds_or_a_test() {
         "cloth-on-sphere",
         "curtain",
         "demo",
+        "dress",
         "flag",
         "flag-hpbd",
         "hanging-cloth",

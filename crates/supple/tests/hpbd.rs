@@ -177,7 +177,8 @@ fn a_coarser_level_hangs_like_the_mesh_and_what_it_leaves_out_lies_between() {
     let x = simulation.positions();
     for level in &levels[1..3] {
         for parents in level.parents.chunk_by(|a, b| a[0] == b[0]) {
-            let middle: DVec3 = parents.iter().map(|[_, p]| x[*p as usize]).sum::<DVec3>() / parents.len() as f64;
+            let middle: DVec3 =
+                parents.iter().map(|[_, p]| x[*p as usize]).sum::<DVec3>() / parents.len() as f64;
             assert!((x[parents[0][0] as usize] - middle).length() < 1e-12 || parents[0][0] < 33);
         }
     }

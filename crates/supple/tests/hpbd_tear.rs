@@ -88,7 +88,8 @@ fn one_half_does_not_feel_what_happens_to_the_other() {
             let body = simulation.body("strip").unwrap();
             let surface = &simulation.setup().bodies[0];
             let points = (0..surface.embedding.len() as u32);
-            let points = points.filter(|&p| other.contains(&surface.embedding.weights(p as usize)[0].0)).collect();
+            let points =
+                points.filter(|&p| other.contains(&surface.embedding.weights(p as usize)[0].0)).collect();
             let pin = simulation.pin(body, &Selection::Indices(points), Hold::Hard).unwrap();
             simulation.move_pin(pin, DVec3::new(0.3, -2.0, 1.0)).unwrap();
         }
@@ -122,7 +123,9 @@ fn tears_keep_the_mass_and_the_rest_shape() {
     let mesh = &torn.surface.mesh;
     assert_eq!(mesh.positions.len(), whole.surface.mesh.positions.len() + mesh.clone_of.len());
     assert!(!mesh.clone_of.is_empty());
-    for (&clone, &of) in torn.surface_triangles.as_flattened().iter().zip(whole.surface_triangles.as_flattened()) {
+    for (&clone, &of) in
+        torn.surface_triangles.as_flattened().iter().zip(whole.surface_triangles.as_flattened())
+    {
         assert_eq!(mesh.positions[clone as usize], mesh.positions[of as usize]);
     }
 }

@@ -101,7 +101,8 @@ impl Body {
             let corners = surface.corners[element as usize];
             corners.into_iter().find(|&corner| self.unknown_of_corner(corner) == particle)
         };
-        let place = |e: u32| of_element(e).map(|corner| (e, corner, self.surface.mesh.corners[corner as usize]));
+        let place =
+            |e: u32| of_element(e).map(|corner| (e, corner, self.surface.mesh.corners[corner as usize]));
         let moved: Vec<(u32, u32, u32)> = fan.iter().filter_map(|&element| place(element)).collect();
         let staying: Vec<u32> = surface.around[particle as usize]
             .iter()

@@ -8,7 +8,7 @@ macro_rules! embedded {
     };
 }
 
-const SCENES: [(&str, &str); 19] = embedded![
+const SCENES: [(&str, &str); 20] = embedded![
     "demo",
     "hanging-cloth",
     "flag",
@@ -26,6 +26,7 @@ const SCENES: [(&str, &str); 19] = embedded![
     "armadillo-bowl",
     "flag-hpbd",
     "curtain",
+    "dress",
     "tear",
     "tear-by-weight",
 ];

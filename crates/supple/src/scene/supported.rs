@@ -70,7 +70,10 @@ pub(super) fn unsupported(scene: &Scene) -> Vec<(String, String)> {
         in_body(body, &format!("body.{i}"), &mut found);
         let tears = solver.method == Method::Hpbd && i + 1 == scene.bodies.len();
         if body.tear_stretch.is_some() && !tears {
-            let what = format!("`tear_stretch` of body `{}` (only the last body tears, and only by `hpbd`)", body.name);
+            let what = format!(
+                "`tear_stretch` of body `{}` (only the last body tears, and only by `hpbd`)",
+                body.name
+            );
             found.push((format!("body.{i}.tear_stretch"), what));
         }
     }

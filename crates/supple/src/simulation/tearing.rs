@@ -65,14 +65,12 @@ impl Tearing {
         let sides: Vec<bool> = around.iter().map(|&element| side(element)).collect();
         let mut fan_of: Vec<usize> = (0..around.len()).collect();
         // Triangles with a common edge on one side are one fan: the smallest number spreads.
+        let all_pairs = (0..around.len()).flat_map(|i| (0..around.len()).map(move |j| (i, j)));
+        let joined =
+            |&(i, j): &(usize, usize)| sides[i] == sides[j] && share_a_side(elements, around[i], around[j]);
+        let joined: Vec<(usize, usize)> = all_pairs.filter(joined).collect();
         for _ in 0..around.len() {
-            for i in 0..around.len() {
-                for j in 0..around.len() {
-                    if sides[i] == sides[j] && share_a_side(elements, around[i], around[j]) {
-                        fan_of[i] = fan_of[i].min(fan_of[j]);
-                    }
-                }
-            }
+            joined.iter().for_each(|&(i, j)| fan_of[i] = fan_of[i].min(fan_of[j]));
         }
         let fans: Vec<Vec<u32>> = (1..around.len())
             .map(|fan| (0..around.len()).filter(|&i| fan_of[i] == fan).map(|i| around[i]).collect::<Vec<_>>())
@@ -135,7 +133,9 @@ impl Simulation {
                 let around = &tearing.surface.around[split.particle as usize];
                 let ring = around.iter().flat_map(|&t| elements[t as usize]);
                 // Not even the triangles around may be split by a neighbour in the same step.
-                let wide = ring.flat_map(|v| tearing.surface.around[v as usize].iter().flat_map(|&t| elements[t as usize]));
+                let wide = ring.flat_map(|v| {
+                    tearing.surface.around[v as usize].iter().flat_map(|&t| elements[t as usize])
+                });
                 busy.extend(wide);
                 splits.push(split);
             }
@@ -181,7 +181,8 @@ impl Simulation {
         self.stepper.bodies_changed(&self.setup, &kept);
         for split in &splits {
             if !self.fits(split) {
-                let problem = "a saved state with a tear that does not fit the body: it belongs to another scene";
+                let problem =
+                    "a saved state with a tear that does not fit the body: it belongs to another scene";
                 return Err(Error::Invalid(problem.into()));
             }
             self.apply_split(split);

@@ -112,7 +112,8 @@ fn hang(levels: u32, sweeps: u32, request: &Request) -> Result<Hung, Failure> {
         seconds += begun.elapsed().as_secs_f64();
         if 2 * frame >= frames {
             let heights = || simulation.positions().iter().map(|p| p.y);
-            let length = heights().fold(f64::NEG_INFINITY, f64::max) - heights().fold(f64::INFINITY, f64::min);
+            let length =
+                heights().fold(f64::NEG_INFINITY, f64::max) - heights().fold(f64::INFINITY, f64::min);
             strains.push(length / height - 1.0);
         }
     }

@@ -291,7 +291,10 @@ mod tests {
         let distance = Distance { ends, rest: 0.7, compliance: 0.0, damping: 0.0, acts: Acts::Both };
         check_gradient(&distance, [CORNERS[0], CORNERS[3]]);
         let corners = [0, 1, 2, 3];
-        check_gradient(&Fold { corners, triangles: [0, 1], rest: 0.3, compliance: 0.0, damping: 0.0 }, CORNERS);
+        check_gradient(
+            &Fold { corners, triangles: [0, 1], rest: 0.3, compliance: 0.0, damping: 0.0 },
+            CORNERS,
+        );
         check_gradient(&Volume { corners, rest: 0.3, compliance: 0.0 }, CORNERS);
     }
 

@@ -481,14 +481,23 @@ mod tests {
         let added = sweep.push_beside(7, springs[3]);
         assert_eq!((added, sweep.get(added)), (springs.len(), springs[3]));
         let energy = sweep.energy(&start, Simd::Auto);
-        let of_removed: f64 = [0, 20, 41].map(|c| {
-            let constraint = sweep.get(c);
-            constraint.energy(&constraint.ends.map(|p| start[p as usize]))
-        }).iter().sum();
-        [0, 20, 41].map(|c| sweep.set(c, Distance { ends: [springs[c].ends[0]; 2], ..springs[c] }));
+        let of_removed: f64 = [0, 20, 41]
+            .map(|c| {
+                let constraint = sweep.get(c);
+                constraint.energy(&constraint.ends.map(|p| start[p as usize]))
+            })
+            .iter()
+            .sum();
+        for c in [0, 20, 41] {
+            sweep.set(c, Distance { ends: [springs[c].ends[0]; 2], ..springs[c] });
+        }
         let left = sweep.energy(&start, Simd::Auto);
         assert!((energy - of_removed - left).abs() < 1e-12 * energy, "{energy} {of_removed} {left}");
-        let positions = { let mut p = Positions::default(); p.copy_from(&start, &vec![1.0; start.len()]); p };
+        let positions = {
+            let mut p = Positions::default();
+            p.copy_from(&start, &vec![1.0; start.len()]);
+            p
+        };
         sweep.run(&step(&positions, &start, None), Direction::Backward);
         assert!((0..start.len()).all(|i| positions.get(i).is_finite()));
     }

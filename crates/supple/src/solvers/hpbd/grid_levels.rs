@@ -156,9 +156,8 @@ fn level(
 /// The particle in the middle of a coarse edge becomes a child of its ends.
 fn middles(level: &mut Level, way: &[u32], link: impl Fn(u32, u32) -> Option<(u32, f64)>) -> Option<()> {
     for &child in &way[1..way.len() - 1] {
-        let parent = |particle: u32| {
-            link(child, particle).map(|(link, _)| Parent { particle, weight: 0.5, link })
-        };
+        let parent =
+            |particle: u32| link(child, particle).map(|(link, _)| Parent { particle, weight: 0.5, link });
         level.push_child(child, [parent(way[0])?, parent(way[way.len() - 1])?]);
     }
     Some(())
@@ -174,15 +173,21 @@ mod tests {
 
     const PLAN: Plan = Plan { levels: 16, parents: 2, rest_lengths: RestLengths::Auto };
 
-    fn levels(vertices: [u32; 2], pattern: GridPattern, attached: impl Fn(usize) -> bool) -> Option<Vec<Level>> {
+    fn levels(
+        vertices: [u32; 2],
+        pattern: GridPattern,
+        attached: impl Fn(usize) -> bool,
+    ) -> Option<Vec<Level>> {
         let cloth = ClothGrid { size: [1.0, 1.7], vertices, pattern, seed: 3 }.surface(1.0).unwrap();
         let triangles = cloth.triangles();
         let sides = |&[a, b, c]: &[u32; 3]| [[a, b], [b, c], [c, a]].map(|[i, j]| [i.min(j), i.max(j)]);
         let edges: BTreeSet<[u32; 2]> = triangles.iter().flat_map(sides).collect();
         let at = |p: u32| cloth.positions[p as usize];
-        let links: Vec<([u32; 2], f64)> = edges.into_iter().map(|[a, b]| ([a, b], at(a).distance(at(b)))).collect();
+        let links: Vec<([u32; 2], f64)> =
+            edges.into_iter().map(|[a, b]| ([a, b], at(a).distance(at(b)))).collect();
         let attached: Vec<bool> = (0..cloth.positions.len()).map(attached).collect();
-        let finest = Finest { positions: &cloth.positions, links: &links, triangles: &triangles, attached: &attached };
+        let finest =
+            Finest { positions: &cloth.positions, links: &links, triangles: &triangles, attached: &attached };
         let levels = grid_levels(&finest, PLAN)?;
         // Corrections that are linear over the cloth are handed down exactly, and straight limits hold at rest.
         let field = |p: u32| at(p).dot(DVec3::new(0.3, 0.0, -1.1));

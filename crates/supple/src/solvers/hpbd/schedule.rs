@@ -119,7 +119,11 @@ impl<'a, const K: usize> Layers<'a, K> {
 }
 
 /// Calls `visit` with every strip of a phase, on all threads if the strips have enough to do.
-pub(super) fn for_each_strip<S: Send>(strips: &mut [S], constraints: usize, visit: impl Fn(&mut S) + Send + Sync) {
+pub(super) fn for_each_strip<S: Send>(
+    strips: &mut [S],
+    constraints: usize,
+    visit: impl Fn(&mut S) + Send + Sync,
+) {
     if constraints < WORTH_A_THREAD {
         strips.iter_mut().for_each(visit);
     } else {

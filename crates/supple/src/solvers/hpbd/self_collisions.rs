@@ -139,7 +139,8 @@ impl SelfCollisions {
         let nearest = closest_point(at, p);
         let apart = p - nearest.point;
         let distance = apart.length();
-        let all_held = weights[particle as usize] == 0.0 && corners.iter().all(|&c| weights[c as usize] == 0.0);
+        let all_held =
+            weights[particle as usize] == 0.0 && corners.iter().all(|&c| weights[c as usize] == 0.0);
         if !(distance > 1e-9 && distance < reach) || all_held {
             return None;
         }
@@ -243,7 +244,7 @@ impl SpatialHash {
         let mixed = (cell.x as u32).wrapping_mul(92_837_111)
             ^ (cell.y as u32).wrapping_mul(689_287_499)
             ^ (cell.z as u32).wrapping_mul(283_923_481);
-        (mixed ^ mixed >> 15) & (self.first.len() as u32 - 2)
+        (mixed ^ (mixed >> 15)) & (self.first.len() as u32 - 2)
     }
 
     /// Calls `visit` with every particle whose cell meets a box, and with some others.
@@ -296,7 +297,8 @@ mod tests {
     #[test]
     fn the_hash_finds_every_particle_in_a_box_once() {
         let wobble = |k: u32, by: f64| (f64::from(k) * by).sin();
-        let x: Vec<DVec3> = (0..500).map(|k| DVec3::new(wobble(k, 12.9), wobble(k, 78.2), wobble(k, 37.7))).collect();
+        let x: Vec<DVec3> =
+            (0..500).map(|k| DVec3::new(wobble(k, 12.9), wobble(k, 78.2), wobble(k, 37.7))).collect();
         let mut hash = SpatialHash::default();
         hash.fill(&x, 0.2);
         for k in 0..50 {

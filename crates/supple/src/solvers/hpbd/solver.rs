@@ -165,7 +165,8 @@ impl HierarchicalSolver {
     pub(super) fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error> {
         let active = state.whole()? as usize;
         if active > self.coarse.len() {
-            let problem = format!("a saved state of level {active} for a scene with {} levels", self.coarse.len());
+            let problem =
+                format!("a saved state of level {active} for a scene with {} levels", self.coarse.len());
             return Err(Error::Invalid(format!("{problem}: it belongs to another scene or resolution")));
         }
         let give = state.numbers(self.coarse.get(active).map_or(0, |next| next.give.len()))?;
@@ -241,7 +242,9 @@ impl HierarchicalSolver {
         let Some(next) = above.first_mut() else { return };
         match below.last().and_then(|active| active.own.as_ref()) {
             Some(own) => next.give_way(|limit| own.stretch(limit as usize, per_force)),
-            None => next.give_way(|link| self.distances.stretch(self.links[link as usize] as usize, per_force)),
+            None => {
+                next.give_way(|link| self.distances.stretch(self.links[link as usize] as usize, per_force))
+            }
         }
     }
 

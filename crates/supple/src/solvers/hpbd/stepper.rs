@@ -270,7 +270,9 @@ impl Stepper for HpbdStepper {
 
     fn torn(&mut self, setup: &Setup, torn: &Torn<'_>) {
         let (Some(solver), Some(mesh)) = (&mut self.solver, &mut self.torn) else { return };
-        let Some(Elements::Triangles(elements)) = setup.bodies.last().map(|body| &body.elements) else { return };
+        let Some(Elements::Triangles(elements)) = setup.bodies.last().map(|body| &body.elements) else {
+            return;
+        };
         let first = self.system.first_unknown[setup.bodies.len() - 1];
         let particle = first + torn.split.particle;
         let clones: Vec<u32> = torn.clones.iter().map(|clone| first + clone).collect();

@@ -101,7 +101,8 @@ impl Neighbourhood {
         }
         let mut links = solver.links.len();
         for coarse in &solver.coarse {
-            let mut level = LevelNeighbourhood { limits: vec![Vec::new(); links], child: vec![NONE; particles] };
+            let mut level =
+                LevelNeighbourhood { limits: vec![Vec::new(); links], child: vec![NONE; particles] };
             for limit in 0..coarse.level.limits.len() {
                 for &part in coarse.level.parts(limit) {
                     level.limits[part as usize].push(limit as u32);
@@ -222,7 +223,9 @@ impl HierarchicalSolver {
 
     /// Takes those parents away from a particle of level `l` whose links are gone or go to its clones.
     fn prune_parents(&mut self, around: &Neighbourhood, l: usize, particle: u32) {
-        let Some(&child) = around.levels.get(l).and_then(|level| level.child.get(particle as usize)) else { return };
+        let Some(&child) = around.levels.get(l).and_then(|level| level.child.get(particle as usize)) else {
+            return;
+        };
         if child == NONE {
             return;
         }
@@ -251,8 +254,11 @@ impl HierarchicalSolver {
                 }
                 let edges = self.edges_of(l, number);
                 let level = &mut self.coarse[l];
-                if is_joined(limit.ends, &edges, around, |link| self.distances.get(self.links[link as usize] as usize).ends) {
-                    let along = edges.iter().map(|&e| self.distances.get(self.links[e as usize] as usize).rest).sum();
+                if is_joined(limit.ends, &edges, around, |link| {
+                    self.distances.get(self.links[link as usize] as usize).ends
+                }) {
+                    let along =
+                        edges.iter().map(|&e| self.distances.get(self.links[e as usize] as usize).rest).sum();
                     let rest = limit.rest.max(along);
                     level.level.limits[number as usize].rest = rest;
                     level.sweep.set_rest(number as usize, rest);
@@ -289,7 +295,8 @@ impl HierarchicalSolver {
         }
         let parents: Vec<u32> = links.iter().map(|&(parent, _)| parent).collect();
         let weights = parent_weights(start[clone as usize], &parents, start);
-        let parent = |((particle, weight), (_, link)): ((u32, f64), (u32, u32))| Parent { particle, weight, link };
+        let parent =
+            |((particle, weight), (_, link)): ((u32, f64), (u32, u32))| Parent { particle, weight, link };
         around.levels[0].child[clone as usize] = coarse.level.children.len() as u32;
         coarse.level.push_child(clone, weights.into_iter().zip(links).map(parent));
     }
