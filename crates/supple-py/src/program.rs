@@ -17,5 +17,5 @@ pub(crate) fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
 /// The words of the methods and of the linear solvers.
 #[pyfunction]
 pub(crate) fn solver_words() -> (Vec<&'static str>, Vec<&'static str>) {
-    (Method::SUPPORTED.map(Method::word).to_vec(), LinearKind::SUPPORTED.map(LinearKind::word).to_vec())
+    (Method::SUPPORTED.map(Method::word).to_vec(), LinearKind::ALL.map(LinearKind::word).to_vec())
 }

@@ -114,6 +114,21 @@ fn curtain_holds_its_bounds() {
 }
 
 #[test]
+fn dress_holds_its_bounds() {
+    assert_eq!(violations("dress", CLOTH), [""; 0]);
+}
+
+#[test]
+fn tear_holds_its_bounds() {
+    assert_eq!(violations("tear", CLOTH), [""; 0]);
+}
+
+#[test]
+fn tear_by_weight_holds_its_bounds() {
+    assert_eq!(violations("tear-by-weight", CLOTH), [""; 0]);
+}
+
+#[test]
 fn bits_of_every_scene_are_the_same_for_one_two_and_three_threads() {
     for (name, _, _) in builtin_scenes() {
         let mut scene = Scene::builtin(name).unwrap();
@@ -144,6 +159,7 @@ fn no_scene_is_without_bounds_or_a_test() {
         "cloth-on-sphere",
         "curtain",
         "demo",
+        "dress",
         "flag",
         "flag-hpbd",
         "hanging-cloth",
@@ -153,6 +169,8 @@ fn no_scene_is_without_bounds_or_a_test() {
         "pachinko",
         "spring-octopus",
         "stacked-cloth",
+        "tear",
+        "tear-by-weight",
         "twist",
     ];
     let mut names: Vec<&str> = builtin_scenes().iter().map(|(name, _, _)| *name).collect();

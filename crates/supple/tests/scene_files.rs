@@ -334,7 +334,6 @@ fn what_nothing_can_do_yet_is_refused_and_never_ignored() {
     };
     let cases = [
         ("[solver]\nmethod = \"octree\"\n".to_owned(), 5, "`method = \"octree\"`"),
-        ("self_contact = true\n[solver]\nmethod = \"hpbd\"\n".to_owned(), 4, "`self_contact`"),
         ("tear_stretch = 1.5\n".to_owned(), 4, "`tear_stretch`"),
         ("interior = 2\n".to_owned(), 4, "`interior`"),
         (

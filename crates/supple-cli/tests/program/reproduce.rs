@@ -12,7 +12,9 @@ fn without_a_name_all_reproductions_are_listed_with_their_parameters() {
     {
         assert!(listed.contains(&format!("xian2019-{name} ")), "{name}: {listed}");
     }
-    assert!(listed.contains("mueller2008-fig3 ") && listed.contains("mueller2008-fig7 "), "{listed}");
+    for name in ["fig3", "fig4", "fig7"] {
+        assert!(listed.contains(&format!("mueller2008-{name} ")), "{name}: {listed}");
+    }
     for name in [
         "table1", "fig4", "fig5", "fig9", "fig10", "fig14", "fig16", "fig17", "fig18", "fig19", "fig20",
         "fig21", "fig23",

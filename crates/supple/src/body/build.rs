@@ -77,6 +77,7 @@ impl Body {
             model: spec.model,
             bending: spec.bending,
             pressure: spec.pressure,
+            tear_stretch: spec.tear_stretch,
             self_contact: spec.self_contact,
             notes,
         };
@@ -243,6 +244,7 @@ impl Body {
         };
         let words = [
             ("bending", spec.bending.is_some()),
+            ("tear_stretch", spec.tear_stretch.is_some()),
             ("bend_stiffness", materials().any(|m| m.bend_stiffness.is_some())),
             ("stretch_stiffness", materials().any(|m| m.stretch_stiffness.is_some())),
             ("strain_limit", materials().any(|m| m.strain_limit.is_some())),

@@ -55,6 +55,18 @@ impl Wind {
         Self { triangles, sides, centroids, ..Self::default() }
     }
 
+    /// Follows a tear: corners of triangles are other points now, and points other unknowns.
+    pub(crate) fn follow(&mut self, points: &Embedding, triangles: impl Iterator<Item = [u32; 3]>) {
+        for (t, corners) in triangles.enumerate() {
+            self.triangles[t] = corners;
+            for (k, corner) in corners.into_iter().enumerate() {
+                if let [(unknown, _)] = points.weights(corner as usize) {
+                    self.centroids.set_unknown(t, k, *unknown);
+                }
+            }
+        }
+    }
+
     /// Starts a step of `dt` seconds that ends at `end`, from positions `x` and velocities `v`.
     pub fn begin_step(
         &mut self,

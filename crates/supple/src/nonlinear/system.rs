@@ -105,6 +105,31 @@ impl System {
         self.wind.begin_step(&self.contacts.points, x, v, &setup.world, [end, dt]);
     }
 
+    /// Follows a tear of the last body, a cloth: masses and points of clones, and the corners of its triangles.
+    pub(crate) fn follow_tear(&mut self, setup: &Setup) {
+        let (mass, contacts) = (&mut self.inertia.mass, &mut self.contacts);
+        mass.clear();
+        contacts.areas.clear();
+        contacts.friction.clear();
+        contacts.points.clear();
+        self.first_unknown.clear();
+        let mut first_point = Vec::with_capacity(setup.bodies.len());
+        for body in &setup.bodies {
+            let first = mass.len() as u32;
+            self.first_unknown.push(first);
+            first_point.push(contacts.points.len() as u32);
+            contacts.points.append(&body.embedding, first);
+            contacts.areas.extend_from_slice(&body.point_areas);
+            contacts.friction.extend(body.point_friction());
+            mass.extend_from_slice(&body.mass);
+        }
+        self.first_unknown.push(mass.len() as u32);
+        let triangles = setup.bodies.iter().zip(&first_point).flat_map(|(body, &first)| {
+            body.surface_triangles.iter().map(move |t| t.map(|point| point + first))
+        });
+        self.wind.follow(&self.contacts.points, triangles);
+    }
+
     /// Collects the soft holds of a setup at `time`, moves held vertices of `x` to where their pins are, and notes which
     /// are held.
     pub(crate) fn apply_pins(&mut self, setup: &Setup, time: f64, x: &mut [DVec3], held: &mut Vec<bool>) {

@@ -8,7 +8,7 @@ macro_rules! embedded {
     };
 }
 
-const SCENES: [(&str, &str); 18] = embedded![
+const SCENES: [(&str, &str); 21] = embedded![
     "demo",
     "hanging-cloth",
     "flag",
@@ -27,6 +27,9 @@ const SCENES: [(&str, &str); 18] = embedded![
     "t-shirt",
     "flag-hpbd",
     "curtain",
+    "dress",
+    "tear",
+    "tear-by-weight",
 ];
 
 /// Every built-in scene: name, one line about it, and its TOML.

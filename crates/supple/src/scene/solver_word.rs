@@ -27,7 +27,7 @@ impl Solver {
             return Err(format!(
                 "no such solver; there are the methods {}, the linear solvers {}, and both together as `lbfgs+jacobi`",
                 Method::SUPPORTED.map(Method::word).join(", "),
-                LinearKind::SUPPORTED.map(LinearKind::word).join(", ")
+                LinearKind::ALL.map(LinearKind::word).join(", ")
             ));
         };
         if method.is_none() && !self.method.solves_linear_systems() {

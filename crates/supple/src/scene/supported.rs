@@ -48,7 +48,17 @@ pub(super) fn unsupported(scene: &Scene) -> Vec<(String, String)> {
     if solver.method == Method::Hpbd {
         in_hpbd(scene, &mut found);
     }
-    scene.bodies.iter().enumerate().for_each(|(i, body)| in_body(body, &format!("body.{i}"), &mut found));
+    for (i, body) in scene.bodies.iter().enumerate() {
+        in_body(body, &format!("body.{i}"), &mut found);
+        let tears = solver.method == Method::Hpbd && i + 1 == scene.bodies.len();
+        if body.tear_stretch.is_some() && !tears {
+            let what = format!(
+                "`tear_stretch` of body `{}` (only the last body tears, and only by `hpbd`)",
+                body.name
+            );
+            found.push((format!("body.{i}.tear_stretch"), what));
+        }
+    }
     scene.pins.iter().enumerate().for_each(|(i, pin)| in_pin(pin, &format!("pin.{i}"), &mut found));
     found
 }
@@ -62,9 +72,9 @@ fn in_hpbd(scene: &Scene, found: &mut Vec<(String, String)>) {
         found.push(("seam".to_owned(), "`[[seam]]` with `hpbd`".to_owned()));
     }
     for (i, body) in scene.bodies.iter().enumerate() {
-        let keys = [("pressure", body.pressure.is_some()), ("self_contact", body.self_contact)];
-        for (key, _) in keys.iter().filter(|(_, said)| *said) {
-            found.push((format!("body.{i}.{key}"), format!("`{key}` of body `{}` with `hpbd`", body.name)));
+        if body.pressure.is_some() {
+            let what = format!("`pressure` of body `{}` with `hpbd`", body.name);
+            found.push((format!("body.{i}.pressure"), what));
         }
     }
 }
@@ -89,7 +99,6 @@ fn in_body(body: &Body, place: &str, found: &mut Vec<(String, String)>) {
     }
     let keys = [
         ("interior", "`interior`", body.interior.is_some()),
-        ("tear_stretch", "`tear_stretch`", body.tear_stretch.is_some()),
         (
             "material.stretch_stiffness",
             "a `stretch_stiffness` that differs between warp and weft",

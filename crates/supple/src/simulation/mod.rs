@@ -18,6 +18,7 @@ mod state;
 mod step_system;
 mod stepper;
 mod targets;
+mod tearing;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -34,9 +35,10 @@ pub use seam::{SetupSeam, Sewn};
 pub use setup::{BodyId, ColliderId, Grab, Setup};
 pub use state::{StateReader, StateWriter};
 pub use step_system::StepSystem;
-pub use stepper::{Inspection, Stepper};
+pub use stepper::{InspectedLevel, Inspection, Stepper, Torn};
 
 use self::pin::SavedPin;
+use self::tearing::Tearing;
 use crate::error::Error;
 use crate::linear::Simd;
 use crate::nonlinear::ImplicitStepper;
@@ -65,6 +67,7 @@ pub struct Simulation {
     positions: Arc<Vec<DVec3>>,
     first_point: Vec<usize>,
     next_id: u32,
+    tearing: Option<Tearing>,
 }
 
 impl Simulation {
@@ -85,8 +88,9 @@ impl Simulation {
             _ => Box::new(ImplicitStepper::new(&setup)),
         };
         let next_id = (setup.bodies.len() + setup.pins.len() + setup.colliders.len()) as u32;
-        let mut simulation =
-            Self { setup, stepper, positions: Arc::default(), first_point: Vec::new(), next_id };
+        let tearing = Tearing::new(&setup);
+        let (positions, first_point) = (Arc::default(), Vec::new());
+        let mut simulation = Self { setup, stepper, positions, first_point, next_id, tearing };
         simulation.lay_out_points();
         simulation
     }
@@ -110,7 +114,11 @@ impl Simulation {
         self.setup.load_colliders(0.0)?;
         let report = self.stepper.step(&self.setup, dt, deadline)?;
         self.setup.time += dt;
-        self.look_at_surfaces();
+        if self.tear() {
+            self.lay_out_points();
+        } else {
+            self.look_at_surfaces();
+        }
         Ok(report)
     }
 
@@ -252,6 +260,7 @@ impl Simulation {
     pub fn save(&self) -> Vec<u8> {
         let mut state = StateWriter::default();
         state.number(self.setup.time);
+        self.save_tears(&mut state);
         self.stepper.save(&mut state);
         SavedPin::save_all(&self.setup.pins, &self.setup.pin_keys(), &mut state);
         state.into_bytes()
@@ -264,13 +273,14 @@ impl Simulation {
         if restored.is_err() {
             self.read_state(&before)?;
         }
-        self.look_at_surfaces();
+        self.lay_out_points();
         restored
     }
 
     fn read_state(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let mut state = StateReader::new(bytes);
         let time = state.number()?;
+        self.restore_tears(&mut state)?;
         self.stepper.restore(&mut state)?;
         let pins = SavedPin::read_all(&mut state)?;
         state.finish()?;
@@ -313,6 +323,7 @@ impl Simulation {
 
     fn rebuild(&mut self, kept: &[Option<usize>]) {
         self.stepper.bodies_changed(&self.setup, kept);
+        self.tearing = Tearing::new(&self.setup);
         self.lay_out_points();
     }
 

@@ -5,8 +5,20 @@ use std::time::Instant;
 use glam::DVec3;
 
 use super::{Setup, StateReader, StateWriter, StepReport, StepSystem};
+use crate::body::Split;
 use crate::error::Error;
 use crate::nonlinear::IterationRecord;
+
+/// A split as a stepper sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Torn<'a> {
+    /// The split, in numbers of the last body.
+    pub split: &'a Split,
+    /// The unknowns that are its clones.
+    pub clones: &'a [u32],
+    /// The elements that stay with the split particle.
+    pub left: &'a [u32],
+}
 
 /// What a stepper shows of its inside.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -17,6 +29,21 @@ pub struct Inspection {
     pub history: Vec<IterationRecord>,
     /// Memory of its matrices and factors in bytes.
     pub bytes: usize,
+    /// The mesh and its coarser levels, for families that have levels of particles.
+    pub levels: Vec<InspectedLevel>,
+}
+
+/// One level of a hierarchy of particles: what can be drawn of it. Particles are numbered over all bodies.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct InspectedLevel {
+    /// Its particles.
+    pub particles: Vec<u32>,
+    /// Its triangles; those of the mesh itself are the bodies' own.
+    pub triangles: Vec<[u32; 3]>,
+    /// Pairs of particles that have a constraint in common.
+    pub links: Vec<[u32; 2]>,
+    /// Particles of the finer level that are not on this one, with the parents whose corrections they take over.
+    pub parents: Vec<[u32; 2]>,
 }
 
 /// A solver family: it owns the unknowns and advances them.
@@ -40,6 +67,11 @@ pub trait Stepper: Send {
     fn bodies_changed(&mut self, setup: &Setup, old_index: &[Option<usize>]);
     /// Bodies have other materials, masses or rest shapes, but the same elements as before.
     fn materials_changed(&mut self, setup: &Setup);
+    /// A particle of the last body was split: it has clones at the end of the unknowns now. Only families whose scenes may
+    /// have `tear_stretch` are told.
+    fn torn(&mut self, _setup: &Setup, _torn: &Torn<'_>) {}
+    /// All tears of this moment are done.
+    fn after_tears(&mut self, _setup: &Setup) {}
     /// All unknown positions, one body after the other.
     fn unknown_positions(&self) -> &[DVec3];
     /// Their velocities.

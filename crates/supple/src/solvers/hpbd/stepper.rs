@@ -10,14 +10,16 @@ use super::constraint::Step;
 use super::holds::Holds;
 use super::mesh_constraints::MeshConstraints;
 use super::positions::Positions;
+use super::self_collisions::SelfCollisions;
 use super::solver::{HierarchicalSolver, Work};
-use crate::body::Body;
+use super::tear::{Neighbourhood, ParticleSplit};
+use crate::body::{Body, Elements};
 use crate::contact::PosedCollider;
 use crate::energy::{Curvature, Energy};
 use crate::error::Error;
 use crate::nonlinear::System;
 use crate::simulation::{
-    EnergyReport, Inspection, Setup, StageTimes, StateReader, StateWriter, StepReport, Stepper,
+    EnergyReport, Inspection, Setup, StageTimes, StateReader, StateWriter, StepReport, Stepper, Torn,
 };
 
 /// Hierarchical position based dynamics of all bodies of a scene.
@@ -30,6 +32,7 @@ pub struct HpbdStepper {
     solver: Option<HierarchicalSolver>,
     holds: Holds,
     collisions: Collisions,
+    self_collisions: SelfCollisions,
     weights: Vec<f64>,
     predicted: Vec<DVec3>,
     positions: Positions,
@@ -37,6 +40,18 @@ pub struct HpbdStepper {
     forces: Vec<DVec3>,
     drag: Vec<DMat3>,
     earlier_colliders: Vec<PosedCollider>,
+    torn: Option<TornMesh>,
+}
+
+/// What tears of the last body change beside the solver.
+#[derive(Debug)]
+struct TornMesh {
+    around: Neighbourhood,
+    /// Over all particles.
+    triangles: Vec<[u32; 3]>,
+    /// The first one of the body.
+    first_triangle: usize,
+    start: Vec<DVec3>,
 }
 
 impl HpbdStepper {
@@ -98,30 +113,45 @@ impl HpbdStepper {
         }
         let start: Vec<DVec3> = setup.bodies.iter().flat_map(|body| &body.start).copied().collect();
         let attached = attached_at_start(setup, &self.system.first_unknown, start.len());
-        self.solver = Some(HierarchicalSolver::new(&mesh, &start, &attached, &setup.solver.hpbd));
+        let solver = HierarchicalSolver::new(&mesh, &start, &attached, &setup.solver.hpbd);
+        let tears = setup.bodies.last().is_some_and(|body| body.tear_stretch.is_some());
+        self.torn = tears.then(|| TornMesh {
+            around: Neighbourhood::new(&mesh, &solver, start.len()),
+            first_triangle: mesh.first[mesh.first.len() - 2][2] as usize,
+            triangles: mesh.triangles,
+            start,
+        });
+        self.solver = Some(solver);
+        self.self_collisions = SelfCollisions::new(setup, &self.system.first_unknown);
     }
 
     fn solve(&mut self, setup: &Setup, dt: f64) {
         let Some(solver) = &mut self.solver else { return };
-        self.positions.copy_from(&self.predicted);
+        self.positions.copy_from(&self.predicted, &self.weights);
         self.holds.begin_step();
         let options = &setup.solver.hpbd;
         let step = Step {
             positions: &self.positions,
             start: &self.x,
-            weights: &self.weights,
             length: dt,
             stiffness: options.stiffness_of_a_sweep(),
+            simd: setup.simd,
         };
-        let work = Work { step, collisions: &self.collisions, holds: &self.holds, options };
-        solver.solve(&work);
-        self.collisions.finish(&self.positions, &self.weights);
+        let mut work = Work {
+            step,
+            collisions: &mut self.collisions,
+            self_collisions: &mut self.self_collisions,
+            holds: &mut self.holds,
+            options,
+        };
+        solver.solve(&mut work);
+        self.collisions.finish(&self.positions);
         self.positions.copy_to(&mut self.predicted);
     }
 
-    fn report(&self, setup: &Setup, begun: Instant, solving: f64) -> StepReport {
+    fn report(&mut self, setup: &Setup, begun: Instant, solving: f64) -> StepReport {
         let [kinetic, potential] = self.system.inertia.energies(&self.x, &self.v, setup.world.gravity);
-        let elastic = self.solver.as_ref().map_or(0.0, |solver| solver.energy(&self.x));
+        let elastic = self.solver.as_mut().map_or(0.0, |solver| solver.energy(&self.x, setup.simd));
         let total = begun.elapsed().as_secs_f64();
         let (contacts, penetration) = self.collisions.count_and_depth(&self.x);
         StepReport {
@@ -132,7 +162,7 @@ impl HpbdStepper {
             energy: EnergyReport { kinetic, elastic, potential },
             contacts,
             penetration,
-            pairs: 0,
+            pairs: self.self_collisions.count(),
             closest: None,
             cuts: 0,
             crossings: 0,
@@ -178,6 +208,7 @@ impl Stepper for HpbdStepper {
         let fastest =
             self.x.iter().zip(&self.predicted).map(|(x, p)| x.distance_squared(*p)).fold(0.0, f64::max);
         self.collisions.find(&self.x, &self.predicted, &self.weights, fastest.sqrt());
+        self.self_collisions.find(&self.x, &self.weights, &self.collisions.friction, fastest.sqrt());
         let solving = Instant::now();
         self.solve(setup, dt);
         let solving = solving.elapsed().as_secs_f64();
@@ -208,6 +239,37 @@ impl Stepper for HpbdStepper {
         self.analyse(setup);
     }
 
+    fn torn(&mut self, setup: &Setup, torn: &Torn<'_>) {
+        let (Some(solver), Some(mesh)) = (&mut self.solver, &mut self.torn) else { return };
+        let Some(Elements::Triangles(elements)) = setup.bodies.last().map(|body| &body.elements) else {
+            return;
+        };
+        let first = self.system.first_unknown[setup.bodies.len() - 1];
+        let particle = first + torn.split.particle;
+        let clones: Vec<u32> = torn.clones.iter().map(|clone| first + clone).collect();
+        for _ in &clones {
+            self.x.push(self.x[particle as usize]);
+            self.v.push(self.v[particle as usize]);
+            mesh.start.push(mesh.start[particle as usize]);
+            self.collisions.friction.push(self.collisions.friction[particle as usize]);
+        }
+        let fans = std::iter::once(torn.left).chain(torn.split.fans.iter().map(Vec::as_slice));
+        let of_all = |element: &u32| *element + mesh.first_triangle as u32;
+        let fans: Vec<Vec<u32>> = fans.map(|fan| fan.iter().map(of_all).collect()).collect();
+        for &triangle in fans.iter().flatten() {
+            let element = elements[triangle as usize - mesh.first_triangle];
+            mesh.triangles[triangle as usize] = element.map(|v| v + first);
+        }
+        let split =
+            ParticleSplit { particle, clones: &clones, fans, triangles: &mesh.triangles, start: &mesh.start };
+        solver.split(&mut mesh.around, &split);
+    }
+
+    fn after_tears(&mut self, setup: &Setup) {
+        self.system.follow_tear(setup);
+        self.self_collisions = SelfCollisions::new(setup, &self.system.first_unknown);
+    }
+
     fn unknown_positions(&self) -> &[DVec3] {
         &self.x
     }
@@ -224,7 +286,7 @@ impl Stepper for HpbdStepper {
         state.vectors(&self.x);
         state.vectors(&self.v);
         if let Some(solver) = &self.solver {
-            state.numbers(&solver.stretched);
+            solver.save(state);
         }
     }
 
@@ -232,7 +294,7 @@ impl Stepper for HpbdStepper {
         let x = state.vectors(self.x.len())?;
         let v = state.vectors(self.v.len())?;
         if let Some(solver) = &mut self.solver {
-            solver.stretched = state.numbers(solver.stretched.len())?;
+            solver.restore(state)?;
         }
         (self.x, self.v) = (x, v);
         Ok(())
@@ -240,6 +302,7 @@ impl Stepper for HpbdStepper {
 
     fn inspect(&self) -> Inspection {
         let bytes = self.solver.as_ref().map_or(0, HierarchicalSolver::bytes);
-        Inspection { bytes, ..Inspection::default() }
+        let levels = self.solver.as_ref().map_or_else(Vec::new, HierarchicalSolver::levels);
+        Inspection { bytes, levels, ..Inspection::default() }
     }
 }
