@@ -89,6 +89,11 @@ fn armadillo_bowl_holds_its_bounds() {
 }
 
 #[test]
+fn t_shirt_is_sewn_and_holds_its_bounds() {
+    assert_eq!(violations_until("t-shirt", 0.2, 40), [""; 0]);
+}
+
+#[test]
 fn stacked_cloth_holds_its_bounds() {
     assert_eq!(violations_until("stacked-cloth", 0.1, 20), [""; 0]);
 }
@@ -133,7 +138,7 @@ fn bits_of_every_scene_are_the_same_for_one_two_and_three_threads() {
     for (name, _, _) in builtin_scenes() {
         let mut scene = Scene::builtin(name).unwrap();
         // Those with tens of thousands of vertices need fewer.
-        let many = ["stacked-cloth", "cloth-drop", "knot"].contains(name);
+        let many = ["stacked-cloth", "cloth-drop", "knot", "t-shirt"].contains(name);
         scene.scale_resolution(if many { 0.15 } else { SOLID }).unwrap();
         let hashes = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -171,6 +176,7 @@ fn no_scene_is_without_bounds_or_a_test() {
         "stacked-cloth",
         "tear",
         "tear-by-weight",
+        "t-shirt",
         "twist",
     ];
     let mut names: Vec<&str> = builtin_scenes().iter().map(|(name, _, _)| *name).collect();

@@ -68,7 +68,7 @@ fn two_sewn_halves_hang_as_the_whole_does() {
     assert!(lowest(&whole) < -0.2, "it falls: {}", lowest(&whole));
     // The seam is a hinge: only its bending stiffness, which a cloth hardly has, is missing.
     let off = (lowest(&sewn) - lowest(&whole)).abs();
-    assert!(off < 0.02 * lowest(&whole).abs(), "{} {}", lowest(&sewn), lowest(&whole));
+    assert!(off < 0.05 * lowest(&whole).abs(), "{} {}", lowest(&sewn), lowest(&whole));
     // Stitches are twenty times as stiff as cloth over an edge: gaps are a twentieth of what an edge is stretched by.
     let (left, right) = (seam_points(&sewn, "left"), seam_points(&sewn, "right"));
     let widest = left.iter().zip(&right).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);

@@ -4,6 +4,8 @@
 //! Where contacts count, the built-in scenes run.
 
 use glam::DVec3;
+use supple::Error;
+use supple::geometry::Aabb;
 use supple::material::{MaterialSpec, StretchStiffness};
 use supple::mesh::generate::{ClothGrid, GridPattern};
 use supple::mesh::implicit::Character;
@@ -21,6 +23,8 @@ pub(super) const STEP: f64 = 0.01;
 const CLOTH: [f64; 2] = [2000.0, 2e-5];
 /// Young's modulus of the bodies in Pa.
 const BODY: f64 = 5e4;
+/// What is held of a body: the part above this fraction of its height.
+const HELD_ABOVE: f64 = 0.84;
 /// Frames that a body falls and bends before its system is taken.
 const FRAMES: u32 = 3;
 
@@ -93,8 +97,7 @@ pub(super) fn armadillo(
     spreading: Spreading,
     request: &Request,
 ) -> Result<StepSystem, Failure> {
-    // 1,241 vertices at a cell of 0.0717 of its height, which is about a metre.
-    let cell = 0.0717 * (1241.0 / vertices).cbrt();
+    let (cell, bounds) = filled(vertices).map_err(Failure::of)?;
     let mut body = Body::new("armadillo", ShapeSource::Character(Character::Armadillo)).solid(cell);
     body.model = Model::NeoHookean;
     let material = |young: f64| MaterialSpec {
@@ -112,26 +115,41 @@ pub(super) fn armadillo(
             material: None,
             random: Some(Spread { spread: CONTRAST, seed: 1 }),
         }),
-        Spreading::Regions => body.regions.extend(eight_regions().map(|(selection, young)| Region {
+        Spreading::Regions => body.regions.extend(eight_regions(&bounds).map(|(selection, young)| Region {
             selection,
             material: Some(material(young)),
             random: None,
         })),
     }
-    let held = Selection::Plane { point: DVec3::Y * 0.84, normal: DVec3::Y };
+    let height = bounds.low.y + HELD_ABOVE * (bounds.high.y - bounds.low.y);
+    let held = Selection::Plane { point: DVec3::Y * height, normal: DVec3::Y };
     let solver = Solver { linear: LinearKind::Mas.into(), tolerance: 1e-2, ..Solver::default() };
     let scene =
         Scene::builder().fps(1.0 / STEP).body(body).pin(Pin::hard("armadillo", held)).solver(solver).build();
     system(scene.map_err(Failure::of)?, FRAMES, request)
 }
 
+/// The cell that fills an armadillo with about so many vertices, and its bounds.
+fn filled(vertices: f64) -> Result<(f64, Aabb), Error> {
+    let shape = Character::Armadillo.shape();
+    let (mut cell, mut bounds) = (0.06, Aabb::EMPTY);
+    // Vertices go with the third power of the cell, less where the surface has many of them.
+    for _ in 0..3 {
+        let positions = shape.tets(cell)?.positions;
+        bounds = Aabb::of_points(&positions);
+        cell *= (positions.len() as f64 / vertices).cbrt();
+    }
+    Ok((cell, bounds))
+}
+
 /// Slabs along the height with stiffnesses that differ by the square of the contrast and have the mean of the uniform body.
-fn eight_regions() -> impl Iterator<Item = (Selection, f64)> {
+fn eight_regions(bounds: &Aabb) -> impl Iterator<Item = (Selection, f64)> {
     const ORDER: [i32; 8] = [0, 7, 2, 5, 1, 6, 3, 4];
     let power = |k: usize| CONTRAST.powf(2.0 * f64::from(ORDER[k]) / 7.0 - 1.0);
     let mean = (0..8).map(power).sum::<f64>() / 8.0;
+    let (bottom, height) = (bounds.low.y, bounds.high.y - bounds.low.y);
     (0..8).map(move |k| {
-        let [low, high] = [k, k + 1].map(|k| k as f64 / 8.0);
+        let [low, high] = [k, k + 1].map(|k| bottom + height * k as f64 / 8.0);
         let (min, max) = (DVec3::new(-9.0, low, -9.0), DVec3::new(9.0, high, 9.0));
         (Selection::Box { min, max }, BODY * power(k) / mean)
     })
