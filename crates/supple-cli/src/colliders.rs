@@ -14,14 +14,14 @@ const SPHERE_CELLS: u32 = 24;
 const DRAWN_SIZE: f64 = 0.99;
 
 /// The colliders of a scene, with the files of those that are meshes.
-pub struct DrawnColliders<'a> {
+pub(crate) struct DrawnColliders<'a> {
     scene: &'a Scene,
     meshes: ColliderMeshes,
 }
 
 impl<'a> DrawnColliders<'a> {
     /// Reads what there is to read; a mesh that is no longer there is not drawn.
-    pub fn new(scene: &'a Scene) -> Self {
+    pub(crate) fn new(scene: &'a Scene) -> Self {
         let mut meshes = ColliderMeshes::new(scene.time.fps);
         for collider in &scene.colliders {
             let _ = meshes.load(collider, &scene.folder, 0.0);
@@ -30,7 +30,7 @@ impl<'a> DrawnColliders<'a> {
     }
 
     /// The colliders at a time; planes are not meshes.
-    pub fn at(&self, time: f64) -> Vec<ColliderMesh> {
+    pub(crate) fn at(&self, time: f64) -> Vec<ColliderMesh> {
         self.scene.colliders.iter().filter_map(|collider| self.mesh(collider, time)).collect()
     }
 
@@ -48,7 +48,7 @@ impl<'a> DrawnColliders<'a> {
 }
 
 /// The ground of a picture: the scene's level plane, if it has one.
-pub fn ground(scene: &Scene) -> Ground {
+pub(crate) fn ground(scene: &Scene) -> Ground {
     let level = |collider: &Collider| match collider.shape {
         ColliderShape::Plane { point, normal } if normal.normalize_or_zero().y > 0.999 => Some(point.y),
         _ => None,

@@ -11,6 +11,7 @@ mod export;
 mod failure;
 mod interrupt;
 mod mesh;
+mod pictures;
 mod plot;
 mod print;
 mod progress;
@@ -28,7 +29,7 @@ use clap::Parser;
 use arguments::{Arguments, Command, Common};
 use failure::Failure;
 
-pub use colliders::{DrawnColliders, ground};
+pub use pictures::{drawn_colliders, drawn_ground};
 
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-"""Iterations of SciPy's conjugate gradients with our preconditioners against our own: python scipy_cg.py [SIDE] [TOLERANCE].
+"""Iterations of SciPy's conjugate gradients with our preconditioners against our own: python scipy_cg.py [SIDE] [TOLERANCE] [CLASS]...
 
 The matrix is that of springs along the edges of a square grid and its diagonals, three unknowns a node, 100,489 nodes by default.
 """
@@ -34,7 +34,8 @@ A = sp.coo_array((blocks.ravel(), (r, c)), shape=(3 * side * side,) * 2).tocsr()
 b = rng.standard_normal(3 * side * side)
 print(f"{side * side} nodes, {A.nnz} entries, to {tolerance:.0e}")
 
-for kind in (supple.BlockJacobi, supple.MultilevelSchwarz, supple.Galerkin):
+for name in sys.argv[3:] or ["BlockJacobi", "MultilevelSchwarz", "Galerkin"]:
+    kind = getattr(supple, name)
     M = kind(A, positions=positions)
     count = 0
 
@@ -47,6 +48,6 @@ for kind in (supple.BlockJacobi, supple.MultilevelSchwarz, supple.Galerkin):
     seconds = time.perf_counter() - begun
     _, report = supple.solve(A, b, positions=positions, solver=M._kind, tolerance=tolerance)
     print(
-        f"{kind.__name__:18} SciPy {count:4} iterations in {seconds:6.2f} s, "
+        f"{name:18} SciPy {count:4} iterations in {seconds:6.2f} s, "
         f"ours {report.iterations:4} in {report.solve_seconds:6.2f} s"
     )

@@ -5,7 +5,7 @@ use supple::output::render::{Camera, CameraChoice, ColorBy, RenderOptions, Rende
 use supple::scene::Scene;
 use supple::simulation::Simulation;
 use supple::{Error, FileError};
-use supple_cli::{DrawnColliders, ground};
+use supple_cli::{drawn_colliders, drawn_ground};
 
 /// The angle between the top and the bottom of a picture in degrees, as the program has it.
 const FIELD_OF_VIEW: f64 = 35.0;
@@ -40,10 +40,10 @@ pub(crate) fn draw(simulation: &Simulation, scene: &Scene, wish: &Wish) -> Resul
         camera,
         color: if wish.stretch { ColorBy::Stretch { limit: None } } else { ColorBy::Plain },
         wireframe: wish.wireframe,
-        ground: ground(&now),
+        ground: drawn_ground(&now),
         ..RenderOptions::default()
     };
-    let (frame, colliders) = (simulation.frame(0), DrawnColliders::new(&now).at(simulation.time()));
+    let (frame, colliders) = (simulation.frame(0), drawn_colliders(&now, simulation.time()));
     let image = render(&RenderScene { frame: &frame, colliders: &colliders }, &options)?;
     let mut file = Vec::new();
     let told = |error| FileError::io("the picture".as_ref(), "write", &error);
