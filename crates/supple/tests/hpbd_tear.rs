@@ -13,10 +13,10 @@ const DT: f64 = 1.0 / 240.0;
 fn strip(cells: [u32; 2]) -> (Scene, Selection) {
     let mut cloth = Body::cloth("strip", 0.4, 1.0, [cells[0] + 1, cells[1] + 1]).material("jersey");
     cloth.transform.rotate = 90.0 * DVec3::X;
-    cloth.tear_stretch = Some(1.2);
     let side = |y: f64| Selection::Plane { point: DVec3::new(0.0, 0.499 * y, 0.0), normal: y * DVec3::Y };
     let mut scene = Scene::builder().body(cloth).pin(Pin::hard("strip", side(1.0))).build().unwrap();
     scene.solver.method = Method::Hpbd;
+    scene.bodies[0].tear_stretch = Some(1.2);
     (scene, side(-1.0))
 }
 
@@ -87,7 +87,7 @@ fn one_half_does_not_feel_what_happens_to_the_other() {
         if move_other {
             let body = simulation.body("strip").unwrap();
             let surface = &simulation.setup().bodies[0];
-            let points = (0..surface.embedding.len() as u32);
+            let points = 0..surface.embedding.len() as u32;
             let points =
                 points.filter(|&p| other.contains(&surface.embedding.weights(p as usize)[0].0)).collect();
             let pin = simulation.pin(body, &Selection::Indices(points), Hold::Hard).unwrap();

@@ -32,7 +32,8 @@ impl FrameBody {
     /// A surface that does not go on from this one changes nothing.
     pub fn make_torn(&mut self, later: &Arc<FrameSurface>) {
         let (now, then) = (self.positions.len(), later.mesh.positions.len());
-        let goes_on = then > now && then - now <= later.mesh.clone_of.len();
+        let same = self.surface.name == later.name;
+        let goes_on = same && then > now && then - now <= later.mesh.clone_of.len();
         if !goes_on {
             return;
         }

@@ -79,8 +79,10 @@ impl<'a> Job<'a> {
             return Err(Error::Invalid("the run has no frames to export; run the scene first".into()));
         };
         // Where a body was torn, the last surface has all of its vertices.
-        let last = *frames.last().unwrap_or(&first);
-        let surfaces = cache.read(last)?.bodies.into_iter().map(|body| body.surface).collect();
+        let (mut bodies, last) =
+            (cache.read(first)?.bodies, cache.read(*frames.last().unwrap_or(&first))?.bodies);
+        bodies.iter_mut().zip(&last).for_each(|(body, last)| body.make_torn(&last.surface));
+        let surfaces = bodies.into_iter().map(|body| body.surface).collect();
         create_folder(folder)?;
         sweep(folder)?;
         let total = formats.saturating_mul(frames.len() as u32);

@@ -1,6 +1,6 @@
 //! The levels of a regular grid, made directly (Müller 2008, section 9 and figure 6): every second row and column of the finer
-//! level, and always the last ones. Each cell has one diagonal. A particle that is left out lies in the middle of a coarse
-//! edge, whose ends are its two parents with equal parts, so corrections are handed down linearly on every coarse triangle.
+//! level, and always the last ones. Each cell has one diagonal. A particle that is left out lies on a coarse edge, whose ends
+//! are its two parents, the nearer one with the larger part: corrections are handed down linearly along coarse edges.
 
 use std::collections::BTreeMap;
 
@@ -128,12 +128,12 @@ fn level(
             if let Some(right) = right {
                 let way: Vec<u32> = (i..=right).map(|i| fine.at(i, j)).collect();
                 edge(&mut level, &way)?;
-                middles(&mut level, &way, link)?;
+                push_middle(&mut level, &way, finest, link)?;
             }
             if let Some(below) = below {
                 let way: Vec<u32> = (j..=below).map(|j| fine.at(i, j)).collect();
                 edge(&mut level, &way)?;
-                middles(&mut level, &way, link)?;
+                push_middle(&mut level, &way, finest, link)?;
             }
             if let (Some(right), Some(below)) = (right, below) {
                 // Diagonally as far as it goes, then along the last row or column.
@@ -142,7 +142,7 @@ fn level(
                 let way: Vec<u32> = (0..=steps).map(step).collect();
                 edge(&mut level, &way)?;
                 if right - i == below - j {
-                    middles(&mut level, &way, link)?;
+                    push_middle(&mut level, &way, finest, link)?;
                 }
                 let end = fine.at(right, below);
                 level.triangles.push([here, fine.at(i, below), end]);
@@ -153,12 +153,22 @@ fn level(
     Some(level)
 }
 
-/// The particle in the middle of a coarse edge becomes a child of its ends.
-fn middles(level: &mut Level, way: &[u32], link: impl Fn(u32, u32) -> Option<(u32, f64)>) -> Option<()> {
+/// The particle inside a coarse edge becomes a child of its ends.
+fn push_middle(
+    level: &mut Level,
+    way: &[u32],
+    finest: &Finest<'_>,
+    link: impl Fn(u32, u32) -> Option<(u32, f64)>,
+) -> Option<()> {
+    let ends = [way[0], way[way.len() - 1]];
     for &child in &way[1..way.len() - 1] {
-        let parent =
-            |particle: u32| link(child, particle).map(|(link, _)| Parent { particle, weight: 0.5, link });
-        level.push_child(child, [parent(way[0])?, parent(way[way.len() - 1])?]);
+        let at = |p: u32| finest.positions[p as usize];
+        let [to_first, to_last] = ends.map(|end| at(end).distance(at(child)));
+        let parent = |particle: u32, weight: f64| {
+            link(child, particle).map(|(link, _)| Parent { particle, weight, link })
+        };
+        let first = to_last / (to_first + to_last);
+        level.push_child(child, [parent(ends[0], first)?, parent(ends[1], 1.0 - first)?]);
     }
     Some(())
 }
@@ -198,8 +208,15 @@ mod tests {
             assert!(kept.is_disjoint(&children) && kept.union(&children).copied().eq(finer.iter().copied()));
             for (c, &child) in level.children.iter().enumerate() {
                 assert_eq!(level.parents(c).len(), 2);
-                let handed: f64 = level.parents(c).iter().map(|p| p.weight * field(p.particle)).sum();
-                assert!((handed - field(child)).abs() < 1e-12);
+                let sum = |of: &dyn Fn(u32) -> f64| -> f64 {
+                    level.parents(c).iter().map(|p| p.weight * of(p.particle)).sum()
+                };
+                assert!((sum(&|_| 1.0) - 1.0).abs() < 1e-15);
+                // Where the last cell is narrower its diagonal's middle does not lie on it.
+                let [a, b] = [0, 1].map(|k| at(level.parents(c)[k].particle));
+                if (at(child) - a).cross(b - a).length() < 1e-12 {
+                    assert!((sum(&field) - field(child)).abs() < 1e-12);
+                }
             }
             for (l, limit) in level.limits.iter().enumerate() {
                 let [a, b] = limit.ends.map(at);

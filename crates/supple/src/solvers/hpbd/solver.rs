@@ -9,7 +9,8 @@
 //!
 //! **Compliance.** A coarse constraint that took away every stretch would make the cloth stiffer than its material: at rest
 //! under load a spring of compliance `α` and force `f` is longer by `α f`, and so is a row of them. So a limit gives way by
-//! what the links it stands for were stretched by their own forces, in series, in the step before: `Σ α |λ|/h²`. A cloth at
+//! what the links it stands for were stretched by their own forces, in series, in the step before: `Σ α |λ|/h²`, and by a
+//! quarter more, so that at rest it is the links that carry the load. A cloth at
 //! rest then lies within its limits, and the coarse levels leave it alone.
 
 use std::collections::BTreeSet;
@@ -30,6 +31,10 @@ use super::self_collisions::SelfCollisions;
 use crate::error::Error;
 use crate::simd::Simd;
 use crate::simulation::{InspectedLevel, StateReader, StateWriter};
+
+/// How far limits give way for each metre that their links' own forces stretch these. At 1 a limit that carries a part of the
+/// load would take it from the links for good, since they then say that they are stretched less.
+const GIVE: f64 = 1.25;
 
 /// A coarse level with its sweep.
 #[derive(Debug)]
@@ -237,7 +242,7 @@ impl HierarchicalSolver {
     /// How much longer their own forces have made the links of the active level decides how far the limits over it give way in
     /// the next step.
     fn remember_stretch(&mut self, length: f64) {
-        let per_force = 1.0 / (length * length);
+        let per_force = GIVE / (length * length);
         let (below, above) = self.coarse.split_at_mut(self.active);
         let Some(next) = above.first_mut() else { return };
         match below.last().and_then(|active| active.own.as_ref()) {
