@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::json;
+use supple::Error;
 use supple::scene::{LinearKind, Method, Scene, builtin_scenes};
 
 use crate::arguments::{Common, SceneChoice};
@@ -23,27 +24,45 @@ pub(crate) fn scenes(name: Option<&str>, common: &Common) -> Result<ExitCode, Fa
     };
     // An unknown name gets the error with the nearest one.
     Scene::builtin(name).map_err(Failure::usage)?;
-    for (_, _, text) in builtin_scenes().iter().filter(|(builtin, _, _)| *builtin == name) {
-        line(text.trim_end());
+    for (_, description, text) in builtin_scenes().iter().filter(|(builtin, _, _)| *builtin == name) {
+        match common.json {
+            true => line(json!({ "scene": name, "description": description, "toml": text })),
+            false => line(text.trim_end()),
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// A scene by file or name, with the command line's changes.
 pub(crate) fn choose(source: &str, choice: &SceneChoice) -> Result<Scene, Failure> {
-    let mut sets = choice.sets.clone();
-    if let Some(solver) = &choice.solver {
-        sets.extend(solver_sets(solver)?);
-    }
-    let mut scene = Scene::find_with(source, &sets).map_err(Failure::usage)?;
+    let of_solver = choice.solver.as_deref().map_or(Ok(Vec::new()), solver_sets)?;
+    let usage = |error| Failure::usage(blame_solver(error, choice, &of_solver));
+    let sets = [&choice.sets[..], &of_solver[..]].concat();
+    let mut scene = Scene::find_with(source, &sets).map_err(usage)?;
     if let Some(frames) = choice.frames {
         scene.time.frames = frames;
     }
     if let Some(resolution) = choice.resolution {
         scene.scale_resolution(resolution).map_err(Failure::usage)?;
     }
-    scene.validate().map_err(Failure::usage)?;
+    scene.validate().map_err(usage)?;
     Ok(scene)
+}
+
+/// The error with the option that was given in place of the changes that it stands for.
+fn blame_solver(error: Error, choice: &SceneChoice, sets: &[String]) -> Error {
+    let solver = choice.solver.as_deref().unwrap_or_default();
+    let reworded = |text: String| {
+        sets.iter().fold(text, |text, set| match text.strip_prefix(&format!("--set {set}: ")) {
+            Some(problem) => format!("--solver {solver}: {problem}"),
+            None => text,
+        })
+    };
+    match error {
+        Error::Invalid(text) => Error::Invalid(reworded(text)),
+        Error::NotSupported(text) => Error::NotSupported(reworded(text)),
+        other => other,
+    }
 }
 
 /// A solver's word as changes of the scene: a method, a linear solver under the scene's method, or both as
