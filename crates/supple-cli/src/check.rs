@@ -94,9 +94,20 @@ fn report_on(mesh: &Mesh) -> MeshReport {
 /// Everything that `run` would refuse (the words, the files, the meshes, the selections), and what is found in the
 /// meshes. What is found alone is no failure: a mesh with faults may still be simulated.
 fn check_scene(source: &str, common: &Common) -> Result<ExitCode, Failure> {
-    let scene = Scene::find(source).map_err(Failure::usage)?;
+    let (scene, complaints) = Scene::find_leniently(source);
+    let Some(scene) = scene else {
+        let all: Vec<String> = complaints.iter().map(ToString::to_string).collect();
+        return Err(Failure::usage(anyhow::anyhow!(all.join("\n"))));
+    };
     let meshes: Vec<(MeshFile, MeshReport)> = scene.mesh_files().into_iter().filter_map(checked).collect();
-    let dry = DryRun::of(&scene);
+    let mut dry = DryRun::of(&scene);
+    if !complaints.is_empty() {
+        dry.counts = None;
+        dry.problems.splice(..0, complaints);
+    }
+    // What the reports on the meshes say is not said again.
+    let findings = || meshes.iter().flat_map(|(_, report)| &report.findings);
+    dry.notes.retain(|note| !findings().any(|finding| note.ends_with(&finding.message)));
     if common.json {
         print_json(&scene, &meshes, &dry);
     } else {

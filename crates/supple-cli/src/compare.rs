@@ -40,13 +40,12 @@ pub(crate) fn compare(options: &Compare, common: &Common) -> Result<ExitCode, Fa
         tolerance: options.tolerance,
     };
     let compared = comparison.run(&scene, common.simd.into()).map_err(Failure::of)?;
-    for (name, error) in compared.left_out {
-        let reason = format!("{name} was left out: {error}");
-        match options.solvers.is_empty() {
-            true => eprintln!("note: {reason}"),
-            false => return Err(Failure::of(Error::Invalid(reason))),
-        }
+    let reasons: Vec<String> =
+        compared.left_out.iter().map(|(name, error)| format!("{name} was left out: {error}")).collect();
+    if compared.curves.is_empty() {
+        return Err(Failure::of(Error::Invalid(reasons.join("\n"))));
     }
+    reasons.iter().for_each(|reason| eprintln!("note: {reason}"));
     if !compared.reference_converged {
         eprintln!("warning: the reference did not converge; errors are against the lowest objective found");
     }

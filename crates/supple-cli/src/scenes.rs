@@ -23,8 +23,11 @@ pub(crate) fn scenes(name: Option<&str>, common: &Common) -> Result<ExitCode, Fa
     };
     // An unknown name gets the error with the nearest one.
     Scene::builtin(name).map_err(Failure::usage)?;
-    for (_, _, text) in builtin_scenes().iter().filter(|(builtin, _, _)| *builtin == name) {
-        line(text.trim_end());
+    for (_, description, text) in builtin_scenes().iter().filter(|(builtin, _, _)| *builtin == name) {
+        match common.json {
+            true => line(json!({ "scene": name, "description": description, "toml": text })),
+            false => line(text.trim_end()),
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -79,8 +79,21 @@ fn check_options(options: &Solve) -> Result<(), Failure> {
             let problem = format!("its name must end in .{extension}");
             return Err(Failure::usage(FileError::whole(path, problem)));
         }
+        path.as_deref().map_or(Ok(()), check_folder)?;
     }
     Ok(())
+}
+
+/// A path that cannot be written is told before the work.
+fn check_folder(path: &Path) -> Result<(), Failure> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match folder.filter(|folder| !folder.is_dir()) {
+        Some(folder) => {
+            let problem = format!("there is no folder {}; make it first", folder.display());
+            Err(Failure::usage(FileError::whole(path, problem)))
+        }
+        None => Ok(()),
+    }
 }
 
 fn load_rhs(path: &Path, rows: usize) -> Result<Vec<f64>, Failure> {

@@ -22,6 +22,7 @@ pub mod linear;
 pub mod material;
 pub mod mesh;
 pub mod nonlinear;
+mod number;
 pub mod output;
 pub mod scene;
 pub mod simd;

@@ -174,9 +174,9 @@ fn no_scene_is_without_bounds_or_a_test() {
         "pachinko",
         "spring-octopus",
         "stacked-cloth",
+        "t-shirt",
         "tear",
         "tear-by-weight",
-        "t-shirt",
         "twist",
     ];
     let mut names: Vec<&str> = builtin_scenes().iter().map(|(name, _, _)| *name).collect();

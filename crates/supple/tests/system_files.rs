@@ -308,6 +308,13 @@ fn damaged_archives_are_refused_at_their_array() {
         &["indptr", "10"],
     );
     refuse(&with("indptr.npy", npy("<i4", "(0,)", &[])), "m.npz", Whole, &["indptr"]);
+    let empty = [
+        ("indices.npy", npy("<i4", "(0,)", &[])),
+        ("indptr.npy", npy("<i4", "(1,)", &integers(&[0]))),
+        ("format.npy", npy("|S3", "()", b"csr")),
+        ("data.npy", npy("<f8", "(0,)", &[])),
+    ];
+    refuse(&zip(&empty, false), "m.npz", Whole, &["empty", "no rows"]);
     let indices = integers(&[0, 1, 0, 1, 2, 1, 2, 4, 2, 3]);
     refuse(
         &with("indices.npy", npy("<i4", "(10,)", &indices)),

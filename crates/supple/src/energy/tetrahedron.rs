@@ -61,7 +61,6 @@ struct Batch {
 #[derive(Debug, Clone, Default)]
 pub struct Tetrahedra<L> {
     tets: Vec<[u32; 4]>,
-    order: Vec<u32>,
     batches: Vec<Batch>,
     /// Strains at the step's start; empty while nothing is damped.
     start: Vec<SquareMatrix<3>>,
@@ -78,12 +77,7 @@ impl<L: Law> Tetrahedra<L> {
         let order = morton_order(tets.len(), |e| corners(e).into_iter().sum::<DVec3>() * 0.25);
         let batches = pack_batches(&order, |lanes| Batch::new(lanes.map(|e| (corners(e), solid(e)))));
         let tets = order.iter().map(|&e| tets[e as usize]).collect();
-        Self { tets, order, batches, start: Vec::new(), rate: 0.0, law }
-    }
-
-    /// For each stored element, its index in the list it was made from.
-    pub fn order(&self) -> &[u32] {
-        &self.order
+        Self { tets, batches, start: Vec::new(), rate: 0.0, law }
     }
 
     /// The damping of a batch, where there is any.

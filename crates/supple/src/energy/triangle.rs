@@ -28,7 +28,6 @@ pub(super) struct RestBatch {
 #[derive(Debug, Clone, Default)]
 pub struct Triangles<M> {
     triangles: Vec<[u32; 3]>,
-    order: Vec<u32>,
     rest: Vec<RestBatch>,
     sheets: Vec<LaneSheet>,
     /// Strains at the step's start; empty while nothing is damped.
@@ -53,12 +52,7 @@ impl<M: Membrane> Triangles<M> {
         let shapes = rest_batches(&order, rest, texture);
         let sheets = pack_batches(&order, |lanes| LaneSheet::from_fn(|i| sheet(lanes[i])));
         let triangles = order.iter().map(|&t| triangles[t as usize]).collect();
-        Self { triangles, order, rest: shapes, sheets, start: Vec::new(), rate: 0.0, law }
-    }
-
-    /// For each stored element, its index in the list it was made from.
-    pub fn order(&self) -> &[u32] {
-        &self.order
+        Self { triangles, rest: shapes, sheets, start: Vec::new(), rate: 0.0, law }
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

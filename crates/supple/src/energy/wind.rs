@@ -15,6 +15,7 @@ use rayon::prelude::*;
 
 use super::attachment::point_couplings;
 use super::chunks::{self, CHUNK};
+use super::friction::outer;
 use super::{Energy, PointVisitor};
 use crate::body::Embedding;
 use crate::scene::World;
@@ -97,7 +98,7 @@ impl Wind {
         let [a, b, c] = self.triangles[t].map(|p| points.position(p as usize, x));
         let double_area = (b - a).cross(c - a);
         let normal = double_area.normalize_or_zero();
-        let across = DMat3::from_cols(normal * normal.x, normal * normal.y, normal * normal.z);
+        let across = outer(normal);
         let speed = (self.air - self.centroids.position(t, v)).length();
         let strength = 0.25 * density * self.sides[t] * double_area.length() * speed;
         let drag = strength * (NORMAL_DRAG * across + TANGENTIAL_DRAG * (DMat3::IDENTITY - across));
@@ -150,7 +151,7 @@ impl Energy for Wind {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::conformance::*;
     use super::*;
 
@@ -163,7 +164,8 @@ mod tests {
         (wind, x.map(|p| p + 0.01 * velocity))
     }
 
-    fn sheet() -> (Wind, [DVec3; 3]) {
+    /// The same at rest in wind.
+    pub(in super::super) fn sheet() -> (Wind, [DVec3; 3]) {
         let world = World { wind: Some(DVec3::new(0.0, 0.0, 3.0)), ..World::default() };
         moving_sheet(&world, DVec3::ZERO)
     }

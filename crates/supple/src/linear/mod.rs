@@ -56,9 +56,9 @@ pub use point_sums::PointSums;
 pub use scalar_matrix::{ScalarMatrix, WithBlocks};
 pub use schwarz::{EXPLICIT_DOMAIN, Schwarz, SchwarzOptions};
 pub use solver::{End, History, HistoryPoint, LinearSolver, SolveOutcome, StopRule};
-pub use vcycle::{CycleTimes, Direction, Level, is_symmetric, v_cycle};
+pub use vcycle::{CycleTimes, Direction, Level, v_cycle};
 
-pub(crate) use block_jacobi::not_definite;
+pub(crate) use block_jacobi::{domain_not_definite, not_definite};
 pub(crate) use colouring::{by_colour, colour};
 pub(crate) use direct::DenseFactor;
 pub(crate) use pivot::inverse as definite_inverse;

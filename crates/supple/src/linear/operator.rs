@@ -22,7 +22,7 @@ pub trait LinearOperator: Sync {
     }
 }
 
-/// An approximate inverse.
+/// An approximate inverse, symmetric and positive definite, so that conjugate gradients may use it.
 pub trait Preconditioner: Send {
     /// Prepares for a matrix. An error says what the preconditioner cannot do with it.
     fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), String>;
@@ -33,10 +33,6 @@ pub trait Preconditioner: Send {
     fn forget(&mut self) {}
     /// Memory in bytes.
     fn bytes(&self) -> usize;
-    /// Whether `M⁻¹` is symmetric positive definite, so that conjugate gradients may use it.
-    fn symmetric(&self) -> bool {
-        true
-    }
     /// What its multigrid cycles have taken so far; nothing without cycles.
     fn cycle_times(&self) -> CycleTimes {
         CycleTimes::default()
@@ -84,10 +80,6 @@ impl Preconditioner for Box<dyn Preconditioner> {
 
     fn bytes(&self) -> usize {
         (**self).bytes()
-    }
-
-    fn symmetric(&self) -> bool {
-        (**self).symmetric()
     }
 
     fn cycle_times(&self) -> CycleTimes {

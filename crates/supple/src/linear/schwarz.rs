@@ -9,7 +9,7 @@ use std::sync::Arc;
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
-use super::block_jacobi::not_definite;
+use super::block_jacobi::domain_not_definite;
 use super::domain_inverse::{DomainInverse, LARGEST};
 use super::node_order::local_order;
 use super::{
@@ -107,10 +107,9 @@ impl Preconditioner for Schwarz {
                 work.filter_map(|(d, sweeps)| sweeps.fill(&parts, d).err()).min()
             }
         };
-        match failures {
-            Some(place) => Err(not_definite(self.domains.order[place] as usize)),
-            None => Ok(()),
-        }
+        let Some(place) = failures else { return Ok(()) };
+        let node = self.domains.order[place] as usize;
+        Err(domain_not_definite(matrix, node))
     }
 
     fn apply(&mut self, r: &[DVec3], z: &mut [DVec3]) {

@@ -6,6 +6,7 @@ use glam::DVec3;
 
 use crate::energy::Curvature;
 use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, ScalarMatrix};
+use crate::number::components;
 
 /// What is minimised, over all vertex positions.
 pub trait Objective {
@@ -372,15 +373,22 @@ impl<'a> Descent<'a> {
 
 fn finite_value(objective: &dyn Objective, x: &[DVec3]) -> Result<f64, String> {
     if let Some(vertex) = x.iter().position(|p| !p.is_finite()) {
-        return Err(format!("vertex {vertex} is at {}", x[vertex]));
+        return Err(format!("vertex {vertex} is at {}", components(x[vertex])));
     }
     let value = objective.value(x);
     if value.is_finite() { Ok(value) } else { Err(format!("the energy is {value}")) }
 }
 
 fn describe_non_finite(work: &Workspace) -> String {
-    let unknown = work.gradient.iter().position(|g| !g.is_finite()).unwrap_or(0);
-    format!("the force on vertex {} is {}", work.vertices[unknown], work.gradient[unknown])
+    let said = |unknown: usize| (work.vertices[unknown], components(work.gradient[unknown]));
+    if let Some(unknown) = work.gradient.iter().position(|g| !g.is_finite()) {
+        let (vertex, force) = said(unknown);
+        return format!("the force on vertex {vertex} is {force} N");
+    }
+    let sizes = work.gradient.iter().map(|g| g.abs().max_element()).enumerate();
+    let largest = sizes.max_by(|(_, a), (_, b)| a.total_cmp(b)).map_or(0, |(unknown, _)| unknown);
+    let (vertex, force) = said(largest);
+    format!("the forces are too large, their norm overflows: the largest, on vertex {vertex}, is {force} N")
 }
 
 /// Entries of a sum that one task adds.

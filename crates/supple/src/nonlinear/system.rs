@@ -14,7 +14,7 @@ use crate::energy::contact::Contacts;
 use crate::energy::element::ElementSum;
 use crate::energy::hinge::{Hinge, hinges};
 use crate::energy::inertia::Inertia;
-use crate::energy::pressure::{Gas, Pressure};
+use crate::energy::pressure::Pressure;
 use crate::energy::seam::Seams;
 use crate::energy::self_contact::{ContactProperties, SelfContact};
 use crate::energy::spring::{Resists, Spring, Springs};
@@ -316,7 +316,7 @@ fn hinge_bending(body: &Body) -> Option<Bending> {
 fn pressure(body: &Body, first: u32, x: &[DVec3], simd: Simd) -> Option<Box<dyn Energy>> {
     let (Some(gauge), Elements::Triangles(triangles)) = (body.pressure, &body.elements) else { return None };
     let triangles: Vec<[u32; 3]> = triangles.iter().map(|t| t.map(|v| v + first)).collect();
-    let pressure = Pressure::new(&triangles, x, Gas::Constant { gauge }, simd);
+    let pressure = Pressure::new(&triangles, x, gauge, simd);
     Some(Box::new(pressure.expect("a body with pressure is closed, which was checked when it was built")))
 }
 

@@ -1,7 +1,9 @@
 //! Checks of `[[body]]`: names, shapes, materials and options.
 
 use super::check::Checker;
-use super::{Body, Cuboid, Region, Shape, ShapeSource};
+use super::supported::word_of;
+use super::{Body, Cuboid, Model, Region, Shape, ShapeSource};
+use crate::material::MaterialSpec;
 use crate::mesh::generate::{ClothGrid, CylinderShape, KnotShape, PanelShape, TorusShape};
 use crate::mesh::implicit::ImplicitShape;
 use crate::mesh::{SurfaceMesh, TetMesh};
@@ -29,7 +31,7 @@ impl Checker<'_> {
             self.shape(&format!("{place}.rest"), rest, None);
         }
         self.positive(&format!("{place}.transform.scale"), body.transform.scale);
-        self.material(&format!("{place}.material"), &body.material);
+        self.body_material(&format!("{place}.material"), &body.material, body);
         let positive = [("cell", body.cell), ("interior", body.interior)];
         for (key, value) in positive {
             if let Some(value) = value {
@@ -49,14 +51,14 @@ impl Checker<'_> {
             self.wrong(&format!("{place}.shape"), problem);
         }
         for (r, region) in body.regions.iter().enumerate() {
-            self.region(&format!("{place}.region.{r}"), region);
+            self.region(&format!("{place}.region.{r}"), region, body);
         }
     }
 
-    fn region(&mut self, place: &str, region: &Region) {
+    fn region(&mut self, place: &str, region: &Region, body: &Body) {
         self.selection(&format!("{place}.selection"), &region.selection);
         match (&region.material, &region.random) {
-            (Some(material), None) => self.material(&format!("{place}.material"), material),
+            (Some(material), None) => self.body_material(&format!("{place}.material"), material, body),
             (None, Some(random)) => {
                 let fine = random.spread >= 1.0;
                 self.number(&format!("{place}.random.spread"), random.spread, fine, "1 or above");
@@ -65,9 +67,19 @@ impl Checker<'_> {
         }
     }
 
-    fn material(&mut self, place: &str, material: &crate::material::MaterialSpec) {
+    fn body_material(&mut self, place: &str, material: &MaterialSpec, body: &Body) {
         for (key, problem) in material.problems() {
             self.wrong(&format!("{place}.{key}"), format!("`{key}` {problem}"));
+        }
+        let directions = material.stretch_stiffness.map(|stiffness| stiffness.directions());
+        if body.model != Model::BaraffWitkin && directions.is_some_and(|[warp, weft]| warp != weft) {
+            let problem = format!(
+                "`stretch_stiffness` differs between warp and weft, which `model = \"{}\"` of body `{}` cannot take; use \
+                 `model = \"baraff-witkin\"`, or one number",
+                word_of(&body.model),
+                body.name
+            );
+            self.wrong(&format!("{place}.stretch_stiffness"), problem);
         }
     }
 

@@ -3,8 +3,6 @@
 
 use serde::Serialize;
 
-use crate::material::MaterialSpec;
-
 use super::{Body, Follow, Method, Mode, Model, Pin, Scene};
 
 impl Method {
@@ -85,30 +83,8 @@ fn in_body(body: &Body, place: &str, found: &mut Vec<(String, String)>) {
         let what = format!("`model = \"{}\"` of body `{name}`", word_of(&body.model));
         found.push((format!("{place}.model"), what));
     }
-    let woven = |material: &MaterialSpec| {
-        let directions = material.stretch_stiffness.map(|stiffness| stiffness.directions());
-        body.model != Model::BaraffWitkin && directions.is_some_and(|[warp, weft]| warp != weft)
-    };
-    for (i, region) in body.regions.iter().enumerate() {
-        if region.material.as_ref().is_some_and(woven) {
-            let what = format!(
-                "a `stretch_stiffness` that differs between warp and weft in a region of body `{name}`"
-            );
-            found.push((format!("{place}.region.{i}.material.stretch_stiffness"), what));
-        }
-    }
-    let keys = [
-        ("interior", "`interior`", body.interior.is_some()),
-        (
-            "material.stretch_stiffness",
-            "a `stretch_stiffness` that differs between warp and weft",
-            woven(&body.material),
-        ),
-    ];
-    for (key, what, said) in keys {
-        if said {
-            found.push((format!("{place}.{key}"), format!("{what} of body `{name}`")));
-        }
+    if body.interior.is_some() {
+        found.push((format!("{place}.interior"), format!("`interior` of body `{name}`")));
     }
 }
 
@@ -124,7 +100,7 @@ fn in_pin(pin: &Pin, place: &str, found: &mut Vec<(String, String)>) {
 }
 
 /// The word of the scene format for a unit variant.
-fn word_of(variant: &impl Serialize) -> String {
+pub(super) fn word_of(variant: &impl Serialize) -> String {
     let value = toml::Value::try_from(variant).ok();
     value.and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }

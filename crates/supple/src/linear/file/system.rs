@@ -1,6 +1,6 @@
 //! A scalar system as one of 3x3 blocks. Three unknowns of a node become a block. Of matrices with one unknown a node three near
 //! ones do, taken along the Morton curve of their positions, or of the graph. What is missing to a multiple of three is filled
-//! up with rows of the identity, which change nothing.
+//! up with rows that hold a diagonal entry alone, which change nothing.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -177,7 +177,7 @@ fn fill(sparse: &SparseMatrix, rows: &[u32], place: &[u32], matrix: &mut BlockMa
         for (r, &row) in rows[3 * i..3 * i + 3].iter().enumerate() {
             if row == NOBODY {
                 let own = pattern.diagonal_slot(i) - pattern.row(i).0;
-                blocks[own].col_mut(r)[r] = 1.0;
+                blocks[own].col_mut(r)[r] = filler(sparse, rows[3 * i]);
                 continue;
             }
             let (scalar_columns, values) = sparse.row(row as usize);
@@ -191,4 +191,11 @@ fn fill(sparse: &SparseMatrix, rows: &[u32], place: &[u32], matrix: &mut BlockMa
             }
         }
     });
+}
+
+/// The diagonal entry of a row that fills up the block of `row`: as large as that row's own, so that no unit makes it
+/// stand out.
+fn filler(sparse: &SparseMatrix, row: u32) -> f64 {
+    let own = sparse.entry(row as usize, row as usize).abs();
+    if own > 0.0 { own } else { 1.0 }
 }

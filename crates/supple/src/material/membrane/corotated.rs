@@ -4,8 +4,7 @@
 //! Ψ = μ ((σ₁ - 1)² + (σ₂ - 1)²) + λ/2 (σ₁ + σ₂ - 2)².
 //! ```
 
-use super::{LaneSheet, Membrane, PrincipalModes, SheetTangent, isotropic_stress, isotropic_tangent};
-use crate::energy::Curvature;
+use super::{LaneSheet, PrincipalModes, isotropic_stress};
 use crate::geometry::svd::svd32;
 use crate::simd::{LaneVec3, Lanes};
 
@@ -36,23 +35,19 @@ pub(super) fn modes(sigma: [Lanes; 2], sheet: &LaneSheet) -> PrincipalModes {
     }
 }
 
-impl Membrane for CorotatedSheet {
+impl CorotatedSheet {
+    /// Energy density in J/m² of undeformed area.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn energy(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> Lanes {
+    pub fn energy(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> Lanes {
         let [a, b] = svd32(f).sigma;
         let (a, b) = (a - 1.0, b - 1.0);
         sheet.lame.mu * (a * a + b * b) + sheet.lame.lambda * (a + b) * (a + b) * 0.5
     }
 
+    /// First Piola-Kirchhoff stress in N/m.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn stress(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> [LaneVec3; 2] {
+    pub fn stress(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> [LaneVec3; 2] {
         let svd = svd32(f);
         isotropic_stress(&svd, tensions(svd.sigma, sheet))
-    }
-
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn tangent(&self, f: [LaneVec3; 2], sheet: &LaneSheet, curvature: Curvature) -> SheetTangent {
-        let svd = svd32(f);
-        isotropic_tangent(&svd, modes(svd.sigma, sheet), curvature)
     }
 }

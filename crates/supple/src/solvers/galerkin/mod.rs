@@ -54,7 +54,7 @@ use rayon::prelude::*;
 
 use crate::linear::{
     BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Preconditioner, ScalarMatrix, Simd, assembled,
-    is_symmetric, v_cycle,
+    v_cycle,
 };
 use hierarchy::{Cycle, Hierarchy};
 use tree::Tree;
@@ -221,10 +221,6 @@ impl Preconditioner for Galerkin {
     fn bytes(&self) -> usize {
         let tree = self.tree.as_ref().map_or(0, |(_, tree)| tree.bytes());
         tree + self.hierarchy.as_ref().map_or(0, AnyHierarchy::bytes)
-    }
-
-    fn symmetric(&self) -> bool {
-        self.hierarchy.as_ref().is_none_or(|hierarchy| is_symmetric(&hierarchy.cycle().levels))
     }
 
     fn cycle_times(&self) -> CycleTimes {

@@ -18,6 +18,7 @@ use crate::contact::PosedCollider;
 use crate::energy::{Curvature, Energy};
 use crate::error::Error;
 use crate::nonlinear::System;
+use crate::number::components;
 use crate::simulation::{
     EnergyReport, Inspection, Setup, StageTimes, StateReader, StateWriter, StepReport, Stepper, Torn,
 };
@@ -213,7 +214,8 @@ impl Stepper for HpbdStepper {
         self.solve(setup, dt);
         let solving = solving.elapsed().as_secs_f64();
         if let Some(particle) = self.predicted.iter().position(|p| !p.is_finite()) {
-            return Err(setup.failed(format!("particle {particle} is at {}", self.predicted[particle])));
+            let place = components(self.predicted[particle]);
+            return Err(setup.failed(format!("particle {particle} is at {place}")));
         }
         for (v, (new, old)) in self.v.iter_mut().zip(self.predicted.iter().zip(&self.x)) {
             *v = (*new - *old) / dt;

@@ -9,7 +9,7 @@ use super::modes::Modes;
 use super::over_domains::{Part, over_domains};
 use super::packed::{Entry, PackedInverse};
 use super::supernodes::Level;
-use crate::linear::{BlockMatrix, not_definite};
+use crate::linear::{BlockMatrix, domain_not_definite};
 use crate::simd::{Lanes, Simd, WIDTH};
 
 /// The inverses of all levels, with the coarse matrices that they were made from.
@@ -54,7 +54,9 @@ impl<E: Entry> Inverses<E> {
             let task = Task { rows, level, flat: if l == 0 { Flat::Refuse } else { Flat::Soften } };
             let refused = task.run(self.modes, self.simd, &touched[l], &mut self.domains[l], coarse);
             match refused {
-                Some(place) if l == 0 => return Err(not_definite(level.order[place] as usize)),
+                Some(place) if l == 0 => {
+                    return Err(domain_not_definite(matrix, level.order[place] as usize));
+                }
                 Some(_) => return Err(coarse_not_finite(l)),
                 None => {}
             }
