@@ -5,15 +5,18 @@ mod dry_run;
 mod edit;
 mod expectations;
 mod finite;
+mod hierarchy;
 mod pick;
 mod pin;
 mod report;
 mod report_log;
 mod run;
 mod setup;
+mod solver_change;
 mod state;
 mod step_system;
 mod stepper;
+mod unpin;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,7 +25,8 @@ use glam::{DVec3, Vec3};
 
 pub use compare::{Compared, Comparison, Curve, CurvePoint};
 pub use dry_run::DryRun;
-pub use pick::GrabId;
+pub use hierarchy::{HierarchyLevel, NO_REGION};
+pub use pick::{GrabId, Picked};
 pub use pin::{PinId, PinPoint, SetupPin};
 pub use report::{EnergyReport, FrameReport, StageTimes, StepReport, StretchReport};
 pub use run::{Begin, Run, scene_of_run};
@@ -30,6 +34,7 @@ pub use setup::{BodyId, ColliderId, Grab, Setup};
 pub use state::{StateReader, StateWriter};
 pub use step_system::StepSystem;
 pub use stepper::{Inspection, Stepper};
+pub use unpin::PinnedPoint;
 
 use self::pin::SavedPin;
 use crate::error::Error;

@@ -53,8 +53,8 @@ use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
 use crate::linear::{
-    BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Preconditioner, ScalarMatrix, Simd, assembled,
-    is_symmetric, v_cycle,
+    BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Preconditioner, Regions, ScalarMatrix, Simd,
+    assembled, is_symmetric, v_cycle,
 };
 use hierarchy::{Cycle, Hierarchy};
 use tree::Tree;
@@ -229,5 +229,9 @@ impl Preconditioner for Galerkin {
 
     fn cycle_times(&self) -> CycleTimes {
         self.times
+    }
+
+    fn regions(&self) -> Vec<Regions> {
+        self.tree.as_ref().map_or_else(Vec::new, |(_, tree)| tree.regions())
     }
 }

@@ -25,6 +25,7 @@ mod collisions;
 mod constraint;
 mod hierarchy;
 mod holds;
+mod inspection;
 mod mesh_constraints;
 mod options;
 mod positions;

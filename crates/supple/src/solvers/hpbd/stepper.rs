@@ -17,7 +17,8 @@ use crate::energy::{Curvature, Energy};
 use crate::error::Error;
 use crate::nonlinear::System;
 use crate::simulation::{
-    EnergyReport, Inspection, Setup, StageTimes, StateReader, StateWriter, StepReport, Stepper,
+    EnergyReport, HierarchyLevel, Inspection, Setup, StageTimes, StateReader, StateWriter, StepReport,
+    Stepper,
 };
 
 /// Hierarchical position based dynamics of all bodies of a scene.
@@ -265,6 +266,11 @@ impl Stepper for HpbdStepper {
         }
         (self.x, self.v) = (x, v);
         Ok(())
+    }
+
+    fn hierarchy(&self) -> Vec<HierarchyLevel> {
+        let Some(solver) = &self.solver else { return Vec::new() };
+        super::inspection::hierarchy(solver, &self.x, &self.system.contacts.points)
     }
 
     fn inspect(&self) -> Inspection {
