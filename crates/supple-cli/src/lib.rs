@@ -19,6 +19,7 @@ mod reproduce;
 mod run;
 mod scenes;
 mod solve;
+mod view;
 
 use std::process::ExitCode;
 
@@ -49,6 +50,7 @@ fn perform(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Some(Command::Export(options)) => export::export(options, common),
         Some(Command::Solve(options)) => solve::solve(options, common),
         Some(Command::Compare(options)) => compare::compare(options, common),
+        Some(Command::View(options)) => view::view(options, common),
         Some(Command::Reproduce(options)) => reproduce::reproduce(options, common),
     }
 }

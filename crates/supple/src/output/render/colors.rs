@@ -48,7 +48,7 @@ pub(super) fn region_color(region: u32) -> Vec3 {
         return linear(COLLIDER);
     }
     let hue = 6.0 * (f64::from(region) * GOLDEN_TURN).fract() as f32;
-    let (saturation, lightness) = [(0.62, 0.56), (0.48, 0.70), (0.70, 0.42)][region as usize % 3];
+    let (saturation, lightness) = [(0.55, 0.62), (0.45, 0.75), (0.55, 0.50)][region as usize % 3];
     let chroma = saturation * (1.0 - (2.0 * lightness - 1.0f32).abs());
     let component = |shift: f32| {
         let distance = ((hue + shift) % 6.0 - 3.0).abs() - 1.0;
