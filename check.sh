@@ -40,6 +40,25 @@ fi
 SUPPLE_PYTHON="$(pwd)/$readers/bin/python"
 export SUPPLE_PYTHON
 
+# The viewer's page is driven in a real browser.
+page=target/page-tests
+if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
+    step "node"
+    install_packages nodejs npm
+fi
+if ! command -v chromium >/dev/null; then
+    step "chromium"
+    install_packages chromium
+fi
+if [ ! -d "$page/node_modules/playwright-core" ]; then
+    step "playwright-core into $page"
+    mkdir -p "$page"
+    npm install --prefix "$page" --no-save --no-audit --no-fund --silent playwright-core@1
+fi
+SUPPLE_NODE_MODULES="$(pwd)/$page/node_modules"
+SUPPLE_CHROMIUM="$(command -v chromium)"
+export SUPPLE_NODE_MODULES SUPPLE_CHROMIUM
+
 if ! cargo deny --version >/dev/null 2>&1; then
     step "cargo-deny"
     # Unoptimised: it runs for a second, and would take minutes to optimise.
@@ -70,13 +89,19 @@ step "every path named in ARCHITECTURE.md exists"
 missing=0
 while read -r path; do
     [ -e "$path" ] || { echo "ARCHITECTURE.md names $path, which is not there"; missing=1; }
-done < <(grep -oE '`(crates|scenes|docs|examples|fuzz|\.ci)[A-Za-z0-9_./-]*`|`[a-z_-]+\.(sh|toml|md)`' ARCHITECTURE.md | tr -d '`' | sort -u)
+done < <(grep -oE '`(crates|scenes|docs|examples|fuzz|viewer|\.ci)[A-Za-z0-9_./-]*`|`[a-z_-]+\.(sh|toml|md)`' ARCHITECTURE.md | tr -d '`' | sort -u)
 [ "$missing" -eq 0 ]
 
 step "the crate packages with its scenes"
 packaged="$(cargo package -p supple --list --allow-dirty --quiet)"
 for scene in scenes/*.toml; do
     grep -qx "$scene" <<<"$packaged" || { echo "$scene would not be in the package"; exit 1; }
+done
+
+step "the program packages with its page"
+packaged="$(cargo package -p supple-cli --list --allow-dirty --quiet)"
+for file in $(cd viewer && find . -type f | sed 's,^./,,'); do
+    grep -qx "viewer/$file" <<<"$packaged" || { echo "viewer/$file would not be in the package"; exit 1; }
 done
 
 # The path stands for libFuzzer itself, which takes a C++ compiler to build and is not needed for a look at the targets.

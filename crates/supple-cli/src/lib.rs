@@ -20,6 +20,7 @@ mod reproduce;
 mod run;
 mod scenes;
 mod solve;
+mod view;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -58,6 +59,7 @@ fn perform(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Some(Command::Export(options)) => export::export(options, common),
         Some(Command::Solve(options)) => solve::solve(options, common),
         Some(Command::Compare(options)) => compare::compare(options, common),
+        Some(Command::View(options)) => view::view(options, common),
         Some(Command::Reproduce(options)) => reproduce::reproduce(options, common),
     }
 }

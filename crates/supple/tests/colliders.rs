@@ -244,7 +244,8 @@ fn what_rests_on_an_open_mesh_does_not_fall_through_it_in_long_steps() {
     for lifted in [0.0, 0.3] {
         let (cloth, start) = laid_on(&collider, 0.0);
         let cloth = cloth.at(start + lifted * DVec3::Y);
-        let scene = Scene::builder().body(cloth).collider(collider.clone()).solver(precise()).build().unwrap();
+        let scene =
+            Scene::builder().body(cloth).collider(collider.clone()).solver(precise()).build().unwrap();
         let mut simulation = Simulation::new(scene).unwrap();
         for _ in 0..40 {
             simulation.step(1.0 / 30.0).unwrap();

@@ -226,7 +226,8 @@ fn a_block_that_has_come_to_rest_costs_nothing_more() {
     for model in SOLIDS {
         let mut body = block(model, 1e6).at([0.0, 0.1008, 0.0]);
         body.material.damping = Some(0.05);
-        let builder = Scene::builder().body(body).collider(Collider::plane("ground", [0.0; 3], [0.0, 1.0, 0.0]));
+        let builder =
+            Scene::builder().body(body).collider(Collider::plane("ground", [0.0; 3], [0.0, 1.0, 0.0]));
         let mut simulation = Simulation::new(builder.build().unwrap()).unwrap();
         for _ in 0..120 {
             simulation.step(1.0 / 30.0).unwrap();

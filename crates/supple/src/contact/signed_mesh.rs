@@ -219,7 +219,10 @@ mod tests {
         let between = |from: f64, to: f64| mesh.separation_after(at(from), at(to), 0.01);
         for from in [0.2, 0.005, 0.0, -0.005] {
             let found = between(from, -0.3);
-            assert!((found.distance + 0.3).abs() < 1e-15 && found.normal == DVec3::Y, "from {from}: {found:?}");
+            assert!(
+                (found.distance + 0.3).abs() < 1e-15 && found.normal == DVec3::Y,
+                "from {from}: {found:?}"
+            );
         }
         // One that was free behind stays free, also where it comes near, and one that comes back is in front.
         assert!(between(-0.2, -0.3).distance > 0.0);

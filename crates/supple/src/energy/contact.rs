@@ -80,9 +80,8 @@ impl Contacts {
     }
 
     fn clearance(&self, from: DVec3) -> Clearance {
-        let free = |collider: &PosedCollider| {
-            collider.separation_after(from, from).distance - collider.thickness
-        };
+        let free =
+            |collider: &PosedCollider| collider.separation_after(from, from).distance - collider.thickness;
         Clearance { from, distance: self.colliders.iter().map(free).fold(f64::INFINITY, f64::min) }
     }
 

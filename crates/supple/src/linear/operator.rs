@@ -2,7 +2,7 @@
 
 use glam::{DMat3, DVec3};
 
-use super::{BlockMatrix, CycleTimes, ScalarMatrix};
+use super::{BlockMatrix, CycleTimes, Regions, ScalarMatrix};
 
 /// A symmetric positive-definite matrix over 3-vectors, known at least by its products.
 pub trait LinearOperator: Sync {
@@ -51,6 +51,11 @@ pub trait Preconditioner: Send {
 
     /// Takes over what was saved; what does not fit is made anew when the next step begins.
     fn restore(&mut self, _saved: &[u32]) {}
+
+    /// How it divides the unknowns, the finest level first; nothing before the first update.
+    fn regions(&self) -> Vec<Regions> {
+        Vec::new()
+    }
 }
 
 /// The assembled matrix, or the error of a solver that cannot do without.
@@ -96,5 +101,9 @@ impl Preconditioner for Box<dyn Preconditioner> {
 
     fn restore(&mut self, saved: &[u32]) {
         (**self).restore(saved);
+    }
+
+    fn regions(&self) -> Vec<Regions> {
+        (**self).regions()
     }
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use glam::DVec3;
 
-use super::{CycleTimes, LinearOperator};
+use super::{CycleTimes, LinearOperator, Regions};
 
 /// When an iteration stops: whichever comes first.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -189,4 +189,9 @@ pub trait LinearSolver: Send {
 
     /// Takes over what was saved; what does not fit is made anew when the next step begins.
     fn restore(&mut self, _saved: &[u32]) {}
+
+    /// How its preconditioner divides the unknowns, the finest level first.
+    fn regions(&self) -> Vec<Regions> {
+        Vec::new()
+    }
 }

@@ -15,7 +15,7 @@ use glam::DVec3;
 use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace};
 use super::preconditioning::Preconditioning;
 use super::refresh::Refresh;
-use crate::linear::{BlockPattern, CycleTimes, Preconditioner};
+use crate::linear::{BlockPattern, CycleTimes, Preconditioner, Regions};
 
 /// Iterations between two looks at the objective.
 const CHECKED_EVERY: u32 = 8;
@@ -178,5 +178,9 @@ impl Minimiser for AcceleratedGradient {
 
     fn restore(&mut self, saved: &[u32]) {
         self.preconditioning.restore(saved);
+    }
+
+    fn regions(&self) -> Vec<Regions> {
+        self.preconditioning.regions()
     }
 }

@@ -16,7 +16,8 @@ use crate::geometry::Aabb;
 use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, ScalarMatrix};
 use crate::scene::{Method, Mode, Tangled};
 use crate::simulation::{
-    EnergyReport, Inspection, Setup, StageTimes, StateReader, StateWriter, StepReport, StepSystem, Stepper,
+    EnergyReport, HierarchyLevel, Inspection, Setup, StageTimes, StateReader, StateWriter, StepReport,
+    StepSystem, Stepper,
 };
 
 /// The step in seconds by which quasi-statics weighs inertia: too long for it to matter beside elasticity, short enough to
@@ -482,6 +483,14 @@ impl Stepper for ImplicitStepper {
         }
         let count = crossings.len();
         vec![format!("{count} pairs of triangles cross at the start ({}); {fate}", names.join("; "))]
+    }
+
+    fn hierarchy(&self) -> Vec<HierarchyLevel> {
+        let Some(minimiser) = &self.minimiser else { return Vec::new() };
+        let free: Vec<u32> = (0..).zip(&self.held).filter(|(_, held)| !**held).map(|(v, _)| v).collect();
+        let points = &self.system.contacts.points;
+        let level = |regions| HierarchyLevel::of_regions(regions, &free, &self.x, points);
+        minimiser.regions().iter().map(level).collect()
     }
 
     fn inspect(&self) -> Inspection {

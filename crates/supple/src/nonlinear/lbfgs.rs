@@ -13,7 +13,7 @@ use glam::DVec3;
 use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace, dot};
 use super::preconditioning::Preconditioning;
 use super::refresh::Refresh;
-use crate::linear::{BlockPattern, CycleTimes, Preconditioner};
+use crate::linear::{BlockPattern, CycleTimes, Preconditioner, Regions};
 
 /// A step and what it did to the gradient.
 struct Pair {
@@ -155,6 +155,10 @@ impl Minimiser for Lbfgs {
 
     fn restore(&mut self, saved: &[u32]) {
         self.preconditioning.restore(saved);
+    }
+
+    fn regions(&self) -> Vec<Regions> {
+        self.preconditioning.regions()
     }
 }
 

@@ -17,7 +17,7 @@ use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Wor
 use super::preconditioning::{FIRST_SHIFT, MAX_SHIFTS};
 use super::refresh::{Age, Refresh};
 use crate::energy::Curvature;
-use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, End, LinearSolver, StopRule};
+use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, End, LinearSolver, Regions, StopRule};
 
 /// Iterations with the projected Hessian after the exact one led astray: folds take a few to settle.
 const PROJECTED_RUN: u32 = 8;
@@ -178,5 +178,9 @@ impl Minimiser for Newton {
 
     fn restore(&mut self, saved: &[u32]) {
         self.solver.restore(saved);
+    }
+
+    fn regions(&self) -> Vec<Regions> {
+        self.solver.regions()
     }
 }

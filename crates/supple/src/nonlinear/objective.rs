@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use glam::DVec3;
 
 use crate::energy::Curvature;
-use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, ScalarMatrix};
+use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, Regions, ScalarMatrix};
 use crate::number::components;
 
 /// What is minimised, over all vertex positions.
@@ -128,6 +128,8 @@ pub trait Minimiser: Send {
     fn save(&self) -> Vec<u32>;
     /// Takes over what was saved.
     fn restore(&mut self, saved: &[u32]);
+    /// How its preconditioner divides the unknowns, the finest level first.
+    fn regions(&self) -> Vec<Regions>;
 }
 
 /// A minimisation under way: the objective along `x`, in terms of the unknowns.

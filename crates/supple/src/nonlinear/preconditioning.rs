@@ -8,7 +8,7 @@ use glam::DVec3;
 use super::objective::Descent;
 use super::refresh::{Age, Refresh};
 use crate::energy::Curvature;
-use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Preconditioner};
+use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Preconditioner, Regions};
 
 /// Diagonal shifts tried where rounding has eaten the projected Hessian's definiteness.
 pub(super) const MAX_SHIFTS: u32 = 6;
@@ -99,6 +99,10 @@ impl Preconditioning {
 
     pub(super) fn restore(&mut self, saved: &[u32]) {
         self.preconditioner.restore(saved);
+    }
+
+    pub(super) fn regions(&self) -> Vec<Regions> {
+        self.preconditioner.regions()
     }
 
     pub(super) fn bytes(&self) -> usize {

@@ -19,8 +19,8 @@ use rayon::prelude::*;
 use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace};
 use crate::body::{Body, Elements};
 use crate::linear::{
-    BlockMatrix, BlockPattern, CycleTimes, Factorisation, LinearSolver, ScalarCholesky, ScalarMatrix,
-    StopRule, WithBlocks,
+    BlockMatrix, BlockPattern, CycleTimes, Factorisation, LinearSolver, Regions, ScalarCholesky,
+    ScalarMatrix, StopRule, WithBlocks,
 };
 use crate::scene::{Bending, Model};
 
@@ -188,6 +188,13 @@ impl Minimiser for Projective {
         if let Global::Iterative { solver, .. } = &mut self.global {
             solver.restore(saved);
             self.prepared.clear();
+        }
+    }
+
+    fn regions(&self) -> Vec<Regions> {
+        match &self.global {
+            Global::Direct(_) => Vec::new(),
+            Global::Iterative { solver, .. } => solver.regions(),
         }
     }
 }

@@ -24,7 +24,8 @@ impl Scene {
                 scale_source(&mut rest.source, factor, filled);
             }
             if let Some(cell) = &mut body.cell {
-                let largest = thinnest(&body.shape.source).map_or(f64::INFINITY, |thin| thin * body.shape.scale);
+                let largest =
+                    thinnest(&body.shape.source).map_or(f64::INFINITY, |thin| thin * body.shape.scale);
                 *cell = (*cell / factor).min(largest.max(*cell));
             }
         }

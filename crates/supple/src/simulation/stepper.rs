@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use glam::DVec3;
 
-use super::{Setup, StateReader, StateWriter, StepReport, StepSystem};
+use super::{HierarchyLevel, Setup, StateReader, StateWriter, StepReport, StepSystem};
 use crate::body::Split;
 use crate::error::Error;
 use crate::nonlinear::IterationRecord;
@@ -86,6 +86,10 @@ pub trait Stepper: Send {
     fn notes(&self, _setup: &Setup) -> Vec<String> {
         Vec::new()
     }
-    /// What the viewer draws and plots show.
+    /// What plots show.
     fn inspect(&self) -> Inspection;
+    /// The levels of its hierarchy for drawing, the finest first; none before the first step.
+    fn hierarchy(&self) -> Vec<HierarchyLevel> {
+        Vec::new()
+    }
 }

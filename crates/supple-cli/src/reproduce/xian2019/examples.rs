@@ -73,7 +73,7 @@ const CLOTH_ATTACHMENT: f64 = 100.0;
 /// Where a solid comes from.
 enum Source {
     Implicit(ImplicitShape),
-    Surface(PathBuf, SurfaceMesh),
+    Surface(PathBuf, Box<SurfaceMesh>),
     Tets(PathBuf, Vec<DVec3>),
 }
 
@@ -81,7 +81,7 @@ impl Source {
     fn of(solid: &Solid, mesh: Option<&Path>) -> Result<Self, Error> {
         let Some(path) = mesh else { return Ok(Self::Implicit(solid.character.shape())) };
         Ok(match load(path)?.mesh {
-            Mesh::Surface(surface) => Self::Surface(path.to_owned(), surface),
+            Mesh::Surface(surface) => Self::Surface(path.to_owned(), Box::new(surface)),
             Mesh::Tets(tets) => Self::Tets(path.to_owned(), tets.positions),
         })
     }

@@ -53,8 +53,8 @@ use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
 use crate::linear::{
-    BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Preconditioner, ScalarMatrix, Simd, assembled,
-    v_cycle,
+    BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Preconditioner, Regions, ScalarMatrix, Simd,
+    assembled, v_cycle,
 };
 use hierarchy::{Cycle, Hierarchy};
 use tree::Tree;
@@ -118,13 +118,6 @@ enum AnyHierarchy {
 }
 
 impl AnyHierarchy {
-    fn cycle(&self) -> &Cycle {
-        match self {
-            Self::Coupled(hierarchy) => &hierarchy.cycle,
-            Self::Isotropic(hierarchy) => &hierarchy.cycle,
-        }
-    }
-
     fn cycle_mut(&mut self) -> &mut Cycle {
         match self {
             Self::Coupled(hierarchy) => &mut hierarchy.cycle,
@@ -225,5 +218,9 @@ impl Preconditioner for Galerkin {
 
     fn cycle_times(&self) -> CycleTimes {
         self.times
+    }
+
+    fn regions(&self) -> Vec<Regions> {
+        self.tree.as_ref().map_or_else(Vec::new, |(_, tree)| tree.regions())
     }
 }

@@ -30,6 +30,7 @@ mod distance_sweep;
 mod grid_levels;
 mod hierarchy;
 mod holds;
+mod inspection;
 mod mesh_constraints;
 mod options;
 mod positions;

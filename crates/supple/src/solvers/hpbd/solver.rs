@@ -104,6 +104,11 @@ impl HierarchicalSolver {
         }
     }
 
+    /// The coarse levels, the finest first.
+    pub(super) fn coarse(&self) -> impl Iterator<Item = &Level> {
+        self.coarse.iter().map(|coarse| &coarse.level)
+    }
+
     /// Constraints of the mesh, and of all coarse levels.
     pub(super) fn counts(&self) -> (usize, Vec<usize>) {
         let mesh = self.distances.len() + self.folds.len() + self.volumes.len();

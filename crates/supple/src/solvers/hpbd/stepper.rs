@@ -20,7 +20,8 @@ use crate::error::Error;
 use crate::nonlinear::System;
 use crate::number::components;
 use crate::simulation::{
-    EnergyReport, Inspection, Setup, StageTimes, StateReader, StateWriter, StepReport, Stepper, Torn,
+    EnergyReport, HierarchyLevel, Inspection, Setup, StageTimes, StateReader, StateWriter, StepReport,
+    Stepper, Torn,
 };
 
 /// Hierarchical position based dynamics of all bodies of a scene.
@@ -300,6 +301,11 @@ impl Stepper for HpbdStepper {
         }
         (self.x, self.v) = (x, v);
         Ok(())
+    }
+
+    fn hierarchy(&self) -> Vec<HierarchyLevel> {
+        let Some(solver) = &self.solver else { return Vec::new() };
+        super::inspection::hierarchy(solver, &self.x, &self.system.contacts.points)
     }
 
     fn inspect(&self) -> Inspection {

@@ -48,7 +48,7 @@ use std::time::{Duration, Instant};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
-use crate::linear::{BlockMatrix, BlockPattern, LinearOperator, Preconditioner, Simd, assembled};
+use crate::linear::{BlockMatrix, BlockPattern, LinearOperator, Preconditioner, Regions, Simd, assembled};
 use application::Vectors;
 use connections::Connections;
 use precomputation::Inverses;
@@ -289,5 +289,17 @@ impl Preconditioner for Mas {
         if let Some((age, levels)) = saved_levels::read(saved) {
             (self.age, self.restored) = (Some(age), Some(levels));
         }
+    }
+
+    fn regions(&self) -> Vec<Regions> {
+        let levels = self.built.as_ref().map_or(&[][..], |built| &built.levels);
+        let regions = |(number, level): (usize, &Level)| {
+            let name = format!("level {number}: {} domains of {} nodes", level.domains(), level.nodes());
+            let of_node = Regions::of_runs(String::new(), &level.order, &level.starts).of_unknown;
+            let supernodes = self.supernodes(number)?;
+            let of_unknown = supernodes.iter().map(|&node| of_node[node as usize]).collect();
+            Some(Regions { name, of_unknown, nodes: Vec::new() })
+        };
+        levels.iter().enumerate().filter_map(regions).collect()
     }
 }
