@@ -112,12 +112,6 @@ impl Preconditioner {
     fn bytes(&self) -> PyResult<usize> {
         Ok(self.lock()?.inverse.bytes())
     }
-
-    /// Whether conjugate gradients may use it.
-    #[getter]
-    fn symmetric(&self) -> PyResult<bool> {
-        Ok(self.lock()?.inverse.symmetric())
-    }
 }
 
 impl Preconditioner {
@@ -158,7 +152,7 @@ impl Approximation {
         self.inverse.apply(&self.system.gather(r), &mut self.z);
         let z = self.system.scatter(&self.z);
         let product: f64 = r.iter().zip(&z).map(|(r, z)| r * z).sum();
-        if product.is_nan() || (self.inverse.symmetric() && product < 0.0) {
+        if product.is_nan() || product < 0.0 {
             let cause = if r.iter().all(|number| number.is_finite()) { "matrix" } else { "vector" };
             return Err(match cause {
                 "vector" => "the vector holds numbers that are not finite".to_owned(),

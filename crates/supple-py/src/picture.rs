@@ -44,7 +44,7 @@ pub(crate) fn draw(simulation: &Simulation, scene: &Scene, wish: &Wish) -> Resul
         ..RenderOptions::default()
     };
     let (frame, colliders) = (simulation.frame(0), drawn_colliders(&now, simulation.time()));
-    let image = render(&RenderScene { frame: &frame, colliders: &colliders }, &options)?;
+    let image = render(&RenderScene { frame: &frame, colliders: &colliders, regions: &[] }, &options)?;
     let mut file = Vec::new();
     let told = |error| FileError::io("the picture".as_ref(), "write", &error);
     image.write_png(&mut file).map_err(told)?;

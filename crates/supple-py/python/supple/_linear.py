@@ -43,18 +43,11 @@ class Preconditioner:
         return self._native.apply(flat).reshape(vector.shape)
 
     def rmatvec(self, r: npt.ArrayLike) -> FloatArray:
-        """The product of the transpose, which is the same for a symmetric one."""
-        if not self.symmetric:
-            raise InvalidInput(f"{type(self).__name__} is not symmetric, and its transpose is not known")
+        """The product of the transpose, which is the same: all are symmetric."""
         return self.matvec(r)
 
     def __matmul__(self, r: npt.ArrayLike) -> FloatArray:
         return self.matvec(r)
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether it is symmetric and positive definite, so that conjugate gradients may use it."""
-        return self._native.symmetric
 
     @property
     def nbytes(self) -> int:
