@@ -186,6 +186,8 @@ impl Workspace {
 }
 /// Iterations for whose residuals room is kept.
 const MOST_RESIDUALS: u32 = 4096;
+/// A decrease, over the objective, that its rounding hides.
+const HIDDEN: f64 = 1e-12;
 /// Armijo's constant of sufficient decrease.
 const SUFFICIENT_DECREASE: f64 = 1e-4;
 /// The fraction of what the slope promises that a step must have fallen by for a longer one to be tried.
@@ -296,10 +298,16 @@ impl<'a> Descent<'a> {
 
     fn search(&mut self, work: &mut Workspace, length: f64) -> Option<f64> {
         let slope = dot(&work.gradient, &work.direction);
-        // Below this the objective's own rounding hides the decrease, and the full step is the best there is.
         let rounding = 1e-14 * self.value.abs();
-        self.in_rounding = slope.abs() * length <= rounding;
+        // Where so little is to be gained, the rounding of the objective's parts, which are many times larger than their sum,
+        // hides it: the full step is the best there is, until the gradient grows.
+        self.in_rounding = slope.abs() * length <= HIDDEN * self.value.abs();
         let mut length = self.free_length(work, length.min(self.longest_step(work)));
+        if self.in_rounding {
+            work.move_trial(self.x, length);
+            let value = self.objective.value(&work.trial);
+            return self.accept(work, (length, value));
+        }
         for halvings in 0..MAX_HALVINGS {
             work.move_trial(self.x, length);
             let lower = self.objective.value(&work.trial);
