@@ -21,25 +21,31 @@ async function withProgram(args, use) {
 const laptop = { viewport: { width: 1280, height: 800 } };
 const phone = { viewport: { width: 390, height: 780 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true };
 
-/** Lets the cloth hang for a moment, then lifts it by its middle. */
-async function lift(page, isTouch = false) {
-  await until(page, () => window.supple.frame.time > 0.5);
-  await page.keyboard.press("Space");
-  await until(page, () => window.supple.state.running === false);
-  if (isTouch) return;
-  const seen = await vertex(page, Math.floor((await page.evaluate(() => window.supple.state.vertices)) * 0.7));
-  await page.mouse.move(seen.x, seen.y);
-  await page.mouse.down();
-  await page.mouse.move(seen.x + 40, seen.y - 60, { steps: 3 });
-  await page.mouse.move(seen.x + 110, seen.y - 130, { steps: 3 });
-  for (let step = 0; step < 8; step++) {
+async function steps(page, count) {
+  for (let step = 0; step < count; step++) {
     const known = await page.evaluate(() => window.supple.frame.step);
     await page.keyboard.press(".");
     await until(page, (known) => window.supple.frame.step > known, known);
   }
 }
 
-await withProgram(["hanging-cloth", "--resolution", "0.3", "--solver", "galerkin"], async (address) => {
+/** Lets the cloth fall over the ball, then lifts a part of it by hand. */
+async function lift(page) {
+  await page.waitForFunction(() => window.supple.frame.time > 1.3, null, { timeout: 600000 });
+  await page.keyboard.press("Space");
+  await until(page, () => window.supple.state.running === false);
+  const seen = await vertex(page, 25 * 41 + 34);
+  await page.mouse.move(seen.x, seen.y);
+  await page.mouse.down();
+  for (let part = 1; part <= 8; part++) {
+    await page.mouse.move(seen.x + 9 * part, seen.y - 17 * part);
+    await steps(page, 2);
+  }
+  await steps(page, 6);
+  await page.evaluate(() => document.activeElement.blur());
+}
+
+await withProgram(["demo", "--solver", "mas"], async (address) => {
   await onPage(address, async (page) => {
     await lift(page);
     await page.screenshot({ path: join(folder, "viewer.png") });
@@ -48,8 +54,8 @@ await withProgram(["hanging-cloth", "--resolution", "0.3", "--solver", "galerkin
     await page.getByRole("tab", { name: "Look" }).click();
     await page.getByText("Hierarchy", { exact: true }).click();
     await until(page, () => window.supple.levels.length > 0);
-    await page.getByLabel("Wireframe").check();
     await page.waitForTimeout(1500);
+    await page.evaluate(() => document.activeElement.blur());
     await page.screenshot({ path: join(folder, "viewer-hierarchy.png") });
     await page.getByText("Stretch", { exact: true }).click();
     await page.getByRole("tab", { name: "Plots" }).click();

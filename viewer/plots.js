@@ -172,12 +172,11 @@ export class Plots {
     this.last = { header, stretch };
     this.stretch.push([stretch.max, stretch.mean]);
     if (!report) return;
-    const names = Object.keys(report.stages);
     if (!this.cost) {
       const title = `Time a ${this.unit} by stage`;
-      this.cost = new Plot(this.costPlace, title, "ms", names, STAGE_COLOURS, "stack");
+      this.cost = new Plot(this.costPlace, title, "ms", report.stages.map(([name]) => name), STAGE_COLOURS, "stack");
     }
-    this.cost.push(names.map((name) => 1000 * report.stages[name]));
+    this.cost.push(report.stages.map(([, seconds]) => 1000 * seconds));
     this.iterations.push([report.iterations, report.linear_iterations]);
     this.energies.push([report.energy.kinetic, report.energy.elastic, report.energy.potential]);
     if (this.unit === "step") this.residuals.series = [header.residuals];

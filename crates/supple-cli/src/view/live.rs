@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use axum::extract::ws::Message;
 use glam::Vec3;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use supple::Error;
 use supple::geometry::Ray;
 use supple::linear::Simd;
@@ -40,6 +40,8 @@ pub(super) struct Live {
     /// Steps since the start, and how the last one went.
     steps: u64,
     last: Option<(StepReport, f64)>,
+    /// Whether a page has been sent its first frame: nothing moves before somebody looks.
+    is_watched: bool,
     /// Whether something has changed since the last frame was sent.
     has_news: bool,
     /// Why the clock stopped by itself.
@@ -91,6 +93,7 @@ impl Live {
             grabs: HashMap::new(),
             steps: 0,
             last: None,
+            is_watched: false,
             has_news: true,
             problem: None,
             notes,
@@ -106,15 +109,17 @@ impl Live {
     pub(super) fn run(&mut self) {
         while !interrupt::asked() {
             self.tell_state();
-            let longest = if self.clock.is_running { self.clock.wait().min(NAP) } else { NAP };
+            let longest =
+                if self.clock.is_running && self.is_watched { self.clock.wait().min(NAP) } else { NAP };
             for (client, event) in self.hub.clone().wait(longest, self.has_news) {
                 self.handle(client, event);
             }
-            if self.clock.is_running && self.clock.wait().is_zero() {
+            if self.is_watched && self.clock.is_running && self.clock.wait().is_zero() {
                 self.step();
             }
             if self.has_news && self.hub.frame_is_wanted() {
                 self.publish();
+                self.is_watched = true;
             }
         }
     }
@@ -304,11 +309,9 @@ impl Live {
 
 /// A step's report for the plots.
 fn report_value(report: &StepReport, seconds: f64) -> Value {
-    let stages: Map<String, Value> =
-        report.times.stages().into_iter().map(|(name, seconds)| (name.into(), json!(seconds))).collect();
     json!({
         "seconds": seconds,
-        "stages": stages,
+        "stages": report.times.stages(),
         "iterations": report.nonlinear_iterations,
         "linear_iterations": report.linear_iterations,
         "residual": report.residual,

@@ -292,11 +292,9 @@ impl Reports {
 
 /// A frame's report for the plots.
 fn report_value(report: &FrameReport) -> Value {
-    let stages: serde_json::Map<String, Value> =
-        report.stages.stages().into_iter().map(|(name, seconds)| (name.into(), json!(seconds))).collect();
     json!({
         "seconds": report.wall_seconds,
-        "stages": stages,
+        "stages": report.stages.stages(),
         "iterations": report.nonlinear_iterations,
         "linear_iterations": report.linear_iterations,
         "residual": report.residual,

@@ -21,7 +21,7 @@ export async function onPage(address, use, options = {}) {
     executablePath: process.env.SUPPLE_CHROMIUM,
     headless: true,
     args: ARGUMENTS,
-    viewport: { width: 1000, height: 700 },
+    viewport: { width: 1280, height: 800 },
     ...options,
   });
   const problems = [];

@@ -24,7 +24,7 @@ await onPage(process.argv[2], async (page) => {
   // The screenshot shows the body where it should be, and something else beside it.
   const middle = 84;
   const seen = await vertex(page, middle);
-  const [body, beside] = await coloursAt(page, [seen, { x: 20, y: 650 }]);
+  const [body, beside] = await coloursAt(page, [seen, { x: 20, y: 750 }]);
   assert.ok(body[2] > body[0] + 25, `the cloth is blue: ${body}`);
   assert.ok(distance(body, beside) > 40, `the picture is not blank: ${body} and ${beside}`);
 

@@ -33,7 +33,9 @@ fn a_client_gets_state_topology_and_frames_that_advance() {
     assert_eq!(later.positions().len(), vertices);
     let lowest = |frame: &Binary| frame.positions().iter().map(|p| p[1]).fold(f32::MAX, f32::min);
     assert!(lowest(&later) < lowest(&first) - 0.05, "the cloth falls");
-    assert!(later.header["report"]["stages"]["assembly"].as_f64().unwrap() > 0.0);
+    let stages = later.header["report"]["stages"].as_array().unwrap();
+    let assembly = stages.iter().find(|stage| stage[0] == "assembly").expect("a time by stage");
+    assert!(assembly[1].as_f64().unwrap() > 0.0);
     assert!(!later.header["residuals"].as_array().unwrap().is_empty());
 }
 
@@ -72,8 +74,7 @@ fn a_dragged_point_follows_the_hand_and_is_let_go_when_its_client_leaves() {
     client.send(&json!({ "type": "play" }));
     let target = [x, y + 0.5, z];
     client.frame_where(|frame| distance(frame.positions()[middle], target) < 0.1);
-    let held = watcher.frame_where(|frame| frame.time() > 0.0);
-    assert_eq!(held.header["grabs"].as_array().unwrap().len(), 1);
+    watcher.frame_where(|frame| frame.header["grabs"].as_array().unwrap().len() == 1);
     drop(client);
     let free = watcher.frame_where(|frame| frame.header["grabs"].as_array().unwrap().is_empty());
     let later = watcher.frame_where(|frame| frame.time() > free.time() + 0.3);
