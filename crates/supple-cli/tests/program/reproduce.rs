@@ -24,7 +24,7 @@ fn without_a_name_all_reproductions_are_listed_with_their_parameters() {
     assert!(listed.contains("size=0.2") && listed.contains("frames=10"), "{listed}");
     let lines = succeed(&["reproduce", "--json"]);
     let parameters = values(&lines, "parameters");
-    assert_eq!(parameters.len(), 26);
+    assert_eq!(parameters.len(), 27);
     assert!(parameters.iter().all(|list| list[0]["meaning"].is_string()));
 }
 

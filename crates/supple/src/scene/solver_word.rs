@@ -30,6 +30,9 @@ impl Solver {
                 LinearKind::ALL.map(LinearKind::word).join(", ")
             ));
         };
+        if let Some(missing) = method.filter(|method| !Method::SUPPORTED.contains(method)) {
+            return Err(format!("`{}` is not supported yet", missing.word()));
+        }
         if method.is_none() && !self.method.solves_linear_systems() {
             self.method = Method::Newton;
         }
