@@ -70,7 +70,7 @@ def test_every_solver_finds_the_solution_of_the_direct_one(solver, system):
 def test_preconditioners_are_symmetric_and_positive(kind, system):
     A, positions = system(12)
     M = kind(A, positions=positions)
-    assert M.shape == A.shape and M.symmetric and M.nbytes > 0
+    assert M.shape == A.shape and M.nbytes > 0
     rng = np.random.default_rng(3)
     for _ in range(3):
         a, b = rng.standard_normal((2, A.shape[0]))
