@@ -76,9 +76,9 @@ fn a_dragged_point_follows_the_hand_and_is_let_go_when_its_client_leaves() {
     client.frame_where(|frame| distance(frame.positions()[middle], target) < 0.1);
     watcher.frame_where(|frame| frame.header["grabs"].as_array().unwrap().len() == 1);
     drop(client);
-    let free = watcher.frame_where(|frame| frame.header["grabs"].as_array().unwrap().is_empty());
-    let later = watcher.frame_where(|frame| frame.time() > free.time() + 0.3);
-    assert!(later.positions()[middle][1] < y + 0.4, "it falls back");
+    watcher.frame_where(|frame| frame.header["grabs"].as_array().unwrap().is_empty());
+    // It falls back, however fast the hand moved it last.
+    watcher.frame_where(|frame| frame.positions()[middle][1] < y + 0.3);
 }
 
 #[test]
