@@ -53,6 +53,7 @@ await withProgram(["demo"], async (address) => {
     if (extent !== "all") return;
     await page.getByLabel("Linear solver").selectOption("galerkin");
     await until(page, () => window.supple.state.solver === "newton+galerkin");
+    await page.locator("#stage").focus();
     await steps(page, 1);
     await page.getByRole("tab", { name: "Look" }).click();
     await page.getByText("Hierarchy", { exact: true }).click();
