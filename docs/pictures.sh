@@ -51,7 +51,7 @@ for scene in $(supple scenes --json | sed -E 's/.*"scene":"([^"]+)".*/\1/'); do
     picture "$scene" "$scene" --out "$images/$scene.png" --size 640x480 $(options_of "$scene")
 done
 picture stretch hanging-cloth --out "$images/stretch.png" --size 640x480 --resolution 0.4 --frame 28 --color stretch
-picture hierarchy hanging-cloth --out "$images/hierarchy.png" --size 640x480 --resolution 0.4 --frame 28 \
+picture hierarchy hanging-cloth --out "$images/hierarchy.png" --size 640x480 --resolution 0.4 --frame 24 \
     --solver galerkin --color hierarchy
 
 if is_wanted viewer; then

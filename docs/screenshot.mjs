@@ -31,26 +31,30 @@ async function steps(page, count) {
 
 /** Lets the cloth fall over the ball, then lifts a part of it by hand. */
 async function lift(page) {
-  await page.waitForFunction(() => window.supple.frame.time > 1.3, null, { timeout: 600000 });
+  await page.waitForFunction(() => window.supple.frame.time > 1.2, null, { timeout: 600000 });
   await page.keyboard.press("Space");
   await until(page, () => window.supple.state.running === false);
   const seen = await vertex(page, 25 * 41 + 34);
   await page.mouse.move(seen.x, seen.y);
   await page.mouse.down();
-  for (let part = 1; part <= 8; part++) {
-    await page.mouse.move(seen.x + 9 * part, seen.y - 17 * part);
+  for (let part = 1; part <= 6; part++) {
+    await page.mouse.move(seen.x + 10 * part, seen.y - 22 * part);
     await steps(page, 2);
   }
-  await steps(page, 6);
+  await steps(page, 4);
   await page.evaluate(() => document.activeElement.blur());
 }
 
-await withProgram(["demo", "--solver", "mas"], async (address) => {
+await withProgram(["demo"], async (address) => {
   await onPage(address, async (page) => {
     await lift(page);
     await page.screenshot({ path: join(folder, "viewer.png") });
     await page.mouse.up();
     if (extent !== "all") return;
+    await page.getByLabel("Linear solver").selectOption("galerkin");
+    await until(page, () => window.supple.state.solver === "newton+galerkin");
+    await page.locator("#stage").focus();
+    await steps(page, 1);
     await page.getByRole("tab", { name: "Look" }).click();
     await page.getByText("Hierarchy", { exact: true }).click();
     await until(page, () => window.supple.levels.length > 0);

@@ -96,6 +96,7 @@ await onPage(process.argv[2], async (page) => {
   await until(page, () => window.supple.frame.step === 0);
 
   // Plots have something to show.
+  await page.locator("#stage").focus();
   await page.keyboard.press("Space");
   await page.getByRole("tab", { name: "Plots" }).click();
   await frames(page, 3);
