@@ -19,4 +19,4 @@ for page in *.md; do
     sed -i -E 's/href="([a-z-]+)\.md/href="\1.html/g' "$html"
 done
 cp -r images "$out/"
-echo "the manual is in $out/index.html"
+echo "the manual is in $(cd "$out" && pwd)/index.html"

@@ -173,7 +173,7 @@ fn a_coarser_level_hangs_like_the_mesh_and_what_it_leaves_out_lies_between() {
         simulation.step(1.0 / 240.0).unwrap();
     }
     assert!((lowest(&simulation) + 0.5).abs() < 0.03, "{}", lowest(&simulation));
-    let levels = simulation.inspect().levels;
+    let levels = simulation.particle_levels();
     let x = simulation.positions();
     for level in &levels[1..3] {
         for parents in level.parents.chunk_by(|a, b| a[0] == b[0]) {

@@ -63,7 +63,7 @@ fn pieces(simulation: &Simulation) -> (Vec<u32>, usize) {
 fn nothing_on_any_level_joins_the_halves() {
     let simulation = torn([16, 40]);
     let (piece, _) = pieces(&simulation);
-    let levels = simulation.inspect().levels;
+    let levels = simulation.particle_levels();
     assert!(levels.len() >= 4, "{}", levels.len());
     for (l, level) in levels.iter().enumerate() {
         for &[a, b] in level.links.iter().chain(&level.parents) {
@@ -208,8 +208,8 @@ fn a_torn_cloth_stays_finite_over_two_thousand_steps() {
 #[test]
 fn fewer_coarse_constraints_are_removed_than_by_the_papers_rule() {
     let torn = torn([16, 40]);
-    let whole = Simulation::new(strip([16, 40]).0).unwrap().inspect().levels;
-    let now = torn.inspect().levels;
+    let whole = Simulation::new(strip([16, 40]).0).unwrap().particle_levels();
+    let now = torn.particle_levels();
     let vertices = whole[0].particles.len() as u32;
     let clone_of = &torn.setup().bodies[0].surface.mesh.clone_of;
     let original = |mut v: u32| {

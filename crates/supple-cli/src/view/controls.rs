@@ -4,6 +4,7 @@ use glam::DVec3;
 use serde::Serialize;
 use serde_json::{Value, json};
 use supple::body::Elements;
+use supple::material::Material;
 use supple::scene::{LinearKind, Method, Scene};
 use supple::simulation::Simulation;
 
@@ -147,77 +148,59 @@ fn world(scene: &Scene) -> Vec<Control> {
 
 fn body(simulation: &Simulation, index: usize) -> Vec<Control> {
     let body = &simulation.setup().bodies[index];
-    let material = body.materials.main();
-    let add = |key: &str, label, unit, help, kind| Control {
+    let numbers = match body.elements {
+        Elements::Triangles(_) => of_cloth(body.materials.main()).to_vec(),
+        Elements::Tets(_) => of_solid(body.materials.main()).to_vec(),
+    };
+    let numbers = numbers.into_iter().chain(of_all(body.materials.main()));
+    let control = |(key, label, unit, help, value, range): Number| Control {
         group: format!("Body {}", body.name),
         path: format!("body.{index}.material.{key}"),
         label,
         unit,
         help,
-        kind,
+        kind: number(value, range),
     };
-    let around = |value: f64| {
-        let value = if value > 0.0 { value } else { 1.0 };
-        let power = 10f64.powf(value.log10().round());
-        [power * 1e-3, power * 1e3]
-    };
-    let mut list = Vec::new();
-    if matches!(body.elements, Elements::Triangles(_)) {
-        let stiffness = material.stretch_stiffness[0];
-        let help = "Force for each metre of width at unit strain";
-        list.push(add(
-            "stretch_stiffness",
-            "Stretch stiffness",
-            "N/m",
-            help,
-            number(stiffness, around(stiffness)),
-        ));
-        let bend = material.bend_stiffness;
-        list.push(add(
-            "bend_stiffness",
-            "Bend stiffness",
-            "N·m",
-            "Resistance to bending",
-            number(bend, around(bend)),
-        ));
-        let density = material.area_density;
-        list.push(add(
-            "area_density",
-            "Mass",
-            "kg/m²",
-            "Mass of a square metre",
-            number(density, [density / 30.0, density * 30.0]),
-        ));
-    } else {
-        let young = material.young_modulus;
-        list.push(add(
-            "young_modulus",
-            "Young's modulus",
-            "Pa",
-            "Stress at unit strain",
-            number(young, around(young)),
-        ));
-        let density = material.density;
-        list.push(add(
-            "density",
-            "Density",
-            "kg/m³",
-            "Mass of a cubic metre",
-            number(density, [density / 30.0, density * 30.0]),
-        ));
-    }
-    let help = "How much it narrows when stretched; 0.5 keeps the volume";
-    list.push(add("poisson_ratio", "Poisson's ratio", "", help, number(material.poisson_ratio, [0.0, 0.49])));
-    let help = "Time in which stretching is damped";
-    list.push(add("damping", "Damping", "s", help, number(material.damping, [0.0, 0.1])));
-    list.push(add(
-        "friction",
-        "Friction",
-        "",
-        "Coulomb's coefficient",
-        number(material.friction, [0.0, 1.5]),
-    ));
-    list
+    numbers.map(control).collect()
+}
+
+/// A number of a material: its key, label, unit and help, its value and how far it goes.
+type Number = (&'static str, &'static str, &'static str, &'static str, f64, [f64; 2]);
+
+fn of_cloth(material: &Material) -> [Number; 3] {
+    let [stretch, _] = material.stretch_stiffness;
+    let (bend, mass) = (material.bend_stiffness, material.area_density);
+    let width = "Force for each metre of width at unit strain";
+    [
+        ("stretch_stiffness", "Stretch stiffness", "N/m", width, stretch, around(stretch)),
+        ("bend_stiffness", "Bend stiffness", "N·m", "Resistance to bending", bend, around(bend)),
+        ("area_density", "Mass", "kg/m²", "Mass of a square metre", mass, [mass / 30.0, mass * 30.0]),
+    ]
+}
+
+fn of_solid(material: &Material) -> [Number; 2] {
+    let (young, mass) = (material.young_modulus, material.density);
+    [
+        ("young_modulus", "Young's modulus", "Pa", "Stress at unit strain", young, around(young)),
+        ("density", "Density", "kg/m³", "Mass of a cubic metre", mass, [mass / 30.0, mass * 30.0]),
+    ]
+}
+
+fn of_all(material: &Material) -> [Number; 3] {
+    let narrows = "How much it narrows when stretched; 0.5 keeps the volume";
+    let damping = "Time in which stretching is damped";
+    [
+        ("poisson_ratio", "Poisson's ratio", "", narrows, material.poisson_ratio, [0.0, 0.49]),
+        ("damping", "Damping", "s", damping, material.damping, [0.0, 0.1]),
+        ("friction", "Friction", "", "Coulomb's coefficient", material.friction, [0.0, 1.5]),
+    ]
+}
+
+/// A thousandth to a thousand times the power of ten nearest to a value.
+fn around(value: f64) -> [f64; 2] {
+    let value = if value > 0.0 { value } else { 1.0 };
+    let power = 10f64.powf(value.log10().round());
+    [power * 1e-3, power * 1e3]
 }
 
 fn words(value: &str, choices: &[(&str, &str)]) -> Kind {

@@ -21,6 +21,7 @@ use super::controls::{Control, controls};
 use super::hub::{ClientId, Event, Hub};
 use super::message::{self, Binary, Kind, Request};
 use super::snapshot::Drawer;
+use super::state::State;
 use crate::interrupt;
 
 /// How long to sleep at most before looking whether the program should end.
@@ -59,22 +60,12 @@ struct StepHeader {
     residuals: Vec<f64>,
 }
 
-/// How things stand, for all clients.
+/// What it alone tells of how things stand.
 #[derive(Serialize)]
-struct State<'a> {
-    r#type: &'static str,
-    mode: &'static str,
-    scene: &'a str,
-    description: &'a str,
-    solver: String,
-    running: bool,
-    speed: Option<f64>,
-    /// Length of a step in seconds.
-    dt: f64,
+struct LiveState<'a> {
     vertices: usize,
     elements: usize,
     unknowns: usize,
-    problem: &'a Option<String>,
     notes: &'a [String],
     controls: Vec<Control>,
 }
@@ -287,23 +278,15 @@ impl Live {
     fn tell_state(&self) {
         let (scene, simulation) = (&self.subject.scene, &self.subject.simulation);
         let counts = simulation.counts();
-        let state = State {
-            r#type: "state",
-            mode: "live",
-            scene: &scene.name,
-            description: &scene.description,
-            solver: scene.solver.name(),
-            running: self.clock.is_running,
-            speed: self.clock.speed,
-            dt: self.dt(),
+        let own = LiveState {
             vertices: counts.vertices,
             elements: counts.elements,
             unknowns: counts.unknowns,
-            problem: &self.problem,
             notes: &self.notes,
             controls: controls(scene, simulation),
         };
-        self.hub.set_state(serde_json::to_string(&state).expect("a state is plain data"));
+        let state = State::new("live", scene, &self.clock, self.dt(), &self.problem, own);
+        self.hub.set_state(state.text());
     }
 }
 

@@ -5,7 +5,7 @@
 //! | the simulation and its clock | `live.rs`, `changes.rs` (the scene changed while it runs), `controls.rs` (what can be changed) |
 //! | a run on disk with a timeline | `playback.rs` |
 //! | frames and requests between it and the clients | `hub.rs` |
-//! | messages | `message.rs`, `snapshot.rs` |
+//! | messages | `message.rs`, `snapshot.rs` (frames), `state.rs` |
 //! | the local server | `server.rs`, `guard.rs` (token and origin), `client.rs` (one WebSocket), `assets.rs` (the page) |
 //! | the user's browser | `browser.rs` |
 
@@ -22,6 +22,7 @@ mod message;
 mod playback;
 mod server;
 mod snapshot;
+mod state;
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -17,6 +17,7 @@ use super::clock::Clock;
 use super::hub::{ClientId, Event, Hub};
 use super::message::{self, Request};
 use super::snapshot::Drawer;
+use super::state::State;
 use crate::interrupt;
 
 /// How long to sleep at most before looking whether the program should end.
@@ -62,18 +63,9 @@ struct PlayedHeader<'a> {
     residuals: &'a [()],
 }
 
-/// How things stand, for all clients.
+/// What it alone tells of how things stand.
 #[derive(Serialize)]
-struct State<'a> {
-    r#type: &'static str,
-    mode: &'static str,
-    scene: &'a str,
-    description: &'a str,
-    solver: String,
-    running: bool,
-    speed: Option<f64>,
-    /// Seconds between two frames.
-    dt: f64,
+struct PlayedState<'a> {
     places: usize,
     first: u32,
     last: u32,
@@ -81,7 +73,6 @@ struct State<'a> {
     total: u32,
     /// Whether frames are still being added.
     growing: bool,
-    problem: &'a Option<String>,
     notes: [&'a str; 0],
     controls: [(); 0],
 }
@@ -243,25 +234,17 @@ impl Player {
     }
 
     fn tell_state(&self) {
-        let state = State {
-            r#type: "state",
-            mode: "playback",
-            scene: &self.scene.name,
-            description: &self.scene.description,
-            solver: self.scene.solver.name(),
-            running: self.clock.is_running,
-            speed: self.clock.speed,
-            dt: self.dt(),
+        let own = PlayedState {
             places: self.frames.len(),
             first: self.frames.first().copied().unwrap_or(0),
             last: self.frames.last().copied().unwrap_or(0),
             total: self.scene.time.frames,
             growing: self.is_growing(),
-            problem: &self.problem,
             notes: [],
             controls: [],
         };
-        self.hub.set_state(serde_json::to_string(&state).expect("a state is plain data"));
+        let state = State::new("playback", &self.scene, &self.clock, self.dt(), &self.problem, own);
+        self.hub.set_state(state.text());
     }
 }
 

@@ -498,7 +498,6 @@ impl Stepper for ImplicitStepper {
             residuals: self.outcome.residuals.clone(),
             history: self.outcome.history.clone(),
             bytes: self.minimiser.as_ref().map_or(0, |minimiser| minimiser.bytes()),
-            ..Inspection::default()
         }
     }
 }

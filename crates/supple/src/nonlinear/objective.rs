@@ -184,6 +184,7 @@ impl Workspace {
         }
     }
 }
+
 /// Iterations for whose residuals room is kept.
 const MOST_RESIDUALS: u32 = 4096;
 /// A decrease, over the objective, that its rounding hides.

@@ -39,7 +39,7 @@ pub use seam::{SetupSeam, Sewn};
 pub use setup::{BodyId, ColliderId, Grab, Setup};
 pub use state::{StateReader, StateWriter};
 pub use step_system::StepSystem;
-pub use stepper::{InspectedLevel, Inspection, Stepper, Torn};
+pub use stepper::{Inspection, ParticleLevel, Stepper, Torn};
 pub use unpin::PinnedPoint;
 
 use self::pin::SavedPin;
@@ -224,6 +224,12 @@ impl Simulation {
     /// What the stepper can show of its inside.
     pub fn inspect(&self) -> Inspection {
         self.stepper.inspect()
+    }
+
+    /// The mesh and its coarser levels as `hpbd` has them now: particles, what links them, and on which coarser ones they hang.
+    /// Empty in other families; [`Self::hierarchy`] draws every family.
+    pub fn particle_levels(&self) -> Vec<ParticleLevel> {
+        self.stepper.particle_levels()
     }
 
     /// How far the surfaces are stretched now.

@@ -29,13 +29,11 @@ pub struct Inspection {
     pub history: Vec<IterationRecord>,
     /// Memory of its matrices and factors in bytes.
     pub bytes: usize,
-    /// The mesh and its coarser levels, for families that have levels of particles.
-    pub levels: Vec<InspectedLevel>,
 }
 
 /// One level of a hierarchy of particles: what can be drawn of it. Particles are numbered over all bodies.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct InspectedLevel {
+pub struct ParticleLevel {
     /// Its particles.
     pub particles: Vec<u32>,
     /// Its triangles; those of the mesh itself are the bodies' own.
@@ -55,6 +53,10 @@ pub trait Stepper: Send {
     /// The linear system that a step would solve first; families without an assembled matrix have none.
     fn first_system(&mut self, _setup: &Setup, _dt: f64) -> Result<StepSystem, Error> {
         Err(Error::NotSupported("an assembled matrix of this family".into()))
+    }
+    /// The mesh and its coarser levels as they are now, in families that have levels of particles.
+    fn particle_levels(&self) -> Vec<ParticleLevel> {
+        Vec::new()
     }
     /// Where the surface points of all bodies are, in the setup's order.
     fn surface_positions(&self, positions: &mut [DVec3]);

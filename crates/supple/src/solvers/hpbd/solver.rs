@@ -30,7 +30,7 @@ use super::schedule::{Direction, Sweep};
 use super::self_collisions::SelfCollisions;
 use crate::error::Error;
 use crate::simd::Simd;
-use crate::simulation::{InspectedLevel, StateReader, StateWriter};
+use crate::simulation::{ParticleLevel, StateReader, StateWriter};
 
 /// How far limits give way for each metre that their links' own forces stretch these. At 1 a limit that carries a part of the
 /// load would take it from the links for good, since they then say that they are stretched less.
@@ -264,14 +264,14 @@ impl HierarchicalSolver {
     }
 
     /// The mesh and its coarser levels, as they are now.
-    pub(super) fn levels(&self) -> Vec<InspectedLevel> {
+    pub(super) fn levels(&self) -> Vec<ParticleLevel> {
         let distances = (0..self.distances.len()).map(|c| self.distances.get(c).ends);
         let folds = self.folds.iter().flat_map(|fold| [1, 2, 3].map(|k| [fold.corners[0], fold.corners[k]]));
         let volumes = self.volumes.iter().flat_map(|v| [1, 2, 3].map(|k| [v.corners[0], v.corners[k]]));
-        let mesh = InspectedLevel {
+        let mesh = ParticleLevel {
             particles: (0..self.level_of.len() as u32).collect(),
             links: distances.chain(folds).chain(volumes).filter(|[a, b]| a != b).collect(),
-            ..InspectedLevel::default()
+            ..ParticleLevel::default()
         };
         std::iter::once(mesh).chain(self.coarse.iter().map(CoarseLevel::inspect)).collect()
     }
@@ -370,7 +370,7 @@ impl CoarseLevel {
         }
     }
 
-    fn inspect(&self) -> InspectedLevel {
+    fn inspect(&self) -> ParticleLevel {
         let level = &self.level;
         let links: BTreeSet<[u32; 2]> =
             level.limits.iter().map(|limit| limit.ends).filter(|[a, b]| a != b).collect();
@@ -382,7 +382,7 @@ impl CoarseLevel {
             let used = level.parents(c).iter().filter(|parent| parent.weight != 0.0);
             used.map(move |parent| [child, parent.particle])
         });
-        InspectedLevel {
+        ParticleLevel {
             particles: level.particles.clone(),
             triangles: level.triangles.iter().filter(whole).copied().collect(),
             parents: parents.collect(),

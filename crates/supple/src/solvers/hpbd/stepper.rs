@@ -20,8 +20,8 @@ use crate::error::Error;
 use crate::nonlinear::System;
 use crate::number::components;
 use crate::simulation::{
-    EnergyReport, HierarchyLevel, Inspection, Setup, StageTimes, StateReader, StateWriter, StepReport,
-    Stepper, Torn,
+    EnergyReport, HierarchyLevel, Inspection, ParticleLevel, Setup, StageTimes, StateReader, StateWriter,
+    StepReport, Stepper, Torn,
 };
 
 /// Hierarchical position based dynamics of all bodies of a scene.
@@ -310,7 +310,10 @@ impl Stepper for HpbdStepper {
 
     fn inspect(&self) -> Inspection {
         let bytes = self.solver.as_ref().map_or(0, HierarchicalSolver::bytes);
-        let levels = self.solver.as_ref().map_or_else(Vec::new, HierarchicalSolver::levels);
-        Inspection { bytes, levels, ..Inspection::default() }
+        Inspection { bytes, ..Inspection::default() }
+    }
+
+    fn particle_levels(&self) -> Vec<ParticleLevel> {
+        self.solver.as_ref().map_or_else(Vec::new, HierarchicalSolver::levels)
     }
 }
