@@ -7,7 +7,9 @@ use glam::DVec3;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use supple::material::{MaterialSpec, StretchStiffness};
-use supple::mesh::generate::{ClothGrid, CylinderShape, GridPattern, KnotShape, SphereShape, TorusShape};
+use supple::mesh::generate::{
+    ClothGrid, CylinderShape, GridPattern, KnotShape, PanelShape, SphereShape, TorusShape,
+};
 use supple::mesh::implicit::{Character, ImplicitShape};
 use supple::scene::{
     Axis, Bending, Body, ClosedMesh, Collider, ColliderShape, Contact, Cuboid, Expect, Follow, Hold,
@@ -49,6 +51,7 @@ fn selection() -> BoxedStrategy<Selection> {
         prop::collection::vec(vector(), 0..3).prop_map(Selection::Nearest),
         prop::collection::vec(any::<u32>(), 0..4).prop_map(Selection::Indices),
         any::<u32>().prop_map(Selection::BoundaryLoop),
+        prop::collection::vec(vector(), 0..3).prop_map(Selection::BoundaryPath),
         (path(), number(), prop::sample::select(vec![Axis::Y, Axis::Z]))
             .prop_map(|(file, scale, up)| Selection::InsideMesh(ClosedMesh { file, scale, up })),
         text().prop_map(Selection::Group),
@@ -106,6 +109,8 @@ fn shape() -> BoxedStrategy<Shape> {
         }),
         (number(), any::<[u32; 2]>())
             .prop_map(|(length, vertices)| { ShapeSource::Knot(KnotShape { length, width: 0.1, vertices }) }),
+        (prop::collection::vec([number(), number()], 0..4), number())
+            .prop_map(|(outline, spacing)| ShapeSource::Panel(PanelShape { outline, spacing })),
         Just(ShapeSource::Character(Character::SpikyBall)),
         implicit().prop_map(ShapeSource::Implicit),
     ];
@@ -241,6 +246,7 @@ fn settings() -> BoxedStrategy<(Time, World, Solver, Output, Expect)> {
             tolerance,
             max_iterations,
             refresh: None,
+            refresh_moved: None,
             spectral_radius: None,
             hpbd: Options { sweeps: max_iterations, stiffness: Some(tolerance), ..Options::default() },
             octree: octree::Options {
@@ -280,8 +286,11 @@ fn contact() -> BoxedStrategy<Contact> {
 }
 
 fn scene() -> BoxedStrategy<Scene> {
-    let seam = (text(), text(), selection(), selection())
-        .prop_map(|(a, b, s, t)| Seam { bodies: [a, b], selections: [s, t] });
+    let seam = (text(), text(), selection(), selection(), number()).prop_map(|(a, b, s, t, closes)| Seam {
+        bodies: [a, b],
+        selections: [s, t],
+        closes,
+    });
     (
         text(),
         settings(),
@@ -377,7 +386,7 @@ fn a_mesh_made_in_memory_is_simulated_but_not_written() {
 #[test]
 fn a_builder_refuses_what_a_file_may_not_say() {
     let error = Scene::builder().fps(-1.0).build().unwrap_err().to_string();
-    assert_eq!(error, "time.fps: `fps` is -1; it must be above 0 and at most 100000");
+    assert_eq!(error, "time.fps: `fps` is -1; it must be 0.001 to 100000");
     let cloth = || Body::cloth("cloth", 1.0, 1.0, [3, 3]);
     let pin = Pin::hard("cloht", Selection::All {});
     let error = Scene::builder().body(cloth()).pin(pin).build().unwrap_err().to_string();

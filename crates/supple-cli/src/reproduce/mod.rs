@@ -4,6 +4,7 @@ mod catalogue;
 mod findings;
 mod milne2016;
 mod mueller2008;
+mod wu2022;
 mod xian2019;
 
 use std::io::Write as _;

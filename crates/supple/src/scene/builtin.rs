@@ -8,7 +8,7 @@ macro_rules! embedded {
     };
 }
 
-const SCENES: [(&str, &str); 19] = embedded![
+const SCENES: [(&str, &str); 23] = embedded![
     "demo",
     "hanging-cloth",
     "flag",
@@ -24,8 +24,12 @@ const SCENES: [(&str, &str); 19] = embedded![
     "cloth-drop",
     "knot",
     "armadillo-bowl",
+    "t-shirt",
     "flag-hpbd",
     "curtain",
+    "dress",
+    "tear",
+    "tear-by-weight",
     "flesh-cube",
     "jelly-stack",
 ];

@@ -3,9 +3,7 @@
 
 use serde::Serialize;
 
-use crate::material::MaterialSpec;
-
-use super::{Body, Follow, LinearKind, Method, Mode, Model, Pin, Scene};
+use super::{Body, Follow, Method, Mode, Model, Pin, Scene};
 
 impl Method {
     /// Those that exist.
@@ -17,22 +15,6 @@ impl Method {
         Self::AcceleratedGradient,
         Self::Hpbd,
         Self::Octree,
-    ];
-}
-
-impl LinearKind {
-    /// Those that exist.
-    pub const SUPPORTED: [Self; 10] = [
-        Self::Cholesky,
-        Self::Jacobi,
-        Self::Schwarz,
-        Self::Ic0,
-        Self::Ict,
-        Self::GaussSeidel,
-        Self::Chebyshev,
-        Self::Galerkin,
-        Self::GalerkinCycle,
-        Self::Mas,
     ];
 }
 
@@ -62,24 +44,25 @@ pub(super) fn unsupported(scene: &Scene) -> Vec<(String, String)> {
     let (solver, mode) = (&scene.solver, scene.time.mode);
     word(MODES.contains(&mode), "time.mode", "mode", word_of(&mode));
     word(Method::SUPPORTED.contains(&solver.method), "solver.method", "method", word_of(&solver.method));
-    let kind = solver.linear.kind;
-    word(LinearKind::SUPPORTED.contains(&kind), "solver.linear", "linear", word_of(&kind));
     if solver.method == Method::Hpbd {
         in_hpbd(scene, &mut found);
     }
-    let octants = solver.method == Method::Octree;
     for (i, body) in scene.bodies.iter().enumerate() {
-        let place = format!("body.{i}");
-        in_body(body, &place, &mut found);
-        if body.interior.is_some() && !octants {
+        in_body(body, &format!("body.{i}"), &mut found);
+        let tears = solver.method == Method::Hpbd && i + 1 == scene.bodies.len();
+        if body.tear_stretch.is_some() && !tears {
+            let what = format!(
+                "`tear_stretch` of body `{}` (only the last body tears, and only by `hpbd`)",
+                body.name
+            );
+            found.push((format!("body.{i}.tear_stretch"), what));
+        }
+        if body.interior.is_some() && solver.method != Method::Octree {
             let what = format!("`interior` of body `{}` without `method = \"octree\"`", body.name);
-            found.push((format!("{place}.interior"), what));
+            found.push((format!("body.{i}.interior"), what));
         }
     }
     scene.pins.iter().enumerate().for_each(|(i, pin)| in_pin(pin, &format!("pin.{i}"), &mut found));
-    if !scene.seams.is_empty() {
-        found.push(("seam".to_owned(), "`[[seam]]`".to_owned()));
-    }
     found
 }
 
@@ -88,10 +71,13 @@ fn in_hpbd(scene: &Scene, found: &mut Vec<(String, String)>) {
     if scene.time.mode == Mode::Quasistatic {
         found.push(("time.mode".to_owned(), "`mode = \"quasistatic\"` with `hpbd`".to_owned()));
     }
+    if !scene.seams.is_empty() {
+        found.push(("seam".to_owned(), "`[[seam]]` with `hpbd`".to_owned()));
+    }
     for (i, body) in scene.bodies.iter().enumerate() {
-        let keys = [("pressure", body.pressure.is_some()), ("self_contact", body.self_contact)];
-        for (key, _) in keys.iter().filter(|(_, said)| *said) {
-            found.push((format!("body.{i}.{key}"), format!("`{key}` of body `{}` with `hpbd`", body.name)));
+        if body.pressure.is_some() {
+            let what = format!("`pressure` of body `{}` with `hpbd`", body.name);
+            found.push((format!("body.{i}.pressure"), what));
         }
     }
 }
@@ -101,31 +87,6 @@ fn in_body(body: &Body, place: &str, found: &mut Vec<(String, String)>) {
     if !MODELS.contains(&body.model) {
         let what = format!("`model = \"{}\"` of body `{name}`", word_of(&body.model));
         found.push((format!("{place}.model"), what));
-    }
-    let woven = |material: &MaterialSpec| {
-        let directions = material.stretch_stiffness.map(|stiffness| stiffness.directions());
-        body.model != Model::BaraffWitkin && directions.is_some_and(|[warp, weft]| warp != weft)
-    };
-    for (i, region) in body.regions.iter().enumerate() {
-        if region.material.as_ref().is_some_and(woven) {
-            let what = format!(
-                "a `stretch_stiffness` that differs between warp and weft in a region of body `{name}`"
-            );
-            found.push((format!("{place}.region.{i}.material.stretch_stiffness"), what));
-        }
-    }
-    let keys = [
-        ("tear_stretch", "`tear_stretch`", body.tear_stretch.is_some()),
-        (
-            "material.stretch_stiffness",
-            "a `stretch_stiffness` that differs between warp and weft",
-            woven(&body.material),
-        ),
-    ];
-    for (key, what, said) in keys {
-        if said {
-            found.push((format!("{place}.{key}"), format!("{what} of body `{name}`")));
-        }
     }
 }
 
@@ -141,7 +102,7 @@ fn in_pin(pin: &Pin, place: &str, found: &mut Vec<(String, String)>) {
 }
 
 /// The word of the scene format for a unit variant.
-fn word_of(variant: &impl Serialize) -> String {
+pub(super) fn word_of(variant: &impl Serialize) -> String {
     let value = toml::Value::try_from(variant).ok();
     value.and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }

@@ -13,8 +13,8 @@ use super::forest::Forest;
 use super::multigrid::Multigrid;
 use super::options::Options;
 use super::tree::Octree;
-use crate::linear::{BlockPattern, ConjugateGradient, CycleTimes, End, Preconditioner, StopRule};
-use crate::nonlinear::{Descent, Limits, Minimiser, Objective, Outcome, Workspace};
+use crate::linear::{BlockPattern, ConjugateGradient, CycleTimes, End, Preconditioner, Regions, StopRule};
+use crate::nonlinear::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace};
 
 /// How often damping is raised where a cycle is not positive definite.
 const MORE_DAMPING: u32 = 8;
@@ -134,8 +134,7 @@ impl Minimiser for OctreeNewton {
             self.solve(&mut descent)?;
             descent.outcome.iterations += 1;
             if descent.line_search(&mut self.work, 1.0).is_none() {
-                let stop = descent.without_step(&self.work);
-                return descent.end(stop);
+                return descent.end(Stop::Stalled);
             }
         }
     }
@@ -155,4 +154,8 @@ impl Minimiser for OctreeNewton {
     }
 
     fn restore(&mut self, _saved: &[u32]) {}
+
+    fn regions(&self) -> Vec<Regions> {
+        Vec::new()
+    }
 }
