@@ -2,8 +2,10 @@
 
 use glam::DVec3;
 use supple::material::MaterialSpec;
+use supple::mesh::generate::BoxShape;
 use supple::scene::{
-    Body, Collider, Cuboid, Method, Mode, Model, Pin, Region, Scene, Selection, Shape, ShapeSource, World,
+    Body, ClosedMesh, Collider, Cuboid, Keyframe, Method, Mode, Model, Motion, Pin, Region, Scene, Selection,
+    Shape, ShapeSource, World,
 };
 use supple::simulation::Simulation;
 
@@ -137,6 +139,56 @@ fn a_block_comes_to_rest_on_the_floor_without_sinking_in() {
     assert!((-0.005..0.01).contains(&lowest), "{lowest}");
     let middle = mean(&simulation, |_| true);
     assert!((0.12..0.155).contains(&middle.y) && middle.x.abs() < 0.01, "{middle}");
+}
+
+/// A rod thinner than the octants around it, as a mesh file.
+fn write_rod(folder: &std::path::Path) {
+    let rod = BoxShape { size: [0.3, 0.004, 0.004], cells: [30, 1, 1] }.surface(1.0).unwrap();
+    let vertices = rod.positions.iter().map(|p| format!("v {} {} {}\n", p.x, p.y, p.z));
+    let faces = rod.triangles().into_iter().map(|t| {
+        let [a, b, c] = t.map(|v| v + 1);
+        format!("f {a} {b} {c}\n")
+    });
+    std::fs::write(folder.join("rod.obj"), vertices.chain(faces).collect::<String>()).unwrap();
+}
+
+/// Without gravity flesh goes where a rigid motion of its bone takes it, undeformed.
+#[test]
+fn flesh_follows_a_bone_that_is_thinner_than_its_octants() {
+    let folder = tempfile::tempdir().unwrap();
+    write_rod(folder.path());
+    let mut scene = held_bar([0.4, 0.2, 0.2], 0.025, rubber(1e5, 0.4), Method::Octree);
+    scene.bodies[0].transform.translate = DVec3::ZERO;
+    scene.folder = folder.path().to_owned();
+    scene.world = World { gravity: DVec3::ZERO, ..World::default() };
+    let motion = Motion {
+        pivot: DVec3::new(0.1, 0.0, 0.0),
+        keyframes: vec![
+            Keyframe::at(0.0).translate([0.0; 3]).rotate([0.0; 3]),
+            Keyframe::at(1.0).translate([0.02, 0.1, 0.0]).rotate([0.0, 0.0, 25.0]),
+        ],
+    };
+    let pose = motion.pose(1.0);
+    let bone = Selection::InsideMesh(ClosedMesh::new("rod.obj"));
+    scene.pins = vec![Pin::soft("bar", bone, 1e3).following(motion)];
+    let simulation = settled(scene);
+    let start = &simulation.setup().bodies[0].surface_start;
+    let farthest = start.iter().zip(simulation.positions()).map(|(start, now)| pose.apply(*start).distance(*now));
+    let farthest = farthest.fold(0.0, f64::max);
+    // A rod holds its flesh against turning about its own axis by its thickness alone.
+    assert!(farthest < 1e-3, "{farthest}");
+}
+
+#[test]
+fn a_bone_outside_its_flesh_is_refused_with_what_to_look_at() {
+    let folder = tempfile::tempdir().unwrap();
+    write_rod(folder.path());
+    let mut scene = held_bar([0.4, 0.2, 0.2], 0.05, rubber(1e5, 0.4), Method::Octree);
+    scene.bodies[0].transform.translate = DVec3::new(0.0, 3.0, 0.0);
+    scene.folder = folder.path().to_owned();
+    scene.pins = vec![Pin::soft("bar", Selection::InsideMesh(ClosedMesh::new("rod.obj")), 1e3)];
+    let problem = Simulation::new(scene).err().unwrap().to_string();
+    assert!(problem.contains("rod.obj") && problem.contains("`scale`"), "{problem}");
 }
 
 #[test]

@@ -16,6 +16,7 @@ use xxhash_rust::xxh3::Xxh3;
 pub use element_materials::ElementMaterials;
 pub use embedding::Embedding;
 pub use shape::inside_mesh;
+pub(crate) use shape::{are_inside, closed_mesh};
 pub use tear::{Split, TornSurface};
 
 use crate::output::FrameSurface;

@@ -164,9 +164,19 @@ fn from_box(shape: &Cuboid, cell: Option<f64>) -> Result<Shaped, Error> {
 
 /// Which of some points lie inside a closed mesh file, by winding number; the file is relative to `folder`.
 pub fn inside_mesh(mesh: &ClosedMesh, folder: &Path, points: &[DVec3]) -> Result<Vec<bool>, Error> {
+    Ok(are_inside(&closed_mesh(mesh, folder)?, points))
+}
+
+/// The mesh of a file in the world; the file is relative to `folder`.
+pub(crate) fn closed_mesh(mesh: &ClosedMesh, folder: &Path) -> Result<SurfaceMesh, Error> {
     let mut surface = format::load_surface(&folder.join(&mesh.file))?.0;
     let placed = mesh.world_from_file();
     surface.positions.iter_mut().for_each(|p| *p = placed * *p);
+    Ok(surface)
+}
+
+/// Which of some points lie inside a closed mesh, by winding number.
+pub(crate) fn are_inside(surface: &SurfaceMesh, points: &[DVec3]) -> Vec<bool> {
     let winding = WindingNumber::new(TriangleTree::new(&surface.positions, surface.triangles()));
-    Ok(winding.at_each(points).into_iter().map(|w| w > 0.5).collect())
+    winding.at_each(points).into_iter().map(|w| w > 0.5).collect()
 }

@@ -1,5 +1,6 @@
 //! The one loop: a scene becomes bodies, a stepper moves them, frames and reports come out.
 
+mod bone;
 mod compare;
 mod dry_run;
 mod edit;

@@ -26,36 +26,63 @@ enum Way {
     Preconditioned,
 }
 
+/// All methods.
+const WAYS: [(Way, &str); 4] =
+    [(Way::Plain, "CG"), (Way::Jacobi, "Jacobi-CG"), (Way::Cycles, "MG"), (Way::Preconditioned, "MGPCG")];
+
 /// Seconds and the largest error over that at the start, after every iteration.
 type Curve = Vec<[f64; 2]>;
 
-/// Figure 14.
+/// Figure 14, for cubes of 64 cells a side and more.
 pub(super) fn reduction(request: &Request) -> Result<Findings, Failure> {
-    let mut cube = Cube::new(request)?;
+    let largest = request.count("size");
+    let sizes = std::iter::successors(Some(largest.min(64)), |size| Some(2 * size));
     let mut findings = Findings::default();
+    for size in sizes.take_while(|size| *size <= largest) {
+        let curves = of_size(request, size, &mut findings)?;
+        let plot = Plot {
+            title: format!("a cube of {size} cells a side, held at its corners"),
+            labels: ["seconds", "largest error over that at the start"],
+            scales: [Scale::Linear, Scale::Logarithmic],
+            lines: WAYS.iter().zip(curves).map(|((_, name), points)| Line { name: (*name).to_owned(), points }).collect(),
+        };
+        findings.plots = vec![("", plot)];
+    }
+    Ok(findings)
+}
+
+/// The curves of all methods for one cube.
+fn of_size(request: &Request, size: usize, findings: &mut Findings) -> Result<Vec<Curve>, Failure> {
+    let mut cube = Cube::new(request, size)?;
     let [elements, _] = cube.multigrid.size(0);
-    let ways =
-        [(Way::Plain, "CG"), (Way::Jacobi, "Jacobi-CG"), (Way::Cycles, "MG"), (Way::Preconditioned, "MGPCG")];
-    let mut lines = Vec::new();
-    for (way, name) in ways {
-        request.tell(name);
+    findings.add(format!("{size}, octree"), "elements", None, elements as f64);
+    let mut curves = Vec::new();
+    for (way, name) in WAYS {
+        request.tell(&format!("{name}, {size} cells a side"));
         let curve = cube.solve(way, request.count("most"));
         for reduction in REDUCTIONS {
-            let case = format!("{name}, {elements} elements, to {reduction:.0e}");
-            let reached = curve.iter().position(|[_, error]| *error <= reduction);
-            findings.add(case.clone(), "iterations", None, reached.map_or(f64::INFINITY, |k| k as f64));
-            findings.add(case, "time (s)", None, reached.map_or(f64::INFINITY, |k| curve[k][0]));
+            let case = format!("{size}, {name}, to {reduction:.0e}");
+            let [iterations, seconds] = reached(&curve, reduction).unwrap_or([f64::INFINITY; 2]);
+            findings.add(case.clone(), "iterations", None, iterations);
+            findings.add(case, "time (s)", None, seconds);
         }
-        lines.push(Line { name: name.to_owned(), points: curve });
+        curves.push(curve);
     }
-    let plot = Plot {
-        title: format!("a cube of {} cells a side, held at its corners", request.count("size")),
-        labels: ["seconds", "largest error over that at the start"],
-        scales: [Scale::Linear, Scale::Logarithmic],
-        lines,
-    };
-    findings.plots.push(("", plot));
-    Ok(findings)
+    for (way, name) in [(0, "CG"), (1, "Jacobi-CG")] {
+        for reduction in REDUCTIONS {
+            let [slow, fast] = [way, 3].map(|way| reached(&curves[way], reduction));
+            if let (Some([_, slow]), Some([_, fast])) = (slow, fast) {
+                findings.add(format!("{size}, {name} over MGPCG, to {reduction:.0e}"), "ratio of times", None, slow / fast);
+            }
+        }
+    }
+    Ok(curves)
+}
+
+/// Iterations and seconds until the error has fallen so far.
+fn reached(curve: &Curve, reduction: f64) -> Option<[f64; 2]> {
+    let at = curve.iter().position(|[_, error]| *error <= reduction)?;
+    Some([at as f64, curve[at][0]])
 }
 
 /// The cube's system.
@@ -66,8 +93,7 @@ struct Cube {
 }
 
 impl Cube {
-    fn new(request: &Request) -> Result<Self, Failure> {
-        let side = request.count("size");
+    fn new(request: &Request, side: usize) -> Result<Self, Failure> {
         let surface = BoxShape { size: [side as f64; 3], cells: [1; 3] }.surface(1.0).map_err(Failure::of)?;
         let triangles = surface.triangles();
         let tree = fill(&surface.positions, triangles, 1.0, Inside::Layers(1)).map_err(Failure::of)?.tree;

@@ -32,9 +32,9 @@ pub(super) static ALL: [Reproduction; 2] = [
         parameters: &[
             Parameter {
                 name: "size",
-                default: 64.0,
+                default: 128.0,
                 range: [8.0, 1024.0],
-                meaning: "cells along the cube; a power of two, 256 in the paper",
+                meaning: "cells along the largest cube, a power of two, 256 in the paper; smaller ones from 64 on are solved too",
             },
             Parameter {
                 name: "poisson",
@@ -56,7 +56,7 @@ pub(super) static ALL: [Reproduction; 2] = [
             },
             Parameter {
                 name: "most",
-                default: 2000.0,
+                default: 4000.0,
                 range: [1.0, 1e6],
                 meaning: "iterations after which a method is given up",
             },

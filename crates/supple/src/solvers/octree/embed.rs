@@ -16,9 +16,22 @@ impl Octree {
         points.par_iter().with_min_len(CHUNK).map(|point| self.embed_point(*point)).collect()
     }
 
+    /// A point in metres as nodes and weights, where an element holds it.
+    pub fn embed_inside(&self, point: DVec3) -> Option<Vec<(u32, f64)>> {
+        let cells = (point - self.frame.origin) / self.frame.cell;
+        let root = f64::from(1u32 << self.frame.root);
+        let within = cells.cmpge(DVec3::ZERO).all() && cells.cmplt(DVec3::splat(root)).all();
+        let element = within.then(|| self.find(cells.to_array().map(|c| c as u16))).flatten()?;
+        Some(self.weights_of(element, cells))
+    }
+
     fn embed_point(&self, point: DVec3) -> Vec<(u32, f64)> {
         let cells = (point - self.frame.origin) / self.frame.cell;
-        let element = self.element_around(cells);
+        self.weights_of(self.element_around(cells), cells)
+    }
+
+    /// Nodes and weights of a point, given in finest cells, by an element.
+    fn weights_of(&self, element: usize, cells: DVec3) -> Vec<(u32, f64)> {
         let octant = self.elements()[element];
         let anchor = DVec3::from_array(octant.anchor().map(f64::from));
         self.weights(element, ((cells - anchor) / f64::from(octant.size())).to_array())

@@ -277,6 +277,13 @@ pub struct FineOperator {
     operator: Arc<Operator>,
 }
 
+impl FineOperator {
+    /// Bytes of the elements' data that a product reads: their nodes and their stiffness.
+    pub fn element_bytes(&self) -> usize {
+        self.operator.blocks.bytes() + self.operator.stiffness.bytes()
+    }
+}
+
 impl LinearOperator for FineOperator {
     fn unknowns(&self) -> usize {
         self.operator.blocks.nodes()
