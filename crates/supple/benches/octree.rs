@@ -34,10 +34,8 @@ fn time(pools: &[ThreadPool; 2], mut work: impl FnMut() + Send) -> [f64; 2] {
 
 /// Reads `data` and `x` once and writes `y` once.
 fn stream(data: &[f64], x: &[DVec3], y: &mut [DVec3]) {
-    let total: f64 = data
-        .par_chunks(CHUNK)
-        .map(|part| part.chunks(8).fold([0.0; 8], add).iter().sum::<f64>())
-        .sum();
+    let total: f64 =
+        data.par_chunks(CHUNK).map(|part| part.chunks(8).fold([0.0; 8], add).iter().sum::<f64>()).sum();
     y.par_chunks_mut(CHUNK).zip(x.par_chunks(CHUNK)).for_each(|(y, x)| {
         y.iter_mut().zip(x).for_each(|(y, x)| *y = *x + total);
     });

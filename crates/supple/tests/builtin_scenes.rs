@@ -140,7 +140,17 @@ fn flesh_cube_holds_its_bounds() {
 
 #[test]
 fn jelly_stack_holds_its_bounds() {
-    assert_eq!(violations_until("jelly-stack", 0.4, 40), [""; 0]);
+    assert_eq!(violations_until("jelly-stack", 0.3, 30), [""; 0]);
+}
+
+#[test]
+fn spike_holds_its_bounds() {
+    assert_eq!(violations_until("spike", 0.3, 12), [""; 0]);
+}
+
+#[test]
+fn hippo_like_holds_its_bounds() {
+    assert_eq!(violations_until("hippo-like", 0.25, 20), [""; 0]);
 }
 
 #[test]
@@ -180,10 +190,12 @@ fn no_scene_is_without_bounds_or_a_test() {
         "flesh-cube",
         "hanging-cloth",
         "heterogeneous-bar",
+        "hippo-like",
         "jelly-stack",
         "knot",
         "octopus",
         "pachinko",
+        "spike",
         "spring-octopus",
         "stacked-cloth",
         "t-shirt",

@@ -8,7 +8,7 @@ macro_rules! embedded {
     };
 }
 
-const SCENES: [(&str, &str); 23] = embedded![
+const SCENES: [(&str, &str); 25] = embedded![
     "demo",
     "hanging-cloth",
     "flag",
@@ -32,6 +32,8 @@ const SCENES: [(&str, &str); 23] = embedded![
     "tear-by-weight",
     "flesh-cube",
     "jelly-stack",
+    "spike",
+    "hippo-like",
 ];
 
 /// Every built-in scene: name, one line about it, and its TOML.

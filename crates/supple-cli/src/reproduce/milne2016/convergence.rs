@@ -1,10 +1,13 @@
-//! Figure 14: a cube whose corner elements are held is shaken at random, and the stiffness at rest is solved for the way back.
+//! Figure 14: a cube whose corner elements are held is shaken at random, and the stiffness at rest is solved for the way back. The
+//! same for a ball with thin spikes that is held at its core.
 
 use std::time::Instant;
 
 use glam::{DMat3, DVec3};
 use supple::linear::{LinearOperator, Preconditioner};
+use supple::mesh::SurfaceMesh;
 use supple::mesh::generate::BoxShape;
+use supple::mesh::implicit::{self, Character};
 use supple::solvers::octree::{CycleOptions, Flesh, Forest, Inside, Multigrid, Octree, Tissue, fill};
 
 use super::super::catalogue::Request;
@@ -39,44 +42,71 @@ pub(super) fn reduction(request: &Request) -> Result<Findings, Failure> {
     let sizes = std::iter::successors(Some(largest.min(64)), |size| Some(2 * size));
     let mut findings = Findings::default();
     for size in sizes.take_while(|size| *size <= largest) {
-        let curves = of_size(request, size, &mut findings)?;
-        let plot = Plot {
-            title: format!("a cube of {size} cells a side, held at its corners"),
-            labels: ["seconds", "largest error over that at the start"],
-            scales: [Scale::Linear, Scale::Logarithmic],
-            lines: WAYS.iter().zip(curves).map(|((_, name), points)| Line { name: (*name).to_owned(), points }).collect(),
-        };
-        findings.plots = vec![("", plot)];
+        let mut cube = Shaken::cube(request, size)?;
+        let title = format!("a cube of {size} cells a side, held at its corners");
+        cube.measure(request, size, title, &mut findings);
     }
     Ok(findings)
 }
 
-/// The curves of all methods for one cube.
-fn of_size(request: &Request, size: usize, findings: &mut Findings) -> Result<Vec<Curve>, Failure> {
-    let mut cube = Cube::new(request, size)?;
-    let [elements, _] = cube.multigrid.size(0);
-    findings.add(format!("{size}, octree"), "elements", None, elements as f64);
-    let mut curves = Vec::new();
-    for (way, name) in WAYS {
-        request.tell(&format!("{name}, {size} cells a side"));
-        let curve = cube.solve(way, request.count("most"));
-        for reduction in REDUCTIONS {
-            let case = format!("{size}, {name}, to {reduction:.0e}");
-            let [iterations, seconds] = reached(&curve, reduction).unwrap_or([f64::INFINITY; 2]);
-            findings.add(case.clone(), "iterations", None, iterations);
-            findings.add(case, "time (s)", None, seconds);
+/// The same for a ball with thin spikes.
+pub(super) fn thin_parts(request: &Request) -> Result<Findings, Failure> {
+    let mut findings = Findings::default();
+    let cells = request.count("cells");
+    let mut ball = Shaken::spiky_ball(request, cells)?;
+    ball.measure(request, cells, format!("a ball with spikes, {cells} cells across"), &mut findings);
+    Ok(findings)
+}
+
+impl Shaken {
+    /// The curves of all methods.
+    fn measure(&mut self, request: &Request, size: usize, title: String, findings: &mut Findings) {
+        let [elements, _] = self.multigrid.size(0);
+        findings.add(format!("{size}, octree"), "elements", None, elements as f64);
+        let mut curves = Vec::new();
+        for (way, name) in WAYS {
+            request.tell(&format!("{name}, {size} cells"));
+            let curve = self.solve(way, request.count("most"));
+            tell(&curve, size, name, findings);
+            curves.push(curve);
         }
-        curves.push(curve);
+        tell_ratios(&curves, size, findings);
+        let line = |((_, name), points): (&(Way, &str), Curve)| Line { name: (*name).to_owned(), points };
+        let plot = Plot {
+            title,
+            labels: ["seconds", "largest error over that at the start"],
+            scales: [Scale::Linear, Scale::Logarithmic],
+            lines: WAYS.iter().zip(curves).map(line).collect(),
+        };
+        findings.plots = vec![("", plot)];
     }
+}
+
+/// When a method reached each reduction.
+fn tell(curve: &Curve, size: usize, name: &str, findings: &mut Findings) {
+    for reduction in REDUCTIONS {
+        let case = format!("{size}, {name}, to {reduction:.0e}");
+        let [iterations, seconds] = reached(&curve, reduction).unwrap_or([f64::INFINITY; 2]);
+        findings.add(case.clone(), "iterations", None, iterations);
+        findings.add(case, "time (s)", None, seconds);
+    }
+}
+
+/// How many times faster conjugate gradients are with the cycle.
+fn tell_ratios(curves: &[Curve], size: usize, findings: &mut Findings) {
     for (way, name) in [(0, "CG"), (1, "Jacobi-CG")] {
         for reduction in REDUCTIONS {
             let [slow, fast] = [way, 3].map(|way| reached(&curves[way], reduction));
             if let (Some([_, slow]), Some([_, fast])) = (slow, fast) {
-                findings.add(format!("{size}, {name} over MGPCG, to {reduction:.0e}"), "ratio of times", None, slow / fast);
+                findings.add(
+                    format!("{size}, {name} over MGPCG, to {reduction:.0e}"),
+                    "ratio of times",
+                    None,
+                    slow / fast,
+                );
             }
         }
     }
-    Ok(curves)
 }
 
 /// Iterations and seconds until the error has fallen so far.
@@ -85,18 +115,38 @@ fn reached(curve: &Curve, reduction: f64) -> Option<[f64; 2]> {
     Some([at as f64, curve[at][0]])
 }
 
-/// The cube's system.
-struct Cube {
+/// A body's system with its random start.
+struct Shaken {
     multigrid: Multigrid,
     held: Vec<bool>,
     start: Vec<DVec3>,
 }
 
-impl Cube {
-    fn new(request: &Request, side: usize) -> Result<Self, Failure> {
+impl Shaken {
+    /// A cube of unit cells that is held at its corner elements.
+    fn cube(request: &Request, side: usize) -> Result<Self, Failure> {
         let surface = BoxShape { size: [side as f64; 3], cells: [1; 3] }.surface(1.0).map_err(Failure::of)?;
-        let triangles = surface.triangles();
-        let tree = fill(&surface.positions, triangles, 1.0, Inside::Layers(1)).map_err(Failure::of)?.tree;
+        Self::new(request, &surface, 1.0, |tree| corner_nodes(tree, side))
+    }
+
+    /// A ball with thin spikes that is held inside half of the ball's radius.
+    fn spiky_ball(request: &Request, cells: usize) -> Result<Self, Failure> {
+        let shape = Character::SpikyBall.shape();
+        let (low, high) = shape.bounds();
+        let cell = (high - low).max_element() / cells as f64;
+        let surface = implicit::surface(&shape, cell).map_err(Failure::of)?;
+        let core = |p: DVec3| p.distance(DVec3::new(0.0, 0.5, 0.0)) < 0.13;
+        Self::new(request, &surface, cell, |tree| tree.node_places().into_iter().map(core).collect())
+    }
+
+    fn new(
+        request: &Request,
+        surface: &SurfaceMesh,
+        cell: f64,
+        held: impl Fn(&Octree) -> Vec<bool>,
+    ) -> Result<Self, Failure> {
+        let filled = fill(&surface.positions, surface.triangles(), cell, Inside::Layers(1));
+        let tree = filled.map_err(Failure::of)?.tree;
         let poisson = request.value("poisson");
         let lambda = (2.0 * poisson / (1.0 - 2.0 * poisson)) as f32;
         let tissue = vec![Tissue { lambda, mu: 1.0, damping: 0.0 }; tree.elements().len()];
@@ -110,7 +160,7 @@ impl Cube {
         let failed = |problem: String| Failure::usage(anyhow::anyhow!(problem));
         let mut multigrid = Multigrid::new(&forest, &[&tree], &options).map_err(failed)?;
         multigrid.linearise(&tree.node_places(), 0.0);
-        let held = corner_nodes(&tree, side);
+        let held = held(&tree);
         multigrid.set_held(&held);
         multigrid.prepare(true).map_err(failed)?;
         let start = shaken(&held);
