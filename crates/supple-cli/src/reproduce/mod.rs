@@ -4,6 +4,7 @@ mod catalogue;
 mod findings;
 mod mueller2008;
 mod xian2019;
+mod zhu2010;
 
 use std::io::Write as _;
 use std::path::Path;

@@ -8,7 +8,7 @@ macro_rules! embedded {
     };
 }
 
-const SCENES: [(&str, &str); 17] = embedded![
+const SCENES: [(&str, &str); 18] = embedded![
     "demo",
     "hanging-cloth",
     "flag",
@@ -26,6 +26,7 @@ const SCENES: [(&str, &str); 17] = embedded![
     "armadillo-bowl",
     "flag-hpbd",
     "curtain",
+    "elastic-box",
 ];
 
 /// Every built-in scene: name, one line about it, and its TOML.

@@ -9,13 +9,14 @@ use super::{Body, Follow, LinearKind, Method, Mode, Model, Pin, Scene};
 
 impl Method {
     /// Those that exist.
-    pub const SUPPORTED: [Self; 6] = [
+    pub const SUPPORTED: [Self; 7] = [
         Self::Newton,
         Self::Projective,
         Self::Lbfgs,
         Self::NonlinearCg,
         Self::AcceleratedGradient,
         Self::Hpbd,
+        Self::Staggered,
     ];
 }
 
@@ -66,6 +67,9 @@ pub(super) fn unsupported(scene: &Scene) -> Vec<(String, String)> {
     if solver.method == Method::Hpbd {
         in_hpbd(scene, &mut found);
     }
+    if solver.method == Method::Staggered {
+        in_staggered(scene, &mut found);
+    }
     scene.bodies.iter().enumerate().for_each(|(i, body)| in_body(body, &format!("body.{i}"), &mut found));
     scene.pins.iter().enumerate().for_each(|(i, pin)| in_pin(pin, &format!("pin.{i}"), &mut found));
     if !scene.seams.is_empty() {
@@ -84,6 +88,32 @@ fn in_hpbd(scene: &Scene, found: &mut Vec<(String, String)>) {
         for (key, _) in keys.iter().filter(|(_, said)| *said) {
             found.push((format!("body.{i}.{key}"), format!("`{key}` of body `{}` with `hpbd`", body.name)));
         }
+    }
+}
+
+/// What staggered multigrid has not.
+fn in_staggered(scene: &Scene, found: &mut Vec<(String, String)>) {
+    for (i, body) in scene.bodies.iter().enumerate() {
+        let keys = [
+            ("model", body.model != Model::Linear),
+            ("region", !body.regions.is_empty()),
+            ("pressure", body.pressure.is_some()),
+            ("self_contact", body.self_contact),
+        ];
+        for (key, _) in keys.iter().filter(|(_, said)| *said) {
+            let what = match *key {
+                "model" => format!("`model = \"{}\"`", word_of(&body.model)),
+                key => format!("`{key}`"),
+            };
+            let problem = format!("{what} of body `{}` with `staggered`", body.name);
+            found.push((format!("body.{i}.{key}"), problem));
+        }
+    }
+    for (i, pin) in scene.pins.iter().enumerate().filter(|(_, pin)| pin.during.is_some()) {
+        found.push((
+            format!("pin.{i}.during"),
+            format!("`during` of a pin on `{}` with `staggered`", pin.body),
+        ));
     }
 }
 

@@ -3,3 +3,4 @@
 pub mod galerkin;
 pub mod hpbd;
 pub mod mas;
+pub mod staggered;
