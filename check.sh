@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The one test command: formatting, lints, tests, documentation, licences, and that ARCHITECTURE.md is true.
+# The one test command: formatting, lints, tests, documentation, licences, the Python package, and that ARCHITECTURE.md is true.
 # Needs a Rust tool chain on Debian; installs the rest if it is missing. Ends with code 0 if everything holds.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -40,6 +40,25 @@ fi
 SUPPLE_PYTHON="$(pwd)/$readers/bin/python"
 export SUPPLE_PYTHON
 
+# The viewer's page is driven in a real browser.
+page=target/page-tests
+if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
+    step "node"
+    install_packages nodejs npm
+fi
+if ! command -v chromium >/dev/null; then
+    step "chromium"
+    install_packages chromium
+fi
+if [ ! -d "$page/node_modules/playwright-core" ]; then
+    step "playwright-core into $page"
+    mkdir -p "$page"
+    npm install --prefix "$page" --no-save --no-audit --no-fund --silent playwright-core@1
+fi
+SUPPLE_NODE_MODULES="$(pwd)/$page/node_modules"
+SUPPLE_CHROMIUM="$(command -v chromium)"
+export SUPPLE_NODE_MODULES SUPPLE_CHROMIUM
+
 if ! cargo deny --version >/dev/null 2>&1; then
     step "cargo-deny"
     # Unoptimised: it runs for a second, and would take minutes to optimise.
@@ -70,13 +89,19 @@ step "every path named in ARCHITECTURE.md exists"
 missing=0
 while read -r path; do
     [ -e "$path" ] || { echo "ARCHITECTURE.md names $path, which is not there"; missing=1; }
-done < <(grep -oE '`(crates|scenes|docs|fuzz|\.ci)[A-Za-z0-9_./-]*`|`[a-z_-]+\.(sh|toml|md)`' ARCHITECTURE.md | tr -d '`' | sort -u)
+done < <(grep -oE '`(crates|scenes|docs|examples|fuzz|viewer|\.ci)[A-Za-z0-9_./-]*`|`[a-z_-]+\.(sh|toml|md)`' ARCHITECTURE.md | tr -d '`' | sort -u)
 [ "$missing" -eq 0 ]
 
 step "the crate packages with its scenes"
 packaged="$(cargo package -p supple --list --allow-dirty --quiet)"
 for scene in scenes/*.toml; do
     grep -qx "$scene" <<<"$packaged" || { echo "$scene would not be in the package"; exit 1; }
+done
+
+step "the program packages with its page"
+packaged="$(cargo package -p supple-cli --list --allow-dirty --quiet)"
+for file in $(cd viewer && find . -type f | sed 's,^./,,'); do
+    grep -qx "viewer/$file" <<<"$packaged" || { echo "viewer/$file would not be in the package"; exit 1; }
 done
 
 # The path stands for libFuzzer itself, which takes a C++ compiler to build and is not needed for a look at the targets.
@@ -96,5 +121,30 @@ if cargo nextest --version >/dev/null 2>&1; then
 else
     cargo test --workspace --lib --bins --tests --locked --no-fail-fast
 fi
+
+# The Python package: a wheel with the profile of the tests, in a virtual environment of its own under target/.
+python=target/python
+needed='import matplotlib, meshio, mypy, numpy, pytest, scipy, trimesh'
+if ! "$python/bin/python" -c "$needed" 2>/dev/null || [ ! -x "$python/bin/maturin" ]; then
+    step "tools of the Python package into $python"
+    python3 -m venv --clear "$python"
+    "$python/bin/pip" install --quiet --disable-pip-version-check \
+        maturin matplotlib meshio mypy numpy pytest scipy trimesh
+fi
+
+step "the Python package builds as a wheel"
+rm -rf target/wheels
+"$python/bin/maturin" build --quiet --locked --profile dev --manifest-path crates/supple-py/Cargo.toml --out target/wheels
+"$python/bin/pip" install --quiet --disable-pip-version-check --force-reinstall --no-deps target/wheels/supple-*-abi3-*.whl
+
+step "types of the Python package and its examples"
+(cd crates/supple-py && "../../$python/bin/mypy" --strict python/supple ../../examples/python)
+
+# The program beside it is that of the tests before.
+step "tests and examples of the Python package"
+SUPPLE_PROGRAM="$(pwd)/target/debug/supple" "$python/bin/pytest" crates/supple-py
+
+step "the manual builds"
+docs/build.sh
 
 step "everything holds"

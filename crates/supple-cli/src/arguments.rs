@@ -57,9 +57,10 @@ pub(crate) enum Command {
         /// Print this scene's TOML
         name: Option<String>,
     },
-    /// Checks a scene or a mesh: what is wrong and where, its size, and which families can take it
+    /// Checks a scene or a mesh: what is wrong and where, its size, and which families can take it; or the frames of a run for
+    /// surfaces that cross
     Check {
-        /// A scene (file or built-in name) or a mesh file
+        /// A scene (file or built-in name), a mesh file, or the folder of a run
         path: PathBuf,
     },
     /// Draws a picture or an animation
@@ -72,6 +73,8 @@ pub(crate) enum Command {
     Solve(Solve),
     /// Takes one step of a scene by several solvers: a table, a CSV file and a plot
     Compare(Compare),
+    /// Shows a scene or a run in the browser: drag, pin, change, look inside
+    View(View),
     /// Measures a figure or table of a paper beside the paper's own numbers
     Reproduce(Reproduce),
 }
@@ -127,8 +130,12 @@ pub(crate) struct Run {
 #[derive(Debug, Clone, Copy, Default, ValueEnum)]
 pub(crate) enum Color {
     #[default]
+    /// Which body it is
     Plain,
+    /// How far it is stretched
     Stretch,
+    /// The regions of the solver's hierarchy: of coarse nodes, domains, coarse particles
+    Hierarchy,
 }
 
 #[derive(Debug, Args)]
@@ -146,6 +153,9 @@ pub(crate) struct Render {
     /// What colours show
     #[arg(long, value_enum, default_value_t = Color::Plain)]
     pub color: Color,
+    /// Which level of the hierarchy colours show, from 1, the finest
+    #[arg(long, value_name = "L", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub level: u32,
     /// Eye and target in metres: x,y,z,x,y,z; frames everything without it
     #[arg(long, value_name = "EYE,TARGET", value_delimiter = ',', num_args = 1, allow_hyphen_values = true)]
     pub camera: Vec<f64>,
@@ -158,6 +168,24 @@ pub(crate) struct Render {
     /// Every how many frames one enters an animation; every frame without it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub every: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct View {
+    /// A scene file, a built-in scene's name, or a run's folder
+    #[arg(default_value = "demo")]
+    pub source: String,
+    #[command(flatten)]
+    pub choice: SceneChoice,
+    /// The port on 127.0.0.1; a free one without it
+    #[arg(long, value_name = "P")]
+    pub port: Option<u16>,
+    /// Prints the address and opens no browser
+    #[arg(long)]
+    pub no_open: bool,
+    /// Starts with the clock stopped
+    #[arg(long)]
+    pub paused: bool,
 }
 
 #[derive(Debug, Args)]
@@ -239,6 +267,9 @@ pub(crate) struct Solve {
     /// cholesky, jacobi, schwarz, ic0, ict, gauss-seidel, chebyshev, galerkin, galerkin-cycle, mas
     #[arg(long, value_name = "NAME")]
     pub solver: String,
+    /// Options of the solver as scenes have them under `linear`, such as levels=[2000,100] or modes=12
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
     /// Stop when the residual's norm is this fraction of the right-hand side's
     #[arg(long, value_name = "T", default_value_t = 1e-6)]
     pub tolerance: f64,

@@ -1,26 +1,73 @@
-//! `supple check`: a mesh or a scene.
+//! `supple check`: a mesh, a scene, or the frames of a run.
 
 use std::path::Path;
 use std::process::ExitCode;
 
+use glam::DVec3;
 use serde_json::json;
+use supple::FileError;
+use supple::contact::Surfaces;
 use supple::mesh::check::{MeshReport, Severity, check_surface, check_tets};
 use supple::mesh::format::{self, Mesh};
+use supple::output::FrameCache;
 use supple::scene::{MeshFile, Scene};
-use supple::simulation::DryRun;
+use supple::simulation::{DryRun, Simulation, scene_of_run};
 
 use crate::arguments::Common;
 use crate::failure::Failure;
 use crate::print::line;
 
-/// Checks what `path` names: a scene if it ends in `.toml` or is a built-in name, else a mesh.
+/// Checks what `path` names: a run if it is a folder, a scene if it ends in `.toml` or is a built-in name, else a mesh.
 pub(crate) fn check(path: &Path, common: &Common) -> Result<ExitCode, Failure> {
     let is_scene_file = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"));
-    if is_scene_file || (path.extension().is_none() && !path.exists()) {
+    if path.is_dir() {
+        check_run(path, common)
+    } else if is_scene_file || (path.extension().is_none() && !path.exists()) {
         check_scene(&path.to_string_lossy(), common)
     } else {
         check_mesh(path, common)
     }
+}
+
+/// Looks in every frame of a run for triangles that pass through each other where contact should keep them apart.
+fn check_run(folder: &Path, common: &Common) -> Result<ExitCode, Failure> {
+    let cache = FrameCache::open(folder).map_err(Failure::usage)?;
+    let simulation = Simulation::new(scene_of_run(folder).map_err(Failure::usage)?).map_err(Failure::of)?;
+    let surfaces = Surfaces::of_setup(simulation.setup());
+    let (mut frames, mut bad) = (0, 0);
+    for index in cache.frames().map_err(Failure::usage)? {
+        let frame = cache.read(index).map_err(Failure::usage)?;
+        let at: Vec<DVec3> =
+            frame.bodies.iter().flat_map(|b| b.positions.iter().map(|p| p.as_dvec3())).collect();
+        if at.len() != surfaces.start.len() {
+            let problem =
+                format!("holds {} vertices, the scene of its folder {}", at.len(), surfaces.start.len());
+            return Err(Failure::usage(FileError::whole(&cache.frame_path(index), problem)));
+        }
+        let crossings = surfaces.crossings(&at);
+        frames += 1;
+        bad += u32::from(!crossings.is_empty());
+        if let (false, Some([a, b])) = (common.json || crossings.is_empty(), crossings.first()) {
+            let [a, b] = [a, b].map(|t| surfaces.triangles[*t as usize]);
+            let count = crossings.len();
+            line(format!(
+                "frame {index}: {count} pairs of triangles cross, the first at vertices {a:?} and {b:?}"
+            ));
+        } else if common.json && !crossings.is_empty() {
+            line(json!({ "frame": index, "crossings": crossings.len() }));
+        }
+    }
+    let triangles = surfaces.triangles.len();
+    if common.json {
+        line(
+            json!({ "summary": { "frames": frames, "triangles": triangles, "frames_with_crossings": bad } }),
+        );
+    } else if bad == 0 {
+        line(format!("{frames} frames of {triangles} triangles in contact: none crosses another"));
+    } else {
+        line(format!("{bad} of {frames} frames have triangles that cross"));
+    }
+    Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
 fn check_mesh(path: &Path, common: &Common) -> Result<ExitCode, Failure> {
@@ -47,9 +94,20 @@ fn report_on(mesh: &Mesh) -> MeshReport {
 /// Everything that `run` would refuse (the words, the files, the meshes, the selections), and what is found in the
 /// meshes. What is found alone is no failure: a mesh with faults may still be simulated.
 fn check_scene(source: &str, common: &Common) -> Result<ExitCode, Failure> {
-    let scene = Scene::find(source).map_err(Failure::usage)?;
+    let (scene, complaints) = Scene::find_leniently(source);
+    let Some(scene) = scene else {
+        let all: Vec<String> = complaints.iter().map(ToString::to_string).collect();
+        return Err(Failure::usage(anyhow::anyhow!(all.join("\n"))));
+    };
     let meshes: Vec<(MeshFile, MeshReport)> = scene.mesh_files().into_iter().filter_map(checked).collect();
-    let dry = DryRun::of(&scene);
+    let mut dry = DryRun::of(&scene);
+    if !complaints.is_empty() {
+        dry.counts = None;
+        dry.problems.splice(..0, complaints);
+    }
+    // What the reports on the meshes say is not said again.
+    let findings = || meshes.iter().flat_map(|(_, report)| &report.findings);
+    dry.notes.retain(|note| !findings().any(|finding| note.ends_with(&finding.message)));
     if common.json {
         print_json(&scene, &meshes, &dry);
     } else {

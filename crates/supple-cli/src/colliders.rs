@@ -1,5 +1,7 @@
 //! Colliders as meshes for pictures.
 
+use std::path::Path;
+
 use glam::DVec3;
 use supple::contact::{ColliderMeshes, Surface};
 use supple::mesh::generate::{BoxShape, SphereShape};
@@ -14,24 +16,36 @@ const SPHERE_CELLS: u32 = 24;
 const DRAWN_SIZE: f64 = 0.99;
 
 /// The colliders of a scene, with the files of those that are meshes.
-pub(crate) struct DrawnColliders<'a> {
-    scene: &'a Scene,
+pub(crate) struct DrawnColliders {
+    colliders: Vec<Collider>,
     meshes: ColliderMeshes,
 }
 
-impl<'a> DrawnColliders<'a> {
+impl DrawnColliders {
     /// Reads what there is to read; a mesh that is no longer there is not drawn.
-    pub(crate) fn new(scene: &'a Scene) -> Self {
+    pub(crate) fn new(scene: &Scene) -> Self {
         let mut meshes = ColliderMeshes::new(scene.time.fps);
         for collider in &scene.colliders {
             let _ = meshes.load(collider, &scene.folder, 0.0);
         }
-        Self { scene, meshes }
+        Self { colliders: scene.colliders.clone(), meshes }
     }
 
     /// The colliders at a time; planes are not meshes.
     pub(crate) fn at(&self, time: f64) -> Vec<ColliderMesh> {
-        self.scene.colliders.iter().filter_map(|collider| self.mesh(collider, time)).collect()
+        self.colliders.iter().filter_map(|collider| self.mesh(collider, time)).collect()
+    }
+
+    /// The same, each with whether it moves.
+    pub(crate) fn all_at(&self, time: f64) -> Vec<(ColliderMesh, bool)> {
+        let drawn = |collider: &Collider| Some((self.mesh(collider, time)?, moves(collider)));
+        self.colliders.iter().filter_map(drawn).collect()
+    }
+
+    /// Only those that move, in the same order.
+    pub(crate) fn moving_at(&self, time: f64) -> Vec<ColliderMesh> {
+        let moving = self.colliders.iter().filter(|collider| moves(collider));
+        moving.filter_map(|collider| self.mesh(collider, time)).collect()
     }
 
     fn mesh(&self, collider: &Collider, time: f64) -> Option<ColliderMesh> {
@@ -45,6 +59,17 @@ impl<'a> DrawnColliders<'a> {
         };
         Some(ColliderMesh { name: collider.name.clone(), positions, triangles, color: None })
     }
+}
+
+/// Whether a collider is not always where it was at first; a mesh may be a sequence.
+fn moves(collider: &Collider) -> bool {
+    collider.motion.is_some()
+        || matches!(&collider.shape, ColliderShape::Mesh(path) if path.is_dir() || is_pattern(path))
+}
+
+/// Whether a file name stands for a sequence of files.
+fn is_pattern(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().contains('#'))
 }
 
 /// The ground of a picture: the scene's level plane, if it has one.

@@ -40,13 +40,12 @@ pub(crate) fn compare(options: &Compare, common: &Common) -> Result<ExitCode, Fa
         tolerance: options.tolerance,
     };
     let compared = comparison.run(&scene, common.simd.into()).map_err(Failure::of)?;
-    for (name, error) in compared.left_out {
-        let reason = format!("{name} was left out: {error}");
-        match options.solvers.is_empty() {
-            true => eprintln!("note: {reason}"),
-            false => return Err(Failure::of(Error::Invalid(reason))),
-        }
+    let reasons: Vec<String> =
+        compared.left_out.iter().map(|(name, error)| format!("{name} was left out: {error}")).collect();
+    if compared.curves.is_empty() {
+        return Err(Failure::of(Error::Invalid(reasons.join("\n"))));
     }
+    reasons.iter().for_each(|reason| eprintln!("note: {reason}"));
     if !compared.reference_converged {
         eprintln!("warning: the reference did not converge; errors are against the lowest objective found");
     }
@@ -83,12 +82,9 @@ fn choice(options: &Compare, solver: Option<String>) -> SceneChoice {
 /// The solvers by name.
 fn solvers(options: &Compare) -> Result<Vec<(String, Solver)>, Failure> {
     let names: Vec<String> = match options.solvers.is_empty() {
-        true => LinearKind::SUPPORTED
-            .map(LinearKind::word)
-            .iter()
-            .chain(&OTHER_METHODS)
-            .map(|&n| n.into())
-            .collect(),
+        true => {
+            LinearKind::ALL.map(LinearKind::word).iter().chain(&OTHER_METHODS).map(|&n| n.into()).collect()
+        }
         false => options.solvers.clone(),
     };
     let solver = |name: String| {

@@ -1,5 +1,6 @@
 //! `supple export`.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -49,6 +50,24 @@ pub(crate) fn export_frames(
         } else if !common.quiet {
             eprintln!("wrote {}", path.display());
         }
+    }
+    if formats.contains(&ExportFormat::Obj) {
+        note_material_files(cache, &folder.join(ExportFormat::Obj.word()))?;
+    }
+    Ok(())
+}
+
+/// OBJ files name the materials files of the user's meshes, which the run does not hold.
+fn note_material_files(cache: &FrameCache, folder: &Path) -> Result<(), Failure> {
+    let Some(&first) = cache.frames().map_err(Failure::of)?.first() else { return Ok(()) };
+    let frame = cache.read(first).map_err(Failure::of)?;
+    let named = frame.bodies.iter().flat_map(|body| &body.surface.mesh.material_libraries);
+    let missing: BTreeSet<&String> = named.filter(|name| !folder.join(name.as_str()).exists()).collect();
+    for name in missing {
+        eprintln!(
+            "note: the OBJ files name their materials in {name}; copy it from beside your mesh to {}",
+            folder.display()
+        );
     }
     Ok(())
 }

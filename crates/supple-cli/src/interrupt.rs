@@ -25,6 +25,15 @@ pub(crate) fn heed(common: &Common) {
     });
 }
 
+/// From now on Ctrl-C ends a program that has nothing to lose, as soon as it looks.
+pub(crate) fn heed_at_once() {
+    let _ = ctrlc::set_handler(|| {
+        if ASKED.swap(true, Ordering::SeqCst) {
+            std::process::exit(i32::from(STOPPED));
+        }
+    });
+}
+
 /// Whether Ctrl-C was pressed.
 pub(crate) fn asked() -> bool {
     ASKED.load(Ordering::SeqCst)

@@ -11,6 +11,7 @@ mod export;
 mod failure;
 mod interrupt;
 mod mesh;
+mod pictures;
 mod plot;
 mod print;
 mod progress;
@@ -19,7 +20,9 @@ mod reproduce;
 mod run;
 mod scenes;
 mod solve;
+mod view;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -27,10 +30,17 @@ use clap::Parser;
 use arguments::{Arguments, Command, Common};
 use failure::Failure;
 
+pub use pictures::{drawn_colliders, drawn_ground};
+
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {
+    main_with(std::env::args_os())
+}
+
+/// Runs the program with other arguments, the first of which is its name.
+pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     // Clap prints its own message and ends with code 2 on bad usage.
-    let arguments = Arguments::parse();
+    let arguments = Arguments::parse_from(arguments);
     match in_pool(&arguments.common, || perform(&arguments)) {
         Ok(code) => code,
         Err(failure) => failure.report(),
@@ -49,6 +59,7 @@ fn perform(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Some(Command::Export(options)) => export::export(options, common),
         Some(Command::Solve(options)) => solve::solve(options, common),
         Some(Command::Compare(options)) => compare::compare(options, common),
+        Some(Command::View(options)) => view::view(options, common),
         Some(Command::Reproduce(options)) => reproduce::reproduce(options, common),
     }
 }

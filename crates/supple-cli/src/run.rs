@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 use supple::output::ExportFormat;
-use supple::scene::Scene;
+use supple::scene::{Body, Mode, Scene};
 use supple::simulation::{Begin, FrameReport, Run as DiskRun, scene_of_run};
 
 use crate::arguments::{Common, Run, SimdWord};
@@ -81,17 +81,33 @@ fn warn(run: &DiskRun, reports: &[FrameReport]) {
     let residual = |report: &FrameReport| report.residual.unwrap_or(f64::NAN);
     if let Some(worst) = early.iter().max_by(|a, b| residual(a).total_cmp(&residual(b))) {
         eprintln!(
-            "note: {} of {} frames stopped before the tolerance {tolerance:.0e}, the worst, frame {}, at {:.1e}; more \
-             `substeps` or a higher `solver.max_iterations` helps",
+            "note: {} of {} frames stopped before the tolerance {tolerance:.0e}, the worst, frame {}, at {:.1e}; {}",
             early.len(),
             reports.len(),
             worst.frame,
-            residual(worst)
+            residual(worst),
+            remedy(run.scene(), worst)
         );
     }
     if run.is_done() {
         warn_of_expectations(run);
     }
+}
+
+/// What helps a frame that stopped early.
+fn remedy(scene: &Scene, worst: &FrameReport) -> String {
+    let touches = worst.contacts > 0 || worst.pairs > 0;
+    let is_pinned = |body: &Body| scene.pins.iter().any(|pin| pin.body == body.name);
+    let loose: Vec<String> =
+        scene.bodies.iter().filter(|body| !is_pinned(body)).map(|body| format!("`{}`", body.name)).collect();
+    if scene.time.mode == Mode::Quasistatic && !touches && !loose.is_empty() {
+        return format!(
+            "nothing holds body {}, so that there is no equilibrium: pin it, put a collider where it falls, or use \
+             `mode = \"dynamic\"`",
+            loose.join(", ")
+        );
+    }
+    "more `substeps` or a higher `solver.max_iterations` helps".to_owned()
 }
 
 /// The scene's bounds over all frames, those before the run was resumed too.

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::json;
-use supple::scene::{LinearKind, Method, Scene, builtin_scenes};
+use supple::scene::{Scene, builtin_scenes};
 
 use crate::arguments::{Common, SceneChoice};
 use crate::failure::Failure;
@@ -23,19 +23,22 @@ pub(crate) fn scenes(name: Option<&str>, common: &Common) -> Result<ExitCode, Fa
     };
     // An unknown name gets the error with the nearest one.
     Scene::builtin(name).map_err(Failure::usage)?;
-    for (_, _, text) in builtin_scenes().iter().filter(|(builtin, _, _)| *builtin == name) {
-        line(text.trim_end());
+    for (_, description, text) in builtin_scenes().iter().filter(|(builtin, _, _)| *builtin == name) {
+        match common.json {
+            true => line(json!({ "scene": name, "description": description, "toml": text })),
+            false => line(text.trim_end()),
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// A scene by file or name, with the command line's changes.
 pub(crate) fn choose(source: &str, choice: &SceneChoice) -> Result<Scene, Failure> {
-    let mut sets = choice.sets.clone();
-    if let Some(solver) = &choice.solver {
-        sets.extend(solver_sets(solver)?);
+    let mut scene = Scene::find_with(source, &choice.sets).map_err(Failure::usage)?;
+    if let Some(word) = &choice.solver {
+        let refused = |problem| Failure::usage(anyhow::anyhow!("--solver {word}: {problem}"));
+        scene.solver.choose(word).map_err(refused)?;
     }
-    let mut scene = Scene::find_with(source, &sets).map_err(Failure::usage)?;
     if let Some(frames) = choice.frames {
         scene.time.frames = frames;
     }
@@ -44,26 +47,4 @@ pub(crate) fn choose(source: &str, choice: &SceneChoice) -> Result<Scene, Failur
     }
     scene.validate().map_err(Failure::usage)?;
     Ok(scene)
-}
-
-/// A solver's word as changes of the scene: a method, a linear solver under the scene's method, or both as
-/// `lbfgs+jacobi`.
-fn solver_sets(word: &str) -> Result<Vec<String>, Failure> {
-    let methods = Method::ALL.map(Method::word);
-    let linears = LinearKind::ALL.map(LinearKind::word);
-    let method_set = |word: &str| format!("solver.method=\"{word}\"");
-    let linear_set = |word: &str| format!("solver.linear.kind=\"{word}\"");
-    match word.split_once('+') {
-        Some((method, linear)) if methods.contains(&method) && linears.contains(&linear) => {
-            Ok(vec![method_set(method), linear_set(linear)])
-        }
-        None if methods.contains(&word) => Ok(vec![method_set(word)]),
-        None if linears.contains(&word) => Ok(vec![linear_set(word)]),
-        _ => Err(Failure::usage(anyhow::anyhow!(
-            "--solver {word}: no such solver; there are the methods {}, the linear solvers {}, and both together as \
-             `lbfgs+jacobi`",
-            Method::SUPPORTED.map(Method::word).join(", "),
-            LinearKind::SUPPORTED.map(LinearKind::word).join(", ")
-        ))),
-    }
 }

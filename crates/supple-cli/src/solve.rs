@@ -9,9 +9,9 @@ use glam::DVec3;
 use serde_json::json;
 use supple::FileError;
 use supple::linear::file::{SparseMatrix, System, load_array, load_matrix, write_npy};
-use supple::linear::{End, HistoryPoint, SolveOutcome, StopRule, linear_solver};
+use supple::linear::{HistoryPoint, SolveOutcome, StopRule, linear_solver};
 use supple::output::write_whole;
-use supple::scene::LinearKind;
+use supple::scene::{Linear, LinearKind};
 
 use crate::arguments::{Common, Solve};
 use crate::failure::Failure;
@@ -28,33 +28,40 @@ struct Solved {
     history: Vec<HistoryPoint>,
 }
 
-const DIVERGED: &str = "the iteration diverged: the residual is above that of x = 0; the matrix may be singular, or not positive \
-                        definite; try cholesky";
-
 /// Reads, solves, writes and reports.
 pub(crate) fn solve(options: &Solve, common: &Common) -> Result<ExitCode, Failure> {
-    let kind = solver_kind(&options.solver)?;
+    let linear = chosen(options)?;
     check_options(options)?;
     let matrix = load_matrix(&options.matrix).map_err(Failure::usage)?;
     let rhs = load_rhs(&options.rhs, matrix.rows())?;
-    let solved = perform(options, common, kind, &matrix, &rhs)?;
+    let solved = perform(options, common, &linear, &matrix, &rhs)?;
     write_results(options, &solved)?;
     report(options, common, &solved, matrix.rows());
-    let outcome = &solved.outcome;
-    match outcome.end {
-        // No answer at all would be nearer.
-        End::Iterations | End::Deadline | End::Stalled if outcome.relative_residual > 1.0 => {
-            Err(Failure::running(FileError::whole(&options.matrix, DIVERGED)))
-        }
-        End::Converged | End::Iterations | End::Deadline | End::Stalled => Ok(ExitCode::SUCCESS),
-        end => Err(Failure::running(FileError::whole(&options.matrix, why_failed(end)))),
+    match solved.outcome.problem() {
+        Some(problem) => Err(Failure::running(FileError::whole(&options.matrix, problem))),
+        None => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// The solver with its options; what has a flag of its own is not an option.
+fn chosen(options: &Solve) -> Result<Linear, Failure> {
+    let kind = solver_kind(&options.solver)?;
+    let linear = Linear::with_sets(kind, &options.sets).map_err(Failure::usage)?;
+    let twice = [
+        ("kind", "--solver", linear.kind != kind),
+        ("tolerance", "--tolerance", linear.tolerance.is_some()),
+        ("max_iterations", "--max-iterations", linear.max_iterations.is_some()),
+    ];
+    match twice.into_iter().find(|(.., said)| *said) {
+        Some((key, flag, _)) => Err(Failure::usage(anyhow::anyhow!("--set {key}: use {flag} for this"))),
+        None => Ok(linear),
     }
 }
 
 fn solver_kind(word: &str) -> Result<LinearKind, Failure> {
     let known = LinearKind::ALL.into_iter().find(|kind| kind.word() == word);
     known.ok_or_else(|| {
-        let words = LinearKind::SUPPORTED.map(LinearKind::word).join(", ");
+        let words = LinearKind::ALL.map(LinearKind::word).join(", ");
         Failure::usage(anyhow::anyhow!("--solver {word}: no such linear solver; there are {words}"))
     })
 }
@@ -72,8 +79,21 @@ fn check_options(options: &Solve) -> Result<(), Failure> {
             let problem = format!("its name must end in .{extension}");
             return Err(Failure::usage(FileError::whole(path, problem)));
         }
+        path.as_deref().map_or(Ok(()), check_folder)?;
     }
     Ok(())
+}
+
+/// A path that cannot be written is told before the work.
+fn check_folder(path: &Path) -> Result<(), Failure> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match folder.filter(|folder| !folder.is_dir()) {
+        Some(folder) => {
+            let problem = format!("there is no folder {}; make it first", folder.display());
+            Err(Failure::usage(FileError::whole(path, problem)))
+        }
+        None => Ok(()),
+    }
 }
 
 fn load_rhs(path: &Path, rows: usize) -> Result<Vec<f64>, Failure> {
@@ -89,7 +109,7 @@ fn load_rhs(path: &Path, rows: usize) -> Result<Vec<f64>, Failure> {
 fn perform(
     options: &Solve,
     common: &Common,
-    kind: LinearKind,
+    linear: &Linear,
     matrix: &SparseMatrix,
     rhs: &[f64],
 ) -> Result<Solved, Failure> {
@@ -98,8 +118,8 @@ fn perform(
     let begin = Instant::now();
     let positions = positions.as_ref().map(|(array, path)| (array, *path));
     let system = System::new(matrix, positions).map_err(Failure::usage)?;
-    let mut solver = linear_solver(&kind.into(), system.positions.clone(), common.simd.into())
-        .map_err(|problem| Failure::usage(anyhow::anyhow!("--solver {}: {problem}", kind.word())))?;
+    let mut solver = linear_solver(linear, system.positions.clone(), common.simd.into())
+        .map_err(|problem| Failure::usage(anyhow::anyhow!("--solver {}: {problem}", options.solver)))?;
     let refused = |problem| Failure::usage(FileError::whole(&options.matrix, problem));
     solver.prepare(&system.matrix).map_err(refused)?;
     let setup_seconds = begin.elapsed().as_secs_f64();
@@ -154,19 +174,5 @@ fn report(options: &Solve, common: &Common, solved: &Solved, unknowns: usize) {
             "{unknowns} unknowns, set up in {setup_seconds:.3} s, solved in {solve_seconds:.3} s, {:.1} MB",
             1e-6 * *bytes as f64
         ));
-    }
-}
-
-fn why_failed(end: End) -> &'static str {
-    match end {
-        End::NegativeCurvature => {
-            "a direction of negative curvature was met: the matrix is not positive definite, so there is no minimum"
-        }
-        End::IndefinitePreconditioner => {
-            "the preconditioner is not positive definite: the matrix is not, or too nearly singular; try cholesky"
-        }
-        _ => {
-            "the iteration met numbers that are not finite; the matrix's entries may be too large or too small"
-        }
     }
 }

@@ -31,7 +31,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("exported {files:?}");
     let frame = run.cache().read(10)?;
     let options = RenderOptions { width: 320, height: 240, ..RenderOptions::default() };
-    let picture = render(&RenderScene { frame: &frame, colliders: &[] }, &options)?;
+    let picture = render(&RenderScene { frame: &frame, colliders: &[], regions: &[] }, &options)?;
     picture.write_png(File::create(folder.join("last.png"))?)?;
     Ok(std::fs::remove_dir_all(&folder)?)
 }

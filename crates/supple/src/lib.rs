@@ -22,6 +22,7 @@ pub mod linear;
 pub mod material;
 pub mod mesh;
 pub mod nonlinear;
+mod number;
 pub mod output;
 pub mod scene;
 pub mod simd;
@@ -29,3 +30,8 @@ pub mod simulation;
 pub mod solvers;
 
 pub use error::{Error, FileError, Place};
+
+/// The Rust page of the manual, whose programs are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/rust.md")]
+mod rust_page {}

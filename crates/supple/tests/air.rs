@@ -4,7 +4,7 @@ use glam::DVec3;
 use supple::material::{MaterialSpec, StretchStiffness};
 use supple::mesh::SurfaceMesh;
 use supple::mesh::generate::SphereShape;
-use supple::scene::{Body, Scene, ShapeSource, Solver};
+use supple::scene::{Body, Mode, Pin, Scene, Selection, ShapeSource, Solver, Time};
 use supple::simulation::Simulation;
 
 /// Across and along the flow.
@@ -80,4 +80,27 @@ fn a_flat_bag_feels_what_a_sheet_of_its_outline_feels() {
     // Within the step it gains a little speed and so loses a little force.
     assert!((on_sheet.x / (dynamic_pressure() * NORMAL) - 1.0).abs() < 1e-3, "{on_sheet}");
     assert!((on_bag - on_sheet).length() < 1e-3 * on_sheet.length(), "{on_bag} against {on_sheet}");
+}
+
+#[test]
+fn a_quasi_static_sheet_in_the_wind_hangs_where_its_forces_balance() {
+    // A sheet hung along its top turns as a plate about that edge: weight and drag are in balance on it, so that
+    // σ g sin a = ½ ρ |w| Cₙ w·n with w·n = |w| cos a for an angle a from the vertical; the edge carries what is along it.
+    let material = MaterialSpec { bend_stiffness: Some(10.0), ..material() };
+    let body = Body::cloth("sheet", 1.0, 1.0, [5, 5]).rotated([90.0, 0.0, 0.0]).material(material);
+    let top = Selection::Plane { point: DVec3::new(0.0, 0.49, 0.0), normal: DVec3::Y };
+    let builder = Scene::builder().wind([0.0, 0.0, 1.0]).air_density(1.2).body(body).solver(precise());
+    let mut scene = builder.pin(Pin::hard("sheet", top)).build().unwrap();
+    scene.time = Time { mode: Mode::Quasistatic, ..Time::default() };
+    let mut simulation = Simulation::new(scene).unwrap();
+    let lowest = |simulation: &Simulation| {
+        let low = simulation.positions().iter().copied().min_by(|a, b| a.y.total_cmp(&b.y)).unwrap();
+        (low.z / (0.5 - low.y)).atan()
+    };
+    simulation.step(1.0 / 30.0).unwrap();
+    let first = lowest(&simulation);
+    simulation.step(1.0 / 30.0).unwrap();
+    assert!((lowest(&simulation) - first).abs() < 1e-6, "the first frame was not in equilibrium");
+    let theory = (0.5 * 1.2 * NORMAL / (0.2 * 9.81)).atan();
+    assert!((first / theory - 1.0).abs() < 0.02, "{first}, theory {theory}");
 }

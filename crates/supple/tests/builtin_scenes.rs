@@ -89,6 +89,11 @@ fn armadillo_bowl_holds_its_bounds() {
 }
 
 #[test]
+fn t_shirt_is_sewn_and_holds_its_bounds() {
+    assert_eq!(violations_until("t-shirt", 0.2, 40), [""; 0]);
+}
+
+#[test]
 fn stacked_cloth_holds_its_bounds() {
     assert_eq!(violations_until("stacked-cloth", 0.1, 20), [""; 0]);
 }
@@ -114,11 +119,37 @@ fn curtain_holds_its_bounds() {
 }
 
 #[test]
+fn dress_holds_its_bounds() {
+    assert_eq!(violations("dress", CLOTH), [""; 0]);
+}
+
+#[test]
+fn tear_holds_its_bounds() {
+    assert_eq!(violations("tear", CLOTH), [""; 0]);
+}
+
+#[test]
+fn tear_by_weight_holds_its_bounds() {
+    assert_eq!(violations("tear-by-weight", CLOTH), [""; 0]);
+}
+
+#[test]
+fn elastic_box_holds_its_bounds() {
+    assert_eq!(violations("elastic-box", SOLID), [""; 0]);
+}
+
+#[test]
+fn armadillo_pull_holds_its_bounds() {
+    // Whole cells: at half the resolution its arms would be a cell thick.
+    assert_eq!(violations_until("armadillo-pull", 1.0, 10), [""; 0]);
+}
+
+#[test]
 fn bits_of_every_scene_are_the_same_for_one_two_and_three_threads() {
     for (name, _, _) in builtin_scenes() {
         let mut scene = Scene::builtin(name).unwrap();
         // Those with tens of thousands of vertices need fewer.
-        let many = ["stacked-cloth", "cloth-drop", "knot"].contains(name);
+        let many = ["stacked-cloth", "cloth-drop", "knot", "t-shirt"].contains(name);
         scene.scale_resolution(if many { 0.15 } else { SOLID }).unwrap();
         let hashes = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -138,12 +169,15 @@ fn bits_of_every_scene_are_the_same_for_one_two_and_three_threads() {
 fn no_scene_is_without_bounds_or_a_test() {
     let tested = [
         "armadillo-bowl",
+        "armadillo-pull",
         "balloon",
         "bar",
         "cloth-drop",
         "cloth-on-sphere",
         "curtain",
         "demo",
+        "dress",
+        "elastic-box",
         "flag",
         "flag-hpbd",
         "hanging-cloth",
@@ -153,6 +187,9 @@ fn no_scene_is_without_bounds_or_a_test() {
         "pachinko",
         "spring-octopus",
         "stacked-cloth",
+        "t-shirt",
+        "tear",
+        "tear-by-weight",
         "twist",
     ];
     let mut names: Vec<&str> = builtin_scenes().iter().map(|(name, _, _)| *name).collect();

@@ -233,3 +233,24 @@ fn bits_on_a_mesh_do_not_depend_on_the_number_of_threads() {
     };
     assert_eq!(hash(1), hash(3));
 }
+
+#[test]
+fn what_rests_on_an_open_mesh_does_not_fall_through_it_in_long_steps() {
+    let folder = tempfile::tempdir().unwrap();
+    let corners = [[-5.0, 0.0, -5.0], [5.0, 0.0, -5.0], [5.0, 0.0, 5.0], [-5.0, 0.0, 5.0]].map(DVec3::from);
+    let floor = SurfaceMesh::from_triangles(corners.to_vec(), &[[0, 2, 1], [0, 3, 2]]);
+    let collider = Collider::mesh("floor", save(folder.path(), "floor.obj", &floor));
+    // A fall of one step of 1/30 s is ten times as deep as the shell is thick, also where the cloth comes from above.
+    for lifted in [0.0, 0.3] {
+        let (cloth, start) = laid_on(&collider, 0.0);
+        let cloth = cloth.at(start + lifted * DVec3::Y);
+        let scene =
+            Scene::builder().body(cloth).collider(collider.clone()).solver(precise()).build().unwrap();
+        let mut simulation = Simulation::new(scene).unwrap();
+        for _ in 0..40 {
+            simulation.step(1.0 / 30.0).unwrap();
+        }
+        let lowest = simulation.positions().iter().map(|p| p.y).fold(f64::INFINITY, f64::min);
+        assert!(lowest > 0.0, "lifted by {lifted}: {lowest}");
+    }
+}

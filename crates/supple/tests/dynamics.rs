@@ -220,3 +220,23 @@ fn a_preconditioner_that_is_kept_for_several_iterations_leads_to_the_same_motion
 fn everything_left() -> Selection {
     Selection::Plane { point: DVec3::new(-0.199, 0.0, 0.0), normal: -DVec3::X }
 }
+
+#[test]
+fn a_block_that_has_come_to_rest_costs_nothing_more() {
+    for model in SOLIDS {
+        let mut body = block(model, 1e6).at([0.0, 0.1008, 0.0]);
+        body.material.damping = Some(0.05);
+        let builder =
+            Scene::builder().body(body).collider(Collider::plane("ground", [0.0; 3], [0.0, 1.0, 0.0]));
+        let mut simulation = Simulation::new(builder.build().unwrap()).unwrap();
+        for _ in 0..120 {
+            simulation.step(1.0 / 30.0).unwrap();
+        }
+        for _ in 0..10 {
+            let report = simulation.step(1.0 / 30.0).unwrap();
+            let residual = report.residual.unwrap();
+            assert!(report.converged && report.nonlinear_iterations <= 2, "{model:?}: {report:?}");
+            assert!(residual <= 1e-4, "{model:?}: {residual}");
+        }
+    }
+}

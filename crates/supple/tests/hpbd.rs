@@ -138,3 +138,54 @@ fn friction_holds_a_cloth_on_a_slope_below_its_angle_and_not_above() {
     let theory = 0.5 * 9.81 * (20_f64.to_radians().sin() - 0.2 * 20_f64.to_radians().cos());
     assert!((slid(0.2) / theory - 1.0).abs() < 0.05, "{} {theory}", slid(0.2));
 }
+
+#[test]
+fn a_cloth_that_falls_onto_another_stays_above_it() {
+    let mut scene = curtain(30, "cotton");
+    scene.bodies[0].transform.rotate = DVec3::ZERO;
+    let side = |normal: DVec3| Selection::Plane { point: 0.499 * normal, normal };
+    scene.pins = vec![Pin::hard("cloth", side(DVec3::X)), Pin::hard("cloth", side(-DVec3::X))];
+    let mut falling = Body::cloth("falling", 0.4, 0.4, [21, 21]).material("cotton").at([0.03, 0.05, 0.02]);
+    falling.velocity = DVec3::new(0.0, -2.0, 0.0);
+    scene.bodies.push(falling);
+    scene.contact.thickness = 0.005;
+    let mut simulation = Simulation::new(scene).unwrap();
+    for step in 0..480 {
+        simulation.step(1.0 / 480.0).unwrap();
+        if step % 24 != 0 {
+            continue;
+        }
+        let (lower, upper) = simulation.positions().split_at(31 * 31);
+        for p in upper.iter().filter(|p| p.x.abs() < 0.45 && p.z.abs() < 0.45) {
+            let flat = |q: &DVec3| (*q - *p).with_y(0.0).length_squared();
+            let below = lower.iter().min_by(|a, b| flat(a).total_cmp(&flat(b))).unwrap();
+            // The nearest vertex is up to 24 mm away; the sag over the half metre is gentle.
+            assert!(p.y > below.y - 0.012, "{p} {below}");
+        }
+    }
+}
+
+#[test]
+fn a_coarser_level_hangs_like_the_mesh_and_what_it_leaves_out_lies_between() {
+    let mut simulation = Simulation::new(curtain(32, "cotton")).unwrap();
+    simulation.set_level(2).unwrap();
+    for _ in 0..240 {
+        simulation.step(1.0 / 240.0).unwrap();
+    }
+    assert!((lowest(&simulation) + 0.5).abs() < 0.03, "{}", lowest(&simulation));
+    let levels = simulation.particle_levels();
+    let x = simulation.positions();
+    for level in &levels[1..3] {
+        for parents in level.parents.chunk_by(|a, b| a[0] == b[0]) {
+            let middle: DVec3 =
+                parents.iter().map(|[_, p]| x[*p as usize]).sum::<DVec3>() / parents.len() as f64;
+            assert!((x[parents[0][0] as usize] - middle).length() < 1e-12 || parents[0][0] < 33);
+        }
+    }
+    // Back on the mesh it goes on from there.
+    simulation.set_level(0).unwrap();
+    for _ in 0..120 {
+        simulation.step(1.0 / 240.0).unwrap();
+    }
+    assert!((lowest(&simulation) + 0.5).abs() < 0.03, "{}", lowest(&simulation));
+}

@@ -178,7 +178,7 @@ fn preconditioners_are_symmetric_and_positive() {
         for positions in [None, Some(system.positions.clone())] {
             for (name, mut preconditioner) in preconditioners(positions) {
                 preconditioner.update(&system.matrix).unwrap();
-                assert!(preconditioner.symmetric() && preconditioner.bytes() > 0);
+                assert!(preconditioner.bytes() > 0);
                 let (x, y) = (vector(n, 1), vector(n, 777));
                 let (mut mx, mut my) = (x.clone(), y.clone());
                 preconditioner.apply(&x, &mut mx);
@@ -198,7 +198,7 @@ fn every_solver_agrees_with_plain_elimination() {
     for system in systems() {
         let rhs = vector(system.matrix.unknowns(), 40);
         let exact = dense_solution(&system.matrix, &rhs);
-        for kind in LinearKind::SUPPORTED {
+        for kind in LinearKind::ALL {
             let mut solver = linear_solver(&kind.into(), Some(system.positions.clone()), Simd::Auto).unwrap();
             solver.prepare(&system.matrix).unwrap();
             let mut x = vec![DVec3::ZERO; rhs.len()];
@@ -251,7 +251,7 @@ fn preconditioners_save_iterations_in_the_expected_order() {
 fn bits_do_not_depend_on_the_number_of_threads() {
     let system = cloth(60, 40, true);
     let rhs = vector(system.matrix.unknowns(), 40);
-    for kind in LinearKind::SUPPORTED {
+    for kind in LinearKind::ALL {
         for domain in [None, Some(200)] {
             let linear = Linear { domain: domain.filter(|_| kind == LinearKind::Schwarz), ..kind.into() };
             let solution = |threads| {
@@ -273,7 +273,7 @@ fn bits_do_not_depend_on_the_number_of_threads() {
 #[test]
 fn a_solver_used_again_gives_the_bits_of_a_new_one() {
     let (first, second) = (random(150), cloth(14, 12, true));
-    for kind in LinearKind::SUPPORTED {
+    for kind in LinearKind::ALL {
         let mut used = linear_solver(&kind.into(), None, Simd::Auto).unwrap();
         let solve = |solver: &mut dyn supple::linear::LinearSolver, system: &System| {
             let rhs = vector(system.matrix.unknowns(), 40);
@@ -300,7 +300,7 @@ fn matrices_that_are_not_definite_or_not_finite_are_told_not_panicked_about() {
     for (name, damage) in break_it {
         let mut system = cloth(9, 0, false);
         damage(&mut system.matrix);
-        for kind in LinearKind::SUPPORTED {
+        for kind in LinearKind::ALL {
             let mut solver = linear_solver(&kind.into(), None, Simd::Auto).unwrap();
             let error = solver.prepare(&system.matrix).expect_err(&format!("{kind:?}, {name}"));
             assert!(error.contains("not positive definite") || error.contains("not finite"), "{error}");
@@ -328,7 +328,7 @@ fn what_is_not_finite_ends_the_solve_at_once() {
     let system = cloth(9, 0, false);
     let mut rhs = vector(system.matrix.unknowns(), 40);
     rhs[5].y = f64::NAN;
-    for kind in LinearKind::SUPPORTED {
+    for kind in LinearKind::ALL {
         let mut solver = linear_solver(&kind.into(), None, Simd::Auto).unwrap();
         solver.prepare(&system.matrix).unwrap();
         let mut x = vec![DVec3::ZERO; rhs.len()];
@@ -345,7 +345,7 @@ fn what_is_not_finite_ends_the_solve_at_once() {
 fn stop_rules_hold() {
     let system = cloth(20, 0, false);
     let rhs = vector(system.matrix.unknowns(), 40);
-    for kind in LinearKind::SUPPORTED.into_iter().filter(|kind| *kind != LinearKind::Cholesky) {
+    for kind in LinearKind::ALL.into_iter().filter(|kind| *kind != LinearKind::Cholesky) {
         let mut solver = linear_solver(&kind.into(), None, Simd::Auto).unwrap();
         solver.prepare(&system.matrix).unwrap();
         let mut x = vec![DVec3::ZERO; rhs.len()];

@@ -209,7 +209,16 @@ fn text_that_is_not_toml_is_refused_at_its_line() {
 #[test]
 fn numbers_out_of_range_are_refused_at_their_line() {
     let cases = [
-        ("[time]\nfps = 0\n", 5, "`fps` is 0; it must be above 0"),
+        ("[time]\nfps = 0\n", 5, "`fps` is 0; it must be 0.001 to 100000"),
+        ("[time]\nfps = 1e-300\n", 5, "`fps` is 1e-300; it must be 0.001 to 100000"),
+        ("[expect]\nheight = [1e300, 1]\n", 5, "the first number, 1e300, is above the second, 1"),
+        ("[contact]\nthickness = inf\n", 5, "`thickness` is inf; it must be finite and above 0"),
+        (
+            "material = { young_modulus = inf }\n",
+            4,
+            "`young_modulus` is inf Pa; it must be finite and above 0",
+        ),
+        ("material = { friction = inf }\n", 4, "`friction` is inf; it must be finite and 0 or above"),
         ("[time]\nsubsteps = 0\n", 5, "`substeps` is 0; it must be 1 to"),
         ("[time]\nframes = 2000000\n", 5, "`frames` is 2000000; it must be 0 to 1000000"),
         ("[world]\ngust = 1.5\n", 5, "`gust` is 1.5; it must be 0 to 1"),
@@ -328,24 +337,29 @@ fn names_must_be_there_once_and_refer_to_something() {
 }
 
 #[test]
+fn stiffness_along_warp_and_weft_names_the_model_that_has_it() {
+    let woven = "material = { stretch_stiffness = { warp = 1, weft = 2 } }\n";
+    let words = ["between warp and weft", "`model = \"spring\"`", "use `model = \"baraff-witkin\"`"];
+    assert_refused_after_body(woven, 4, &words);
+    assert_refused_after_body(&format!("[[body.region]]\nselection = \"all\"\n{woven}"), 6, &words);
+    let fitting = read(&format!("{BODY}model = \"baraff-witkin\"\n{woven}")).unwrap();
+    assert!(fitting.check().is_empty());
+}
+
+#[test]
 fn what_nothing_can_do_yet_is_refused_and_never_ignored() {
     let pin = |follows: &str| {
         format!("[[pin]]\nbody = \"cloth\"\nselection = \"all\"\nfollows = {{ {follows} }}\n")
     };
     let cases = [
         ("[solver]\nmethod = \"octree\"\n".to_owned(), 5, "`method = \"octree\"`"),
-        ("self_contact = true\n[solver]\nmethod = \"hpbd\"\n".to_owned(), 4, "`self_contact`"),
         ("tear_stretch = 1.5\n".to_owned(), 4, "`tear_stretch`"),
         ("interior = 2\n".to_owned(), 4, "`interior`"),
         (
-            "material = { stretch_stiffness = { warp = 1, weft = 2 } }\n".to_owned(),
+            "[[seam]]\nbodies = [\"cloth\", \"cloth\"]\nselections = [\"all\", \"all\"]\n[solver]\nmethod = \"hpbd\"\n"
+                .to_owned(),
             4,
-            "between warp and weft",
-        ),
-        (
-            "[[seam]]\nbodies = [\"cloth\", \"cloth\"]\nselections = [\"all\", \"all\"]\n".to_owned(),
-            4,
-            "`[[seam]]`",
+            "`[[seam]]` with `hpbd`",
         ),
         (pin("mesh-sequence = \"walk_####.obj\""), 7, "follows a `mesh-sequence`"),
         (pin("gltf-skin = \"Cargo.toml\""), 7, "follows a `gltf-skin`"),
@@ -468,7 +482,7 @@ fn a_bad_set_is_refused_with_its_own_text() {
     }
     let scene = with_sets(&["time.fps=0"]).unwrap();
     let error = scene.validate().unwrap_err().to_string();
-    assert_eq!(error, "--set time.fps=0: `fps` is 0; it must be above 0 and at most 100000");
+    assert_eq!(error, "--set time.fps=0: `fps` is 0; it must be 0.001 to 100000");
     let error = with_sets(&["solver.methd=newton"]).unwrap_err().to_string();
     assert!(error.starts_with("--set solver.methd=newton: "), "{error}");
 }

@@ -7,7 +7,9 @@ use glam::DVec3;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use supple::material::{MaterialSpec, StretchStiffness};
-use supple::mesh::generate::{ClothGrid, CylinderShape, GridPattern, KnotShape, SphereShape, TorusShape};
+use supple::mesh::generate::{
+    ClothGrid, CylinderShape, GridPattern, KnotShape, PanelShape, SphereShape, TorusShape,
+};
 use supple::mesh::implicit::{Character, ImplicitShape};
 use supple::scene::{
     Axis, Bending, Body, ClosedMesh, Collider, ColliderShape, Contact, Cuboid, Expect, Follow, Hold,
@@ -15,6 +17,7 @@ use supple::scene::{
     Selection, Shape, ShapeSource, Solver, Spread, Tangled, Time, World, builtin_scenes,
 };
 use supple::solvers::hpbd::Options;
+use supple::solvers::staggered;
 
 fn number() -> impl Strategy<Value = f64> {
     prop_oneof![
@@ -48,6 +51,7 @@ fn selection() -> BoxedStrategy<Selection> {
         prop::collection::vec(vector(), 0..3).prop_map(Selection::Nearest),
         prop::collection::vec(any::<u32>(), 0..4).prop_map(Selection::Indices),
         any::<u32>().prop_map(Selection::BoundaryLoop),
+        prop::collection::vec(vector(), 0..3).prop_map(Selection::BoundaryPath),
         (path(), number(), prop::sample::select(vec![Axis::Y, Axis::Z]))
             .prop_map(|(file, scale, up)| Selection::InsideMesh(ClosedMesh { file, scale, up })),
         text().prop_map(Selection::Group),
@@ -105,6 +109,8 @@ fn shape() -> BoxedStrategy<Shape> {
         }),
         (number(), any::<[u32; 2]>())
             .prop_map(|(length, vertices)| { ShapeSource::Knot(KnotShape { length, width: 0.1, vertices }) }),
+        (prop::collection::vec([number(), number()], 0..4), number())
+            .prop_map(|(outline, spacing)| ShapeSource::Panel(PanelShape { outline, spacing })),
         Just(ShapeSource::Character(Character::SpikyBall)),
         implicit().prop_map(ShapeSource::Implicit),
     ];
@@ -230,7 +236,7 @@ fn settings() -> BoxedStrategy<(Time, World, Solver, Output, Expect)> {
             .prop_map(|(fps, frames, substeps, mode)| Time { fps, frames, substeps, mode });
     let world = (vector(), prop::option::of(vector()), number(), prop::option::of(number()))
         .prop_map(|(gravity, wind, gust, air_density)| World { gravity, wind, gust, air_density });
-    let methods = vec![Method::Newton, Method::NonlinearCg, Method::Hpbd, Method::Octree];
+    let methods = vec![Method::Newton, Method::NonlinearCg, Method::Hpbd, Method::Octree, Method::Staggered];
     let kinds =
         vec![LinearKind::Cholesky, LinearKind::Ic0, LinearKind::GaussSeidel, LinearKind::GalerkinCycle];
     let solver = (prop::sample::select(methods), prop::sample::select(kinds), number(), any::<u32>())
@@ -240,8 +246,10 @@ fn settings() -> BoxedStrategy<(Time, World, Solver, Output, Expect)> {
             tolerance,
             max_iterations,
             refresh: None,
+            refresh_moved: None,
             spectral_radius: None,
             hpbd: Options { sweeps: max_iterations, stiffness: Some(tolerance), ..Options::default() },
+            staggered: staggered::Options { cell: Some(tolerance), ..staggered::Options::default() },
         });
     let output = (prop::collection::vec(text(), 0..3), any::<u32>(), prop::option::of(any::<u32>()))
         .prop_map(|(formats, every, checkpoint_every)| Output { formats, every, checkpoint_every });
@@ -274,8 +282,11 @@ fn contact() -> BoxedStrategy<Contact> {
 }
 
 fn scene() -> BoxedStrategy<Scene> {
-    let seam = (text(), text(), selection(), selection())
-        .prop_map(|(a, b, s, t)| Seam { bodies: [a, b], selections: [s, t] });
+    let seam = (text(), text(), selection(), selection(), number()).prop_map(|(a, b, s, t, closes)| Seam {
+        bodies: [a, b],
+        selections: [s, t],
+        closes,
+    });
     (
         text(),
         settings(),
@@ -371,7 +382,7 @@ fn a_mesh_made_in_memory_is_simulated_but_not_written() {
 #[test]
 fn a_builder_refuses_what_a_file_may_not_say() {
     let error = Scene::builder().fps(-1.0).build().unwrap_err().to_string();
-    assert_eq!(error, "time.fps: `fps` is -1; it must be above 0 and at most 100000");
+    assert_eq!(error, "time.fps: `fps` is -1; it must be 0.001 to 100000");
     let cloth = || Body::cloth("cloth", 1.0, 1.0, [3, 3]);
     let pin = Pin::hard("cloht", Selection::All {});
     let error = Scene::builder().body(cloth()).pin(pin).build().unwrap_err().to_string();

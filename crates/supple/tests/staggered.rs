@@ -103,7 +103,7 @@ fn what_falls_freely_falls_as_backward_euler_does_and_keeps_its_shape() {
 fn kinematic_cells_carry_a_body_along() {
     let mut scene = scene_of(bar([0.4, 0.2, 0.2], 0.05, material(1e6, 0.49, 0.0)), Vec::new());
     let motion = Motion {
-        keyframes: vec![Keyframe::at(0.0), Keyframe::at(1.0).translate([0.0, 0.3, 0.1])],
+        keyframes: vec![Keyframe::at(0.0).translate([0.0; 3]), Keyframe::at(1.0).translate([0.0, 0.3, 0.1])],
         ..Motion::default()
     };
     scene.pins = vec![clamp().following(motion)];

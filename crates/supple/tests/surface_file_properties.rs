@@ -98,6 +98,7 @@ fn mesh() -> impl Strategy<Value = SurfaceMesh> {
                     colors,
                     labels: [o, g, m, s].into_iter().flatten().collect(),
                     material_libraries: libraries.into_iter().map(|l| l.trim().to_owned()).collect(),
+                    clone_of: Vec::new(),
                 }
             })
     })

@@ -8,8 +8,8 @@ use supple::output::{Frame, FrameCache};
 use supple::scene::Scene;
 use supple::simulation::{Simulation, scene_of_run};
 
-use super::spool::Spool;
-use crate::arguments::{Common, Render};
+use super::spool::{Shown, Spool};
+use crate::arguments::{Color, Common, Render};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::progress::Progress;
@@ -37,6 +37,10 @@ impl Source {
         }
         if options.choice.changes_something() {
             let problem = "is a run: --resolution, --set, --frames and --solver have no effect on it";
+            return Err(Failure::usage(anyhow!("{} {problem}", folder.display())));
+        }
+        if matches!(options.color, Color::Hierarchy) {
+            let problem = "is a run, whose frames do not hold the solver's hierarchy: name the scene instead";
             return Err(Failure::usage(anyhow!("{} {problem}", folder.display())));
         }
         let scene = scene_of_run(folder).map_err(Failure::usage)?;
@@ -75,9 +79,12 @@ impl Frames {
     }
 
     /// The frame at a place, which must be below [`Frames::len`].
-    pub(super) fn read(&mut self, place: usize) -> Result<Frame, Failure> {
+    pub(super) fn read(&mut self, place: usize) -> Result<Shown, Failure> {
         match self {
-            Self::OfRun { cache, numbers } => cache.read(numbers[place]).map_err(Failure::usage),
+            Self::OfRun { cache, numbers } => {
+                let frame = cache.read(numbers[place]).map_err(Failure::usage)?;
+                Ok(Shown { frame, regions: Vec::new() })
+            }
             Self::Simulated(spool) => {
                 let problem = |error| anyhow!("cannot read a frame back from the temporary file: {error}");
                 spool.read(place).map_err(|error| Failure::running(problem(error)))
@@ -129,15 +136,34 @@ fn simulate(
         simulation.check_finite(frame).map_err(Failure::running)?;
         let is_drawn = if animated { frame.is_multiple_of(every) } else { frame == last };
         if is_drawn {
-            let seen = simulation.frame(frame);
-            visit(&seen);
-            spool.push(&seen).map_err(disk_error)?;
+            let shown = Shown { frame: simulation.frame(frame), regions: regions(&simulation, options)? };
+            visit(&shown.frame);
+            spool.push(&shown).map_err(disk_error)?;
         }
         progress.set(frame, last);
         stop_if_asked(options, || format!("simulating frame {frame} of {last}"))?;
     }
     progress.end();
     Ok(spool)
+}
+
+/// The regions of the solver's hierarchy, if they are to be shown; none before the first step.
+fn regions(simulation: &Simulation, options: &Render) -> Result<Vec<u32>, Failure> {
+    if !matches!(options.color, Color::Hierarchy) || simulation.time() == 0.0 {
+        return Ok(Vec::new());
+    }
+    let mut levels = simulation.hierarchy();
+    let (count, wanted) = (levels.len(), options.level as usize - 1);
+    if count == 0 {
+        let solver = simulation.setup().solver.name();
+        let problem = "has no hierarchy to show here; galerkin, mas, schwarz and hpbd have one (--solver)";
+        return Err(Failure::usage(anyhow!("`{solver}` {problem}")));
+    }
+    if wanted >= count {
+        let problem = format!("--level {}: the hierarchy has {count}", options.level);
+        return Err(Failure::usage(anyhow!(problem)));
+    }
+    Ok(levels.swap_remove(wanted).region_of_point)
 }
 
 /// The folder that a file is in.

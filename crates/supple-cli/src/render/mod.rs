@@ -9,12 +9,13 @@ use anyhow::anyhow;
 use glam::DVec3;
 use rayon::prelude::*;
 use supple::FileError;
+use supple::output::AtomicFile;
 use supple::output::render::{
     Camera, CameraChoice, ColorBy, GifWriter, Image, RenderOptions, RenderScene, Survey, render as draw,
 };
-use supple::output::{AtomicFile, Frame};
 
 use self::frames::{Frames, Source, stop_if_asked};
+use self::spool::Shown;
 use crate::arguments::{Color, Common, Render};
 use crate::colliders::{DrawnColliders, ground};
 use crate::failure::Failure;
@@ -39,7 +40,7 @@ pub(crate) fn render(options: &Render, common: &Common) -> Result<ExitCode, Fail
     let mut survey = Survey::new(&wanted);
     let mut frames = source.frames(options, animated, common, &mut |frame| {
         let colliders = drawn.at(frame.time);
-        survey.add(&RenderScene { frame, colliders: &colliders }, &wanted);
+        survey.add(&RenderScene { frame, colliders: &colliders, regions: &[] }, &wanted);
     })?;
     let studio = Studio { fps: scene.time.fps, colliders: drawn, options: wanted.fixed_for(&survey) };
     if animated {
@@ -71,23 +72,23 @@ fn is_animation(options: &Render) -> Result<bool, Failure> {
 }
 
 /// A scene with camera, ground and colour scale fixed.
-struct Studio<'a> {
+struct Studio {
     fps: f64,
-    colliders: DrawnColliders<'a>,
+    colliders: DrawnColliders,
     options: RenderOptions,
 }
 
-impl Studio<'_> {
-    fn picture(&self, frame: &Frame) -> Result<Image, Failure> {
+impl Studio {
+    fn picture(&self, Shown { frame, regions }: &Shown) -> Result<Image, Failure> {
         let colliders = self.colliders.at(frame.time);
-        draw(&RenderScene { frame, colliders: &colliders }, &self.options).map_err(Failure::usage)
+        draw(&RenderScene { frame, colliders: &colliders, regions }, &self.options).map_err(Failure::usage)
     }
 }
 
 fn write_picture(
     mut file: AtomicFile,
     options: &Render,
-    studio: &Studio<'_>,
+    studio: &Studio,
     frames: &mut Frames,
 ) -> Result<(), Failure> {
     let image = studio.picture(&frames.read(0)?)?;
@@ -99,7 +100,7 @@ fn write_picture(
 fn write_animation(
     file: AtomicFile,
     options: &Render,
-    studio: &Studio<'_>,
+    studio: &Studio,
     frames: &mut Frames,
     common: &Common,
 ) -> Result<(), Failure> {
@@ -112,7 +113,7 @@ fn write_animation(
     while done < count {
         // As many at once as there are threads: parts of drawing a picture take one thread only.
         let batch = (done..count.min(done + rayon::current_num_threads())).map(|place| frames.read(place));
-        let batch = batch.collect::<Result<Vec<Frame>, Failure>>()?;
+        let batch = batch.collect::<Result<Vec<Shown>, Failure>>()?;
         let pictures = batch.par_iter().map(|frame| studio.picture(frame));
         for picture in pictures.collect::<Result<Vec<Image>, Failure>>()? {
             gif.add(&picture).map_err(Failure::running)?;
@@ -140,7 +141,7 @@ fn render_options(options: &Render) -> Result<RenderOptions, Failure> {
         _ => return Err(Failure::usage(anyhow!("--camera takes six numbers: eye x,y,z and target x,y,z"))),
     };
     let color = match options.color {
-        Color::Plain => ColorBy::Plain,
+        Color::Plain | Color::Hierarchy => ColorBy::Plain,
         Color::Stretch => ColorBy::Stretch { limit: None },
     };
     Ok(RenderOptions {

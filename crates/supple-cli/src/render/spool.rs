@@ -15,11 +15,20 @@ pub(super) struct Spool {
     frames: Vec<Entry>,
 }
 
-/// All of a frame but its positions; surfaces are shared between frames.
+/// What a picture shows.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Shown {
+    pub(super) frame: Frame,
+    /// The region of every vertex; empty where colours show something else.
+    pub(super) regions: Vec<u32>,
+}
+
+/// All of a frame but its positions and regions; surfaces are shared between frames.
 struct Entry {
     index: u32,
     time: f64,
     bodies: Vec<(Arc<FrameSurface>, usize)>,
+    regions: usize,
     start: u64,
 }
 
@@ -34,7 +43,7 @@ impl Spool {
         self.frames.len()
     }
 
-    pub(super) fn push(&mut self, frame: &Frame) -> io::Result<()> {
+    pub(super) fn push(&mut self, Shown { frame, regions }: &Shown) -> io::Result<()> {
         let start = self.bytes;
         for body in &frame.bodies {
             for coordinate in body.positions.iter().flat_map(|p| p.to_array()) {
@@ -42,13 +51,18 @@ impl Spool {
             }
             self.bytes += 12 * body.positions.len() as u64;
         }
+        for region in regions {
+            self.file.write_all(&region.to_le_bytes())?;
+        }
+        self.bytes += 4 * regions.len() as u64;
         let bodies = frame.bodies.iter().map(|body| (Arc::clone(&body.surface), body.positions.len()));
-        self.frames.push(Entry { index: frame.index, time: frame.time, bodies: bodies.collect(), start });
+        let (index, time, bodies) = (frame.index, frame.time, bodies.collect());
+        self.frames.push(Entry { index, time, bodies, regions: regions.len(), start });
         Ok(())
     }
 
     /// The frame at a place, which must be below [`Spool::len`].
-    pub(super) fn read(&mut self, place: usize) -> io::Result<Frame> {
+    pub(super) fn read(&mut self, place: usize) -> io::Result<Shown> {
         self.file.flush()?;
         let entry = &self.frames[place];
         let mut file = BufReader::new(self.file.get_ref());
@@ -58,8 +72,15 @@ impl Spool {
             let positions = (0..*count).map(|_| read_position(&mut file)).collect::<io::Result<_>>()?;
             bodies.push(FrameBody { surface: Arc::clone(surface), positions });
         }
-        Ok(Frame { index: entry.index, time: entry.time, bodies })
+        let regions = (0..entry.regions).map(|_| read_word(&mut file)).collect::<io::Result<_>>()?;
+        Ok(Shown { frame: Frame { index: entry.index, time: entry.time, bodies }, regions })
     }
+}
+
+fn read_word(file: &mut impl Read) -> io::Result<u32> {
+    let mut bytes = [0; 4];
+    file.read_exact(&mut bytes)?;
+    Ok(u32::from_le_bytes(bytes))
 }
 
 fn read_position(file: &mut impl Read) -> io::Result<glam::Vec3> {
@@ -82,10 +103,10 @@ mod tests {
         scene.scale_resolution(0.1).unwrap();
         let mut simulation = Simulation::new(scene).unwrap();
         let mut spool = Spool::new(folder.path()).unwrap();
-        let frames: Vec<Frame> = (0..3)
+        let frames: Vec<Shown> = (0..3)
             .map(|index| {
                 simulation.step(0.01).unwrap();
-                simulation.frame(index)
+                Shown { frame: simulation.frame(index), regions: vec![index; index as usize] }
             })
             .collect();
         for frame in &frames {

@@ -3,6 +3,7 @@
 mod catalogue;
 mod findings;
 mod mueller2008;
+mod wu2022;
 mod xian2019;
 mod zhu2010;
 

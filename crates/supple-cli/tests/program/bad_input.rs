@@ -30,7 +30,7 @@ fn bad_usage_names_what_is_wrong_and_ends_with_2() {
         (&["run", "demo", "--set", "solver.tolernce=1"], &["tolernce", "tolerance"]),
         (&["run", "demo", "--resolution", "-1"], &["-1"]),
         (&["run", "demo", "--solver", "magic"], &["magic", "newton"]),
-        (&["run", "demo", "--solver", "octree"], &["octree", "not supported yet"]),
+        (&["run", "demo", "--solver", "octree"], &["supple: --solver octree: ", "not supported yet"]),
         (&["run", "demo", "--solver", "newton+newton"], &["newton+newton"]),
         (&["run", "demo", "--solver", "lbfgs+chebyshev"], &["chebyshev", "preconditioner"]),
         (&["run", "bar", "--resolution", "0.2", "--solver", "projective"], &["projective", "model"]),
@@ -136,6 +136,92 @@ fn check_on_a_scene_tells_what_is_found_in_its_meshes_at_their_size() {
 }
 
 #[test]
+fn check_on_a_scene_tells_of_every_key_that_is_not_known_and_of_the_rest_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let scene = folder.path().join("typos.toml");
+    let words = "titel = \"x\"\n[time]\nfsp = 30\nframes = 2000000\n[[body]]\nname = \"a\"\nnmae = \"b\"\n\
+        shape = { grid = { size = [1, 1], vertices = [3, 3], patern = 1 } }\n";
+    fs::write(&scene, words).unwrap();
+    let output = run(&["check", text(&scene)]);
+    assert_eq!(output.status.code(), Some(2));
+    let report = String::from_utf8_lossy(&output.stdout);
+    for word in
+        ["`titel`", "`fsp`", "`nmae`", "`patern`", "line 1:", "line 3:", "line 7:", "line 8:", "2000000"]
+    {
+        assert!(report.contains(word), "`{word}` is not in: {report}");
+    }
+    assert!(!report.contains("can be run"), "{report}");
+    // What cannot be left out ends the reading, after the keys before it.
+    fs::write(&scene, words.replace("name = \"a\"", "name = 3")).unwrap();
+    let output = run(&["check", text(&scene)]);
+    assert_eq!(output.status.code(), Some(2));
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(message.contains("`fsp`") && message.contains("`body.name` must be"), "{message}");
+}
+
+#[test]
+fn run_tells_what_of_a_mesh_does_not_take_part() {
+    let folder = tempfile::tempdir().unwrap();
+    // A square, a face with a vertex twice, and a vertex that no face uses.
+    fs::write(
+        folder.path().join("sheet.obj"),
+        "v 0 0 0\nv 1 0 0\nv 1 0 1\nv 0 0 1\nv 7 7 7\nf 4 3 2 1\nf 1 1 2\n",
+    )
+    .unwrap();
+    let scene = folder.path().join("sheet.toml");
+    fs::write(&scene, "[time]\nframes = 1\n[[body]]\nname = \"sheet\"\nshape = { file = \"sheet.obj\" }\n")
+        .unwrap();
+    let output = run(&["run", text(&scene), "--out", text(&folder.path().join("run"))]);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{message}");
+    for words in ["note: body `sheet`: 1 face without area", "note: body `sheet`: 1 vertex of no face"] {
+        assert_eq!(message.matches(words).count(), 1, "`{words}` is not once in: {message}");
+    }
+    let report = succeed(&["check", text(&scene)]);
+    assert_eq!(report.matches("1 vertex of no face").count(), 1, "{report}");
+}
+
+#[test]
+fn a_free_body_in_quasi_statics_is_told_that_nothing_holds_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let scene = folder.path().join("free.toml");
+    let words = "[time]\nmode = \"quasistatic\"\nframes = 1\n[[body]]\nname = \"sail\"\n\
+        shape = { grid = { size = [1, 1], vertices = [3, 3] } }\n";
+    fs::write(&scene, words).unwrap();
+    let output = run(&["run", text(&scene), "--out", text(&folder.path().join("run"))]);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        message.contains("nothing holds body `sail`") && !message.contains("more `substeps`"),
+        "{message}"
+    );
+}
+
+#[test]
+fn numbers_beyond_all_measure_are_told_in_short() {
+    let folder = tempfile::tempdir().unwrap();
+    let scene = folder.path().join("huge.toml");
+    let out = folder.path().join("run");
+    let cloth = |side: &str, more: &str| {
+        format!(
+            "[[body]]\nname = \"c\"\nshape = {{ grid = {{ size = [{side}, 1], vertices = [3, 3] }} }}\n{more}"
+        )
+    };
+    let cases = [
+        (cloth("1e300", ""), 2, "too large"),
+        (cloth("1", "[world]\ngravity = [0, -1e200, 0]\n"), 1, "failed"),
+        (cloth("1", "[expect]\nheight = [1e300, 0]\n"), 2, "1e300"),
+    ];
+    for (words, code, part) in cases {
+        fs::write(&scene, &words).unwrap();
+        let output = run(&["run", text(&scene), "--out", text(&out), "--replace", "--quiet"]);
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{words}: {message}");
+        let digits = message.split(|c: char| !c.is_ascii_digit()).map(str::len).max();
+        assert!(message.contains(part) && digits < Some(25), "{words}: {message}");
+    }
+}
+
+#[test]
 fn a_simulation_that_diverges_says_where_and_ends_with_1() {
     let folder = tempfile::tempdir().unwrap();
     let scene = folder.path().join("flung.toml");
@@ -159,6 +245,14 @@ fn a_simulation_that_diverges_says_where_and_ends_with_1() {
     // What was good is there.
     succeed(&["export", text(&out), "--format", "pc2", "--quiet"]);
     assert!(out.join("frames/frame-000003.supf").exists() && !picture.exists());
+}
+
+#[test]
+fn a_built_in_scene_is_printed_as_toml_and_as_json() {
+    let toml = succeed(&["scenes", "demo"]);
+    let json: serde_json::Value = serde_json::from_str(&succeed(&["scenes", "demo", "--json"])).unwrap();
+    assert_eq!(json["scene"], "demo");
+    assert_eq!(json["toml"].as_str().unwrap().trim_end(), toml.trim_end());
 }
 
 /// A file-size limit stands in for a full disk: writing beyond it fails in the same way.

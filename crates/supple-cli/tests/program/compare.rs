@@ -32,12 +32,18 @@ fn every_solver_comes_down_to_the_same_solution_and_the_files_say_so() {
 }
 
 #[test]
-fn a_solver_that_cannot_take_the_scene_is_left_out_unless_it_was_asked_for() {
+fn solvers_that_cannot_take_the_scene_are_left_out_and_no_others() {
     let bar = ["compare", "bar", "--resolution", "0.15", "--budget", "1"];
     let usual = run(&bar);
     let message = String::from_utf8_lossy(&usual.stderr).into_owned();
     assert!(usual.status.success(), "{message}");
     assert!(message.contains("projective was left out"), "{message}");
-    let asked = run(&[&bar[..], &["--solvers", "projective"]].concat());
-    assert_eq!(asked.status.code(), Some(2));
+    let asked = run(&[&bar[..], &["--solvers", "projective,newton"]].concat());
+    let message = String::from_utf8_lossy(&asked.stderr).into_owned();
+    assert!(asked.status.success() && message.contains("projective was left out"), "{message}");
+    let table = String::from_utf8_lossy(&asked.stdout).into_owned();
+    assert!(table.contains("newton") && !table.contains("projective"), "{table}");
+    let none_left = run(&[&bar[..], &["--solvers", "projective"]].concat());
+    assert_eq!(none_left.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&none_left.stderr).contains("projective was left out"));
 }

@@ -3,6 +3,7 @@
 mod bad_input;
 mod common;
 mod compare;
+mod crossings;
 mod killed_and_resumed;
 mod rendering;
 mod reproduce;

@@ -12,11 +12,19 @@ fn without_a_name_all_reproductions_are_listed_with_their_parameters() {
     {
         assert!(listed.contains(&format!("xian2019-{name} ")), "{name}: {listed}");
     }
-    assert!(listed.contains("mueller2008-fig3 ") && listed.contains("mueller2008-fig7 "), "{listed}");
+    for name in ["fig3", "fig4", "fig7"] {
+        assert!(listed.contains(&format!("mueller2008-{name} ")), "{name}: {listed}");
+    }
+    for name in [
+        "table1", "fig4", "fig5", "fig9", "fig10", "fig14", "fig16", "fig17", "fig18", "fig19", "fig20",
+        "fig21", "fig23",
+    ] {
+        assert!(listed.contains(&format!("wu2022-{name} ")), "{name}: {listed}");
+    }
     assert!(listed.contains("size=0.2") && listed.contains("frames=10"), "{listed}");
     let lines = succeed(&["reproduce", "--json"]);
     let parameters = values(&lines, "parameters");
-    assert_eq!(parameters.len(), 13);
+    assert_eq!(parameters.len(), 27);
     assert!(parameters.iter().all(|list| list[0]["meaning"].is_string()));
 }
 
@@ -63,6 +71,22 @@ fn coarse_spaces_stand_in_the_papers_order() {
     assert!(errors[1] < errors[0] && errors[0] < errors[3] && errors[3] < errors[2], "{errors:?}");
     let csv = fs::read_to_string(folder.path().join("xian2019-table3.csv")).unwrap();
     assert_eq!(csv.lines().count(), 1 + lines.lines().count());
+}
+
+/// The order of figure 4: more levels need fewer iterations than one, and that fewer than Jacobi.
+#[test]
+fn more_levels_need_fewer_iterations() {
+    let lines = succeed(&["reproduce", "wu2022-fig4", "--set", "vertices=2500", "--json"]);
+    let iterations = |solver: &str| {
+        let row =
+            lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()).find(|row| {
+                let case = row["case"].as_str().unwrap_or_default().ends_with(&format!(", {solver}"));
+                case && row["quantity"] == "iterations to an error of 1e-3"
+            });
+        row.and_then(|row| row["measured"].as_f64()).unwrap()
+    };
+    let order = ["MAS, 6 unknowns", "AS", "Jacobi"].map(iterations);
+    assert!(order[0] < order[1] && order[1] < order[2], "{order:?}: {lines}");
 }
 
 #[test]

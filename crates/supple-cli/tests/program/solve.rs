@@ -31,7 +31,7 @@ fn every_solver_solves_a_users_system_and_reports_it() {
     let n = 100;
     let (matrix, rhs) = chain(folder.path(), n);
     let (out, history) = (folder.path().join("x.npy"), folder.path().join("h.csv"));
-    for solver in LinearKind::SUPPORTED.map(LinearKind::word) {
+    for solver in LinearKind::ALL.map(LinearKind::word) {
         let lines = succeed(&[
             "solve",
             text(&matrix),
@@ -100,6 +100,14 @@ fn systems_that_cannot_be_solved_are_refused_by_name() {
         ),
         (&["solve", m, "--rhs", b, "--solver", "jacobi", "--tolerance", "2"], &["tolerance", "2"]),
         (&["solve", m, "--rhs", b, "--solver", "jacobi", "--out", "x.txt"], &["x.txt", ".npy"]),
+        (
+            &["solve", m, "--rhs", b, "--solver", "jacobi", "--out", "no/where/x.npy"],
+            &["x.npy", "no folder no/where"],
+        ),
+        (
+            &["solve", m, "--rhs", b, "--solver", "jacobi", "--history", "no/where/h.csv"],
+            &["h.csv", "no folder no/where"],
+        ),
         (&["solve", "nowhere.mtx", "--rhs", b, "--solver", "jacobi"], &["nowhere.mtx"]),
     ];
     for (arguments, words) in cases {
@@ -111,7 +119,7 @@ fn systems_that_cannot_be_solved_are_refused_by_name() {
         }
         assert!(output.stdout.is_empty() && !message.contains("panicked"), "{message}");
     }
-    for solver in LinearKind::SUPPORTED.map(LinearKind::word) {
+    for solver in LinearKind::ALL.map(LinearKind::word) {
         let output = run(&["solve", text(&indefinite), "--rhs", b, "--solver", solver]);
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(matches!(output.status.code(), Some(1 | 2)), "{solver}: {message}");
@@ -119,5 +127,69 @@ fn systems_that_cannot_be_solved_are_refused_by_name() {
             message.contains("indefinite.mtx") && message.contains("positive definite"),
             "{solver}: {message}"
         );
+    }
+}
+
+#[test]
+fn options_of_a_solver_reach_it_and_those_it_has_not_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (matrix, rhs) = chain(folder.path(), 300);
+    let solve = |solver, set: &str| {
+        let words = ["solve", text(&matrix), "--rhs", text(&rhs), "--solver", solver, "--set", set, "--json"];
+        run(&words)
+    };
+    // A larger domain holds more of the chain, so its factors take more memory.
+    let bytes = |set| {
+        let done = solve("mas", set);
+        assert_eq!(done.status.code(), Some(0), "{done:?}");
+        values(&String::from_utf8(done.stdout).unwrap(), "bytes")[0].as_u64().unwrap()
+    };
+    assert!(bytes("domain=64") > bytes("domain=8"));
+    for (solver, set, complaint) in [
+        ("jacobi", "domain=8", "has no option `domain`"),
+        ("mas", "domian=8", "domain"),
+        ("mas", "kind=jacobi", "--solver"),
+        ("mas", "tolerance=0.1", "--tolerance"),
+        ("mas", "modes=7", "3, 6 or 12"),
+    ] {
+        let refused = solve(solver, set);
+        assert_eq!(refused.status.code(), Some(2), "{set}");
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert!(said.contains(complaint), "{set}: {said}");
+    }
+}
+
+/// Springs in a row that nothing holds: every diagonal entry is positive, and moving all of them costs nothing.
+#[test]
+fn a_singular_domain_is_not_blamed_on_its_diagonal() {
+    let folder = tempfile::tempdir().unwrap();
+    let (matrix, rhs) = chain(folder.path(), 12);
+    let loose = fs::read_to_string(&matrix).unwrap().replace(" 2.5", " 2").replace("12 12 2\n", "12 12 1\n");
+    fs::write(&matrix, loose.replace("\n1 1 2\n", "\n1 1 1\n")).unwrap();
+    for solver in ["schwarz", "mas"] {
+        let output = run(&["solve", text(&matrix), "--rhs", text(&rhs), "--solver", solver]);
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{solver}: {message}");
+        assert!(message.contains("singular to rounding"), "{solver}: {message}");
+    }
+}
+
+/// Units must not matter: the same system in other units, near the limits of double precision.
+#[test]
+fn incomplete_factors_take_matrices_of_any_scale() {
+    let folder = tempfile::tempdir().unwrap();
+    let (matrix, rhs) = chain(folder.path(), 100);
+    let usual = fs::read_to_string(&matrix).unwrap();
+    for exponent in ["e300", "e-300"] {
+        fs::write(
+            &matrix,
+            usual.replace(" 2.5", &format!(" 2.5{exponent}")).replace(" -1", &format!(" -1{exponent}")),
+        )
+        .unwrap();
+        for solver in ["ic0", "ict"] {
+            let solve = ["solve", text(&matrix), "--rhs", text(&rhs), "--solver", solver, "--json"];
+            let lines = succeed(&solve);
+            assert_eq!(values(&lines, "converged"), [true], "{solver}, {exponent}: {lines}");
+        }
     }
 }

@@ -103,6 +103,12 @@ fn polygons_seams_and_materials_come_back_through_mesh_and_run() {
     }
     let original = vertex_lines(&fs::read_to_string(&converted).unwrap());
     assert_eq!(original, vertex_lines(SHIRT));
+    // The materials' file is the user's; where it is missing, it is named.
+    let export = ["export", text(&out), "--format", "obj", "--quiet"];
+    let told = |output: std::process::Output| String::from_utf8_lossy(&output.stderr).contains("shirt.mtl");
+    assert!(told(run(&export)));
+    fs::write(out.join("exports/obj/shirt.mtl"), "newmtl front\n").unwrap();
+    assert!(!told(run(&export)));
 }
 
 #[test]

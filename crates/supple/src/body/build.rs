@@ -8,10 +8,11 @@ use glam::{DQuat, DVec3};
 use super::shape::{Inside, Shaped, inside_mesh, shape_meshes};
 use super::weld::weld;
 use super::{Body, ElementMaterials, Elements, Embedding};
-use crate::energy::pressure::{Gas, Pressure};
+use crate::energy::pressure::Pressure;
 use crate::error::Error;
 use crate::material::Material;
 use crate::mesh::locate::locate;
+use crate::number::Brief;
 use crate::output::FrameSurface;
 use crate::scene::{self, ClosedMesh, Model, Placement, SelectionPoints};
 use crate::simd::Simd;
@@ -77,6 +78,8 @@ impl Body {
             model: spec.model,
             bending: spec.bending,
             pressure: spec.pressure,
+            tear_stretch: spec.tear_stretch,
+            cell: spec.cell,
             self_contact: spec.self_contact,
             notes,
         };
@@ -140,7 +143,9 @@ impl Body {
         let inside = |mesh: &ClosedMesh, points: &[DVec3]| inside_mesh(mesh, folder, points);
         let points =
             SelectionPoints { body: &self.name, positions: &centres, surface: None, inside: Some(&inside) };
-        ElementMaterials::new(material, &spec.regions, &centres, |selection| selection.evaluate(&points))
+        ElementMaterials::new(material, &spec.regions, &centres, |selection| {
+            selection.evaluate_centres(&points)
+        })
     }
 
     /// Gives every unknown its share of the mass of the elements around it.
@@ -195,7 +200,7 @@ impl Body {
         match &self.elements {
             Elements::Tets(_) => refuse("it is a solid; leave out `cell` for a closed cloth with gas inside"),
             Elements::Triangles(triangles) => {
-                let pressure = Pressure::new(triangles, &self.start, Gas::Constant { gauge }, Simd::Baseline);
+                let pressure = Pressure::new(triangles, &self.start, gauge, Simd::Baseline);
                 pressure.map_or_else(|problem| refuse(&problem), |_| Ok(()))
             }
         }
@@ -206,11 +211,18 @@ impl Body {
         if total > 0.0 && total.is_finite() {
             return Ok(());
         }
-        let problem = format!(
-            "body `{}` weighs {total} kg: its faces have no area or its elements no volume",
-            self.name
-        );
-        Err(Error::Invalid(format!("{problem}; `supple check` on the file shows which")))
+        let name = &self.name;
+        Err(Error::Invalid(if total == 0.0 {
+            format!(
+                "body `{name}` weighs 0 kg: its faces have no area or its elements no volume; `supple check` on the file \
+                 shows which"
+            )
+        } else {
+            format!(
+                "body `{name}` weighs {total} kg: its size or its density is too large to compute with; check the size and \
+                 `scale` of its shape, its `transform` and the densities of its material"
+            )
+        }))
     }
 }
 
@@ -227,7 +239,7 @@ impl Body {
             Some(bad) => Err(Error::Invalid(format!(
                 "body `{}`: tetrahedron {bad} has the volume {} m³; `supple check` on the file lists all such elements",
                 self.name,
-                volume(&tets[bad])
+                Brief(volume(&tets[bad]))
             ))),
         }
     }
@@ -243,6 +255,7 @@ impl Body {
         };
         let words = [
             ("bending", spec.bending.is_some()),
+            ("tear_stretch", spec.tear_stretch.is_some()),
             ("bend_stiffness", materials().any(|m| m.bend_stiffness.is_some())),
             ("stretch_stiffness", materials().any(|m| m.stretch_stiffness.is_some())),
             ("strain_limit", materials().any(|m| m.strain_limit.is_some())),
@@ -262,8 +275,10 @@ impl Body {
             s if s < 0.01 => "metres divided by a thousand: set the shape's `scale` to 1000",
             _ => return,
         };
-        self.notes
-            .push(format!("its largest side is {size:.4} m; if that is wrong, the file may be in {likely}"));
+        self.notes.push(format!(
+            "its largest side is {} m; if that is wrong, the file may be in {likely}",
+            Brief(size)
+        ));
     }
 }
 

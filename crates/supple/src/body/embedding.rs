@@ -43,6 +43,16 @@ impl Embedding {
         self.starts.push(self.weights.len() as u32);
     }
 
+    /// Puts a point that is an unknown itself onto another unknown.
+    pub fn set_vertex(&mut self, point: usize, unknown: u32) {
+        self.weights[self.starts[point] as usize] = (unknown, 1.0);
+    }
+
+    /// Puts another unknown in the place of the one numbered `place` of a point, with its weight.
+    pub fn set_unknown(&mut self, point: usize, place: usize, unknown: u32) {
+        self.weights[self.starts[point] as usize + place].0 = unknown;
+    }
+
     /// Appends the points of another embedding whose unknowns start at `first_unknown` here.
     pub fn append(&mut self, other: &Self, first_unknown: u32) {
         if self.starts.is_empty() {
@@ -74,6 +84,11 @@ impl Embedding {
             [(v, 1.0)] => x[*v as usize],
             weights => weights.iter().map(|&(v, w)| w * x[v as usize]).sum(),
         }
+    }
+
+    /// Where all points are.
+    pub fn positions(&self, x: &[DVec3], positions: &mut [DVec3]) {
+        positions.iter_mut().enumerate().for_each(|(point, position)| *position = self.position(point, x));
     }
 
     /// Adds a force on a point to the unknowns it hangs on.

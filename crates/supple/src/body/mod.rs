@@ -5,6 +5,7 @@ mod closed;
 mod element_materials;
 mod embedding;
 mod shape;
+mod tear;
 pub(crate) mod weld;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use xxhash_rust::xxh3::Xxh3;
 pub use element_materials::ElementMaterials;
 pub use embedding::Embedding;
 pub use shape::inside_mesh;
+pub use tear::{Split, TornSurface};
 
 use crate::output::FrameSurface;
 use crate::scene::{Bending, Model};
@@ -103,8 +105,12 @@ pub struct Body {
     pub bending: Option<Bending>,
     /// Pressure of the gas inside over that outside in Pa, at the start.
     pub pressure: Option<f64>,
+    /// The stretch of an edge at which a cloth tears.
+    pub tear_stretch: Option<f64>,
     /// Whether it collides with itself.
     pub self_contact: bool,
+    /// Side of the cells that it was to be cut into, in metres.
+    pub cell: Option<f64>,
     /// What the user should know about how it was built.
     pub notes: Vec<String>,
 }

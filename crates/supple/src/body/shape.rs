@@ -6,6 +6,7 @@ use glam::DVec3;
 
 use crate::error::Error;
 use crate::geometry::{TriangleTree, WindingNumber};
+use crate::mesh::check::{FindingKind, check_faces};
 use crate::mesh::format::{self, Mesh};
 use crate::mesh::generate::BoxShape;
 use crate::mesh::implicit::ImplicitShape;
@@ -43,13 +44,18 @@ pub(super) fn shape_meshes(shape: &Shape, cell: Option<f64>, folder: &Path) -> R
 fn unscaled(shape: &Shape, cell: Option<f64>, folder: &Path) -> Result<Shaped, Error> {
     match &shape.source {
         ShapeSource::File(file) => from_file(&folder.join(file), cell),
-        ShapeSource::Mesh(mesh) => from_surface(mesh.as_ref().clone(), cell, Vec::new()),
+        ShapeSource::Mesh(mesh) => from_users_surface(mesh.as_ref().clone(), cell, Vec::new()),
+        ShapeSource::Tets(_) if cell.is_some() => {
+            Err(Error::Invalid("it has tetrahedra already: leave out the body's `cell`".into()))
+        }
+        ShapeSource::Tets(tets) => Ok(from_tets(tets.as_ref().clone(), Vec::new())),
         ShapeSource::Grid(grid) => from_surface(grid.surface(1.0)?, cell, Vec::new()),
         ShapeSource::Box(shape) => from_box(shape, cell),
         ShapeSource::Cylinder(shape) => from_surface(shape.surface(1.0)?, cell, Vec::new()),
         ShapeSource::Sphere(shape) => from_surface(shape.surface(1.0)?, cell, Vec::new()),
         ShapeSource::Torus(shape) => from_surface(shape.surface(1.0)?, cell, Vec::new()),
         ShapeSource::Knot(shape) => from_surface(shape.surface(1.0)?, cell, Vec::new()),
+        ShapeSource::Panel(shape) => from_surface(shape.surface(1.0)?, cell, Vec::new()),
         ShapeSource::Character(character) => from_implicit(&character.shape(), cell),
         ShapeSource::Implicit(shape) => from_implicit(shape, cell),
     }
@@ -58,13 +64,27 @@ fn unscaled(shape: &Shape, cell: Option<f64>, folder: &Path) -> Result<Shaped, E
 fn from_file(path: &Path, cell: Option<f64>) -> Result<Shaped, Error> {
     let loaded = format::load(path)?;
     match loaded.mesh {
-        Mesh::Surface(surface) => from_surface(surface, cell, loaded.notes),
+        Mesh::Surface(surface) => from_users_surface(surface, cell, loaded.notes),
         Mesh::Tets(_) if cell.is_some() => {
             let problem = "it holds tetrahedra already: leave out the body's `cell`";
             Err(crate::error::FileError::whole(path, problem).into())
         }
         Mesh::Tets(tets) => Ok(from_tets(tets, loaded.notes)),
     }
+}
+
+/// A surface that was not made here: what of it does not take part as cloth is told.
+fn from_users_surface(
+    surface: SurfaceMesh,
+    cell: Option<f64>,
+    mut notes: Vec<String>,
+) -> Result<Shaped, Error> {
+    let told = [FindingKind::Degenerate, FindingKind::Duplicates, FindingKind::Unreferenced];
+    if cell.is_none() {
+        let findings = check_faces(&surface).into_iter().filter(|finding| told.contains(&finding.kind));
+        notes.extend(findings.map(|finding| finding.message));
+    }
+    from_surface(surface, cell, notes)
 }
 
 fn from_surface(surface: SurfaceMesh, cell: Option<f64>, mut notes: Vec<String>) -> Result<Shaped, Error> {

@@ -24,14 +24,15 @@ pub struct Candidate {
     pub points: [u32; 4],
     /// The distance in metres below which it is pushed apart.
     pub reach: f64,
+    /// A distance in metres that it keeps on the way for which the list was made.
+    pub near: f64,
 }
 
 /// A list of candidates and the positions for which it is complete.
 #[derive(Debug, Default)]
 pub struct Candidates {
     tree: SweepTree,
-    by_triangle: Found<Candidate>,
-    list: Vec<Candidate>,
+    found: Found<Candidate>,
     from: Vec<DVec3>,
     moves: Vec<DVec3>,
     made: bool,
@@ -48,8 +49,8 @@ impl Candidates {
     }
 
     /// The candidates, in an order that depends on the surfaces alone.
-    pub fn list(&self) -> &[Candidate] {
-        &self.list
+    pub(crate) fn list(&self) -> &Found<Candidate> {
+        &self.found
     }
 
     /// Leaves pairs of these points alone; none for an empty list.
@@ -61,32 +62,40 @@ impl Candidates {
         }
     }
 
-    /// Makes the list complete for positions.
-    pub fn cover(&mut self, surfaces: &Surfaces, thickness: f64, at: &[DVec3]) {
-        if !self.covers(at, MARGIN * thickness) {
-            self.make(surfaces, thickness, at, at);
+    /// Makes the list complete for positions. Gives how far points have left the way for which it was made: no pair is
+    /// nearer than its [`Candidate::near`] less twice that.
+    pub fn cover(&mut self, surfaces: &Surfaces, thickness: f64, at: &[DVec3]) -> f64 {
+        let strayed = self.strayed(at);
+        if strayed <= MARGIN * thickness {
+            return strayed;
         }
+        self.make(surfaces, thickness, at, at);
+        0.0
     }
 
-    /// Makes the list complete for a straight way.
-    pub fn cover_way(&mut self, surfaces: &Surfaces, thickness: f64, from: &[DVec3], to: &[DVec3]) {
-        let margin = MARGIN * thickness;
-        if !self.covers(to, margin) || !self.covers(from, margin) {
-            self.make(surfaces, thickness, from, to);
+    /// Makes the list complete for a straight way. Gives the same for the way's start.
+    pub fn cover_way(&mut self, surfaces: &Surfaces, thickness: f64, from: &[DVec3], to: &[DVec3]) -> f64 {
+        let strayed = self.strayed(from);
+        if strayed <= MARGIN * thickness && self.strayed(to) <= MARGIN * thickness {
+            return strayed;
         }
+        self.make(surfaces, thickness, from, to);
+        0.0
     }
 
-    fn covers(&self, at: &[DVec3], margin: f64) -> bool {
+    /// How far points are from the way for which the list was made; infinite without one.
+    fn strayed(&self, at: &[DVec3]) -> f64 {
         if !self.made {
-            return false;
+            return f64::INFINITY;
         }
         let along = chunks::sum(at.len(), |i| (at[i] - self.from[i]).dot(self.moves[i]));
         let squared = chunks::sum(at.len(), |i| self.moves[i].length_squared());
         let gone = if squared > 0.0 { (along / squared).clamp(0.0, 1.0) } else { 0.0 };
         let off = |i: usize| (at[i] - self.from[i] - gone * self.moves[i]).length_squared();
-        // Not a number is never within the margin.
-        let farthest = |range: std::ops::Range<usize>| range.map(off).all(|d| d <= margin * margin);
-        chunks::fold(at.len(), CHUNK, true, farthest, |a, b| a && b)
+        // What is not a number is never within a margin.
+        let farther = |a: f64, b: f64| if a >= b || a.is_nan() { a } else { b };
+        let farthest = |range: std::ops::Range<usize>| range.map(off).fold(0.0, farther);
+        chunks::fold(at.len(), CHUNK, 0.0, farthest, farther).sqrt()
     }
 
     fn make(&mut self, surfaces: &Surfaces, thickness: f64, from: &[DVec3], to: &[DVec3]) {
@@ -101,11 +110,9 @@ impl Candidates {
         });
         let search = Search { surfaces, from, moves, loose, thickness };
         let (tree, within) = (&self.tree, search.within());
-        self.by_triangle.look(tree.len(), |position, found| {
+        self.found.look(tree.len(), |position, found| {
             tree.later_meetings(position, within, |a, b| search.pairs_of(a, b, found));
         });
-        self.list.clear();
-        self.list.extend(self.by_triangle.iter());
         self.made = true;
     }
 
@@ -155,17 +162,19 @@ impl Search<'_> {
             return;
         }
         self.surfaces.for_each_pair(a, b, |kind, points| {
-            if self.may_come_near(kind, points) && !self.is_loose(points) {
+            let near = self.least_distance(kind, points);
+            if near <= self.within() && !self.is_loose(points) {
                 let reach = self.surfaces.reach(kind, points, self.thickness);
-                found.push(Candidate { kind, points, reach });
+                found.push(Candidate { kind, points, reach, near });
             }
         });
     }
 
-    fn may_come_near(&self, kind: Kind, points: [u32; 4]) -> bool {
+    /// A distance that a pair keeps on the way.
+    fn least_distance(&self, kind: Kind, points: [u32; 4]) -> f64 {
         let at = points.map(|p| self.from[p as usize]);
         let moves = points.map(|p| self.moves[p as usize]);
-        kind.distance(&at) <= self.within() + kind.approach(&moves)
+        kind.distance(&at) - kind.approach(&moves)
     }
 
     fn is_loose(&self, points: [u32; 4]) -> bool {

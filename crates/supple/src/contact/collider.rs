@@ -140,6 +140,19 @@ impl PosedCollider {
         self.separation_at(&self.end, |mesh| &mesh.end, point)
     }
 
+    /// Distance and normal at the step's end of a point that was at `from` at its start: one that went through an open mesh
+    /// meanwhile is behind it, however deep.
+    pub fn separation_after(&self, from: DVec3, point: DVec3) -> Separation {
+        match &self.shape {
+            PosedShape::Mesh(mesh) if mesh.end.is_open() => {
+                let (came, local) = (self.end.inverse(self.carry(from)), self.end.inverse(point));
+                let found = mesh.end.separation_after(came, local, self.thickness / self.end.scale);
+                self.end.place(found)
+            }
+            _ => self.separation(point),
+        }
+    }
+
     /// Distance and normal at the step's start.
     pub fn start_separation(&self, point: DVec3) -> Separation {
         self.separation_at(&self.start, |mesh| &mesh.start, point)
@@ -176,7 +189,7 @@ impl PosedCollider {
             PosedShape::Simple(simple) => shape::separation(simple, local),
             PosedShape::Mesh(mesh) => at(mesh).separation(local, self.thickness / placement.scale),
         };
-        Separation { distance: placement.scale * found.distance, normal: placement.rotation * found.normal }
+        placement.place(found)
     }
 }
 
@@ -237,5 +250,10 @@ impl Placement {
 
     fn inverse(&self, point: DVec3) -> DVec3 {
         self.pivot + self.rotation.inverse() * (point - self.moved_pivot) / self.scale
+    }
+
+    /// What was found in the collider's own place, in the world's.
+    fn place(&self, found: Separation) -> Separation {
+        Separation { distance: self.scale * found.distance, normal: self.rotation * found.normal }
     }
 }

@@ -4,7 +4,9 @@
 mod candidates;
 mod closeness;
 mod collider;
+mod crossings;
 mod mesh_source;
+mod sewn_points;
 mod shape;
 mod signed_mesh;
 mod surfaces;
@@ -21,3 +23,4 @@ pub use collider::{ColliderMeshes, PosedCollider, Separation, Surface};
 pub use surfaces::Surfaces;
 pub use tangle::{Piercing, Tangle};
 pub use time_of_impact::free_fraction;
+pub(crate) use time_of_impact::surely_free;

@@ -1,10 +1,11 @@
 //! The signed distance of a triangle mesh. A closed mesh is a solid: inside is where it winds around a point (Jacobson
 //! 2013). An open mesh is a shell in front of its faces: a point that slipped less than the shell's thickness behind
-//! them is brought back, one further behind is free.
+//! them is brought back, one further behind is free, unless it was held or in front when the step began.
 
 use glam::DVec3;
 
 use super::Separation;
+use crate::geometry::triangle::Ray;
 use crate::geometry::{Aabb, ClosestPoint, TriangleTree, WindingNumber};
 
 /// A triangle mesh at one time.
@@ -42,6 +43,11 @@ impl SignedMesh {
         self.tree().triangles()
     }
 
+    /// Whether it has a rim.
+    pub(super) fn is_open(&self) -> bool {
+        !self.closed
+    }
+
     /// The box around all triangles.
     pub(super) fn bounds(&self) -> Aabb {
         self.tree().bvh().bounds()
@@ -64,6 +70,34 @@ impl SignedMesh {
         };
         let sign = if behind { -1.0 } else { 1.0 };
         Separation { distance: sign * closest.distance, normal: (sign * offset).normalize_or(smooth) }
+    }
+
+    /// The same of a point that came from `from`: where it went through an open mesh from the front, or was held and did not
+    /// come back, it is behind, however deep.
+    pub(super) fn separation_after(&self, from: DVec3, point: DVec3, shell: f64) -> Separation {
+        let found = self.separation(point, shell);
+        if self.closed || found.distance < 0.0 || !self.went_behind(from, point, shell) {
+            return found;
+        }
+        let Some(closest) = self.closest(point) else { return found };
+        let (offset, smooth) = (point - closest.point, self.normal(&closest));
+        if offset.dot(smooth) >= 0.0 || self.is_on_rim(&closest) {
+            return found;
+        }
+        Separation { distance: -closest.distance, normal: (-offset).normalize_or(smooth) }
+    }
+
+    /// Whether the straight way from `from` ends behind an open mesh, judged by the first triangle in the way.
+    fn went_behind(&self, from: DVec3, point: DVec3, shell: f64) -> bool {
+        let way = Ray { origin: from, direction: point - from };
+        let first = if from == point { None } else { self.tree().pick(&way) };
+        match first.filter(|hit| hit.distance <= way.direction.length()) {
+            Some(hit) => {
+                let [a, b, c] = *self.tree().corners(hit.triangle);
+                way.direction.dot((b - a).cross(c - a)) < 0.0
+            }
+            None => self.separation(from, shell).distance < 0.0,
+        }
     }
 
     /// How far the material point nearest to `point` moves on the way to `later`, a later time of the same mesh.
@@ -176,6 +210,27 @@ mod tests {
         assert_eq!((at(-0.005).distance, at(-0.005).normal), (-0.005, DVec3::Y));
         assert!(at(-0.02).distance >= 0.01);
         assert_eq!(at(0.0).normal, DVec3::Y);
+    }
+
+    #[test]
+    fn a_point_that_went_through_an_open_mesh_is_behind_it_at_any_depth() {
+        let mesh = square();
+        let at = |y: f64| DVec3::new(0.3, y, 0.4);
+        let between = |from: f64, to: f64| mesh.separation_after(at(from), at(to), 0.01);
+        for from in [0.2, 0.005, 0.0, -0.005] {
+            let found = between(from, -0.3);
+            assert!(
+                (found.distance + 0.3).abs() < 1e-15 && found.normal == DVec3::Y,
+                "from {from}: {found:?}"
+            );
+        }
+        // One that was free behind stays free, also where it comes near, and one that comes back is in front.
+        assert!(between(-0.2, -0.3).distance > 0.0);
+        assert!(between(-0.2, -0.02).distance > 0.0);
+        assert!((between(-0.005, 0.3).distance - 0.3).abs() < 1e-15);
+        // Beside the mesh there is nothing to go through.
+        let beside = mesh.separation_after(DVec3::new(1.5, 0.1, 0.5), DVec3::new(1.5, -0.1, 0.5), 0.01);
+        assert!(beside.distance > 0.4);
     }
 
     #[test]

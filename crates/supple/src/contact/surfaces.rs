@@ -5,8 +5,10 @@ use std::collections::HashSet;
 use glam::DVec3;
 
 use super::closeness::Kind;
+use super::sewn_points::SewnPoints;
 use crate::body::Body;
 use crate::body::weld::weld;
+use crate::simulation::SetupSeam;
 
 /// All surfaces of a system that take part in contact. Points are numbered as in the system's embedding; of points at one
 /// place (split by UVs) the first stands for all.
@@ -22,6 +24,7 @@ pub struct Surfaces {
     touches_itself: Vec<bool>,
     between_bodies: bool,
     pieces: Vec<Pieces>,
+    sewn: SewnPoints,
 }
 
 /// The vertices and edges of a triangle that no earlier triangle has: so each is looked at once.
@@ -52,6 +55,17 @@ impl Surfaces {
         }
         surfaces.find_pieces();
         surfaces
+    }
+
+    /// Takes points that are sewn together for one: pieces that have them in common do not push each other apart.
+    pub fn sew(&mut self, bodies: &[Body], seams: &[SetupSeam]) {
+        self.sewn = SewnPoints::new(bodies, seams, &self.stands_for);
+    }
+
+    /// Whether two triangles hang together by a seam.
+    pub fn share_a_seam(&self, a: u32, b: u32) -> bool {
+        let [first, second] = [a, b].map(|t| self.triangles[t as usize]);
+        self.sewn.any(&first, &second)
     }
 
     fn find_pieces(&mut self) {
@@ -89,7 +103,7 @@ impl Surfaces {
         let [of_first, of_second] = [a, b].map(|t| self.pieces[t as usize]);
         let mut vertices = |from: [u32; 3], own: Pieces, to: [u32; 3]| {
             for (v, own) in from.into_iter().zip(own.vertices) {
-                if own && !to.contains(&v) {
+                if own && !to.contains(&v) && !self.sewn.any(&[v], &to) {
                     visit(Kind::VertexTriangle, [v, to[0], to[1], to[2]]);
                 }
             }
@@ -100,7 +114,7 @@ impl Surfaces {
             for j in (0..3).filter(|&j| of_second.edges[j]) {
                 let [p, q] = [first[i], first[(i + 1) % 3]];
                 let [r, s] = [second[j], second[(j + 1) % 3]];
-                if p != r && p != s && q != r && q != s {
+                if p != r && p != s && q != r && q != s && !self.sewn.any(&[p, q], &[r, s]) {
                     visit(Kind::EdgeEdge, [p, q, r, s]);
                 }
             }

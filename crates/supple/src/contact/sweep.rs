@@ -4,7 +4,9 @@
 use std::ops::Range;
 
 use glam::DVec3;
+use rayon::prelude::*;
 
+use crate::energy::chunks::CHUNK;
 use crate::geometry::{Aabb, Bvh};
 
 /// A box and the range of motions of what it holds, all of which start together and end together.
@@ -58,10 +60,11 @@ impl SweepTree {
     }
 
     /// Takes new boxes and motions.
-    pub(super) fn refit(&mut self, sweep_of: impl Fn(u32) -> Sweep) {
-        for (position, sweep) in self.items.iter_mut().enumerate() {
-            *sweep = sweep_of(self.shape.item_at(position));
-        }
+    pub(super) fn refit(&mut self, sweep_of: impl Fn(u32) -> Sweep + Sync) {
+        let shape = &self.shape;
+        self.items.par_iter_mut().enumerate().with_min_len(CHUNK).for_each(|(position, sweep)| {
+            *sweep = sweep_of(shape.item_at(position));
+        });
         for n in (0..self.nodes.len()).rev() {
             self.nodes[n] = match self.shape.children(n) {
                 Some([left, right]) => self.nodes[left].union(self.nodes[right]),

@@ -40,8 +40,9 @@ impl Tangle {
     /// What crosses now.
     pub fn find(surfaces: &Surfaces, candidates: &mut Candidates, at: &[DVec3]) -> Self {
         let corners = |t: u32| surfaces.triangles[t as usize];
-        let crossings =
-            candidates.meeting_triangles(surfaces, at, |a, b| triangles_overlap(at, corners(a), corners(b)));
+        let crossings = candidates.meeting_triangles(surfaces, at, |a, b| {
+            !surfaces.share_a_seam(a, b) && triangles_overlap(at, corners(a), corners(b))
+        });
         let loose = if crossings.is_empty() { Vec::new() } else { loose_points(surfaces, &crossings) };
         Self { crossings, loose }
     }

@@ -44,6 +44,13 @@ pub fn free_fraction(kind: Kind, points: &[DVec3; 4], moves: &[DVec3; 4], least:
     gone
 }
 
+/// Whether [`free_fraction`] gives the whole way `until` for every pair that is no nearer than `distance` and comes nearer by no
+/// more than `approach` over the whole way.
+pub(crate) fn surely_free(distance: f64, approach: f64, least: f64, until: f64) -> bool {
+    distance > 0.0
+        && (1.0 - (least / distance).clamp(LEFT, MOST_LEFT)) * distance > (1.0 + 1e-9) * approach * until
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,6 +116,21 @@ mod tests {
                 let free = free_fraction(kind, &p, &m, 0.0, 1.0);
                 let end: [DVec3; 4] = std::array::from_fn(|i| p[i] + free * m[i]);
                 prop_assert!(kind.distance(&end) > 0.05 * kind.distance(&p).min(1e-6));
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_surely_free_is_free(
+            p in prop::array::uniform4(vector(1.0)),
+            m in prop::array::uniform4(vector(0.3)),
+            (least, until, less) in (0.0..0.3f64, 0.1..1.0f64, 0.5..1.0f64),
+        ) {
+            for kind in [Kind::VertexTriangle, Kind::EdgeEdge] {
+                if surely_free(less * kind.distance(&p), kind.approach(&m), least, until) {
+                    prop_assert_eq!(free_fraction(kind, &p, &m, least, until), until);
+                }
             }
         }
     }

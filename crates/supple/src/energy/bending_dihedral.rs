@@ -73,7 +73,7 @@ impl DihedralBending {
     }
 
     /// `[ψ, ψ', ψ'']` of the fold angle.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn potential(&self, batch: usize, fold: &Fold) -> [Lanes; 3] {
         let Batch { stiffness, rest, damping } = self.batches[batch];
         let angle = fold.angle_from(rest);
@@ -101,7 +101,7 @@ struct Fold {
 const THINNEST: f64 = 1e-6;
 
 impl Fold {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn new(x: &[LaneVec3; 4]) -> Self {
         let (e, p, q) = (x[1] - x[0], x[2] - x[0], x[3] - x[0]);
         let square = e.dot(e).max(Lanes::splat(1e-100));
@@ -112,21 +112,21 @@ impl Fold {
     }
 
     /// Multiples of the angle's cosine and sine.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn unit(&self) -> [Lanes; 2] {
         let [n1, n2] = self.normals;
         [n1.dot(n2), n1.cross(n2).dot(self.e) / self.length]
     }
 
     /// The angle from one given by multiples of cosine and sine, in (-π, π].
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn angle_from(&self, [c, s]: [Lanes; 2]) -> Lanes {
         let [cosine, sine] = self.unit();
         (sine * c - cosine * s).atan2(cosine * c + sine * s)
     }
 
     /// Derivatives of the angle by `e`, `p` and `q`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn gradient(&self) -> [LaneVec3; 3] {
         let [m1, m2] = self.reciprocals();
         let (along_p, along_q) = (self.p.dot(self.e) / self.length, self.q.dot(self.e) / self.length);
@@ -134,14 +134,14 @@ impl Fold {
     }
 
     /// `m = n/|n|²`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn reciprocals(&self) -> [LaneVec3; 2] {
         let one = Lanes::splat(1.0);
         [self.normals[0] * (one / self.squares[0]), self.normals[1] * (one / self.squares[1])]
     }
 
     /// `∂m/∂n`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn reciprocal_derivative(&self, i: usize) -> LaneMat3 {
         let n = self.normals[i];
         let inverse = Lanes::splat(1.0) / self.squares[i];
@@ -149,7 +149,7 @@ impl Fold {
     }
 
     /// Second derivatives of the angle: blocks ee, pe, pp, qe, qp, qq.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn hessian(&self) -> [LaneMat3; 6] {
         let Self { e, p, q, length, .. } = *self;
         let [m1, m2] = self.reciprocals();
@@ -188,19 +188,19 @@ impl Element<4> for DihedralBending {
         &self.vertices
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn value(&self, batch: usize, x: &[LaneVec3; 4]) -> Lanes {
         self.potential(batch, &Fold::new(x))[0]
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn elastic_value(&self, batch: usize, x: &[LaneVec3; 4]) -> Lanes {
         let Batch { stiffness, rest, .. } = self.batches[batch];
         let angle = Fold::new(x).angle_from(rest);
         stiffness * angle * angle * 0.5
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn gradient(&self, batch: usize, x: &[LaneVec3; 4]) -> [LaneVec3; 4] {
         let fold = Fold::new(x);
         let [_, moment, _] = self.potential(batch, &fold);
@@ -209,7 +209,7 @@ impl Element<4> for DihedralBending {
         [-(e + p + q), e, p, q]
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn hessian(&self, batch: usize, x: &[LaneVec3; 4], curvature: Curvature) -> Blocks<4> {
         let fold = Fold::new(x);
         let [_, moment, stiffness] = self.potential(batch, &fold);

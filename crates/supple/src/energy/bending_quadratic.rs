@@ -104,7 +104,7 @@ struct Normal {
 }
 
 impl Fold {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn normal(&self) -> Normal {
         let long = self.e.cross(self.g);
         // Folded flat onto itself a hinge has no bisector.
@@ -119,13 +119,13 @@ impl Fold {
 
 impl Normal {
     /// `v` without its part along the normal, over `|N|`: `∂n/∂N` applied.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn slope(&self, v: LaneVec3) -> LaneVec3 {
         (v - self.n * self.n.dot(v)) * self.inverse_length
     }
 
     /// `∂n/∂e` and `∂n/∂g`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn derivatives(&self) -> [LaneMat3; 2] {
         let [e, g] = self.changes;
         let turned = |m: LaneMat3| LaneMat3([self.slope(m.0[0]), self.slope(m.0[1]), self.slope(m.0[2])]);
@@ -133,7 +133,7 @@ impl Normal {
     }
 
     /// The second derivatives of `w · n(e, g)` for a constant `w`: blocks ee, eg, gg.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn curvature(&self, w: LaneVec3) -> [LaneMat3; 3] {
         let (n, scale) = (self.n, self.inverse_length * self.inverse_length);
         let along = w.dot(n);
@@ -148,7 +148,7 @@ impl Normal {
 }
 
 impl Batch {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn fold(&self, x: &[LaneVec3; 4]) -> Fold {
         let mut sums = [LaneVec3::default(); 3];
         for k in 1..4 {
@@ -160,7 +160,7 @@ impl Batch {
     }
 
     /// The blocks by corners, times the stiffness, from those by `e`, `g` and `u` (`h[a][b]`, `b <= a`).
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn blocks(&self, h: [[LaneMat3; 3]; 3]) -> Blocks<4> {
         let mut blocks = Blocks::<4>::default();
         for i in 0..4 {
@@ -180,7 +180,7 @@ impl Batch {
     }
 
     /// The Hessian of folded hinges by `e`, `g` and `u`, lower triangle, over the stiffness.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn folded_hessian(&self, fold: &Fold, curvature: Curvature) -> [[LaneMat3; 3]; 3] {
         let normal = fold.normal();
         // The derivatives of u - h₀ n.
@@ -213,7 +213,7 @@ impl Element<4> for QuadraticBending {
         &self.vertices
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn value(&self, batch: usize, x: &[LaneVec3; 4]) -> Lanes {
         let rest = &self.batches[batch];
         let fold = rest.fold(x);
@@ -221,7 +221,7 @@ impl Element<4> for QuadraticBending {
         rest.stiffness * residual.dot(residual) * 0.5
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn gradient(&self, batch: usize, x: &[LaneVec3; 4]) -> [LaneVec3; 4] {
         let rest = &self.batches[batch];
         let fold = rest.fold(x);
@@ -241,7 +241,7 @@ impl Element<4> for QuadraticBending {
         forces
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn hessian(&self, batch: usize, x: &[LaneVec3; 4], curvature: Curvature) -> Blocks<4> {
         let rest = &self.batches[batch];
         if self.curved {

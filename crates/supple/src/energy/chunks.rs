@@ -69,8 +69,28 @@ impl<R: Send> Found<R> {
         });
     }
 
+    /// Looks at all that was found elsewhere.
+    pub(crate) fn look_through<S: Sync>(&mut self, given: &Found<S>, look: impl Fn(&S, &mut Vec<R>) + Sync) {
+        self.used = given.used;
+        if self.chunks.len() < self.used {
+            self.chunks.resize_with(self.used, Vec::new);
+        }
+        self.chunks[..self.used].par_iter_mut().zip(&given.chunks).for_each(|(found, given)| {
+            found.clear();
+            given.iter().for_each(|item| look(item, found));
+        });
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &R> {
         self.chunks[..self.used].iter().flatten()
+    }
+}
+
+impl<R: Sync> Found<R> {
+    /// The least of what `value` gives, which may stop early at the least so far; `most` for nothing.
+    pub(crate) fn least(&self, most: f64, value: impl Fn(f64, &R) -> f64 + Sync) -> f64 {
+        let of_chunk = |found: &Vec<R>| found.iter().fold(most, &value);
+        fold(self.used, 1, most, |range| of_chunk(&self.chunks[range.start]), f64::min)
     }
 }
 
@@ -105,6 +125,11 @@ mod tests {
                 });
             });
             let expected: Vec<usize> = (0..count).step_by(step).flat_map(|i| [i, i]).collect();
+            let mut odd = Found::default();
+            odd.look_through(&found, |i: &usize, list| list.extend(Some(*i).filter(|i| i % 2 == 1)));
+            assert!(odd.iter().copied().eq(expected.iter().copied().filter(|i| i % 2 == 1)));
+            let least = odd.least(1e9, |least, i| least.min(*i as f64));
+            assert_eq!(least, odd.iter().min().map_or(1e9, |i| *i as f64));
             assert!(found.iter().copied().eq(expected));
         }
     }

@@ -22,7 +22,7 @@ use crate::simd::{Kernel, LaneMat3, LaneVec3, Lanes, Simd, WIDTH, dispatch};
 pub type Blocks<const K: usize> = [[LaneMat3; K]; K];
 
 /// All blocks of an element that does not feel translations, from those among corners 1 to 3: 11, 21, 22, 31, 32, 33.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn completed([a, b, c, d, e, f]: [LaneMat3; 6]) -> Blocks<4> {
     let zero = LaneMat3::default();
     let first = -(a + b.transpose() + d.transpose());
@@ -37,7 +37,7 @@ pub(super) fn completed([a, b, c, d, e, f]: [LaneMat3; 6]) -> Blocks<4> {
 }
 
 /// One kind of element over `K` vertices, for eight elements at a time. Batch `b` has the elements `8 b .. 8 b + 8`; the
-/// last one may be filled up with anything finite. Every method is to be `#[inline(always)]`.
+/// last one may be filled up with anything finite. Every method is to be `#[cfg_attr(not(debug_assertions), inline(always))]`.
 pub trait Element<const K: usize>: Send + Sync {
     /// Starts a step of `dt` seconds from `x`.
     fn begin_step(&mut self, _x: &[DVec3], _dt: f64) {}
@@ -46,7 +46,7 @@ pub trait Element<const K: usize>: Send + Sync {
     /// Energies in joules.
     fn value(&self, batch: usize, x: &[LaneVec3; K]) -> Lanes;
     /// Energies without what damping adds.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn elastic_value(&self, batch: usize, x: &[LaneVec3; K]) -> Lanes {
         self.value(batch, x)
     }
@@ -60,7 +60,7 @@ pub trait Element<const K: usize>: Send + Sync {
         None
     }
     /// Products of the Hessians with `d`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn hessian_product(
         &self,
         batch: usize,
@@ -283,7 +283,7 @@ struct Chunk<'a, E, const K: usize> {
 
 impl<E: Element<K>, const K: usize> Chunk<'_, E, K> {
     /// The batches of the chunk: batch number, first element and how many of its lanes are elements.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn batches(&self) -> impl Iterator<Item = (usize, usize, usize)> + use<'_, E, K> {
         let total = self.elements.vertices().len();
         let first = self.index * CHUNK;
@@ -292,7 +292,7 @@ impl<E: Element<K>, const K: usize> Chunk<'_, E, K> {
     }
 
     /// A batch's corners of a field; lanes beyond the last element repeat it.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn corners_of(&self, field: &[DVec3], first: usize, count: usize) -> [LaneVec3; K] {
         let vertices = &self.elements.vertices()[first..first + count];
         let mut corners = [LaneVec3::default(); K];
@@ -308,7 +308,7 @@ impl<E: Element<K>, const K: usize> Chunk<'_, E, K> {
         corners
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn scatter(&self, parts: &[LaneVec3; K], first: usize, count: usize, out: &mut [DVec3]) {
         for (lane, corners) in self.corners[first..first + count].iter().enumerate() {
             for (part, &corner) in parts.iter().zip(corners) {
@@ -317,7 +317,7 @@ impl<E: Element<K>, const K: usize> Chunk<'_, E, K> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn scatter_diagonal(&self, blocks: &Blocks<K>, first: usize, count: usize, out: &mut [DMat3]) {
         for (lane, corners) in self.corners[first..first + count].iter().enumerate() {
             for (i, &corner) in corners.iter().enumerate() {
@@ -335,7 +335,7 @@ struct Value<'a, E, const K: usize> {
 
 impl<E: Element<K>, const K: usize> Kernel for Value<'_, E, K> {
     type Output = f64;
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn run(self) -> f64 {
         let Self { chunk, damped } = self;
         let mut sum = 0.0;
@@ -359,7 +359,7 @@ struct Gradient<'a, 'o, E, const K: usize> {
 
 impl<E: Element<K>, const K: usize> Kernel for Gradient<'_, '_, E, K> {
     type Output = ();
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn run(self) {
         let Self { chunk, out } = self;
         for (batch, first, count) in chunk.batches() {
@@ -378,7 +378,7 @@ struct Product<'a, 'o, E, const K: usize> {
 
 impl<E: Element<K>, const K: usize> Kernel for Product<'_, '_, E, K> {
     type Output = ();
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn run(self) {
         let Self { chunk, curvature, d, out } = self;
         for (batch, first, count) in chunk.batches() {
@@ -408,7 +408,7 @@ struct Hessian<'a, 'o, E, const K: usize> {
 
 impl<E: Element<K>, const K: usize> Kernel for Hessian<'_, '_, E, K> {
     type Output = ();
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn run(self) {
         let Self { chunk, curvature, target, out } = self;
         for (batch, first, count) in chunk.batches() {
@@ -422,7 +422,7 @@ impl<E: Element<K>, const K: usize> Kernel for Hessian<'_, '_, E, K> {
     }
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn add_pairs<const K: usize>(
     blocks: &Blocks<K>,
     places: &BlockGather<K>,

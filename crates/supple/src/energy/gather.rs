@@ -140,7 +140,7 @@ impl<const K: usize> BlockGather<K> {
     }
 
     /// Adds a block of element `e` to its chunk's buffer.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn add(&self, e: usize, i: usize, j: usize, block: DMat3, buffer: &mut [DMat3]) {
         let place = self.places[e][i][j];
         if place == NOWHERE {

@@ -104,11 +104,19 @@ impl Hinge {
 
     /// Stiffness in J/rad² against folding, of a sheet with the bending stiffness `B` in N·m: `B l²/A`.
     ///
-    /// For a cylinder whose axis runs along a family of edges this gives the energy `½ B/R²` of an area, as plate theory
-    /// has it. (The factor 3 with which the formula is often written makes the sum of all hinges right for spheres, and
-    /// cylinders three times too stiff; cloth bends into cylinders.)
+    /// For a prescribed cylinder whose axis runs along a family of edges this gives the energy `½ B/R²` of an area, as plate
+    /// theory has it. (The factor 3 with which the formula is often written makes the sum of all hinges right for spheres,
+    /// and cylinders three times too stiff; cloth bends into cylinders.) In equilibrium a sheet is softer than that: it
+    /// shares out its folds among the hinges as costs least. A clamped strip of a regular grid with 41 vertices along it
+    /// sags about 17 % more than plate theory says.
     pub fn stiffness(&self, bend_stiffness: f64) -> f64 {
         bend_stiffness * self.length * self.length / self.area()
+    }
+
+    /// Distance of the opposite corners in m, with the triangles as at rest and this fold angle.
+    pub fn opposite_distance(&self, fold: f64) -> f64 {
+        let ([p, q], offset) = (self.heights, self.along[0] - self.along[1]);
+        (offset * offset + p * p + q * q + 2.0 * p * q * fold.cos()).sqrt()
     }
 }
 
@@ -128,6 +136,8 @@ mod tests {
             assert!((hinge.angle + fold).abs() < 1e-15, "{}", hinge.angle);
             assert!((hinge.area() - 0.9).abs() < 1e-15);
             assert!((hinge.along[1] - 0.6).abs() < 1e-15 && (hinge.heights[1] - 1.0).abs() < 1e-15);
+            assert!((hinge.opposite_distance(hinge.angle) - x[2].distance(x[3])).abs() < 1e-15);
+            assert!((hinge.opposite_distance(0.0) - 0.3f64.hypot(1.8)).abs() < 1e-15);
         }
     }
 

@@ -26,6 +26,13 @@ impl Inertia {
     pub fn flight(&self, vertex: usize) -> DVec3 {
         self.target[vertex] + self.gravity / self.rate
     }
+
+    /// Kinetic energy, and that in gravity, in joules.
+    pub fn energies(&self, x: &[DVec3], v: &[DVec3], gravity: DVec3) -> [f64; 2] {
+        let kinetic = v.iter().zip(&self.mass).map(|(v, m)| 0.5 * m * v.length_squared()).sum();
+        let potential = x.iter().zip(&self.mass).map(|(x, m)| -m * gravity.dot(*x)).sum();
+        [kinetic, potential]
+    }
 }
 
 impl Energy for Inertia {

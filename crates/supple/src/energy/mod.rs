@@ -20,6 +20,7 @@ pub mod inertia;
 #[cfg(test)]
 mod patch_tests;
 pub mod pressure;
+pub mod seam;
 pub mod self_contact;
 pub mod spring;
 pub mod spring_network;
@@ -119,12 +120,24 @@ pub(crate) mod conformance {
     use crate::linear::BlockPattern;
     use std::sync::Arc;
 
+    /// A number between -1 and 1 that looks random.
+    pub(crate) fn noise(k: usize) -> f64 {
+        (((k as f64 + 0.5) * 12.9898).sin() * 43_758.545_3) % 1.0
+    }
+
+    /// The step of differences in metres, where an energy does not ask for a finer one.
+    const STEP: f64 = 1e-6;
+
     /// The largest difference between the gradient and central differences of the value, relative to the gradient.
     pub(crate) fn gradient_error(energy: &dyn Energy, x: &[DVec3]) -> f64 {
+        gradient_error_by(STEP, energy, x)
+    }
+
+    /// The same with another step.
+    pub(crate) fn gradient_error_by(step: f64, energy: &dyn Energy, x: &[DVec3]) -> f64 {
         let mut gradient = vec![DVec3::ZERO; x.len()];
         energy.add_gradient(x, &mut gradient);
         let scale = gradient.iter().map(|g| g.length()).fold(1e-12, f64::max);
-        let step = 1e-6;
         let mut worst: f64 = 0.0;
         for (v, g) in gradient.iter().enumerate() {
             for c in 0..3 {
@@ -159,9 +172,13 @@ pub(crate) mod conformance {
 
     /// The largest difference between the exact Hessian and central differences of the gradient, relative to it.
     pub(crate) fn hessian_error(energy: &mut dyn Energy, x: &[DVec3]) -> f64 {
+        hessian_error_by(STEP, energy, x)
+    }
+
+    /// The same with another step.
+    pub(crate) fn hessian_error_by(step: f64, energy: &mut dyn Energy, x: &[DVec3]) -> f64 {
         let hessian = dense_hessian(energy, x, Curvature::Exact);
         let scale = hessian.iter().flatten().fold(1e-12, |m: f64, v| m.max(v.abs()));
-        let step = 1e-6;
         let mut worst: f64 = 0.0;
         for (k, column) in hessian.iter().enumerate() {
             let moved = |by: f64| {

@@ -5,6 +5,7 @@ use glam::{DMat3, DVec3};
 use super::Energy;
 use super::bending_dihedral::{DihedralBending, HingeMaterial};
 use super::bending_quadratic::QuadraticBending;
+use super::conformance::noise;
 use super::element::{Element, ElementSum};
 use super::hinge::hinges;
 use super::tetrahedron::{Solid, Tetrahedra};
@@ -13,10 +14,6 @@ use crate::material::law::{LaneLame, Law, SolidLaw};
 use crate::material::membrane::{LaneSheet, Membrane, Sheet, SheetLaw};
 use crate::material::{Lame, Material};
 use crate::simd::{LaneMat3, LaneVec3, Lanes, Simd};
-
-fn noise(k: usize) -> f64 {
-    (((k as f64 + 0.5) * 12.9898).sin() * 43_758.545_3) % 1.0
-}
 
 /// A cube of `n³` cells of six tetrahedra; inner vertices are moved by up to a quarter of a cell.
 fn irregular_cube(n: usize) -> (Vec<DVec3>, Vec<[u32; 4]>, Vec<bool>) {

@@ -1,9 +1,4 @@
-//! The pressure of a gas inside a closed surface of volume `V`: `E = W(V)` with `W' = -p`, `p` the pressure inside less
-//! that outside.
-//!
-//! ```text
-//! ∂E/∂x = -p ∂V/∂x,      ∂²E/∂x² = -p ∂²V/∂x² + W'' (∂V/∂x)(∂V/∂x)ᵀ
-//! ```
+//! A constant pressure `p` inside a closed surface of volume `V`, as from a pump: `E = -p V`.
 //!
 //! With the triangle's doubled normal `n = (b - a) × (c - a)`, a closed surface has `∂V/∂xᵢ = Σ n/6` over the triangles
 //! around vertex `i`. The derivative of one triangle's part by corner `j` is `[eⱼ]×/6`, `eⱼ` its edge opposite to `j`.
@@ -12,16 +7,10 @@
 //!
 //! **Projection.** These blocks map the plane of the triangle to its normal and back: `K = [0 M; Mᵀ 0]`, with eigenvalues in
 //! pairs of both signs. So the positive part of `-p K` is `½(|p| |K| - p K)`, `|K|` with the blocks `√(M Mᵀ)`, `√(Mᵀ M)`.
-//!
-//! **An ideal gas** stiffens as it is compressed (`W'' > 0`), and that couples every vertex with every other: a dense
-//! matrix of rank one. Products and the diagonal have it; an assembled matrix has not, and a solver that assembles adds it
-//! from [`Pressure::volume_stiffness`].
 
 #![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use glam::{DMat3, DVec3};
 
@@ -32,57 +21,15 @@ use crate::geometry::symmetric_eigen::{SquareMatrix, symmetric_eigen};
 use crate::linear::{BlockMatrix, BlockPattern};
 use crate::simd::{LaneMat3, LaneVec3, Lanes, Simd};
 
-/// How the pressure depends on the volume.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Gas {
-    /// The same at any volume, as from a pump.
-    Constant {
-        /// Pressure inside less that outside, in Pa.
-        gauge: f64,
-    },
-    /// A sealed ideal gas at constant temperature: `p = (gauge + ambient) V₀/V - ambient`.
-    Ideal {
-        /// Pressure inside less that outside at the volume `V₀`, in Pa.
-        gauge: f64,
-        /// Pressure outside in Pa; zero for a gas that never pulls inwards.
-        ambient: f64,
-        /// The volume `V₀` in m³.
-        volume: f64,
-    },
-}
-
-/// Below this fraction of its volume an ideal gas gets no stiffer, so that a crushed surface stays finite.
-const SMALLEST_FRACTION: f64 = 0.01;
-
-impl Gas {
-    /// `[W, W', W'']` at a volume.
-    fn potential(&self, volume: f64) -> [f64; 3] {
-        match *self {
-            Self::Constant { gauge } => [-gauge * volume, -gauge, 0.0],
-            Self::Ideal { gauge, ambient, volume: rest } => {
-                let amount = (gauge + ambient) * rest;
-                let safe = volume.max(SMALLEST_FRACTION * rest);
-                let below = volume - safe;
-                let energy = -amount * ((safe / rest).ln() + below / safe) + ambient * (volume - rest);
-                let stiffness = if below < 0.0 { 0.0 } else { amount / (safe * safe) };
-                [energy, ambient - amount / safe, stiffness]
-            }
-        }
-    }
-}
-
 /// A closed surface under pressure.
 pub struct Pressure {
-    gas: Gas,
     faces: ElementSum<Faces, 3>,
-    /// Held during an evaluation, so that two of them do not share one pressure.
-    evaluation: Mutex<Vec<DVec3>>,
 }
 
 impl Pressure {
-    /// The pressure inside a closed surface, whose vertices are less than `x.len()`. It is turned so that the volume at `x`
-    /// is positive. An error says which edge is open.
-    pub fn new(triangles: &[[u32; 3]], x: &[DVec3], gas: Gas, simd: Simd) -> Result<Self, String> {
+    /// The pressure `gauge` in Pa, inside less outside, of a closed surface, whose vertices are less than `x.len()`. It is
+    /// turned so that the volume at `x` is positive. An error says which edge is open.
+    pub fn new(triangles: &[[u32; 3]], x: &[DVec3], gauge: f64, simd: Simd) -> Result<Self, String> {
         check_closed(triangles)?;
         let centroid = |t: usize| triangles[t].iter().map(|&v| x[v as usize]).sum::<DVec3>() / 3.0;
         let order = morton_order(triangles.len(), centroid);
@@ -90,70 +37,27 @@ impl Pressure {
         if volume(&triangles, x) < 0.0 {
             triangles.iter_mut().for_each(|t| t.swap(1, 2));
         }
-        let faces = ElementSum::new(Faces { triangles, pressure: AtomicU64::new(0) }, x.len(), simd);
-        Ok(Self { gas, faces, evaluation: Mutex::default() })
+        Ok(Self { faces: ElementSum::new(Faces { triangles, gauge }, x.len(), simd) })
     }
 
     /// The volume inside in m³.
     pub fn volume(&self, x: &[DVec3]) -> f64 {
         volume(&self.faces.elements().triangles, x)
     }
-
-    /// The pressure inside less that outside, in Pa.
-    pub fn gauge(&self, x: &[DVec3]) -> f64 {
-        -self.gas.potential(self.volume(x))[1]
-    }
-
-    /// The part of rank one that an assembled Hessian lacks: `W'' g gᵀ` as `W''` and `g = ∂V/∂x`. `None` if it is zero.
-    pub fn volume_stiffness(&self, x: &[DVec3]) -> Option<(f64, Vec<DVec3>)> {
-        let stiffness = self.gas.potential(self.volume(x))[2];
-        (stiffness > 0.0).then(|| {
-            let mut gradient = vec![DVec3::ZERO; x.len()];
-            self.at_pressure(-1.0, |faces, _| faces.add_gradient(x, &mut gradient));
-            (stiffness, gradient)
-        })
-    }
-
-    /// Evaluates the faces under a pressure, with a buffer.
-    fn at_pressure<R>(
-        &self,
-        pressure: f64,
-        work: impl FnOnce(&ElementSum<Faces, 3>, &mut Vec<DVec3>) -> R,
-    ) -> R {
-        let mut buffer = self.evaluation.lock().unwrap_or_else(PoisonError::into_inner);
-        self.faces.elements().pressure.store(pressure.to_bits(), Ordering::Relaxed);
-        work(&self.faces, &mut buffer)
-    }
-
-    /// Calls `work` with `W''` and `∂V/∂x`, unless `W''` is zero.
-    fn with_volume_stiffness(&self, x: &[DVec3], work: impl FnOnce(f64, &[DVec3])) {
-        let stiffness = self.gas.potential(self.volume(x))[2];
-        if stiffness > 0.0 {
-            self.at_pressure(-1.0, |faces, gradient| {
-                gradient.clear();
-                gradient.resize(x.len(), DVec3::ZERO);
-                faces.add_gradient(x, gradient);
-                work(stiffness, gradient);
-            });
-        }
-    }
 }
 
 impl Energy for Pressure {
     fn value(&self, x: &[DVec3]) -> f64 {
-        self.gas.potential(self.volume(x))[0]
+        -self.faces.elements().gauge * self.volume(x)
     }
 
     /// A pump's work is not stored in the body.
-    fn elastic_energy(&self, x: &[DVec3]) -> f64 {
-        match self.gas {
-            Gas::Constant { .. } => 0.0,
-            Gas::Ideal { .. } => self.value(x),
-        }
+    fn elastic_energy(&self, _x: &[DVec3]) -> f64 {
+        0.0
     }
 
     fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
-        self.at_pressure(self.gauge(x), |faces, _| faces.add_gradient(x, gradient));
+        self.faces.add_gradient(x, gradient);
     }
 
     fn couplings(&self, pair: &mut dyn FnMut(u32, u32)) {
@@ -165,24 +69,15 @@ impl Energy for Pressure {
     }
 
     fn add_hessian(&self, x: &[DVec3], curvature: Curvature, hessian: &mut BlockMatrix) {
-        self.at_pressure(self.gauge(x), |faces, _| faces.add_hessian(x, curvature, hessian));
+        self.faces.add_hessian(x, curvature, hessian);
     }
 
     fn apply_hessian(&self, x: &[DVec3], curvature: Curvature, d: &[DVec3], product: &mut [DVec3]) {
-        self.at_pressure(self.gauge(x), |faces, _| faces.apply_hessian(x, curvature, d, product));
-        self.with_volume_stiffness(x, |stiffness, gradient| {
-            let change: f64 = gradient.iter().zip(d).map(|(g, d)| g.dot(*d)).sum();
-            product.iter_mut().zip(gradient).for_each(|(p, &g)| *p += g * (stiffness * change));
-        });
+        self.faces.apply_hessian(x, curvature, d, product);
     }
 
     fn add_diagonal(&self, x: &[DVec3], curvature: Curvature, diagonal: &mut [DMat3]) {
-        self.at_pressure(self.gauge(x), |faces, _| faces.add_diagonal(x, curvature, diagonal));
-        self.with_volume_stiffness(x, |stiffness, gradient| {
-            for (block, &g) in diagonal.iter_mut().zip(gradient) {
-                *block += DMat3::from_cols(g * g.x, g * g.y, g * g.z) * stiffness;
-            }
-        });
+        self.faces.add_diagonal(x, curvature, diagonal);
     }
 }
 
@@ -217,18 +112,11 @@ fn volume(triangles: &[[u32; 3]], x: &[DVec3]) -> f64 {
     })
 }
 
-/// The triangles of a closed surface under a pressure that does not depend on the volume: `E = -p V`.
+/// The triangles of a closed surface under pressure.
 struct Faces {
     triangles: Vec<[u32; 3]>,
-    /// Bits of the pressure in Pa.
-    pressure: AtomicU64,
-}
-
-impl Faces {
-    #[inline(always)]
-    fn pressure(&self) -> f64 {
-        f64::from_bits(self.pressure.load(Ordering::Relaxed))
-    }
+    /// Pressure inside less that outside, in Pa.
+    gauge: f64,
 }
 
 /// The corners in plane and normal of eight triangles: what `|K|` is made of.
@@ -242,7 +130,7 @@ struct Bent {
 }
 
 impl Bent {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn new(x: &[LaneVec3; 3], edges: &[LaneVec3; 3]) -> Self {
         let one = Lanes::splat(1.0);
         let double = (x[1] - x[0]).cross(x[2] - x[0]);
@@ -272,7 +160,7 @@ impl Bent {
     }
 
     /// The block (i, k) of `|K|`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn absolute(&self, i: usize, k: usize) -> LaneMat3 {
         let mut block = self.normal.outer(self.normal) * self.root[i][k];
         for j in 0..3 {
@@ -291,20 +179,20 @@ impl Element<3> for Faces {
         &self.triangles
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn value(&self, _batch: usize, x: &[LaneVec3; 3]) -> Lanes {
-        x[0].dot(x[1].cross(x[2])) * (-self.pressure() / 6.0)
+        x[0].dot(x[1].cross(x[2])) * (-self.gauge / 6.0)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn gradient(&self, _batch: usize, x: &[LaneVec3; 3]) -> [LaneVec3; 3] {
         let double = (x[1] - x[0]).cross(x[2] - x[0]);
-        [double * Lanes::splat(-self.pressure() / 6.0); 3]
+        [double * Lanes::splat(-self.gauge / 6.0); 3]
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn hessian(&self, _batch: usize, x: &[LaneVec3; 3], curvature: Curvature) -> Blocks<3> {
-        let pressure = self.pressure();
+        let pressure = self.gauge;
         let edges = [x[2] - x[1], x[0] - x[2], x[1] - x[0]];
         let mut blocks = Blocks::<3>::default();
         for i in 0..3 {

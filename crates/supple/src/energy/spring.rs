@@ -65,7 +65,7 @@ impl Springs {
         Self { springs, ends, start_lengths, step: f64::INFINITY }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn batch(&self, batch: usize, x: &[LaneVec3; 2]) -> Batch {
         let lane = |i: usize| (WIDTH * batch + i).min(self.springs.len() - 1);
         let of = |value: &dyn Fn(&Spring) -> f64| Lanes::from_fn(|i| value(&self.springs[lane(i)]));
@@ -105,7 +105,7 @@ struct Batch {
 
 impl Batch {
     /// φ'(l).
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn tension(&self) -> Lanes {
         (self.stiffness * self.strain + self.viscosity * self.slip) * self.acts
     }
@@ -129,26 +129,26 @@ impl Element<2> for Springs {
         Some([[weight, -weight], [-weight, weight]])
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn value(&self, batch: usize, x: &[LaneVec3; 2]) -> Lanes {
         let batch = self.batch(batch, x);
         (batch.stiffness * batch.strain * batch.strain + batch.viscosity * batch.slip * batch.slip) * 0.5
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn elastic_value(&self, batch: usize, x: &[LaneVec3; 2]) -> Lanes {
         let batch = self.batch(batch, x);
         batch.stiffness * batch.strain * batch.strain * 0.5
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn gradient(&self, batch: usize, x: &[LaneVec3; 2]) -> [LaneVec3; 2] {
         let batch = self.batch(batch, x);
         let force = batch.direction * batch.tension();
         [force, -force]
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn hessian(&self, batch: usize, x: &[LaneVec3; 2], curvature: Curvature) -> Blocks<2> {
         let batch = self.batch(batch, x);
         let exact = batch.tension() / batch.length;

@@ -9,8 +9,9 @@
 //! triangles this is exactly isotropic with the right Young's modulus.
 //!
 //! **Bending springs** join the vertices opposite to every other inner edge. A flat flap's distance changes only in
-//! second order with the fold angle, so no spring can have a hinge's stiffness at rest; this one has the energy of a
-//! hinge `½ B (3 l²/A) θ²` at a fold of one radian. It resists only compression, so that it adds nothing to stretch.
+//! second order with the fold angle, so no spring can have a hinge's stiffness at rest, and small folds cost next to
+//! nothing; this one has the energy of a hinge, `½ B (l²/A) θ²` (see [`Hinge::stiffness`]), at a fold of one radian. It
+//! resists only compression, so that it adds nothing to stretch.
 //!
 //! **Solids.** Likewise over the six edges of a tetrahedron: `C_iijj = 6 E` for Poisson's ratio 1/4 (the only one a
 //! network has), so each edge gets `k = E V/L²`.
@@ -19,6 +20,7 @@ use std::collections::BTreeMap;
 
 use glam::DVec3;
 
+use super::hinge::{Hinge, hinges};
 use super::spring::{Resists, Spring};
 use crate::body::ElementMaterials;
 use crate::material::Material;
@@ -30,11 +32,10 @@ pub fn cloth_springs(
     materials: &ElementMaterials,
 ) -> Vec<Spring> {
     let edges = edge_triangles(triangles);
-    let flaps: Vec<Flap> =
-        edges.iter().filter_map(|(&edge, around)| Flap::new(edge, around, rest, triangles)).collect();
+    let hinges = hinges(triangles, rest);
     let mut springs_of_triangle = vec![3.0; triangles.len()];
-    for flap in flaps.iter().filter(|flap| flap.is_quad) {
-        flap.triangles.iter().for_each(|&t| springs_of_triangle[t] = 4.0);
+    for hinge in hinges.iter().filter(|hinge| is_quad(hinge)) {
+        hinge.triangles.iter().for_each(|&t| springs_of_triangle[t] = 4.0);
     }
     let share =
         |t: usize| 3.0 * materials.of(t).stretch_stiffness[0] / springs_of_triangle[t] * area(&rest[t]);
@@ -45,16 +46,18 @@ pub fn cloth_springs(
         let stiffness = around.iter().map(|&t| share(t)).sum::<f64>() / (rest * rest);
         Spring { ends, rest, stiffness, damping: mean(around, &|m| m.damping), resists: Resists::Both }
     };
-    let mut springs: Vec<Spring> = Vec::with_capacity(edges.len() + flaps.len());
+    let mut springs: Vec<Spring> = Vec::with_capacity(edges.len() + hinges.len());
     for (&ends, around) in &edges {
         // The two sides of a seam may be cut to slightly different lengths.
-        let lengths = around.iter().map(|&t| Side::new(ends, triangles[t], &rest[t]).edge_length);
+        let lengths = around.iter().map(|&t| edge_length(ends, triangles[t], &rest[t]));
         springs.push(spring(ends, lengths.sum::<f64>() / around.len() as f64, around));
     }
-    for flap in &flaps {
-        let mut crossing = spring(flap.opposite, flap.distance, &flap.triangles);
-        if !flap.is_quad {
-            crossing.stiffness = flap.bending_stiffness(mean(&flap.triangles, &|m| m.bend_stiffness));
+    for hinge in &hinges {
+        let [_, _, p, q] = hinge.vertices;
+        let distance = hinge.opposite_distance(hinge.angle);
+        let mut crossing = spring([p.min(q), p.max(q)], distance, &hinge.triangles);
+        if !is_quad(hinge) {
+            crossing.stiffness = bending_stiffness(hinge, mean(&hinge.triangles, &|m| m.bend_stiffness));
             crossing.resists = Resists::Compression;
         }
         springs.push(crossing);
@@ -105,88 +108,55 @@ fn edge_triangles(triangles: &[[u32; 3]]) -> BTreeMap<[u32; 2], Vec<usize>> {
     edges
 }
 
-/// A triangle at rest, seen from one of its edges.
-struct Side {
-    edge_length: f64,
-    /// The edge's ends and the vertex opposite to it, at rest.
-    from: DVec3,
-    to: DVec3,
-    apex: DVec3,
-    /// How far along the edge and how high over it that vertex is.
-    along: f64,
-    height: f64,
+/// The rest length of a triangle's edge.
+fn edge_length(ends: [u32; 2], triangle: [u32; 3], rest: &[DVec3; 3]) -> f64 {
+    let place = |v: u32| triangle.iter().position(|&u| u == v).unwrap_or(0);
+    rest[place(ends[0])].distance(rest[place(ends[1])])
 }
 
-impl Side {
-    fn new(edge: [u32; 2], triangle: [u32; 3], rest: &[DVec3; 3]) -> Self {
-        let corner =
-            |is_it: &dyn Fn(u32) -> bool| (0..3).find(|&i| is_it(triangle[i])).map_or(rest[0], |i| rest[i]);
-        let (from, to) = (corner(&|v| v == edge[0]), corner(&|v| v == edge[1]));
-        let apex = corner(&|v| !edge.contains(&v));
-        let edge_length = from.distance(to);
-        let direction = (to - from) / edge_length;
-        let along = (apex - from).dot(direction);
-        let height = (apex - from - along * direction).length();
-        Self { edge_length, from, to, apex, along, height }
-    }
-
-    /// Whether the edge is the longest, as the diagonal of a quad is.
-    fn is_half_a_quad(&self) -> bool {
-        1.000_001 * self.apex.distance(self.from).max(self.apex.distance(self.to)) < self.edge_length
-    }
+/// Whether the edge is the longest of both triangles, as the diagonal of a quad is.
+fn is_quad(hinge: &Hinge) -> bool {
+    let sides = hinge.along.into_iter().zip(hinge.heights);
+    sides.into_iter().all(|(along, height)| {
+        let longer = along.hypot(height).max((hinge.length - along).hypot(height));
+        1.000_001 * longer < hinge.length
+    })
 }
 
-/// Two triangles and the edge between them.
-struct Flap {
-    triangles: [usize; 2],
-    opposite: [u32; 2],
-    is_quad: bool,
-    /// Distance of the opposite vertices at rest; where the two triangles lie apart at rest, when laid flat.
-    distance: f64,
-    edge_length: f64,
-    area: f64,
-    /// Heights of the opposite vertices over the edge, and their offset along it.
-    heights: [f64; 2],
-    offset: f64,
-}
-
-impl Flap {
-    /// `None` at boundaries, where more than two triangles meet, and for flaps folded onto themselves.
-    fn new(edge: [u32; 2], around: &[usize], rest: &[[DVec3; 3]], triangles: &[[u32; 3]]) -> Option<Self> {
-        let &[first, second] = around else { return None };
-        let opposite = [first, second].map(|t| triangles[t].into_iter().find(|v| !edge.contains(v)));
-        let [Some(p), Some(q)] = opposite else { return None };
-        let [one, other] = [first, second].map(|t| Side::new(edge, triangles[t], &rest[t]));
-        if p == q || one.edge_length == 0.0 || other.edge_length == 0.0 {
-            return None;
-        }
-        let offset = one.along - other.along;
-        let together = one.from == other.from && one.to == other.to;
-        let flat = offset.hypot(one.height + other.height);
-        Some(Self {
-            triangles: [first, second],
-            opposite: [p.min(q), p.max(q)],
-            is_quad: one.is_half_a_quad() && other.is_half_a_quad(),
-            distance: if together { one.apex.distance(other.apex) } else { flat },
-            edge_length: one.edge_length,
-            area: area(&rest[first]) + area(&rest[second]),
-            heights: [one.height, other.height],
-            offset,
-        })
+/// The stiffness in N/m of the spring that has the hinge's energy at a fold of one radian.
+fn bending_stiffness(hinge: &Hinge, bend_stiffness: f64) -> f64 {
+    let shortening = hinge.opposite_distance(0.0) - hinge.opposite_distance(1.0);
+    if shortening <= 1e-9 * hinge.length {
+        return 0.0;
     }
-
-    fn bending_stiffness(&self, bend_stiffness: f64) -> f64 {
-        let [p, q] = self.heights;
-        let distance =
-            |fold: f64| (self.offset * self.offset + p * p + q * q + 2.0 * p * q * fold.cos()).sqrt();
-        let shortening = distance(0.0) - distance(1.0);
-        if shortening <= 1e-9 * self.edge_length || self.area <= 0.0 {
-            return 0.0;
-        }
-        3.0 * bend_stiffness * self.edge_length * self.edge_length / (self.area * shortening * shortening)
-    }
+    hinge.stiffness(bend_stiffness) / (shortening * shortening)
 }
 
 fn area([a, b, c]: &[DVec3; 3]) -> f64 {
     0.5 * (b - a).cross(c - a).length()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::element::ElementSum;
+    use super::super::{Energy, spring::Springs};
+    use super::*;
+    use crate::simd::Simd;
+
+    #[test]
+    fn a_bending_spring_has_the_energy_of_a_hinge_at_one_radian() {
+        let material = Material { bend_stiffness: 2.0, stretch_stiffness: [0.0; 2], ..Material::default() };
+        let shape = |fold: f64| {
+            let lifted = DVec3::new(0.6, -0.7 * fold.cos(), 0.7 * fold.sin());
+            [DVec3::ZERO, DVec3::X, DVec3::new(0.4, 0.8, 0.0), lifted]
+        };
+        let triangles = [[0, 1, 2], [1, 0, 3]];
+        let rest = triangles.map(|t: [u32; 3]| t.map(|v| shape(0.0)[v as usize]));
+        let springs = cloth_springs(&rest, &triangles, &material.into());
+        let energy = ElementSum::new(Springs::new(springs), 4, Simd::Baseline);
+        // B l²/A over both triangles, of height 0.8 and 0.7 over an edge of 1 m.
+        let hinge = 0.5 * 2.0 / (0.5 * (0.8 + 0.7));
+        assert!((energy.value(&shape(1.0)) - hinge).abs() < 1e-12, "{}", energy.value(&shape(1.0)));
+        assert!(energy.value(&shape(0.0)).abs() < 1e-25);
+    }
 }

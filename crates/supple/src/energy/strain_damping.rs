@@ -26,7 +26,7 @@ use crate::simd::{LaneMat3, LaneVec3, Lanes};
 pub(super) type Columns<const N: usize> = [LaneVec3; N];
 
 /// `½ FᵀF`, the strain up to a constant.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn strain<const N: usize>(f: &Columns<N>) -> SquareMatrix<N> {
     let mut strain = [[Lanes::default(); N]; N];
     for i in 0..N {
@@ -47,7 +47,7 @@ pub(super) struct StrainDamping<const N: usize> {
 }
 
 impl<const N: usize> StrainDamping<N> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn new(f: Columns<N>, start: &SquareMatrix<N>, lame: &LaneLame, rate: Lanes) -> Self {
         let mut change = strain(&f);
         for i in 0..N {
@@ -59,7 +59,7 @@ impl<const N: usize> StrainDamping<N> {
     }
 
     /// The tension `T`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn tension(&self) -> SquareMatrix<N> {
         let LaneLame { lambda, mu } = self.viscosity;
         let mut trace = Lanes::default();
@@ -77,7 +77,7 @@ impl<const N: usize> StrainDamping<N> {
     }
 
     /// The potential `D`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn value(&self) -> Lanes {
         let tension = self.tension();
         let mut sum = Lanes::default();
@@ -90,7 +90,7 @@ impl<const N: usize> StrainDamping<N> {
     }
 
     /// The stress `P`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn stress(&self) -> Columns<N> {
         let tension = self.tension();
         let mut stress = [LaneVec3::default(); N];
@@ -103,7 +103,7 @@ impl<const N: usize> StrainDamping<N> {
     }
 
     /// What blocks are made of.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn tangent(self, curvature: Curvature) -> DampingTangent<N> {
         let tension = match curvature {
             Curvature::Exact => self.tension(),
@@ -128,7 +128,7 @@ pub(super) struct DampingTangent<const N: usize> {
 
 impl<const N: usize> DampingTangent<N> {
     /// The change of stress `δF T + F δT`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn apply(&self, df: &Columns<N>) -> Columns<N> {
         let LaneLame { lambda, mu } = self.viscosity;
         let mut trace = Lanes::default();
@@ -148,7 +148,7 @@ impl<const N: usize> DampingTangent<N> {
 
     /// The block between two vertices with the shape function gradients `a` and `b`:
     /// `(aᵀ T b) I + μ ((a·b) F Fᵀ + (F b)(F a)ᵀ) + λ (F a)(F b)ᵀ`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn block(&self, a: &[Lanes; N], b: &[Lanes; N]) -> LaneMat3 {
         let LaneLame { lambda, mu } = self.viscosity;
         let (mut fa, mut fb) = (LaneVec3::default(), LaneVec3::default());

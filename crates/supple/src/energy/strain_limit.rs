@@ -57,7 +57,7 @@ impl StrainLimits {
     }
 
     /// How far the stretches are above the limit.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn excess(&self, batch: usize, sigma: [Lanes; 2]) -> [Lanes; 2] {
         let (limit, zero) = (self.limits[batch][0], Lanes::default());
         [(sigma[0] - limit).max(zero), (sigma[1] - limit).max(zero)]
@@ -69,14 +69,14 @@ impl Element<3> for StrainLimits {
         &self.triangles
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn value(&self, batch: usize, x: &[LaneVec3; 3]) -> Lanes {
         let rest = &self.rest[batch];
         let [a, b] = self.excess(batch, svd32(rest.deformation(x)).sigma);
         (a * a * a + b * b * b) * self.limits[batch][1] * rest.area * (1.0 / 3.0)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn gradient(&self, batch: usize, x: &[LaneVec3; 3]) -> [LaneVec3; 3] {
         let rest = &self.rest[batch];
         let svd = svd32(rest.deformation(x));
@@ -86,7 +86,7 @@ impl Element<3> for StrainLimits {
         rest.forces(isotropic_stress(&svd, tensions))
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn hessian(&self, batch: usize, x: &[LaneVec3; 3], _curvature: Curvature) -> Blocks<3> {
         let rest = &self.rest[batch];
         let svd = svd32(rest.deformation(x));

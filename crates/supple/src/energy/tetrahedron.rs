@@ -21,7 +21,7 @@ use super::element::{Blocks, Element, batch_corners, completed};
 use super::element_order::{morton_order, pack_batches};
 use super::strain_damping::{StrainDamping, strain};
 use crate::geometry::symmetric_eigen::SquareMatrix;
-use crate::material::law::{LaneLame, Law};
+use crate::material::law::{LaneLame, Law, SolidLaw};
 use crate::material::{Lame, Material};
 use crate::simd::{LaneMat3, LaneVec3, Lanes, WIDTH};
 
@@ -34,9 +34,15 @@ pub struct Solid {
     pub damping: f64,
 }
 
-impl From<&Material> for Solid {
-    fn from(material: &Material) -> Self {
-        Self { lame: material.solid_lame(), damping: material.damping }
+impl Solid {
+    /// What a law makes of a material. [`SolidLaw::Arap`] cannot hold the volume: it has the material's Young's modulus and
+    /// Poisson's ratio 0.
+    pub fn of(law: SolidLaw, material: &Material) -> Self {
+        let lame = match law {
+            SolidLaw::Arap => Lame { lambda: 0.0, mu: 0.5 * material.young_modulus },
+            _ => material.solid_lame(),
+        };
+        Self { lame, damping: material.damping }
     }
 }
 
@@ -55,7 +61,6 @@ struct Batch {
 #[derive(Debug, Clone, Default)]
 pub struct Tetrahedra<L> {
     tets: Vec<[u32; 4]>,
-    order: Vec<u32>,
     batches: Vec<Batch>,
     /// Strains at the step's start; empty while nothing is damped.
     start: Vec<SquareMatrix<3>>,
@@ -72,16 +77,11 @@ impl<L: Law> Tetrahedra<L> {
         let order = morton_order(tets.len(), |e| corners(e).into_iter().sum::<DVec3>() * 0.25);
         let batches = pack_batches(&order, |lanes| Batch::new(lanes.map(|e| (corners(e), solid(e)))));
         let tets = order.iter().map(|&e| tets[e as usize]).collect();
-        Self { tets, order, batches, start: Vec::new(), rate: 0.0, law }
-    }
-
-    /// For each stored element, its index in the list it was made from.
-    pub fn order(&self) -> &[u32] {
-        &self.order
+        Self { tets, batches, start: Vec::new(), rate: 0.0, law }
     }
 
     /// The damping of a batch, where there is any.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn damping(&self, batch: usize, f: LaneMat3) -> Option<StrainDamping<3>> {
         let start = self.start.get(batch)?;
         let rest = &self.batches[batch];
@@ -111,7 +111,7 @@ impl Batch {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn deformation(&self, x: &[LaneVec3; 4]) -> LaneMat3 {
         let edges = [x[1] - x[0], x[2] - x[0], x[3] - x[0]];
         let [a, b, c] = self.gradients;
@@ -119,7 +119,7 @@ impl Batch {
     }
 
     /// What a stress does to the corners.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn forces(&self, stress: LaneMat3) -> [LaneVec3; 4] {
         let scaled = stress * self.volume;
         let [a, b, c] = self.gradients;
@@ -155,7 +155,7 @@ impl<L: Law> Element<4> for Tetrahedra<L> {
         Some(gradients.map(|g| gradients.map(|h| weight * g.dot(h))))
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn value(&self, batch: usize, x: &[LaneVec3; 4]) -> Lanes {
         let rest = &self.batches[batch];
         let f = rest.deformation(x);
@@ -166,13 +166,13 @@ impl<L: Law> Element<4> for Tetrahedra<L> {
         density * rest.volume
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn elastic_value(&self, batch: usize, x: &[LaneVec3; 4]) -> Lanes {
         let rest = &self.batches[batch];
         self.law.energy(rest.deformation(x), &rest.lame) * rest.volume
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn gradient(&self, batch: usize, x: &[LaneVec3; 4]) -> [LaneVec3; 4] {
         let rest = &self.batches[batch];
         let f = rest.deformation(x);
@@ -183,7 +183,7 @@ impl<L: Law> Element<4> for Tetrahedra<L> {
         rest.forces(stress)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn hessian(&self, batch: usize, x: &[LaneVec3; 4], curvature: Curvature) -> Blocks<4> {
         let rest = &self.batches[batch];
         let f = rest.deformation(x);
@@ -207,7 +207,7 @@ impl<L: Law> Element<4> for Tetrahedra<L> {
         completed(blocks)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn hessian_product(
         &self,
         batch: usize,

@@ -28,7 +28,6 @@ pub(super) struct RestBatch {
 #[derive(Debug, Clone, Default)]
 pub struct Triangles<M> {
     triangles: Vec<[u32; 3]>,
-    order: Vec<u32>,
     rest: Vec<RestBatch>,
     sheets: Vec<LaneSheet>,
     /// Strains at the step's start; empty while nothing is damped.
@@ -53,15 +52,10 @@ impl<M: Membrane> Triangles<M> {
         let shapes = rest_batches(&order, rest, texture);
         let sheets = pack_batches(&order, |lanes| LaneSheet::from_fn(|i| sheet(lanes[i])));
         let triangles = order.iter().map(|&t| triangles[t as usize]).collect();
-        Self { triangles, order, rest: shapes, sheets, start: Vec::new(), rate: 0.0, law }
+        Self { triangles, rest: shapes, sheets, start: Vec::new(), rate: 0.0, law }
     }
 
-    /// For each stored element, its index in the list it was made from.
-    pub fn order(&self) -> &[u32] {
-        &self.order
-    }
-
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn damping(&self, batch: usize, f: [LaneVec3; 2]) -> Option<StrainDamping<2>> {
         let start = self.start.get(batch)?;
         let sheet = &self.sheets[batch];
@@ -121,7 +115,7 @@ fn axis_in_plane(normal: DVec3) -> DVec3 {
 }
 
 impl RestBatch {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn deformation(&self, x: &[LaneVec3; 3]) -> [LaneVec3; 2] {
         let (p, q) = (x[1] - x[0], x[2] - x[0]);
         let [a, b] = &self.gradients;
@@ -129,7 +123,7 @@ impl RestBatch {
     }
 
     /// What a stress does to the corners.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn forces(&self, stress: [LaneVec3; 2]) -> [LaneVec3; 3] {
         let [a, b] = &self.gradients;
         let a = (stress[0] * a[0] + stress[1] * a[1]) * self.area;
@@ -137,7 +131,7 @@ impl RestBatch {
         [-(a + b), a, b]
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn blocks(&self, block: impl Fn(&[Lanes; 2], &[Lanes; 2]) -> LaneMat3) -> Blocks<3> {
         let [a, b] = &self.gradients;
         let (aa, ba, bb) = (block(a, a) * self.area, block(b, a) * self.area, block(b, b) * self.area);
@@ -162,7 +156,7 @@ impl<M: Membrane> Element<3> for Triangles<M> {
         &self.triangles
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn value(&self, batch: usize, x: &[LaneVec3; 3]) -> Lanes {
         let rest = &self.rest[batch];
         let f = rest.deformation(x);
@@ -173,13 +167,13 @@ impl<M: Membrane> Element<3> for Triangles<M> {
         density * rest.area
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn elastic_value(&self, batch: usize, x: &[LaneVec3; 3]) -> Lanes {
         let rest = &self.rest[batch];
         self.law.energy(rest.deformation(x), &self.sheets[batch]) * rest.area
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn gradient(&self, batch: usize, x: &[LaneVec3; 3]) -> [LaneVec3; 3] {
         let rest = &self.rest[batch];
         let f = rest.deformation(x);
@@ -191,7 +185,7 @@ impl<M: Membrane> Element<3> for Triangles<M> {
         rest.forces(stress)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn hessian(&self, batch: usize, x: &[LaneVec3; 3], curvature: Curvature) -> Blocks<3> {
         let rest = &self.rest[batch];
         let f = rest.deformation(x);

@@ -15,6 +15,7 @@ use rayon::prelude::*;
 
 use super::attachment::point_couplings;
 use super::chunks::{self, CHUNK};
+use super::friction::outer;
 use super::{Energy, PointVisitor};
 use crate::body::Embedding;
 use crate::scene::World;
@@ -55,18 +56,29 @@ impl Wind {
         Self { triangles, sides, centroids, ..Self::default() }
     }
 
-    /// Starts a step of `dt` seconds at `time`, from positions `x` and velocities `v`.
+    /// Follows a tear: corners of triangles are other points now, and points other unknowns.
+    pub(crate) fn follow(&mut self, points: &Embedding, triangles: impl Iterator<Item = [u32; 3]>) {
+        for (t, corners) in triangles.enumerate() {
+            self.triangles[t] = corners;
+            for (k, corner) in corners.into_iter().enumerate() {
+                if let [(unknown, _)] = points.weights(corner as usize) {
+                    self.centroids.set_unknown(t, k, *unknown);
+                }
+            }
+        }
+    }
+
+    /// Starts a step of `dt` seconds that ends at `end`, from positions `x` and velocities `v`.
     pub fn begin_step(
         &mut self,
         points: &Embedding,
         x: &[DVec3],
         v: &[DVec3],
         world: &World,
-        time: f64,
-        dt: f64,
+        [end, dt]: [f64; 2],
     ) {
         self.step = dt;
-        let air = world.air(time + dt);
+        let air = world.air(end);
         self.air = air.map_or(DVec3::ZERO, |air| air.velocity);
         let mut sails = std::mem::take(&mut self.sails);
         sails.resize(if air.is_some() { self.triangles.len() } else { 0 }, Sail::default());
@@ -86,7 +98,7 @@ impl Wind {
         let [a, b, c] = self.triangles[t].map(|p| points.position(p as usize, x));
         let double_area = (b - a).cross(c - a);
         let normal = double_area.normalize_or_zero();
-        let across = DMat3::from_cols(normal * normal.x, normal * normal.y, normal * normal.z);
+        let across = outer(normal);
         let speed = (self.air - self.centroids.position(t, v)).length();
         let strength = 0.25 * density * self.sides[t] * double_area.length() * speed;
         let drag = strength * (NORMAL_DRAG * across + TANGENTIAL_DRAG * (DMat3::IDENTITY - across));
@@ -139,7 +151,7 @@ impl Energy for Wind {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::conformance::*;
     use super::*;
 
@@ -148,11 +160,12 @@ mod tests {
         let points = Embedding::of_vertices(&[0, 1, 2]);
         let mut wind = Wind::new(&points, vec![[0, 1, 2]], &[false]);
         let x = [DVec3::ZERO, DVec3::new(2.0, 0.0, 0.0), DVec3::new(0.0, 1.0, 0.0)];
-        wind.begin_step(&points, &x, &[velocity; 3], world, 0.0, 0.01);
+        wind.begin_step(&points, &x, &[velocity; 3], world, [0.01, 0.01]);
         (wind, x.map(|p| p + 0.01 * velocity))
     }
 
-    fn sheet() -> (Wind, [DVec3; 3]) {
+    /// The same at rest in wind.
+    pub(in super::super) fn sheet() -> (Wind, [DVec3; 3]) {
         let world = World { wind: Some(DVec3::new(0.0, 0.0, 3.0)), ..World::default() };
         moving_sheet(&world, DVec3::ZERO)
     }

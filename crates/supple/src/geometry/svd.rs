@@ -40,7 +40,7 @@ const PAIRS: [(usize, usize); 3] = [(0, 1), (0, 2), (1, 2)];
 const NOISE: f64 = 1e-14;
 
 /// The singular value decomposition of a 3x3 matrix.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub fn svd(f: LaneMat3) -> Svd {
     let mut b = f.0;
     let mut v = LaneMat3::identity().0;
@@ -64,7 +64,7 @@ pub fn svd(f: LaneMat3) -> Svd {
 }
 
 /// The singular value decomposition of a 3x2 matrix given by its columns.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub fn svd32([a, b]: [LaneVec3; 2]) -> Svd32 {
     let (c, s) = jacobi_rotation(a.dot(a), a.dot(b), b.dot(b));
     let (p, q) = (a * c - b * s, a * s + b * c);
@@ -76,38 +76,38 @@ pub fn svd32([a, b]: [LaneVec3; 2]) -> Svd32 {
 }
 
 /// The rotation `R` of the polar decomposition `F = R S`, the nearest to `F`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub fn polar_rotation(f: LaneMat3) -> LaneMat3 {
     let Svd { u, v, .. } = svd(f);
     u * v.transpose()
 }
 
 /// The nearest 3x2 matrix with orthonormal columns.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub fn polar_rotation32(f: [LaneVec3; 2]) -> [LaneVec3; 2] {
     let Svd32 { u, v, .. } = svd32(f);
     [u.0[0] * v[0][0] + u.0[1] * v[1][0], u.0[0] * v[0][1] + u.0[1] * v[1][1]]
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn rotate(columns: &mut [LaneVec3; 3], p: usize, q: usize, c: Lanes, s: Lanes) {
     (columns[p], columns[q]) = (columns[p] * c - columns[q] * s, columns[p] * s + columns[q] * c);
 }
 
 /// Exchanges two columns where `swapped` is one, with a sign that keeps the determinant.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn quarter_turn(columns: &mut [LaneVec3; 3], p: usize, q: usize, swapped: Lanes) {
     let (a, b) = (columns[p], columns[q]);
     (columns[p], columns[q]) = (select_vector(swapped, b, a), select_vector(swapped, -a, b));
 }
 
 /// `then` where `condition` is one, else `otherwise`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn select(condition: Lanes, then: Lanes, otherwise: Lanes) -> Lanes {
     Lanes::default().less(condition, then, otherwise)
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn select_vector(condition: Lanes, then: LaneVec3, otherwise: LaneVec3) -> LaneVec3 {
     LaneVec3([
         select(condition, then[0], otherwise[0]),
@@ -118,7 +118,7 @@ fn select_vector(condition: Lanes, then: LaneVec3, otherwise: LaneVec3) -> LaneV
 
 /// The rotation whose first two columns are along `first` and `second`, which are nearly orthogonal and may vanish, the
 /// second before the first.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn completed(first: LaneVec3, second: LaneVec3) -> LaneMat3 {
     let (one, tiny) = (Lanes::splat(1.0), Lanes::splat(1e-150));
     let length = first.length();
@@ -137,7 +137,7 @@ fn completed(first: LaneVec3, second: LaneVec3) -> LaneMat3 {
 }
 
 /// Some unit vector perpendicular to a unit vector (Duff et al. 2017).
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn perpendicular(n: LaneVec3) -> LaneVec3 {
     let [x, y, z] = n.0;
     let one = Lanes::splat(1.0);

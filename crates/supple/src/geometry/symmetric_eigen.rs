@@ -28,7 +28,7 @@ const fn sweeps(rows: usize) -> usize {
 
 /// The cosine and sine of the rotation that makes the off-diagonal entry `b` of `[a b; b d]` zero, at most an eighth of
 /// a turn: new columns are `c p - s q` and `s p + c q`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn jacobi_rotation(a: Lanes, b: Lanes, d: Lanes) -> (Lanes, Lanes) {
     let gap = d - a;
     let twice = b + b;
@@ -39,7 +39,7 @@ pub(super) fn jacobi_rotation(a: Lanes, b: Lanes, d: Lanes) -> (Lanes, Lanes) {
 }
 
 /// Eigenvalues and eigenvectors of a symmetric matrix.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub fn symmetric_eigen<const N: usize>(mut a: SquareMatrix<N>) -> SymmetricEigen<N> {
     let mut vectors = [[Lanes::default(); N]; N];
     for i in 0..N {
@@ -71,7 +71,7 @@ pub fn symmetric_eigen<const N: usize>(mut a: SquareMatrix<N>) -> SymmetricEigen
 
 impl<const N: usize> SymmetricEigen<N> {
     /// The symmetric matrix with the same eigenvectors and these eigenvalues.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn with_values(&self, values: &[Lanes; N]) -> SquareMatrix<N> {
         let mut matrix = [[Lanes::default(); N]; N];
         for i in 0..N {
@@ -89,7 +89,7 @@ impl<const N: usize> SymmetricEigen<N> {
 
 /// The nearest positive semi-definite matrix: negative eigenvalues become zero. A matrix that is definite already comes
 /// back as it is, to the last bit.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub fn positive_part<const N: usize>(a: SquareMatrix<N>) -> SquareMatrix<N> {
     let mut eigen = symmetric_eigen(a);
     for k in 0..N {

@@ -5,7 +5,7 @@ use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
 use super::vectors::CHUNK;
-use super::{LinearOperator, Preconditioner, pivot};
+use super::{BlockMatrix, LinearOperator, Preconditioner, pivot};
 
 /// The inverted diagonal blocks.
 #[derive(Debug, Clone, Default)]
@@ -57,6 +57,17 @@ fn first_without(blocks: &mut [DMat3]) -> Option<usize> {
         bad
     };
     blocks.par_chunks_mut(CHUNK).enumerate().filter_map(invert).min()
+}
+
+/// The error about a domain whose matrix cannot be inverted, found at the node `row`: its own block may be fine.
+pub(crate) fn domain_not_definite(matrix: &BlockMatrix, row: usize) -> String {
+    if pivot::inverse(&matrix.diagonal_block(row)).is_none() {
+        return not_definite(row);
+    }
+    format!(
+        "the matrix of the domain around unknown {row} is singular to rounding, or not positive definite, or not finite, \
+         though the diagonal block there is definite; is a part of the system held by nothing? Try jacobi, or hold it"
+    )
 }
 
 /// The error about a diagonal block that cannot be inverted.

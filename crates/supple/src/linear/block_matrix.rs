@@ -4,6 +4,7 @@
 //! Pairs of unknowns outside the analysed sparsity, as contacts make them from step to step, are kept in a separate
 //! list (Wu 2022, section 4.2) instead of a new analysis.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use glam::{DMat3, DVec3};
@@ -11,6 +12,8 @@ use rayon::prelude::*;
 
 use super::LinearOperator;
 use super::node_order::Graph;
+use super::outside_rows::OutsideRows;
+use super::point_sums::PointSums;
 
 /// Which blocks exist. Vertices that are held exactly have no row: they are not unknowns.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -154,13 +157,15 @@ pub struct BlockMatrix {
     pattern: Arc<BlockPattern>,
     blocks: Vec<DMat3>,
     outside: Vec<OutsideBlock>,
+    /// The same by rows, where they have been gathered.
+    outside_rows: OutsideRows,
 }
 
 impl BlockMatrix {
     /// The zero matrix on a pattern.
     pub fn zero(pattern: Arc<BlockPattern>) -> Self {
         let blocks = vec![DMat3::ZERO; pattern.block_count()];
-        Self { pattern, blocks, outside: Vec::new() }
+        Self { pattern, blocks, outside: Vec::new(), outside_rows: OutsideRows::default() }
     }
 
     /// Its pattern.
@@ -187,6 +192,30 @@ impl BlockMatrix {
     pub fn clear(&mut self) {
         self.blocks.fill(DMat3::ZERO);
         self.outside.clear();
+        self.outside_rows.clear();
+    }
+
+    /// Adds sums over material points, on all threads.
+    pub fn add_points(&mut self, sums: &mut PointSums) {
+        if !sums.is_empty() {
+            self.outside_rows.clear();
+            sums.add_to(&self.pattern, &mut self.blocks, &mut self.outside);
+        }
+    }
+
+    /// Brings the blocks outside the pattern into rows, once all are there: products are faster for it.
+    pub fn gather_outside(&mut self) {
+        self.outside_rows.gather(self.pattern.unknowns(), &self.outside);
+    }
+
+    /// The blocks outside the pattern by rows.
+    pub fn outside_rows(&self) -> Cow<'_, OutsideRows> {
+        if self.outside_rows.is_empty() && !self.outside.is_empty() {
+            let mut rows = OutsideRows::default();
+            rows.gather(self.pattern.unknowns(), &self.outside);
+            return Cow::Owned(rows);
+        }
+        Cow::Borrowed(&self.outside_rows)
     }
 
     /// The diagonal block of row `i`.
@@ -223,6 +252,7 @@ impl BlockMatrix {
 
     /// Adds a block outside the pattern.
     pub(super) fn push_outside(&mut self, row: u32, column: u32, block: DMat3) {
+        self.outside_rows.clear();
         self.outside.push(OutsideBlock { row, column, block });
     }
 
@@ -283,11 +313,18 @@ impl LinearOperator for BlockMatrix {
     }
 
     fn apply(&self, x: &[DVec3], y: &mut [DVec3]) {
+        let gathered = !self.outside_rows.is_empty();
         y.par_chunks_mut(ROWS).enumerate().for_each(|(chunk, part)| {
-            for (k, value) in part.iter_mut().enumerate() {
-                *value = self.row_product(chunk * ROWS + k, x);
+            for (i, value) in (chunk * ROWS..).zip(part) {
+                *value = self.row_product(i, x);
+                if gathered {
+                    *value += self.outside_rows.row_product(i, x);
+                }
             }
         });
+        if gathered {
+            return;
+        }
         for OutsideBlock { row, column, block } in &self.outside {
             y[*row as usize] += *block * x[*column as usize];
             y[*column as usize] += block.transpose() * x[*row as usize];

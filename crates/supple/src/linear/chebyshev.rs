@@ -57,11 +57,6 @@ impl Chebyshev {
         Self { options, ..Self::default() }
     }
 
-    /// The spectral radius in use.
-    pub fn spectral_radius(&self) -> f64 {
-        self.radius
-    }
-
     fn weight(&self, iteration: usize, weight: f64) -> f64 {
         let square = self.radius * self.radius;
         match iteration.cmp(&self.options.delay) {

@@ -11,7 +11,7 @@ use glam::DVec3;
 
 use super::solver::{End, History, SolveOutcome, StopRule};
 use super::vectors::{Sums, add, turn};
-use super::{CycleTimes, HistoryPoint, LinearOperator, LinearSolver, Preconditioner};
+use super::{CycleTimes, HistoryPoint, LinearOperator, LinearSolver, Preconditioner, Regions};
 
 /// How often the iteration may go on from the true residual before it counts as stalled.
 const RESTARTS: usize = 8;
@@ -267,5 +267,9 @@ impl<P: Preconditioner> LinearSolver for PreconditionedSolver<P> {
 
     fn restore(&mut self, saved: &[u32]) {
         self.preconditioner.restore(saved);
+    }
+
+    fn regions(&self) -> Vec<Regions> {
+        self.preconditioner.regions()
     }
 }

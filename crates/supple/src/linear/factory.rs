@@ -97,6 +97,7 @@ fn mas_options(linear: &Linear, simd: Simd) -> MasOptions {
     MasOptions {
         domain: linear.domain.map_or(default.domain, |nodes| nodes as usize),
         modes: linear.modes.and_then(Modes::of_count).unwrap_or(default.modes),
+        levels: default.levels,
         partition: linear.partition.unwrap_or(default.partition),
         layout: linear.layout.unwrap_or(default.layout),
         rebuild: linear.rebuild.unwrap_or(default.rebuild),

@@ -7,7 +7,7 @@
 //! `ic0` keeps the blocks of `A` only (Meijerink and van der Vorst 1977). `ict` keeps fill whose norm exceeds
 //! `drop_tolerance √(|A_ii| |A_jj|)`, at most a multiple of the column's own blocks (Saad 1994; Wu 2022, figure 16, takes
 //! 1e-4; 1e-2, where factor and solve together are quickest on this CPU, is the default). A pivot that breaks down
-//! restarts with a shifted diagonal, `A + α diag A` (Manteuffel 1980).
+//! restarts with a shifted diagonal, `A + α diag A` (Manteuffel 1980). What is factored is the matrix times a power of two.
 //!
 //! Rows are ordered by chunks of near nodes, the chunks coloured, so that chunks of one colour are factored and solved at
 //! the same time (see `triangular.rs`). Fill between two of them is dropped.
@@ -48,18 +48,12 @@ pub struct IncompleteCholesky {
     positions: Option<Arc<[DVec3]>>,
     pattern: Option<Arc<BlockPattern>>,
     factor: Triangular,
-    shift: f64,
 }
 
 impl IncompleteCholesky {
     /// With the given fill; nodes are ordered by position where there are positions, else by the graph.
     pub fn new(fill: Fill, positions: Option<Arc<[DVec3]>>) -> Self {
-        Self { fill, positions, pattern: None, factor: Triangular::default(), shift: 0.0 }
-    }
-
-    /// The shift of the diagonal that the last factorisation needed, relative to it.
-    pub fn shift(&self) -> f64 {
-        self.shift
+        Self { fill, positions, pattern: None, factor: Triangular::default() }
     }
 
     fn schedule(&mut self, pattern: &Arc<BlockPattern>) {
@@ -78,12 +72,12 @@ impl Preconditioner for IncompleteCholesky {
         let merged = matrix.with_outside_merged();
         let matrix = merged.as_ref().unwrap_or(matrix);
         self.schedule(matrix.pattern());
+        let scale = unit_scale(matrix);
         for shift in SHIFTS {
-            let work = Factoring { matrix, schedule: &self.factor.schedule, fill: self.fill, shift };
+            let work = Factoring { matrix, schedule: &self.factor.schedule, fill: self.fill, shift, scale };
             if let Some((panels, rows)) = work.factor() {
-                self.shift = shift;
                 self.factor.clear();
-                collect(&panels, &rows, &mut self.factor);
+                collect(&panels, &rows, scale, &mut self.factor);
                 return Ok(());
             }
         }
@@ -172,6 +166,8 @@ struct Factoring<'a> {
     schedule: &'a Schedule,
     fill: Fill,
     shift: f64,
+    /// What the matrix is multiplied by.
+    scale: f64,
 }
 
 impl Factoring<'_> {
@@ -221,7 +217,7 @@ impl Factoring<'_> {
             let limit = BREAKDOWN * (scale.x_axis.x + scale.y_axis.y + scale.z_axis.z);
             let inverse = pivot::inverse(&diagonal).filter(|_| smallest_pivot(&diagonal) > limit);
             let Some(inverse) = inverse else {
-                column.abandon();
+                column.clear();
                 return None;
             };
             self.finish_column(place, &inverse, column, &mut panel);
@@ -245,10 +241,15 @@ impl Factoring<'_> {
         for (&j, block) in nodes.iter().zip(&self.matrix.blocks()[start..]) {
             let row = self.schedule.place[j as usize];
             if row as usize > place {
-                column.add_row(row, block.transpose());
+                column.add_row(row, block.transpose() * self.scale);
             }
         }
-        self.matrix.diagonal_block(node) * (1.0 + self.shift)
+        self.diagonal(place) * (1.0 + self.shift)
+    }
+
+    /// The scaled diagonal block at a place.
+    fn diagonal(&self, place: usize) -> DMat3 {
+        self.matrix.diagonal_block(self.schedule.order[place] as usize) * self.scale
     }
 
     /// Subtracts what column `k` contributes: `L_ik D_k L_jkᵀ` for all rows `i` from `j` on.
@@ -281,9 +282,9 @@ impl Factoring<'_> {
             column.rows.iter().zip(&column.blocks).map(|(&row, block)| (row, norm(block), *block)).collect();
         if let Fill::Threshold { drop_tolerance, factor } = self.fill {
             let node = self.schedule.order[place] as usize;
-            let own = norm(&self.matrix.diagonal_block(node));
+            let own = norm(&self.diagonal(place));
             kept.retain(|&(row, size, _)| {
-                let other = norm(&self.matrix.diagonal_block(self.schedule.order[row as usize] as usize));
+                let other = norm(&self.diagonal(row as usize));
                 size > drop_tolerance * (own * other).sqrt()
             });
             let most =
@@ -299,7 +300,7 @@ impl Factoring<'_> {
             panel.blocks.push(block * *inverse);
         }
         panel.starts.push(panel.rows.len());
-        column.abandon();
+        column.clear();
     }
 }
 
@@ -310,7 +311,7 @@ impl Column {
         self.blocks.push(block);
     }
 
-    fn abandon(&mut self) {
+    fn clear(&mut self) {
         for row in self.rows.drain(..) {
             self.slot[row as usize] = EMPTY;
         }
@@ -341,12 +342,23 @@ fn note_rows(panel: &Panel, number: u32, rows: &mut RowEntries) {
     }
 }
 
-/// Copies the panels into the form in which they are applied.
-fn collect(panels: &[Panel], rows: &RowEntries, factor: &mut Triangular) {
+/// The power of two that brings the largest number of a matrix's diagonal to between ½ and 1. Products do not round by it,
+/// and squares of entries cannot leave the range of `f64`.
+fn unit_scale(matrix: &BlockMatrix) -> f64 {
+    let largest_of = |block: DMat3| block.to_cols_array().iter().fold(0.0, |most: f64, e| most.max(e.abs()));
+    let largest = (0..matrix.unknowns()).map(|i| largest_of(matrix.diagonal_block(i))).fold(0.0, f64::max);
+    match largest {
+        usual if usual > 0.0 && usual.is_finite() => (-usual.log2().ceil()).clamp(-1000.0, 1000.0).exp2(),
+        _ => 1.0,
+    }
+}
+
+/// Copies the panels of the matrix times `scale` into the form in which they are applied to the matrix itself.
+fn collect(panels: &[Panel], rows: &RowEntries, scale: f64, factor: &mut Triangular) {
     let mut firsts = Vec::with_capacity(panels.len());
     for panel in panels {
         firsts.push(factor.pivots.len() as u32);
-        factor.pivots.extend_from_slice(&panel.inverses);
+        factor.pivots.extend(panel.inverses.iter().map(|inverse| *inverse * scale));
         for range in panel.starts.windows(2) {
             for at in range[0]..range[1] {
                 factor.upper.push(panel.rows[at], &panel.blocks[at].transpose());

@@ -2,7 +2,7 @@
 
 use glam::{DMat3, DVec3};
 
-use super::{BlockMatrix, CycleTimes, ScalarMatrix};
+use super::{BlockMatrix, CycleTimes, Regions, ScalarMatrix};
 
 /// A symmetric positive-definite matrix over 3-vectors, known at least by its products.
 pub trait LinearOperator: Sync {
@@ -22,7 +22,7 @@ pub trait LinearOperator: Sync {
     }
 }
 
-/// An approximate inverse.
+/// An approximate inverse, symmetric and positive definite, so that conjugate gradients may use it.
 pub trait Preconditioner: Send {
     /// Prepares for a matrix. An error says what the preconditioner cannot do with it.
     fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), String>;
@@ -33,10 +33,6 @@ pub trait Preconditioner: Send {
     fn forget(&mut self) {}
     /// Memory in bytes.
     fn bytes(&self) -> usize;
-    /// Whether `M⁻¹` is symmetric positive definite, so that conjugate gradients may use it.
-    fn symmetric(&self) -> bool {
-        true
-    }
     /// What its multigrid cycles have taken so far; nothing without cycles.
     fn cycle_times(&self) -> CycleTimes {
         CycleTimes::default()
@@ -55,6 +51,11 @@ pub trait Preconditioner: Send {
 
     /// Takes over what was saved; what does not fit is made anew when the next step begins.
     fn restore(&mut self, _saved: &[u32]) {}
+
+    /// How it divides the unknowns, the finest level first; nothing before the first update.
+    fn regions(&self) -> Vec<Regions> {
+        Vec::new()
+    }
 }
 
 /// The assembled matrix, or the error of a solver that cannot do without.
@@ -86,10 +87,6 @@ impl Preconditioner for Box<dyn Preconditioner> {
         (**self).bytes()
     }
 
-    fn symmetric(&self) -> bool {
-        (**self).symmetric()
-    }
-
     fn cycle_times(&self) -> CycleTimes {
         (**self).cycle_times()
     }
@@ -104,5 +101,9 @@ impl Preconditioner for Box<dyn Preconditioner> {
 
     fn restore(&mut self, saved: &[u32]) {
         (**self).restore(saved);
+    }
+
+    fn regions(&self) -> Vec<Regions> {
+        (**self).regions()
     }
 }

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
-use super::block_jacobi::not_definite;
+use super::block_jacobi::domain_not_definite;
 use super::domain_inverse::{DomainInverse, LARGEST};
 use super::node_order::local_order;
 use super::{
-    BlockMatrix, BlockPattern, LinearOperator, OutsideBlock, Preconditioner, Simd, assembled, pivot,
+    BlockMatrix, BlockPattern, LinearOperator, OutsideBlock, Preconditioner, Regions, Simd, assembled, pivot,
 };
 
 /// Domains up to this many nodes are inverted explicitly.
@@ -107,10 +107,9 @@ impl Preconditioner for Schwarz {
                 work.filter_map(|(d, sweeps)| sweeps.fill(&parts, d).err()).min()
             }
         };
-        match failures {
-            Some(place) => Err(not_definite(self.domains.order[place] as usize)),
-            None => Ok(()),
-        }
+        let Some(place) = failures else { return Ok(()) };
+        let node = self.domains.order[place] as usize;
+        Err(domain_not_definite(matrix, node))
     }
 
     fn apply(&mut self, r: &[DVec3], z: &mut [DVec3]) {
@@ -132,6 +131,15 @@ impl Preconditioner for Schwarz {
             }
         }
         z.par_iter_mut().zip(&domains.place).with_min_len(4096).for_each(|(z, &p)| *z = y[p as usize]);
+    }
+
+    fn regions(&self) -> Vec<Regions> {
+        if self.domains.order.is_empty() {
+            return Vec::new();
+        }
+        let (count, size, end) = (self.domains.count(), self.domains.size, self.domains.order.len());
+        let starts: Vec<u32> = (0..=count).map(|domain| (domain * size).min(end) as u32).collect();
+        vec![Regions::of_runs(format!("{count} Schwarz domains"), &self.domains.order, &starts)]
     }
 
     fn bytes(&self) -> usize {

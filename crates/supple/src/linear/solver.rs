@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use glam::DVec3;
 
-use super::{CycleTimes, LinearOperator};
+use super::{CycleTimes, LinearOperator, Regions};
 
 /// When an iteration stops: whichever comes first.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -74,6 +74,27 @@ impl SolveOutcome {
     /// Whether the residual is small enough.
     pub fn converged(&self) -> bool {
         self.end == End::Converged
+    }
+
+    /// Why there is no answer that is better than none; nothing where there is one, converged or not.
+    pub fn problem(&self) -> Option<&'static str> {
+        match self.end {
+            // The residual of conjugate gradients may rise at first: being stopped there is no divergence.
+            End::Stalled if self.relative_residual > 1.0 => Some(
+                "the iteration diverged: the residual is above that of x = 0; the matrix may be singular, or not positive \
+                 definite; try cholesky",
+            ),
+            End::Converged | End::Iterations | End::Deadline | End::Stalled => None,
+            End::NegativeCurvature => Some(
+                "a direction of negative curvature was met: the matrix is not positive definite, so there is no minimum",
+            ),
+            End::IndefinitePreconditioner => Some(
+                "the preconditioner is not positive definite: the matrix is not, or too nearly singular; try cholesky",
+            ),
+            End::NotFinite => Some(
+                "the iteration met numbers that are not finite; the matrix's entries may be too large or too small",
+            ),
+        }
     }
 
     /// Whether the matrix turned out not to be positive definite.
@@ -168,4 +189,9 @@ pub trait LinearSolver: Send {
 
     /// Takes over what was saved; what does not fit is made anew when the next step begins.
     fn restore(&mut self, _saved: &[u32]) {}
+
+    /// How its preconditioner divides the unknowns, the finest level first.
+    fn regions(&self) -> Vec<Regions> {
+        Vec::new()
+    }
 }

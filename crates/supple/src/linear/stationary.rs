@@ -5,7 +5,7 @@ use glam::DVec3;
 
 use super::solver::{End, History, SolveOutcome, StopRule};
 use super::vectors::{Sums, add};
-use super::{CycleTimes, HistoryPoint, LinearOperator, LinearSolver, Preconditioner};
+use super::{CycleTimes, HistoryPoint, LinearOperator, LinearSolver, Preconditioner, Regions};
 
 /// A residual that has grown by this factor over its start will not come back.
 const DIVERGED: f64 = 1e6;
@@ -111,6 +111,10 @@ impl<P: Preconditioner> LinearSolver for StationarySolver<P> {
 
     fn cycle_times(&self) -> CycleTimes {
         self.preconditioner.cycle_times()
+    }
+
+    fn regions(&self) -> Vec<Regions> {
+        self.preconditioner.regions()
     }
 }
 

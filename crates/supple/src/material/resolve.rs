@@ -14,6 +14,7 @@
 use super::presets::find;
 use super::{Material, MaterialSpec, plate_bend_stiffness};
 use crate::error::Error;
+use crate::number::{Short, finite_and};
 
 impl MaterialSpec {
     /// Every number of the material; an unknown preset or a number out of range is an error.
@@ -89,21 +90,25 @@ impl MaterialSpec {
         ];
         for (key, value, unit) in positive {
             if let Some(value) = value.filter(|value| !(*value > 0.0 && value.is_finite())) {
-                problems.push((key, format!("is {value} {unit}; it must be above 0")));
+                let must = finite_and(value, "above 0");
+                problems.push((key, format!("is {} {unit}; it must be {must}", Short(value))));
             }
         }
         let from_zero =
             [("bend_stiffness", self.bend_stiffness), ("friction", self.friction), ("damping", self.damping)];
         for (key, value) in from_zero {
             if let Some(value) = value.filter(|value| !(*value >= 0.0 && value.is_finite())) {
-                problems.push((key, format!("is {value}; it must be 0 or above")));
+                let must = finite_and(value, "0 or above");
+                problems.push((key, format!("is {}; it must be {must}", Short(value))));
             }
         }
         if let Some(ratio) = self.poisson_ratio.filter(|ratio| !(0.0..0.5).contains(ratio)) {
-            problems.push(("poisson_ratio", format!("is {ratio}; it must be at least 0 and below 0.5")));
+            problems
+                .push(("poisson_ratio", format!("is {}; it must be at least 0 and below 0.5", Short(ratio))));
         }
         if let Some(limit) = self.strain_limit.filter(|limit| !(*limit > 1.0 && limit.is_finite())) {
-            problems.push(("strain_limit", format!("is {limit}; it is a ratio above 1, such as 1.05")));
+            problems
+                .push(("strain_limit", format!("is {}; it is a ratio above 1, such as 1.05", Short(limit))));
         }
         problems
     }
@@ -194,6 +199,11 @@ mod tests {
             (MaterialSpec { density: Some(0.0), ..Default::default() }, "`density` is 0 kg/m³"),
             (MaterialSpec { poisson_ratio: Some(0.5), ..Default::default() }, "`poisson_ratio` is 0.5"),
             (MaterialSpec { young_modulus: Some(f64::NAN), ..Default::default() }, "`young_modulus` is NaN"),
+            (
+                MaterialSpec { young_modulus: Some(f64::INFINITY), ..Default::default() },
+                "`young_modulus` is inf Pa; it must be finite and above 0",
+            ),
+            (MaterialSpec { density: Some(-1e300), ..Default::default() }, "`density` is -1e300 kg/m³"),
             (MaterialSpec { friction: Some(-0.1), ..Default::default() }, "`friction` is -0.1"),
             (MaterialSpec { strain_limit: Some(0.9), ..Default::default() }, "`strain_limit` is 0.9"),
             (MaterialSpec::preset("dennim"), "did you mean `denim`?"),

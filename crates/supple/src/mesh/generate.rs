@@ -8,6 +8,7 @@ mod cuboid;
 mod cylinder;
 mod delaunay;
 mod knot;
+mod panel;
 mod sphere;
 mod torus;
 
@@ -92,6 +93,16 @@ pub struct KnotShape {
     pub width: f64,
     /// Vertices along and across it.
     pub vertices: [u32; 2],
+}
+
+/// A flat piece of cloth cut along an outline in the x-y plane, facing +z: a part of a garment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PanelShape {
+    /// The corners of the outline in order, in metres.
+    pub outline: Vec<[f64; 2]>,
+    /// The distance of neighbouring vertices in metres, about.
+    pub spacing: f64,
 }
 
 /// A torus around the y axis, centred at the origin.

@@ -61,6 +61,8 @@ pub struct SurfaceMesh {
     pub labels: Vec<FaceLabels>,
     /// Material libraries (OBJ `mtllib`), as written in the file.
     pub material_libraries: Vec<String>,
+    /// Vertices that tearing has added stand at the end; each is a clone of this earlier one, and lies on it until they part.
+    pub clone_of: Vec<u32>,
 }
 
 impl SurfaceMesh {
@@ -87,6 +89,15 @@ impl SurfaceMesh {
     /// All faces in order.
     pub fn faces(&self) -> impl ExactSizeIterator<Item = &[u32]> {
         (0..self.face_count()).map(|f| self.face(f))
+    }
+
+    /// Appends a clone of a vertex with its colour.
+    pub fn clone_vertex(&mut self, vertex: u32) {
+        self.positions.push(self.positions[vertex as usize]);
+        self.clone_of.push(vertex);
+        if let Some(colors) = &mut self.colors {
+            colors.push(colors[vertex as usize]);
+        }
     }
 
     /// Appends a polygon without attributes.

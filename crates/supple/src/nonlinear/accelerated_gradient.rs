@@ -14,7 +14,8 @@ use glam::DVec3;
 
 use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace};
 use super::preconditioning::Preconditioning;
-use crate::linear::{BlockPattern, CycleTimes, Preconditioner};
+use super::refresh::Refresh;
+use crate::linear::{BlockPattern, CycleTimes, Preconditioner, Regions};
 
 /// Iterations between two looks at the objective.
 const CHECKED_EVERY: u32 = 8;
@@ -41,12 +42,12 @@ pub struct AcceleratedGradient {
 }
 
 impl AcceleratedGradient {
-    /// The method with a preconditioner renewed every `refresh` iterations, and `spectral_radius` ρ below 1.
+    /// The method with a preconditioner renewed as `refresh` says, and `spectral_radius` ρ below 1.
     pub fn new(
         pattern: Arc<BlockPattern>,
         vertices: usize,
         preconditioner: Box<dyn Preconditioner>,
-        refresh: u32,
+        refresh: Refresh,
         spectral_radius: f64,
     ) -> Self {
         let zero = vec![DVec3::ZERO; pattern.unknowns()];
@@ -177,5 +178,9 @@ impl Minimiser for AcceleratedGradient {
 
     fn restore(&mut self, saved: &[u32]) {
         self.preconditioning.restore(saved);
+    }
+
+    fn regions(&self) -> Vec<Regions> {
+        self.preconditioning.regions()
     }
 }

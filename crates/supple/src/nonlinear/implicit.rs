@@ -16,7 +16,8 @@ use crate::geometry::Aabb;
 use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, ScalarMatrix};
 use crate::scene::{Method, Mode, Tangled};
 use crate::simulation::{
-    EnergyReport, Inspection, Setup, StageTimes, StateReader, StateWriter, StepReport, StepSystem, Stepper,
+    EnergyReport, HierarchyLevel, Inspection, Setup, StageTimes, StateReader, StateWriter, StepReport,
+    StepSystem, Stepper,
 };
 
 /// The step in seconds by which quasi-statics weighs inertia: too long for it to matter beside elasticity, short enough to
@@ -25,6 +26,12 @@ const QUASISTATIC_STEP: f64 = 1000.0;
 
 /// How far an iteration of quasi-statics may move a vertex, as a fraction of the size of all bodies together.
 const QUASISTATIC_MOVE: f64 = 0.05;
+
+/// How often the wind of a quasi-static frame is taken anew from the shape that it has made.
+const WIND_ROUNDS: u32 = 20;
+
+/// Units in the last place by which positions are shaken to see what rounding does to forces.
+const LAST_PLACES: f64 = 4.0;
 
 /// How many crossing triangles are named to the user.
 const NAMED_CROSSINGS: usize = 5;
@@ -66,6 +73,8 @@ struct Work {
     /// Where held vertices are at the step's end.
     pinned: Vec<DVec3>,
     forces: Vec<DVec3>,
+    /// The same with positions shaken by what they are rounded to.
+    shaken_forces: Vec<DVec3>,
     held: Vec<bool>,
     /// Where the vertices are that are not held.
     free: Vec<DVec3>,
@@ -85,15 +94,20 @@ impl ImplicitStepper {
     /// end.
     fn begin_step(&mut self, setup: &Setup, dt: f64) -> Result<(), Error> {
         let end = setup.time + dt;
-        self.pose_colliders(setup, [setup.time, end])?;
+        setup.pose_colliders(
+            [setup.time, end],
+            &mut self.system.contacts.colliders,
+            &mut self.work.colliders,
+        )?;
         let system = &mut self.system;
         system.contacts.begin_step(&self.x, dt);
         system.self_contact.begin_step(&self.x, dt);
-        system.wind.begin_step(&system.contacts.points, &self.x, &self.v, &setup.world, setup.time, dt);
+        system.seams.begin_step(end);
         let (step, damped) = match setup.mode {
             Mode::Dynamic => (dt, dt),
             Mode::Quasistatic => (QUASISTATIC_STEP, f64::INFINITY),
         };
+        system.blow(setup, &self.x, &self.v, [end, step]);
         system.inertia.rate = 1.0 / (step * step);
         system.inertia.gravity = setup.world.gravity;
         system.inertia.target.clear();
@@ -122,19 +136,6 @@ impl ImplicitStepper {
         let free = self.x.iter().zip(&self.held).filter(|(_, held)| !**held);
         self.work.free.extend(free.map(|(x, _)| *x));
         minimiser.begin_step(&self.work.free);
-    }
-
-    fn pose_colliders(&mut self, setup: &Setup, times: [f64; 2]) -> Result<(), Error> {
-        let mut posed = std::mem::take(&mut self.work.colliders);
-        let mut before = std::mem::take(&mut self.system.contacts.colliders);
-        let mut earlier = before.drain(..);
-        for (_, collider) in &setup.colliders {
-            posed.push(PosedCollider::new(collider, &setup.collider_meshes, times, earlier.next())?);
-        }
-        drop(earlier);
-        self.system.contacts.colliders = posed;
-        self.work.colliders = before;
-        Ok(())
     }
 
     /// Chooses the method's structure from where the bodies started, not from where they are: a resumed run must choose the
@@ -201,6 +202,30 @@ impl ImplicitStepper {
         norm(forces)
     }
 
+    /// The force that counts as 1 in residuals: that at the step's start, or more where a body rests, so that forces which
+    /// are only rounding, or not worth solving for, count as solved.
+    fn reference(&mut self, setup: &Setup) -> f64 {
+        let begin = self.free_force();
+        let least = self.force_floor(setup).max(self.rounding_force());
+        // Without any body there is no force at all.
+        begin.max(least / setup.solver.tolerance).max(f64::MIN_POSITIVE)
+    }
+
+    /// How far forces change where positions do by a few units in their last place: no solution is nearer than that.
+    /// Follows [`Self::free_force`].
+    fn rounding_force(&mut self) -> f64 {
+        let Work { next, flying: shaken, forces, shaken_forces, .. } = &mut self.work;
+        // Neighbours are moved apart; signs from a scrambled index follow no pattern of the mesh.
+        let sign = |i: usize| if (i as u32).wrapping_mul(0x9e37_79b9) >> 31 == 0 { 1.0 } else { -1.0 };
+        let shake = |(i, x): (usize, &DVec3)| *x * (1.0 + LAST_PLACES * f64::EPSILON * sign(i));
+        shaken.clear();
+        shaken.extend(next.iter().enumerate().map(shake));
+        shaken_forces.resize(next.len(), DVec3::ZERO);
+        self.system.gradient(shaken, shaken_forces);
+        let free = forces.iter().zip(shaken_forces).zip(&self.held).filter(|(_, held)| !**held);
+        free.map(|((still, shaken), _)| still.distance_squared(*shaken)).sum::<f64>().sqrt()
+    }
+
     /// How far an iteration may move a vertex: anywhere in dynamics, where inertia holds it back. In quasi-statics nothing
     /// does before a free body touches what will hold it, and a full step would carry it past.
     fn longest_move(&self, setup: &Setup) -> f64 {
@@ -213,11 +238,11 @@ impl ImplicitStepper {
         }
     }
 
-    /// A force below which nothing is worth solving: a billionth of the weight, or of what would move the bodies by
-    /// a nanometre in a second where nothing weighs.
+    /// A force below which nothing is worth solving: 1e-13 of the weight, or of what would give the bodies 1 m/s² where nothing
+    /// weighs.
     fn force_floor(&self, setup: &Setup) -> f64 {
         let masses = self.system.inertia.mass.iter().map(|m| m * m).sum::<f64>().sqrt();
-        1e-9 * masses * setup.world.gravity.length().max(1.0)
+        1e-13 * masses * setup.world.gravity.length().max(1.0)
     }
 
     /// Wall time by stage of a step from when it began, began to minimise, and was done with that.
@@ -265,19 +290,29 @@ impl ImplicitStepper {
         Ok(())
     }
 
+    /// In equilibrium the wind blows on the shape that it has made, not on that of the frame before.
+    fn settle_in_wind(&mut self, setup: &Setup, time: f64, limits: &Limits) -> Result<(), Error> {
+        for _ in 0..WIND_ROUNDS {
+            let before = self.outcome.iterations;
+            self.system.blow(setup, &self.work.next, &self.v, [time, QUASISTATIC_STEP]);
+            self.minimise_again(setup, limits)?;
+            if self.outcome.iterations == before {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     fn report(&self, setup: &Setup) -> StepReport {
         let outcome = &self.outcome;
-        let mass = &self.system.inertia.mass;
-        let kinetic = self.v.iter().zip(mass).map(|(v, m)| 0.5 * m * v.length_squared()).sum();
-        let gravity = setup.world.gravity;
-        let potential = self.x.iter().zip(mass).map(|(x, m)| -m * gravity.dot(*x)).sum();
+        let [kinetic, potential] = self.system.inertia.energies(&self.x, &self.v, setup.world.gravity);
         let (contacts, penetration) = self.system.contacts.count_and_depth(&self.x);
         let touching = self.system.self_contact.summary(&self.x);
         StepReport {
             nonlinear_iterations: outcome.iterations,
             linear_iterations: outcome.linear_iterations,
             residual: Some(outcome.residual()),
-            converged: matches!(outcome.stop, Stop::Converged | Stop::Rounding),
+            converged: outcome.stop == Stop::Converged,
             energy: EnergyReport { kinetic, elastic: self.system.elastic_energy(&self.x), potential },
             contacts,
             penetration,
@@ -298,8 +333,7 @@ impl Stepper for ImplicitStepper {
         let mut arrived = walk(&self.system, &self.x, &mut self.work.next, &mut self.start_cuts);
         let limits = Limits {
             tolerance: setup.solver.tolerance,
-            // Without any body there is no force at all.
-            reference: self.free_force().max(self.force_floor(setup)).max(f64::MIN_POSITIVE),
+            reference: self.reference(setup),
             max_iterations: setup.solver.max_iterations,
             deadline,
             record: setup.record,
@@ -316,6 +350,9 @@ impl Stepper for ImplicitStepper {
             }
             arrived = self.move_pins();
             self.minimise_again(setup, &limits)?;
+        }
+        if setup.mode == Mode::Quasistatic && !self.system.wind.is_still() {
+            self.settle_in_wind(setup, setup.time + dt, &limits)?;
         }
         let (ended, cycles) = (Instant::now(), self.cycle_times().since(&earlier));
         std::mem::swap(&mut self.x, &mut self.work.next);
@@ -357,32 +394,16 @@ impl Stepper for ImplicitStepper {
             list.zip(held).filter(|(_, held)| !**held).map(|(value, _)| value).collect()
         };
         let rhs = free(&mut gradient.iter().map(|force| -*force));
-        Ok(StepSystem { matrix, rhs, positions: free(&mut start.copied()).into() })
+        let current = free(&mut self.x.iter().copied()).into();
+        Ok(StepSystem { matrix, rhs, positions: free(&mut start.copied()).into(), current })
     }
 
     fn surface_positions(&self, positions: &mut [DVec3]) {
-        let points = &self.system.contacts.points;
-        for (i, position) in positions.iter_mut().enumerate() {
-            *position = points.position(i, &self.x);
-        }
+        self.system.contacts.points.positions(&self.x, positions);
     }
 
     fn bodies_changed(&mut self, setup: &Setup, old_index: &[Option<usize>]) {
-        let (old_x, old_v) = (std::mem::take(&mut self.x), std::mem::take(&mut self.v));
-        let old_first = std::mem::take(&mut self.system.first_unknown);
-        for (body, old) in setup.bodies.iter().zip(old_index) {
-            match old {
-                Some(old) => {
-                    let range = old_first[*old] as usize..old_first[old + 1] as usize;
-                    self.x.extend_from_slice(&old_x[range.clone()]);
-                    self.v.extend_from_slice(&old_v[range]);
-                }
-                None => {
-                    self.x.extend_from_slice(&body.start);
-                    self.v.extend(body.start.iter().map(|_| body.velocity));
-                }
-            }
-        }
+        (self.x, self.v) = setup.carry_over(old_index, &self.system.first_unknown, &self.x, &self.v);
         self.system = System::new(setup);
         if !self.system.self_contact.is_empty() {
             self.system.self_contact.look_for_tangle(&self.x);
@@ -462,6 +483,14 @@ impl Stepper for ImplicitStepper {
         }
         let count = crossings.len();
         vec![format!("{count} pairs of triangles cross at the start ({}); {fate}", names.join("; "))]
+    }
+
+    fn hierarchy(&self) -> Vec<HierarchyLevel> {
+        let Some(minimiser) = &self.minimiser else { return Vec::new() };
+        let free: Vec<u32> = (0..).zip(&self.held).filter(|(_, held)| !**held).map(|(v, _)| v).collect();
+        let points = &self.system.contacts.points;
+        let level = |regions| HierarchyLevel::of_regions(regions, &free, &self.x, points);
+        minimiser.regions().iter().map(level).collect()
     }
 
     fn inspect(&self) -> Inspection {

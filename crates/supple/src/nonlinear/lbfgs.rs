@@ -10,9 +10,10 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Workspace, dot};
+use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace, dot};
 use super::preconditioning::Preconditioning;
-use crate::linear::{BlockPattern, CycleTimes, Preconditioner};
+use super::refresh::Refresh;
+use crate::linear::{BlockPattern, CycleTimes, Preconditioner, Regions};
 
 /// A step and what it did to the gradient.
 struct Pair {
@@ -36,12 +37,12 @@ pub struct Lbfgs {
 }
 
 impl Lbfgs {
-    /// L-BFGS with `memory` pairs; the preconditioner is renewed every `refresh` iterations.
+    /// L-BFGS with `memory` pairs; the preconditioner is renewed as `refresh` says.
     pub fn new(
         pattern: Arc<BlockPattern>,
         vertices: usize,
         preconditioner: Box<dyn Preconditioner>,
-        refresh: u32,
+        refresh: Refresh,
         memory: usize,
     ) -> Self {
         let zero = vec![DVec3::ZERO; pattern.unknowns()];
@@ -126,8 +127,7 @@ impl Minimiser for Lbfgs {
             self.before.copy_from_slice(&self.work.gradient);
             last_length = descent.line_search(&mut self.work, 1.0);
             if last_length.is_none() && self.pairs.is_empty() {
-                let stop = descent.without_step(&self.work);
-                return descent.end(stop);
+                return descent.end(Stop::Stalled);
             }
             if last_length.is_none() {
                 // The remembered curvature misled: once more from the preconditioner alone.
@@ -155,6 +155,10 @@ impl Minimiser for Lbfgs {
 
     fn restore(&mut self, saved: &[u32]) {
         self.preconditioning.restore(saved);
+    }
+
+    fn regions(&self) -> Vec<Regions> {
+        self.preconditioning.regions()
     }
 }
 

@@ -6,6 +6,7 @@ use glam::DVec3;
 
 use super::objective::Minimiser;
 use super::projective::Global;
+use super::refresh::Refresh;
 use super::{AcceleratedGradient, Lbfgs, Newton, NonlinearCg, Projective};
 use crate::linear::{
     BlockMatrix, BlockPattern, ScalarCholesky, Simd, StopRule, linear_solver, preconditioner,
@@ -41,7 +42,9 @@ pub(super) fn minimiser(solver: &Solver, nodes: Nodes, simd: Simd) -> Result<Box
     let linear = &solver.linear;
     let refresh = |usual: u32| {
         let usual = if linear.kind == LinearKind::Mas { MAS_REFRESH } else { usual };
-        solver.refresh.unwrap_or(usual)
+        // Who says how far vertices may move means that alone.
+        let usual = if solver.refresh_moved.is_some() { u32::MAX } else { usual };
+        Refresh { every: solver.refresh.unwrap_or(usual), moved: solver.refresh_moved }
     };
     // What a solver refuses of the matrix at the start it will refuse again when it matters; its structure is chosen.
     let linear_solver = || -> Result<_, String> {

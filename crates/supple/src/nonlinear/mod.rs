@@ -9,6 +9,7 @@ mod nonlinear_cg;
 mod objective;
 mod preconditioning;
 mod projective;
+mod refresh;
 mod system;
 
 pub use accelerated_gradient::AcceleratedGradient;
@@ -19,4 +20,5 @@ pub use nonlinear_cg::NonlinearCg;
 pub use objective::{IterationRecord, Limits, Minimiser, Objective, Outcome, Stop};
 pub use projective::Projective;
 pub(crate) use projective::obstacle as projective_obstacle;
+pub use refresh::Refresh;
 pub(crate) use system::System;

@@ -15,8 +15,9 @@ use glam::DVec3;
 
 use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace, dot};
 use super::preconditioning::{FIRST_SHIFT, MAX_SHIFTS};
+use super::refresh::{Age, Refresh};
 use crate::energy::Curvature;
-use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, End, LinearSolver, StopRule};
+use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, End, LinearSolver, Regions, StopRule};
 
 /// Iterations with the projected Hessian after the exact one led astray: folds take a few to settle.
 const PROJECTED_RUN: u32 = 8;
@@ -26,10 +27,8 @@ pub struct Newton {
     matrix: BlockMatrix,
     solver: Box<dyn LinearSolver>,
     inner: StopRule,
-    /// The solver is prepared anew every so many iterations.
-    refresh: u32,
-    /// Iterations since it was prepared; `None` if it must be before the next solve.
-    prepared: Option<u32>,
+    /// How old the solver's preparation is.
+    prepared: Age,
     work: Workspace,
     rhs: Vec<DVec3>,
     /// Iterations for which the exact Hessian is not tried, since it led astray just before.
@@ -40,13 +39,13 @@ pub struct Newton {
 
 impl Newton {
     /// Newton's method over a pattern of `vertices` vertices, solving by `solver` until `inner`, whose preparation is
-    /// renewed every `refresh` iterations.
+    /// renewed as `refresh` says.
     pub fn new(
         pattern: Arc<BlockPattern>,
         vertices: usize,
         solver: Box<dyn LinearSolver>,
         inner: StopRule,
-        refresh: u32,
+        refresh: Refresh,
     ) -> Self {
         Self {
             work: Workspace::new(&pattern, vertices),
@@ -54,8 +53,7 @@ impl Newton {
             matrix: BlockMatrix::zero(pattern),
             solver,
             inner,
-            refresh: refresh.max(1),
-            prepared: None,
+            prepared: Age::new(refresh),
             projected_for: 0,
             out_of_time: false,
         }
@@ -63,8 +61,8 @@ impl Newton {
 
     /// Finds the direction, with the exact Hessian if it is due and definite.
     fn find_direction(&mut self, descent: &mut Descent<'_>) -> Result<(), String> {
-        if self.prepared.is_some_and(|age| age >= self.refresh) {
-            self.prepared = None;
+        if self.prepared.is_due(descent.x) {
+            self.prepared.end();
         }
         if self.projected_for == 0 {
             self.assemble(descent, Curvature::Exact);
@@ -72,7 +70,7 @@ impl Newton {
                 return Ok(());
             }
             self.projected_for = PROJECTED_RUN;
-            self.prepared = None;
+            self.prepared.end();
         }
         self.projected_for -= 1;
         self.assemble(descent, Curvature::Projected);
@@ -83,7 +81,7 @@ impl Newton {
             }
             self.matrix.shift_diagonal(shift);
             shift *= 100.0;
-            self.prepared = None;
+            self.prepared.end();
         }
         Err("the Hessian could not be solved: masses or stiffnesses differ by more than double precision holds".into())
     }
@@ -98,13 +96,17 @@ impl Newton {
     /// Solves for the direction; `false` if the matrix is not positive definite.
     fn solve(&mut self, descent: &mut Descent<'_>, must_be_definite: bool) -> Result<bool, String> {
         let begun = Instant::now();
-        let refused = self.prepared.is_none() && self.solver.prepare(&self.matrix).is_err();
+        let due = self.prepared.is_due(descent.x);
+        let refused = due && self.solver.prepare(&self.matrix).is_err();
         let prepared = Instant::now();
         descent.outcome.update_time += prepared - begun;
         if refused {
             return Ok(false);
         }
-        self.prepared = Some(self.prepared.map_or(1, |age| age + 1));
+        if due {
+            self.prepared.begin(descent.x);
+        }
+        self.prepared.serve();
         for (b, g) in self.rhs.iter_mut().zip(&self.work.gradient) {
             *b = -*g;
         }
@@ -137,7 +139,7 @@ impl Minimiser for Newton {
     ) -> Result<(), String> {
         let mut descent = Descent::begin(objective, x, limits, outcome)?;
         self.projected_for = 0;
-        self.prepared = None;
+        self.prepared.end();
         self.out_of_time = false;
         self.solver.forget();
         loop {
@@ -153,8 +155,7 @@ impl Minimiser for Newton {
             }
             descent.outcome.iterations += 1;
             if descent.line_search(&mut self.work, 1.0).is_none() {
-                let stop = descent.without_step(&self.work);
-                return descent.end(stop);
+                return descent.end(Stop::Stalled);
             }
         }
     }
@@ -178,59 +179,8 @@ impl Minimiser for Newton {
     fn restore(&mut self, saved: &[u32]) {
         self.solver.restore(saved);
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::linear::linear_solver;
-    use crate::scene::Linear;
-    use crate::simd::Simd;
-    use glam::DMat3;
-
-    /// A convex quartic in each coordinate: Σ (x - t)² / 2 + (x - t)⁴ / 4, minimum at t.
-    struct Quartic(Vec<DVec3>);
-
-    impl Objective for Quartic {
-        fn value(&self, x: &[DVec3]) -> f64 {
-            let term = |d: f64| d * d / 2.0 + d.powi(4) / 4.0;
-            x.iter().zip(&self.0).flat_map(|(x, t)| (*x - *t).to_array()).map(term).sum()
-        }
-        fn gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
-            for (g, (x, t)) in gradient.iter_mut().zip(x.iter().zip(&self.0)) {
-                let d = *x - *t;
-                *g = d + d * d * d;
-            }
-        }
-        fn hessian(&self, x: &[DVec3], _curvature: Curvature, hessian: &mut BlockMatrix) {
-            for (v, (x, t)) in x.iter().zip(&self.0).enumerate() {
-                let d = *x - *t;
-                hessian.add_diagonal(v as u32, DMat3::from_diagonal(DVec3::ONE + 3.0 * d * d));
-            }
-        }
-    }
-
-    #[test]
-    fn newton_converges_quadratically_on_a_smooth_convex_objective() {
-        let target = vec![DVec3::new(1.0, 2.0, 3.0), DVec3::new(0.5, 0.25, 2.0)];
-        let solver = linear_solver(&Linear::default(), None, Simd::Auto).unwrap();
-        let pattern = Arc::new(BlockPattern::new(&[false; 2], &[]));
-        let mut newton = Newton::new(pattern, 2, solver, StopRule::tolerance(1e-12, 10), 1);
-        let mut x = target.iter().map(|t| *t + DVec3::splat(0.5)).collect::<Vec<_>>();
-        let limits = Limits {
-            tolerance: 1e-14,
-            reference: 1.0,
-            max_iterations: 30,
-            deadline: None,
-            record: false,
-            longest_move: f64::INFINITY,
-        };
-        let mut outcome = Outcome::default();
-        newton.minimise(&Quartic(target.clone()), &mut x, &limits, &mut outcome).unwrap();
-        assert_eq!(outcome.stop, Stop::Converged);
-        assert!(x.iter().zip(&target).all(|(a, b)| a.distance(*b) < 1e-13));
-        // Cubic gradients make the last steps even better than quadratic: r' <= r² holds once r is small.
-        let small: Vec<f64> = outcome.residuals.iter().copied().filter(|r| *r < 0.1 && *r > 1e-7).collect();
-        assert!(small.windows(2).all(|r| r[1] <= r[0] * r[0]), "{:?}", outcome.residuals);
+    fn regions(&self) -> Vec<Regions> {
+        self.solver.regions()
     }
 }

@@ -11,9 +11,10 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Workspace, dot};
+use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace, dot};
 use super::preconditioning::Preconditioning;
-use crate::linear::{BlockPattern, CycleTimes, Preconditioner};
+use super::refresh::Refresh;
+use crate::linear::{BlockPattern, CycleTimes, Preconditioner, Regions};
 
 /// Nonlinear conjugate gradients on one sparsity pattern.
 pub struct NonlinearCg {
@@ -24,12 +25,12 @@ pub struct NonlinearCg {
 }
 
 impl NonlinearCg {
-    /// The method with a preconditioner that is renewed every `refresh` iterations.
+    /// The method with a preconditioner that is renewed as `refresh` says.
     pub fn new(
         pattern: Arc<BlockPattern>,
         vertices: usize,
         preconditioner: Box<dyn Preconditioner>,
-        refresh: u32,
+        refresh: Refresh,
     ) -> Self {
         let zero = vec![DVec3::ZERO; pattern.unknowns()];
         Self {
@@ -86,8 +87,7 @@ impl Minimiser for NonlinearCg {
             descent.outcome.iterations += 1;
             if descent.line_search(&mut self.work, length).is_none() {
                 if restarted {
-                    let stop = descent.without_step(&self.work);
-                    return descent.end(stop);
+                    return descent.end(Stop::Stalled);
                 }
                 scale = None;
             }
@@ -112,5 +112,9 @@ impl Minimiser for NonlinearCg {
 
     fn restore(&mut self, saved: &[u32]) {
         self.preconditioning.restore(saved);
+    }
+
+    fn regions(&self) -> Vec<Regions> {
+        self.preconditioning.regions()
     }
 }

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use glam::DVec3;
 
 use crate::energy::Curvature;
-use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, ScalarMatrix};
+use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, Regions, ScalarMatrix};
+use crate::number::components;
 
 /// What is minimised, over all vertex positions.
 pub trait Objective {
@@ -31,9 +32,7 @@ pub enum Stop {
     /// The gradient fell below the tolerance.
     #[default]
     Converged,
-    /// The gradient is as small as double precision allows.
-    Rounding,
-    /// No further decrease was found.
+    /// No further decrease was found: rounding hides it, or the direction is bad.
     Stalled,
     /// The iteration limit was reached.
     IterationLimit,
@@ -129,6 +128,8 @@ pub trait Minimiser: Send {
     fn save(&self) -> Vec<u32>;
     /// Takes over what was saved.
     fn restore(&mut self, saved: &[u32]);
+    /// How its preconditioner divides the unknowns, the finest level first.
+    fn regions(&self) -> Vec<Regions>;
 }
 
 /// A minimisation under way: the objective along `x`, in terms of the unknowns.
@@ -186,11 +187,12 @@ impl Workspace {
 
 /// Iterations for whose residuals room is kept.
 const MOST_RESIDUALS: u32 = 4096;
+/// A decrease, over the objective, that its rounding hides.
+const HIDDEN: f64 = 1e-12;
 /// Armijo's constant of sufficient decrease.
 const SUFFICIENT_DECREASE: f64 = 1e-4;
-/// Decrease, over the objective, that the rounding of its sums may hide altogether: its parts are many times larger
-/// than their sum.
-const HIDDEN_SLOPE: f64 = 1e-10;
+/// The fraction of what the slope promises that a step must have fallen by for a longer one to be tried.
+const GOES_ON: f64 = 0.6;
 /// Halvings before the line search gives up.
 const MAX_HALVINGS: u32 = 40;
 /// Doublings of a step that goes on falling.
@@ -269,7 +271,7 @@ impl<'a> Descent<'a> {
         if norm <= limits.tolerance * limits.reference {
             Some(Stop::Converged)
         } else if self.in_rounding && self.gradient_grew() {
-            Some(Stop::Rounding)
+            Some(Stop::Stalled)
         } else if self.outcome.iterations >= limits.max_iterations {
             Some(Stop::IterationLimit)
         } else {
@@ -297,28 +299,29 @@ impl<'a> Descent<'a> {
 
     fn search(&mut self, work: &mut Workspace, length: f64) -> Option<f64> {
         let slope = dot(&work.gradient, &work.direction);
-        // Below this the objective's own rounding hides the decrease, and the full step is the best there is.
         let rounding = 1e-14 * self.value.abs();
-        self.in_rounding = slope.abs() * length <= rounding;
+        // Where so little is to be gained, the rounding of the objective's parts, which are many times larger than their sum,
+        // hides it: the full step is the best there is, until the gradient grows.
+        self.in_rounding = slope.abs() * length <= HIDDEN * self.value.abs();
         let mut length = self.free_length(work, length.min(self.longest_step(work)));
+        if self.in_rounding {
+            work.move_trial(self.x, length);
+            let value = self.objective.value(&work.trial);
+            return self.accept(work, (length, value));
+        }
         for halvings in 0..MAX_HALVINGS {
             work.move_trial(self.x, length);
             let lower = self.objective.value(&work.trial);
             if lower <= self.value + SUFFICIENT_DECREASE * length * slope + rounding {
-                let doubled = halvings == 0 && lower < self.value - rounding;
+                // A parabola still falls beyond the step where it has fallen by more than 2/3 of what its slope says.
+                let fallen = self.value - lower;
+                let doubled = halvings == 0 && fallen > rounding && fallen > GOES_ON * length * -slope;
                 let best = if doubled { self.go_on(work, length, lower) } else { (length, lower) };
                 return self.accept(work, best);
             }
             length *= 0.5;
         }
         None
-    }
-
-    /// Why a line search along this direction found no step: what the slope promises is lost in the rounding of sums as
-    /// large as the objective, or the direction is bad.
-    pub(super) fn without_step(&self, work: &Workspace) -> Stop {
-        let slope = dot(&work.gradient, &work.direction);
-        if slope.abs() <= HIDDEN_SLOPE * self.value.abs() { Stop::Rounding } else { Stop::Stalled }
     }
 
     /// The part of `length` that can be gone along the direction before surfaces touch.
@@ -381,15 +384,22 @@ impl<'a> Descent<'a> {
 
 fn finite_value(objective: &dyn Objective, x: &[DVec3]) -> Result<f64, String> {
     if let Some(vertex) = x.iter().position(|p| !p.is_finite()) {
-        return Err(format!("vertex {vertex} is at {}", x[vertex]));
+        return Err(format!("vertex {vertex} is at {}", components(x[vertex])));
     }
     let value = objective.value(x);
     if value.is_finite() { Ok(value) } else { Err(format!("the energy is {value}")) }
 }
 
 fn describe_non_finite(work: &Workspace) -> String {
-    let unknown = work.gradient.iter().position(|g| !g.is_finite()).unwrap_or(0);
-    format!("the force on vertex {} is {}", work.vertices[unknown], work.gradient[unknown])
+    let said = |unknown: usize| (work.vertices[unknown], components(work.gradient[unknown]));
+    if let Some(unknown) = work.gradient.iter().position(|g| !g.is_finite()) {
+        let (vertex, force) = said(unknown);
+        return format!("the force on vertex {vertex} is {force} N");
+    }
+    let sizes = work.gradient.iter().map(|g| g.abs().max_element()).enumerate();
+    let largest = sizes.max_by(|(_, a), (_, b)| a.total_cmp(b)).map_or(0, |(unknown, _)| unknown);
+    let (vertex, force) = said(largest);
+    format!("the forces are too large, their norm overflows: the largest, on vertex {vertex}, is {force} N")
 }
 
 /// Entries of a sum that one task adds.

@@ -6,8 +6,9 @@ use std::time::Instant;
 use glam::DVec3;
 
 use super::objective::Descent;
+use super::refresh::{Age, Refresh};
 use crate::energy::Curvature;
-use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Preconditioner};
+use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Preconditioner, Regions};
 
 /// Diagonal shifts tried where rounding has eaten the projected Hessian's definiteness.
 pub(super) const MAX_SHIFTS: u32 = 6;
@@ -18,7 +19,7 @@ pub(super) const FIRST_SHIFT: f64 = 1e-12;
 pub(super) struct Preconditioning {
     matrix: BlockMatrix,
     preconditioner: Box<dyn Preconditioner>,
-    refresh: u32,
+    age: Age,
     product: Vec<DVec3>,
 }
 
@@ -26,25 +27,30 @@ impl Preconditioning {
     pub(super) fn new(
         pattern: Arc<BlockPattern>,
         preconditioner: Box<dyn Preconditioner>,
-        refresh: u32,
+        refresh: Refresh,
     ) -> Self {
         let product = vec![DVec3::ZERO; pattern.unknowns()];
-        Self { matrix: BlockMatrix::zero(pattern), preconditioner, refresh: refresh.max(1), product }
+        Self { matrix: BlockMatrix::zero(pattern), preconditioner, age: Age::new(refresh), product }
     }
 
     /// Renews the matrix and the preconditioner if it is time; says whether it did.
     pub(super) fn renew_if_due(&mut self, descent: &mut Descent<'_>) -> Result<bool, String> {
-        if !descent.outcome.iterations.is_multiple_of(self.refresh) {
-            return Ok(false);
-        }
         let begun = Instant::now();
         if descent.outcome.iterations == 0 {
             self.preconditioner.forget();
+            self.age.end();
         }
+        if !self.age.is_due(descent.x) {
+            self.age.serve();
+            return Ok(false);
+        }
+        self.age.end();
         self.matrix.clear();
         descent.objective.hessian(descent.x, Curvature::Projected, &mut self.matrix);
         let assembled = Instant::now();
         self.update()?;
+        self.age.begin(descent.x);
+        self.age.serve();
         descent.outcome.assembly_time += assembled - begun;
         descent.outcome.update_time += assembled.elapsed();
         Ok(true)
@@ -93,6 +99,10 @@ impl Preconditioning {
 
     pub(super) fn restore(&mut self, saved: &[u32]) {
         self.preconditioner.restore(saved);
+    }
+
+    pub(super) fn regions(&self) -> Vec<Regions> {
+        self.preconditioner.regions()
     }
 
     pub(super) fn bytes(&self) -> usize {

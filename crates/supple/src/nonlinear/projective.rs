@@ -16,11 +16,11 @@ use std::time::Instant;
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
-use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Workspace};
+use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace};
 use crate::body::{Body, Elements};
 use crate::linear::{
-    BlockMatrix, BlockPattern, CycleTimes, Factorisation, LinearSolver, ScalarCholesky, ScalarMatrix,
-    StopRule, WithBlocks,
+    BlockMatrix, BlockPattern, CycleTimes, Factorisation, LinearSolver, Regions, ScalarCholesky,
+    ScalarMatrix, StopRule, WithBlocks,
 };
 use crate::scene::{Bending, Model};
 
@@ -49,7 +49,8 @@ pub(crate) fn obstacle(body: &Body) -> Option<&'static str> {
     if body.bending == Some(Bending::Dihedral) && !is_solid {
         Some("`bending = \"dihedral\"`; it takes `quadratic`")
     } else {
-        (limited && !is_solid).then_some("a `strain_limit`")
+        let pressed = body.pressure.is_some().then_some("`pressure`");
+        pressed.or((limited && !is_solid).then_some("a `strain_limit`"))
     }
 }
 
@@ -148,8 +149,7 @@ impl Minimiser for Projective {
             self.find_direction(&mut descent);
             descent.outcome.iterations += 1;
             if descent.line_search(&mut self.work, 1.0).is_none() {
-                let stop = descent.without_step(&self.work);
-                return descent.end(stop);
+                return descent.end(Stop::Stalled);
             }
         }
     }
@@ -188,6 +188,13 @@ impl Minimiser for Projective {
         if let Global::Iterative { solver, .. } = &mut self.global {
             solver.restore(saved);
             self.prepared.clear();
+        }
+    }
+
+    fn regions(&self) -> Vec<Regions> {
+        match &self.global {
+            Global::Direct(_) => Vec::new(),
+            Global::Iterative { solver, .. } => solver.regions(),
         }
     }
 }

@@ -14,7 +14,8 @@ use crate::energy::contact::Contacts;
 use crate::energy::element::ElementSum;
 use crate::energy::hinge::{Hinge, hinges};
 use crate::energy::inertia::Inertia;
-use crate::energy::pressure::{Gas, Pressure};
+use crate::energy::pressure::Pressure;
+use crate::energy::seam::Seams;
 use crate::energy::self_contact::{ContactProperties, SelfContact};
 use crate::energy::spring::{Resists, Spring, Springs};
 use crate::energy::spring_network::{cloth_springs, solid_springs};
@@ -55,6 +56,7 @@ pub(crate) struct System {
     /// What the bodies resist deformation with.
     pub(super) elastic: Vec<Box<dyn Energy>>,
     pub(crate) attachments: Attachments,
+    pub(super) seams: Seams,
     pub(crate) contacts: Contacts,
     pub(super) self_contact: SelfContact,
     pub(crate) wind: Wind,
@@ -68,6 +70,8 @@ impl System {
         let mut system = Self::without_elasticity(setup);
         system.elastic = elastic_energies(setup, &system.first_unknown);
         let start: Vec<DVec3> = setup.bodies.iter().flat_map(|body| &body.start).copied().collect();
+        let stitches = setup.seams.iter().flat_map(|seam| seam.stitches(&system.first_unknown, &start));
+        system.seams = Seams::new(stitches.collect());
         for (body, &first) in setup.bodies.iter().zip(&system.first_unknown) {
             system.elastic.extend(pressure(body, first, &start, setup.simd));
         }
@@ -94,6 +98,36 @@ impl System {
         system.self_contact = self_contact(setup, &points, &system.contacts.friction);
         system.contacts.points = points;
         system
+    }
+
+    /// Takes the wind of a step of `dt` seconds that ends at `end`, on surfaces as they are.
+    pub(crate) fn blow(&mut self, setup: &Setup, x: &[DVec3], v: &[DVec3], [end, dt]: [f64; 2]) {
+        self.wind.begin_step(&self.contacts.points, x, v, &setup.world, [end, dt]);
+    }
+
+    /// Follows a tear of the last body, a cloth: masses and points of clones, and the corners of its triangles.
+    pub(crate) fn follow_tear(&mut self, setup: &Setup) {
+        let (mass, contacts) = (&mut self.inertia.mass, &mut self.contacts);
+        mass.clear();
+        contacts.areas.clear();
+        contacts.friction.clear();
+        contacts.points.clear();
+        self.first_unknown.clear();
+        let mut first_point = Vec::with_capacity(setup.bodies.len());
+        for body in &setup.bodies {
+            let first = mass.len() as u32;
+            self.first_unknown.push(first);
+            first_point.push(contacts.points.len() as u32);
+            contacts.points.append(&body.embedding, first);
+            contacts.areas.extend_from_slice(&body.point_areas);
+            contacts.friction.extend(body.point_friction());
+            mass.extend_from_slice(&body.mass);
+        }
+        self.first_unknown.push(mass.len() as u32);
+        let triangles = setup.bodies.iter().zip(&first_point).flat_map(|(body, &first)| {
+            body.surface_triangles.iter().map(move |t| t.map(|point| point + first))
+        });
+        self.wind.follow(&self.contacts.points, triangles);
     }
 
     /// Collects the soft holds of a setup at `time`, moves held vertices of `x` to where their pins are, and notes which
@@ -144,6 +178,7 @@ impl System {
         let mut pairs = Vec::new();
         let mut pair = |a: u32, b: u32| pairs.push([a, b]);
         self.elastic.iter().for_each(|energy| energy.couplings(&mut pair));
+        self.seams.couplings(&mut pair);
         self.contacts.couplings(&mut pair);
         self.wind.couplings(&mut pair);
         // Attachments come and go, but each sits on one element: its edges make room for all of them.
@@ -177,8 +212,8 @@ impl System {
     }
 
     fn energies(&self) -> impl Iterator<Item = &dyn Energy> {
-        let others: [&dyn Energy; 5] =
-            [&self.inertia, &self.attachments, &self.contacts, &self.self_contact, &self.wind];
+        let others: [&dyn Energy; 6] =
+            [&self.inertia, &self.attachments, &self.seams, &self.contacts, &self.self_contact, &self.wind];
         self.elastic.iter().map(|energy| &**energy).chain(others)
     }
 }
@@ -195,6 +230,7 @@ impl Objective for System {
 
     fn hessian(&self, x: &[DVec3], curvature: Curvature, hessian: &mut BlockMatrix) {
         self.energies().for_each(|energy| energy.add_hessian(x, curvature, hessian));
+        hessian.gather_outside();
     }
 
     fn projective(&self, x: &[DVec3], matrix: &mut ScalarMatrix) -> bool {
@@ -209,7 +245,7 @@ impl Objective for System {
 /// Contact of the bodies with themselves and each other, `friction` of each point.
 fn self_contact(setup: &Setup, points: &Embedding, friction: &[f64]) -> SelfContact {
     let contact = &setup.contact;
-    let surfaces = Surfaces::new(&setup.bodies, contact.between_bodies);
+    let surfaces = Surfaces::of_setup(setup);
     if surfaces.is_empty() {
         return SelfContact::default();
     }
@@ -280,7 +316,7 @@ fn hinge_bending(body: &Body) -> Option<Bending> {
 fn pressure(body: &Body, first: u32, x: &[DVec3], simd: Simd) -> Option<Box<dyn Energy>> {
     let (Some(gauge), Elements::Triangles(triangles)) = (body.pressure, &body.elements) else { return None };
     let triangles: Vec<[u32; 3]> = triangles.iter().map(|t| t.map(|v| v + first)).collect();
-    let pressure = Pressure::new(&triangles, x, Gas::Constant { gauge }, simd);
+    let pressure = Pressure::new(&triangles, x, gauge, simd);
     Some(Box::new(pressure.expect("a body with pressure is closed, which was checked when it was built")))
 }
 
@@ -309,7 +345,7 @@ impl Gathered<'_> {
             let Elements::Tets(own) = &body.elements else { continue };
             rest[*first as usize..][..body.rest.len()].copy_from_slice(&body.rest);
             tets.extend(own.iter().map(|tet| tet.map(|v| v + first)));
-            solids.extend((0..own.len()).map(|t| Solid::from(&body.materials.of(t))));
+            solids.extend((0..own.len()).map(|t| Solid::of(law, &body.materials.of(t))));
         }
         let elements = Tetrahedra::new(law, &rest, &tets, |t| solids[t]);
         let sum = ElementSum::new(elements, self.vertices, self.simd);

@@ -98,6 +98,11 @@ impl<'a> Reader<'a> {
         String::from_utf8(bytes.to_vec()).map_err(|_| self.error(format!("{what} is no UTF-8 text")))
     }
 
+    /// Whether everything is read.
+    pub(super) fn is_at_end(&self) -> bool {
+        self.at == self.bytes.len()
+    }
+
     /// Refuses bytes that nothing has read.
     pub(super) fn finish(&self) -> Result<(), FileError> {
         match self.bytes.len() - self.at {

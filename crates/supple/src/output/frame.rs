@@ -27,6 +27,24 @@ pub struct FrameBody {
     pub positions: Vec<Vec3>,
 }
 
+impl FrameBody {
+    /// Gives a body the vertices and faces that it has when it is torn later: clones lie on their originals until they part.
+    /// A surface that does not go on from this one changes nothing.
+    pub fn make_torn(&mut self, later: &Arc<FrameSurface>) {
+        let (now, then) = (self.positions.len(), later.mesh.positions.len());
+        let same = self.surface.name == later.name;
+        let goes_on = same && then > now && then - now <= later.mesh.clone_of.len();
+        if !goes_on {
+            return;
+        }
+        let clones = &later.mesh.clone_of[later.mesh.clone_of.len() - (then - now)..];
+        for &original in clones {
+            self.positions.push(self.positions[original as usize]);
+        }
+        self.surface = Arc::clone(later);
+    }
+}
+
 /// What is seen at one time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Frame {

@@ -39,6 +39,10 @@ pub(super) fn encode(surface: &FrameSurface) -> Vec<u8> {
     (mesh.labels.len() as u32).put(&mut out);
     mesh.labels.iter().for_each(|labels| put_labels(&mut out, labels));
     put_strings(&mut out, &mesh.material_libraries);
+    // Only torn surfaces have this list: files of others are as they always were.
+    if !mesh.clone_of.is_empty() {
+        put_list(&mut out, mesh.clone_of.iter().copied());
+    }
     out
 }
 
@@ -62,6 +66,9 @@ pub(super) fn decode(path: &Path, payload: &[u8]) -> Result<FrameSurface, FileEr
         mesh.labels.push(read_labels(&mut reader)?);
     }
     mesh.material_libraries = read_strings(&mut reader)?;
+    if !reader.is_at_end() {
+        mesh.clone_of = reader.list("the clones")?;
+    }
     reader.finish()?;
     match fault(&mesh) {
         None => Ok(FrameSurface { name, mesh, file_from_world }),
@@ -82,6 +89,11 @@ pub(super) fn fault(mesh: &SurfaceMesh) -> Option<String> {
     }
     if let Some(corner) = mesh.corners.iter().position(|&v| v as usize >= vertices) {
         return Some(format!("corner {corner} names vertex {} of {vertices}", mesh.corners[corner]));
+    }
+    let whole = vertices.checked_sub(mesh.clone_of.len());
+    let earlier = |(clone, of): (usize, &u32)| whole.is_some_and(|whole| (*of as usize) < whole + clone);
+    if !mesh.clone_of.iter().enumerate().all(earlier) {
+        return Some("a clone of a vertex does not come after it".into());
     }
     if mesh.colors.as_ref().is_some_and(|colors| colors.len() != vertices) {
         return Some(format!("there is not one colour for each of the {vertices} vertices"));
@@ -186,6 +198,7 @@ pub(super) mod tests {
                 },
             ],
             material_libraries: vec!["dress.mtl".into()],
+            clone_of: vec![1],
         };
         FrameSurface { name: name.into(), mesh, file_from_world: DMat3::from_diagonal(DVec3::splat(100.)) }
     }
@@ -200,8 +213,13 @@ pub(super) mod tests {
 
     #[test]
     fn a_payload_cut_anywhere_is_an_error_and_never_a_panic() {
-        let payload = encode(&decorated("dress"));
-        for length in 0..payload.len() {
+        let torn = decorated("dress");
+        let payload = encode(&torn);
+        // The clones come last, and a mesh that is not torn has none.
+        let mut whole = torn.clone();
+        whole.mesh.clone_of.clear();
+        let whole = encode(&whole).len();
+        for length in (0..payload.len()).filter(|&length| length != whole) {
             assert!(decode(Path::new("t"), &payload[..length]).is_err(), "{length}");
         }
     }

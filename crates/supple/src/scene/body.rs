@@ -9,9 +9,11 @@ use serde::{Deserialize, Serialize};
 use super::Selection;
 use super::shape_table::ShapeTable;
 use crate::material::MaterialSpec;
-use crate::mesh::SurfaceMesh;
-use crate::mesh::generate::{BoxShape, ClothGrid, CylinderShape, KnotShape, SphereShape, TorusShape};
+use crate::mesh::generate::{
+    BoxShape, ClothGrid, CylinderShape, KnotShape, PanelShape, SphereShape, TorusShape,
+};
 use crate::mesh::implicit::{Character, ImplicitShape};
+use crate::mesh::{SurfaceMesh, TetMesh};
 
 /// The up axis of a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,12 +76,16 @@ pub enum ShapeSource {
     Torus(TorusShape),
     /// A strip with a knot in it.
     Knot(KnotShape),
+    /// A flat piece cut along an outline.
+    Panel(PanelShape),
     /// A built-in character.
     Character(Character),
     /// A tree of implicit shapes.
     Implicit(ImplicitShape),
     /// A mesh made by the calling program; a scene file cannot say it.
     Mesh(Arc<SurfaceMesh>),
+    /// Tetrahedra made by the calling program; a scene file cannot say them.
+    Tets(Arc<TetMesh>),
 }
 
 /// A shape with its unit and axes.

@@ -65,3 +65,34 @@ fn length(vertices: &[u32], positions: &[DVec3]) -> f64 {
     let at = |i: usize| positions[vertices[i % vertices.len()] as usize];
     (0..vertices.len()).map(|i| at(i).distance(at(i + 1))).sum()
 }
+
+/// The vertices of a boundary from that nearest to the first of some points to that nearest to the last, past those nearest to
+/// the points between, or the shorter way without any. `None` if no loop has them all.
+pub(super) fn boundary_path(loops: &[Vec<u32>], positions: &[DVec3], along: &[DVec3]) -> Option<Vec<u32>> {
+    let [first, between @ .., last] = along else { return None };
+    let distance = |point: &DVec3, v: u32| positions[v as usize].distance_squared(*point);
+    let nearest_in = |list: &[u32], point: &DVec3| {
+        let near = |a: &usize, b: &usize| distance(point, list[*a]).total_cmp(&distance(point, list[*b]));
+        (0..list.len()).min_by(near)
+    };
+    let far = |list: &&Vec<u32>| {
+        along.iter().map(|p| nearest_in(list, p).map_or(f64::INFINITY, |i| distance(p, list[i]))).sum::<f64>()
+    };
+    let list = loops.iter().min_by(|a, b| far(a).total_cmp(&far(b)))?;
+    let [from, to] = [nearest_in(list, first)?, nearest_in(list, last)?];
+    let count = list.len();
+    let forward: Vec<u32> = (0..=(to + count - from) % count).map(|k| list[(from + k) % count]).collect();
+    let backward: Vec<u32> = (0..=(from + count - to) % count).map(|k| list[(to + k) % count]).collect();
+    let passed = |path: &[u32]| {
+        let has = |point: &&DVec3| nearest_in(list, point).is_some_and(|i| path.contains(&list[i]));
+        between.iter().filter(has).count()
+    };
+    let open = |path: &[u32]| -> f64 {
+        path.windows(2).map(|pair| positions[pair[0] as usize].distance(positions[pair[1] as usize])).sum()
+    };
+    let forward_wins = match between.len() {
+        0 => open(&forward) <= open(&backward),
+        _ => passed(&forward) >= passed(&backward),
+    };
+    Some(if forward_wins { forward } else { backward })
+}

@@ -11,8 +11,8 @@ use super::{
 };
 use crate::error::Error;
 use crate::material::MaterialSpec;
-use crate::mesh::SurfaceMesh;
 use crate::mesh::generate::{ClothGrid, GridPattern};
+use crate::mesh::{SurfaceMesh, TetMesh};
 
 /// Builds a [`Scene`] step by step; [`SceneBuilder::build`] checks it.
 #[derive(Debug, Clone, Default)]
@@ -180,6 +180,11 @@ impl Body {
     /// ```
     pub fn from_mesh(name: impl Into<String>, mesh: SurfaceMesh) -> Self {
         Self::new(name, ShapeSource::Mesh(Arc::new(mesh)))
+    }
+
+    /// A solid whose tetrahedra the program has made; its surface is their boundary.
+    pub fn from_tets(name: impl Into<String>, mesh: TetMesh) -> Self {
+        Self::new(name, ShapeSource::Tets(Arc::new(mesh)))
     }
 
     /// Starts translated by this, in metres.

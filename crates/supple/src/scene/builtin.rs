@@ -8,7 +8,7 @@ macro_rules! embedded {
     };
 }
 
-const SCENES: [(&str, &str); 18] = embedded![
+const SCENES: [(&str, &str); 23] = embedded![
     "demo",
     "hanging-cloth",
     "flag",
@@ -24,9 +24,14 @@ const SCENES: [(&str, &str); 18] = embedded![
     "cloth-drop",
     "knot",
     "armadillo-bowl",
+    "t-shirt",
     "flag-hpbd",
     "curtain",
+    "dress",
+    "tear",
+    "tear-by-weight",
     "elastic-box",
+    "armadillo-pull",
 ];
 
 /// Every built-in scene: name, one line about it, and its TOML.

@@ -6,6 +6,7 @@ use super::suggest::{did_you_mean, list};
 use super::supported::unsupported;
 use super::{ColliderShape, Expect, Follow, Hold, Motion, Pin, Scene, Selection};
 use crate::error::Error;
+use crate::number::{Short, finite_and};
 
 /// The export formats by their words.
 const FORMATS: [&str; 7] = ["pc2", "mdd", "usd", "gltf", "obj", "ply", "vtu"];
@@ -68,17 +69,17 @@ impl Checker<'_> {
     pub(super) fn number(&mut self, place: &str, value: f64, fine: bool, must: &str) {
         if !fine {
             let key = place.rsplit('.').find(|part| part.parse::<usize>().is_err()).unwrap_or(place);
-            self.wrong(place, format!("`{key}` is {value}; it must be {must}"));
+            self.wrong(place, format!("`{key}` is {}; it must be {must}", Short(value)));
         }
     }
 
     /// A number that must be above 0.
     pub(super) fn positive(&mut self, place: &str, value: f64) {
-        self.number(place, value, value > 0.0 && value.is_finite(), "above 0");
+        self.number(place, value, value > 0.0 && value.is_finite(), &finite_and(value, "above 0"));
     }
 
     fn at_least_zero(&mut self, place: &str, value: f64) {
-        self.number(place, value, value >= 0.0 && value.is_finite(), "0 or above");
+        self.number(place, value, value >= 0.0 && value.is_finite(), &finite_and(value, "0 or above"));
     }
 
     pub(super) fn count(&mut self, place: &str, value: u32, least: u32, most: u32) {
@@ -87,7 +88,7 @@ impl Checker<'_> {
 
     pub(super) fn settings(&mut self) {
         let Scene { time, world, contact, solver, output, expect, .. } = self.scene;
-        self.number("time.fps", time.fps, time.fps > 0.0 && time.fps <= 1e5, "above 0 and at most 100000");
+        self.number("time.fps", time.fps, (0.001..=1e5).contains(&time.fps), "0.001 to 100000");
         self.count("time.frames", time.frames, 0, 1_000_000);
         self.count("time.substeps", time.substeps, 1, 10_000);
         self.number("world.gust", world.gust, (0.0..=1.0).contains(&world.gust), "0 to 1");
@@ -143,6 +144,7 @@ impl Checker<'_> {
 
     fn ordered(&mut self, place: &str, low: f64, high: f64) {
         if low > high {
+            let (low, high) = (Short(low), Short(high));
             self.wrong(place, format!("the first number, {low}, is above the second, {high}"));
         }
     }
@@ -209,6 +211,7 @@ impl Checker<'_> {
                 self.known(&format!("seam.{i}.bodies.{s}"), "body", body, &bodies);
                 self.selection(&format!("seam.{i}.selections.{s}"), selection);
             }
+            self.at_least_zero(&format!("seam.{i}.closes"), seam.closes);
         }
     }
 
@@ -261,10 +264,10 @@ impl Checker<'_> {
                 self.positive(&format!("{place}.keyframes.{i}.scale"), scale);
             }
             if i > 0 && key.time <= motion.keyframes[i - 1].time {
-                let before = motion.keyframes[i - 1].time;
+                let (before, now) = (Short(motion.keyframes[i - 1].time), Short(key.time));
                 self.wrong(
                     &format!("{place}.keyframes.{i}.time"),
-                    format!("the keyframe at {} s comes after that at {before} s; times must rise", key.time),
+                    format!("the keyframe at {now} s comes after that at {before} s; times must rise"),
                 );
             }
         }
@@ -276,6 +279,7 @@ impl Checker<'_> {
             Selection::Box { min, max } => {
                 for (low, high) in min.to_array().into_iter().zip(max.to_array()) {
                     if low > high {
+                        let (low, high) = (Short(low), Short(high));
                         let problem = format!("`min` has {low} where `max` has {high}; the box is empty");
                         self.wrong(&format!("{place}.box"), problem);
                     }

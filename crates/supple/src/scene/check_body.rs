@@ -1,10 +1,12 @@
 //! Checks of `[[body]]`: names, shapes, materials and options.
 
 use super::check::Checker;
-use super::{Body, Cuboid, Region, Shape, ShapeSource};
-use crate::mesh::SurfaceMesh;
-use crate::mesh::generate::{ClothGrid, CylinderShape, KnotShape, TorusShape};
+use super::supported::word_of;
+use super::{Body, Cuboid, Model, Region, Shape, ShapeSource};
+use crate::material::MaterialSpec;
+use crate::mesh::generate::{ClothGrid, CylinderShape, KnotShape, PanelShape, TorusShape};
 use crate::mesh::implicit::ImplicitShape;
+use crate::mesh::{SurfaceMesh, TetMesh};
 
 /// Generated meshes have at most this many vertices, about what fits into 24 GiB with the least of solvers.
 const MAX_VERTICES: f64 = 1e8;
@@ -29,7 +31,7 @@ impl Checker<'_> {
             self.shape(&format!("{place}.rest"), rest, None);
         }
         self.positive(&format!("{place}.transform.scale"), body.transform.scale);
-        self.material(&format!("{place}.material"), &body.material);
+        self.body_material(&format!("{place}.material"), &body.material, body);
         let positive = [("cell", body.cell), ("interior", body.interior)];
         for (key, value) in positive {
             if let Some(value) = value {
@@ -49,14 +51,14 @@ impl Checker<'_> {
             self.wrong(&format!("{place}.shape"), problem);
         }
         for (r, region) in body.regions.iter().enumerate() {
-            self.region(&format!("{place}.region.{r}"), region);
+            self.region(&format!("{place}.region.{r}"), region, body);
         }
     }
 
-    fn region(&mut self, place: &str, region: &Region) {
+    fn region(&mut self, place: &str, region: &Region, body: &Body) {
         self.selection(&format!("{place}.selection"), &region.selection);
         match (&region.material, &region.random) {
-            (Some(material), None) => self.material(&format!("{place}.material"), material),
+            (Some(material), None) => self.body_material(&format!("{place}.material"), material, body),
             (None, Some(random)) => {
                 let fine = random.spread >= 1.0;
                 self.number(&format!("{place}.random.spread"), random.spread, fine, "1 or above");
@@ -65,9 +67,19 @@ impl Checker<'_> {
         }
     }
 
-    fn material(&mut self, place: &str, material: &crate::material::MaterialSpec) {
+    fn body_material(&mut self, place: &str, material: &MaterialSpec, body: &Body) {
         for (key, problem) in material.problems() {
             self.wrong(&format!("{place}.{key}"), format!("`{key}` {problem}"));
+        }
+        let directions = material.stretch_stiffness.map(|stiffness| stiffness.directions());
+        if body.model != Model::BaraffWitkin && directions.is_some_and(|[warp, weft]| warp != weft) {
+            let problem = format!(
+                "`stretch_stiffness` differs between warp and weft, which `model = \"{}\"` of body `{}` cannot take; use \
+                 `model = \"baraff-witkin\"`, or one number",
+                word_of(&body.model),
+                body.name
+            );
+            self.wrong(&format!("{place}.stretch_stiffness"), problem);
         }
     }
 
@@ -85,8 +97,10 @@ impl Checker<'_> {
             }
             ShapeSource::Torus(shape) => self.torus(&format!("{place}.torus"), shape),
             ShapeSource::Knot(shape) => self.knot(&format!("{place}.knot"), shape),
+            ShapeSource::Panel(shape) => self.panel(&format!("{place}.panel"), shape),
             ShapeSource::Implicit(shape) => self.implicit(&format!("{place}.implicit"), shape),
             ShapeSource::Mesh(mesh) => self.mesh(place, mesh),
+            ShapeSource::Tets(mesh) => self.tets(place, mesh),
             ShapeSource::File(_) | ShapeSource::Character(_) => {}
         }
     }
@@ -95,6 +109,14 @@ impl Checker<'_> {
         grid.size.iter().for_each(|&side| self.positive(&format!("{place}.size"), side));
         grid.vertices.iter().for_each(|&n| self.count(&format!("{place}.vertices"), n, 2, u32::MAX));
         self.vertices(place, grid.vertices.iter().map(|&n| f64::from(n)).product());
+    }
+
+    fn panel(&mut self, place: &str, shape: &PanelShape) {
+        self.positive(&format!("{place}.spacing"), shape.spacing);
+        match shape.check() {
+            Ok(()) => self.vertices(place, shape.estimated_vertices(1.0)),
+            Err(problem) => self.wrong(&format!("{place}.outline"), problem.to_string()),
+        }
     }
 
     fn knot(&mut self, place: &str, shape: &KnotShape) {
@@ -194,6 +216,27 @@ impl Checker<'_> {
         let count = mesh.positions.len();
         if let Some(corner) = mesh.corners.iter().find(|&&corner| corner as usize >= count) {
             self.wrong(place, format!("a face of the mesh names vertex {corner}; it has {count}, from 0"));
+        }
+        if let Some(vertex) = mesh.positions.iter().position(|p| !p.is_finite()) {
+            self.wrong(place, format!("vertex {vertex} of the mesh is not finite"));
+        }
+    }
+    /// The same for tetrahedra.
+    fn tets(&mut self, place: &str, mesh: &TetMesh) {
+        let count = mesh.positions.len();
+        let beyond = |tet: &[u32; 4]| tet.iter().any(|&corner| corner as usize >= count);
+        if let Some(t) = mesh.tets.iter().position(beyond) {
+            let corners = mesh.tets[t];
+            self.wrong(
+                place,
+                format!("tetrahedron {t} has the vertices {corners:?}; there are {count}, from 0"),
+            );
+        } else if let Some(t) = (0..mesh.tets.len()).find(|&t| mesh.volume(t) <= 0.0) {
+            let problem = format!(
+                "tetrahedron {t} has a volume of {:.3e} m³; it must be above 0, so swap two of its vertices or leave it out",
+                mesh.volume(t)
+            );
+            self.wrong(place, problem);
         }
         if let Some(vertex) = mesh.positions.iter().position(|p| !p.is_finite()) {
             self.wrong(place, format!("vertex {vertex} of the mesh is not finite"));

@@ -64,6 +64,21 @@ impl Node {
         self.entries().iter().find(|entry| entry.key == key).map(|entry| &entry.node)
     }
 
+    /// Takes out the first key of this name that was written there; `false` if there is none.
+    pub(crate) fn remove(&mut self, key: &str, origin: &Origin) -> bool {
+        match &mut self.value {
+            Value::Table(entries) => {
+                if let Some(at) = entries.iter().position(|e| e.key == key && e.origin == *origin) {
+                    entries.remove(at);
+                    return true;
+                }
+                entries.iter_mut().any(|entry| entry.node.remove(key, origin))
+            }
+            Value::Array(elements) => elements.iter_mut().any(|element| element.remove(key, origin)),
+            _ => false,
+        }
+    }
+
     /// Where `place` (a dotted path; array elements by number) or the deepest part of it that exists was written.
     fn origin_of(&self, place: &str) -> &Origin {
         let mut origin = &self.origin;

@@ -1,11 +1,12 @@
 //! Reading scenes: from a file, from text, by a built-in name; each with `--set` changes.
 
-use std::path::Path;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 
 use super::builtin::builtin_scenes;
-use super::document::{self, Source};
+use super::document::{self, Node, Source};
 use super::suggest::{did_you_mean, list};
-use super::{Scene, reader, sets};
+use super::{Linear, LinearKind, Scene, reader, sets};
 use crate::error::{Error, FileError};
 
 /// No scene file is larger than this; meshes belong into files of their own.
@@ -25,10 +26,7 @@ impl Scene {
 
     /// Reads a scene file after changing it by `--set` texts.
     pub fn load_with(path: impl AsRef<Path>, sets: &[String]) -> Result<Self, Error> {
-        let path = path.as_ref();
-        let text = read_text(path)?;
-        let name = path.file_stem().map_or_else(|| "scene".into(), |stem| stem.to_string_lossy());
-        Self::read(&text, path, &name, path.parent().unwrap_or(Path::new("")), sets)
+        Text::of_file(path.as_ref())?.read(sets)
     }
 
     /// Reads a scene from text; relative file names start at `folder`.
@@ -56,7 +54,8 @@ impl Scene {
         folder: impl AsRef<Path>,
         sets: &[String],
     ) -> Result<Self, Error> {
-        Self::read(text, Path::new(name), name, folder.as_ref(), sets)
+        let (text, folder) = (Cow::Borrowed(text), folder.as_ref().to_path_buf());
+        Text { text, path: name.into(), name: name.to_owned(), folder }.read(sets)
     }
 
     /// A built-in scene by name.
@@ -66,16 +65,7 @@ impl Scene {
 
     /// A built-in scene after changing it by `--set` texts.
     pub fn builtin_with(name: &str, sets: &[String]) -> Result<Self, Error> {
-        let scenes = builtin_scenes();
-        let Some((name, _, text)) = scenes.iter().find(|(known, ..)| *known == name) else {
-            let names = || scenes.iter().map(|(name, ..)| *name);
-            let hint = did_you_mean(name, names());
-            let names = list(names());
-            return Err(Error::Invalid(format!(
-                "there is no built-in scene `{name}`{hint} There are {names}"
-            )));
-        };
-        Self::read(text, Path::new(&format!("built-in scene {name}")), name, Path::new(""), sets)
+        Text::of_builtin(name)?.read(sets)
     }
 
     /// The scene that a user names: a built-in name, or a file (`./demo` for a file that is called like a built-in
@@ -86,29 +76,107 @@ impl Scene {
 
     /// The same after changing it by `--set` texts.
     pub fn find_with(source: &str, sets: &[String]) -> Result<Self, Error> {
+        Text::find(source)?.read(sets)
+    }
+
+    /// The same for a report on all that is wrong with it: keys that are not known are left out, each with a complaint.
+    /// `None` if something else keeps it from being read, which the last complaint tells.
+    pub fn find_leniently(source: &str) -> (Option<Self>, Vec<Error>) {
+        match Text::find(source) {
+            Ok(text) => text.read_leniently(),
+            Err(error) => (None, vec![error]),
+        }
+    }
+}
+
+/// The text of a scene, and what it is called.
+struct Text<'a> {
+    text: Cow<'a, str>,
+    /// For errors.
+    path: PathBuf,
+    name: String,
+    folder: PathBuf,
+}
+
+impl Text<'_> {
+    fn of_file(path: &Path) -> Result<Self, Error> {
+        let name = path.file_stem().map_or_else(|| "scene".into(), |stem| stem.to_string_lossy());
+        Ok(Self {
+            text: Cow::Owned(read_text(path)?),
+            path: path.to_path_buf(),
+            name: name.into_owned(),
+            folder: path.parent().unwrap_or(Path::new("")).to_path_buf(),
+        })
+    }
+
+    fn of_builtin(name: &str) -> Result<Self, Error> {
+        let scenes = builtin_scenes();
+        let Some((name, _, text)) = scenes.iter().find(|(known, ..)| *known == name) else {
+            let names = || scenes.iter().map(|(name, ..)| *name);
+            let hint = did_you_mean(name, names());
+            let names = list(names());
+            return Err(Error::Invalid(format!(
+                "there is no built-in scene `{name}`{hint} There are {names}"
+            )));
+        };
+        let path = format!("built-in scene {name}").into();
+        Ok(Self { text: Cow::Borrowed(text), path, name: (*name).to_owned(), folder: PathBuf::new() })
+    }
+
+    fn find(source: &str) -> Result<Self, Error> {
         let is_builtin = builtin_scenes().iter().any(|(name, ..)| *name == source);
         let path = Path::new(source);
         let looks_like_a_file = path.components().count() > 1 || path.extension().is_some() || path.exists();
         if is_builtin || !looks_like_a_file {
-            return Self::builtin_with(source, sets).map_err(|error| match error {
-                Error::Invalid(problem) if !is_builtin => {
-                    Error::Invalid(format!("`{source}` is not a file, and {problem}"))
-                }
+            return Self::of_builtin(source).map_err(|error| match error {
+                Error::Invalid(problem) => Error::Invalid(format!("`{source}` is not a file, and {problem}")),
                 other => other,
             });
         }
-        Self::load_with(path, sets)
+        Self::of_file(path)
     }
 
-    fn read(text: &str, path: &Path, name: &str, folder: &Path, sets: &[String]) -> Result<Self, Error> {
-        let mut root = document::parse(text, path)?;
+    fn read(self, sets: &[String]) -> Result<Scene, Error> {
+        let mut root = document::parse(&self.text, &self.path)?;
         sets::apply_sets(&mut root, sets)?;
-        let mut scene: Self = reader::read(&root, path)?;
-        scene.name = name.to_owned();
-        scene.folder = folder.to_path_buf();
-        scene.source = Source::new(path, root);
+        let scene = reader::read(&root, &self.path)?;
+        Ok(self.finish(scene, root))
+    }
+
+    fn read_leniently(self) -> (Option<Scene>, Vec<Error>) {
+        let mut root = match document::parse(&self.text, &self.path) {
+            Ok(root) => root,
+            Err(error) => return (None, vec![error]),
+        };
+        let (scene, complaints) = reader::read_leniently(&mut root, &self.path);
+        (scene.map(|scene| self.finish(scene, root)), complaints)
+    }
+
+    fn finish(self, mut scene: Scene, root: Node) -> Scene {
+        scene.name = self.name;
+        scene.folder = self.folder;
+        scene.source = Source::new(&self.path, root);
         scene.resolve_paths();
-        Ok(scene)
+        scene
+    }
+}
+
+impl Linear {
+    /// A linear solver with options from `--set` texts, such as `levels=[2000, 100]`: what `linear` of a scene may hold.
+    ///
+    /// ```
+    /// use supple::scene::{Linear, LinearKind};
+    /// let linear = Linear::with_sets(LinearKind::Mas, &["modes=12".to_owned()])?;
+    /// assert_eq!(linear.modes, Some(12));
+    /// # Ok::<(), supple::Error>(())
+    /// ```
+    pub fn with_sets(kind: LinearKind, sets: &[String]) -> Result<Self, Error> {
+        let path = Path::new("linear solver");
+        let mut root = document::parse(&format!("kind = \"{}\"", kind.word()), path)?;
+        sets::apply_sets(&mut root, sets)?;
+        let linear: Self = reader::read(&root, path)?;
+        linear.check().map_err(|problem| Error::Invalid(format!("--set: {problem}")))?;
+        Ok(linear)
     }
 }
 

@@ -1,4 +1,4 @@
-//! `[[pin]]` and `[[seam]]`.
+//! `[[pin]]`.
 
 use std::path::PathBuf;
 
@@ -45,14 +45,4 @@ pub struct Pin {
     pub follows: Option<Follow>,
     /// From when to when it holds, in seconds; always without it.
     pub during: Option<[f64; 2]>,
-}
-
-/// Two boundaries sewn together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Seam {
-    /// The bodies' names.
-    pub bodies: [String; 2],
-    /// The boundary points of each.
-    pub selections: [Selection; 2],
 }

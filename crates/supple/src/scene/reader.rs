@@ -11,6 +11,7 @@ use serde::de::{
 use super::document::{Entry, Node, Origin, Value, error_at};
 use super::suggest::{did_you_mean, list};
 use crate::error::Error;
+use crate::number::Short;
 
 /// Reads a `T` from a document; `path` is for the error.
 pub(crate) fn read<'de, T: de::Deserialize<'de>>(root: &'de Node, path: &Path) -> Result<T, Error> {
@@ -20,13 +21,48 @@ pub(crate) fn read<'de, T: de::Deserialize<'de>>(root: &'de Node, path: &Path) -
     })
 }
 
+/// Reads a `T` from a document from which keys that are not known are taken out, with a complaint about each; `None` if
+/// the last complaint is about something else.
+pub(crate) fn read_leniently<T: de::DeserializeOwned>(
+    root: &mut Node,
+    path: &Path,
+) -> (Option<T>, Vec<Error>) {
+    let mut complaints = Vec::new();
+    loop {
+        let error = match T::deserialize(Reader(root)) {
+            Ok(value) => return (Some(value), complaints),
+            Err(error) => error,
+        };
+        let origin = error.origin.as_ref().unwrap_or(&root.origin).clone();
+        complaints.push(error_at(&origin, path, error.sentence()));
+        let removed = match &error.complaint {
+            Complaint::UnknownKey { key, spare: true, .. } => root.remove(key, &origin),
+            _ => false,
+        };
+        if !removed {
+            return (None, complaints);
+        }
+    }
+}
+
 /// What a complaint is about.
 #[derive(Debug)]
 enum Complaint {
-    UnknownKey { key: String, valid: &'static [&'static str] },
-    UnknownWord { word: String, valid: &'static [&'static str] },
+    /// `spare` if the table could do without.
+    UnknownKey {
+        key: String,
+        valid: &'static [&'static str],
+        spare: bool,
+    },
+    UnknownWord {
+        word: String,
+        valid: &'static [&'static str],
+    },
     MissingKey(&'static str),
-    Mismatch { found: String, expected: String },
+    Mismatch {
+        found: String,
+        expected: String,
+    },
     Other(String),
 }
 
@@ -69,7 +105,7 @@ impl ReadError {
 
     fn sentence(&self) -> String {
         match &self.complaint {
-            Complaint::UnknownKey { key, valid } => {
+            Complaint::UnknownKey { key, valid, .. } => {
                 let hint = did_you_mean(key, valid.iter().copied());
                 let valid = list(valid.iter().copied());
                 format!("`{key}` is not a key of {}{hint} Valid keys: {valid}", self.table())
@@ -125,7 +161,7 @@ impl de::Error for ReadError {
     }
 
     fn unknown_field(key: &str, valid: &'static [&'static str]) -> Self {
-        Self::new(Complaint::UnknownKey { key: key.to_owned(), valid })
+        Self::new(Complaint::UnknownKey { key: key.to_owned(), valid, spare: true })
     }
 
     fn missing_field(key: &'static str) -> Self {
@@ -140,7 +176,7 @@ fn plain_found(found: Unexpected<'_>) -> String {
         Unexpected::Str(text) => format!("the string {text:?}"),
         Unexpected::Signed(number) => number.to_string(),
         Unexpected::Unsigned(number) => number.to_string(),
-        Unexpected::Float(number) => number.to_string(),
+        Unexpected::Float(number) => Short(number).to_string(),
         Unexpected::Bool(flag) => flag.to_string(),
         other => other.to_string(),
     }
@@ -252,7 +288,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         if !valid.contains(&variant.word) {
             let word = variant.word.to_owned();
             let complaint = match variant.content {
-                Some(_) => Complaint::UnknownKey { key: word, valid },
+                Some(_) => Complaint::UnknownKey { key: word, valid, spare: false },
                 None => Complaint::UnknownWord { word, valid },
             };
             return Err(ReadError::new(complaint).at(variant.origin));

@@ -7,7 +7,8 @@ use crate::mesh::generate::{ClothGrid, KnotShape};
 impl Scene {
     /// Multiplies the resolution of every generated shape by `factor` and divides every `cell` by it (0.25 for a
     /// quick look, 2 for finer). Sizes in metres stay, and so does what selections mean, except those by vertex
-    /// number on a generated shape, which are refused. Shapes from files keep their vertices.
+    /// number on a generated shape, which are refused. Shapes from files keep their vertices. Cells grow no larger than
+    /// what still fits into a generated shape.
     pub fn scale_resolution(&mut self, factor: f64) -> Result<(), Error> {
         if !(0.001..=1000.0).contains(&factor) {
             return Err(Error::Invalid(format!("a resolution of {factor} is not between 0.001 and 1000")));
@@ -17,12 +18,15 @@ impl Scene {
         }
         self.refuse_vertex_numbers_on_generated_shapes()?;
         for body in &mut self.bodies {
-            scale_source(&mut body.shape.source, factor);
+            let filled = body.cell.is_some();
+            scale_source(&mut body.shape.source, factor, filled);
             if let Some(rest) = &mut body.rest {
-                scale_source(&mut rest.source, factor);
+                scale_source(&mut rest.source, factor, filled);
             }
             if let Some(cell) = &mut body.cell {
-                *cell /= factor;
+                let largest =
+                    thinnest(&body.shape.source).map_or(f64::INFINITY, |thin| thin * body.shape.scale);
+                *cell = (*cell / factor).min(largest.max(*cell));
             }
         }
         Ok(())
@@ -31,7 +35,8 @@ impl Scene {
     fn refuse_vertex_numbers_on_generated_shapes(&self) -> Result<(), Error> {
         let generated = |name: &str| {
             let body = self.bodies.iter().find(|body| body.name == name);
-            body.is_some_and(|body| !matches!(body.shape.source, ShapeSource::File(_) | ShapeSource::Mesh(_)))
+            use ShapeSource::{File, Mesh, Tets};
+            body.is_some_and(|body| !matches!(body.shape.source, File(_) | Mesh(_) | Tets(_)))
         };
         let problem = |body: &str| {
             format!(
@@ -71,28 +76,46 @@ fn names_vertices(selection: &Selection) -> bool {
     }
 }
 
-fn scale_source(source: &mut ShapeSource, factor: f64) {
-    let scale = |count: &mut u32, least: u32| *count = scaled(*count, factor).max(least);
+/// Half the thickness of a generated shape, in its own units. A lattice of such a cell has points within it: none is
+/// farther than 0.56 cells from one.
+fn thinnest(source: &ShapeSource) -> Option<f64> {
+    match source {
+        ShapeSource::Box(shape) => Some(0.5 * shape.size.into_iter().fold(f64::INFINITY, f64::min)),
+        ShapeSource::Cylinder(shape) => Some(shape.radius.min(0.5 * shape.height)),
+        ShapeSource::Sphere(shape) => Some(shape.radius),
+        ShapeSource::Torus(shape) => Some(shape.minor_radius),
+        // Their bellies; thinner limbs are lost.
+        ShapeSource::Character(_) => Some(0.1),
+        _ => None,
+    }
+}
+
+/// `filled` shapes stay round enough to be filled: fewer corners make them thinner.
+fn scale_source(source: &mut ShapeSource, factor: f64, filled: bool) {
+    let round = if filled { 8 } else { 3 };
+    let scale = |count: &mut u32, least: u32| *count = scaled(*count, factor).max(least.min(*count));
     match source {
         ShapeSource::Grid(ClothGrid { vertices, .. }) | ShapeSource::Knot(KnotShape { vertices, .. }) => {
             vertices
                 .iter_mut()
                 .for_each(|n| *n = scaled(n.saturating_sub(1), factor).max(1).saturating_add(1));
         }
+        ShapeSource::Panel(shape) => shape.spacing /= factor,
         ShapeSource::Box(shape) => shape.cells.iter_mut().flatten().for_each(|n| scale(n, 1)),
         ShapeSource::Cylinder(shape) => {
-            scale(&mut shape.segments, 3);
+            scale(&mut shape.segments, round);
             scale(&mut shape.rings, 1);
         }
-        ShapeSource::Sphere(shape) => scale(&mut shape.cells, 1),
+        ShapeSource::Sphere(shape) => scale(&mut shape.cells, if filled { 2 } else { 1 }),
         ShapeSource::Torus(shape) => {
-            scale(&mut shape.segments, 3);
-            scale(&mut shape.rings, 3);
+            scale(&mut shape.segments, round);
+            scale(&mut shape.rings, round);
         }
         ShapeSource::File(_)
         | ShapeSource::Character(_)
         | ShapeSource::Implicit(_)
-        | ShapeSource::Mesh(_) => {}
+        | ShapeSource::Mesh(_)
+        | ShapeSource::Tets(_) => {}
     }
 }
 
@@ -125,6 +148,15 @@ mod tests {
         assert_eq!(vertices(2.0), ([41, 81], [1.0, 2.0]));
         assert_eq!(vertices(0.25), ([6, 11], [1.0, 2.0]));
         assert_eq!(vertices(0.001).0, [2, 2]);
+    }
+
+    #[test]
+    fn every_built_in_scene_can_be_built_at_a_tenth_of_its_resolution() {
+        for (name, ..) in super::super::builtin_scenes() {
+            let mut scene = Scene::builtin(name).unwrap();
+            scene.scale_resolution(0.1).unwrap();
+            crate::simulation::Simulation::new(scene).unwrap_or_else(|problem| panic!("{name}: {problem}"));
+        }
     }
 
     #[test]

@@ -6,10 +6,11 @@ use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
 use super::ClosedMesh;
-use super::boundary::boundary_loops;
+use super::boundary::{boundary_loops, boundary_path};
 use super::suggest::{did_you_mean, list};
 use crate::error::Error;
 use crate::mesh::SurfaceMesh;
+use crate::number::Brief;
 
 /// Which points of a body, by their rest position (world metres, after the body's transform) or by the file's own
 /// words.
@@ -45,6 +46,9 @@ pub enum Selection {
     Indices(Vec<u32>),
     /// The boundary loop (counted from 0, longest first).
     BoundaryLoop(u32),
+    /// The boundary from the vertex nearest to the first point to that nearest to the last one: the shorter way, or that past
+    /// the points between them.
+    BoundaryPath(Vec<DVec3>),
     /// Points inside a closed mesh file.
     InsideMesh(ClosedMesh),
     /// Vertices of a group, object or material of the file.
@@ -93,6 +97,20 @@ impl Selection {
     /// # Ok::<(), supple::Error>(())
     /// ```
     pub fn evaluate(&self, points: &SelectionPoints<'_>) -> Result<Vec<u32>, Error> {
+        self.evaluate_as(points, "vertex", "whose bounds are")
+    }
+
+    /// The same where the points are the centres of elements: a message speaks of those.
+    pub fn evaluate_centres(&self, centres: &SelectionPoints<'_>) -> Result<Vec<u32>, Error> {
+        self.evaluate_as(centres, "element", "whose elements are selected by their centres, with the bounds")
+    }
+
+    fn evaluate_as(
+        &self,
+        points: &SelectionPoints<'_>,
+        what: &str,
+        bounds_are: &str,
+    ) -> Result<Vec<u32>, Error> {
         let chosen: Vec<u32> = self
             .mask(points)?
             .iter()
@@ -104,10 +122,10 @@ impl Selection {
             return Ok(chosen);
         }
         let bounds = match bounds_of(points.positions) {
-            Some((low, high)) => format!("whose bounds are {} to {}", corner(low), corner(high)),
+            Some((low, high)) => format!("{bounds_are} {} to {}", corner(low), corner(high)),
             None => "which has no vertices".to_owned(),
         };
-        Err(Error::Invalid(format!("`{self}` selects no vertex of body `{}`, {bounds}", points.body)))
+        Err(Error::Invalid(format!("`{self}` selects no {what} of body `{}`, {bounds}", points.body)))
     }
 
     /// For each point whether it is selected.
@@ -125,6 +143,7 @@ impl Selection {
             Self::Nearest(targets) => Ok(points.mask_of(targets.iter().filter_map(|&t| points.nearest(t)))),
             Self::Indices(vertices) => points.indices(vertices),
             Self::BoundaryLoop(number) => points.boundary_loop(*number),
+            Self::BoundaryPath(along) => points.boundary_path(along),
             Self::InsideMesh(mesh) => points.inside(mesh),
             Self::Group(name) => points.group(name),
             Self::Color(color) => points.color(*color),
@@ -166,7 +185,7 @@ fn bounds_of(points: &[DVec3]) -> Option<(DVec3, DVec3)> {
 }
 
 fn corner(p: DVec3) -> String {
-    format!("({:.4}, {:.4}, {:.4}) m", p.x, p.y, p.z)
+    format!("({}, {}, {}) m", Brief(p.x), Brief(p.y), Brief(p.z))
 }
 
 impl SelectionPoints<'_> {
@@ -219,6 +238,19 @@ impl SelectionPoints<'_> {
             }));
         };
         Ok(self.mask_of(vertices.iter().copied()))
+    }
+
+    fn boundary_path(&self, along: &[DVec3]) -> Result<Vec<bool>, Error> {
+        let loops = boundary_loops(self.mesh_for("boundary-path")?, self.positions);
+        boundary_path(&loops, self.positions, along).map(|path| self.mask_of(path)).ok_or_else(|| {
+            Error::Invalid(format!(
+                "`boundary-path` needs at least two points, and an open mesh of which one boundary passes near all of them; it \
+                 has {} points, and body `{}` {} boundary loops",
+                along.len(),
+                self.body,
+                loops.len()
+            ))
+        })
     }
 
     fn inside(&self, mesh: &ClosedMesh) -> Result<Vec<bool>, Error> {
@@ -302,6 +334,10 @@ mod tests {
         assert!(error.contains("selects no vertex of body `cloth`"), "{error}");
         assert!(error.contains("(-1.0000, 0.0000, 0.0000) m to (1.0000, 2.0000, 0.5000) m"), "{error}");
         assert!(error.contains("sphere") && error.contains("50.0"), "{error}");
+        let error = far.evaluate_centres(&points(&corners)).unwrap_err().to_string();
+        assert!(error.contains("selects no element") && error.contains("by their centres"), "{error}");
+        let huge = [DVec3::splat(-1e150), DVec3::splat(1e150)];
+        assert!(far.evaluate(&points(&huge)).unwrap_err().to_string().len() < 300);
         assert!(
             Selection::All {}.evaluate(&points(&[])).unwrap_err().to_string().contains("has no vertices")
         );

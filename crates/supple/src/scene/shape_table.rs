@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::suggest::list;
 use super::{Axis, Cuboid, Shape, ShapeSource};
-use crate::mesh::generate::{ClothGrid, CylinderShape, KnotShape, SphereShape, TorusShape};
+use crate::mesh::generate::{ClothGrid, CylinderShape, KnotShape, PanelShape, SphereShape, TorusShape};
 use crate::mesh::implicit::{Character, ImplicitShape};
 
-const SOURCES: [&str; 9] =
-    ["file", "grid", "box", "cylinder", "sphere", "torus", "knot", "character", "implicit"];
+const SOURCES: [&str; 10] =
+    ["file", "grid", "box", "cylinder", "sphere", "torus", "knot", "panel", "character", "implicit"];
 
 /// Every key of the table.
 #[derive(Default, Serialize, Deserialize)]
@@ -23,6 +23,7 @@ pub(super) struct ShapeTable {
     sphere: Option<SphereShape>,
     torus: Option<TorusShape>,
     knot: Option<KnotShape>,
+    panel: Option<PanelShape>,
     character: Option<Character>,
     implicit: Option<ImplicitShape>,
     scale: Option<f64>,
@@ -41,6 +42,7 @@ impl TryFrom<ShapeTable> for Shape {
             table.sphere.map(ShapeSource::Sphere),
             table.torus.map(ShapeSource::Torus),
             table.knot.map(ShapeSource::Knot),
+            table.panel.map(ShapeSource::Panel),
             table.character.map(ShapeSource::Character),
             table.implicit.map(ShapeSource::Implicit),
         ];
@@ -68,9 +70,10 @@ impl From<Shape> for ShapeTable {
             ShapeSource::Sphere(shape) => table.sphere = Some(shape),
             ShapeSource::Torus(shape) => table.torus = Some(shape),
             ShapeSource::Knot(shape) => table.knot = Some(shape),
+            ShapeSource::Panel(shape) => table.panel = Some(shape),
             ShapeSource::Character(character) => table.character = Some(character),
             ShapeSource::Implicit(shape) => table.implicit = Some(shape),
-            ShapeSource::Mesh(_) => {}
+            ShapeSource::Mesh(_) | ShapeSource::Tets(_) => {}
         }
         table
     }

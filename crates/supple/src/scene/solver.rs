@@ -325,6 +325,10 @@ pub struct Solver {
     /// Renew the preconditioner every so many nonlinear iterations; each method has its own usual number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refresh: Option<u32>,
+    /// Renew the preconditioner when a vertex has moved by so many metres against the others since it was made, instead of or
+    /// beside `refresh`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refresh_moved: Option<f64>,
     /// `accelerated-gradient`: the estimate ρ of how fast plain descent converges; 0.99 if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spectral_radius: Option<f64>,
@@ -363,10 +367,13 @@ impl Solver {
         if self.refresh == Some(0) {
             return Err("`refresh` is 0; it must be 1 or more iterations".to_owned());
         }
-        if self.refresh.is_some() && self.method == Method::Projective {
-            return Err(
-                "projective dynamics renews its matrix when it changes: leave `refresh` out".to_owned()
-            );
+        if let Some(moved) = self.refresh_moved.filter(|moved| !(*moved > 0.0 && moved.is_finite())) {
+            return Err(format!("`refresh_moved` is {moved}; it must be positive and finite, in metres"));
+        }
+        let refreshes = self.refresh.is_some() || self.refresh_moved.is_some();
+        if refreshes && self.method == Method::Projective {
+            return Err("projective dynamics renews its matrix when it changes: leave `refresh` and `refresh_moved` out"
+                .to_owned());
         }
         match self.spectral_radius {
             Some(_) if self.method != Method::AcceleratedGradient => Err(format!(
@@ -396,6 +403,7 @@ impl Default for Solver {
             tolerance: 1e-4,
             max_iterations: 50,
             refresh: None,
+            refresh_moved: None,
             spectral_radius: None,
             hpbd: hpbd::Options::default(),
             staggered: staggered::Options::default(),

@@ -3,9 +3,7 @@
 
 use serde::Serialize;
 
-use crate::material::MaterialSpec;
-
-use super::{Body, Follow, LinearKind, Method, Mode, Model, Pin, Scene};
+use super::{Body, Follow, Method, Mode, Model, Pin, Scene};
 
 impl Method {
     /// Those that exist.
@@ -17,22 +15,6 @@ impl Method {
         Self::AcceleratedGradient,
         Self::Hpbd,
         Self::Staggered,
-    ];
-}
-
-impl LinearKind {
-    /// Those that exist.
-    pub const SUPPORTED: [Self; 10] = [
-        Self::Cholesky,
-        Self::Jacobi,
-        Self::Schwarz,
-        Self::Ic0,
-        Self::Ict,
-        Self::GaussSeidel,
-        Self::Chebyshev,
-        Self::Galerkin,
-        Self::GalerkinCycle,
-        Self::Mas,
     ];
 }
 
@@ -62,19 +44,24 @@ pub(super) fn unsupported(scene: &Scene) -> Vec<(String, String)> {
     let (solver, mode) = (&scene.solver, scene.time.mode);
     word(MODES.contains(&mode), "time.mode", "mode", word_of(&mode));
     word(Method::SUPPORTED.contains(&solver.method), "solver.method", "method", word_of(&solver.method));
-    let kind = solver.linear.kind;
-    word(LinearKind::SUPPORTED.contains(&kind), "solver.linear", "linear", word_of(&kind));
     if solver.method == Method::Hpbd {
         in_hpbd(scene, &mut found);
     }
     if solver.method == Method::Staggered {
         in_staggered(scene, &mut found);
     }
-    scene.bodies.iter().enumerate().for_each(|(i, body)| in_body(body, &format!("body.{i}"), &mut found));
-    scene.pins.iter().enumerate().for_each(|(i, pin)| in_pin(pin, &format!("pin.{i}"), &mut found));
-    if !scene.seams.is_empty() {
-        found.push(("seam".to_owned(), "`[[seam]]`".to_owned()));
+    for (i, body) in scene.bodies.iter().enumerate() {
+        in_body(body, &format!("body.{i}"), &mut found);
+        let tears = solver.method == Method::Hpbd && i + 1 == scene.bodies.len();
+        if body.tear_stretch.is_some() && !tears {
+            let what = format!(
+                "`tear_stretch` of body `{}` (only the last body tears, and only by `hpbd`)",
+                body.name
+            );
+            found.push((format!("body.{i}.tear_stretch"), what));
+        }
     }
+    scene.pins.iter().enumerate().for_each(|(i, pin)| in_pin(pin, &format!("pin.{i}"), &mut found));
     found
 }
 
@@ -83,10 +70,13 @@ fn in_hpbd(scene: &Scene, found: &mut Vec<(String, String)>) {
     if scene.time.mode == Mode::Quasistatic {
         found.push(("time.mode".to_owned(), "`mode = \"quasistatic\"` with `hpbd`".to_owned()));
     }
+    if !scene.seams.is_empty() {
+        found.push(("seam".to_owned(), "`[[seam]]` with `hpbd`".to_owned()));
+    }
     for (i, body) in scene.bodies.iter().enumerate() {
-        let keys = [("pressure", body.pressure.is_some()), ("self_contact", body.self_contact)];
-        for (key, _) in keys.iter().filter(|(_, said)| *said) {
-            found.push((format!("body.{i}.{key}"), format!("`{key}` of body `{}` with `hpbd`", body.name)));
+        if body.pressure.is_some() {
+            let what = format!("`pressure` of body `{}` with `hpbd`", body.name);
+            found.push((format!("body.{i}.pressure"), what));
         }
     }
 }
@@ -123,31 +113,8 @@ fn in_body(body: &Body, place: &str, found: &mut Vec<(String, String)>) {
         let what = format!("`model = \"{}\"` of body `{name}`", word_of(&body.model));
         found.push((format!("{place}.model"), what));
     }
-    let woven = |material: &MaterialSpec| {
-        let directions = material.stretch_stiffness.map(|stiffness| stiffness.directions());
-        body.model != Model::BaraffWitkin && directions.is_some_and(|[warp, weft]| warp != weft)
-    };
-    for (i, region) in body.regions.iter().enumerate() {
-        if region.material.as_ref().is_some_and(woven) {
-            let what = format!(
-                "a `stretch_stiffness` that differs between warp and weft in a region of body `{name}`"
-            );
-            found.push((format!("{place}.region.{i}.material.stretch_stiffness"), what));
-        }
-    }
-    let keys = [
-        ("interior", "`interior`", body.interior.is_some()),
-        ("tear_stretch", "`tear_stretch`", body.tear_stretch.is_some()),
-        (
-            "material.stretch_stiffness",
-            "a `stretch_stiffness` that differs between warp and weft",
-            woven(&body.material),
-        ),
-    ];
-    for (key, what, said) in keys {
-        if said {
-            found.push((format!("{place}.{key}"), format!("{what} of body `{name}`")));
-        }
+    if body.interior.is_some() {
+        found.push((format!("{place}.interior"), format!("`interior` of body `{name}`")));
     }
 }
 
@@ -163,7 +130,7 @@ fn in_pin(pin: &Pin, place: &str, found: &mut Vec<(String, String)>) {
 }
 
 /// The word of the scene format for a unit variant.
-fn word_of(variant: &impl Serialize) -> String {
+pub(super) fn word_of(variant: &impl Serialize) -> String {
     let value = toml::Value::try_from(variant).ok();
     value.and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }

@@ -9,7 +9,8 @@ impl Scene {
     /// The scene as TOML, with every default written out and every file name absolute, so that it reads back equal
     /// from any folder. A mesh made in memory has no file and cannot be written.
     pub fn to_toml(&self) -> Result<String, Error> {
-        let in_memory = |shape: &super::Shape| matches!(shape.source, ShapeSource::Mesh(_));
+        let in_memory =
+            |shape: &super::Shape| matches!(shape.source, ShapeSource::Mesh(_) | ShapeSource::Tets(_));
         if let Some(body) =
             self.bodies.iter().find(|b| in_memory(&b.shape) || b.rest.as_ref().is_some_and(in_memory))
         {

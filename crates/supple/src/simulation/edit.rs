@@ -33,11 +33,38 @@ impl Simulation {
         Ok(())
     }
 
+    /// Chooses the level of detail of `hpbd` between steps: 0 simulates the mesh itself, higher levels fewer particles. One that is not there
+    /// is the coarsest.
+    ///
+    /// ```
+    /// use supple::{scene::{Body, Method, Scene}, simulation::Simulation};
+    /// let mut scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [33, 33])).build()?;
+    /// scene.solver.method = Method::Hpbd;
+    /// let mut simulation = Simulation::new(scene)?;
+    /// simulation.set_level(2)?;
+    /// simulation.step(0.01)?;
+    /// simulation.set_level(0)?;
+    /// # Ok::<(), supple::Error>(())
+    /// ```
+    pub fn set_level(&mut self, level: u32) -> Result<(), Error> {
+        if self.setup.solver.method != scene::Method::Hpbd {
+            return Err(Error::Invalid("only `method = \"hpbd\"` has levels of detail".into()));
+        }
+        let mut options = self.setup.solver.hpbd;
+        options.level = level;
+        options.check().map_err(Error::Invalid)?;
+        self.setup.solver.hpbd = options;
+        Ok(())
+    }
+
     /// Adds a body between steps.
     pub fn add_body(&mut self, body: &scene::Body) -> Result<BodyId, Error> {
         body.validate(&self.setup.folder)?;
         if self.setup.bodies.iter().any(|other| other.name == body.name) {
             return Err(taken("body", &body.name));
+        }
+        if self.tearing.is_some() {
+            return Err(Error::NotSupported("a body added to a scene whose last body tears".into()));
         }
         let built = Body::build(body, &self.setup.folder)?;
         let id = BodyId(self.new_id());

@@ -4,13 +4,14 @@ use glam::DVec3;
 
 use super::Simulation;
 use crate::error::Error;
+use crate::number::components;
 
 impl Simulation {
     /// Refuses positions that are not finite or too far away for single precision, by body and vertex. `frame` is the
     /// number of the frame they belong to: the first one is the scene's own, the others were computed.
     pub fn check_finite(&self, frame: u32) -> Result<(), Error> {
         let Some((body, vertex, position)) = self.first_unshowable() else { return Ok(()) };
-        let place = format!("body `{body}`, vertex {vertex} is at ({})", shown(position));
+        let place = format!("body `{body}`, vertex {vertex} is at {}", components(position));
         let limit = format!("positions must be finite and within {:.1e} m", f32::MAX);
         if frame == 0 {
             return Err(Error::Invalid(format!(
@@ -31,10 +32,6 @@ impl Simulation {
             Some((body.name.as_str(), vertex, positions[vertex]))
         })
     }
-}
-
-fn shown(p: DVec3) -> String {
-    p.to_array().map(|x| format!("{x:.4e}")).join(", ")
 }
 
 #[cfg(test)]

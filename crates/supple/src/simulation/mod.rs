@@ -5,15 +5,23 @@ mod dry_run;
 mod edit;
 mod expectations;
 mod finite;
+mod frame_step;
+mod hierarchy;
 mod pick;
 mod pin;
+mod points;
 mod report;
 mod report_log;
 mod run;
+mod seam;
 mod setup;
+mod solver_change;
 mod state;
 mod step_system;
 mod stepper;
+mod targets;
+mod tearing;
+mod unpin;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,16 +30,20 @@ use glam::{DVec3, Vec3};
 
 pub use compare::{Compared, Comparison, Curve, CurvePoint};
 pub use dry_run::DryRun;
-pub use pick::GrabId;
+pub use hierarchy::{HierarchyLevel, NO_REGION};
+pub use pick::{GrabId, Picked};
 pub use pin::{PinId, PinPoint, SetupPin};
 pub use report::{EnergyReport, FrameReport, StageTimes, StepReport, StretchReport};
 pub use run::{Begin, Run, scene_of_run};
+pub use seam::{SetupSeam, Sewn};
 pub use setup::{BodyId, ColliderId, Grab, Setup};
 pub use state::{StateReader, StateWriter};
 pub use step_system::StepSystem;
-pub use stepper::{Inspection, Stepper};
+pub use stepper::{Inspection, ParticleLevel, Stepper, Torn};
+pub use unpin::PinnedPoint;
 
 use self::pin::SavedPin;
+use self::tearing::Tearing;
 use crate::error::Error;
 use crate::linear::Simd;
 use crate::nonlinear::ImplicitStepper;
@@ -58,9 +70,10 @@ pub struct Simulation {
     setup: Setup,
     stepper: Box<dyn Stepper>,
     /// Surface positions of all bodies, one body after the other.
-    positions: Vec<DVec3>,
+    positions: Arc<Vec<DVec3>>,
     first_point: Vec<usize>,
     next_id: u32,
+    tearing: Option<Tearing>,
 }
 
 impl Simulation {
@@ -82,7 +95,9 @@ impl Simulation {
             _ => Box::new(ImplicitStepper::new(&setup)),
         };
         let next_id = (setup.bodies.len() + setup.pins.len() + setup.colliders.len()) as u32;
-        let mut simulation = Self { setup, stepper, positions: Vec::new(), first_point: Vec::new(), next_id };
+        let tearing = Tearing::new(&setup);
+        let (positions, first_point) = (Arc::default(), Vec::new());
+        let mut simulation = Self { setup, stepper, positions, first_point, next_id, tearing };
         simulation.lay_out_points();
         simulation
     }
@@ -106,7 +121,11 @@ impl Simulation {
         self.setup.load_colliders(0.0)?;
         let report = self.stepper.step(&self.setup, dt, deadline)?;
         self.setup.time += dt;
-        self.stepper.surface_positions(&mut self.positions);
+        if self.tear() {
+            self.lay_out_points();
+        } else {
+            self.look_at_surfaces();
+        }
         Ok(report)
     }
 
@@ -155,7 +174,7 @@ impl Simulation {
                 "a buffer of {have} numbers for positions that need {needed}"
             )));
         }
-        for (to, from) in buffer.chunks_exact_mut(3).zip(&self.positions) {
+        for (to, from) in buffer.chunks_exact_mut(3).zip(self.positions.iter()) {
             to.copy_from_slice(&from.as_vec3().to_array());
         }
         Ok(())
@@ -209,6 +228,12 @@ impl Simulation {
         self.stepper.inspect()
     }
 
+    /// The mesh and its coarser levels as `hpbd` has them now: particles, what links them, and on which coarser ones they hang.
+    /// Empty in other families; [`Self::hierarchy`] draws every family.
+    pub fn particle_levels(&self) -> Vec<ParticleLevel> {
+        self.stepper.particle_levels()
+    }
+
     /// How far the surfaces are stretched now.
     pub fn stretch(&self) -> StretchReport {
         StretchReport::of(self.setup.bodies.iter().enumerate().map(|(b, body)| (body, self.body_range(b))))
@@ -248,6 +273,7 @@ impl Simulation {
     pub fn save(&self) -> Vec<u8> {
         let mut state = StateWriter::default();
         state.number(self.setup.time);
+        self.save_tears(&mut state);
         self.stepper.save(&mut state);
         SavedPin::save_all(&self.setup.pins, &self.setup.pin_keys(), &mut state);
         state.into_bytes()
@@ -260,13 +286,14 @@ impl Simulation {
         if restored.is_err() {
             self.read_state(&before)?;
         }
-        self.stepper.surface_positions(&mut self.positions);
+        self.lay_out_points();
         restored
     }
 
     fn read_state(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let mut state = StateReader::new(bytes);
         let time = state.number()?;
+        self.restore_tears(&mut state)?;
         self.stepper.restore(&mut state)?;
         let pins = SavedPin::read_all(&mut state)?;
         state.finish()?;
@@ -309,6 +336,7 @@ impl Simulation {
 
     fn rebuild(&mut self, kept: &[Option<usize>]) {
         self.stepper.bodies_changed(&self.setup, kept);
+        self.tearing = Tearing::new(&self.setup);
         self.lay_out_points();
     }
 
@@ -317,8 +345,7 @@ impl Simulation {
         for body in &self.setup.bodies {
             self.first_point.push(self.first_point[self.first_point.len() - 1] + body.embedding.len());
         }
-        self.positions.resize(self.first_point[self.setup.bodies.len()], DVec3::ZERO);
-        self.stepper.surface_positions(&mut self.positions);
+        self.look_at_surfaces();
     }
 }
 

@@ -10,26 +10,60 @@ use crate::geometry::{Ray, TriangleTree};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct GrabId(pub(super) u32);
 
+/// A surface point that a ray met.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Picked {
+    /// Index of its body.
+    pub body: usize,
+    /// The triangle it lies on, as vertices of the body's surface.
+    pub corners: [u32; 3],
+    /// The weights of the corners.
+    pub barycentric: [f64; 3],
+    /// The point in metres.
+    pub point: DVec3,
+    /// Its distance from the ray's origin in metres.
+    pub distance: f64,
+}
+
+impl Picked {
+    /// The corner nearest to the point.
+    pub fn vertex(&self) -> u32 {
+        let [a, b, c] = self.barycentric;
+        self.corners[if a >= b && a >= c {
+            0
+        } else if b >= c {
+            1
+        } else {
+            2
+        }]
+    }
+}
+
 impl Simulation {
-    /// Grabs the first surface point that a ray meets; `None` if it meets nothing.
-    pub fn grab(&mut self, ray: &Ray) -> Option<GrabId> {
-        let mut nearest: Option<(f64, Grab)> = None;
-        let id = GrabId(self.next_id + 1);
+    /// The first surface point that a ray meets; `None` if it meets nothing.
+    pub fn pick(&self, ray: &Ray) -> Option<Picked> {
+        let mut nearest: Option<Picked> = None;
         for (index, body) in self.setup.bodies.iter().enumerate() {
             let tree = TriangleTree::new(self.body_range(index), body.surface_triangles.clone());
             let Some(hit) = tree.pick(ray) else { continue };
-            if nearest.as_ref().is_some_and(|(distance, _)| *distance <= hit.distance) {
-                continue;
+            if nearest.as_ref().is_none_or(|nearest| hit.distance < nearest.distance) {
+                let corners = body.surface_triangles[hit.triangle as usize];
+                let point = ray.origin + hit.distance * ray.direction.normalize_or_zero();
+                let (distance, barycentric) = (hit.distance, hit.barycentric);
+                nearest = Some(Picked { body: index, corners, barycentric, point, distance });
             }
-            let corners = body.surface_triangles[hit.triangle as usize];
-            let weights = body.point_on_triangle(corners, hit.barycentric);
-            let target = ray.origin + hit.distance * ray.direction.normalize_or_zero();
-            let stiffness = body.hold_stiffness();
-            nearest = Some((hit.distance, Grab { id, body: index, weights, target, stiffness }));
         }
-        let (_, grab) = nearest?;
-        self.next_id += 1;
-        self.setup.grabs.push(grab);
+        nearest
+    }
+
+    /// Grabs the first surface point that a ray meets; `None` if it meets nothing.
+    pub fn grab(&mut self, ray: &Ray) -> Option<GrabId> {
+        let Picked { body: index, corners, barycentric, point, .. } = self.pick(ray)?;
+        let body = &self.setup.bodies[index];
+        let weights = body.point_on_triangle(corners, barycentric);
+        let stiffness = body.hold_stiffness();
+        let id = GrabId(self.new_id());
+        self.setup.grabs.push(Grab { id, body: index, weights, target: point, stiffness });
         Some(id)
     }
 

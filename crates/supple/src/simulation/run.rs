@@ -110,16 +110,8 @@ impl Run {
     pub fn next_frame(&mut self) -> Result<FrameReport, Error> {
         let begun = Instant::now();
         let frame = self.frame + 1;
-        let substeps = self.scene.time.substeps;
-        let dt = 1.0 / (self.scene.time.fps * f64::from(substeps));
-        let mut steps = Vec::with_capacity(substeps as usize);
-        for step in 1..=substeps {
-            steps.push(self.simulation.step(dt).map_err(|error| in_frame(frame, error))?);
-            let frames = f64::from(self.frame) + f64::from(step) / f64::from(substeps);
-            self.simulation.set_time(frames / self.scene.time.fps);
-        }
-        self.simulation.check_finite(frame)?;
-        let report = frame_report(&self.simulation, frame, &steps, begun);
+        let steps = self.simulation.step_frame(&self.scene.time, frame)?;
+        let report = frame_report(&self.simulation, frame, &steps, begun.elapsed().as_secs_f64());
         if frame.is_multiple_of(self.scene.output.every) || frame == self.scene.time.frames {
             self.cache.write(&self.simulation.frame(frame))?;
         }
@@ -250,16 +242,6 @@ impl Run {
     }
 }
 
-/// A failed step with the frame that it belongs to.
-fn in_frame(frame: u32, error: Error) -> Error {
-    match error {
-        Error::Failed { time, problem } => {
-            Error::Failed { time, problem: format!("in frame {frame}, {problem}") }
-        }
-        other => other,
-    }
-}
-
 fn scene_differs() -> Error {
     Error::Invalid(
         "the scene or one of its meshes differs from what this run was made with; `--from K` goes on with a changed \
@@ -306,14 +288,19 @@ fn write_scene(folder: &Path, scene: &Scene) -> Result<PathBuf, Error> {
     Ok(path)
 }
 
-fn frame_report(simulation: &Simulation, frame: u32, steps: &[StepReport], begun: Instant) -> FrameReport {
+pub(super) fn frame_report(
+    simulation: &Simulation,
+    frame: u32,
+    steps: &[StepReport],
+    wall_seconds: f64,
+) -> FrameReport {
     let stretch = simulation.stretch();
     let total = |count: fn(&StepReport) -> u32| steps.iter().map(count).sum();
     let residual = steps.iter().filter_map(|s| s.residual).reduce(f64::max);
     FrameReport {
         frame,
         time: simulation.time(),
-        wall_seconds: begun.elapsed().as_secs_f64(),
+        wall_seconds,
         steps: steps.len() as u32,
         nonlinear_iterations: total(|s| s.nonlinear_iterations),
         max_step_iterations: steps.iter().map(|s| s.nonlinear_iterations).max().unwrap_or(0),

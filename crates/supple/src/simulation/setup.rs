@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use glam::DVec3;
 
-use super::{GrabId, PinId, PinPoint, SetupPin};
+use super::{GrabId, PinId, PinPoint, SetupPin, SetupSeam};
 use crate::body::{Body, Elements};
-use crate::contact::ColliderMeshes;
+use crate::contact::{ColliderMeshes, PosedCollider};
 use crate::error::Error;
 use crate::linear::Simd;
 use crate::nonlinear::projective_obstacle;
@@ -47,6 +47,8 @@ pub struct Setup {
     pub body_ids: Vec<BodyId>,
     /// The pins.
     pub pins: Vec<SetupPin>,
+    /// What is sewn together.
+    pub seams: Vec<SetupSeam>,
     /// What the user drags.
     pub grabs: Vec<Grab>,
     /// The colliders with their handles.
@@ -98,6 +100,7 @@ impl Setup {
             body_ids: bodies.iter().map(|_| BodyId(next())).collect(),
             bodies,
             pins: Vec::new(),
+            seams: Vec::new(),
             grabs: Vec::new(),
             colliders: scene.colliders.iter().map(|c| (ColliderId(next()), c.clone())).collect(),
             collider_meshes: ColliderMeshes::new(scene.time.fps),
@@ -128,6 +131,15 @@ impl Setup {
             }
         }
         setup.pins = pins;
+        let mut seams = Vec::new();
+        for (i, seam) in scene.seams.iter().enumerate() {
+            let place = format!("seam.{i}");
+            let has_body = |name: &String| setup.bodies.iter().any(|body| body.name == *name);
+            if seam.bodies.iter().all(has_body) && !has_problem(known, &place) {
+                collect(setup.resolve_seam(seam), scene, &place, &mut seams, &mut problems);
+            }
+        }
+        setup.seams = seams;
         (setup, problems)
     }
 
@@ -135,6 +147,48 @@ impl Setup {
     pub(super) fn load_colliders(&mut self, until: f64) -> Result<(), Error> {
         let Self { colliders, collider_meshes, folder, .. } = self;
         colliders.iter().try_for_each(|(_, collider)| collider_meshes.load(collider, folder, until))
+    }
+
+    /// Poses the colliders over a step; those of the step before lend their memory, and `spare` is room for the lists.
+    pub(crate) fn pose_colliders(
+        &self,
+        times: [f64; 2],
+        posed: &mut Vec<PosedCollider>,
+        spare: &mut Vec<PosedCollider>,
+    ) -> Result<(), Error> {
+        std::mem::swap(posed, spare);
+        posed.clear();
+        let mut earlier = spare.drain(..);
+        for (_, collider) in &self.colliders {
+            posed.push(PosedCollider::new(collider, &self.collider_meshes, times, earlier.next())?);
+        }
+        Ok(())
+    }
+
+    /// Positions and velocities of all unknowns after bodies came or went: of body `b` those it had as number
+    /// `old_index[b]`, or those of its start. `first_unknown` is where each body's unknowns began before.
+    pub(crate) fn carry_over(
+        &self,
+        old_index: &[Option<usize>],
+        first_unknown: &[u32],
+        x: &[DVec3],
+        v: &[DVec3],
+    ) -> (Vec<DVec3>, Vec<DVec3>) {
+        let (mut new_x, mut new_v) = (Vec::new(), Vec::new());
+        for (body, old) in self.bodies.iter().zip(old_index) {
+            match old {
+                Some(old) => {
+                    let range = first_unknown[*old] as usize..first_unknown[old + 1] as usize;
+                    new_x.extend_from_slice(&x[range.clone()]);
+                    new_v.extend_from_slice(&v[range]);
+                }
+                None => {
+                    new_x.extend_from_slice(&body.start);
+                    new_v.extend(body.start.iter().map(|_| body.velocity));
+                }
+            }
+        }
+        (new_x, new_v)
     }
 
     /// The index of a body.
@@ -197,6 +251,10 @@ impl Setup {
         self.pins.retain(|pin| pin.body != index);
         for pin in self.pins.iter_mut().filter(|pin| pin.body > index) {
             pin.body -= 1;
+        }
+        self.seams.retain(|seam| !seam.bodies.contains(&index));
+        for body in self.seams.iter_mut().flat_map(|seam| &mut seam.bodies).filter(|body| **body > index) {
+            *body -= 1;
         }
         self.grabs.retain(|grab| grab.body != index);
         for grab in self.grabs.iter_mut().filter(|grab| grab.body > index) {
@@ -284,7 +342,11 @@ impl Selection {
     /// Whether it needs the user's own vertices: their numbers, names, colours or boundary.
     fn speaks_of_the_mesh(&self) -> bool {
         match self {
-            Self::Indices(_) | Self::BoundaryLoop(_) | Self::Group(_) | Self::Color(_) => true,
+            Self::Indices(_)
+            | Self::BoundaryLoop(_)
+            | Self::BoundaryPath(_)
+            | Self::Group(_)
+            | Self::Color(_) => true,
             Self::Any(parts) | Self::AllOf(parts) => parts.iter().any(Self::speaks_of_the_mesh),
             Self::Not(part) => part.speaks_of_the_mesh(),
             _ => false,

@@ -16,6 +16,8 @@ pub struct StepSystem {
     pub rhs: Vec<DVec3>,
     /// Where the vertices were when the simulation began, in metres.
     pub positions: Arc<[DVec3]>,
+    /// Where they are now: what contacts join is near here, and perhaps far there.
+    pub current: Arc<[DVec3]>,
 }
 
 impl Simulation {

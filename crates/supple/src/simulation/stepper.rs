@@ -4,9 +4,21 @@ use std::time::Instant;
 
 use glam::DVec3;
 
-use super::{Setup, StateReader, StateWriter, StepReport, StepSystem};
+use super::{HierarchyLevel, Setup, StateReader, StateWriter, StepReport, StepSystem};
+use crate::body::Split;
 use crate::error::Error;
 use crate::nonlinear::IterationRecord;
+
+/// A split as a stepper sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Torn<'a> {
+    /// The split, in numbers of the last body.
+    pub split: &'a Split,
+    /// The unknowns that are its clones.
+    pub clones: &'a [u32],
+    /// The elements that stay with the split particle.
+    pub left: &'a [u32],
+}
 
 /// What a stepper shows of its inside.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -19,6 +31,19 @@ pub struct Inspection {
     pub bytes: usize,
 }
 
+/// One level of a hierarchy of particles: what can be drawn of it. Particles are numbered over all bodies.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ParticleLevel {
+    /// Its particles.
+    pub particles: Vec<u32>,
+    /// Its triangles; those of the mesh itself are the bodies' own.
+    pub triangles: Vec<[u32; 3]>,
+    /// Pairs of particles that have a constraint in common.
+    pub links: Vec<[u32; 2]>,
+    /// Particles of the finer level that are not on this one, with the parents whose corrections they take over.
+    pub parents: Vec<[u32; 2]>,
+}
+
 /// A solver family: it owns the unknowns and advances them.
 ///
 /// The setup (pins, colliders, forces, options) is given to every step, so that it may change between steps.
@@ -29,12 +54,26 @@ pub trait Stepper: Send {
     fn first_system(&mut self, _setup: &Setup, _dt: f64) -> Result<StepSystem, Error> {
         Err(Error::NotSupported("an assembled matrix of this family".into()))
     }
+    /// The mesh and its coarser levels as they are now, in families that have levels of particles.
+    fn particle_levels(&self) -> Vec<ParticleLevel> {
+        Vec::new()
+    }
     /// Where the surface points of all bodies are, in the setup's order.
     fn surface_positions(&self, positions: &mut [DVec3]);
+    /// How fast they move there, in m/s. Families whose surfaces hang on their unknowns in another way than by the bodies'
+    /// embeddings say it themselves.
+    fn surface_velocities(&self, setup: &Setup, velocities: &mut [DVec3]) {
+        setup.embed(self.unknown_velocities(), velocities);
+    }
     /// Bodies came or went: `old_index[b]` is where body `b` was before, `None` if it is new.
     fn bodies_changed(&mut self, setup: &Setup, old_index: &[Option<usize>]);
     /// Bodies have other materials, masses or rest shapes, but the same elements as before.
     fn materials_changed(&mut self, setup: &Setup);
+    /// A particle of the last body was split: it has clones at the end of the unknowns now. Only families whose scenes may
+    /// have `tear_stretch` are told.
+    fn torn(&mut self, _setup: &Setup, _torn: &Torn<'_>) {}
+    /// All tears of this moment are done.
+    fn after_tears(&mut self, _setup: &Setup) {}
     /// All unknown positions, one body after the other.
     fn unknown_positions(&self) -> &[DVec3];
     /// Their velocities.
@@ -49,6 +88,10 @@ pub trait Stepper: Send {
     fn notes(&self, _setup: &Setup) -> Vec<String> {
         Vec::new()
     }
-    /// What the viewer draws and plots show.
+    /// What plots show.
     fn inspect(&self) -> Inspection;
+    /// The levels of its hierarchy for drawing, the finest first; none before the first step.
+    fn hierarchy(&self) -> Vec<HierarchyLevel> {
+        Vec::new()
+    }
 }

@@ -2,6 +2,7 @@
 //! sweep makes them (`stiffness = 1`), so they are here.
 
 mod curtain;
+mod dress;
 
 use super::catalogue::{Parameter, Reproduction};
 
@@ -13,7 +14,7 @@ const SECONDS: Parameter = Parameter {
 };
 
 /// All reproductions of the paper.
-pub(super) static ALL: [Reproduction; 2] = [
+pub(super) static ALL: [Reproduction; 3] = [
     Reproduction {
         name: "mueller2008-fig3",
         title: "sweeps that hold the strain of a hanging cloth of 126 rows, with 0, 3 and 5 coarse levels",
@@ -33,6 +34,25 @@ pub(super) static ALL: [Reproduction; 2] = [
             },
         ],
         run: curtain::sweeps_for_strain,
+    },
+    Reproduction {
+        name: "mueller2008-fig4",
+        title: "stretch of a garment dragged over the floor in the wind, with and without the hierarchy",
+        parameters: &[
+            Parameter {
+                name: "resolution",
+                default: 1.0,
+                range: [0.1, 10.0],
+                meaning: "of the scene `dress`; 1 has 6480 triangles",
+            },
+            Parameter {
+                name: "seconds",
+                default: 4.0,
+                range: [0.1, 60.0],
+                meaning: "how long the body walks",
+            },
+        ],
+        run: dress::stretch_of_a_garment,
     },
     Reproduction {
         name: "mueller2008-fig7",

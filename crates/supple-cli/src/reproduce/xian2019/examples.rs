@@ -32,6 +32,8 @@ pub(super) struct Solid {
     finest: f64,
     /// What is held: the part above this fraction of the height.
     held_above: f64,
+    /// How large it is.
+    metres: f64,
 }
 
 pub(super) const ARMADILLO: Solid = Solid {
@@ -41,6 +43,7 @@ pub(super) const ARMADILLO: Solid = Solid {
     attachment: 1.0,
     finest: 126_966.0,
     held_above: 0.84,
+    metres: 1.0,
 };
 
 pub(super) const DRAGON: Solid = Solid {
@@ -50,6 +53,7 @@ pub(super) const DRAGON: Solid = Solid {
     attachment: 1.0,
     finest: 200_094.0,
     held_above: 0.85,
+    metres: 1.0,
 };
 
 pub(super) const OCTOPUS: Solid = Solid {
@@ -59,6 +63,7 @@ pub(super) const OCTOPUS: Solid = Solid {
     attachment: 1.0,
     finest: 39_223.0,
     held_above: 0.75,
+    metres: 1.0,
 };
 
 /// Springs of the cloth in N/m: stretch and bending.
@@ -68,7 +73,7 @@ const CLOTH_ATTACHMENT: f64 = 100.0;
 /// Where a solid comes from.
 enum Source {
     Implicit(ImplicitShape),
-    Surface(PathBuf, SurfaceMesh),
+    Surface(PathBuf, Box<SurfaceMesh>),
     Tets(PathBuf, Vec<DVec3>),
 }
 
@@ -76,7 +81,7 @@ impl Source {
     fn of(solid: &Solid, mesh: Option<&Path>) -> Result<Self, Error> {
         let Some(path) = mesh else { return Ok(Self::Implicit(solid.character.shape())) };
         Ok(match load(path)?.mesh {
-            Mesh::Surface(surface) => Self::Surface(path.to_owned(), surface),
+            Mesh::Surface(surface) => Self::Surface(path.to_owned(), Box::new(surface)),
             Mesh::Tets(tets) => Self::Tets(path.to_owned(), tets.positions),
         })
     }
@@ -117,13 +122,12 @@ impl Source {
         Ok(Some(fine))
     }
 
-    fn shape(self, largest_side: f64) -> Shape {
-        match self {
-            Self::Implicit(shape) => Shape::new(ShapeSource::Implicit(shape)),
-            Self::Surface(path, _) | Self::Tets(path, _) => {
-                Shape { scale: 1.0 / largest_side, ..Shape::new(ShapeSource::File(path)) }
-            }
-        }
+    fn shape(self, scale: f64) -> Shape {
+        let source = match self {
+            Self::Implicit(shape) => ShapeSource::Implicit(shape),
+            Self::Surface(path, _) | Self::Tets(path, _) => ShapeSource::File(path),
+        };
+        Shape { scale, ..Shape::new(source) }
     }
 }
 
@@ -132,6 +136,11 @@ impl Solid {
     pub(super) fn scene(&self, vertices: f64, solver: Solver, request: &Request) -> Result<Scene, Failure> {
         let source = Source::of(self, request.mesh.as_deref()).map_err(Failure::usage)?;
         self.scene_of(source, vertices, solver).map_err(Failure::of)
+    }
+
+    /// The same of another size.
+    pub(super) fn with_metres(&self, metres: f64) -> Self {
+        Self { metres, ..*self }
     }
 
     /// The same of a material with another `μ`.
@@ -143,13 +152,13 @@ impl Solid {
         let bounds = source.bounds()?;
         let largest = (bounds.high - bounds.low).max_element();
         let cell = source.cell(vertices, largest)?;
-        let metre = if matches!(source, Source::Implicit(_)) { 1.0 } else { 1.0 / largest };
+        let scale = self.metres * if matches!(source, Source::Implicit(_)) { 1.0 } else { 1.0 / largest };
         let lying = Placement { rotate: DVec3::new(90.0, 0.0, 0.0), ..Placement::default() };
         let height = bounds.low.y + self.held_above * (bounds.high.y - bounds.low.y);
-        let point = lying.apply(DVec3::Y * height * metre);
+        let point = lying.apply(DVec3::Y * height * scale);
         let held = Selection::Plane { point, normal: lying.apply(DVec3::Y) };
-        let mut body = Body::new(self.name, source.shape(largest)).material(self.material());
-        body.cell = cell.map(|cell| cell * metre);
+        let mut body = Body::new(self.name, source.shape(scale)).material(self.material());
+        body.cell = cell.map(|cell| cell * scale);
         body.model = Model::Corotated;
         body.transform = lying;
         let scene = Scene::builder().name(self.name).fps(FPS).body(body);

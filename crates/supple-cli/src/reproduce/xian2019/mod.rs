@@ -33,6 +33,13 @@ const FRAME: Parameter = Parameter {
     meaning: "the frame whose first step or linear system is looked at",
 };
 
+const METRES: Parameter = Parameter {
+    name: "metres",
+    default: 1.0,
+    range: [1e-3, 1e3],
+    meaning: "how large the solid is, which the paper does not say",
+};
+
 const BUDGET: Parameter =
     Parameter { name: "budget", default: 4.0, range: [0.01, 1e5], meaning: "seconds for each solver" };
 
@@ -55,7 +62,7 @@ pub(super) static ALL: [Reproduction; 11] = [
     Reproduction {
         name: "xian2019-table3",
         title: "how far coarse spaces reduce the error: unknowns a node, weights",
-        parameters: &[Parameter { default: 1.0, ..SIZE }, Parameter { default: 10.0, ..FRAME }],
+        parameters: &[Parameter { default: 1.0, ..SIZE }, Parameter { default: 10.0, ..FRAME }, METRES],
         run: table3::error_reduction,
     },
     Reproduction {

@@ -48,7 +48,7 @@ fn history(stiffness: f64, request: &Request) -> Result<Vec<[f64; 2]>, Failure> 
     let size = request.value("size");
     let solver = iterations(Method::Projective, 4, fixed(LinearKind::Galerkin, 20));
     let scene = ARMADILLO.with_stiffness(stiffness).scene(size * 14_779.0, solver, request)?;
-    let StepSystem { matrix, rhs, positions } = system(scene, request)?;
+    let StepSystem { matrix, rhs, positions, .. } = system(scene, request)?;
     let options = GalerkinOptions {
         levels: LevelSizes::Given(vec![(50.0 * size).round().max(4.0) as usize]),
         sweeps: 3,

@@ -25,8 +25,9 @@ const TESTS: [(usize, bool, Weights, f64); 4] = [
 /// Table 3. The number of coarse nodes is the paper's at any size.
 pub(super) fn error_reduction(request: &Request) -> Result<Findings, Failure> {
     let solver = iterations(Method::Projective, 4, fixed(LinearKind::Galerkin, 20));
-    let scene = ARMADILLO.scene(request.value("size") * 14_779.0, solver, request)?;
-    let StepSystem { matrix, rhs, positions } = system(scene, request)?;
+    let armadillo = ARMADILLO.with_metres(request.value("metres"));
+    let scene = armadillo.scene(request.value("size") * 14_779.0, solver, request)?;
+    let StepSystem { matrix, rhs, positions, .. } = system(scene, request)?;
     request.tell("exact solution");
     let exact = CholeskyFactor::new(Some(positions.clone()), Simd::Auto);
     let exact = solved(PreconditionedSolver::new(exact), &matrix, &rhs, &StopRule::tolerance(1e-12, 20))?;

@@ -1,8 +1,11 @@
 //! Zhu, Sifakis, Teran and Brandt 2010, *An efficient multigrid method for the simulation of high resolution elastic
-//! solids*: convergence rates and times of its elastic box.
+//! solids*: convergence rates and times of its elastic box and of a body with thin limbs.
 
-mod elastic_box;
+mod bodies;
+mod conjugate_gradients;
 mod poisson;
+mod rates;
+mod times;
 
 use super::catalogue::{Parameter, Reproduction};
 
@@ -12,9 +15,11 @@ const CELLS: Parameter = Parameter {
     range: [8.0, 256.0],
     meaning: "cells along the side of the box",
 };
+const CYCLES: Parameter =
+    Parameter { name: "cycles", default: 5.0, range: [1.0, 1e3], meaning: "cycles that are timed" };
 
 /// All reproductions of the paper.
-pub(super) static ALL: [Reproduction; 2] = [
+pub(super) static ALL: [Reproduction; 4] = [
     Reproduction {
         name: "zhu2010-fig10",
         title: "convergence rates of the Laplacian, of elasticity without pressures, and of the paper's method",
@@ -27,21 +32,52 @@ pub(super) static ALL: [Reproduction; 2] = [
                 meaning: "sweeps over the boundary before and after every interior sweep; the paper has 2 to 4",
             },
             Parameter {
-                name: "coarsest",
-                default: 8.0,
-                range: [2.0, 64.0],
-                meaning: "cells along the side of the coarsest lattice of cycles alone",
+                name: "arms",
+                default: 96.0,
+                range: [32.0, 256.0],
+                meaning: "cells along the lattice of the body with thin arms; an eighth of its cells is the body",
             },
         ],
-        run: elastic_box::rates,
+        run: rates::rates,
+    },
+    Reproduction {
+        name: "zhu2010-fig11",
+        title: "the default solver against conjugate gradients scaled by the diagonal, without pressures",
+        parameters: &[
+            CELLS,
+            Parameter {
+                name: "tolerance",
+                default: 1e-8,
+                range: [1e-12, 0.1],
+                meaning: "the residual's norm over that of the right-hand side",
+            },
+            Parameter {
+                name: "most",
+                default: 1e5,
+                range: [1.0, 1e7],
+                meaning: "the most iterations of conjugate gradients",
+            },
+        ],
+        run: times::against_conjugate_gradients,
     },
     Reproduction {
         name: "zhu2010-fig22",
-        title: "time of a cycle by subroutine, on the elastic box",
+        title: "time of a V-cycle by subroutine, on the elastic box",
+        parameters: &[CELLS, CYCLES],
+        run: times::by_subroutine,
+    },
+    Reproduction {
+        name: "zhu2010-fig23",
+        title: "time and memory of a V-cycle from 32^3 to 256^3 cells",
         parameters: &[
-            CELLS,
-            Parameter { name: "cycles", default: 5.0, range: [1.0, 1e3], meaning: "cycles that are timed" },
+            Parameter {
+                name: "cells",
+                default: 128.0,
+                range: [32.0, 256.0],
+                meaning: "cells along the side of the largest box",
+            },
+            CYCLES,
         ],
-        run: elastic_box::times,
+        run: times::scaling,
     },
 ];

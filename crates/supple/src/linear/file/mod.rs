@@ -1,6 +1,7 @@
 //! Linear systems of users in and out: Matrix Market `.mtx`, SciPy `.npz`, NumPy `.npy`. Every reader names the file and the
 //! line, byte or array element of what is wrong, and never allocates by a count that it has not checked against the file.
 
+mod arrays;
 mod market;
 mod npy;
 mod npz;
@@ -12,6 +13,7 @@ use std::path::Path;
 
 use crate::error::FileError;
 
+pub use arrays::CsrArrays;
 pub use npy::write_npy;
 pub use sparse::SparseMatrix;
 pub use system::System;

@@ -8,6 +8,7 @@ use super::npy::{self, Kind, shown_shape};
 use super::sparse::SparseMatrix;
 use super::zip;
 use crate::error::FileError;
+use crate::number::Short;
 
 /// Reads a matrix.
 pub(super) fn read(bytes: &[u8], path: &Path) -> Result<SparseMatrix, FileError> {
@@ -114,8 +115,10 @@ impl Archive<'_> {
         let array = self.array(name)?;
         let whole = |(at, &value): (usize, &f64)| {
             let fine = value >= 0.0 && value < f64::from(u32::MAX) && value.fract() == 0.0;
-            let problem =
-                || format!("number {at} is {value}; it must be a whole number from 0 to {}", u32::MAX - 1);
+            let problem = || {
+                let value = Short(value);
+                format!("number {at} is {value}; it must be a whole number from 0 to {}", u32::MAX - 1)
+            };
             if fine { Ok(value as u32) } else { Err(self.wrong(name, &problem())) }
         };
         array.values.iter().enumerate().map(whole).collect()
@@ -137,6 +140,9 @@ impl Archive<'_> {
     }
 
     fn check_rows(&self, starts: &[u32], columns: &[u32], blocks: usize) -> Result<(), FileError> {
+        if starts == [0] && columns.is_empty() && blocks == 0 {
+            return Err(FileError::whole(self.path, "the matrix is empty: it has no rows"));
+        }
         let ends = (starts.first(), starts.last());
         if starts.len() < 2 || ends != (Some(&0), Some(&(columns.len() as u32))) || columns.len() != blocks {
             let problem = format!(

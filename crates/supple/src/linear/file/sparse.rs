@@ -2,6 +2,8 @@
 
 use rayon::prelude::*;
 
+use crate::number::Short;
+
 /// Two entries (i, j) and (j, i) may differ by this fraction of the larger of themselves and their diagonals' mean: the
 /// rounding of an assembly in another order.
 const SYMMETRIC: f64 = 1e-10;
@@ -38,8 +40,8 @@ pub(super) struct Asymmetry {
 impl Asymmetry {
     /// The error's text, with indices counted from `first`.
     pub(super) fn problem(&self, first: u32) -> String {
-        let Self { row, column, here, there } = self;
-        let (row, column) = (row + first, column + first);
+        let (row, column) = (self.row + first, self.column + first);
+        let (here, there) = (Short(self.here), Short(self.there));
         format!(
             "the matrix is not symmetric: entry ({row}, {column}) is {here}, but ({column}, {row}) is {there}; \
              only symmetric positive-definite systems can be solved"

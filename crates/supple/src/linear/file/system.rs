@@ -1,6 +1,6 @@
 //! A scalar system as one of 3x3 blocks. Three unknowns of a node become a block. Of matrices with one unknown a node three near
 //! ones do, taken along the Morton curve of their positions, or of the graph. What is missing to a multiple of three is filled
-//! up with rows of the identity, which change nothing.
+//! up with rows that hold a diagonal entry alone, which change nothing.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -31,11 +31,31 @@ pub struct System {
 impl System {
     /// Groups a matrix's rows. `positions` are one point a node, three or one unknown each; the path stands in errors.
     pub fn new(sparse: &SparseMatrix, positions: Option<(&DenseArray, &Path)>) -> Result<Self, FileError> {
+        let points = positions.map(|(array, path)| points(array, sparse.rows(), path)).transpose()?;
+        Ok(Self::grouped(sparse, points))
+    }
+
+    /// The same with positions that a calling program has in memory.
+    pub fn with_points(sparse: &SparseMatrix, positions: Option<Vec<DVec3>>) -> Result<Self, String> {
+        if let Some(points) = &positions {
+            let (count, n) = (points.len(), sparse.rows());
+            if count != n && 3 * count != n {
+                return Err(format!(
+                    "{count} positions for a matrix of {n} rows; there must be {n}, or a third of it for three unknowns a node"
+                ));
+            }
+            if let Some(i) = points.iter().position(|point| !point.is_finite()) {
+                return Err(format!("position {i} is {}; it must be finite", points[i]));
+            }
+        }
+        Ok(Self::grouped(sparse, positions))
+    }
+
+    fn grouped(sparse: &SparseMatrix, points: Option<Vec<DVec3>>) -> Self {
         let n = sparse.rows();
-        let points = positions.map(|(array, path)| points(array, n, path)).transpose()?;
         let rows = grouping(sparse, points.as_deref());
         let positions = points.map(|points| block_positions(&points, &rows, n));
-        Ok(Self { matrix: blocks(sparse, &rows), positions, rows, unknowns: n })
+        Self { matrix: blocks(sparse, &rows), positions, rows, unknowns: n }
     }
 
     /// The number of scalar unknowns.
@@ -157,7 +177,7 @@ fn fill(sparse: &SparseMatrix, rows: &[u32], place: &[u32], matrix: &mut BlockMa
         for (r, &row) in rows[3 * i..3 * i + 3].iter().enumerate() {
             if row == NOBODY {
                 let own = pattern.diagonal_slot(i) - pattern.row(i).0;
-                blocks[own].col_mut(r)[r] = 1.0;
+                blocks[own].col_mut(r)[r] = filler(sparse, rows[3 * i]);
                 continue;
             }
             let (scalar_columns, values) = sparse.row(row as usize);
@@ -171,4 +191,11 @@ fn fill(sparse: &SparseMatrix, rows: &[u32], place: &[u32], matrix: &mut BlockMa
             }
         }
     });
+}
+
+/// The diagonal entry of a row that fills up the block of `row`: as large as that row's own, so that no unit makes it
+/// stand out.
+fn filler(sparse: &SparseMatrix, row: u32) -> f64 {
+    let own = sparse.entry(row as usize, row as usize).abs();
+    if own > 0.0 { own } else { 1.0 }
 }

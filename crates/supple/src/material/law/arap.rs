@@ -1,7 +1,7 @@
 //! As rigid as possible: `Ψ = μ |F - R|²`, `P = 2μ (F - R)`, with `R` the rotation nearest to `F`.
 //!
 //! This is the co-rotated law with `λ = 0`: the elasticity of a solid with Poisson's ratio 0 and Young's modulus `2μ`.
-//! For other Poisson's ratios its shear is right, and nothing holds the volume: λ is ignored.
+//! Nothing else holds the volume: λ is ignored.
 
 use super::corotated::{Corotated, energy_of_stretches};
 use super::{LaneLame, Law, Modes};
@@ -12,7 +12,7 @@ use crate::simd::{LaneMat3, LaneVec3, Lanes};
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Arap;
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn shear_only(lame: &LaneLame) -> LaneLame {
     LaneLame { lambda: Lanes::default(), mu: lame.mu }
 }
@@ -23,17 +23,17 @@ impl Law for Arap {
         Some(lame.mu * 2.0)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn energy(&self, f: LaneMat3, lame: &LaneLame) -> Lanes {
         energy_of_stretches(svd(f).sigma, &shear_only(lame))
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn stress(&self, f: LaneMat3, lame: &LaneLame) -> LaneMat3 {
         (f - polar_rotation(f)) * (lame.mu * 2.0)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn modes(&self, sigma: LaneVec3, lame: &LaneLame) -> Modes {
         Corotated.modes(sigma, &shear_only(lame))
     }

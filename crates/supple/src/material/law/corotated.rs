@@ -21,7 +21,7 @@ pub struct Corotated;
 /// the rotation is not unique, and the curvature has no bound.
 const SMALLEST_SUM: f64 = 1e-8;
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn energy_of_stretches(sigma: LaneVec3, lame: &LaneLame) -> Lanes {
     let strain = LaneVec3([sigma[0] - 1.0, sigma[1] - 1.0, sigma[2] - 1.0]);
     let trace = strain[0] + strain[1] + strain[2];
@@ -35,18 +35,18 @@ impl Law for Corotated {
         Some(lame.mu * 2.0 + lame.lambda)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn energy(&self, f: LaneMat3, lame: &LaneLame) -> Lanes {
         energy_of_stretches(svd(f).sigma, lame)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn stress(&self, f: LaneMat3, lame: &LaneLame) -> LaneMat3 {
         let r = polar_rotation(f);
         (f - r) * (lame.mu * 2.0) + r * (lame.lambda * (r.contract(f) - 3.0))
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn modes(&self, sigma: LaneVec3, lame: &LaneLame) -> Modes {
         let twice = lame.mu * 2.0;
         let excess = (lame.lambda * (sigma[0] + sigma[1] + sigma[2] - 3.0) - twice) * 2.0;

@@ -16,35 +16,35 @@ use crate::simd::{LaneMat3, LaneVec3, Lanes};
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Linear;
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn response(strain: LaneMat3, lame: &LaneLame) -> LaneMat3 {
     strain * (lame.mu * 2.0) + LaneMat3::scaled_identity(lame.lambda * strain.trace())
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn symmetric(f: LaneMat3) -> LaneMat3 {
     (f + f.transpose()) * Lanes::splat(0.5)
 }
 
 impl Law for Linear {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn energy(&self, f: LaneMat3, lame: &LaneLame) -> Lanes {
         let strain = symmetric(f) - LaneMat3::identity();
         strain.contract(response(strain, lame)) * 0.5
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn stress(&self, f: LaneMat3, lame: &LaneLame) -> LaneMat3 {
         response(symmetric(f) - LaneMat3::identity(), lame)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn axes(&self, _f: LaneMat3) -> Svd {
         let one = LaneMat3::identity();
         Svd { u: one, sigma: LaneVec3([Lanes::splat(1.0); 3]), v: one }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn modes(&self, _stretches: LaneVec3, lame: &LaneLame) -> Modes {
         let twice = lame.mu * 2.0;
         Modes {
@@ -55,7 +55,7 @@ impl Law for Linear {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn closed_differential(
         &self,
         _f: LaneMat3,

@@ -41,21 +41,21 @@ impl LaneLame {
     }
 }
 
-/// A constitutive law. Every method is to be `#[inline(always)]`.
+/// A constitutive law. Every method is to be `#[cfg_attr(not(debug_assertions), inline(always))]`.
 pub trait Law: Send + Sync + 'static {
     /// Energy density Ψ in J/m³ of undeformed volume, zero at rest.
     fn energy(&self, f: LaneMat3, lame: &LaneLame) -> Lanes;
     /// First Piola-Kirchhoff stress `P = ∂Ψ/∂F` in Pa.
     fn stress(&self, f: LaneMat3, lame: &LaneLame) -> LaneMat3;
     /// The axes in which the derivative of the stress is simple, and the stretches along them.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn axes(&self, f: LaneMat3) -> Svd {
         svd(f)
     }
     /// The eigenvalues of that derivative at these stretches.
     fn modes(&self, stretches: LaneVec3, lame: &LaneLame) -> Modes;
     /// The derivative of the stress at `F`, as it is or projected to positive semi-definite.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn tangent(&self, f: LaneMat3, lame: &LaneLame, curvature: Curvature) -> Tangent {
         let Svd { u, sigma, v } = self.axes(f);
         Tangent::new(u, v, self.modes(sigma, lame), curvature)
@@ -66,7 +66,7 @@ pub trait Law: Send + Sync + 'static {
         None
     }
     /// The change of stress in a closed form, for laws that have one cheaper than the axes.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn closed_differential(
         &self,
         _f: LaneMat3,
@@ -77,7 +77,7 @@ pub trait Law: Send + Sync + 'static {
         None
     }
     /// The change of stress `δP = ∂P/∂F : δF`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn stress_differential(
         &self,
         f: LaneMat3,

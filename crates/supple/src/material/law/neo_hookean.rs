@@ -29,7 +29,7 @@ struct Parameters {
 }
 
 impl Parameters {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn new(lame: &LaneLame) -> Self {
         let mu = lame.mu * (4.0 / 3.0);
         let lambda = lame.lambda + lame.mu * (5.0 / 6.0);
@@ -40,7 +40,7 @@ impl Parameters {
 }
 
 impl Law for NeoHookean {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn energy(&self, f: LaneMat3, lame: &LaneLame) -> Lanes {
         let Parameters { mu, lambda, alpha } = Parameters::new(lame);
         let (norm, j) = (f.norm_squared(), f.determinant());
@@ -50,14 +50,14 @@ impl Law for NeoHookean {
         (mu * shear + lambda * volume) * 0.5
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn stress(&self, f: LaneMat3, lame: &LaneLame) -> LaneMat3 {
         let Parameters { mu, lambda, alpha } = Parameters::new(lame);
         let norm = f.norm_squared();
         f * (mu * norm / (norm + 1.0)) + f.cofactor() * (lambda * (f.determinant() - alpha))
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn modes(&self, sigma: LaneVec3, lame: &LaneLame) -> Modes {
         let Parameters { mu, lambda, alpha } = Parameters::new(lame);
         let [a, b, c] = sigma.0;
@@ -83,7 +83,7 @@ impl Law for NeoHookean {
         Modes { scaling, twist, flip, scaling_can_be_indefinite: true }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn closed_differential(
         &self,
         f: LaneMat3,

@@ -37,7 +37,7 @@ impl Law for SolidLaw {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn energy(&self, f: LaneMat3, lame: &LaneLame) -> Lanes {
         match self {
             Self::Linear => Linear.energy(f, lame),
@@ -48,7 +48,7 @@ impl Law for SolidLaw {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn stress(&self, f: LaneMat3, lame: &LaneLame) -> LaneMat3 {
         match self {
             Self::Linear => Linear.stress(f, lame),
@@ -59,7 +59,7 @@ impl Law for SolidLaw {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn axes(&self, f: LaneMat3) -> Svd {
         match self {
             Self::Linear => Linear.axes(f),
@@ -67,7 +67,7 @@ impl Law for SolidLaw {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn modes(&self, stretches: LaneVec3, lame: &LaneLame) -> Modes {
         match self {
             Self::Linear => Linear.modes(stretches, lame),
@@ -78,7 +78,7 @@ impl Law for SolidLaw {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn closed_differential(
         &self,
         f: LaneMat3,

@@ -18,29 +18,29 @@ use crate::simd::{LaneMat3, LaneVec3, Lanes};
 #[derive(Debug, Clone, Copy, Default)]
 pub struct StVenantKirchhoff;
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn green_strain(f: LaneMat3) -> LaneMat3 {
     (f.transpose() * f - LaneMat3::identity()) * Lanes::splat(0.5)
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn response(strain: LaneMat3, lame: &LaneLame) -> LaneMat3 {
     strain * (lame.mu * 2.0) + LaneMat3::scaled_identity(lame.lambda * strain.trace())
 }
 
 impl Law for StVenantKirchhoff {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn energy(&self, f: LaneMat3, lame: &LaneLame) -> Lanes {
         let strain = green_strain(f);
         strain.contract(response(strain, lame)) * 0.5
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn stress(&self, f: LaneMat3, lame: &LaneLame) -> LaneMat3 {
         f * response(green_strain(f), lame)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn modes(&self, sigma: LaneVec3, lame: &LaneLame) -> Modes {
         let squares = [sigma[0] * sigma[0], sigma[1] * sigma[1], sigma[2] * sigma[2]];
         let base = lame.lambda * (squares[0] + squares[1] + squares[2] - 3.0) * 0.5 - lame.mu;
@@ -61,7 +61,7 @@ impl Law for StVenantKirchhoff {
         Modes { scaling, twist, flip, scaling_can_be_indefinite: true }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn closed_differential(
         &self,
         f: LaneMat3,

@@ -43,14 +43,14 @@ pub struct Modes {
 }
 
 /// `diagonal I + all 1 1ᵀ`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn uniform_scaling(diagonal: Lanes, all: Lanes) -> SquareMatrix<3> {
     let both = diagonal + all;
     [[both, all, all], [all, both, all], [all, all, both]]
 }
 
 impl Tangent {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn new(u: LaneMat3, v: LaneMat3, modes: Modes, curvature: Curvature) -> Self {
         let Modes { mut scaling, mut twist, mut flip, scaling_can_be_indefinite } = modes;
         if curvature == Curvature::Projected {
@@ -71,7 +71,7 @@ impl Tangent {
     }
 
     /// The change of stress for a change of the deformation gradient.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn apply(&self, df: LaneMat3) -> LaneMat3 {
         let d = self.u.transpose() * (df * self.v);
         let mut out = LaneMat3::default();
@@ -89,14 +89,14 @@ impl Tangent {
     }
 
     /// A gradient of a shape function seen from the axes in which the tangent is simple.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn turned(&self, gradient: LaneVec3) -> LaneVec3 {
         self.v.transpose_times(gradient)
     }
 
     /// The 3x3 block between two vertices with the shape function gradients `a` and `b`, both [`turned`](Self::turned):
     /// `d ↦ (∂P/∂F : d bᵀ) a`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn block(&self, a: LaneVec3, b: LaneVec3) -> LaneMat3 {
         let mut h = LaneMat3::default();
         let products = [a[0] * b[0], a[1] * b[1], a[2] * b[2]];

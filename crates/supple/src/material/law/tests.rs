@@ -3,6 +3,7 @@
 use glam::{DMat3, DQuat, DVec3};
 
 use super::*;
+use crate::energy::conformance::noise;
 use crate::simd::{LaneVec3, WIDTH};
 
 // Not inlined into every test, since kernels are long to compile.
@@ -35,10 +36,6 @@ fn lame(poisson: f64) -> LaneLame {
     let mu = 1.0 / (2.0 * (1.0 + poisson));
     let lambda = poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson));
     LaneLame { mu: Lanes::splat(mu), lambda: Lanes::splat(lambda) }
-}
-
-fn noise(k: usize) -> f64 {
-    ((k as f64 + 0.5) * 12.9898).sin() * 43_758.545_3 % 1.0
 }
 
 fn matrix(seed: usize) -> DMat3 {

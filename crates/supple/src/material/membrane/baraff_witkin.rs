@@ -31,14 +31,14 @@ pub struct BaraffWitkin;
 const SHORTEST: f64 = 1e-12;
 
 /// A unit vector (zero for none) and its length, kept from zero.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn direction(w: LaneVec3) -> (LaneVec3, Lanes) {
     let length = w.length();
     let safe = length.max(Lanes::splat(SHORTEST));
     (w * (Lanes::splat(1.0) / safe), length)
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn stretch_tangent(w: LaneVec3, stiffness: Lanes, curvature: Curvature) -> LaneMat3 {
     let (e, length) = direction(w);
     let exact = stiffness * (length - 1.0) / length.max(Lanes::splat(SHORTEST));
@@ -49,7 +49,7 @@ fn stretch_tangent(w: LaneVec3, stiffness: Lanes, curvature: Curvature) -> LaneM
     e.outer(e) * (stiffness - across) + LaneMat3::scaled_identity(across)
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn shear_tangent([u, v]: [LaneVec3; 2], stiffness: Lanes, curvature: Curvature) -> SheetTangent {
     let s = u.dot(v);
     if curvature == Curvature::Exact {
@@ -77,13 +77,13 @@ fn shear_tangent([u, v]: [LaneVec3; 2], stiffness: Lanes, curvature: Curvature) 
 }
 
 impl Membrane for BaraffWitkin {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn energy(&self, [u, v]: [LaneVec3; 2], sheet: &LaneSheet) -> Lanes {
         let (a, b, s) = (u.length() - 1.0, v.length() - 1.0, u.dot(v));
         (sheet.warp * a * a + sheet.weft * b * b + sheet.shear * s * s) * 0.5
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn stress(&self, [u, v]: [LaneVec3; 2], sheet: &LaneSheet) -> [LaneVec3; 2] {
         let ((along_u, length_u), (along_v, length_v)) = (direction(u), direction(v));
         let shear = sheet.shear * u.dot(v);
@@ -93,7 +93,7 @@ impl Membrane for BaraffWitkin {
         ]
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn tangent(&self, f: [LaneVec3; 2], sheet: &LaneSheet, curvature: Curvature) -> SheetTangent {
         let shear = shear_tangent(f, sheet.shear, curvature);
         SheetTangent {

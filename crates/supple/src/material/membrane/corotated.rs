@@ -4,8 +4,7 @@
 //! Ψ = μ ((σ₁ - 1)² + (σ₂ - 1)²) + λ/2 (σ₁ + σ₂ - 2)².
 //! ```
 
-use super::{LaneSheet, Membrane, PrincipalModes, SheetTangent, isotropic_stress, isotropic_tangent};
-use crate::energy::Curvature;
+use super::{LaneSheet, PrincipalModes, isotropic_stress};
 use crate::geometry::svd::svd32;
 use crate::simd::{LaneVec3, Lanes};
 
@@ -16,14 +15,14 @@ pub struct CorotatedSheet;
 /// Least stretch in denominators: a sheet flattened to a line has no direction across.
 const SMALLEST: f64 = 1e-8;
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn tensions(sigma: [Lanes; 2], sheet: &LaneSheet) -> [Lanes; 2] {
     let bulk = sheet.lame.lambda * (sigma[0] + sigma[1] - 2.0);
     let twice = sheet.lame.mu * 2.0;
     [twice * (sigma[0] - 1.0) + bulk, twice * (sigma[1] - 1.0) + bulk]
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn modes(sigma: [Lanes; 2], sheet: &LaneSheet) -> PrincipalModes {
     let smallest = Lanes::splat(SMALLEST);
     let (twice, lambda) = (sheet.lame.mu * 2.0, sheet.lame.lambda);
@@ -36,23 +35,19 @@ pub(super) fn modes(sigma: [Lanes; 2], sheet: &LaneSheet) -> PrincipalModes {
     }
 }
 
-impl Membrane for CorotatedSheet {
-    #[inline(always)]
-    fn energy(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> Lanes {
+impl CorotatedSheet {
+    /// Energy density in J/m² of undeformed area.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn energy(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> Lanes {
         let [a, b] = svd32(f).sigma;
         let (a, b) = (a - 1.0, b - 1.0);
         sheet.lame.mu * (a * a + b * b) + sheet.lame.lambda * (a + b) * (a + b) * 0.5
     }
 
-    #[inline(always)]
-    fn stress(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> [LaneVec3; 2] {
+    /// First Piola-Kirchhoff stress in N/m.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn stress(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> [LaneVec3; 2] {
         let svd = svd32(f);
         isotropic_stress(&svd, tensions(svd.sigma, sheet))
-    }
-
-    #[inline(always)]
-    fn tangent(&self, f: [LaneVec3; 2], sheet: &LaneSheet, curvature: Curvature) -> SheetTangent {
-        let svd = svd32(f);
-        isotropic_tangent(&svd, modes(svd.sigma, sheet), curvature)
     }
 }

@@ -23,7 +23,7 @@ pub struct PrincipalModes {
 }
 
 impl PrincipalModes {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn projected(self) -> Self {
         let clamped = |value: Lanes| value.max(Lanes::default());
         Self {
@@ -36,7 +36,7 @@ impl PrincipalModes {
 }
 
 /// `P = U diag(g) Vᵀ`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub fn isotropic_stress(svd: &Svd32, g: [Lanes; 2]) -> [LaneVec3; 2] {
     let Svd32 { u, v, .. } = svd;
     let (first, second) = (u.0[0] * g[0], u.0[1] * g[1]);
@@ -44,7 +44,7 @@ pub fn isotropic_stress(svd: &Svd32, g: [Lanes; 2]) -> [LaneVec3; 2] {
 }
 
 /// The tangent with these eigenvalues.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub fn isotropic_tangent(svd: &Svd32, modes: PrincipalModes, curvature: Curvature) -> SheetTangent {
     let modes = if curvature == Curvature::Projected { modes.projected() } else { modes };
     let PrincipalModes { scaling, twist, flip, normal } = modes;

@@ -83,7 +83,7 @@ pub struct SheetTangent {
 
 impl SheetTangent {
     /// The block between two vertices with the shape function gradients `a` and `b`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn block(&self, a: &[Lanes; 2], b: &[Lanes; 2]) -> LaneMat3 {
         self.warp * (a[0] * b[0])
             + self.mixed * (a[0] * b[1])
@@ -92,7 +92,7 @@ impl SheetTangent {
     }
 }
 
-/// The constitutive law of a sheet. Every method is to be `#[inline(always)]`.
+/// The constitutive law of a sheet. Every method is to be `#[cfg_attr(not(debug_assertions), inline(always))]`.
 pub trait Membrane: Send + Sync + 'static {
     /// Energy density in J/m² of undeformed area, zero at rest.
     fn energy(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> Lanes;

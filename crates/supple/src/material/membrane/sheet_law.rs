@@ -26,7 +26,7 @@ impl SheetLaw {
 }
 
 impl Membrane for SheetLaw {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn energy(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> Lanes {
         match self {
             Self::Corotated => CorotatedSheet.energy(f, sheet),
@@ -35,7 +35,7 @@ impl Membrane for SheetLaw {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn stress(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> [LaneVec3; 2] {
         match self {
             Self::Corotated => CorotatedSheet.stress(f, sheet),
@@ -44,7 +44,7 @@ impl Membrane for SheetLaw {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn tangent(&self, f: [LaneVec3; 2], sheet: &LaneSheet, curvature: Curvature) -> SheetTangent {
         if *self == Self::BaraffWitkin {
             return BaraffWitkin.tangent(f, sheet, curvature);

@@ -4,9 +4,7 @@
 //! Ψ = μ |E|² + λ/2 tr² E,      P = F (2μ E + λ tr(E) I).
 //! ```
 
-use super::{LaneSheet, Membrane, PrincipalModes, SheetTangent, isotropic_tangent};
-use crate::energy::Curvature;
-use crate::geometry::svd::svd32;
+use super::{LaneSheet, PrincipalModes};
 use crate::geometry::symmetric_eigen::SquareMatrix;
 use crate::simd::{LaneVec3, Lanes};
 
@@ -14,13 +12,13 @@ use crate::simd::{LaneVec3, Lanes};
 #[derive(Debug, Clone, Copy, Default)]
 pub struct StVenantKirchhoffSheet;
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn green_strain([a, b]: [LaneVec3; 2]) -> SquareMatrix<2> {
     let shear = a.dot(b) * 0.5;
     [[(a.dot(a) - 1.0) * 0.5, shear], [shear, (b.dot(b) - 1.0) * 0.5]]
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn modes(sigma: [Lanes; 2], sheet: &LaneSheet) -> PrincipalModes {
     let (mu, lambda) = (sheet.lame.mu, sheet.lame.lambda);
     let squares = [sigma[0] * sigma[0], sigma[1] * sigma[1]];
@@ -38,25 +36,21 @@ pub(super) fn modes(sigma: [Lanes; 2], sheet: &LaneSheet) -> PrincipalModes {
     }
 }
 
-impl Membrane for StVenantKirchhoffSheet {
-    #[inline(always)]
-    fn energy(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> Lanes {
+impl StVenantKirchhoffSheet {
+    /// Energy density in J/m² of undeformed area.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn energy(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> Lanes {
         let [[a, c], [_, b]] = green_strain(f);
         let trace = a + b;
         sheet.lame.mu * (a * a + c * c * 2.0 + b * b) + sheet.lame.lambda * trace * trace * 0.5
     }
 
-    #[inline(always)]
-    fn stress(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> [LaneVec3; 2] {
+    /// First Piola-Kirchhoff stress in N/m.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn stress(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> [LaneVec3; 2] {
         let [[a, c], [_, b]] = green_strain(f);
         let twice = sheet.lame.mu * 2.0;
         let bulk = sheet.lame.lambda * (a + b);
         [f[0] * (twice * a + bulk) + f[1] * (twice * c), f[0] * (twice * c) + f[1] * (twice * b + bulk)]
-    }
-
-    #[inline(always)]
-    fn tangent(&self, f: [LaneVec3; 2], sheet: &LaneSheet, curvature: Curvature) -> SheetTangent {
-        let svd = svd32(f);
-        isotropic_tangent(&svd, modes(svd.sigma, sheet), curvature)
     }
 }

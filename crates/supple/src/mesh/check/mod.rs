@@ -46,6 +46,14 @@ pub fn check_surface(mesh: &SurfaceMesh) -> MeshReport {
     report
 }
 
+/// What the faces and vertices of a polygon mesh tell each by itself: the quick part of [`check_surface`], without its
+/// topology and self-intersections.
+pub fn check_faces(mesh: &SurfaceMesh) -> Vec<Finding> {
+    let mut findings = CleanFaces::of(mesh).findings();
+    findings.extend(positions::unreferenced(&mesh.positions, &valid_corners(mesh), "face").0);
+    findings
+}
+
 /// Checks a tetrahedral mesh; topology, area and self-intersections are those of its boundary.
 pub fn check_tets(mesh: &TetMesh) -> MeshReport {
     let clean = CleanTets::of(mesh);

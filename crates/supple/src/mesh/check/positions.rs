@@ -5,6 +5,7 @@ use rayon::prelude::*;
 
 use super::report::{Finding, FindingKind, Severity, Subject};
 use crate::geometry::Aabb;
+use crate::number::Brief;
 
 /// Sizes in metres outside of which a mesh is likely in another unit.
 const SIZES: std::ops::RangeInclusive<f64> = 0.01..=100.0;
@@ -39,18 +40,19 @@ pub(super) fn size_finding(size: f64) -> Option<Finding> {
     }
     let remedy = likely_unit(size).map_or_else(
         || "no usual unit brings it near a metre: set scale so that it has its true size".to_owned(),
-        |(unit, scale)| format!("it looks like {unit}: set scale = {scale} (then {:.4} m)", scale * size),
+        |(unit, scale)| format!("it looks like {unit}: set scale = {scale} (then {} m)", Brief(scale * size)),
     );
-    let message = format!("the largest side is {size:.6} m, outside 0.01 m to 100 m; {remedy}");
+    let message = format!("the largest side is {} m, outside 0.01 m to 100 m; {remedy}", Brief(size));
     Some(Finding::of_mesh(FindingKind::Size, Severity::Warning, message))
 }
 
 fn large_size_note(size: f64) -> Finding {
     let (unit, scale) = if size < 20.0 { ("decimetres", 0.1) } else { ("centimetres", 0.01) };
     let message = format!(
-        "the largest side is {size:.4} m: right for a room or a vehicle; a garment or character is likely in \
-         {unit}: set scale = {scale} (then {:.4} m)",
-        scale * size
+        "the largest side is {} m: right for a room or a vehicle; a garment or character is likely in \
+         {unit}: set scale = {scale} (then {} m)",
+        Brief(size),
+        Brief(scale * size)
     );
     Finding::of_mesh(FindingKind::Size, Severity::Note, message)
 }

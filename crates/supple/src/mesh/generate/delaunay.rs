@@ -1,4 +1,4 @@
-//! A triangulation made Delaunay by flipping edges (Lawson 1977).
+//! Delaunay triangulations by flipping edges (Lawson 1977): of a triangulation that is there already, or of points.
 
 use glam::DVec2;
 
@@ -82,5 +82,84 @@ fn relink(neighbors: &mut [[u32; 3]], triangle: u32, old: u32, new: u32) {
     if triangle != NO_TRIANGLE {
         let corner = corner_towards(neighbors[triangle as usize], old);
         neighbors[triangle as usize][corner] = new;
+    }
+}
+
+/// The Delaunay triangulation of points, none twice, by inserting one after the other: neighbours in the list should be near
+/// each other. Triangles are counter-clockwise.
+pub(super) fn triangulate(points: &[DVec2]) -> Vec<[u32; 3]> {
+    let Some(&first) = points.first() else { return Vec::new() };
+    let (low, high) = points.iter().fold((first, first), |(low, high), p| (low.min(*p), high.max(*p)));
+    // Four corners so far away that they bend no triangle of the points that matters.
+    let (centre, reach) = (0.5 * (low + high), 20.0 * (high - low).max_element().max(f64::MIN_POSITIVE));
+    let count = points.len() as u32;
+    let mut all = points.to_vec();
+    all.extend([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]].map(|c| centre + reach * DVec2::from(c)));
+    let triangles = vec![[count, count + 1, count + 2], [count, count + 2, count + 3]];
+    let neighbors = neighbors(&triangles);
+    let mut growing = Growing { points: &all, triangles, neighbors, last: 0 };
+    (0..count).for_each(|p| growing.insert(p));
+    growing.triangles.retain(|t| t.iter().all(|&v| v < count));
+    growing.triangles
+}
+
+/// A Delaunay triangulation that takes points.
+struct Growing<'a> {
+    points: &'a [DVec2],
+    triangles: Vec<[u32; 3]>,
+    neighbors: Vec<[u32; 3]>,
+    /// Where the last point went.
+    last: u32,
+}
+
+impl Growing<'_> {
+    fn insert(&mut self, p: u32) {
+        let t = self.locate(self.points[p as usize]);
+        let [a, b, c] = self.triangles[t as usize];
+        let [across_a, across_b, across_c] = self.neighbors[t as usize];
+        let (second, third) = (self.triangles.len() as u32, self.triangles.len() as u32 + 1);
+        self.triangles[t as usize] = [p, b, c];
+        self.neighbors[t as usize] = [across_a, second, third];
+        self.triangles.extend([[p, c, a], [p, a, b]]);
+        self.neighbors.extend([[across_b, third, t], [across_c, t, second]]);
+        relink(&mut self.neighbors, across_b, t, second);
+        relink(&mut self.neighbors, across_c, t, third);
+        self.last = t;
+        self.make_legal(vec![t, second, third], p);
+    }
+
+    /// Flips edges opposite to a new point until all circles around its triangles are empty.
+    fn make_legal(&mut self, mut pending: Vec<u32>, p: u32) {
+        while let Some(t) = pending.pop() {
+            let Some(corner) = self.triangles[t as usize].iter().position(|&v| v == p) else { continue };
+            let other = self.neighbors[t as usize][corner];
+            if other != NO_TRIANGLE && is_illegal(self.points, &self.triangles, t, corner, other) {
+                flip(&mut self.triangles, &mut self.neighbors, t, corner, other);
+                pending.extend([t, other]);
+            }
+        }
+    }
+
+    /// The triangle that holds a point, by walking towards it; by looking at all where rounding leads the walk in circles.
+    fn locate(&self, p: DVec2) -> u32 {
+        let mut t = self.last;
+        for _ in 0..self.triangles.len() + 3 {
+            let beyond = (0..3).find(|&corner| self.side(t, corner, p) < 0.0);
+            match beyond.map(|corner| self.neighbors[t as usize][corner]) {
+                None => return t,
+                Some(NO_TRIANGLE) => break,
+                Some(next) => t = next,
+            }
+        }
+        let least = |t: &u32| (0..3).map(|corner| self.side(*t, corner, p)).fold(f64::INFINITY, f64::min);
+        let all = 0..self.triangles.len() as u32;
+        all.max_by(|a, b| least(a).total_cmp(&least(b))).unwrap_or(t)
+    }
+
+    /// Positive where a point lies on the inner side of the edge opposite to a corner.
+    fn side(&self, t: u32, corner: usize, p: DVec2) -> f64 {
+        let triangle = self.triangles[t as usize];
+        let [a, b] = [1, 2].map(|k| self.points[triangle[(corner + k) % 3] as usize]);
+        (b - a).perp_dot(p - a)
     }
 }

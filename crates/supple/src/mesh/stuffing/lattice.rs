@@ -9,6 +9,7 @@ use rayon::prelude::*;
 
 use super::SignedField;
 use crate::error::Error;
+use crate::number::Brief;
 
 /// The largest lattice that is tried: about 1.2 GB of working memory.
 pub const MAX_LATTICE_POINTS: f64 = 2e8;
@@ -70,11 +71,11 @@ impl Lattice {
         let points = 2.0 * (2.0 * half_cells + 1.0).to_array().iter().product::<f64>();
         if points > MAX_LATTICE_POINTS {
             return Err(Error::Invalid(format!(
-                "a cell of {cell} m needs a lattice of {points:.3e} points for a shape of {:.4} x {:.4} x {:.4} m; \
+                "a cell of {cell} m needs a lattice of {points:.3e} points for a shape of {} x {} x {} m; \
                  the limit is {MAX_LATTICE_POINTS:.0e}: use a larger cell",
-                high.x - low.x,
-                high.y - low.y,
-                high.z - low.z
+                Brief(high.x - low.x),
+                Brief(high.y - low.y),
+                Brief(high.z - low.z)
             )));
         }
         let counts = (2.0 * half_cells + 1.0).to_array().map(|n| n as usize);

@@ -78,7 +78,11 @@ impl<'a> Job<'a> {
         let Some(&first) = frames.first() else {
             return Err(Error::Invalid("the run has no frames to export; run the scene first".into()));
         };
-        let surfaces = cache.read(first)?.bodies.into_iter().map(|body| body.surface).collect();
+        // Where a body was torn, the last surface has all of its vertices.
+        let (mut bodies, last) =
+            (cache.read(first)?.bodies, cache.read(*frames.last().unwrap_or(&first))?.bodies);
+        bodies.iter_mut().zip(&last).for_each(|(body, last)| body.make_torn(&last.surface));
+        let surfaces = bodies.into_iter().map(|body| body.surface).collect();
         create_folder(folder)?;
         sweep(folder)?;
         let total = formats.saturating_mul(frames.len() as u32);
@@ -149,7 +153,8 @@ impl<'a> Job<'a> {
         mut visit: impl FnMut(&Self, Frame) -> Result<(), Error>,
     ) -> Result<(), Error> {
         for position in 0..self.frames.len() {
-            let frame = self.read(self.frames[position])?;
+            let mut frame = self.read(self.frames[position])?;
+            frame.bodies.iter_mut().zip(&self.surfaces).for_each(|(body, last)| body.make_torn(last));
             visit(self, frame)?;
             self.done += 1;
             self.tell_progress()?;

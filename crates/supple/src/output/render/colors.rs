@@ -17,6 +17,9 @@ const BODIES: [Rgb; 8] = [
     [150, 122, 98],
 ];
 
+/// The golden angle as a part of a turn.
+const GOLDEN_TURN: f64 = 0.618_033_988_749_894_9;
+
 /// The colour of colliders that have none of their own.
 pub(super) const COLLIDER: Rgb = [176, 176, 174];
 
@@ -36,6 +39,22 @@ const DIVERGING: [Rgb; 9] = [
 /// The colour of the body with this number, in linear light.
 pub(super) fn body_color(index: usize) -> Vec3 {
     linear(BODIES[index % BODIES.len()])
+}
+
+/// The colour of a region in linear light; `u32::MAX` is no region, and grey. Hues turn by the golden angle, so that
+/// regions with near numbers, which often lie side by side, are easy to tell apart.
+pub(super) fn region_color(region: u32) -> Vec3 {
+    if region == u32::MAX {
+        return linear(COLLIDER);
+    }
+    let hue = 6.0 * (f64::from(region) * GOLDEN_TURN).fract() as f32;
+    let (saturation, lightness) = [(0.55, 0.62), (0.45, 0.75), (0.55, 0.50)][region as usize % 3];
+    let chroma = saturation * (1.0 - (2.0 * lightness - 1.0f32).abs());
+    let component = |shift: f32| {
+        let distance = ((hue + shift) % 6.0 - 3.0).abs() - 1.0;
+        lightness + chroma * (distance.clamp(0.0, 1.0) - 0.5)
+    };
+    Vec3::new(component(0.0), component(4.0), component(2.0)).map(decode)
 }
 
 /// The diverging map at `t` from -1 (blue) to 1 (red), in linear light.
@@ -95,6 +114,16 @@ mod tests {
     fn middle_grey_reflects_about_a_fifth_of_the_light() {
         // IEC 61966-2-1: code 118 is within 1 % of 18 % reflectance.
         assert!((linear([118; 3]).x - 0.18).abs() < 0.002);
+    }
+
+    #[test]
+    fn regions_of_near_numbers_are_told_apart() {
+        for region in 0..2000 {
+            for other in region + 1..region + 8 {
+                assert!(region_color(region).distance(region_color(other)) > 0.02, "{region} and {other}");
+            }
+        }
+        assert_eq!(region_color(u32::MAX), linear(COLLIDER));
     }
 
     #[test]

@@ -61,6 +61,17 @@ pub(super) struct Triangle {
     pub polygon_edges: [bool; 3],
 }
 
+/// What the colours of a body show.
+#[derive(Clone, Copy)]
+enum Paint<'a> {
+    /// Which body it is.
+    Body(usize),
+    /// The stretch, up to this limit.
+    Stretch(f64),
+    /// The region of each vertex.
+    Regions(&'a [u32]),
+}
+
 /// The mesh of everything drawn.
 #[derive(Debug, Default)]
 pub(super) struct Drawing {
@@ -74,8 +85,16 @@ impl Drawing {
     /// All bodies and colliders of a scene; `stretch_limit` colours the bodies by stretch.
     pub(super) fn new(scene: &RenderScene, stage: &Stage, stretch_limit: Option<f64>) -> Self {
         let mut drawing = Self::default();
+        let mut regions = scene.regions;
         for (index, body) in scene.frame.bodies.iter().enumerate() {
-            drawing.add_body(body, index, stage, stretch_limit);
+            let (own, others) = regions.split_at(body.positions.len().min(regions.len()));
+            regions = others;
+            let paint = match stretch_limit {
+                _ if !own.is_empty() => Paint::Regions(own),
+                Some(limit) => Paint::Stretch(limit),
+                None => Paint::Body(index),
+            };
+            drawing.add_body(body, paint, stage);
         }
         for collider in scene.colliders {
             drawing.add_collider(collider, stage);
@@ -101,14 +120,17 @@ impl Drawing {
         triangle.corners.map(|v| self.vertices[v as usize].position)
     }
 
-    fn add_body(&mut self, body: &FrameBody, index: usize, stage: &Stage, stretch_limit: Option<f64>) {
+    fn add_body(&mut self, body: &FrameBody, paint: Paint<'_>, stage: &Stage) {
         let mesh = &body.surface.mesh;
         let triangles = mesh.triangles();
         let edges = polygon_edges(mesh, &triangles);
         let positions: Vec<Vec3> = body.positions.iter().map(|p| stage.point(p.as_dvec3())).collect();
-        let (colors, matter) = match stretch_limit {
-            None => (vec![colors::body_color(index); positions.len()], Matter::Body),
-            Some(limit) => {
+        let (colors, matter) = match paint {
+            Paint::Body(index) => (vec![colors::body_color(index); positions.len()], Matter::Body),
+            Paint::Regions(regions) => {
+                (regions.iter().map(|&region| colors::region_color(region)).collect(), Matter::Measured)
+            }
+            Paint::Stretch(limit) => {
                 // A little darker than the legend, or shading would be lost in the nearly white middle of the scale.
                 let color = |s: f64| colors::diverging(((s - 1.0) / (limit - 1.0)) as f32) * 0.86;
                 (vertex_stretches(body, &triangles).into_iter().map(color).collect(), Matter::Measured)

@@ -4,7 +4,7 @@
 //! use supple::output::{Frame, render};
 //!
 //! let frame = Frame { index: 0, time: 0.0, bodies: Vec::new() };
-//! let scene = render::RenderScene { frame: &frame, colliders: &[] };
+//! let scene = render::RenderScene { frame: &frame, colliders: &[], regions: &[] };
 //! let options = render::RenderOptions { width: 64, height: 48, ..Default::default() };
 //! let mut file = Vec::new();
 //! render::render(&scene, &options)?.write_png(&mut file)?;
@@ -217,10 +217,20 @@ pub struct RenderScene<'a> {
     pub frame: &'a Frame,
     /// The colliders.
     pub colliders: &'a [ColliderMesh],
+    /// The region of every vertex of all bodies, one body after the other, such as the regions of a solver's hierarchy: each
+    /// gets a colour of its own, `u32::MAX` none. Empty: the options say what colours show.
+    pub regions: &'a [u32],
 }
 
 impl RenderScene<'_> {
     fn check(&self) -> Result<(), Error> {
+        let vertices: usize = self.frame.bodies.iter().map(|body| body.positions.len()).sum();
+        if !self.regions.is_empty() && self.regions.len() != vertices {
+            return Err(Error::Invalid(format!(
+                "{} regions are given for the {vertices} vertices of all bodies",
+                self.regions.len()
+            )));
+        }
         for body in &self.frame.bodies {
             let (mesh, name) = (&body.surface.mesh, &body.surface.name);
             if body.positions.len() != mesh.positions.len() {

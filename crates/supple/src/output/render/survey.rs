@@ -144,7 +144,7 @@ mod tests {
         let options = RenderOptions::default();
         let mut survey = Survey::new(&options);
         assert_eq!(survey.bounds(), None);
-        survey.add(&RenderScene { frame: &frame, colliders: &[floor] }, &options);
+        survey.add(&RenderScene { frame: &frame, colliders: &[floor], regions: &[] }, &options);
         let bounds = survey.bounds().unwrap();
         assert!((bounds.high - bounds.low).max_element() < 5.0);
     }

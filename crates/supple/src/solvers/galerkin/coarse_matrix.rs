@@ -130,7 +130,7 @@ struct SumRow<'a, E, const C: usize, const P: usize> {
 impl<E: Entry, const C: usize, const P: usize> Kernel for SumRow<'_, E, C, P> {
     type Output = ();
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn run(self) {
         self.row.fill(E::ZERO);
         for &child in self.children {
@@ -140,7 +140,7 @@ impl<E: Entry, const C: usize, const P: usize> Kernel for SumRow<'_, E, C, P> {
 }
 
 /// Adds the blocks of one fine row to its parent's row.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn add_row<E: Entry, const C: usize, const P: usize>(
     row: &mut [E],
     fine: Numbers<'_, E>,
@@ -166,7 +166,7 @@ fn add_row<E: Entry, const C: usize, const P: usize>(
 }
 
 /// `sum += A_ij T_j`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn add_product<E: Entry, const C: usize, const P: usize>(
     sum: &mut [[E; P]; C],
     block: &[E],
@@ -182,7 +182,7 @@ fn add_product<E: Entry, const C: usize, const P: usize>(
 }
 
 /// `target += T_iᵀ sum`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn add_transposed_product<E: Entry, const C: usize, const P: usize>(
     target: &mut [E],
     shares: &[[f32; P]],

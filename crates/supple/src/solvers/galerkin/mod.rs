@@ -53,8 +53,8 @@ use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
 use crate::linear::{
-    BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Preconditioner, ScalarMatrix, Simd, assembled,
-    is_symmetric, v_cycle,
+    BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Preconditioner, Regions, ScalarMatrix, Simd,
+    assembled, v_cycle,
 };
 use hierarchy::{Cycle, Hierarchy};
 use tree::Tree;
@@ -118,13 +118,6 @@ enum AnyHierarchy {
 }
 
 impl AnyHierarchy {
-    fn cycle(&self) -> &Cycle {
-        match self {
-            Self::Coupled(hierarchy) => &hierarchy.cycle,
-            Self::Isotropic(hierarchy) => &hierarchy.cycle,
-        }
-    }
-
     fn cycle_mut(&mut self) -> &mut Cycle {
         match self {
             Self::Coupled(hierarchy) => &mut hierarchy.cycle,
@@ -223,11 +216,11 @@ impl Preconditioner for Galerkin {
         tree + self.hierarchy.as_ref().map_or(0, AnyHierarchy::bytes)
     }
 
-    fn symmetric(&self) -> bool {
-        self.hierarchy.as_ref().is_none_or(|hierarchy| is_symmetric(&hierarchy.cycle().levels))
-    }
-
     fn cycle_times(&self) -> CycleTimes {
         self.times
+    }
+
+    fn regions(&self) -> Vec<Regions> {
+        self.tree.as_ref().map_or_else(Vec::new, |(_, tree)| tree.regions())
     }
 }

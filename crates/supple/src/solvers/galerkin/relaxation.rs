@@ -277,7 +277,7 @@ struct Relax<'a, const W: usize, const R: usize> {
 impl<const W: usize, const R: usize> Kernel for Relax<'_, W, R> {
     type Output = ();
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn run(self) {
         let Relaxation { starts, columns, blocks, inverses, .. } = self.matrix;
         for (k, (x, later)) in self.own.iter_mut().zip(self.later).enumerate() {
@@ -319,7 +319,7 @@ struct Residual<'a, const W: usize, const R: usize> {
 impl<const W: usize, const R: usize> Kernel for Residual<'_, W, R> {
     type Output = ();
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn run(self) {
         let Relaxation { starts, columns, blocks, diagonals, .. } = self.matrix;
         for (k, r) in self.r.iter_mut().enumerate() {
@@ -345,7 +345,7 @@ impl<const W: usize, const R: usize> Kernel for Residual<'_, W, R> {
 }
 
 /// `y += A x`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn add_product<const W: usize, const R: usize>(y: &mut Node<W, R>, block: &Block<W>, x: &Node<W, R>) {
     for c in 0..W {
         for r in 0..W {

@@ -8,7 +8,7 @@ use super::distances::edge_lengths;
 use super::furthest_points::{Metric, Sampling, furthest_points};
 use super::projection::{Projection, children};
 use super::regularisation::{Frame, frames};
-use crate::linear::{BlockMatrix, LinearOperator, local_order};
+use crate::linear::{BlockMatrix, LinearOperator, Regions, local_order};
 
 /// Vertices for each node of the first coarse level: so many that its matrix costs a quarter of the finest one, and
 /// twelve unknowns still follow them. On cloth and on solids from 10,000 to 200,000 vertices 32 need as many iterations at
@@ -62,6 +62,8 @@ pub(super) struct Tree {
     pub(super) projections: Vec<Projection>,
     /// For each level an order that keeps near nodes together.
     pub(super) orders: Vec<Vec<u32>>,
+    /// The vertices that are coarse nodes: the first `k` of them on a level of `k` nodes.
+    pub(super) samples: Vec<u32>,
 }
 
 impl Tree {
@@ -80,7 +82,8 @@ impl Tree {
         let lengths = edge_lengths(matrix, positions, options.distances);
         let metric = Metric { graph: matrix.pattern().graph(), lengths: &lengths };
         let sampling = furthest_points(metric, &sizes, &options.first, &order);
-        let mut tree = Self { projections: Vec::new(), orders: vec![order] };
+        let samples = sampling.samples.clone();
+        let mut tree = Self { projections: Vec::new(), orders: vec![order], samples };
         let mut builder = Builder {
             sampling: &sampling,
             positions: affine,
@@ -97,9 +100,26 @@ impl Tree {
         Ok(tree)
     }
 
+    /// The regions of every coarse level: the vertices below each of its nodes.
+    pub(super) fn regions(&self) -> Vec<Regions> {
+        let mut regions: Vec<Regions> = Vec::new();
+        for (level, projection) in self.projections.iter().enumerate() {
+            let of_unknown: Vec<u32> = match regions.last() {
+                None => projection.parents.clone(),
+                Some(finer) => {
+                    finer.of_unknown.iter().map(|&node| projection.parents[node as usize]).collect()
+                }
+            };
+            let nodes = self.samples[..projection.starts.len() - 1].to_vec();
+            let name = format!("coarse level {}: {} nodes", level + 1, nodes.len());
+            regions.push(Regions { name, of_unknown, nodes });
+        }
+        regions
+    }
+
     pub(super) fn bytes(&self) -> usize {
         let orders: usize = self.orders.iter().map(|order| 4 * order.len()).sum();
-        orders + self.projections.iter().map(Projection::bytes).sum::<usize>()
+        4 * self.samples.len() + orders + self.projections.iter().map(Projection::bytes).sum::<usize>()
     }
 }
 

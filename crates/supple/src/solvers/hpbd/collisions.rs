@@ -12,7 +12,7 @@
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::positions::{Positions, Shared};
+use super::positions::Positions;
 use crate::contact::PosedCollider;
 use crate::energy::chunks::Found;
 
@@ -46,7 +46,7 @@ pub(super) struct Collisions {
     pub(super) friction: Vec<f64>,
     touches: Found<Touch>,
     /// How far the plane of each has pushed in this step, and how far friction has held back, in metres.
-    spent: Vec<[Shared; 2]>,
+    spent: Vec<[f64; 2]>,
     clearances: Vec<Clearance>,
 }
 
@@ -63,7 +63,7 @@ impl Collisions {
         });
         self.touches = touches;
         self.spent.clear();
-        self.spent.resize_with(self.touches.iter().count(), Default::default);
+        self.spent.resize(self.touches.iter().count(), [0.0; 2]);
         let mut clearances = std::mem::take(&mut self.clearances);
         clearances.resize(if self.colliders.is_empty() { 0 } else { start.len() }, Clearance::default());
         clearances.par_iter_mut().enumerate().with_min_len(1024).for_each(|(i, clearance)| {
@@ -109,24 +109,24 @@ impl Collisions {
     }
 
     /// Projects every particle for which `on_level` holds to its side of the planes, and holds it back by friction.
-    pub(super) fn project(&self, positions: &Positions, on_level: impl Fn(u32) -> bool) {
-        let touches = self.touches.iter().zip(&self.spent);
+    pub(super) fn project(&mut self, positions: &Positions, on_level: impl Fn(u32) -> bool) {
+        let touches = self.touches.iter().zip(&mut self.spent);
         for (touch, [pushed, held]) in touches.filter(|(touch, _)| on_level(touch.particle)) {
             let p = positions.get(touch.particle as usize);
             let depth = (touch.point - p).dot(touch.normal).max(0.0);
-            pushed.set(pushed.get() + depth);
-            if pushed.get() > 0.0 {
+            *pushed += depth;
+            if *pushed > 0.0 {
                 let out = p + depth * touch.normal;
-                let back = touch.held_back(out, pushed.get(), held.get());
-                held.set(held.get() + back.length());
+                let back = touch.held_back(out, *pushed, *held);
+                *held += back.length();
                 positions.set(touch.particle as usize, out - back);
             }
         }
     }
 
     /// Moves out what is still inside.
-    pub(super) fn finish(&self, positions: &Positions, weights: &[f64]) {
-        for (i, clearance) in self.clearances.iter().enumerate().filter(|(i, _)| weights[*i] > 0.0) {
+    pub(super) fn finish(&self, positions: &Positions) {
+        for (i, clearance) in self.clearances.iter().enumerate().filter(|(i, _)| positions.weight(*i) > 0.0) {
             let p = positions.get(i);
             if p.distance(clearance.from) < clearance.distance {
                 continue;

@@ -19,8 +19,9 @@
 
 use glam::DVec3;
 
-use super::positions::{Positions, Shared};
+use super::positions::Positions;
 use crate::energy::hinge::Hinge;
+use crate::simd::Simd;
 
 /// A function of `K` particles that is zero where the constraint holds.
 pub(super) trait Constraint<const K: usize>: Sync {
@@ -45,21 +46,21 @@ pub(super) struct Step<'a> {
     pub(super) positions: &'a Positions,
     /// Where the step began.
     pub(super) start: &'a [DVec3],
-    /// Inverse masses in 1/kg; 0 for what is held.
-    pub(super) weights: &'a [f64],
     /// Its length `h` in seconds.
     pub(super) length: f64,
     /// The part of a violation that one projection removes, as the paper has it, in place of compliance.
     pub(super) stiffness: Option<f64>,
+    /// Which instructions may be used.
+    pub(super) simd: Simd,
 }
 
 impl Step<'_> {
     /// Projects one constraint.
     #[inline]
-    pub(super) fn project<const K: usize>(&self, constraint: &impl Constraint<K>, multiplier: &Shared) {
+    pub(super) fn project<const K: usize>(&self, constraint: &impl Constraint<K>, multiplier: &mut f64) {
         let particles = constraint.particles().map(|i| i as usize);
         let p = particles.map(|i| self.positions.get(i));
-        let w = particles.map(|i| self.weights[i]);
+        let w = particles.map(|i| self.positions.weight(i));
         let Some((value, gradients)) = constraint.evaluate(&p) else { return };
         let give: f64 = (0..K).map(|k| w[k] * gradients[k].length_squared()).sum();
         if give <= 0.0 {
@@ -81,7 +82,7 @@ impl Step<'_> {
     fn compliant_change<const K: usize>(
         &self,
         constraint: &impl Constraint<K>,
-        multiplier: &Shared,
+        multiplier: &mut f64,
         value: f64,
         p: &[DVec3; K],
         gradients: &[DVec3; K],
@@ -89,7 +90,7 @@ impl Step<'_> {
     ) -> f64 {
         let soft = constraint.compliance() / (self.length * self.length);
         let damping = constraint.damping() / self.length;
-        let old = multiplier.get();
+        let old = *multiplier;
         let mut violation = value + soft * old;
         if damping > 0.0 {
             let particles = constraint.particles();
@@ -98,7 +99,7 @@ impl Step<'_> {
         }
         let [low, high] = constraint.multipliers();
         let new = (old - violation / ((1.0 + damping) * give + soft)).clamp(low, high);
-        multiplier.set(new);
+        *multiplier = new;
         new - old
     }
 }
@@ -130,7 +131,7 @@ pub struct Distance {
 }
 
 /// Below this many metres two particles have no direction from each other.
-const SHORTEST: f64 = 1e-12;
+pub(super) const SHORTEST: f64 = 1e-12;
 
 impl Constraint<2> for Distance {
     fn particles(&self) -> [u32; 2] {
@@ -167,6 +168,8 @@ impl Constraint<2> for Distance {
 pub struct Fold {
     /// The shared edge, then the corners opposite to it.
     pub corners: [u32; 4],
+    /// The triangles on both sides of the edge, that of the first opposite corner first.
+    pub triangles: [u32; 2],
     /// The angle `θ₀` at rest.
     pub rest: f64,
     /// Radians for each newton metre.
@@ -179,7 +182,13 @@ impl Fold {
     /// A hinge of a sheet with this bending stiffness in N·m; `None` if it resists nothing.
     pub fn new(hinge: &Hinge, bend_stiffness: f64, damping: f64) -> Option<Self> {
         let stiffness = hinge.stiffness(bend_stiffness);
-        let fold = Self { corners: hinge.vertices, rest: hinge.angle, compliance: 1.0 / stiffness, damping };
+        let fold = Self {
+            corners: hinge.vertices,
+            triangles: hinge.triangles.map(|t| t as u32),
+            rest: hinge.angle,
+            compliance: 1.0 / stiffness,
+            damping,
+        };
         (stiffness > 0.0).then_some(fold)
     }
 }
@@ -282,12 +291,15 @@ mod tests {
         let distance = Distance { ends, rest: 0.7, compliance: 0.0, damping: 0.0, acts: Acts::Both };
         check_gradient(&distance, [CORNERS[0], CORNERS[3]]);
         let corners = [0, 1, 2, 3];
-        check_gradient(&Fold { corners, rest: 0.3, compliance: 0.0, damping: 0.0 }, CORNERS);
+        check_gradient(
+            &Fold { corners, triangles: [0, 1], rest: 0.3, compliance: 0.0, damping: 0.0 },
+            CORNERS,
+        );
         check_gradient(&Volume { corners, rest: 0.3, compliance: 0.0 }, CORNERS);
     }
 
-    fn step<'a>(positions: &'a Positions, start: &'a [DVec3], weights: &'a [f64]) -> Step<'a> {
-        Step { positions, start, weights, length: 0.1, stiffness: None }
+    fn step<'a>(positions: &'a Positions, start: &'a [DVec3]) -> Step<'a> {
+        Step { positions, start, length: 0.1, stiffness: None, simd: Simd::Auto }
     }
 
     #[test]
@@ -302,8 +314,8 @@ mod tests {
         for _ in 0..2000 {
             let mut positions = Positions::default();
             let predicted = x[1] + 0.1 * (v - 0.1 * 9.81 * DVec3::Y);
-            positions.copy_from(&[x[0], predicted]);
-            step(&positions, &x, &weights).project(&spring, &Shared::default());
+            positions.copy_from(&[x[0], predicted], &weights);
+            step(&positions, &x).project(&spring, &mut 0.0);
             v = (positions.get(1) - x[1]) / 0.1;
             x[1] = positions.get(1);
         }
@@ -316,17 +328,17 @@ mod tests {
             Distance { ends: [0, 1], rest: 1.0, compliance: 0.0, damping: 0.0, acts: Acts::Stretched };
         let (start, weights) = ([DVec3::ZERO, DVec3::X], [1.0, 1.0]);
         let mut positions = Positions::default();
-        positions.copy_from(&[DVec3::ZERO, 0.5 * DVec3::X]);
-        let multiplier = Shared::default();
-        step(&positions, &start, &weights).project(&limit, &multiplier);
+        positions.copy_from(&[DVec3::ZERO, 0.5 * DVec3::X], &weights);
+        let mut multiplier = 0.0;
+        step(&positions, &start).project(&limit, &mut multiplier);
         assert_eq!(positions.get(1), 0.5 * DVec3::X);
-        positions.copy_from(&[DVec3::ZERO, 3.0 * DVec3::X]);
-        step(&positions, &start, &weights).project(&limit, &multiplier);
+        positions.copy_from(&[DVec3::ZERO, 3.0 * DVec3::X], &weights);
+        step(&positions, &start).project(&limit, &mut multiplier);
         assert!((positions.get(1).x - positions.get(0).x - 1.0).abs() < 1e-15);
         // Others push the particles together: the limit gives back at most what it took.
-        positions.copy_from(&[DVec3::ZERO, 0.1 * DVec3::X]);
-        step(&positions, &start, &weights).project(&limit, &multiplier);
+        positions.copy_from(&[DVec3::ZERO, 0.1 * DVec3::X], &weights);
+        step(&positions, &start).project(&limit, &mut multiplier);
         assert!((positions.get(1).x - positions.get(0).x - 1.0).abs() < 1e-15);
-        assert!(multiplier.get() < 0.0);
+        assert!(multiplier < 0.0);
     }
 }

@@ -1,10 +1,13 @@
 //! The levels (Müller 2008, section 6): level 0 is the mesh, every coarser one keeps some of its particles, links them by upper
 //! limits of their distance, and gives every particle that it leaves out its parents.
 
+use std::collections::BTreeMap;
+
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
 use super::collapse::{Link, Mesh};
+use super::grid_levels::grid_levels;
 use super::restriction::{parent_weights, restrict};
 
 /// How long coarse constraints are at rest.
@@ -31,6 +34,7 @@ pub(super) struct Plan {
 }
 
 /// Level 0: particles, their links with rest lengths, and triangles if they are a cloth.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Finest<'a> {
     pub(super) positions: &'a [DVec3],
     pub(super) links: &'a [([u32; 2], f64)],
@@ -47,8 +51,18 @@ pub(super) struct Limit {
     pub(super) rest: f64,
 }
 
+/// A parent of a particle that a level leaves out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Parent {
+    pub(super) particle: u32,
+    /// Its part of equation 7.
+    pub(super) weight: f64,
+    /// The link of the finer level between the two.
+    pub(super) link: u32,
+}
+
 /// One coarse level.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Level {
     /// Its particles.
     pub(super) particles: Vec<u32>,
@@ -60,20 +74,70 @@ pub(super) struct Level {
     first_part: Vec<u32>,
     /// The particles of the next finer level that are not on this one.
     pub(super) children: Vec<u32>,
-    /// Their parents with weights, and where those of each child begin.
-    parents: Vec<(u32, f64)>,
+    /// Their parents, and where those of each child begin.
+    parents: Vec<Parent>,
     first_parent: Vec<u32>,
 }
 
+impl Default for Level {
+    fn default() -> Self {
+        Self {
+            particles: Vec::new(),
+            triangles: Vec::new(),
+            limits: Vec::new(),
+            parts: Vec::new(),
+            first_part: vec![0],
+            children: Vec::new(),
+            parents: Vec::new(),
+            first_parent: vec![0],
+        }
+    }
+}
+
 impl Level {
+    pub(super) fn push_limit(&mut self, limit: Limit, parts: impl IntoIterator<Item = u32>) {
+        self.limits.push(limit);
+        self.parts.extend(parts);
+        self.first_part.push(self.parts.len() as u32);
+    }
+
+    pub(super) fn push_child(&mut self, child: u32, parents: impl IntoIterator<Item = Parent>) {
+        self.children.push(child);
+        self.parents.extend(parents);
+        self.first_parent.push(self.parents.len() as u32);
+    }
+
+    /// Takes over another body's level: its particles are numbered from `particle` on, the links of its finer level from
+    /// `link` on.
+    pub(super) fn append(&mut self, other: &Self, particle: u32, link: u32) {
+        self.particles.extend(other.particles.iter().map(|p| p + particle));
+        self.triangles.extend(other.triangles.iter().map(|t| t.map(|p| p + particle)));
+        for (l, limit) in other.limits.iter().enumerate() {
+            let limit = Limit { ends: limit.ends.map(|p| p + particle), ..*limit };
+            self.push_limit(limit, other.parts(l).iter().map(|part| part + link));
+        }
+        for (c, child) in other.children.iter().enumerate() {
+            let parents = other.parents(c).iter();
+            let parents = parents
+                .map(|p| Parent { particle: p.particle + particle, link: p.link + link, ..*p })
+                .collect::<Vec<_>>();
+            self.push_child(child + particle, parents);
+        }
+    }
+
     /// The links of the next finer level that a limit stands for.
     pub(super) fn parts(&self, limit: usize) -> &[u32] {
         &self.parts[self.first_part[limit] as usize..self.first_part[limit + 1] as usize]
     }
 
     /// The parents of a child.
-    pub(super) fn parents(&self, child: usize) -> &[(u32, f64)] {
+    pub(super) fn parents(&self, child: usize) -> &[Parent] {
         &self.parents[self.first_parent[child] as usize..self.first_parent[child + 1] as usize]
+    }
+
+    /// The same, to be changed.
+    pub(super) fn parents_mut(&mut self, child: usize) -> &mut [Parent] {
+        &mut self.parents[self.first_parent[child] as usize..self.first_parent[child + 1] as usize]
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -84,12 +148,18 @@ impl Level {
 }
 
 /// A level with fewer particles than this has nothing left to speed up.
-const SMALLEST: usize = 12;
+pub(super) const SMALLEST: usize = 12;
 /// A level that keeps more than this share of the particles is not worth its constraints.
 const LEAST_REDUCTION: f64 = 0.9;
 
-/// The coarse levels, the finest of them first.
+/// The coarse levels of one body, the finest of them first: those of a regular grid where the mesh is one, which are coarser
+/// grids (section 9), and else those of section 6.
 pub(super) fn build(finest: &Finest<'_>, plan: Plan) -> Vec<Level> {
+    grid_levels(finest, plan).unwrap_or_else(|| general_levels(finest, plan))
+}
+
+/// The levels of section 6 for any mesh.
+pub(super) fn general_levels(finest: &Finest<'_>, plan: Plan) -> Vec<Level> {
     let mut levels: Vec<Level> = Vec::new();
     let mut links: Vec<([u32; 2], f64)> = finest.links.to_vec();
     let mut triangles = finest.triangles.to_vec();
@@ -105,6 +175,17 @@ pub(super) fn build(finest: &Finest<'_>, plan: Plan) -> Vec<Level> {
         levels.push(level);
     }
     levels
+}
+
+impl RestLengths {
+    /// Whether they are distances at the start for this body.
+    pub(super) fn are_straight(self, finest: &Finest<'_>) -> bool {
+        match self {
+            Self::Surface => false,
+            Self::Straight => true,
+            Self::Auto => is_flat(finest),
+        }
+    }
 }
 
 /// Whether all triangles lie in parallel planes.
@@ -135,29 +216,24 @@ fn coarsen(
     let mut level = Level {
         particles: particles.iter().copied().filter(|&p| kept[p as usize]).collect(),
         triangles: mesh.triangles(),
-        first_part: vec![0],
-        first_parent: vec![0],
         ..Level::default()
     };
+    let numbers: BTreeMap<[u32; 2], u32> = links.iter().map(|(ends, _)| *ends).zip(0..).collect();
     for &child in particles.iter().filter(|p| !kept[**p as usize]) {
         let parents: Vec<u32> =
             neighbours[child as usize].iter().copied().filter(|&n| kept[n as usize]).collect();
         let at = finest.positions[child as usize];
-        level.children.push(child);
-        level.parents.extend(parent_weights(at, &parents, finest.positions));
-        level.first_parent.push(level.parents.len() as u32);
+        let weights = parent_weights(at, &parents, finest.positions);
+        let parents = weights.into_iter().map(|(particle, weight)| {
+            let link = numbers[&[child.min(particle), child.max(particle)]];
+            Parent { particle, weight, link }
+        });
+        level.push_child(child, parents.collect::<Vec<_>>());
     }
-    let straight = match plan.rest_lengths {
-        RestLengths::Surface => false,
-        RestLengths::Straight => true,
-        RestLengths::Auto => is_flat(finest),
-    };
+    let straight = plan.rest_lengths.are_straight(finest);
     for (ends, Link { rest, parts }) in mesh.into_links() {
         let [a, b] = ends.map(|p| finest.positions[p as usize]);
-        let rest = if straight { a.distance(b) } else { rest };
-        level.limits.push(Limit { ends, rest });
-        level.parts.extend(parts);
-        level.first_part.push(level.parts.len() as u32);
+        level.push_limit(Limit { ends, rest: if straight { a.distance(b) } else { rest } }, parts);
     }
     level
 }
@@ -207,7 +283,7 @@ mod tests {
             assert!(level.limits.iter().all(|limit| (limit.ends[0] < half) == (limit.ends[1] < half)));
             for child in 0..level.children.len() {
                 assert!(level.parents(child).len() >= 2);
-                let same_side = |(p, _): &(u32, f64)| (*p < half) == (level.children[child] < half);
+                let same_side = |p: &Parent| (p.particle < half) == (level.children[child] < half);
                 assert!(level.parents(child).iter().all(same_side));
             }
         }
@@ -220,7 +296,7 @@ mod tests {
         let attached = vec![false; positions.len()];
         let finest =
             Finest { positions: &positions, links: &links, triangles: &triangles, attached: &attached };
-        for level in build(&finest, PLAN) {
+        for level in general_levels(&finest, PLAN) {
             let of_triangles: BTreeSet<[u32; 2]> =
                 edges(&positions, &level.triangles).into_iter().map(|(ends, _)| ends).collect();
             let of_limits: BTreeSet<[u32; 2]> = level.limits.iter().map(|limit| limit.ends).collect();
@@ -242,8 +318,8 @@ mod tests {
         let attached = vec![false; positions.len()];
         let finest =
             Finest { positions: &positions, links: &links, triangles: &triangles, attached: &attached };
-        let straight = build(&finest, Plan { rest_lengths: RestLengths::Straight, ..PLAN });
-        for (along, straight) in build(&finest, PLAN).iter().zip(&straight) {
+        let straight = general_levels(&finest, Plan { rest_lengths: RestLengths::Straight, ..PLAN });
+        for (along, straight) in general_levels(&finest, PLAN).iter().zip(&straight) {
             for (a, b) in along.limits.iter().zip(&straight.limits) {
                 assert_eq!(a.ends, b.ends);
                 assert!(a.rest >= b.rest - 1e-12);

@@ -4,43 +4,39 @@
 use glam::DVec3;
 
 use super::constraint::Step;
-use super::positions::Shared;
 use crate::energy::attachment::Attachments;
 
 /// All of them over one step.
 #[derive(Debug, Default)]
 pub(super) struct Holds {
     pub(super) attachments: Attachments,
-    multipliers: Vec<[Shared; 3]>,
+    multipliers: Vec<DVec3>,
 }
 
 impl Holds {
     /// Forgets the multipliers of the last step.
     pub(super) fn begin_step(&mut self) {
-        self.multipliers.resize_with(self.attachments.len(), Default::default);
-        self.multipliers.iter().flatten().for_each(|multiplier| multiplier.set(0.0));
+        self.multipliers.clear();
+        self.multipliers.resize(self.attachments.len(), DVec3::ZERO);
     }
 
     /// Projects those points all of whose particles are on a level.
-    pub(super) fn project(&self, step: &Step<'_>, on_level: impl Fn(u32) -> bool) {
-        for (multiplier, (point, hold)) in self.multipliers.iter().zip(self.attachments.iter()) {
+    pub(super) fn project(&mut self, step: &Step<'_>, on_level: impl Fn(u32) -> bool) {
+        for (multiplier, (point, hold)) in self.multipliers.iter_mut().zip(self.attachments.iter()) {
             if !point.iter().all(|&(p, _)| on_level(p)) {
                 continue;
             }
             let at: DVec3 = point.iter().map(|&(p, a)| a * step.positions.get(p as usize)).sum();
-            let give: f64 = point.iter().map(|&(p, a)| a * a * step.weights[p as usize]).sum();
+            let give: f64 = point.iter().map(|&(p, a)| a * a * step.positions.weight(p as usize)).sum();
             if give <= 0.0 {
                 continue;
             }
             let soft = 1.0 / (hold.stiffness * step.length * step.length);
-            let old = DVec3::new(multiplier[0].get(), multiplier[1].get(), multiplier[2].get());
-            let change = (hold.target - at - soft * old) / (give + soft);
-            for (stored, value) in multiplier.iter().zip((old + change).to_array()) {
-                stored.set(value);
-            }
+            let change = (hold.target - at - soft * *multiplier) / (give + soft);
+            *multiplier += change;
             for &(p, a) in point {
                 let p = p as usize;
-                step.positions.set(p, step.positions.get(p) + a * step.weights[p] * change);
+                step.positions.set(p, step.positions.get(p) + a * step.positions.weight(p) * change);
             }
         }
     }

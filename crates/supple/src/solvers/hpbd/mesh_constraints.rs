@@ -31,14 +31,21 @@ pub(super) struct MeshConstraints {
     pub(super) volumes: Vec<Volume>,
     /// The triangles of cloth.
     pub(super) triangles: Vec<[u32; 3]>,
+    /// Where each body's particles, edges and triangles begin, and where those of the last end.
+    pub(super) first: Vec<[u32; 3]>,
 }
 
 impl MeshConstraints {
     pub(super) fn add(&mut self, body: &Body, first: u32) {
+        if self.first.is_empty() {
+            self.first.push([first, 0, 0]);
+        }
         match &body.elements {
             Elements::Triangles(triangles) => self.add_cloth(body, triangles, first),
             Elements::Tets(tets) => self.add_solid(body, tets, first),
         }
+        let end = first + body.start.len() as u32;
+        self.first.push([end, self.edges.len() as u32, self.triangles.len() as u32]);
     }
 
     fn add_cloth(&mut self, body: &Body, triangles: &[[u32; 3]], first: u32) {
@@ -53,12 +60,17 @@ impl MeshConstraints {
             }
         }
         if angles {
+            let first_triangle = self.triangles.len() as u32;
             for hinge in hinges(triangles, &body.rest_corners) {
                 let [one, other] = hinge.triangles.map(|t| body.materials.of(t));
                 let mean = |a: f64, b: f64| 0.5 * (a + b);
                 let stiffness = mean(one.bend_stiffness, other.bend_stiffness);
                 let fold = Fold::new(&hinge, stiffness, mean(one.damping, other.damping));
-                self.folds.extend(fold.map(|f| Fold { corners: f.corners.map(|v| v + first), ..f }));
+                self.folds.extend(fold.map(|f| Fold {
+                    corners: f.corners.map(|v| v + first),
+                    triangles: f.triangles.map(|t| t + first_triangle),
+                    ..f
+                }));
             }
         }
         self.triangles.extend(triangles.iter().map(|t| t.map(|v| v + first)));

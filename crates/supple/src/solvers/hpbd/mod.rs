@@ -3,35 +3,43 @@
 //!
 //! | section of the paper | here |
 //! | --- | --- |
-//! | 3 position based simulation | [`HpbdStepper`], `collisions` |
+//! | 3 position based simulation | [`HpbdStepper`], `collisions`, `self_collisions` |
 //! | 5 the projection of a constraint | `constraint` |
 //! | 5 sweeps in both directions | `schedule` |
 //! | 6.2 particle restriction, parents | `restriction` |
 //! | 6.3 constraint restriction | `collapse` |
 //! | 6.1 the levels | `hierarchy` |
 //! | 7 the hierarchical solver | `solver` |
+//! | 8 tearing | `tear` |
+//! | 9 coarser grids of a regular mesh | `grid_levels` |
 //!
 //! What differs from the paper:
 //! - Constraints have a compliance in SI units (XPBD, Macklin et al. 2016) from the scene's one material, unless
 //!   `stiffness` asks for the paper's factor from 0 to 1. Limits of coarse levels then give way as far as the material does
 //!   (see `solver`).
-//! - The projections of a level run on all threads, by chunks of neighbours that are coloured (see `schedule`), with the same
-//!   bits for any number of threads.
+//! - The projections of a level run on all threads, by strips of the mesh (see `schedule`), with the same bits for any number of
+//!   threads, and distances eight at a time (see `distance_sweep`).
+//! - A tear removes only those coarse constraints whose edges no longer join their ends (see `tear`).
 //! - Solids: tetrahedra by the distances of their edges and their volumes, through the same hierarchy (the paper's outlook).
 //! - A particle whose collapse would tear or fold the triangle mesh of the coarser level is kept.
 
 mod collapse;
 mod collisions;
 mod constraint;
+mod distance_sweep;
+mod grid_levels;
 mod hierarchy;
 mod holds;
+mod inspection;
 mod mesh_constraints;
 mod options;
 mod positions;
 mod restriction;
 mod schedule;
+mod self_collisions;
 mod solver;
 mod stepper;
+mod tear;
 
 pub use constraint::{Acts, Distance, Fold, Volume};
 pub use hierarchy::RestLengths;

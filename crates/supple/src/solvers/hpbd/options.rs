@@ -14,8 +14,11 @@ pub struct Options {
     pub parents: u32,
     /// Sweeps over the constraints of the mesh in every step, forwards and backwards in turn.
     pub sweeps: u32,
-    /// Sweeps over each coarse level.
+    /// Sweeps over the finest of the coarse levels. Every coarser one gets twice the sweeps of the one before, as far as that
+    /// costs no more than the finest: it has fewer constraints, and they carry farther.
     pub coarse_sweeps: u32,
+    /// Level of detail: the level that is simulated, 0 for the mesh itself. What it leaves out lies between its particles.
+    pub level: u32,
     /// How long coarse constraints are at rest.
     pub rest_lengths: RestLengths,
     /// The part of a violation that a step removes, 0 to 1, as the paper has it; without it the material's stiffness in SI
@@ -31,6 +34,7 @@ impl Default for Options {
             parents: 2,
             sweeps: 2,
             coarse_sweeps: 1,
+            level: 0,
             rest_lengths: RestLengths::Auto,
             stiffness: None,
         }
@@ -48,6 +52,7 @@ impl Options {
         count("parents", self.parents, 1, 6)?;
         count("sweeps", self.sweeps, 1, 10_000)?;
         count("coarse_sweeps", self.coarse_sweeps, 1, 1000)?;
+        count("level", self.level, 0, 32)?;
         match self.stiffness {
             Some(stiffness) if !(stiffness > 0.0 && stiffness <= 1.0) => {
                 Err(format!("`hpbd.stiffness` is {stiffness}; it must be above 0 and at most 1"))

@@ -1,20 +1,20 @@
-//! The order in which a sweep goes through its constraints: chunks of neighbours, coloured such that chunks of one colour have
-//! no particle in common. Within a chunk the constraints are projected one after the other, as in the paper; chunks of one
-//! colour at the same time. Order and colours follow from the mesh alone, so the bits of a sweep do not depend on threads.
+//! The order in which a sweep goes through its constraints: the particles are numbered in layers, each next to the one
+//! before (breadth first from an outermost particle), and the constraints cut into strips of whole layers. A constraint
+//! joins particles of one layer or of two that follow each other, so strips that do not follow each other have no particle
+//! in common: a sweep runs all even strips at the same time, and then all odd ones. Within a strip the constraints are
+//! projected one after the other, as in the paper. The strips follow from the mesh alone, so the bits of a sweep do not
+//! depend on threads, and two phases are all that threads wait for.
 
-use std::ops::Range;
-
-use glam::DVec3;
 use rayon::prelude::*;
 
 use super::constraint::{Constraint, Step};
-use super::positions::Shared;
-use crate::linear::morton_order;
 
-/// Constraints in a chunk.
-const CHUNK: usize = 256;
-/// Colours that run in parallel; what finds none free comes last, chunk after chunk.
-const COLOURS: u32 = 63;
+/// Strips of a large mesh: enough for many threads to share evenly.
+const STRIPS: usize = 64;
+/// Constraints of a strip, at least.
+const SMALLEST_STRIP: usize = 256;
+/// A phase with fewer constraints than this is done before another thread wakes up.
+pub(super) const WORTH_A_THREAD: usize = 1500;
 
 /// Which way a sweep goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,129 +23,217 @@ pub(super) enum Direction {
     Backward,
 }
 
-/// Constraints of one kind in the order of their sweep, with their multipliers.
-#[derive(Debug)]
-pub(super) struct Sweep<C, const K: usize> {
-    pub(super) constraints: Vec<C>,
-    multipliers: Vec<Shared>,
-    /// The constraints of every chunk.
-    chunks: Vec<Range<usize>>,
-    /// The chunks of every colour.
-    colours: Vec<Range<usize>>,
-}
+impl Direction {
+    /// Forwards and backwards in turn, which makes pairs of sweeps symmetric.
+    pub(super) fn of(sweep: u32) -> Self {
+        if sweep.is_multiple_of(2) { Self::Forward } else { Self::Backward }
+    }
 
-impl<C, const K: usize> Default for Sweep<C, K> {
-    fn default() -> Self {
-        Self { constraints: Vec::new(), multipliers: Vec::new(), chunks: Vec::new(), colours: Vec::new() }
+    /// The two phases in their order.
+    pub(super) fn phases(self) -> [usize; 2] {
+        if self == Self::Forward { [0, 1] } else { [1, 0] }
     }
 }
 
-impl<C: Constraint<K> + Copy + Send, const K: usize> Sweep<C, K> {
-    /// Orders constraints between particles that lie at `positions`; gives the old place of each as well.
-    pub(super) fn new(constraints: &[C], positions: &[DVec3]) -> (Self, Vec<u32>) {
-        let middle =
-            |c: &C| c.particles().map(|i| positions[i as usize]).into_iter().sum::<DVec3>() / K as f64;
-        let middles: Vec<DVec3> = constraints.iter().map(middle).collect();
-        let near = morton_order(&middles);
-        let chunks: Vec<&[u32]> = near.chunks(CHUNK).collect();
-        let particles = |chunk: &[u32]| {
-            let of = |&c: &u32| constraints[c as usize].particles();
-            chunk.iter().flat_map(of).collect::<Vec<u32>>()
-        };
-        let colours = colour_chunks(chunks.iter().map(|chunk| particles(chunk)), positions.len());
-        let mut order: Vec<usize> = (0..chunks.len()).collect();
-        order.sort_by_key(|&chunk| colours[chunk]);
-        let mut sweep = Self::default();
-        let mut places = Vec::with_capacity(constraints.len());
-        for &chunk in &order {
-            let first = places.len();
-            places.extend_from_slice(chunks[chunk]);
-            sweep.chunks.push(first..places.len());
+/// The constraints of every strip, in order, for constraints between these of `count` particles.
+pub(super) fn strips<const K: usize>(constraints: &[[u32; K]], count: usize) -> Vec<Vec<u32>> {
+    let layers = Layers::new(constraints, count).layer;
+    let layer = |c: &[u32; K]| c.iter().map(|&p| layers[p as usize]).min().unwrap_or(0);
+    let mut order: Vec<(u32, u32)> = constraints.iter().map(layer).zip(0..).collect();
+    order.sort_unstable();
+    let wanted = SMALLEST_STRIP.max(constraints.len().div_ceil(STRIPS));
+    let mut strips: Vec<Vec<u32>> = Vec::new();
+    for same_layer in order.chunk_by(|a, b| a.0 == b.0) {
+        let room = strips.last().is_some_and(|strip| strip.len() < wanted);
+        if !room {
+            strips.push(Vec::new());
         }
-        sweep.constraints = places.iter().map(|&c| constraints[c as usize]).collect();
-        sweep.multipliers.resize_with(places.len(), Shared::default);
-        sweep.colours = ranges_of_equals(order.iter().map(|&chunk| colours[chunk]));
-        (sweep, places)
+        let last = strips.len() - 1;
+        strips[last].extend(same_layer.iter().map(|&(_, constraint)| constraint));
+    }
+    strips
+}
+
+/// The layer of every particle.
+struct Layers<'a, const K: usize> {
+    constraints: &'a [[u32; K]],
+    /// The constraints of every particle, and where they begin.
+    around: Vec<u32>,
+    first: Vec<usize>,
+    layer: Vec<u32>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl<'a, const K: usize> Layers<'a, K> {
+    fn new(constraints: &'a [[u32; K]], count: usize) -> Self {
+        let mut first = vec![0; count + 1];
+        constraints.iter().flatten().for_each(|&p| first[p as usize + 1] += 1);
+        (0..count).for_each(|p| first[p + 1] += first[p]);
+        let mut next = first.clone();
+        let mut around = vec![0; first[count]];
+        for (constraint, number) in constraints.iter().zip(0..) {
+            for &p in constraint {
+                around[next[p as usize]] = number;
+                next[p as usize] += 1;
+            }
+        }
+        let mut layers = Self { constraints, around, first, layer: vec![NONE; count] };
+        layers.number();
+        layers
     }
 
-    /// Forgets the multipliers of the last step.
-    pub(super) fn begin_step(&mut self) {
-        self.multipliers.iter().for_each(|multiplier| multiplier.set(0.0));
-    }
-
-    pub(super) fn multiplier(&self, constraint: usize) -> f64 {
-        self.multipliers[constraint].get()
-    }
-
-    /// Projects every constraint once.
-    pub(super) fn run(&self, step: &Step<'_>, direction: Direction) {
-        let colours = self.colours.len();
-        for k in 0..colours {
-            let colour = if direction == Direction::Forward { k } else { colours - 1 - k };
-            let chunks = &self.chunks[self.colours[colour].clone()];
-            if chunks.len() == 1 {
-                self.run_chunk(step, chunks[0].clone(), direction);
-            } else {
-                chunks.par_iter().for_each(|chunk| self.run_chunk(step, chunk.clone(), direction));
+    fn number(&mut self) {
+        let (mut reached, mut base) = (Vec::new(), 0);
+        for start in 0..self.layer.len() as u32 {
+            if self.layer[start as usize] == NONE {
+                // What is reached last is outermost: from there the layers are many and thin.
+                self.walk(start, base, &mut reached);
+                let outermost = reached[reached.len() - 1];
+                reached.iter().for_each(|&p| self.layer[p as usize] = NONE);
+                self.walk(outermost, base, &mut reached);
+                base = self.layer[reached[reached.len() - 1] as usize] + 1;
             }
         }
     }
 
-    fn run_chunk(&self, step: &Step<'_>, chunk: Range<usize>, direction: Direction) {
-        let project = |c: usize| step.project(&self.constraints[c], &self.multipliers[c]);
-        match direction {
-            Direction::Forward => chunk.for_each(project),
-            Direction::Backward => chunk.rev().for_each(project),
+    /// Numbers the layers around a particle, beginning with `base`; lists the particles as they are reached.
+    fn walk(&mut self, start: u32, base: u32, reached: &mut Vec<u32>) {
+        reached.clear();
+        reached.push(start);
+        self.layer[start as usize] = base;
+        let mut next = 0;
+        while let Some(&p) = reached.get(next) {
+            let beyond = self.layer[p as usize] + 1;
+            for &c in &self.around[self.first[p as usize]..self.first[p as usize + 1]] {
+                for &other in &self.constraints[c as usize] {
+                    if self.layer[other as usize] == NONE {
+                        self.layer[other as usize] = beyond;
+                        reached.push(other);
+                    }
+                }
+            }
+            next += 1;
         }
+    }
+}
+
+/// Calls `visit` with every strip of a phase, on all threads if the strips have enough to do.
+pub(super) fn for_each_strip<S: Send>(
+    strips: &mut [S],
+    constraints: usize,
+    visit: impl Fn(&mut S) + Send + Sync,
+) {
+    if constraints < WORTH_A_THREAD {
+        strips.iter_mut().for_each(visit);
+    } else {
+        strips.par_iter_mut().for_each(visit);
+    }
+}
+
+/// A constraint with its multiplier.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Multiplied<C> {
+    pub(super) constraint: C,
+    pub(super) multiplier: f64,
+}
+
+/// Constraints of one kind in the order of their sweep, one after the other.
+#[derive(Debug)]
+pub(super) struct Sweep<C> {
+    /// The even strips and the odd ones.
+    phases: [Vec<Vec<Multiplied<C>>>; 2],
+    count: usize,
+}
+
+impl<C> Default for Sweep<C> {
+    fn default() -> Self {
+        Self { phases: Default::default(), count: 0 }
+    }
+}
+
+impl<C: Copy + Send> Sweep<C> {
+    /// Orders constraints between `particles`.
+    pub(super) fn new<const K: usize>(constraints: &[C], particles: usize) -> Self
+    where
+        C: Constraint<K>,
+    {
+        let ends: Vec<[u32; K]> = constraints.iter().map(C::particles).collect();
+        let mut sweep = Self { count: constraints.len(), ..Self::default() };
+        for (s, strip) in strips(&ends, particles).into_iter().enumerate() {
+            let begin = |&c: &u32| Multiplied { constraint: constraints[c as usize], multiplier: 0.0 };
+            sweep.phases[s % 2].push(strip.iter().map(begin).collect());
+        }
+        sweep
+    }
+
+    /// Forgets the multipliers of the last step.
+    pub(super) fn begin_step(&mut self) {
+        self.phases.iter_mut().flatten().flatten().for_each(|c| c.multiplier = 0.0);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Projects every constraint once.
+    pub(super) fn run<const K: usize>(&mut self, step: &Step<'_>, direction: Direction)
+    where
+        C: Constraint<K>,
+    {
+        for phase in direction.phases() {
+            for_each_strip(&mut self.phases[phase], self.count / 2, |strip: &mut Vec<Multiplied<C>>| {
+                let project = |c: &mut Multiplied<C>| step.project(&c.constraint, &mut c.multiplier);
+                match direction {
+                    Direction::Forward => strip.iter_mut().for_each(project),
+                    Direction::Backward => strip.iter_mut().rev().for_each(project),
+                }
+            });
+        }
+    }
+
+    /// All constraints, in an order that depends on the mesh alone.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &C> {
+        self.phases.iter().flatten().flatten().map(|c| &c.constraint)
+    }
+
+    /// Keeps the constraints for which `keep` holds, which may change them.
+    pub(super) fn retain(&mut self, mut keep: impl FnMut(&mut C) -> bool) {
+        for strip in self.phases.iter_mut().flatten() {
+            strip.retain_mut(|c| keep(&mut c.constraint));
+        }
+        self.count = self.phases.iter().flatten().map(Vec::len).sum();
     }
 
     pub(super) fn bytes(&self) -> usize {
-        (size_of::<C>() + 8) * self.constraints.len() + 16 * self.chunks.len()
+        size_of::<Multiplied<C>>() * self.count
     }
-}
-
-/// A colour for every chunk, the smallest that no earlier chunk with a particle in common has.
-fn colour_chunks(chunks: impl Iterator<Item = Vec<u32>>, particles: usize) -> Vec<u32> {
-    let mut taken = vec![0u64; particles];
-    let mut alone = COLOURS;
-    let colour = |chunk: Vec<u32>| {
-        let used = chunk.iter().fold(0, |used, &p| used | taken[p as usize]);
-        let free = used.trailing_ones();
-        if free < COLOURS {
-            chunk.iter().for_each(|&p| taken[p as usize] |= 1 << free);
-            return free;
-        }
-        alone += 1;
-        alone
-    };
-    chunks.map(colour).collect()
-}
-
-/// Where runs of equal values begin and end.
-fn ranges_of_equals(values: impl Iterator<Item = u32>) -> Vec<Range<usize>> {
-    let mut ranges: Vec<(u32, Range<usize>)> = Vec::new();
-    for (i, value) in values.enumerate() {
-        match ranges.last_mut() {
-            Some((last, range)) if *last == value => range.end = i + 1,
-            _ => ranges.push((value, i..i + 1)),
-        }
-    }
-    ranges.into_iter().map(|(_, range)| range).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::constraint::{Acts, Distance};
     use super::*;
+    use proptest::prelude::*;
 
-    fn springs(pairs: &[[u32; 2]]) -> Vec<Distance> {
-        let spring =
-            |&ends: &[u32; 2]| Distance { ends, rest: 1.0, compliance: 0.0, damping: 0.0, acts: Acts::Both };
-        pairs.iter().map(spring).collect()
+    fn check(constraints: &[[u32; 2]], count: usize) -> usize {
+        let strips = strips(constraints, count);
+        let mut all: Vec<u32> = strips.iter().flatten().copied().collect();
+        all.sort_unstable();
+        assert!(all.iter().copied().eq(0..constraints.len() as u32), "nothing is lost");
+        for phase in 0..2 {
+            let mut owner = vec![usize::MAX; count];
+            for (s, strip) in strips.iter().enumerate().filter(|(s, _)| s % 2 == phase) {
+                for &p in strip.iter().flat_map(|&c| &constraints[c as usize]) {
+                    assert!(owner[p as usize] == usize::MAX || owner[p as usize] == s);
+                    owner[p as usize] = s;
+                }
+            }
+        }
+        strips.len()
     }
 
     #[test]
-    fn chunks_of_one_colour_have_no_particle_in_common_and_nothing_is_lost() {
+    fn strips_of_a_grid_are_many_and_those_of_one_phase_have_no_particle_in_common() {
         let n = 60u32;
         let at = |i: u32, j: u32| i * n + j;
         let mut pairs = Vec::new();
@@ -158,24 +246,19 @@ mod tests {
                 ]);
             }
         }
-        // A hub, which every chunk has.
+        assert!(check(&pairs, (n * n) as usize) >= 16);
+        // A hub, which almost everything is next to.
         pairs.extend((1..n * n).map(|i| [0, i]));
-        let positions: Vec<DVec3> =
-            (0..n * n).map(|v| DVec3::new(f64::from(v / n), 0.0, f64::from(v % n))).collect();
-        let (sweep, places) = Sweep::new(&springs(&pairs), &positions);
-        let mut sorted = places.clone();
-        sorted.sort_unstable();
-        assert!(sorted.iter().zip(0..).all(|(a, b)| *a == b) && sorted.len() == pairs.len());
-        for colour in &sweep.colours {
-            let mut seen = vec![usize::MAX; positions.len()];
-            for (chunk, range) in sweep.chunks[colour.clone()].iter().enumerate() {
-                for spring in &sweep.constraints[range.clone()] {
-                    for &p in &spring.ends {
-                        assert!(seen[p as usize] == usize::MAX || seen[p as usize] == chunk);
-                        seen[p as usize] = chunk;
-                    }
-                }
-            }
+        check(&pairs, (n * n) as usize);
+    }
+
+    proptest! {
+        #[test]
+        fn strips_of_one_phase_have_no_particle_in_common_on_any_graph(
+            pairs in prop::collection::vec((0u32..900, 1u32..30), 0..2000),
+        ) {
+            let pairs: Vec<[u32; 2]> = pairs.into_iter().map(|(a, by)| [a, (a + by) % 930]).collect();
+            check(&pairs, 930);
         }
     }
 }

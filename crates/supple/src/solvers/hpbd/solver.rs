@@ -9,59 +9,74 @@
 //!
 //! **Compliance.** A coarse constraint that took away every stretch would make the cloth stiffer than its material: at rest
 //! under load a spring of compliance `α` and force `f` is longer by `α f`, and so is a row of them. So a limit gives way by
-//! what the links it stands for were stretched by their own forces, in series, in the step before: `Σ α |λ|/h²`. A cloth at
+//! what the links it stands for were stretched by their own forces, in series, in the step before: `Σ α |λ|/h²`, and by a
+//! quarter more, so that at rest it is the links that carry the load. A cloth at
 //! rest then lies within its limits, and the coarse levels leave it alone.
+
+use std::collections::BTreeSet;
 
 use glam::DVec3;
 use rayon::prelude::*;
 
 use super::collisions::Collisions;
 use super::constraint::{Acts, Constraint, Distance, Fold, Step, Volume};
+use super::distance_sweep::DistanceSweep;
 use super::hierarchy::{Finest, Level, Plan, build};
 use super::holds::Holds;
 use super::mesh_constraints::MeshConstraints;
 use super::options::Options;
 use super::positions::Positions;
 use super::schedule::{Direction, Sweep};
-use crate::energy::chunks;
+use super::self_collisions::SelfCollisions;
+use crate::error::Error;
+use crate::simd::Simd;
+use crate::simulation::{ParticleLevel, StateReader, StateWriter};
+
+/// How far limits give way for each metre that their links' own forces stretch these. At 1 a limit that carries a part of the
+/// load would take it from the links for good, since they then say that they are stretched less.
+const GIVE: f64 = 1.25;
 
 /// A coarse level with its sweep.
 #[derive(Debug)]
-struct CoarseLevel {
-    level: Level,
-    sweep: Sweep<Distance, 2>,
-    /// For each constraint of the sweep, its limit.
-    limit: Vec<u32>,
-    /// By how much each limit gives way in this step, in metres.
+pub(super) struct CoarseLevel {
+    pub(super) level: Level,
+    /// Its limits, by number.
+    pub(super) sweep: DistanceSweep,
+    /// Sweeps over it for each over the finest of the coarse levels.
+    sweeps: u32,
+    /// By how much each limit gives way in this step, in metres; on the finest level that is used a part of the state.
     give: Vec<f64>,
     /// Where its particles were before it was solved.
     before: Vec<DVec3>,
     /// The place of a particle in `level.particles`.
-    place: Vec<u32>,
+    pub(super) place: Vec<u32>,
+    /// Its links as constraints of both sides with the material's compliance, once it was simulated by itself.
+    pub(super) own: Option<DistanceSweep>,
 }
 
 /// All constraints of a system and its hierarchy.
 #[derive(Debug, Default)]
 pub(super) struct HierarchicalSolver {
-    edges: Sweep<Distance, 2>,
-    /// For each edge of the mesh, its constraint in the sweep.
-    place_of_edge: Vec<u32>,
-    braces: Sweep<Distance, 2>,
-    folds: Sweep<Fold, 4>,
-    volumes: Sweep<Volume, 4>,
+    /// Edges of the mesh, then shear and bending springs, then what tearing has added.
+    pub(super) distances: DistanceSweep,
+    /// The distance constraint of each link of level 0.
+    pub(super) links: Vec<u32>,
+    pub(super) folds: Sweep<Fold>,
+    volumes: Sweep<Volume>,
     /// The finest first.
-    coarse: Vec<CoarseLevel>,
+    pub(super) coarse: Vec<CoarseLevel>,
     /// The coarsest level that has each particle.
-    level_of: Vec<u8>,
-    /// How much longer its own force made each edge in the last step, in metres: a part of the state.
-    pub(super) stretched: Vec<f64>,
+    pub(super) level_of: Vec<u8>,
+    /// The level that the last step simulated.
+    active: usize,
 }
 
 /// What a step's projections work on.
 pub(super) struct Work<'a> {
     pub(super) step: Step<'a>,
-    pub(super) collisions: &'a Collisions,
-    pub(super) holds: &'a Holds,
+    pub(super) collisions: &'a mut Collisions,
+    pub(super) self_collisions: &'a mut SelfCollisions,
+    pub(super) holds: &'a mut Holds,
     pub(super) options: &'a Options,
 }
 
@@ -72,128 +87,268 @@ impl HierarchicalSolver {
         attached: &[bool],
         options: &Options,
     ) -> Self {
-        let links: Vec<([u32; 2], f64)> = mesh.edges.iter().map(|edge| (edge.ends, edge.rest)).collect();
-        let finest = Finest { positions, links: &links, triangles: &mesh.triangles, attached };
-        let plan =
-            Plan { levels: options.levels, parents: options.parents, rest_lengths: options.rest_lengths };
-        let levels = build(&finest, plan);
+        let levels = all_levels(mesh, positions, attached, options);
         let mut level_of = vec![0; positions.len()];
         for (level, number) in levels.iter().zip(1..) {
             level.particles.iter().for_each(|&p| level_of[p as usize] = number);
         }
-        let (edges, order) = Sweep::new(&mesh.edges, positions);
+        let distances: Vec<Distance> = mesh.edges.iter().chain(&mesh.braces).copied().collect();
         Self {
-            place_of_edge: places(&order),
-            edges,
-            braces: Sweep::new(&mesh.braces, positions).0,
-            folds: Sweep::new(&mesh.folds, positions).0,
-            volumes: Sweep::new(&mesh.volumes, positions).0,
-            coarse: levels.into_iter().map(|level| CoarseLevel::new(level, positions)).collect(),
+            distances: DistanceSweep::new(&distances, positions.len()),
+            links: (0..mesh.edges.len() as u32).collect(),
+            folds: Sweep::new(&mesh.folds, positions.len()),
+            volumes: Sweep::new(&mesh.volumes, positions.len()),
+            coarse: coarse_levels(levels, positions.len()),
             level_of,
-            stretched: vec![0.0; mesh.edges.len()],
+            active: 0,
         }
+    }
+
+    /// The coarse levels, the finest first.
+    pub(super) fn coarse(&self) -> impl Iterator<Item = &Level> {
+        self.coarse.iter().map(|coarse| &coarse.level)
     }
 
     /// Constraints of the mesh, and of all coarse levels.
     pub(super) fn counts(&self) -> (usize, Vec<usize>) {
-        let mesh = self.edges.constraints.len()
-            + self.braces.constraints.len()
-            + self.folds.constraints.len()
-            + self.volumes.constraints.len();
-        (mesh, self.coarse.iter().map(|level| level.sweep.constraints.len()).collect())
+        let mesh = self.distances.len() + self.folds.len() + self.volumes.len();
+        (mesh, self.coarse.iter().map(|level| level.sweep.len()).collect())
     }
 
-    /// Corrects the positions of a step; gives the number of sweeps over the mesh.
-    pub(super) fn solve(&mut self, work: &Work<'_>) {
-        self.begin_step();
-        for l in (0..self.coarse.len()).rev() {
+    /// Corrects the positions of a step.
+    pub(super) fn solve(&mut self, work: &mut Work<'_>) {
+        let compliant = work.step.stiffness.is_none();
+        self.choose_level(work.options.level as usize);
+        self.begin_step(compliant);
+        for l in (self.active..self.coarse.len()).rev() {
             self.coarse[l].save(work.step.positions);
             self.solve_level(l, work);
-            self.coarse[l].hand_down(work.step.positions, work.step.weights);
+            self.coarse[l].hand_down(work.step.positions);
         }
         for sweep in 0..work.options.sweeps {
-            let direction = if sweep % 2 == 0 { Direction::Forward } else { Direction::Backward };
-            self.sweep_mesh(work, direction);
+            match self.active.checked_sub(1) {
+                None => self.sweep_mesh(work, Direction::of(sweep)),
+                Some(l) => self.sweep_level(l, work, Direction::of(sweep)),
+            }
         }
-        self.remember_stretch(work.step.length);
+        for coarse in self.coarse[..self.active].iter().rev() {
+            coarse.lay_between(work.step.positions);
+        }
+        if compliant {
+            self.remember_stretch(work.step.length);
+        }
     }
 
-    fn begin_step(&mut self) {
-        self.edges.begin_step();
-        self.braces.begin_step();
+    /// Gets ready to simulate a level by itself; 0 is the mesh.
+    fn choose_level(&mut self, level: usize) {
+        let level = level.min(self.coarse.len());
+        if level != self.active {
+            self.active = level;
+            if let Some(next) = self.coarse.get_mut(level) {
+                next.give.fill(0.0);
+            }
+        }
+        if let Some(l) = level.checked_sub(1).filter(|&l| self.coarse[l].own.is_none()) {
+            let compliance = |limit: usize| -> f64 {
+                let edges = self.edges_of(l, limit as u32);
+                edges.iter().map(|&e| self.distances.get(self.links[e as usize] as usize).compliance).sum()
+            };
+            let damping = self.links.first().map_or(0.0, |&link| self.distances.get(link as usize).damping);
+            let limits = self.coarse[l].level.limits.iter().enumerate();
+            let own = limits.map(|(number, limit)| Distance {
+                ends: limit.ends,
+                rest: limit.rest,
+                compliance: compliance(number),
+                damping,
+                acts: Acts::Both,
+            });
+            let own: Vec<Distance> = own.collect();
+            self.coarse[l].own = Some(DistanceSweep::new(&own, self.level_of.len()));
+        }
+    }
+
+    pub(super) fn save(&self, state: &mut StateWriter) {
+        state.whole(self.active as u64);
+        state.numbers(self.coarse.get(self.active).map_or(&[], |next| &next.give));
+    }
+
+    pub(super) fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error> {
+        let active = state.whole()? as usize;
+        if active > self.coarse.len() {
+            let problem =
+                format!("a saved state of level {active} for a scene with {} levels", self.coarse.len());
+            return Err(Error::Invalid(format!("{problem}: it belongs to another scene or resolution")));
+        }
+        let give = state.numbers(self.coarse.get(active).map_or(0, |next| next.give.len()))?;
+        self.active = active;
+        if let Some(next) = self.coarse.get_mut(active) {
+            next.give = give;
+        }
+        Ok(())
+    }
+
+    fn begin_step(&mut self, compliant: bool) {
         self.folds.begin_step();
         self.volumes.begin_step();
-        let mut finer: &[f64] = &self.stretched;
-        for coarse in &mut self.coarse {
-            coarse.begin_step(finer);
+        if !compliant {
+            return;
+        }
+        match self.active.checked_sub(1) {
+            None => self.distances.begin_step(),
+            Some(l) => self.coarse[l].own.iter_mut().for_each(DistanceSweep::begin_step),
+        }
+        let mut finer: &[f64] = &[];
+        for (l, coarse) in self.coarse[self.active..].iter_mut().enumerate() {
+            if l > 0 {
+                coarse.give_way(|part| finer[part as usize]);
+            }
+            coarse.set_lengths();
             finer = &coarse.give;
         }
     }
 
-    fn solve_level(&self, l: usize, work: &Work<'_>) {
+    fn sweep_level(&mut self, l: usize, work: &mut Work<'_>, direction: Direction) {
+        let on_level = |particle: u32| usize::from(self.level_of[particle as usize]) > l;
+        work.holds.project(&work.step, on_level);
+        if let Some(own) = &mut self.coarse[l].own {
+            own.run(&work.step, direction);
+        }
+        work.collisions.project(work.step.positions, on_level);
+    }
+
+    fn solve_level(&mut self, l: usize, work: &mut Work<'_>) {
         // Limits are hard: their give is in their length.
         let stiffness = work.step.stiffness.unwrap_or(1.0);
         let step = Step { stiffness: Some(stiffness), ..work.step };
         let on_level = |particle: u32| usize::from(self.level_of[particle as usize]) > l;
-        for sweep in 0..work.options.coarse_sweeps {
-            let direction = if sweep % 2 == 0 { Direction::Forward } else { Direction::Backward };
+        for sweep in 0..work.options.coarse_sweeps * self.coarse[l].sweeps {
             work.holds.project(&step, on_level);
-            self.coarse[l].sweep.run(&step, direction);
+            self.coarse[l].sweep.run(&step, Direction::of(sweep));
             work.collisions.project(step.positions, on_level);
         }
     }
 
-    fn sweep_mesh(&self, work: &Work<'_>, direction: Direction) {
+    fn sweep_mesh(&mut self, work: &mut Work<'_>, direction: Direction) {
         let step = &work.step;
         work.holds.project(step, |_| true);
         if direction == Direction::Forward {
             self.folds.run(step, direction);
-            self.braces.run(step, direction);
             self.volumes.run(step, direction);
-            self.edges.run(step, direction);
+            self.distances.run(step, direction);
         } else {
-            self.edges.run(step, direction);
+            self.distances.run(step, direction);
             self.volumes.run(step, direction);
-            self.braces.run(step, direction);
             self.folds.run(step, direction);
         }
+        work.self_collisions.project(step.positions, step.start);
         work.collisions.project(step.positions, |_| true);
     }
 
+    /// How much longer their own forces have made the links of the active level decides how far the limits over it give way in
+    /// the next step.
     fn remember_stretch(&mut self, length: f64) {
-        for (stretched, &place) in self.stretched.iter_mut().zip(&self.place_of_edge) {
-            let pull = -self.edges.multiplier(place as usize) / (length * length);
-            *stretched = (self.edges.constraints[place as usize].compliance * pull).max(0.0);
+        let per_force = GIVE / (length * length);
+        let (below, above) = self.coarse.split_at_mut(self.active);
+        let Some(next) = above.first_mut() else { return };
+        match below.last().and_then(|active| active.own.as_ref()) {
+            Some(own) => next.give_way(|limit| own.stretch(limit as usize, per_force)),
+            None => {
+                next.give_way(|link| self.distances.stretch(self.links[link as usize] as usize, per_force))
+            }
         }
     }
 
     /// The elastic energy of all constraints in joules.
-    pub(super) fn energy(&self, x: &[DVec3]) -> f64 {
-        energy(&self.edges, x) + energy(&self.braces, x) + energy(&self.folds, x) + energy(&self.volumes, x)
+    pub(super) fn energy(&mut self, x: &[DVec3], simd: Simd) -> f64 {
+        self.distances.energy(x, simd) + energy(&self.folds, x) + energy(&self.volumes, x)
+    }
+
+    /// The mesh and its coarser levels, as they are now.
+    pub(super) fn levels(&self) -> Vec<ParticleLevel> {
+        let distances = (0..self.distances.len()).map(|c| self.distances.get(c).ends);
+        let folds = self.folds.iter().flat_map(|fold| [1, 2, 3].map(|k| [fold.corners[0], fold.corners[k]]));
+        let volumes = self.volumes.iter().flat_map(|v| [1, 2, 3].map(|k| [v.corners[0], v.corners[k]]));
+        let mesh = ParticleLevel {
+            particles: (0..self.level_of.len() as u32).collect(),
+            links: distances.chain(folds).chain(volumes).filter(|[a, b]| a != b).collect(),
+            ..ParticleLevel::default()
+        };
+        std::iter::once(mesh).chain(self.coarse.iter().map(CoarseLevel::inspect)).collect()
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let mesh = self.edges.bytes() + self.braces.bytes() + self.folds.bytes() + self.volumes.bytes();
+        let mesh = self.distances.bytes() + self.folds.bytes() + self.volumes.bytes();
         let coarse =
             |c: &CoarseLevel| c.level.bytes() + c.sweep.bytes() + 12 * c.give.len() + 28 * c.before.len();
         mesh + self.coarse.iter().map(coarse).sum::<usize>()
     }
 }
 
-/// `½ C²/α` of every constraint that acts.
-fn energy<C: Constraint<K> + Copy + Send, const K: usize>(sweep: &Sweep<C, K>, x: &[DVec3]) -> f64 {
+/// The coarse levels of all bodies together.
+fn all_levels(
+    mesh: &MeshConstraints,
+    positions: &[DVec3],
+    attached: &[bool],
+    options: &Options,
+) -> Vec<Level> {
+    let plan = Plan { levels: options.levels, parents: options.parents, rest_lengths: options.rest_lengths };
+    let mut levels: Vec<Level> = Vec::new();
+    for body in mesh.first.windows(2) {
+        let [[first, first_edge, first_triangle], [end, end_edge, end_triangle]] = [body[0], body[1]];
+        let particles = first as usize..end as usize;
+        let links: Vec<([u32; 2], f64)> = mesh.edges[first_edge as usize..end_edge as usize]
+            .iter()
+            .map(|edge| (edge.ends.map(|p| p - first), edge.rest))
+            .collect();
+        let triangles: Vec<[u32; 3]> = mesh.triangles[first_triangle as usize..end_triangle as usize]
+            .iter()
+            .map(|t| t.map(|p| p - first))
+            .collect();
+        let finest = Finest {
+            positions: &positions[particles.clone()],
+            links: &links,
+            triangles: &triangles,
+            attached: &attached[particles],
+        };
+        let mut first_link = first_edge;
+        for (l, level) in build(&finest, plan).iter().enumerate() {
+            if l == levels.len() {
+                levels.push(Level::default());
+            }
+            let limits_before = levels[l].limits.len() as u32;
+            levels[l].append(level, first, first_link);
+            first_link = limits_before;
+        }
+    }
+    levels
+}
+
+/// `½ C²/α` of every constraint.
+fn energy<C: Constraint<K> + Copy + Send, const K: usize>(sweep: &Sweep<C>, x: &[DVec3]) -> f64 {
     let of = |constraint: &C| {
         let p = constraint.particles().map(|i| x[i as usize]);
-        let [low, high] = constraint.multipliers();
         let value = constraint.evaluate(&p).map_or(0.0, |(value, _)| value);
-        let acts = if value > 0.0 { low < 0.0 } else { high > 0.0 };
-        if acts { 0.5 * value * value / constraint.compliance() } else { 0.0 }
+        0.5 * value * value / constraint.compliance()
     };
-    chunks::sum(sweep.constraints.len(), |i| of(&sweep.constraints[i]))
+    sweep.iter().map(of).sum()
+}
+
+/// Levels ready to be swept.
+fn coarse_levels(levels: Vec<Level>, particles: usize) -> Vec<CoarseLevel> {
+    let finest = levels.first().map_or(0, |level| level.limits.len());
+    let sweeps = |l: usize, limits: usize| {
+        let affordable = (finest / limits.max(1)).max(1) as u32;
+        affordable.min(1 << l.min(31))
+    };
+    let with_sweeps = |(l, level): (usize, Level)| CoarseLevel {
+        sweeps: sweeps(l, level.limits.len()),
+        ..CoarseLevel::new(level, particles)
+    };
+    levels.into_iter().enumerate().map(with_sweeps).collect()
 }
 
 impl CoarseLevel {
-    fn new(level: Level, positions: &[DVec3]) -> Self {
+    fn new(level: Level, particles: usize) -> Self {
         let limit = |limit: &super::hierarchy::Limit| Distance {
             ends: limit.ends,
             rest: limit.rest,
@@ -202,19 +357,50 @@ impl CoarseLevel {
             acts: Acts::Stretched,
         };
         let limits: Vec<Distance> = level.limits.iter().map(limit).collect();
-        let (sweep, order) = Sweep::new(&limits, positions);
-        let mut place = vec![0; positions.len()];
+        let mut place = vec![0; particles];
         level.particles.iter().zip(0..).for_each(|(&p, at)| place[p as usize] = at);
-        Self { limit: order, sweep, give: vec![0.0; limits.len()], before: Vec::new(), place, level }
+        Self {
+            sweep: DistanceSweep::new(&limits, particles),
+            sweeps: 1,
+            give: vec![0.0; limits.len()],
+            before: Vec::new(),
+            place,
+            own: None,
+            level,
+        }
     }
 
-    /// Sets the length of every limit from how much the finer links that it stands for give way.
-    fn begin_step(&mut self, finer: &[f64]) {
-        for (limit, give) in self.give.iter_mut().enumerate() {
-            *give = self.level.parts(limit).iter().map(|&part| finer[part as usize]).sum();
+    fn inspect(&self) -> ParticleLevel {
+        let level = &self.level;
+        let links: BTreeSet<[u32; 2]> =
+            level.limits.iter().map(|limit| limit.ends).filter(|[a, b]| a != b).collect();
+        let whole = |t: &&[u32; 3]| {
+            let sides = [[t[0], t[1]], [t[1], t[2]], [t[2], t[0]]];
+            sides.iter().all(|&[a, b]| links.contains(&[a.min(b), a.max(b)]))
+        };
+        let parents = level.children.iter().enumerate().flat_map(|(c, &child)| {
+            let used = level.parents(c).iter().filter(|parent| parent.weight != 0.0);
+            used.map(move |parent| [child, parent.particle])
+        });
+        ParticleLevel {
+            particles: level.particles.clone(),
+            triangles: level.triangles.iter().filter(whole).copied().collect(),
+            parents: parents.collect(),
+            links: links.into_iter().collect(),
         }
-        for (constraint, &limit) in self.sweep.constraints.iter_mut().zip(&self.limit) {
-            constraint.rest = self.level.limits[limit as usize].rest + self.give[limit as usize];
+    }
+
+    /// Every limit gives way by as much as the finer links that it stands for do together.
+    fn give_way(&mut self, of_part: impl Fn(u32) -> f64 + Sync) {
+        let level = &self.level;
+        self.give.par_iter_mut().enumerate().with_min_len(2048).for_each(|(limit, give)| {
+            *give = level.parts(limit).iter().map(|&part| of_part(part)).sum();
+        });
+    }
+
+    fn set_lengths(&mut self) {
+        for (limit, give) in self.give.iter().enumerate() {
+            self.sweep.set_rest(limit, self.level.limits[limit].rest + give);
         }
     }
 
@@ -223,21 +409,27 @@ impl CoarseLevel {
         self.before.extend(self.level.particles.iter().map(|&p| positions.get(p as usize)));
     }
 
+    /// Puts the children between their parents.
+    fn lay_between(&self, positions: &Positions) {
+        for (c, &child) in self.level.children.iter().enumerate() {
+            let parents = self.level.parents(c);
+            let whole: f64 = parents.iter().map(|parent| parent.weight).sum();
+            if positions.weight(child as usize) > 0.0 && whole > 0.0 {
+                let at = parents.iter().map(|p| p.weight * positions.get(p.particle as usize));
+                positions.set(child as usize, at.sum::<DVec3>() / whole);
+            }
+        }
+    }
+
     /// Equation 7.
-    fn hand_down(&self, positions: &Positions, weights: &[f64]) {
+    fn hand_down(&self, positions: &Positions) {
         let moved = |p: u32| positions.get(p as usize) - self.before[self.place[p as usize] as usize];
-        self.level.children.par_iter().enumerate().with_min_len(1024).for_each(|(c, &child)| {
-            if weights[child as usize] > 0.0 {
-                let by: DVec3 = self.level.parents(c).iter().map(|&(p, w)| w * moved(p)).sum();
-                positions.set(child as usize, positions.get(child as usize) + by);
+        self.level.children.par_iter().enumerate().with_min_len(2048).for_each(|(c, &child)| {
+            let child = child as usize;
+            if positions.weight(child) > 0.0 {
+                let by: DVec3 = self.level.parents(c).iter().map(|p| p.weight * moved(p.particle)).sum();
+                positions.set(child, positions.get(child) + by);
             }
         });
     }
-}
-
-/// The place of every number in a list of all.
-fn places(order: &[u32]) -> Vec<u32> {
-    let mut places = vec![0; order.len()];
-    order.iter().zip(0..).for_each(|(&number, place)| places[number as usize] = place);
-    places
 }

@@ -10,14 +10,18 @@ use super::constraint::Step;
 use super::holds::Holds;
 use super::mesh_constraints::MeshConstraints;
 use super::positions::Positions;
+use super::self_collisions::SelfCollisions;
 use super::solver::{HierarchicalSolver, Work};
-use crate::body::Body;
+use super::tear::{Neighbourhood, ParticleSplit};
+use crate::body::{Body, Elements};
 use crate::contact::PosedCollider;
 use crate::energy::{Curvature, Energy};
 use crate::error::Error;
 use crate::nonlinear::System;
+use crate::number::components;
 use crate::simulation::{
-    EnergyReport, Inspection, Setup, StageTimes, StateReader, StateWriter, StepReport, Stepper,
+    EnergyReport, HierarchyLevel, Inspection, ParticleLevel, Setup, StageTimes, StateReader, StateWriter,
+    StepReport, Stepper, Torn,
 };
 
 /// Hierarchical position based dynamics of all bodies of a scene.
@@ -30,6 +34,7 @@ pub struct HpbdStepper {
     solver: Option<HierarchicalSolver>,
     holds: Holds,
     collisions: Collisions,
+    self_collisions: SelfCollisions,
     weights: Vec<f64>,
     predicted: Vec<DVec3>,
     positions: Positions,
@@ -37,6 +42,18 @@ pub struct HpbdStepper {
     forces: Vec<DVec3>,
     drag: Vec<DMat3>,
     earlier_colliders: Vec<PosedCollider>,
+    torn: Option<TornMesh>,
+}
+
+/// What tears of the last body change beside the solver.
+#[derive(Debug)]
+struct TornMesh {
+    around: Neighbourhood,
+    /// Over all particles.
+    triangles: Vec<[u32; 3]>,
+    /// The first one of the body.
+    first_triangle: usize,
+    start: Vec<DVec3>,
 }
 
 impl HpbdStepper {
@@ -52,26 +69,13 @@ impl HpbdStepper {
         self.solver.as_ref().map_or((0, Vec::new()), HierarchicalSolver::counts)
     }
 
-    fn pose_colliders(&mut self, setup: &Setup, times: [f64; 2]) -> Result<(), Error> {
-        let mut posed = std::mem::take(&mut self.earlier_colliders);
-        let mut before = std::mem::take(&mut self.collisions.colliders);
-        let mut earlier = before.drain(..);
-        for (_, collider) in &setup.colliders {
-            posed.push(PosedCollider::new(collider, &setup.collider_meshes, times, earlier.next())?);
-        }
-        drop(earlier);
-        self.collisions.colliders = posed;
-        self.earlier_colliders = before;
-        Ok(())
-    }
-
     /// Where everything would fly in the wind, and held particles where their pins are at the step's end.
     fn predict(&mut self, setup: &Setup, dt: f64) {
         let fall = dt * dt * setup.world.gravity;
         self.predicted.clear();
         self.predicted.extend(self.x.iter().zip(&self.v).map(|(x, v)| *x + dt * *v + fall));
         let system = &mut self.system;
-        system.wind.begin_step(&system.contacts.points, &self.x, &self.v, &setup.world, setup.time, dt);
+        system.blow(setup, &self.x, &self.v, [setup.time + dt, dt]);
         self.add_wind(dt);
         let system = &mut self.system;
         system.apply_pins(setup, setup.time + dt, &mut self.predicted, &mut self.held);
@@ -111,33 +115,45 @@ impl HpbdStepper {
         }
         let start: Vec<DVec3> = setup.bodies.iter().flat_map(|body| &body.start).copied().collect();
         let attached = attached_at_start(setup, &self.system.first_unknown, start.len());
-        self.solver = Some(HierarchicalSolver::new(&mesh, &start, &attached, &setup.solver.hpbd));
+        let solver = HierarchicalSolver::new(&mesh, &start, &attached, &setup.solver.hpbd);
+        let tears = setup.bodies.last().is_some_and(|body| body.tear_stretch.is_some());
+        self.torn = tears.then(|| TornMesh {
+            around: Neighbourhood::new(&mesh, &solver, start.len()),
+            first_triangle: mesh.first[mesh.first.len() - 2][2] as usize,
+            triangles: mesh.triangles,
+            start,
+        });
+        self.solver = Some(solver);
+        self.self_collisions = SelfCollisions::new(setup, &self.system.first_unknown);
     }
 
     fn solve(&mut self, setup: &Setup, dt: f64) {
         let Some(solver) = &mut self.solver else { return };
-        self.positions.copy_from(&self.predicted);
+        self.positions.copy_from(&self.predicted, &self.weights);
         self.holds.begin_step();
         let options = &setup.solver.hpbd;
         let step = Step {
             positions: &self.positions,
             start: &self.x,
-            weights: &self.weights,
             length: dt,
             stiffness: options.stiffness_of_a_sweep(),
+            simd: setup.simd,
         };
-        let work = Work { step, collisions: &self.collisions, holds: &self.holds, options };
-        solver.solve(&work);
-        self.collisions.finish(&self.positions, &self.weights);
+        let mut work = Work {
+            step,
+            collisions: &mut self.collisions,
+            self_collisions: &mut self.self_collisions,
+            holds: &mut self.holds,
+            options,
+        };
+        solver.solve(&mut work);
+        self.collisions.finish(&self.positions);
         self.positions.copy_to(&mut self.predicted);
     }
 
-    fn report(&self, setup: &Setup, begun: Instant, solving: f64) -> StepReport {
-        let mass = &self.system.inertia.mass;
-        let kinetic = self.v.iter().zip(mass).map(|(v, m)| 0.5 * m * v.length_squared()).sum();
-        let gravity = setup.world.gravity;
-        let potential = self.x.iter().zip(mass).map(|(x, m)| -m * gravity.dot(*x)).sum();
-        let elastic = self.solver.as_ref().map_or(0.0, |solver| solver.energy(&self.x));
+    fn report(&mut self, setup: &Setup, begun: Instant, solving: f64) -> StepReport {
+        let [kinetic, potential] = self.system.inertia.energies(&self.x, &self.v, setup.world.gravity);
+        let elastic = self.solver.as_mut().map_or(0.0, |solver| solver.energy(&self.x, setup.simd));
         let total = begun.elapsed().as_secs_f64();
         let (contacts, penetration) = self.collisions.count_and_depth(&self.x);
         StepReport {
@@ -148,7 +164,7 @@ impl HpbdStepper {
             energy: EnergyReport { kinetic, elastic, potential },
             contacts,
             penetration,
-            pairs: 0,
+            pairs: self.self_collisions.count(),
             closest: None,
             cuts: 0,
             crossings: 0,
@@ -185,16 +201,22 @@ impl Stepper for HpbdStepper {
         if self.solver.is_none() {
             self.analyse(setup);
         }
-        self.pose_colliders(setup, [setup.time, setup.time + dt])?;
+        setup.pose_colliders(
+            [setup.time, setup.time + dt],
+            &mut self.collisions.colliders,
+            &mut self.earlier_colliders,
+        )?;
         self.predict(setup, dt);
         let fastest =
             self.x.iter().zip(&self.predicted).map(|(x, p)| x.distance_squared(*p)).fold(0.0, f64::max);
         self.collisions.find(&self.x, &self.predicted, &self.weights, fastest.sqrt());
+        self.self_collisions.find(&self.x, &self.weights, &self.collisions.friction, fastest.sqrt());
         let solving = Instant::now();
         self.solve(setup, dt);
         let solving = solving.elapsed().as_secs_f64();
         if let Some(particle) = self.predicted.iter().position(|p| !p.is_finite()) {
-            return Err(setup.failed(format!("particle {particle} is at {}", self.predicted[particle])));
+            let place = components(self.predicted[particle]);
+            return Err(setup.failed(format!("particle {particle} is at {place}")));
         }
         for (v, (new, old)) in self.v.iter_mut().zip(self.predicted.iter().zip(&self.x)) {
             *v = (*new - *old) / dt;
@@ -204,28 +226,11 @@ impl Stepper for HpbdStepper {
     }
 
     fn surface_positions(&self, positions: &mut [DVec3]) {
-        let points = &self.system.contacts.points;
-        for (i, position) in positions.iter_mut().enumerate() {
-            *position = points.position(i, &self.x);
-        }
+        self.system.contacts.points.positions(&self.x, positions);
     }
 
     fn bodies_changed(&mut self, setup: &Setup, old_index: &[Option<usize>]) {
-        let (old_x, old_v) = (std::mem::take(&mut self.x), std::mem::take(&mut self.v));
-        let old_first = std::mem::take(&mut self.system.first_unknown);
-        for (body, old) in setup.bodies.iter().zip(old_index) {
-            match old {
-                Some(old) => {
-                    let range = old_first[*old] as usize..old_first[old + 1] as usize;
-                    self.x.extend_from_slice(&old_x[range.clone()]);
-                    self.v.extend_from_slice(&old_v[range]);
-                }
-                None => {
-                    self.x.extend_from_slice(&body.start);
-                    self.v.extend(body.start.iter().map(|_| body.velocity));
-                }
-            }
-        }
+        (self.x, self.v) = setup.carry_over(old_index, &self.system.first_unknown, &self.x, &self.v);
         self.system = System::without_elasticity(setup);
         self.collisions.friction = setup.bodies.iter().flat_map(unknown_friction).collect();
         self.analyse(setup);
@@ -235,6 +240,37 @@ impl Stepper for HpbdStepper {
         self.system = System::without_elasticity(setup);
         self.collisions.friction = setup.bodies.iter().flat_map(unknown_friction).collect();
         self.analyse(setup);
+    }
+
+    fn torn(&mut self, setup: &Setup, torn: &Torn<'_>) {
+        let (Some(solver), Some(mesh)) = (&mut self.solver, &mut self.torn) else { return };
+        let Some(Elements::Triangles(elements)) = setup.bodies.last().map(|body| &body.elements) else {
+            return;
+        };
+        let first = self.system.first_unknown[setup.bodies.len() - 1];
+        let particle = first + torn.split.particle;
+        let clones: Vec<u32> = torn.clones.iter().map(|clone| first + clone).collect();
+        for _ in &clones {
+            self.x.push(self.x[particle as usize]);
+            self.v.push(self.v[particle as usize]);
+            mesh.start.push(mesh.start[particle as usize]);
+            self.collisions.friction.push(self.collisions.friction[particle as usize]);
+        }
+        let fans = std::iter::once(torn.left).chain(torn.split.fans.iter().map(Vec::as_slice));
+        let of_all = |element: &u32| *element + mesh.first_triangle as u32;
+        let fans: Vec<Vec<u32>> = fans.map(|fan| fan.iter().map(of_all).collect()).collect();
+        for &triangle in fans.iter().flatten() {
+            let element = elements[triangle as usize - mesh.first_triangle];
+            mesh.triangles[triangle as usize] = element.map(|v| v + first);
+        }
+        let split =
+            ParticleSplit { particle, clones: &clones, fans, triangles: &mesh.triangles, start: &mesh.start };
+        solver.split(&mut mesh.around, &split);
+    }
+
+    fn after_tears(&mut self, setup: &Setup) {
+        self.system.follow_tear(setup);
+        self.self_collisions = SelfCollisions::new(setup, &self.system.first_unknown);
     }
 
     fn unknown_positions(&self) -> &[DVec3] {
@@ -253,7 +289,7 @@ impl Stepper for HpbdStepper {
         state.vectors(&self.x);
         state.vectors(&self.v);
         if let Some(solver) = &self.solver {
-            state.numbers(&solver.stretched);
+            solver.save(state);
         }
     }
 
@@ -261,14 +297,23 @@ impl Stepper for HpbdStepper {
         let x = state.vectors(self.x.len())?;
         let v = state.vectors(self.v.len())?;
         if let Some(solver) = &mut self.solver {
-            solver.stretched = state.numbers(solver.stretched.len())?;
+            solver.restore(state)?;
         }
         (self.x, self.v) = (x, v);
         Ok(())
     }
 
+    fn hierarchy(&self) -> Vec<HierarchyLevel> {
+        let Some(solver) = &self.solver else { return Vec::new() };
+        super::inspection::hierarchy(solver, &self.x, &self.system.contacts.points)
+    }
+
     fn inspect(&self) -> Inspection {
         let bytes = self.solver.as_ref().map_or(0, HierarchicalSolver::bytes);
         Inspection { bytes, ..Inspection::default() }
+    }
+
+    fn particle_levels(&self) -> Vec<ParticleLevel> {
+        self.solver.as_ref().map_or_else(Vec::new, HierarchicalSolver::levels)
     }
 }

@@ -112,7 +112,7 @@ impl<'a, const M: usize> Above<'a, M> {
     }
 
     /// Adds what a place's supernode says.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn add_to<const C: usize>(&self, place: usize, own: &mut [f64; C]) {
         let above = self.next.place[self.level.parent[place] as usize] as usize;
         self.level.seats[place].prolong_add(&self.solved[above], own);

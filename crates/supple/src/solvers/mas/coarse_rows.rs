@@ -6,11 +6,10 @@
 
 use glam::DMat3;
 
-use super::connections::OutsideRows;
 use super::inverse::{Tile, at};
 use super::modes::Modes;
 use super::supernodes::Level;
-use crate::linear::BlockMatrix;
+use crate::linear::{BlockMatrix, OutsideRows};
 use crate::simd::WIDTH;
 
 /// A row of a coarse matrix: its blocks one after the other, each by rows.
@@ -44,7 +43,7 @@ impl CoarseRow {
 /// The rows of a level's matrix.
 pub(super) enum Rows<'a> {
     /// The finest level's.
-    Fine(&'a BlockMatrix, OutsideRows<'a>),
+    Fine(&'a BlockMatrix, &'a OutsideRows),
     /// A coarser level's, with the unknowns of a node.
     Coarse(&'a [CoarseRow], usize),
 }
@@ -66,7 +65,10 @@ impl Rows<'_> {
                 for (&column, block) in columns.iter().zip(&matrix.blocks()[start..]) {
                     take(column, &by_rows(block));
                 }
-                outside.of(node, |column, block| take(column, &by_rows(&block)));
+                let (columns, blocks) = outside.row(node as usize);
+                for (&column, block) in columns.iter().zip(blocks) {
+                    take(column, &by_rows(block));
+                }
             }
             Self::Coarse(rows, unknowns) => {
                 let row = &rows[node as usize];

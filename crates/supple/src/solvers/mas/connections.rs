@@ -30,7 +30,7 @@ const ROWS: usize = 1024;
 impl Connections {
     /// Those of a matrix.
     pub(super) fn of_matrix(matrix: &BlockMatrix) -> Self {
-        let outside = OutsideRows::new(matrix);
+        let outside = matrix.outside_rows();
         let count = matrix.pattern().unknowns();
         let part = |first: usize| {
             let mut rows = Rows::default();
@@ -40,7 +40,10 @@ impl Connections {
                 for (&other, block) in columns.iter().zip(&matrix.blocks()[start..]) {
                     rows.connect(begin, node, other, norm(block));
                 }
-                outside.of(node as u32, |other, block| rows.connect(begin, node, other, norm(&block)));
+                let (columns, blocks) = outside.row(node);
+                for (&other, block) in columns.iter().zip(blocks) {
+                    rows.connect(begin, node, other, norm(block));
+                }
                 rows.lengths.push(rows.neighbours.len() - begin);
             }
             rows
@@ -119,35 +122,4 @@ impl Rows {
 fn norm(block: &DMat3) -> f32 {
     let [a, b, c] = [block.x_axis, block.y_axis, block.z_axis];
     (a.length_squared() + b.length_squared() + c.length_squared()).sqrt() as f32
-}
-
-/// The blocks outside the pattern by rows, each seen from both of its nodes.
-#[derive(Default)]
-pub(super) struct OutsideRows<'a> {
-    matrix: Option<&'a BlockMatrix>,
-    /// (node, index of the block), sorted.
-    by_node: Vec<(u32, u32)>,
-}
-
-impl<'a> OutsideRows<'a> {
-    pub(super) fn new(matrix: &'a BlockMatrix) -> Self {
-        let blocks = matrix.outside().iter().zip(0..);
-        let mut by_node: Vec<(u32, u32)> = blocks.flat_map(|(o, k)| [(o.row, k), (o.column, k)]).collect();
-        by_node.par_sort_unstable();
-        Self { matrix: Some(matrix), by_node }
-    }
-
-    /// Calls `take(other, block)` for the blocks in a node's row.
-    pub(super) fn of(&self, node: u32, mut take: impl FnMut(u32, DMat3)) {
-        let Some(matrix) = self.matrix.filter(|_| !self.by_node.is_empty()) else { return };
-        let first = self.by_node.partition_point(|(n, _)| *n < node);
-        for (_, k) in self.by_node[first..].iter().take_while(|(n, _)| *n == node) {
-            let o = &matrix.outside()[*k as usize];
-            if o.row == node {
-                take(o.column, o.block);
-            } else {
-                take(o.row, o.block.transpose());
-            }
-        }
-    }
 }

@@ -26,7 +26,7 @@ pub(super) fn triangle(tile_rows: usize) -> usize {
 }
 
 /// Where the tile (i, j) of a lower triangle stands.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn at(i: usize, j: usize) -> usize {
     i * (i + 1) / 2 + j
 }
@@ -81,7 +81,7 @@ struct Eliminate<'a> {
 impl Kernel for Eliminate<'_> {
     type Output = Result<(), usize>;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn run(self) -> Result<(), usize> {
         let Self { tiles, rows, diagonal, flat } = self;
         let count = rows.div_ceil(WIDTH);
@@ -114,7 +114,7 @@ impl Kernel for Eliminate<'_> {
 }
 
 /// Subtracts the tile row `k` from those below.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn reduce_below(tiles: &mut [Tile], k: usize, count: usize) {
     let g = tiles[at(k, k)];
     for i in k + 1..count {
@@ -138,7 +138,7 @@ fn reduce_below(tiles: &mut [Tile], k: usize, count: usize) {
 }
 
 /// `G` with `G S Gᵀ = 1`, lower triangular; rows of directions that are left out, and beyond `inside`, are zero.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn reduced(s: &Tile, limits: &[f64; WIDTH], inside: usize, flat: Flat) -> Result<Tile, usize> {
     let mut a = [[0.0; WIDTH]; WIDTH];
     let mut g = [[0.0; WIDTH]; WIDTH];
@@ -186,7 +186,7 @@ fn reduced(s: &Tile, limits: &[f64; WIDTH], inside: usize, flat: Flat) -> Result
 const COLUMNS: usize = 4;
 
 /// `sum += sign a b`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn add_product(sum: &mut Tile, a: &Tile, b: &Tile, sign: f64) {
     for first in [0, COLUMNS] {
         let mut part = [Lanes::default(); COLUMNS];
@@ -202,7 +202,7 @@ fn add_product(sum: &mut Tile, a: &Tile, b: &Tile, sign: f64) {
 }
 
 /// `sum += sign a bᵀ`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn add_product_transposed(sum: &mut Tile, a: &Tile, b: &Tile, sign: f64) {
     for first in [0, COLUMNS] {
         let mut part = [Lanes::default(); COLUMNS];

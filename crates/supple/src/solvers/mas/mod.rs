@@ -48,13 +48,13 @@ use std::time::{Duration, Instant};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
-use crate::linear::{BlockMatrix, BlockPattern, LinearOperator, Preconditioner, Simd, assembled};
+use crate::linear::{BlockMatrix, BlockPattern, LinearOperator, Preconditioner, Regions, Simd, assembled};
 use application::Vectors;
 use connections::Connections;
 use precomputation::Inverses;
 use selective_update::{Signatures, touched_domains};
 use stiffness_domains::is_heterogeneous;
-use supernodes::{Level, levels};
+use supernodes::{Cut, Level, levels};
 
 pub use inverse::MOST_NODES;
 pub use modes::Modes;
@@ -90,6 +90,8 @@ pub struct MasOptions {
     pub domain: usize,
     /// The motions of a supernode.
     pub modes: Modes,
+    /// The most levels; 1 is the one-level preconditioner.
+    pub levels: usize,
     /// How domains are cut.
     pub partition: Partition,
     /// How inverses are stored.
@@ -105,6 +107,7 @@ impl Default for MasOptions {
         Self {
             domain: 32,
             modes: Modes::Rigid,
+            levels: usize::MAX,
             partition: Partition::Auto,
             layout: Layout::I16,
             rebuild: 10,
@@ -204,8 +207,10 @@ impl Mas {
         let sizes = [options.domain, coarse_domain(options.domain, modes)];
         let restored =
             self.restored.take().filter(|levels| saved_levels::fit(levels, matrix.unknowns(), sizes));
-        let levels = restored
-            .unwrap_or_else(|| levels(Connections::of_matrix(matrix), positions, by_stiffness, sizes));
+        let levels = restored.unwrap_or_else(|| {
+            let cut = Cut { by_stiffness, sizes, most_levels: options.levels.max(1) };
+            levels(Connections::of_matrix(matrix), positions, cut)
+        });
         let inverses = match options.layout {
             Layout::F32 => Stored::Single(Inverses::new(&levels, modes, options.simd)),
             Layout::I16 => Stored::Short(Inverses::new(&levels, modes, options.simd)),
@@ -284,5 +289,17 @@ impl Preconditioner for Mas {
         if let Some((age, levels)) = saved_levels::read(saved) {
             (self.age, self.restored) = (Some(age), Some(levels));
         }
+    }
+
+    fn regions(&self) -> Vec<Regions> {
+        let levels = self.built.as_ref().map_or(&[][..], |built| &built.levels);
+        let regions = |(number, level): (usize, &Level)| {
+            let name = format!("level {number}: {} domains of {} nodes", level.domains(), level.nodes());
+            let of_node = Regions::of_runs(String::new(), &level.order, &level.starts).of_unknown;
+            let supernodes = self.supernodes(number)?;
+            let of_unknown = supernodes.iter().map(|&node| of_node[node as usize]).collect();
+            Some(Regions { name, of_unknown, nodes: Vec::new() })
+        };
+        levels.iter().enumerate().filter_map(regions).collect()
     }
 }

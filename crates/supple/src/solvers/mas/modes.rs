@@ -56,14 +56,14 @@ pub(super) struct Seat {
 }
 
 impl Seat {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn numbers(self) -> ([f64; 3], f64) {
         let [x, y, z] = self.offset;
         ([f64::from(x), f64::from(y), f64::from(z)], f64::from(self.ratio))
     }
 
     /// `parent += Tᵀ child`, for `C` unknowns of the node and `M` of the supernode.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn restrict_add<const C: usize, const M: usize>(
         self,
         child: &[f64; C],
@@ -90,7 +90,7 @@ impl Seat {
     }
 
     /// `child += T parent`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn prolong_add<const C: usize, const M: usize>(self, parent: &[f64; M], child: &mut [f64; C]) {
         let ([x, y, z], ratio) = self.numbers();
         for c in 0..3 {
@@ -113,7 +113,7 @@ impl Seat {
     }
 
     /// `block += Tᵀ rows`: the same for all columns of a matrix at once.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn restrict_rows_add<const M: usize>(self, rows: &[[f64; M]], block: &mut [[f64; M]]) {
         let (o, ratio) = self.numbers();
         for c in 0..3 {
@@ -137,7 +137,7 @@ impl Seat {
     }
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn add<const M: usize>(sum: &mut [f64; M], factor: f64, terms: &[f64; M]) {
     for k in 0..M {
         sum[k] += factor * terms[k];

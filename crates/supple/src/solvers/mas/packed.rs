@@ -26,12 +26,12 @@ pub(super) trait Entry: Copy + Send + Sync + Default + 'static {
 impl Entry for f32 {
     const ONE: f32 = 1.0;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn of_fraction(fraction: f64) -> Self {
         fraction as f32
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn value(self) -> f32 {
         self
     }
@@ -40,13 +40,13 @@ impl Entry for f32 {
 impl Entry for i16 {
     const ONE: f32 = 32767.0;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn of_fraction(fraction: f64) -> Self {
         // Half a step away from zero before the rest is cut off: rounding, without a call for each number.
         (fraction * f64::from(Self::ONE) + 0.5f64.copysign(fraction)) as i32 as i16
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn value(self) -> f32 {
         f32::from(self)
     }
@@ -114,7 +114,7 @@ struct Store<'a, E> {
 impl<E: Entry> Kernel for Store<'_, E> {
     type Output = ();
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn run(self) {
         let mut roots = *self.diagonal;
         for entry in roots.as_flattened_mut() {
@@ -156,7 +156,7 @@ struct Multiply<'a, E> {
 struct Eight([f32; WIDTH]);
 
 impl Eight {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn of<E: Entry>(entries: &[E; WIDTH]) -> Self {
         let mut out = [0.0; WIDTH];
         for r in 0..WIDTH {
@@ -165,7 +165,7 @@ impl Eight {
         Self(out)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn add_product(&mut self, a: Self, b: Self) {
         for r in 0..WIDTH {
             self.0[r] += a.0[r] * b.0[r];
@@ -176,7 +176,7 @@ impl Eight {
 impl<E: Entry> Kernel for Multiply<'_, E> {
     type Output = ();
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn run(self) {
         let PackedInverse { tiles, weights, .. } = self.inverse;
         let (x, _) = self.x.as_chunks_mut::<WIDTH>();
@@ -208,7 +208,7 @@ impl<E: Entry> Kernel for Multiply<'_, E> {
 }
 
 /// The sum of each vector's lanes: vectors are folded and laid side by side until one is left.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn sums_of_lanes(vectors: &[Eight; WIDTH]) -> [f32; WIDTH] {
     let mut sums = [0.0; WIDTH];
     for v in 0..WIDTH {

@@ -4,13 +4,12 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::coarse_rows::{CoarseRow, Rows};
-use super::connections::OutsideRows;
 use super::inverse::{Flat, Tile, diagonal, eliminate, triangle};
 use super::modes::Modes;
 use super::over_domains::{Part, over_domains};
 use super::packed::{Entry, PackedInverse};
 use super::supernodes::Level;
-use crate::linear::{BlockMatrix, not_definite};
+use crate::linear::{BlockMatrix, domain_not_definite};
 use crate::simd::{Lanes, Simd, WIDTH};
 
 /// The inverses of all levels, with the coarse matrices that they were made from.
@@ -44,17 +43,20 @@ impl<E: Entry> Inverses<E> {
         matrix: &BlockMatrix,
         touched: &[Vec<bool>],
     ) -> Result<(), String> {
+        let outside = matrix.outside_rows();
         for (l, level) in levels.iter().enumerate() {
             let (finer, coarser) = self.coarse.split_at_mut(l);
             let rows = match finer.last() {
-                None => Rows::Fine(matrix, OutsideRows::new(matrix)),
+                None => Rows::Fine(matrix, &outside),
                 Some(rows) => Rows::Coarse(rows, self.modes.count()),
             };
             let coarse = coarser.first_mut().map_or(&mut [][..], |coarse| &mut coarse[..]);
             let task = Task { rows, level, flat: if l == 0 { Flat::Refuse } else { Flat::Soften } };
             let refused = task.run(self.modes, self.simd, &touched[l], &mut self.domains[l], coarse);
             match refused {
-                Some(place) if l == 0 => return Err(not_definite(level.order[place] as usize)),
+                Some(place) if l == 0 => {
+                    return Err(domain_not_definite(matrix, level.order[place] as usize));
+                }
                 Some(_) => return Err(coarse_not_finite(l)),
                 None => {}
             }

@@ -5,7 +5,6 @@
 use glam::DMat3;
 use rayon::prelude::*;
 
-use super::connections::OutsideRows;
 use super::supernodes::Level;
 use crate::linear::BlockMatrix;
 
@@ -22,14 +21,15 @@ impl Signatures {
         let count = matrix.pattern().unknowns();
         let known = self.0.len() == count;
         self.0.resize(count, 0);
-        let outside = OutsideRows::new(matrix);
+        let outside = matrix.outside_rows();
         let renew = |(chunk, own): (usize, &mut [u64])| {
             let mut changed = Vec::new();
             for (node, own) in (chunk * NODES..).zip(own) {
                 let mut signature = folded(0, node as u64, &matrix.diagonal_block(node));
-                outside.of(node as u32, |other, block| {
-                    signature = folded(signature, u64::from(other), &block);
-                });
+                let (columns, blocks) = outside.row(node);
+                for (&other, block) in columns.iter().zip(blocks) {
+                    signature = folded(signature, u64::from(other), block);
+                }
                 if std::mem::replace(own, signature) != signature {
                     changed.push(node as u32);
                 }

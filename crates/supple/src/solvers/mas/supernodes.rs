@@ -182,12 +182,22 @@ fn numbered(root: &mut [u32]) -> (Vec<u32>, u32) {
 /// are not connected are never joined, however many there are.
 const SHRINK: f64 = 0.75;
 
-/// All levels, the finest first, with so many nodes in the domains of the finest level and of all others.
+/// How levels are cut.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cut {
+    /// Along strong connections instead of the Morton curve.
+    pub(super) by_stiffness: bool,
+    /// Nodes in the domains of the finest level and of all others.
+    pub(super) sizes: [usize; 2],
+    /// At least one.
+    pub(super) most_levels: usize,
+}
+
+/// All levels, the finest first.
 pub(super) fn levels(
     connections: Connections,
     positions: Option<&[DVec3]>,
-    by_stiffness: bool,
-    [finest, coarse]: [usize; 2],
+    Cut { by_stiffness, sizes: [finest, coarse], most_levels }: Cut,
 ) -> Vec<Level> {
     let count = connections.starts.len() - 1;
     let mut frames = match positions {
@@ -206,11 +216,12 @@ pub(super) fn levels(
             runs((0..connections.starts.len() as u32 - 1).collect(), size)
         };
         let mut level = Level::of(grouping);
-        if level.domains() > 1 {
+        let last = level.domains() <= 1 || levels.len() + 1 == most_levels;
+        if !last {
             level.split_into_supernodes(&connections);
         }
         let shrinks = (level.supernodes() as f64) < SHRINK * level.nodes() as f64;
-        if level.domains() <= 1 || !shrinks {
+        if last || !shrinks {
             level.parent.clear();
             level.parent_starts.fill(0);
             levels.push(level);

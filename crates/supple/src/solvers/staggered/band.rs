@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::classes::{Class, Classes};
 use super::lattice::PRESSURE;
 use super::rows::{Operator, Row};
-use super::stencils::{RowList, Stencils, apply};
+use super::stencils::{RowList, Stencils, apply_each, groups};
 
 /// Rows handled by one task.
 const CHUNK: usize = 2048;
@@ -29,10 +29,11 @@ pub(super) struct Band {
 }
 
 impl Band {
-    /// The equations of the classes near the boundary.
+    /// The equations near the boundary, smoothed by their classes.
     pub(super) fn boundary(operator: &Operator<'_>, classes: &Classes, stencils: &mut Stencils) -> Self {
         let near = |class| matches!(class, Class::Restricted | Class::Eliminated);
-        Self::new(operator, classes, stencils, |field| classes.cells(field, near).collect())
+        let whole = Classes::new(operator, true);
+        Self::new(operator, classes, stencils, |field| whole.cells(field, near).collect())
     }
 
     /// Any set of equations, given by the cells of each field.
@@ -63,7 +64,23 @@ impl Band {
                 }
             }
         }
+        band.group();
         band
+    }
+
+    /// Puts rows of one kind next to each other.
+    fn group(&mut self) {
+        for list in self.restricted.iter_mut().flatten() {
+            let rows = list.rows.iter().zip(&list.columns);
+            let mut rows: Vec<(u32, u32, u32)> =
+                rows.map(|((cell, kind), column)| (kind, *column, cell)).collect();
+            rows.sort_unstable();
+            list.columns = rows.iter().map(|row| row.1).collect();
+            list.rows.kinds = rows.iter().map(|row| row.0).collect();
+            list.rows.cells = rows.iter().map(|row| row.2).collect();
+        }
+        let eliminated = self.eliminated.iter_mut().flatten();
+        eliminated.chain([&mut self.pressures]).for_each(|list| list.group(usize::MAX));
     }
 
     /// One sweep: distribution in the order of algorithm 2, then Gauss-Seidel and the pressures that it eliminated.
@@ -75,36 +92,28 @@ impl Band {
         b: &[f32],
         buffer: &mut Vec<f32>,
     ) {
+        let pass = Pass { stencils, b };
         for (field, colours) in self.restricted.iter().enumerate() {
             for list in colours {
-                let own = field * len;
-                let step = |u: &[f32], cell: u32, kind: u32| {
-                    stencils.scale(kind) * (b[own + cell as usize] - apply(stencils.unknowns(kind), u, cell))
-                };
-                let write = |u: &mut [f32], row: usize, cell: u32, delta: f32| {
-                    let (offsets, values) = stencils.unknowns(list.columns[row]);
+                pass.values(&list.rows, field * len, u, buffer);
+                for ((cell, column), delta) in list.rows.cells.iter().zip(&list.columns).zip(buffer.iter()) {
+                    let (offsets, values) = stencils.unknowns(*column);
                     for (offset, value) in offsets.iter().zip(values) {
-                        u[(cell as i32 + offset) as usize] += delta * value;
+                        u[(*cell as i32 + offset) as usize] += delta * value;
                     }
-                };
-                relax(&list.rows, u, buffer, step, write);
+                }
             }
         }
         for (field, colours) in self.eliminated.iter().enumerate() {
             for list in colours {
-                let own = field * len;
-                let step = |u: &[f32], cell: u32, kind: u32| {
-                    let right = b[own + cell as usize] + apply(stencils.known(kind), b, cell);
-                    stencils.scale(kind) * (right - apply(stencils.unknowns(kind), u, cell))
-                };
-                relax(list, u, buffer, step, |u, _, cell, delta| u[own + cell as usize] += delta);
+                pass.values(list, field * len, u, buffer);
+                let own = &mut u[field * len..(field + 1) * len];
+                list.cells.iter().zip(buffer.iter()).for_each(|(cell, delta)| own[*cell as usize] += delta);
             }
         }
-        let own = PRESSURE * len;
-        let step = |u: &[f32], cell: u32, kind: u32| {
-            stencils.scale(kind) * (b[own + cell as usize] - apply(stencils.unknowns(kind), u, cell))
-        };
-        relax(&self.pressures, u, buffer, step, |u, _, cell, value| u[own + cell as usize] = value);
+        pass.values(&self.pressures, PRESSURE * len, u, buffer);
+        let own = &mut u[PRESSURE * len..];
+        self.pressures.cells.iter().zip(buffer.iter()).for_each(|(cell, value)| own[*cell as usize] = *value);
     }
 
     /// Number of equations.
@@ -118,31 +127,34 @@ impl Band {
     }
 }
 
-/// Computes `step` of every row, then writes it: rows of a list do not see each other.
-fn relax(
-    rows: &RowList,
-    u: &mut [f32],
-    buffer: &mut Vec<f32>,
-    step: impl Fn(&[f32], u32, u32) -> f32 + Sync,
-    mut write: impl FnMut(&mut [f32], usize, u32, f32),
-) {
-    if rows.len() <= CHUNK {
-        for (row, (cell, kind)) in rows.iter().enumerate() {
-            let value = step(u, cell, kind);
-            write(u, row, cell, value);
-        }
-        return;
+/// What the rows of a sweep are computed from.
+struct Pass<'a> {
+    stencils: &'a Stencils,
+    b: &'a [f32],
+}
+
+impl Pass<'_> {
+    /// `scale (b - row)` of every row of a list, of a field whose entries begin at `own`. Rows of a list do not see each
+    /// other, so all are computed before any is written.
+    fn values(&self, rows: &RowList, own: usize, u: &[f32], buffer: &mut Vec<f32>) {
+        buffer.resize(rows.len(), 0.0);
+        let (cells, kinds) = (rows.cells.par_chunks(CHUNK), rows.kinds.par_chunks(CHUNK));
+        buffer.par_chunks_mut(CHUNK).zip(cells.zip(kinds)).for_each(|(out, (cells, kinds))| {
+            for group in groups(kinds) {
+                self.group(kinds[group.start], own, u, &cells[group.clone()], &mut out[group]);
+            }
+        });
     }
-    buffer.resize(rows.len(), 0.0);
-    let (cells, kinds) = (rows.cells.par_chunks(CHUNK), rows.kinds.par_chunks(CHUNK));
-    let values: &[f32] = u;
-    buffer.par_chunks_mut(CHUNK).zip(cells.zip(kinds)).for_each(|(out, (cells, kinds))| {
-        for (out, (cell, kind)) in out.iter_mut().zip(cells.iter().zip(kinds)) {
-            *out = step(values, *cell, *kind);
+
+    fn group(&self, kind: u32, own: usize, u: &[f32], cells: &[u32], out: &mut [f32]) {
+        let stencils = self.stencils;
+        let known = stencils.known(kind);
+        out.iter_mut().zip(cells).for_each(|(out, cell)| *out = self.b[own + *cell as usize]);
+        if !known.0.is_empty() {
+            apply_each(known, self.b, cells, |n, value: f32| out[n] += value);
         }
-    });
-    for (row, (cell, value)) in rows.cells.iter().zip(buffer.iter()).enumerate() {
-        write(u, row, *cell, *value);
+        let scale = stencils.scale(kind);
+        apply_each(stencils.unknowns(kind), u, cells, |n, value: f32| out[n] = scale * (out[n] - value));
     }
 }
 

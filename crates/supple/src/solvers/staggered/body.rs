@@ -15,7 +15,7 @@ use glam::DVec3;
 
 use super::embedding::{Interpolation, LatticePoints};
 use super::hierarchy::Hierarchy;
-use super::lattice::{Cell, Lattice, PRESSURE};
+use super::lattice::{Cell, Lattice};
 use super::options::Options;
 use super::prescribed::{HeldEntry, Prescribed};
 use super::rows::Coefficients;
@@ -52,6 +52,8 @@ pub(super) struct LatticeBody {
     constant: Vec<f64>,
     right: Vec<f64>,
     change: Vec<f64>,
+    /// The last step of Newton's method.
+    step: Vec<f64>,
     work: Workspace,
     shear_modulus: f64,
     density: f64,
@@ -60,6 +62,7 @@ pub(super) struct LatticeBody {
     simd: Simd,
     /// The share of forces in the step's equations, `t`.
     share: f64,
+    held_values: Vec<f64>,
     moved: Vec<DVec3>,
     answers: Vec<DVec3>,
 }
@@ -68,7 +71,7 @@ impl LatticeBody {
     /// A body at its start, with cells held by the hard pins on it.
     pub(super) fn new(body: &Body, index: usize, setup: &Setup) -> Result<Self, Error> {
         let options = setup.solver.staggered;
-        let cell = options.cell.unwrap_or_else(|| side_of_tetrahedra(body));
+        let cell = options.cell.or(body.cell).unwrap_or_else(|| side_of_tetrahedra(body));
         let made =
             voxelise(&body.surface_start, &body.surface_triangles, cell, options.padding as usize, |_| false);
         let (mut lattice, placement) = made.ok_or_else(|| {
@@ -104,6 +107,7 @@ impl LatticeBody {
             constant: vec![0.0; 4 * len],
             right: vec![0.0; 4 * len],
             change: vec![0.0; 4 * len],
+            step: vec![0.0; 4 * len],
             work: Workspace::default(),
             shear_modulus: lame.mu,
             density: material.density,
@@ -111,6 +115,7 @@ impl LatticeBody {
             options,
             simd: setup.simd,
             share: 1.0,
+            held_values: Vec::new(),
             moved: Vec::new(),
             answers: Vec::new(),
         })
@@ -168,11 +173,27 @@ impl LatticeBody {
         let len = self.len();
         self.change.fill(0.0);
         self.prescribed.subtract(&self.u, &mut self.change);
-        let (mut free, zero) = (self.u.clone(), &self.change);
-        self.prescribed.held.iter().for_each(|h| free[h.field * len + h.entry] = 0.0);
-        self.hierarchy.finest().residual_of(&free, zero, &mut self.right);
-        for (constant, (r, u)) in self.constant[..3 * len].iter_mut().zip(self.right.iter().zip(&free)) {
+        self.take_held();
+        self.hierarchy.finest().residual_of(&self.u, &self.change, &mut self.right);
+        for (constant, (r, u)) in self.constant[..3 * len].iter_mut().zip(self.right.iter().zip(&self.u)) {
             *constant += factor * (inertia * u - r);
+        }
+        self.put_held();
+    }
+
+    /// Makes prescribed entries zero; [`Self::put_held`] gives them back.
+    fn take_held(&mut self) {
+        let len = self.len();
+        self.held_values.clear();
+        for held in &self.prescribed.held {
+            self.held_values.push(std::mem::take(&mut self.u[held.field * len + held.entry]));
+        }
+    }
+
+    fn put_held(&mut self) {
+        let len = self.len();
+        for (held, value) in self.prescribed.held.iter().zip(&self.held_values) {
+            self.u[held.field * len + held.entry] = *value;
         }
     }
 
@@ -224,12 +245,12 @@ impl LatticeBody {
         let len = self.len();
         let scale = self.share / (self.placement.cell * self.shear_modulus);
         self.residual(forces);
-        self.change.fill(0.0);
+        self.step.fill(0.0);
         let limits = Limits { tolerance, max_cycles: self.options.max_cycles as usize, ..Limits::default() };
-        let Self { hierarchy, change, right, work, points, moved, answers, prescribed, .. } = self;
+        let Self { hierarchy, step, right, work, points, moved, answers, prescribed, .. } = self;
         let solved = match stiffness {
-            None if !self.options.krylov => solve_by_cycles(hierarchy, (change, right), &limits, work),
-            None => solve(hierarchy, (change, right), &limits, work, None),
+            None if !self.options.krylov => solve_by_cycles(hierarchy, (step, right), &limits, work),
+            None => solve(hierarchy, (step, right), &limits, work, None),
             Some(stiffness) => {
                 let mut add = |fields: &[f64], out: &mut [f64]| {
                     moved.clear();
@@ -241,11 +262,16 @@ impl LatticeBody {
                     // What is prescribed has no equation.
                     prescribed.held.iter().for_each(|h| out[h.field * len + h.entry] = 0.0);
                 };
-                solve(hierarchy, (change, right), &limits, work, Some(&mut add))
+                solve(hierarchy, (step, right), &limits, work, Some(&mut add))
             }
         };
-        self.u.iter_mut().zip(&self.change).for_each(|(u, change)| *u += change);
+        self.u.iter_mut().zip(&self.step).for_each(|(u, step)| *u += step);
         solved
+    }
+
+    /// Takes back a part of the last step of Newton's method.
+    pub(super) fn step_back(&mut self, part: f64) {
+        self.u.iter_mut().zip(&self.step).for_each(|(u, step)| *u -= part * step);
     }
 
     /// `right` becomes the residual of the step's equations; its norm.
@@ -257,11 +283,9 @@ impl LatticeBody {
             self.points.scatter(n, -scale * *force, &mut self.change, len);
         }
         self.prescribed.subtract(&self.u, &mut self.change);
-        let held = &self.prescribed.held;
-        let values: Vec<f64> =
-            held.iter().map(|h| std::mem::take(&mut self.u[h.field * len + h.entry])).collect();
+        self.take_held();
         self.hierarchy.finest().residual_of(&self.u, &self.change, &mut self.right);
-        held.iter().zip(values).for_each(|(h, value)| self.u[h.field * len + h.entry] = value);
+        self.put_held();
         self.right.iter().map(|r| r * r).sum::<f64>().sqrt()
     }
 
@@ -281,7 +305,12 @@ impl LatticeBody {
     /// Memory in bytes.
     pub(super) fn bytes(&self) -> usize {
         let (fields, rest) = self.hierarchy.bytes();
-        let wide = self.u.len() + self.v.len() + self.constant.len() + self.right.len() + self.change.len();
+        let wide = self.u.len()
+            + self.v.len()
+            + self.constant.len()
+            + self.right.len()
+            + self.change.len()
+            + self.step.len();
         fields + rest + self.work.bytes() + 8 * wide + self.points.bytes()
     }
 
@@ -290,7 +319,6 @@ impl LatticeBody {
         let [x, y, z] = self.lattice().size();
         let cells = self.lattice().interior_cells();
         let levels = self.hierarchy.levels().len();
-        debug_assert!(self.u.len() == (PRESSURE + 1) * self.len());
         format!("{cells} cells of {} m in a lattice of {x} x {y} x {z}, {levels} levels", self.placement.cell)
     }
 }

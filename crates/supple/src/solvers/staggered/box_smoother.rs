@@ -118,7 +118,7 @@ fn inverse_of(unknowns: &[i64], rows: &[Vec<(i64, f64)>]) -> Vec<f64> {
     let largest = matrix.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
     let mut solved = vec![usize::MAX; n];
     let mut next = 0;
-    for column in 0..n {
+    for (column, solved) in solved.iter_mut().enumerate() {
         let at = |row: usize| row * 2 * n + column;
         let best = (next..n).max_by(|a, b| matrix[at(*a)].abs().total_cmp(&matrix[at(*b)].abs()));
         let Some(best) = best.filter(|row| matrix[at(*row)].abs() > LOST * largest) else { continue };
@@ -131,7 +131,7 @@ fn inverse_of(unknowns: &[i64], rows: &[Vec<(i64, f64)>]) -> Vec<f64> {
                 (0..2 * n).for_each(|k| matrix[row * 2 * n + k] -= factor * matrix[next * 2 * n + k]);
             }
         }
-        solved[column] = next;
+        *solved = next;
         next += 1;
     }
     let mut inverse = vec![0.0; n * n];

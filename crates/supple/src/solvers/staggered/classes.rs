@@ -93,7 +93,7 @@ fn class_of(operator: &Operator<'_>, field: usize, cell: usize) -> Class {
 pub(super) fn spans_with_ring(lattice: &Lattice) -> Spans {
     let [width, _, planes] = lattice.dims();
     let size = lattice.size();
-    debug_assert!(MARGIN > 1);
+    const { assert!(MARGIN > 1) }
     Spans::new(planes, lattice.plane(), width, |cell| {
         let at = lattice.coordinates(cell);
         (0..3).all(|a| at[a] >= -1 && at[a] <= size[a] as i32)

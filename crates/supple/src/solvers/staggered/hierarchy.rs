@@ -1,11 +1,13 @@
 //! The lattices from fine to coarse, and the cycle over them (Zhu 2010, algorithm 1).
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::coarsest::Coarsest;
 use super::lattice::{Cell, Lattice};
 use super::level::LatticeLevel;
 use super::rows::Coefficients;
+use super::runs::Runs;
 use crate::simd::Simd;
 
 /// How lattices are coarsened and smoothed.
@@ -30,9 +32,9 @@ pub struct CycleOptions {
 impl Default for CycleOptions {
     fn default() -> Self {
         Self {
-            boundary_sweeps: 2,
-            extra_sweeps: 2,
-            visits: 1,
+            boundary_sweeps: 1,
+            extra_sweeps: 1,
+            visits: 2,
             coarsest_size: 2,
             weigh_by_fill: true,
             boxes: false,
@@ -71,6 +73,7 @@ pub struct Hierarchy {
     levels: Vec<LatticeLevel>,
     coarsest: Coarsest,
     options: CycleOptions,
+    runs: Arc<Runs>,
     /// What its cycles have taken.
     pub times: CycleTimes,
 }
@@ -96,7 +99,8 @@ impl Hierarchy {
             levels.iter_mut().for_each(LatticeLevel::smooth_by_boxes);
         }
         let coarsest = levels.last().map(|level| Coarsest::new(&level.operator())).unwrap_or_default();
-        Self { levels, coarsest, options, times: CycleTimes::default() }
+        let runs = Arc::new(Runs::new(levels[0].unknown_runs()));
+        Self { levels, coarsest, options, runs, times: CycleTimes::default() }
     }
 
     /// The lattices, finest first.
@@ -109,10 +113,27 @@ impl Hierarchy {
         &self.levels[0]
     }
 
+    /// The same, to be swept.
+    pub fn finest_mut(&mut self) -> &mut LatticeLevel {
+        &mut self.levels[0]
+    }
+
+    /// Where the unknowns of the finest lattice are.
+    pub(super) fn runs(&self) -> Arc<Runs> {
+        Arc::clone(&self.runs)
+    }
+
     /// The right-hand side and the unknowns of the finest lattice, in single precision.
     pub fn fields(&mut self) -> (&mut [f32], &mut [f32]) {
         let level = &mut self.levels[0];
         (&mut level.b, &mut level.u)
+    }
+
+    /// `b` minus the operator's product with the finest unknowns, in double precision.
+    pub(super) fn finest_residual(&mut self, b: &[f64], out: &mut [f64]) {
+        let level = &mut self.levels[0];
+        level.wrap_unknowns();
+        level.residual_of(&level.u, b, out);
     }
 
     /// One cycle from zero.
@@ -149,7 +170,7 @@ fn coarsened(lattice: &Lattice, options: &CycleOptions) -> Option<Lattice> {
 /// Lattices with more interior cells are coarsened even if that makes them thin.
 const LARGEST_COARSEST: usize = 3000;
 /// The share of cells in thin places from which on a lattice is thin.
-const THIN: f64 = 0.25;
+const THIN: f64 = 0.02;
 
 /// Whether much of a body is one or two cells thick: such places carry little of what the finer lattice carries, or nothing.
 fn is_thin(lattice: &Lattice) -> bool {
@@ -160,9 +181,11 @@ fn is_thin(lattice: &Lattice) -> bool {
     let body = |cell: usize| cells[cell] != Cell::Exterior;
     let interior: Vec<usize> = (0..lattice.len()).filter(|c| cells[*c] == Cell::Interior).collect();
     // A run of three cells through this one, on either side or around it.
-    let thick = |cell: usize, stride: usize| {
-        let [before, after] = [body(cell - stride), body(cell + stride)];
-        (before && after) || (before && body(cell - 2 * stride)) || (after && body(cell + 2 * stride))
+    let thick = |cell: usize, stride: usize| match [body(cell - stride), body(cell + stride)] {
+        [true, true] => true,
+        [true, false] => body(cell - 2 * stride),
+        [false, true] => body(cell + 2 * stride),
+        [false, false] => false,
     };
     let thin = interior.iter().filter(|c| !strides.iter().all(|s| thick(**c, *s))).count();
     thin as f64 > THIN * interior.len() as f64
@@ -190,13 +213,10 @@ fn cycle(
     smooth(level, options, times);
 }
 
+/// One smoothing: boundary sweeps, the interior sweep, boundary sweeps (section 5.2).
 fn smooth(level: &mut LatticeLevel, options: &CycleOptions, times: &mut CycleTimes) {
-    if !options.augmented {
-        timed(&mut times.boundary, || level.boundary_sweep());
-        return;
-    }
     timed(&mut times.boundary, || (0..options.boundary_sweeps).for_each(|_| level.boundary_sweep()));
-    timed(&mut times.interior, || (0..4).for_each(|field| level.distributive_sweep(field)));
+    timed(&mut times.interior, || level.interior_sweep());
     timed(&mut times.boundary, || (0..options.boundary_sweeps).for_each(|_| level.boundary_sweep()));
 }
 

@@ -208,13 +208,21 @@ impl Lattice {
         })
     }
 
-    /// How full each cell of the coarser lattice is with interior and Dirichlet cells, weighted by how full those are.
+    /// How full each cell of the coarser lattice is with interior and Dirichlet cells, weighted by how full those are. The
+    /// outer layer of the margin counts as the inner one, so that what is held from outside is so by full cells.
     pub fn coarser_fill(&self, fill: Option<&[f32]>, coarser: &Self) -> Vec<f32> {
-        let of = |c: usize| match self.cells[c] {
+        let of = |cell: usize| match self.cells[cell] {
             Cell::Exterior => 0.0,
-            _ => fill.map_or(1.0, |fill| fill[c]),
+            _ => fill.map_or(1.0, |fill| fill[cell]),
         };
-        let share = |coarse| self.children(coarser.coordinates(coarse)).map(of).sum::<f32>() / 8.0;
+        let share = |coarse: usize| {
+            let coarse = coarser.coordinates(coarse);
+            let child = |corner: i32| {
+                let at = |a: usize| 2 * coarse[a] + (corner >> a & 1);
+                self.index(std::array::from_fn(|a| at(a).clamp(-1, self.size[a] as i32)))
+            };
+            (0..8).map(|corner| of(child(corner))).sum::<f32>() / 8.0
+        };
         (0..coarser.len()).into_par_iter().with_min_len(4096).map(share).collect()
     }
 }

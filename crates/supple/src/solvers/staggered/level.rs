@@ -13,7 +13,7 @@ use super::lattice::{Lattice, MARGIN, PRESSURE};
 use super::planes::{DistributeDisplacement, DistributePressure, Distribution, ResidualPlanes};
 use super::rows::{Coefficients, Operator, Row};
 use super::spans::Spans;
-use super::stencils::{RowList, Stencils, apply, apply_wide};
+use super::stencils::{RowList, Stencils, apply_each};
 use super::transfer::{self, Extrapolation};
 use crate::simd::{Simd, dispatch};
 
@@ -40,6 +40,8 @@ pub struct LatticeLevel {
     /// Unknowns outside the uniform distribution, as entries of the four fields.
     near: Vec<u32>,
     boundary: Band,
+    /// All equations, where pressures are eliminated everywhere.
+    everything: Option<Band>,
     /// In place of the boundary's own smoother.
     boxes: Option<BoxSmoother>,
     before_restriction: Band,
@@ -67,8 +69,12 @@ impl LatticeLevel {
         let mut stencils = Stencils::default();
         let spans =
             |chosen: fn(Class) -> bool| [0, 1, 2, 3].map(|field| classes.spans(&lattice, field, chosen));
-        let rows = mixed_rows(&operator, &classes, &mut stencils);
+        let mut rows = mixed_rows(&operator, &classes, &mut stencils);
         let boundary = Band::boundary(&operator, &classes, &mut stencils);
+        let everything = (!augmented).then(|| {
+            let all = |field: usize| classes.cells(field, |class| class != Class::None).collect();
+            Band::new(&operator, &classes, &mut stencils, all)
+        });
         let discrepancies = coarser.map(|coarser| {
             [true, false].map(|before| discrepancy(&operator, &classes, coarser, before, &mut stencils))
         });
@@ -80,6 +86,7 @@ impl LatticeLevel {
         let near = (0..4).flat_map(|field| classes.cells(field, near).map(move |c| (field * len + c) as u32));
         let planes = lattice.dims()[2];
         let chunk = planes.div_ceil(CHUNKS).max(CHUNK_CELLS.div_ceil(lattice.plane()));
+        rows.iter_mut().for_each(|rows| rows.group(chunk * lattice.plane()));
         Self {
             grid: Grid::new(&lattice, coefficients),
             simd,
@@ -92,6 +99,7 @@ impl LatticeLevel {
             rows,
             near: near.collect(),
             boundary,
+            everything,
             boxes: None,
             before_restriction,
             after_prolongation,
@@ -149,11 +157,13 @@ impl LatticeLevel {
         (fields, spans + rows + rest + bands.iter().sum::<usize>() + 4 * self.near.len())
     }
 
-    /// One smoothing: boundary sweeps, the interior sweep, boundary sweeps (section 5.2).
-    pub fn smooth(&mut self, boundary_sweeps: usize) {
-        (0..boundary_sweeps).for_each(|_| self.boundary_sweep());
-        (0..4).for_each(|field| self.distributive_sweep(field));
-        (0..boundary_sweeps).for_each(|_| self.boundary_sweep());
+    /// One sweep over the equations inside: distributive, or Gauss-Seidel where pressures are eliminated.
+    pub fn interior_sweep(&mut self) {
+        let Self { everything, stencils, u, b, buffer, lattice, .. } = self;
+        match everything {
+            Some(everything) => everything.sweep(stencils, lattice.len(), u, b, buffer),
+            None => (0..4).for_each(|field| self.distributive_sweep(field)),
+        }
     }
 
     /// Smooths the boundary by boxes (section 5.2) from now on.
@@ -253,20 +263,33 @@ impl LatticeLevel {
                 let first = planes.start * plane;
                 let cells = first..planes.end * plane;
                 dispatch(simd, ResidualPlanes { grid, field, spans, planes, u, b: right, out: &mut *out });
-                for (cell, kind) in rows.within(cells) {
-                    let value = apply(stencils.unknowns(kind), u, cell);
-                    out[cell as usize - first] = right[cell as usize] - value;
+                for (kind, cells) in rows.within(cells) {
+                    apply_each(stencils.unknowns(kind), u, cells, |n, value: f32| {
+                        let cell = cells[n] as usize;
+                        out[cell - first] = right[cell] - value;
+                    });
                 }
             });
             wrap(&self.lattice, residuals);
         }
     }
 
-    /// `out = b - L u` in double precision for any fields, zero where there is no equation.
+    /// `out = b - L u` in double precision for any fields; what stands where there is no equation stays.
     pub fn residual_of<T: Copy + Into<f64> + Sync>(&self, u: &[T], b: &[f64], out: &mut [f64]) {
+        self.residual_in(0..4, u, b, out);
+    }
+
+    /// The same for some of the fields' equations.
+    pub fn residual_in<T: Copy + Into<f64> + Sync>(
+        &self,
+        fields: Range<usize>,
+        u: &[T],
+        b: &[f64],
+        out: &mut [f64],
+    ) {
         let (len, plane) = (self.lattice.len(), self.lattice.plane());
         let (grid, simd, stencils) = (&self.grid, self.simd, &self.stencils);
-        for field in 0..4 {
+        for field in fields {
             let right = &b[field * len..(field + 1) * len];
             let (spans, rows) = (&self.uniform[field], &self.rows[field]);
             let out = &mut out[field * len..(field + 1) * len];
@@ -275,9 +298,11 @@ impl LatticeLevel {
                 let first = planes.start * plane;
                 let cells = first..planes.end * plane;
                 dispatch(simd, ResidualPlanes { grid, field, spans, planes, u, b: right, out: &mut *out });
-                for (cell, kind) in rows.within(cells) {
-                    let value = apply_wide(stencils.wide_unknowns(kind), u, cell);
-                    out[cell as usize - first] = right[cell as usize] - value;
+                for (kind, cells) in rows.within(cells) {
+                    apply_each(stencils.wide_unknowns(kind), u, cells, |n, value: f64| {
+                        let cell = cells[n] as usize;
+                        out[cell - first] = right[cell] - value;
+                    });
                 }
             });
         }
@@ -333,7 +358,7 @@ impl LatticeLevel {
         coarser.extrapolation.clear(&mut coarser.u);
     }
 
-    fn wrap_unknowns(&mut self) {
+    pub(super) fn wrap_unknowns(&mut self) {
         if self.lattice.is_periodic() {
             let len = self.lattice.len();
             self.u.chunks_mut(len).for_each(|field| wrap(&self.lattice, field));

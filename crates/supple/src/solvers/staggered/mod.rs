@@ -22,10 +22,13 @@
 //!   bits for any number of threads without colouring blocks.
 //! - Cycles in single precision precondition a flexible GMRES on the whole mixed system in double precision, because cycles
 //!   alone slow down on weakly held bodies. [`solve_by_cycles`] is the paper's method.
+//! - W-cycles: coarse lattices are too soft at free faces, and V-cycles over-correct the more the deeper they go.
 //! - Stresses of coarse cells are weighted by how full the cells are; coarse lattices swell thin limbs otherwise.
-//! - The coarsest lattice may be singular where a feature is a cell thick: lost pivots are left out.
+//! - Coarsening stops where limbs would be one or two cells thick. The coarsest lattice may still be singular where a feature
+//!   is a cell thick: lost pivots are left out.
+//! - Forces on points (contact, soft pins, dragging) have their Hessian in the products of GMRES, not in the cycle.
 //!
-//! Linear elasticity only so far; section 7 (co-rotational) is missing.
+//! Elasticity is linear: what turns far swells. Section 7 (co-rotational) is not here.
 
 mod band;
 mod body;
@@ -42,6 +45,7 @@ mod options;
 mod planes;
 mod prescribed;
 mod rows;
+mod runs;
 mod solve;
 mod spans;
 mod stencils;

@@ -35,9 +35,9 @@ impl Default for Options {
             cell: None,
             padding: 0,
             interpolation: Interpolation::Trilinear,
-            boundary_sweeps: 2,
-            extra_sweeps: 2,
-            visits: 1,
+            boundary_sweeps: 1,
+            extra_sweeps: 1,
+            visits: 2,
             krylov: true,
             max_cycles: 60,
         }

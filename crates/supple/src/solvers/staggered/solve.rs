@@ -1,10 +1,13 @@
 //! Solves in double precision by cycles in single precision: alone, as in the paper, or inside the flexible GMRES of
 //! Saad 1993 on the whole mixed system, which keeps its rate where bodies are weakly held.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use super::hierarchy::Hierarchy;
 use super::level::wrap;
+use super::runs::Runs;
 
 /// Numbers added up by one task, in an order that does not depend on threads.
 const CHUNK: usize = 1 << 14;
@@ -43,7 +46,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { tolerance: 1e-6, max_cycles: 60, restart: 12 }
+        Self { tolerance: 1e-6, max_cycles: 60, restart: 16 }
     }
 }
 
@@ -51,14 +54,18 @@ impl Default for Limits {
 /// operator's product.
 pub type Addition<'a> = dyn FnMut(&[f64], &mut [f64]) + 'a;
 
-/// Memory of the solves.
+/// Memory of the solves. Vectors of GMRES hold unknowns only, so that a thin body in a big box costs by its own volume.
 #[derive(Debug, Default)]
 pub struct Workspace {
+    /// Of the whole lattice.
     residual: Vec<f64>,
     zero: Vec<f64>,
     wide: Vec<f64>,
-    basis: Vec<Vec<f32>>,
+    /// Of the unknowns. In double precision: below the rounding of its basis GMRES does not get.
+    basis: Vec<Vec<f64>>,
     corrections: Vec<Vec<f32>>,
+    packed: Vec<f64>,
+    runs: Arc<Runs>,
 }
 
 impl Workspace {
@@ -66,18 +73,19 @@ impl Workspace {
         self.residual.resize(len, 0.0);
     }
 
-    fn vector(of: &mut Vec<Vec<f32>>, n: usize, len: usize) -> &mut Vec<f32> {
+    fn vector<T: Copy + Default>(of: &mut Vec<Vec<T>>, n: usize, len: usize) -> &mut Vec<T> {
         while of.len() <= n {
-            of.push(vec![0.0; len]);
+            of.push(vec![T::default(); len]);
         }
-        of[n].resize(len, 0.0);
+        of[n].resize(len, T::default());
         &mut of[n]
     }
 
     /// Memory in bytes.
     pub fn bytes(&self) -> usize {
-        let narrow = self.basis.iter().chain(&self.corrections).map(|v| 4 * v.len()).sum::<usize>();
-        narrow + 8 * (self.residual.len() + self.zero.len() + self.wide.len())
+        let basis = self.basis.iter().map(|v| 8 * v.len()).sum::<usize>();
+        let corrections = self.corrections.iter().map(|v| 4 * v.len()).sum::<usize>();
+        basis + corrections + 8 * (self.residual.len() + self.zero.len() + self.wide.len())
     }
 }
 
@@ -120,6 +128,8 @@ pub fn solve(
 ) -> Solve {
     work.begin(u.len());
     work.zero.resize(u.len(), 0.0);
+    work.runs = hierarchy.runs();
+    work.packed.resize(work.runs.unknowns(), 0.0);
     let mut solve = Solve::default();
     let mut goal = f64::INFINITY;
     loop {
@@ -139,12 +149,12 @@ pub fn solve(
             return solve;
         }
         let steps = limits.restart.min(limits.max_cycles - solve.cycles());
-        let first = Workspace::vector(&mut work.basis, 0, u.len());
-        narrow(&work.residual, 1.0 / norm, first);
+        let first = Workspace::vector(&mut work.basis, 0, work.runs.unknowns());
+        work.runs.pack(&work.residual, first, |r| r / norm);
         let restart = Restart { norm, goal, steps };
         let weights = arnoldi(hierarchy, &restart, work, &mut addition, &mut solve.residuals);
         for (z, weight) in work.corrections.iter().zip(&weights) {
-            add_scaled(u, z, *weight);
+            work.runs.unpack(z, u, |u, z| *u += weight * f64::from(z));
         }
     }
 }
@@ -164,34 +174,37 @@ fn arnoldi(
     addition: &mut Option<&mut Addition<'_>>,
     residuals: &mut Vec<f64>,
 ) -> Vec<f64> {
-    let len = work.residual.len();
+    let unknowns = work.runs.unknowns();
     let mut problem = LeastSquares::new(restart.norm);
     for step in 0..restart.steps {
-        let (right, _) = hierarchy.fields();
-        right.copy_from_slice(&work.basis[step]);
+        work.runs.unpack(&work.basis[step], hierarchy.fields().0, |b, v| *b = v as f32);
         hierarchy.cycle();
-        let z = Workspace::vector(&mut work.corrections, step, len);
-        z.copy_from_slice(hierarchy.fields().1);
-        hierarchy.finest().residual_of(z, &work.zero, &mut work.residual);
-        if let Some(add) = addition {
+        let z = hierarchy.fields().1;
+        if addition.is_some() {
             work.wide.clear();
             work.wide.extend(z.iter().map(|z| f64::from(*z)));
+        }
+        let kept = Workspace::vector(&mut work.corrections, step, unknowns);
+        work.runs.pack(z, kept, |z| z);
+        hierarchy.finest_residual(&work.zero, &mut work.residual);
+        if let Some(add) = addition {
             add(&work.wide, &mut work.residual);
         }
+        work.runs.pack(&work.residual, &mut work.packed, |r| -r);
         let mut column = Vec::with_capacity(step + 2);
         for v in &work.basis[..=step] {
-            let product = -dot(&work.residual, v);
-            add_scaled(&mut work.residual, v, product);
+            let product = dot(&work.packed, v);
+            add_scaled(&mut work.packed, v, -product);
             column.push(product);
         }
-        let rest = norm_of(&work.residual);
+        let rest = norm_of(&work.packed);
         column.push(rest);
         residuals.push(problem.add(column));
         if rest == 0.0 || residuals.last().is_some_and(|r| *r <= 0.5 * restart.goal || !r.is_finite()) {
             break;
         }
-        let next = Workspace::vector(&mut work.basis, step + 1, len);
-        narrow(&work.residual, -1.0 / rest, next);
+        let next = Workspace::vector(&mut work.basis, step + 1, unknowns);
+        scale(&work.packed, 1.0 / rest, next);
     }
     problem.solve()
 }
@@ -254,10 +267,15 @@ fn norm_of(a: &[f64]) -> f64 {
     sums.iter().sum::<f64>().sqrt()
 }
 
-fn dot(a: &[f64], b: &[f32]) -> f64 {
+fn dot(a: &[f64], b: &[f64]) -> f64 {
     let chunks = a.par_chunks(CHUNK).zip(b.par_chunks(CHUNK));
-    let sums: Vec<f64> = chunks.map(|(a, b)| a.iter().zip(b).map(|(a, b)| a * f64::from(*b)).sum()).collect();
+    let sums: Vec<f64> = chunks.map(|(a, b)| a.iter().zip(b).map(|(a, b)| a * b).sum()).collect();
     sums.iter().sum()
+}
+
+fn scale(a: &[f64], factor: f64, out: &mut [f64]) {
+    let chunks = out.par_chunks_mut(CHUNK).zip(a.par_chunks(CHUNK));
+    chunks.for_each(|(out, a)| out.iter_mut().zip(a).for_each(|(out, a)| *out = a * factor));
 }
 
 fn narrow(a: &[f64], scale: f64, out: &mut [f32]) {
@@ -265,7 +283,7 @@ fn narrow(a: &[f64], scale: f64, out: &mut [f32]) {
     chunks.for_each(|(out, a)| out.iter_mut().zip(a).for_each(|(out, a)| *out = (a * scale) as f32));
 }
 
-fn add_scaled(a: &mut [f64], b: &[f32], scale: f64) {
+fn add_scaled<T: Copy + Into<f64> + Sync>(a: &mut [f64], b: &[T], scale: f64) {
     let chunks = a.par_chunks_mut(CHUNK).zip(b.par_chunks(CHUNK));
-    chunks.for_each(|(a, b)| a.iter_mut().zip(b).for_each(|(a, b)| *a += scale * f64::from(*b)));
+    chunks.for_each(|(a, b)| a.iter_mut().zip(b).for_each(|(a, b)| *a += scale * (*b).into()));
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::kernels::Real;
 use super::rows::Row;
 
 /// The numbers of one kind of row.
@@ -98,24 +99,35 @@ pub(super) fn apply((offsets, coefficients): (&[i32], &[f32]), field: &[f32], ce
     sum
 }
 
-/// A part of a stencil applied at a cell, in double precision.
-#[inline]
-pub(super) fn apply_wide<T: Copy + Into<f64>>(
-    (offsets, coefficients): (&[i32], &[f64]),
+/// A part of a stencil applied at many cells: `each` gets the number of the cell in the list, and the value. Several cells
+/// are summed side by side, since one sum alone waits for every addition.
+#[inline(always)]
+pub(super) fn apply_each<C: Copy + Into<A>, T: Copy + Into<A>, A: Real>(
+    (offsets, coefficients): (&[i32], &[C]),
     field: &[T],
-    cell: u32,
-) -> f64 {
-    let mut sum = 0.0;
-    for (&offset, &value) in offsets.iter().zip(coefficients) {
-        sum += value * field[(cell as i32 + offset) as usize].into();
+    cells: &[u32],
+    mut each: impl FnMut(usize, A),
+) {
+    for (first, cells) in (0..).step_by(LANES).zip(cells.chunks(LANES)) {
+        let mut at = [cells[0] as i32; LANES];
+        at.iter_mut().zip(cells).for_each(|(at, cell)| *at = *cell as i32);
+        let mut sums = [A::default(); LANES];
+        for (&offset, &value) in offsets.iter().zip(coefficients) {
+            for lane in 0..LANES {
+                sums[lane] = sums[lane] + value.into() * field[(at[lane] + offset) as usize].into();
+            }
+        }
+        (0..cells.len()).for_each(|lane| each(first + lane, sums[lane]));
     }
-    sum
 }
+
+/// Cells summed side by side.
+const LANES: usize = 8;
 
 /// Cells whose entries of one field have rows of the table.
 #[derive(Debug, Default, Clone)]
 pub(super) struct RowList {
-    /// The cells, ascending.
+    /// The cells.
     pub(super) cells: Vec<u32>,
     /// The kind of each row.
     pub(super) kinds: Vec<u32>,
@@ -135,14 +147,33 @@ impl RowList {
         self.cells.iter().copied().zip(self.kinds.iter().copied())
     }
 
-    /// The rows of cells in a range.
-    pub(super) fn within(&self, cells: std::ops::Range<usize>) -> impl Iterator<Item = (u32, u32)> + '_ {
+    /// Puts rows of one kind next to each other within every `chunk` of cells.
+    pub(super) fn group(&mut self, chunk: usize) {
+        let mut rows: Vec<(u32, u32)> = self.iter().collect();
+        rows.sort_unstable_by_key(|&(cell, kind)| (cell as usize / chunk, kind, cell));
+        (self.cells, self.kinds) = rows.into_iter().unzip();
+    }
+
+    /// The rows of cells in a range of whole chunks, one kind after the other.
+    pub(super) fn within(&self, cells: std::ops::Range<usize>) -> impl Iterator<Item = (u32, &[u32])> {
         let start = self.cells.partition_point(|c| (*c as usize) < cells.start);
         let end = self.cells.partition_point(|c| (*c as usize) < cells.end);
-        self.cells[start..end].iter().copied().zip(self.kinds[start..end].iter().copied())
+        groups(&self.kinds[start..end]).map(move |group| {
+            (self.kinds[start + group.start], &self.cells[start + group.start..start + group.end])
+        })
     }
 
     pub(super) fn bytes(&self) -> usize {
         self.len() * 8
     }
+}
+
+/// The ranges of equal kinds.
+pub(super) fn groups(kinds: &[u32]) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
+    let mut next = 0;
+    kinds.chunk_by(|a, b| a == b).map(move |group| {
+        let start = next;
+        next += group.len();
+        start..next
+    })
 }

@@ -16,6 +16,10 @@ use crate::simulation::{
 
 /// Linear systems are solved this much more exactly than the step.
 const LINEAR_SHARE: f64 = 0.1;
+/// Steps of Newton's method that are taken whole, whatever the residual.
+const WHOLE_STEPS: u32 = 4;
+/// Later ones are halved down to this part of them.
+const SHORTEST: f64 = 1.0 / 16.0;
 
 /// Staggered multigrid for all bodies of a scene.
 #[derive(Default)]
@@ -34,6 +38,8 @@ pub struct StaggeredStepper {
     held: Vec<bool>,
     pinned: Vec<DVec3>,
     forces: Vec<DVec3>,
+    moved: Vec<DVec3>,
+    answer: Vec<DVec3>,
     before: Vec<f64>,
     residuals: Vec<f64>,
 }
@@ -85,24 +91,34 @@ impl StaggeredStepper {
         let tolerance = setup.solver.tolerance;
         let (mut cycles, mut iterations) = (0, 0);
         self.residuals.clear();
-        let mut relative = 1.0;
+        let (mut relative, mut part) = (1.0, 1.0);
         while iterations < setup.solver.max_iterations {
             self.refresh_positions(index);
             let acted_on = self.find_forces();
-            let Self { bodies, system, x, forces, residuals, .. } = self;
+            let Self { bodies, system, x, forces, moved, answer, residuals, .. } = self;
             let norm = bodies[index].residual(&forces[range.clone()]);
+            // Whole steps find the contacts; if these still come and go, shorter ones settle them.
+            let grew = residuals.last().is_some_and(|last| norm > *last);
+            if grew && iterations > WHOLE_STEPS && part > SHORTEST {
+                part *= 0.5;
+                bodies[index].step_back(part);
+                continue;
+            }
+            part = 1.0;
             residuals.push(norm);
             relative = if residuals[0] > 0.0 { norm / residuals[0] } else { 0.0 };
             if relative <= tolerance || !norm.is_finite() {
                 break;
             }
-            let (count, first) = (x.len(), range.start);
-            let (mut moved, mut answer) = (vec![DVec3::ZERO; count], vec![DVec3::ZERO; count]);
+            let first = range.start;
+            moved.resize(x.len(), DVec3::ZERO);
+            answer.resize(x.len(), DVec3::ZERO);
+            moved.fill(DVec3::ZERO);
             let mut stiffness = |d: &[DVec3], out: &mut [DVec3]| {
                 moved[first..first + d.len()].copy_from_slice(d);
                 answer.fill(DVec3::ZERO);
                 for energy in point_energies(system) {
-                    energy.apply_hessian(x, Curvature::Projected, &moved, &mut answer);
+                    energy.apply_hessian(x, Curvature::Projected, moved, answer);
                 }
                 out.copy_from_slice(&answer[first..first + d.len()]);
             };
@@ -181,7 +197,7 @@ impl Stepper for StaggeredStepper {
         self.pose_colliders(setup, [setup.time, setup.time + dt])?;
         let system = &mut self.system;
         system.contacts.begin_step(&self.x, dt);
-        system.wind.begin_step(&system.contacts.points, &self.x, &self.v, &setup.world, setup.time, dt);
+        system.blow(setup, &self.x, &self.v, [setup.time + dt, dt]);
         self.pinned.clone_from(&self.x);
         system.apply_pins(setup, setup.time + dt, &mut self.pinned, &mut self.held);
         let (mut iterations, mut cycles, mut residual) = (0, 0, 0.0_f64);

@@ -281,7 +281,7 @@ fn rates(lattice: &Lattice, ratio: f64, options: CycleOptions, krylov: bool) -> 
         Hierarchy::new(lattice.clone(), Coefficients::of_poisson_ratio(ratio), options, Simd::Auto);
     let b = weighed(lattice);
     let mut u = vec![0.0; b.len()];
-    let limits = Limits { tolerance: 1e-10, max_cycles: 40, restart: 20 };
+    let limits = Limits { tolerance: 1e-10, max_cycles: 40, ..Limits::default() };
     let mut work = Workspace::default();
     if krylov {
         return solve(&mut hierarchy, (&mut u, &b), &limits, &mut work, None);
@@ -289,16 +289,10 @@ fn rates(lattice: &Lattice, ratio: f64, options: CycleOptions, krylov: bool) -> 
     solve_by_cycles(&mut hierarchy, (&mut u, &b), &limits, &mut work)
 }
 
-/// Figure 10: 0.26 at Poisson's ratio 0.2 and 0.28 at 0.49; here to rounding.
+/// Figure 10: 0.26 at Poisson's ratio 0.2 and 0.28 at 0.49; here by W-cycles, and down to rounding.
 #[test]
 fn a_clamped_box_converges_at_any_ratio() {
-    let options = CycleOptions {
-        boundary_sweeps: 4,
-        extra_sweeps: 3,
-        coarsest_size: 8,
-        weigh_by_fill: false,
-        ..CycleOptions::default()
-    };
+    let options = CycleOptions { boundary_sweeps: 4, extra_sweeps: 3, ..CycleOptions::default() };
     for (ratio, bound) in [(0.2, 0.28), (0.49, 0.30), (0.495, 0.30)] {
         let solve = rates(&clamped_box([32; 3]), ratio, options, false);
         let rate = solve.rate(2, solve.cycles());
@@ -306,26 +300,21 @@ fn a_clamped_box_converges_at_any_ratio() {
     }
 }
 
-/// Section 5.2: near-optimal with one sweep of boxes.
+/// Section 5.2: near-optimal.
 #[test]
 fn boxes_smooth_any_boundary() {
-    let options = CycleOptions {
-        boxes: true,
-        boundary_sweeps: 1,
-        coarsest_size: 8,
-        weigh_by_fill: false,
-        ..CycleOptions::default()
-    };
+    let options =
+        CycleOptions { boxes: true, boundary_sweeps: 2, coarsest_size: 8, ..CycleOptions::default() };
     for ratio in [0.2, 0.49] {
         let solve = rates(&clamped_box([16; 3]), ratio, options, false);
         let rate = solve.rate(2, solve.cycles());
-        assert!(solve.converged && rate <= 0.33, "{ratio}: {rate}");
+        assert!(solve.converged && rate <= 0.30, "{ratio}: {rate}");
     }
 }
 
 #[test]
 fn gmres_with_all_levels_converges_at_any_ratio() {
-    for (lattice, bound) in [(clamped_box([32; 3]), 0.28), (ball(32), 0.33)] {
+    for (lattice, bound) in [(clamped_box([32; 3]), 0.28), (ball(32), 0.28)] {
         for ratio in [0.2, 0.499] {
             let solve = rates(&lattice, ratio, CycleOptions::default(), true);
             let rate = solve.rate(2, solve.cycles());
@@ -334,16 +323,17 @@ fn gmres_with_all_levels_converges_at_any_ratio() {
     }
 }
 
-/// Section 9.1: without pressures as unknowns the rate goes to 1 as the material gets incompressible.
+/// Section 9.1: without pressures as unknowns cycles stall as the material gets incompressible.
 #[test]
 fn without_augmentation_convergence_worsens_with_the_ratio() {
-    let options = CycleOptions { augmented: false, coarsest_size: 8, ..CycleOptions::default() };
+    let options =
+        CycleOptions { augmented: false, boundary_sweeps: 4, coarsest_size: 8, ..CycleOptions::default() };
     let rate = |ratio| {
         let solve = rates(&clamped_box([16; 3]), ratio, options, false);
         solve.rate(5, solve.cycles())
     };
     let (soft, middle, hard) = (rate(0.2), rate(0.475), rate(0.49));
-    assert!(soft < 0.5 && middle > soft + 0.2 && hard > middle && hard < 1.0, "{soft} {middle} {hard}");
+    assert!(soft < 0.5 && middle > soft + 0.2 && hard > middle, "{soft} {middle} {hard}");
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub(super) fn parent(fine: usize) -> usize {
 /// The coarse positions that an entry takes from along one axis, with weights. `along`: on faces normal to this axis.
 pub(super) fn sources(fine: usize, along: bool) -> [(usize, f32); 2] {
     let parent = parent(fine);
-    match (along, fine % 2 == 0) {
+    match (along, fine.is_multiple_of(2)) {
         (true, true) => [(parent, 1.0), (parent, 0.0)],
         (true, false) => [(parent, 0.5), (parent + 1, 0.5)],
         (false, true) => [(parent, 0.75), (parent - 1, 0.25)],

@@ -1,9 +1,9 @@
 //! Writing OBJ: numbers in the shortest form that reads back to the same bits; labels where they change.
 
-use std::fmt::{self, Display};
 use std::io::{self, BufWriter, Write};
 
 use crate::mesh::{CornerAttribute, FaceLabels, LabelKind, NO_LABEL, NO_VALUE, SurfaceMesh};
+use crate::number::Short;
 
 /// Writes a mesh as Wavefront OBJ, with all that [`SurfaceMesh`] holds. White space inside group names becomes `_`,
 /// since OBJ separates groups by it.
@@ -113,16 +113,4 @@ fn one_line(name: &str) -> String {
 
 fn one_word(name: &str) -> String {
     name.replace(|c: char| c.is_ascii_whitespace(), "_")
-}
-
-/// A number in the shortest form that reads back to the same bits; with an exponent where that is shorter.
-struct Short(f64);
-
-impl Display for Short {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.abs() {
-            0.0 | 1e-5..1e16 => write!(f, "{}", self.0),
-            _ => write!(f, "{:e}", self.0),
-        }
-    }
 }

@@ -1,0 +1,16 @@
+//! What pictures drawn by others need: colliders and the ground as the program draws them.
+
+use supple::output::render::{ColliderMesh, Ground};
+use supple::scene::Scene;
+
+use crate::colliders::DrawnColliders;
+
+/// The colliders of a scene at a time in seconds; planes are not meshes, and files that are no longer there are left out.
+pub fn drawn_colliders(scene: &Scene, time: f64) -> Vec<ColliderMesh> {
+    DrawnColliders::new(scene).at(time)
+}
+
+/// The ground: the scene's level plane, if it has one.
+pub fn drawn_ground(scene: &Scene) -> Ground {
+    crate::colliders::ground(scene)
+}

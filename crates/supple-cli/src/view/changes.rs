@@ -1,0 +1,286 @@
+//! The scene changed while it is simulated: values by their `--set` path, and pins. The scene always says what is
+//! simulated, so that it can be saved and started again at any time.
+
+use glam::DVec3;
+use supple::Error;
+use supple::geometry::Ray;
+use supple::linear::Simd;
+use supple::scene::{Method, Pin, Scene, Selection};
+use supple::simulation::{DryRun, PinId, PinnedPoint, Simulation};
+
+/// Parts of a scene that may be changed from the page.
+const OPEN: [&str; 4] = ["time", "world", "solver", "contact"];
+/// The same in a body and in a collider.
+const OPEN_IN_BODY: [&str; 6] = ["material", "model", "bending", "pressure", "self_contact", "tear_stretch"];
+const OPEN_IN_COLLIDER: [&str; 3] = ["friction", "stiffness", "thickness"];
+/// A value that is longer is no value.
+const LONGEST_VALUE: usize = 200;
+/// How near a held point and a vertex must be to be the same, in metres.
+const SAME_PLACE: f64 = 1e-9;
+/// A ball around a vertex at the start that holds no other one, in metres.
+const AROUND_VERTEX: f64 = 1e-7;
+
+/// A scene and its simulation.
+pub(super) struct Subject {
+    pub(super) scene: Scene,
+    pub(super) simulation: Simulation,
+    simd: Simd,
+}
+
+/// What a change did.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Applied {
+    /// The state was kept.
+    Kept,
+    /// The simulation began again, and why.
+    Restarted(String),
+}
+
+impl Subject {
+    pub(super) fn new(scene: Scene, simd: Simd) -> Result<Self, Error> {
+        let simulation = Simulation::with_simd(scene.clone(), simd)?;
+        Ok(Self { scene, simulation, simd })
+    }
+
+    /// Begins again with the scene as it is now.
+    pub(super) fn restart(&mut self) -> Result<(), Error> {
+        self.simulation = Simulation::with_simd(self.scene.clone(), self.simd)?;
+        Ok(())
+    }
+
+    /// Changes a value of the scene. What is refused changes nothing.
+    pub(super) fn set(&mut self, path: &str, value: &str) -> Result<Applied, Error> {
+        check_path(path, value)?;
+        let text = self.scene.to_toml()?;
+        let set = format!("{path}={value}");
+        let changed = Scene::from_toml_with(&text, &self.scene.name, &self.scene.folder, &[set])?;
+        changed.validate()?;
+        let applied = match self.reason_to_restart(&changed) {
+            None => {
+                self.go_over_to(&changed)?;
+                Applied::Kept
+            }
+            Some(reason) => {
+                self.simulation = Simulation::with_simd(changed.clone(), self.simd)?;
+                Applied::Restarted(reason)
+            }
+        };
+        self.scene = changed;
+        Ok(applied)
+    }
+
+    /// Why the state cannot be kept.
+    fn reason_to_restart(&self, changed: &Scene) -> Option<String> {
+        let (before, after) = (self.scene.solver.method, changed.solver.method);
+        if !after.shares_state_with(before) {
+            let (before, after) = (before.word(), after.word());
+            return Some(format!("`{after}` has another discretisation than `{before}`"));
+        }
+        if self.scene.time.mode != changed.time.mode {
+            return Some("dynamics and statics do not share a state".into());
+        }
+        (self.scene.contact != changed.contact).then(|| "contact is set up before the first step".into())
+    }
+
+    /// Takes over what differs between the steps.
+    fn go_over_to(&mut self, changed: &Scene) -> Result<(), Error> {
+        let (scene, simulation) = (&self.scene, &mut self.simulation);
+        if scene.bodies != changed.bodies && changed.solver.method == Method::Projective {
+            // Only a look at all bodies tells whether projective dynamics can take them.
+            DryRun::of(changed).problems.into_iter().next().map_or(Ok(()), Err)?;
+        }
+        for (before, after) in scene.bodies.iter().zip(&changed.bodies).filter(|(a, b)| a != b) {
+            let id = simulation.body(&before.name);
+            simulation.change_body(id.ok_or_else(|| gone("body", &before.name))?, after)?;
+        }
+        for (before, after) in scene.colliders.iter().zip(&changed.colliders).filter(|(a, b)| a != b) {
+            let known = simulation.setup().colliders.iter().find(|(_, other)| other.name == before.name);
+            let id = known.map(|(id, _)| *id).ok_or_else(|| gone("collider", &before.name))?;
+            simulation.set_collider(id, after.clone())?;
+        }
+        if scene.world != changed.world {
+            simulation.set_world(changed.world.clone())?;
+        }
+        if scene.solver != changed.solver {
+            simulation.set_solver(changed.solver.clone())?;
+        }
+        Ok(())
+    }
+
+    /// Holds the vertex nearest to where a ray meets a body, or lets it go; says whether it is held now, and `None` if the
+    /// ray meets nothing.
+    pub(super) fn toggle_pin(&mut self, ray: &Ray) -> Result<Option<bool>, Error> {
+        let Some(picked) = self.simulation.pick(ray) else { return Ok(None) };
+        let (body, vertex) = (picked.body, picked.vertex() as usize);
+        let id = self.simulation.setup().body_ids[body];
+        let place = self.simulation.body_positions(id).map(|positions| positions[vertex]);
+        let is_it = |point: &PinnedPoint| {
+            point.body == body && place.is_some_and(|place| place.distance(point.target) < SAME_PLACE)
+        };
+        let held = self.simulation.pinned_points().find(is_it);
+        if let Some(held) = held {
+            self.let_go(&held)?;
+            return Ok(Some(false));
+        }
+        let built = &self.simulation.setup().bodies[body];
+        let selection = Selection::Nearest(vec![built.surface_start[vertex]]);
+        let pin = Pin::hard(built.name.clone(), selection);
+        self.simulation.pin(id, &pin.selection, pin.hold)?;
+        self.scene.pins.push(pin);
+        Ok(Some(true))
+    }
+
+    /// Lets the held point go that is nearest to a place; says whether there was one.
+    pub(super) fn unpin_near(&mut self, place: DVec3) -> Result<bool, Error> {
+        let distance = |point: &PinnedPoint| point.target.distance_squared(place);
+        let nearest = self.simulation.pinned_points().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        nearest.map_or(Ok(false), |point| self.let_go(&point).map(|()| true))
+    }
+
+    fn let_go(&mut self, point: &PinnedPoint) -> Result<(), Error> {
+        let index = self.pin_index(point.pin).ok_or_else(|| gone("pin", "held here"))?;
+        let points = self.simulation.setup().pins[index].points.len();
+        self.simulation.unpin_point(point.pin, point.index)?;
+        if points == 1 {
+            self.scene.pins.remove(index);
+        } else {
+            let around = Selection::Sphere { center: point.start, radius: AROUND_VERTEX };
+            let without = Selection::Not(Box::new(around));
+            let selection = &mut self.scene.pins[index].selection;
+            match selection {
+                Selection::AllOf(parts) => parts.push(without),
+                other => {
+                    let before = std::mem::replace(other, Selection::All {});
+                    *other = Selection::AllOf(vec![before, without]);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The pins of the scene and of the simulation stand in the same order.
+    fn pin_index(&self, pin: PinId) -> Option<usize> {
+        self.simulation.setup().pins.iter().position(|other| other.id == pin)
+    }
+}
+
+fn gone(kind: &str, name: &str) -> Error {
+    Error::Invalid(format!("the {kind} `{name}` is not in the simulation any more: start it again"))
+}
+
+/// Files and shapes stay as the scene was started with; the page changes numbers and words only.
+fn check_path(path: &str, value: &str) -> Result<(), Error> {
+    let parts: Vec<&str> = path.split('.').collect();
+    let open = match parts[..] {
+        ["body", _, part, ..] => OPEN_IN_BODY.contains(&part),
+        ["collider", _, part, ..] => OPEN_IN_COLLIDER.contains(&part),
+        [part, _, ..] => OPEN.contains(&part),
+        _ => false,
+    };
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    if !open || !path.chars().all(plain) {
+        return Err(Error::Invalid(format!(
+            "`{path}` cannot be changed while the scene runs: save the scene, change the file and start it again"
+        )));
+    }
+    if value.len() > LONGEST_VALUE || value.contains(['\n', '\r']) {
+        return Err(Error::Invalid(format!("the value for `{path}` is too long")));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn subject() -> Subject {
+        let mut scene = Scene::builtin("hanging-cloth").unwrap();
+        scene.scale_resolution(0.05).unwrap();
+        let mut subject = Subject::new(scene, Simd::Auto).unwrap();
+        for _ in 0..3 {
+            subject.simulation.step(1.0 / 30.0).unwrap();
+        }
+        subject
+    }
+
+    #[test]
+    fn changes_within_a_discretisation_keep_the_state_and_stand_in_the_scene() {
+        for (path, value) in [
+            ("solver.linear", "mas"),
+            ("solver.method", "lbfgs"),
+            ("solver.tolerance", "1e-3"),
+            ("time.substeps", "2"),
+            ("world.gravity", "[0, -1.6, 0]"),
+            ("world.wind", "[3, 0, 0]"),
+            ("body.0.material.stretch_stiffness", "500"),
+            ("body.0.material.poisson_ratio", "0.2"),
+        ] {
+            let mut subject = subject();
+            let (before, time) = (subject.simulation.positions().to_vec(), subject.simulation.time());
+            assert_eq!(subject.set(path, value).unwrap(), Applied::Kept, "{path}");
+            assert_eq!((subject.simulation.positions(), subject.simulation.time()), (&before[..], time));
+            subject.simulation.step(1.0 / 30.0).unwrap();
+            let saved = subject.scene.to_toml().unwrap();
+            let name = path.rsplit('.').next().unwrap();
+            assert!(saved.contains(name), "{path}: {saved}");
+            let read = Scene::from_toml(&saved, "saved", ".").unwrap();
+            assert_eq!(read.solver, subject.scene.solver);
+            assert_eq!((read.bodies, read.world), (subject.scene.bodies, subject.scene.world));
+        }
+    }
+
+    #[test]
+    fn another_discretisation_begins_again_and_says_so() {
+        let mut subject = subject();
+        let applied = subject.set("solver.method", "hpbd").unwrap();
+        assert!(matches!(applied, Applied::Restarted(reason) if reason.contains("discretisation")));
+        assert_eq!(subject.simulation.time(), 0.0);
+        subject.simulation.step(1.0 / 120.0).unwrap();
+    }
+
+    #[test]
+    fn refused_changes_say_why_and_change_nothing() {
+        let mut subject = subject();
+        let (scene, before) = (subject.scene.clone(), subject.simulation.positions().to_vec());
+        for (path, value, reason) in [
+            ("solver.tolerance", "7", "below 1"),
+            ("solver.method", "magic", "magic"),
+            ("solver.nonsense", "1", "nonsense"),
+            ("body.0.material.poisson_ratio", "0.7", "poisson_ratio"),
+            ("body.0.shape.file", "\"/etc/passwd\"", "cannot be changed"),
+            ("output.formats", "[\"usd\"]", "cannot be changed"),
+            ("", "", "cannot be changed"),
+            ("solver.tolerance", &"9".repeat(1000), "too long"),
+        ] {
+            let error = subject.set(path, value).unwrap_err().to_string();
+            assert!(error.contains(reason), "{path}={value}: {error}");
+            assert_eq!(subject.scene, scene);
+            assert_eq!(subject.simulation.positions(), before);
+        }
+    }
+
+    #[test]
+    fn a_click_pins_a_vertex_another_lets_it_go_and_the_scene_says_both() {
+        let mut subject = subject();
+        let held = |subject: &Subject| subject.simulation.pinned_points().count();
+        let in_scene = |subject: &Subject| {
+            let again = Simulation::new(subject.scene.clone()).unwrap();
+            again.pinned_points().count()
+        };
+        assert_eq!(held(&subject), 2);
+        let middle = subject.simulation.positions()[subject.simulation.positions().len() / 2];
+        let ray = Ray { origin: middle + DVec3::Y, direction: -DVec3::Y };
+        assert_eq!(subject.toggle_pin(&ray).unwrap(), Some(true));
+        assert_eq!((held(&subject), in_scene(&subject)), (3, 3));
+        assert_eq!(subject.toggle_pin(&ray).unwrap(), Some(false));
+        assert_eq!((held(&subject), in_scene(&subject)), (2, 2));
+        assert!(subject.unpin_near(DVec3::new(-1.0, 2.5, -1.0)).unwrap());
+        assert_eq!((held(&subject), in_scene(&subject)), (1, 1));
+        assert!(subject.unpin_near(DVec3::ZERO).unwrap());
+        assert!(!subject.unpin_near(DVec3::ZERO).unwrap());
+        assert_eq!((held(&subject), in_scene(&subject)), (0, 0));
+        subject.simulation.step(1.0 / 30.0).unwrap();
+        let miss = Ray { origin: DVec3::splat(100.0), direction: DVec3::Y };
+        assert_eq!(subject.toggle_pin(&miss).unwrap(), None);
+    }
+}

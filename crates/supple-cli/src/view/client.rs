@@ -1,0 +1,98 @@
+//! One WebSocket. It sends at most one frame before the page says that the last one is on the screen; while a client does
+//! not read, only its own task waits.
+
+use std::sync::Arc;
+
+use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
+
+use super::hub::{Hub, Seat};
+use super::message::{self, Request};
+use super::snapshot::Snapshot;
+
+/// The connection is over.
+struct Gone;
+
+/// What a client has seen.
+struct Client {
+    socket: WebSocket,
+    seat: Seat,
+    /// Whether the last frame is on the screen.
+    is_ready: bool,
+    /// The topology that it was sent last.
+    topology: Option<u64>,
+}
+
+/// Serves a client until it leaves.
+pub(super) async fn serve(mut socket: WebSocket, hub: Arc<Hub>) {
+    let Some(seat) = hub.join() else {
+        let reason = "too many pages are open on this simulation: close some".into();
+        let _ = socket.send(Message::Close(Some(CloseFrame { code: close_code::AGAIN, reason }))).await;
+        return;
+    };
+    let mut client = Client { socket, seat, is_ready: true, topology: None };
+    while client.turn().await.is_ok() {}
+}
+
+impl Client {
+    /// Handles whatever comes next.
+    async fn turn(&mut self) -> Result<(), Gone> {
+        tokio::select! {
+            received = self.socket.recv() => self.receive(received).await,
+            changed = self.seat.state.changed() => {
+                changed.map_err(|_| Gone)?;
+                let state = self.seat.state.borrow_and_update().clone();
+                if state.is_empty() { Ok(()) } else { self.send(Message::Text(state)).await }
+            }
+            answer = self.seat.mailbox.recv() => self.send(answer.ok_or(Gone)?).await,
+            changed = self.seat.frames.changed(), if self.is_ready => {
+                changed.map_err(|_| Gone)?;
+                let newest = self.seat.frames.borrow_and_update().clone();
+                match newest {
+                    Some(snapshot) => self.show(&snapshot).await,
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+
+    async fn show(&mut self, snapshot: &Snapshot) -> Result<(), Gone> {
+        if self.topology != Some(snapshot.topology.id) {
+            self.topology = Some(snapshot.topology.id);
+            self.send(Message::Binary(snapshot.topology.message.clone())).await?;
+        }
+        self.is_ready = false;
+        self.send(Message::Binary(snapshot.message.clone())).await
+    }
+
+    async fn receive(&mut self, received: Option<Result<Message, axum::Error>>) -> Result<(), Gone> {
+        let problem = match received {
+            None | Some(Ok(Message::Close(_))) => return Err(Gone),
+            Some(Ok(Message::Ping(_) | Message::Pong(_))) => return Ok(()),
+            Some(Err(_)) => {
+                // Too long, or no WebSocket at all: nothing after it can be understood.
+                let reason = "a message that is too long or malformed".into();
+                let close = Message::Close(Some(CloseFrame { code: close_code::POLICY, reason }));
+                self.send(close).await?;
+                return Err(Gone);
+            }
+            Some(Ok(Message::Binary(_))) => Err("messages to the program are JSON texts".to_owned()),
+            Some(Ok(Message::Text(text))) => match Request::read(&text) {
+                Ok(Request::Drawn {}) => {
+                    self.is_ready = true;
+                    self.seat.want_frame();
+                    Ok(())
+                }
+                Ok(request) => self.seat.ask(request),
+                Err(problem) => Err(problem),
+            },
+        };
+        match problem {
+            Ok(()) => Ok(()),
+            Err(problem) => self.send(message::error(&problem)).await,
+        }
+    }
+
+    async fn send(&mut self, message: Message) -> Result<(), Gone> {
+        self.socket.send(message).await.map_err(|_| Gone)
+    }
+}

@@ -1,0 +1,82 @@
+//! When the next step or frame is due: at a multiple of the world's speed, or as soon as possible.
+
+use std::time::{Duration, Instant};
+
+/// The slowest and the fastest speed that can be asked for.
+const SPEEDS: [f64; 2] = [0.01, 100.0];
+/// How late a clock may be before it stops catching up.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// A clock that can be stopped.
+#[derive(Debug)]
+pub(super) struct Clock {
+    pub(super) is_running: bool,
+    /// How many times as fast as the world; `None` as fast as possible.
+    pub(super) speed: Option<f64>,
+    due: Instant,
+}
+
+impl Clock {
+    /// A running clock at the world's speed.
+    pub(super) fn new() -> Self {
+        Self { is_running: true, speed: Some(1.0), due: Instant::now() }
+    }
+
+    /// Starts or stops it.
+    pub(super) fn run(&mut self, runs: bool) {
+        self.is_running = runs;
+        self.due = Instant::now();
+    }
+
+    /// Changes its speed; the error says what is possible.
+    pub(super) fn set_speed(&mut self, speed: Option<f64>) -> Result<(), String> {
+        let [slowest, fastest] = SPEEDS;
+        if speed.is_some_and(|speed| !(slowest..=fastest).contains(&speed)) {
+            return Err(format!(
+                "a speed is {slowest} to {fastest} times that of the world, or as fast as possible"
+            ));
+        }
+        self.speed = speed;
+        self.due = Instant::now();
+        Ok(())
+    }
+
+    /// How long to wait for what is due next.
+    pub(super) fn wait(&self) -> Duration {
+        self.due.saturating_duration_since(Instant::now())
+    }
+
+    /// Something was done that stands for so many seconds of the world.
+    pub(super) fn advance(&mut self, seconds: f64) {
+        let now = Instant::now();
+        let length = self.speed.map_or(Duration::ZERO, |speed| Duration::from_secs_f64(seconds / speed));
+        self.due = (self.due + length).max(now.checked_sub(PATIENCE).unwrap_or(now));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn speed_scales_what_is_waited_for_and_is_bounded() {
+        let mut clock = Clock::new();
+        clock.set_speed(Some(0.5)).unwrap();
+        clock.advance(1.0);
+        assert!((1.9..=2.0).contains(&clock.wait().as_secs_f64()));
+        clock.set_speed(None).unwrap();
+        clock.advance(1.0);
+        assert_eq!(clock.wait(), Duration::ZERO);
+        for speed in [0.0, -1.0, 1e9, f64::NAN] {
+            assert!(clock.set_speed(Some(speed)).is_err());
+        }
+    }
+
+    #[test]
+    fn a_late_clock_does_not_race_to_catch_up() {
+        let mut clock = Clock::new();
+        clock.due = Instant::now().checked_sub(Duration::from_secs(5)).unwrap();
+        clock.advance(0.01);
+        assert!(clock.due.elapsed() <= PATIENCE + Duration::from_millis(50));
+    }
+}

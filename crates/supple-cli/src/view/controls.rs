@@ -1,0 +1,272 @@
+//! What the page lets people change, with names, units and bounds: one list, made anew from the scene after every change.
+
+use glam::DVec3;
+use serde::Serialize;
+use serde_json::{Value, json};
+use supple::body::Elements;
+use supple::material::Material;
+use supple::scene::{LinearKind, Method, Scene};
+use supple::simulation::Simulation;
+
+/// Something that can be changed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Control {
+    /// Where it stands on the page.
+    group: String,
+    /// Its `--set` path.
+    path: String,
+    label: &'static str,
+    /// Empty where it is a number without a unit.
+    unit: &'static str,
+    help: &'static str,
+    #[serde(flatten)]
+    kind: Kind,
+}
+
+/// How it is changed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+enum Kind {
+    /// A number; those over many powers of ten get a logarithmic slider.
+    Number { value: f64, least: f64, most: f64, logarithmic: bool, whole: bool },
+    /// One of some words.
+    Choice { value: String, choices: Vec<Value> },
+    /// Three numbers.
+    Vector { value: DVec3 },
+}
+
+fn number(value: f64, [least, most]: [f64; 2]) -> Kind {
+    let logarithmic = least > 0.0 && most / least > 50.0;
+    Kind::Number { value, least: least.min(value), most: most.max(value), logarithmic, whole: false }
+}
+
+fn count(value: u32, [least, most]: [u32; 2]) -> Kind {
+    let [least, most] = [least.min(value), most.max(value)].map(f64::from);
+    Kind::Number {
+        value: f64::from(value),
+        least,
+        most,
+        logarithmic: most / least.max(1.0) > 50.0,
+        whole: true,
+    }
+}
+
+/// All that can be changed now.
+pub(super) fn controls(scene: &Scene, simulation: &Simulation) -> Vec<Control> {
+    let mut controls = solver(scene);
+    controls.extend(world(scene));
+    for index in 0..simulation.setup().bodies.len() {
+        controls.extend(body(simulation, index));
+    }
+    controls
+}
+
+fn solver(scene: &Scene) -> Vec<Control> {
+    let solver = &scene.solver;
+    let add = |path: &str, label, unit, help, kind| Control {
+        group: "Solver".into(),
+        path: path.into(),
+        label,
+        unit,
+        help,
+        kind,
+    };
+    let method = words(solver.method.word(), &Method::SUPPORTED.map(|m| (m.word(), title_of_method(m))));
+    let mut list = vec![add("solver.method", "Method", "", "How a step is taken", method)];
+    let is_implicit = solver.method.shares_state_with(Method::Newton);
+    if is_implicit {
+        let kinds = LinearKind::ALL.map(|kind| (kind.word(), title_of_linear(kind)));
+        let help = "Solves or preconditions the linear systems of the method";
+        list.push(add("solver.linear", "Linear solver", "", help, words(solver.linear.kind.word(), &kinds)));
+        let help = "A step ends when its residual has fallen to this part";
+        list.push(add("solver.tolerance", "Tolerance", "", help, number(solver.tolerance, [1e-8, 0.5])));
+        let help = "A step ends after so many iterations at the latest";
+        list.push(add(
+            "solver.max_iterations",
+            "Most iterations",
+            "",
+            help,
+            count(solver.max_iterations, [1, 500]),
+        ));
+    }
+    if is_implicit && solver.linear.kind == LinearKind::Mas {
+        let help = "Nodes in a domain of the finest level";
+        list.push(add(
+            "solver.linear.domain",
+            "Domain",
+            "nodes",
+            help,
+            count(solver.linear.domain.unwrap_or(32), [4, 128]),
+        ));
+    }
+    if is_implicit && solver.linear.kind == LinearKind::Schwarz {
+        let help = "Nodes in a domain";
+        list.push(add(
+            "solver.linear.domain",
+            "Domain",
+            "nodes",
+            help,
+            count(solver.linear.domain.unwrap_or(32), [4, 256]),
+        ));
+    }
+    if is_implicit && matches!(solver.linear.kind, LinearKind::Galerkin | LinearKind::GalerkinCycle) {
+        let help = "Smoothing sweeps on the finest level before and after the coarser ones";
+        list.push(add(
+            "solver.linear.sweeps",
+            "Sweeps",
+            "",
+            help,
+            count(solver.linear.sweeps.unwrap_or(1), [1, 10]),
+        ));
+    }
+    if solver.method == Method::Hpbd {
+        let help = "Sweeps over the constraints of the mesh in a step";
+        list.push(add("solver.hpbd.sweeps", "Sweeps", "", help, count(solver.hpbd.sweeps, [1, 50])));
+        let help = "Coarse levels at most; 0 is plain position based dynamics";
+        list.push(add("solver.hpbd.levels", "Coarse levels", "", help, count(solver.hpbd.levels, [0, 16])));
+    }
+    let help = "Time steps in a frame: more are slower and more accurate";
+    list.push(add("time.substeps", "Steps a frame", "", help, count(scene.time.substeps, [1, 64])));
+    list
+}
+
+fn world(scene: &Scene) -> Vec<Control> {
+    let add = |path: &str, label, unit, help, value| Control {
+        group: "World".into(),
+        path: path.into(),
+        label,
+        unit,
+        help,
+        kind: Kind::Vector { value },
+    };
+    let wind = scene.world.wind.unwrap_or_default();
+    vec![
+        add("world.gravity", "Gravity", "m/s²", "Acceleration along x, y (up) and z", scene.world.gravity),
+        add("world.wind", "Wind", "m/s", "Velocity of the air along x, y (up) and z", wind),
+    ]
+}
+
+fn body(simulation: &Simulation, index: usize) -> Vec<Control> {
+    let body = &simulation.setup().bodies[index];
+    let numbers = match body.elements {
+        Elements::Triangles(_) => of_cloth(body.materials.main()).to_vec(),
+        Elements::Tets(_) => of_solid(body.materials.main()).to_vec(),
+    };
+    let numbers = numbers.into_iter().chain(of_all(body.materials.main()));
+    let control = |(key, label, unit, help, value, range): Number| Control {
+        group: format!("Body {}", body.name),
+        path: format!("body.{index}.material.{key}"),
+        label,
+        unit,
+        help,
+        kind: number(value, range),
+    };
+    numbers.map(control).collect()
+}
+
+/// A number of a material: its key, label, unit and help, its value and how far it goes.
+type Number = (&'static str, &'static str, &'static str, &'static str, f64, [f64; 2]);
+
+fn of_cloth(material: &Material) -> [Number; 3] {
+    let [stretch, _] = material.stretch_stiffness;
+    let (bend, mass) = (material.bend_stiffness, material.area_density);
+    let width = "Force for each metre of width at unit strain";
+    [
+        ("stretch_stiffness", "Stretch stiffness", "N/m", width, stretch, around(stretch)),
+        ("bend_stiffness", "Bend stiffness", "N·m", "Resistance to bending", bend, around(bend)),
+        ("area_density", "Mass", "kg/m²", "Mass of a square metre", mass, [mass / 30.0, mass * 30.0]),
+    ]
+}
+
+fn of_solid(material: &Material) -> [Number; 2] {
+    let (young, mass) = (material.young_modulus, material.density);
+    [
+        ("young_modulus", "Young's modulus", "Pa", "Stress at unit strain", young, around(young)),
+        ("density", "Density", "kg/m³", "Mass of a cubic metre", mass, [mass / 30.0, mass * 30.0]),
+    ]
+}
+
+fn of_all(material: &Material) -> [Number; 3] {
+    let narrows = "How much it narrows when stretched; 0.5 keeps the volume";
+    let damping = "Time in which stretching is damped";
+    [
+        ("poisson_ratio", "Poisson's ratio", "", narrows, material.poisson_ratio, [0.0, 0.49]),
+        ("damping", "Damping", "s", damping, material.damping, [0.0, 0.1]),
+        ("friction", "Friction", "", "Coulomb's coefficient", material.friction, [0.0, 1.5]),
+    ]
+}
+
+/// A thousandth to a thousand times the power of ten nearest to a value.
+fn around(value: f64) -> [f64; 2] {
+    let value = if value > 0.0 { value } else { 1.0 };
+    let power = 10f64.powf(value.log10().round());
+    [power * 1e-3, power * 1e3]
+}
+
+fn words(value: &str, choices: &[(&str, &str)]) -> Kind {
+    let choices = choices.iter().map(|(word, title)| json!({ "word": word, "title": title })).collect();
+    Kind::Choice { value: value.into(), choices }
+}
+
+fn title_of_method(method: Method) -> &'static str {
+    match method {
+        Method::Newton => "Newton",
+        Method::Projective => "Projective dynamics",
+        Method::Lbfgs => "L-BFGS",
+        Method::NonlinearCg => "Nonlinear conjugate gradients",
+        Method::AcceleratedGradient => "Accelerated gradient descent",
+        Method::Hpbd => "Hierarchical position based (Müller 2008)",
+        Method::Octree => "Octree flesh (Milne 2016)",
+        Method::Staggered => "Staggered multigrid (Zhu 2010)",
+    }
+}
+
+fn title_of_linear(kind: LinearKind) -> &'static str {
+    match kind {
+        LinearKind::Cholesky => "Sparse Cholesky",
+        LinearKind::Jacobi => "CG, block Jacobi",
+        LinearKind::Schwarz => "CG, additive Schwarz",
+        LinearKind::Ic0 => "CG, incomplete Cholesky",
+        LinearKind::Ict => "CG, incomplete Cholesky with threshold",
+        LinearKind::GaussSeidel => "Gauss-Seidel",
+        LinearKind::Chebyshev => "Chebyshev",
+        LinearKind::Galerkin => "CG, Galerkin multigrid (Xian 2019)",
+        LinearKind::GalerkinCycle => "Galerkin multigrid alone (Xian 2019)",
+        LinearKind::Mas => "CG, multilevel Schwarz (Wu 2022)",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use supple::scene::builtin_scenes;
+
+    use super::*;
+
+    #[test]
+    fn every_control_of_every_scene_is_accepted_at_its_own_value() {
+        for (name, ..) in builtin_scenes().iter().take(6) {
+            let mut scene = Scene::builtin(name).unwrap();
+            scene.scale_resolution(0.1).unwrap();
+            let simulation = Simulation::new(scene.clone()).unwrap();
+            let text = scene.to_toml().unwrap();
+            for control in controls(&scene, &simulation) {
+                let value = match &control.kind {
+                    Kind::Number { value, least, most, .. } => {
+                        assert!(least <= value && value <= most, "{name} {}", control.path);
+                        value.to_string()
+                    }
+                    Kind::Choice { value, choices } => {
+                        assert!(choices.iter().any(|choice| choice["word"] == **value));
+                        value.clone()
+                    }
+                    Kind::Vector { value } => format!("{:?}", value.to_array()),
+                };
+                let set = format!("{}={value}", control.path);
+                let changed = Scene::from_toml_with(&text, name, "", std::slice::from_ref(&set));
+                changed
+                    .and_then(|scene| scene.validate())
+                    .unwrap_or_else(|error| panic!("{name} {set}: {error}"));
+            }
+        }
+    }
+}

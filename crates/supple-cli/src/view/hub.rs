@@ -1,0 +1,208 @@
+//! Where the clients and the source of frames (a simulation, or a run on disk) meet. Frames: the newest wins, and one is made
+//! only when a client has room for it, so that slow clients cost nothing. Requests: a bounded queue.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::extract::ws::{Message, Utf8Bytes};
+use tokio::sync::{mpsc, watch};
+
+use super::message::Request;
+use super::snapshot::Snapshot;
+
+/// No more clients at a time.
+const MOST_CLIENTS: usize = 32;
+/// Requests that may wait.
+const LONGEST_QUEUE: usize = 256;
+/// Answers to one client that may wait; more are dropped.
+const LONGEST_MAILBOX: usize = 4;
+
+/// A client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct ClientId(u64);
+
+/// What happened at a client.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Event {
+    Asked(Request),
+    Left,
+}
+
+#[derive(Default)]
+struct Clients {
+    mailboxes: HashMap<ClientId, mpsc::Sender<Message>>,
+    last: u64,
+}
+
+/// The meeting place.
+pub(super) struct Hub {
+    queue: Mutex<VecDeque<(ClientId, Event)>>,
+    arrived: Condvar,
+    /// Whether a client waits for a frame.
+    wanted: AtomicBool,
+    frames: watch::Sender<Option<Arc<Snapshot>>>,
+    state: watch::Sender<Utf8Bytes>,
+    clients: Mutex<Clients>,
+}
+
+/// A client's place; when it is dropped, the source is told.
+pub(super) struct Seat {
+    hub: Arc<Hub>,
+    id: ClientId,
+    pub(super) mailbox: mpsc::Receiver<Message>,
+    pub(super) frames: watch::Receiver<Option<Arc<Snapshot>>>,
+    pub(super) state: watch::Receiver<Utf8Bytes>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Hub {
+    pub(super) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            queue: Mutex::default(),
+            arrived: Condvar::new(),
+            wanted: AtomicBool::new(false),
+            frames: watch::Sender::new(None),
+            state: watch::Sender::new(Utf8Bytes::from_static("")),
+            clients: Mutex::default(),
+        })
+    }
+
+    /// Takes in a client; `None` if there are too many.
+    pub(super) fn join(self: &Arc<Self>) -> Option<Seat> {
+        let mut clients = lock(&self.clients);
+        if clients.mailboxes.len() >= MOST_CLIENTS {
+            return None;
+        }
+        clients.last += 1;
+        let id = ClientId(clients.last);
+        let (sender, mailbox) = mpsc::channel(LONGEST_MAILBOX);
+        clients.mailboxes.insert(id, sender);
+        drop(clients);
+        let (mut frames, mut state) = (self.frames.subscribe(), self.state.subscribe());
+        frames.mark_changed();
+        state.mark_changed();
+        self.want_frame();
+        Some(Seat { hub: self.clone(), id, mailbox, frames, state })
+    }
+
+    /// A client has room for a frame.
+    fn want_frame(&self) {
+        // Under the queue's lock, or the source could miss it between looking and waiting.
+        let _queue = lock(&self.queue);
+        self.wanted.store(true, Ordering::SeqCst);
+        self.arrived.notify_one();
+    }
+
+    /// Whether a client waits for a frame.
+    pub(super) fn frame_is_wanted(&self) -> bool {
+        self.wanted.load(Ordering::SeqCst)
+    }
+
+    /// Hands out a frame in place of the one before.
+    pub(super) fn publish(&self, snapshot: Snapshot) {
+        self.wanted.store(false, Ordering::SeqCst);
+        self.frames.send_replace(Some(Arc::new(snapshot)));
+    }
+
+    /// Tells all clients how things stand, if that has changed.
+    pub(super) fn set_state(&self, state: String) {
+        self.state.send_if_modified(|known| {
+            let changed = known.as_str() != state;
+            *known = state.into();
+            changed
+        });
+    }
+
+    /// Answers one client. One that does not read its answers loses them.
+    pub(super) fn answer(&self, client: ClientId, message: Message) {
+        if let Some(mailbox) = lock(&self.clients).mailboxes.get(&client) {
+            let _ = mailbox.try_send(message);
+        }
+    }
+
+    /// Waits until something was asked for or a frame is wanted and `has_news` holds, at most so long. Gives what was asked.
+    pub(super) fn wait(&self, longest: Duration, has_news: bool) -> VecDeque<(ClientId, Event)> {
+        let queue = lock(&self.queue);
+        let idle = |queue: &mut VecDeque<_>| queue.is_empty() && !(has_news && self.frame_is_wanted());
+        let waited = self.arrived.wait_timeout_while(queue, longest, idle);
+        let (mut queue, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *queue)
+    }
+}
+
+impl Seat {
+    /// Passes a request on. The error says why it is not.
+    pub(super) fn ask(&self, request: Request) -> Result<(), String> {
+        let mut queue = lock(&self.hub.queue);
+        let last = queue.iter_mut().rev().find(|(id, _)| *id == self.id);
+        if let Some((_, Event::Asked(last))) = last
+            && last.is_replaced_by(&request)
+        {
+            *last = request;
+        } else if queue.len() >= LONGEST_QUEUE {
+            return Err("too many requests wait for the simulation; this one is dropped".into());
+        } else {
+            queue.push_back((self.id, Event::Asked(request)));
+        }
+        self.hub.arrived.notify_one();
+        Ok(())
+    }
+
+    /// The client has room for a frame.
+    pub(super) fn want_frame(&self) {
+        self.hub.want_frame();
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        lock(&self.hub.clients).mailboxes.remove(&self.id);
+        lock(&self.hub.queue).push_back((self.id, Event::Left));
+        self.hub.arrived.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::DVec3;
+
+    use super::*;
+
+    #[test]
+    fn only_the_newest_drag_waits_and_the_queue_is_bounded() {
+        let hub = Hub::new();
+        let seat = hub.join().unwrap();
+        for x in 0..1000 {
+            seat.ask(Request::Drag { target: DVec3::X * f64::from(x) }).unwrap();
+        }
+        let waiting = hub.wait(Duration::ZERO, false);
+        assert_eq!(waiting.len(), 1);
+        assert_eq!(waiting[0].1, Event::Asked(Request::Drag { target: DVec3::X * 999.0 }));
+        let accepted = (0..1000).filter(|_| seat.ask(Request::Step {}).is_ok()).count();
+        assert_eq!(accepted, LONGEST_QUEUE);
+    }
+
+    #[test]
+    fn clients_are_bounded_and_their_leaving_is_told() {
+        let hub = Hub::new();
+        let mut seats: Vec<Seat> = std::iter::from_fn(|| hub.join()).collect();
+        assert_eq!(seats.len(), MOST_CLIENTS);
+        let gone = seats.pop().unwrap().id;
+        assert!(hub.join().is_some());
+        assert_eq!(hub.wait(Duration::ZERO, false)[0], (gone, Event::Left));
+    }
+
+    #[test]
+    fn a_client_that_does_not_read_its_answers_loses_them() {
+        let hub = Hub::new();
+        let mut seat = hub.join().unwrap();
+        (0..100).for_each(|_| hub.answer(seat.id, Message::text("answer")));
+        let kept = std::iter::from_fn(|| seat.mailbox.try_recv().ok()).count();
+        assert_eq!(kept, LONGEST_MAILBOX);
+    }
+}

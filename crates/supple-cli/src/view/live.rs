@@ -1,0 +1,326 @@
+//! The simulation as it runs: steps at the clock's pace, requests between the steps, frames when somebody waits for one.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::extract::ws::Message;
+use glam::Vec3;
+use serde::Serialize;
+use serde_json::{Value, json};
+use supple::Error;
+use supple::geometry::Ray;
+use supple::linear::Simd;
+use supple::output::FrameSurface;
+use supple::scene::Scene;
+use supple::simulation::{GrabId, HierarchyLevel, StepReport};
+
+use super::changes::{Applied, Subject};
+use super::clock::Clock;
+use super::controls::{Control, controls};
+use super::hub::{ClientId, Event, Hub};
+use super::message::{self, Binary, Kind, Request};
+use super::snapshot::Drawer;
+use super::state::State;
+use crate::interrupt;
+
+/// How long to sleep at most before looking whether the program should end.
+const NAP: Duration = Duration::from_millis(100);
+/// Held points that are drawn at most.
+const MOST_PINS: usize = 4096;
+/// Residuals of a step that are sent at most.
+const MOST_RESIDUALS: usize = 200;
+
+/// The scene as it is simulated and watched.
+pub(super) struct Live {
+    subject: Subject,
+    hub: Arc<Hub>,
+    clock: Clock,
+    drawer: Drawer,
+    grabs: HashMap<ClientId, GrabId>,
+    /// Steps since the start, and how the last one went.
+    steps: u64,
+    last: Option<(StepReport, f64)>,
+    /// Whether a page has been sent its first frame: nothing moves before somebody looks.
+    is_watched: bool,
+    /// Whether something has changed since the last frame was sent.
+    has_news: bool,
+    /// Why the clock stopped by itself.
+    problem: Option<String>,
+    notes: Vec<String>,
+}
+
+/// What stands in the header of a frame beside what is drawn.
+#[derive(Serialize)]
+struct StepHeader {
+    step: u64,
+    /// Points that are dragged, and to where.
+    grabs: Vec<[Vec3; 2]>,
+    report: Option<Value>,
+    residuals: Vec<f64>,
+}
+
+/// What it alone tells of how things stand.
+#[derive(Serialize)]
+struct LiveState<'a> {
+    vertices: usize,
+    elements: usize,
+    unknowns: usize,
+    notes: &'a [String],
+    controls: Vec<Control>,
+}
+
+impl Live {
+    /// Builds the scene; nothing moves yet.
+    pub(super) fn new(scene: Scene, simd: Simd, hub: Arc<Hub>) -> Result<Self, Error> {
+        let drawer = Drawer::new(&scene, 1);
+        let subject = Subject::new(scene, simd)?;
+        let notes = subject.simulation.notes();
+        Ok(Self {
+            subject,
+            hub,
+            clock: Clock::new(),
+            drawer,
+            grabs: HashMap::new(),
+            steps: 0,
+            last: None,
+            is_watched: false,
+            has_news: true,
+            problem: None,
+            notes,
+        })
+    }
+
+    /// Stops or starts the clock.
+    pub(super) fn pause(&mut self, paused: bool) {
+        self.clock.run(!paused);
+    }
+
+    /// Runs until Ctrl-C.
+    pub(super) fn run(&mut self) {
+        while !interrupt::asked() {
+            self.tell_state();
+            let longest =
+                if self.clock.is_running && self.is_watched { self.clock.wait().min(NAP) } else { NAP };
+            for (client, event) in self.hub.clone().wait(longest, self.has_news) {
+                self.handle(client, event);
+            }
+            if self.is_watched && self.clock.is_running && self.clock.wait().is_zero() {
+                self.step();
+            }
+            if self.has_news && self.hub.frame_is_wanted() {
+                self.publish();
+                self.is_watched = true;
+            }
+        }
+    }
+
+    /// Length of a step in seconds.
+    fn dt(&self) -> f64 {
+        let time = &self.subject.scene.time;
+        1.0 / (time.fps * f64::from(time.substeps))
+    }
+
+    fn step(&mut self) {
+        let (dt, begun) = (self.dt(), Instant::now());
+        match self.subject.simulation.step(dt) {
+            Ok(report) => self.last = Some((report, begun.elapsed().as_secs_f64())),
+            Err(error) => return self.stop(error.to_string()),
+        }
+        self.steps += 1;
+        self.has_news = true;
+        self.clock.advance(dt);
+        if let Some(vertex) = self.subject.simulation.first_non_finite() {
+            self.stop(format!("vertex {vertex} is not finite any more: reset, and try a smaller step"));
+        }
+    }
+
+    /// The simulation cannot go on; the user is told and may change something.
+    fn stop(&mut self, problem: String) {
+        self.clock.run(false);
+        self.problem = Some(problem);
+    }
+
+    fn handle(&mut self, client: ClientId, event: Event) {
+        let done = match event {
+            Event::Left => {
+                self.release(client);
+                return;
+            }
+            Event::Asked(request) => self.perform(client, request),
+        };
+        if let Err(problem) = done {
+            self.hub.answer(client, message::error(&problem));
+        }
+    }
+
+    fn perform(&mut self, client: ClientId, request: Request) -> Result<(), String> {
+        match request {
+            Request::Drawn {} => {}
+            Request::Grab { origin, direction } => {
+                self.release(client);
+                if let Some(grab) = self.subject.simulation.grab(&Ray { origin, direction }) {
+                    self.grabs.insert(client, grab);
+                    self.has_news = true;
+                }
+            }
+            Request::Drag { target } => {
+                if let Some(&grab) = self.grabs.get(&client) {
+                    self.subject.simulation.move_to(grab, target).map_err(|error| error.to_string())?;
+                    self.has_news = true;
+                }
+            }
+            Request::Release {} => self.release(client),
+            Request::Pin { origin, direction } => {
+                let pinned = self.subject.toggle_pin(&Ray { origin, direction });
+                pinned.map_err(|error| error.to_string())?;
+                self.has_news = true;
+            }
+            Request::Unpin { at } => {
+                self.subject.unpin_near(at).map_err(|error| error.to_string())?;
+                self.has_news = true;
+            }
+            Request::Pause {} => self.clock.run(false),
+            Request::Play {} => {
+                self.problem = None;
+                self.clock.run(true);
+            }
+            Request::Step {} => {
+                self.problem = None;
+                self.clock.run(false);
+                self.step();
+            }
+            Request::Reset {} => self.reset()?,
+            Request::Speed { factor } => self.clock.set_speed(factor)?,
+            Request::Set { path, value } => self.set(client, &path, &value)?,
+            Request::Save {} => self.save(client)?,
+            Request::Hierarchy {} => self.show_hierarchy(client),
+            Request::Seek { .. } => {
+                return Err("a running simulation has no timeline; open a run for that".into());
+            }
+        }
+        Ok(())
+    }
+
+    fn release(&mut self, client: ClientId) {
+        if let Some(grab) = self.grabs.remove(&client) {
+            // It may be gone with a simulation that began again.
+            let _ = self.subject.simulation.release(grab);
+            self.has_news = true;
+        }
+    }
+
+    fn reset(&mut self) -> Result<(), String> {
+        self.subject.restart().map_err(|error| error.to_string())?;
+        self.begin_again();
+        Ok(())
+    }
+
+    /// The simulation is another one now.
+    fn begin_again(&mut self) {
+        self.grabs.clear();
+        (self.steps, self.last, self.problem) = (0, None, None);
+        self.notes = self.subject.simulation.notes();
+        self.drawer = Drawer::new(&self.subject.scene, self.drawer.next_topology());
+        self.clock.run(self.clock.is_running);
+        self.has_news = true;
+    }
+
+    fn set(&mut self, client: ClientId, path: &str, value: &str) -> Result<(), String> {
+        match self.subject.set(path, value).map_err(|error| error.to_string())? {
+            Applied::Kept => self.problem = None,
+            Applied::Restarted(reason) => {
+                self.begin_again();
+                self.hub.answer(client, message::note(&format!("The simulation began again: {reason}.")));
+            }
+        }
+        self.has_news = true;
+        Ok(())
+    }
+
+    fn save(&self, client: ClientId) -> Result<(), String> {
+        let toml = self.subject.scene.to_toml().map_err(|error| error.to_string())?;
+        let name = format!("{}.toml", self.subject.scene.name);
+        let answer = json!({ "type": "scene", "name": name, "toml": toml });
+        self.hub.answer(client, Message::text(answer.to_string()));
+        Ok(())
+    }
+
+    fn show_hierarchy(&self, client: ClientId) {
+        let levels = self.subject.simulation.hierarchy();
+        self.hub.answer(client, Message::Binary(hierarchy_message(&levels, self.drawer.next_topology() - 1)));
+    }
+
+    fn publish(&mut self) {
+        let simulation = &self.subject.simulation;
+        let surfaces: Vec<Arc<FrameSurface>> =
+            simulation.setup().bodies.iter().map(|body| body.surface.clone()).collect();
+        let pins: Vec<Vec3> =
+            simulation.pinned_points().take(MOST_PINS).map(|point| point.target.as_vec3()).collect();
+        let grabbed =
+            simulation.setup().grabs.iter().filter_map(|grab| {
+                Some([simulation.grabbed_point(grab.id)?.as_vec3(), grab.target.as_vec3()])
+            });
+        let mut residuals = simulation.inspect().residuals;
+        residuals.truncate(MOST_RESIDUALS);
+        let header = StepHeader {
+            step: self.steps,
+            grabs: grabbed.collect(),
+            report: self.last.as_ref().map(|(report, seconds)| report_value(report, *seconds)),
+            residuals,
+        };
+        let positions = simulation.positions().iter().map(|p| p.as_vec3());
+        let snapshot = self.drawer.draw(&surfaces, simulation.time(), positions, &pins, &header);
+        self.hub.publish(snapshot);
+        self.has_news = false;
+    }
+
+    fn tell_state(&self) {
+        let (scene, simulation) = (&self.subject.scene, &self.subject.simulation);
+        let counts = simulation.counts();
+        let own = LiveState {
+            vertices: counts.vertices,
+            elements: counts.elements,
+            unknowns: counts.unknowns,
+            notes: &self.notes,
+            controls: controls(scene, simulation),
+        };
+        let state = State::new("live", scene, &self.clock, self.dt(), &self.problem, own);
+        self.hub.set_state(state.text());
+    }
+}
+
+/// A step's report for the plots.
+fn report_value(report: &StepReport, seconds: f64) -> Value {
+    json!({
+        "seconds": seconds,
+        "stages": report.times.stages(),
+        "iterations": report.nonlinear_iterations,
+        "linear_iterations": report.linear_iterations,
+        "residual": report.residual,
+        "converged": report.residual.map(|_| report.converged),
+        "energy": report.energy,
+        "contacts": report.contacts + report.pairs,
+    })
+}
+
+/// The levels of a hierarchy: a region for every vertex, nodes and links as places.
+fn hierarchy_message(levels: &[HierarchyLevel], topology: u64) -> axum::body::Bytes {
+    let header = |level: &HierarchyLevel| {
+        json!({
+            "name": level.name,
+            "regions": level.regions,
+            "points": level.region_of_point.len(),
+            "nodes": level.nodes.len(),
+            "links": level.links.len(),
+        })
+    };
+    let headers: Vec<Value> = levels.iter().map(header).collect();
+    let mut message = Binary::new(Kind::Hierarchy, &json!({ "topology": topology, "levels": headers }), 0);
+    for level in levels {
+        message.words(level.region_of_point.iter().copied());
+        message.points(level.nodes.iter().map(|p| p.as_vec3()));
+        message.points(level.links.iter().flatten().map(|p| p.as_vec3()));
+    }
+    message.finish()
+}

@@ -1,0 +1,288 @@
+//! A run from its frames on disk, finished or still growing, with a timeline.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use supple::Error;
+use supple::output::{FrameCache, FrameSurface};
+use supple::scene::Scene;
+use supple::simulation::{FrameReport, scene_of_run};
+
+use super::clock::Clock;
+use super::hub::{ClientId, Event, Hub};
+use super::message::{self, Request};
+use super::snapshot::Drawer;
+use super::state::State;
+use crate::interrupt;
+
+/// How long to sleep at most before looking whether the program should end.
+const NAP: Duration = Duration::from_millis(100);
+/// How often to look for new frames.
+const LOOK: Duration = Duration::from_millis(500);
+/// A run that has written nothing for so long is taken to be over.
+const SILENCE: Duration = Duration::from_secs(20);
+
+/// A run that is shown.
+pub(super) struct Player {
+    hub: Arc<Hub>,
+    scene: Scene,
+    cache: FrameCache,
+    reports: Reports,
+    drawer: Drawer,
+    clock: Clock,
+    /// The numbers of the frames that are there.
+    frames: Vec<u32>,
+    /// Which of them is shown.
+    place: usize,
+    has_news: bool,
+    problem: Option<String>,
+    looked: Instant,
+    /// When a frame was last added.
+    grown: Option<Instant>,
+}
+
+/// The reports of the frames, read as they are written.
+struct Reports {
+    path: PathBuf,
+    read: u64,
+    reports: Vec<FrameReport>,
+}
+
+/// What stands in the header of a frame beside what is drawn.
+#[derive(Serialize)]
+struct PlayedHeader<'a> {
+    place: usize,
+    frame: u32,
+    report: Option<Value>,
+    grabs: &'a [()],
+    residuals: &'a [()],
+}
+
+/// What it alone tells of how things stand.
+#[derive(Serialize)]
+struct PlayedState<'a> {
+    places: usize,
+    first: u32,
+    last: u32,
+    /// Frames that the scene asks for.
+    total: u32,
+    /// Whether frames are still being added.
+    growing: bool,
+    notes: [&'a str; 0],
+    controls: [(); 0],
+}
+
+impl Player {
+    /// Opens a run; one without frames yet is waited for.
+    pub(super) fn open(folder: &Path, hub: Arc<Hub>) -> Result<Self, Error> {
+        let scene = scene_of_run(folder)?;
+        let cache = FrameCache::open(folder)?;
+        let reports = Reports { path: folder.join("reports.jsonl"), read: 0, reports: Vec::new() };
+        let drawer = Drawer::new(&scene, 1);
+        let mut player = Self {
+            hub,
+            scene,
+            cache,
+            reports,
+            drawer,
+            clock: Clock::new(),
+            frames: Vec::new(),
+            place: 0,
+            has_news: true,
+            problem: None,
+            looked: Instant::now(),
+            grown: None,
+        };
+        player.look();
+        player.grown = None;
+        Ok(player)
+    }
+
+    /// Plays until Ctrl-C.
+    pub(super) fn run(&mut self) {
+        while !interrupt::asked() {
+            self.tell_state();
+            let longest = if self.clock.is_running { self.clock.wait().min(NAP) } else { NAP };
+            for (client, event) in self.hub.clone().wait(longest, self.has_news) {
+                if let Event::Asked(request) = event {
+                    self.perform(client, request);
+                }
+            }
+            if self.looked.elapsed() >= LOOK {
+                self.look();
+            }
+            if self.clock.is_running && self.clock.wait().is_zero() {
+                self.advance();
+            }
+            if self.has_news && self.hub.frame_is_wanted() {
+                self.publish();
+            }
+        }
+    }
+
+    /// Takes in frames and reports that were written since the last look.
+    fn look(&mut self) {
+        self.looked = Instant::now();
+        match self.cache.frames() {
+            Ok(frames) => {
+                if frames.len() > self.frames.len() {
+                    self.grown = Some(Instant::now());
+                    self.has_news |= self.frames.is_empty();
+                }
+                self.frames = frames;
+                self.place = self.place.min(self.frames.len().saturating_sub(1));
+            }
+            Err(error) => self.problem = Some(error.to_string()),
+        }
+        self.reports.read_on();
+    }
+
+    fn is_growing(&self) -> bool {
+        self.grown.is_some_and(|grown| grown.elapsed() < SILENCE)
+    }
+
+    /// Seconds between two frames.
+    fn dt(&self) -> f64 {
+        f64::from(self.scene.output.every) / self.scene.time.fps
+    }
+
+    /// Goes on by a frame; at the end it begins again, unless more frames are to come.
+    fn advance(&mut self) {
+        self.clock.advance(self.dt());
+        let next = self.place + 1;
+        if next < self.frames.len() {
+            self.show(next);
+        } else if !self.is_growing() && self.frames.len() > 1 {
+            self.show(0);
+        }
+    }
+
+    fn show(&mut self, place: usize) {
+        self.place = place;
+        self.has_news = true;
+    }
+
+    fn perform(&mut self, client: ClientId, request: Request) {
+        let refusal = match request {
+            Request::Seek { place } => {
+                self.clock.run(false);
+                self.show(place.min(self.frames.len().saturating_sub(1)));
+                Ok(())
+            }
+            Request::Pause {} => {
+                self.clock.run(false);
+                Ok(())
+            }
+            Request::Play {} => {
+                self.clock.run(true);
+                Ok(())
+            }
+            Request::Step {} => {
+                self.clock.run(false);
+                self.show((self.place + 1).min(self.frames.len().saturating_sub(1)));
+                Ok(())
+            }
+            Request::Reset {} => {
+                self.show(0);
+                Ok(())
+            }
+            Request::Speed { factor } => self.clock.set_speed(factor),
+            Request::Drawn {} | Request::Release {} | Request::Drag { .. } => Ok(()),
+            Request::Grab { .. }
+            | Request::Pin { .. }
+            | Request::Unpin { .. }
+            | Request::Set { .. }
+            | Request::Save {}
+            | Request::Hierarchy {} => {
+                Err("this is a recorded run: nothing in it can be changed; `supple view` a scene for that"
+                    .into())
+            }
+        };
+        if let Err(problem) = refusal {
+            self.hub.answer(client, message::error(&problem));
+        }
+    }
+
+    fn publish(&mut self) {
+        self.has_news = false;
+        let Some(&number) = self.frames.get(self.place) else { return };
+        let frame = match self.cache.read(number) {
+            Ok(frame) => frame,
+            Err(error) => {
+                self.clock.run(false);
+                self.problem = Some(error.to_string());
+                return;
+            }
+        };
+        self.problem = None;
+        let surfaces: Vec<Arc<FrameSurface>> = frame.bodies.iter().map(|body| body.surface.clone()).collect();
+        let positions: Vec<_> = frame.bodies.iter().flat_map(|body| body.positions.iter().copied()).collect();
+        let header = PlayedHeader {
+            place: self.place,
+            frame: number,
+            report: self.reports.of(number).map(report_value),
+            grabs: &[],
+            residuals: &[],
+        };
+        let snapshot = self.drawer.draw(&surfaces, frame.time, positions.into_iter(), &[], &header);
+        self.hub.publish(snapshot);
+    }
+
+    fn tell_state(&self) {
+        let own = PlayedState {
+            places: self.frames.len(),
+            first: self.frames.first().copied().unwrap_or(0),
+            last: self.frames.last().copied().unwrap_or(0),
+            total: self.scene.time.frames,
+            growing: self.is_growing(),
+            notes: [],
+            controls: [],
+        };
+        let state = State::new("playback", &self.scene, &self.clock, self.dt(), &self.problem, own);
+        self.hub.set_state(state.text());
+    }
+}
+
+impl Reports {
+    /// Reads whole lines that came since the last time; what is no report of this version is left out.
+    fn read_on(&mut self) {
+        let Ok(mut file) = File::open(&self.path) else { return };
+        if file.metadata().is_ok_and(|metadata| metadata.len() < self.read) {
+            // A run that went back to an earlier frame has fewer.
+            (self.read, self.reports) = (0, Vec::new());
+        }
+        if file.seek(SeekFrom::Start(self.read)).is_err() {
+            return;
+        }
+        let mut file = BufReader::new(file);
+        let mut line = String::new();
+        while file.read_line(&mut line).is_ok_and(|count| count > 0) && line.ends_with('\n') {
+            self.read += line.len() as u64;
+            self.reports.extend(serde_json::from_str::<FrameReport>(&line));
+            line.clear();
+        }
+    }
+
+    fn of(&self, frame: u32) -> Option<&FrameReport> {
+        self.reports.iter().rev().find(|report| report.frame == frame)
+    }
+}
+
+/// A frame's report for the plots.
+fn report_value(report: &FrameReport) -> Value {
+    json!({
+        "seconds": report.wall_seconds,
+        "stages": report.stages.stages(),
+        "iterations": report.nonlinear_iterations,
+        "linear_iterations": report.linear_iterations,
+        "residual": report.residual,
+        "converged": report.converged,
+        "energy": report.energy,
+        "contacts": report.contacts + report.pairs,
+    })
+}

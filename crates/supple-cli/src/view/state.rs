@@ -1,0 +1,53 @@
+//! How things stand, told to all clients: what a simulation and a run have in common.
+
+use serde::Serialize;
+use supple::scene::Scene;
+
+use super::clock::Clock;
+
+/// What is shown, and whether it moves. The source adds what it alone has.
+#[derive(Serialize)]
+pub(super) struct State<'a, Own> {
+    r#type: &'static str,
+    mode: &'static str,
+    scene: &'a str,
+    description: &'a str,
+    solver: String,
+    running: bool,
+    speed: Option<f64>,
+    /// Seconds between two steps or frames.
+    dt: f64,
+    problem: &'a Option<String>,
+    #[serde(flatten)]
+    own: Own,
+}
+
+impl<'a, Own: Serialize> State<'a, Own> {
+    /// The state of a source of frames.
+    pub(super) fn new(
+        mode: &'static str,
+        scene: &'a Scene,
+        clock: &Clock,
+        dt: f64,
+        problem: &'a Option<String>,
+        own: Own,
+    ) -> Self {
+        Self {
+            r#type: "state",
+            mode,
+            scene: &scene.name,
+            description: &scene.description,
+            solver: scene.solver.name(),
+            running: clock.is_running,
+            speed: clock.speed,
+            dt,
+            problem,
+            own,
+        }
+    }
+
+    /// As it goes over the wire.
+    pub(super) fn text(&self) -> String {
+        serde_json::to_string(self).expect("a state is plain data")
+    }
+}

@@ -1,0 +1,53 @@
+"""Cloth and soft bodies by multilevel solvers, with NumPy in and out.
+
+SI units, y up, the same bits for any number of threads. Start with `supple.scene("hanging-cloth").run(frames=5)`, with a
+`SceneBuilder` for a mesh of your own, or with `MultilevelSchwarz` and `Galerkin` for a matrix of your own.
+"""
+
+from ._builder import SceneBuilder
+from ._errors import FileError, InvalidInput, NotSupported, SimulationFailed, SuppleError
+from ._linear import (
+    BlockJacobi,
+    Cholesky,
+    Galerkin,
+    GaussSeidel,
+    IncompleteCholesky,
+    MultilevelSchwarz,
+    Preconditioner,
+    Schwarz,
+    SolveReport,
+    solve,
+    solvers,
+)
+from ._native import set_threads, threads
+from ._picture import Picture
+from ._scene import Run, Scene, scene, scenes
+from ._simulation import Simulation
+
+__all__ = [
+    "BlockJacobi",
+    "Cholesky",
+    "FileError",
+    "Galerkin",
+    "GaussSeidel",
+    "IncompleteCholesky",
+    "InvalidInput",
+    "MultilevelSchwarz",
+    "NotSupported",
+    "Picture",
+    "Preconditioner",
+    "Run",
+    "Scene",
+    "SceneBuilder",
+    "Schwarz",
+    "Simulation",
+    "SimulationFailed",
+    "SolveReport",
+    "SuppleError",
+    "scene",
+    "scenes",
+    "set_threads",
+    "solve",
+    "solvers",
+    "threads",
+]

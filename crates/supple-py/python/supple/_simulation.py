@@ -1,0 +1,229 @@
+"""A running simulation."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _native
+from ._arrays import FloatArray, indices, points
+from ._errors import InvalidInput
+from ._picture import Picture
+
+#: The most bytes of recorded positions, unless said otherwise.
+RECORD_LIMIT = 1 << 30
+
+#: File endings of `Simulation.save`: the format, and whether the whole animation goes into one file.
+_ENDINGS = {
+    ".pc2": ("pc2", True),
+    ".mdd": ("mdd", True),
+    ".usd": ("usd", True),
+    ".usdc": ("usd", True),
+    ".glb": ("gltf", True),
+    ".obj": ("obj", False),
+    ".ply": ("ply", False),
+    ".vtu": ("vtu", False),
+}
+
+
+class Simulation:
+    """Bodies that move: `step` advances them, `positions` and `velocities` are NumPy arrays.
+
+    Made by `SceneBuilder.finalize` or `Scene.simulate`. Only one thread may use a simulation at a time; while it steps, the
+    interpreter's lock is free, so that several simulations run side by side in threads.
+    """
+
+    def __init__(self, native: _native.Simulation, name: str, solver: str) -> None:
+        self._native = native
+        self._kept: object = None
+        self.name = name
+        self.solver = solver
+
+    def step(self, dt: float | None = None, *, budget: float | None = None) -> None:
+        """Advances by `dt` seconds in one time step; without it by a frame of the scene, all its substeps, as the program does.
+
+        With `budget` the solver stops after so many seconds of wall time and keeps the best that it has reached. Ctrl-C raises
+        `KeyboardInterrupt` when the step is done.
+        """
+        self._native.step(None if dt is None else float(dt), None if budget is None else float(budget))
+
+    @property
+    def positions(self) -> FloatArray:
+        """Where the vertices are, in metres, shape (n, 3): those of every body's own mesh in their order, one body after the other.
+
+        Read-only and not copied. It stays what it is when the simulation steps on.
+        """
+        return self._native.positions
+
+    @property
+    def velocities(self) -> FloatArray:
+        """How fast they move, in m/s, shape (n, 3); a new array each time."""
+        return self._native.velocities
+
+    @property
+    def faces(self) -> npt.NDArray[np.int32]:
+        """The triangles of all surfaces, shape (m, 3), by numbers of vertices; polygons are cut."""
+        return self._native.faces
+
+    @property
+    def bodies(self) -> dict[str, slice]:
+        """The rows of `positions` that belong to each body, by name: `sim.positions[sim.bodies["cloth"]]`."""
+        return {name: slice(first, first + count) for name, first, count in self._native.bodies()}
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """How the last `step` went, with the keys of `supple run --json`: iterations, residual, stretch, energies in J, times in s."""
+        report: dict[str, Any] = json.loads(self._native.report())
+        return report
+
+    @property
+    def time(self) -> float:
+        """Simulated time in seconds."""
+        return self._native.time
+
+    @property
+    def frame(self) -> int:
+        """How often `step` was called."""
+        return self._native.frame
+
+    @property
+    def unknowns(self) -> int:
+        """Scalar unknowns."""
+        return self._native.counts[2]
+
+    @property
+    def elements(self) -> int:
+        """Triangles and tetrahedra that carry elasticity."""
+        return self._native.counts[1]
+
+    @property
+    def mass(self) -> float:
+        """Mass of everything in kg."""
+        return self._native.mass
+
+    @property
+    def momentum(self) -> FloatArray:
+        """Momentum of everything in kg m/s, shape (3,)."""
+        return np.array(self._native.momentum)
+
+    @property
+    def state_hash(self) -> str:
+        """A hash of the exact bits of all unknowns and velocities: equal for any number of threads, and to the program's."""
+        return self._native.state_hash
+
+    @property
+    def notes(self) -> list[str]:
+        """What you should know about how the bodies were built."""
+        return self._native.notes
+
+    @property
+    def residuals(self) -> FloatArray:
+        """The residual at the start of every nonlinear iteration of the last time step, and at its end."""
+        return self._native.residuals
+
+    def set_targets(
+        self, indices: npt.ArrayLike, positions: npt.ArrayLike, *, stiffness: float | None = None
+    ) -> None:
+        """Leads vertices: each is at its position, in metres, at the end of the steps from now on, until you say otherwise.
+
+        `indices` are rows of `positions`, shape (k,), and `positions` has the shape (k, 3). They are held exactly, or by springs of
+        `stiffness` in N/m, which a surface inside coarser tetrahedra needs. A call replaces the one before; no indices, or
+        `release_targets`, let everything go.
+        """
+        vertices, places = _indices(indices), points(positions, "positions")
+        self._native.set_targets(vertices, places, None if stiffness is None else float(stiffness))
+
+    def release_targets(self) -> None:
+        """Lets go of what `set_targets` holds."""
+        self._native.release_targets()
+
+    def checkpoint(self) -> bytes:
+        """The complete state; `restore` goes on from it bit for bit, in any simulation of the same scene."""
+        return self._native.checkpoint()
+
+    def restore(self, checkpoint: bytes) -> None:
+        """Goes back to a state. One that does not fit is refused and changes nothing. The recording goes on."""
+        self._native.restore(checkpoint)
+
+    @property
+    def recorded(self) -> int:
+        """How many frames are recorded: the start, and one after every `step`."""
+        return self._native.recorded
+
+    def clear_recording(self) -> None:
+        """Forgets the recorded frames; the recording begins anew with the frame of now."""
+        self._native.clear_recording()
+
+    def save(self, path: str | os.PathLike[str]) -> list[Path]:
+        """Writes a file by its ending and gives its path: `.pc2`, `.mdd`, `.usdc` and `.glb` hold everything recorded so far, `.obj`,
+        `.ply` and `.vtu` the surface as it is now, `.png` a picture of now.
+
+        PC2, MDD, OBJ, PLY and VTU hold one body; with several there is a file for each, with its name added.
+        """
+        ending = Path(path).suffix.lower()
+        if ending == ".png":
+            self.preview().save(path)
+            return [Path(path)]
+        if ending not in _ENDINGS:
+            known = ", ".join([*_ENDINGS, ".png"])
+            raise InvalidInput(f"{os.fspath(path)}: `{ending}` is no ending that can be saved; there are {known}")
+        word, animated = _ENDINGS[ending]
+        return [Path(file) for file in self._native.save(os.fspath(path), word, animated)]
+
+    def export(self, folder: str | os.PathLike[str], formats: Sequence[str]) -> list[Path]:
+        """Writes everything recorded so far into a folder, in each of the formats `pc2`, `mdd`, `usd`, `gltf`, `obj`, `ply`, `vtu`."""
+        words = [formats] if isinstance(formats, str) else list(formats)
+        return [Path(file) for file in self._native.export(os.fspath(folder), words)]
+
+    def preview(
+        self,
+        *,
+        width: int = 640,
+        height: int = 480,
+        color: str = "plain",
+        wireframe: bool = False,
+        camera: Sequence[Sequence[float]] | None = None,
+    ) -> Picture:
+        """A picture of now, which a notebook shows. No window or graphics card is needed.
+
+        `color` is `"plain"` or `"stretch"`; `camera` is eye and target in metres, `[[x, y, z], [x, y, z]]`, and frames everything
+        without it. Sizes are in pixels.
+        """
+        if color not in ("plain", "stretch"):
+            raise InvalidInput(f'`color` is "{color}"; it must be "plain" or "stretch"')
+        for name, size in (("width", width), ("height", height)):
+            if not 1 <= size <= 8192:
+                raise InvalidInput(f"`{name}` is {size} pixels; it must be 1 to 8192")
+        view = None if camera is None else points(camera, "camera").tolist()
+        if view is not None and len(view) != 2:
+            raise InvalidInput(f"`camera` has {len(view)} points; it must be eye and target")
+        png = self._native.picture(
+            width=width, height=height, stretch=color == "stretch", wireframe=wireframe, camera=view
+        )
+        return Picture(png)
+
+    def plot(self) -> Any:
+        """The residuals of the last time step over its iterations, as axes of matplotlib, which must be installed."""
+        from ._plot import residual_axes
+
+        return residual_axes(self.residuals, f"{self.name}, {self.time:.3f} s, {self.solver}", "nonlinear iteration")
+
+    def _repr_png_(self) -> bytes:
+        return self.preview().png
+
+    def __repr__(self) -> str:
+        vertices, elements, _ = self._native.counts
+        return (
+            f"<supple.Simulation {self.name}: {vertices} vertices, {elements} elements, {self.solver}, "
+            f"at {self.time:.4g} s after {self.frame} frames>"
+        )
+
+
+def _indices(value: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    return indices(value, "indices")

@@ -1,0 +1,35 @@
+//! The native part of the Python package `supple`. What users see is typed and documented in Python
+//! (`python/supple`); here arrays, tables and errors cross over, and work goes on without the interpreter's lock.
+
+mod builder;
+mod errors;
+mod linear;
+mod numpy_points;
+mod picture;
+mod pool;
+mod program;
+mod recording;
+mod run;
+mod scene;
+mod simulation;
+mod tables;
+mod targets;
+
+/// The module `supple._native`.
+#[pyo3::pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::builder::SceneBuilder;
+    #[pymodule_export]
+    use crate::linear::{Preconditioner, solve};
+    #[pymodule_export]
+    use crate::pool::{set_threads, threads};
+    #[pymodule_export]
+    use crate::program::{main, solver_words};
+    #[pymodule_export]
+    use crate::run::DiskRun;
+    #[pymodule_export]
+    use crate::scene::{Scene, builtin_scenes, setting};
+    #[pymodule_export]
+    use crate::simulation::Simulation;
+}

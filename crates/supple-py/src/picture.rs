@@ -1,0 +1,52 @@
+//! Pictures of a simulation as it is now.
+
+use glam::DVec3;
+use supple::output::render::{Camera, CameraChoice, ColorBy, RenderOptions, RenderScene, render};
+use supple::scene::Scene;
+use supple::simulation::Simulation;
+use supple::{Error, FileError};
+use supple_cli::{drawn_colliders, drawn_ground};
+
+/// The angle between the top and the bottom of a picture in degrees, as the program has it.
+const FIELD_OF_VIEW: f64 = 35.0;
+
+/// What a caller says of a picture.
+pub(crate) struct Wish {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) stretch: bool,
+    pub(crate) wireframe: bool,
+    /// Eye and target in metres.
+    pub(crate) camera: Option<[[f64; 3]; 2]>,
+}
+
+/// Draws a PNG file.
+pub(crate) fn draw(simulation: &Simulation, scene: &Scene, wish: &Wish) -> Result<Vec<u8>, Error> {
+    let setup = simulation.setup();
+    let colliders = setup.colliders.iter().map(|(_, collider)| collider.clone()).collect();
+    let now = Scene { colliders, time: scene.time.clone(), folder: scene.folder.clone(), ..Scene::default() };
+    let camera = match wish.camera {
+        None => CameraChoice::Auto,
+        Some([eye, target]) => CameraChoice::Given(Camera {
+            eye: DVec3::from(eye),
+            target: DVec3::from(target),
+            up: DVec3::Y,
+            fov_degrees: FIELD_OF_VIEW,
+        }),
+    };
+    let options = RenderOptions {
+        width: wish.width,
+        height: wish.height,
+        camera,
+        color: if wish.stretch { ColorBy::Stretch { limit: None } } else { ColorBy::Plain },
+        wireframe: wish.wireframe,
+        ground: drawn_ground(&now),
+        ..RenderOptions::default()
+    };
+    let (frame, colliders) = (simulation.frame(0), drawn_colliders(&now, simulation.time()));
+    let image = render(&RenderScene { frame: &frame, colliders: &colliders, regions: &[] }, &options)?;
+    let mut file = Vec::new();
+    let told = |error| FileError::io("the picture".as_ref(), "write", &error);
+    image.write_png(&mut file).map_err(told)?;
+    Ok(file)
+}

@@ -1,0 +1,87 @@
+//! Vertices that a caller leads: numbered over all bodies, as positions are.
+
+use glam::DVec3;
+use supple::Error;
+use supple::scene::Hold;
+use supple::simulation::{BodyId, PinId, Simulation};
+
+/// What is led now.
+#[derive(Default)]
+pub(crate) struct Targets {
+    vertices: Vec<u32>,
+    stiffness: Option<f64>,
+    /// The pin of each body, and which of the vertices it holds.
+    pins: Vec<(PinId, Vec<usize>)>,
+}
+
+impl Targets {
+    /// Leads these vertices to these places, and no others any more. Nothing changes if it cannot be done.
+    pub(crate) fn set(
+        &mut self,
+        simulation: &mut Simulation,
+        vertices: Vec<u32>,
+        places: &[DVec3],
+        stiffness: Option<f64>,
+    ) -> Result<(), Error> {
+        refuse_bad_places(&vertices, places)?;
+        if vertices != self.vertices || stiffness != self.stiffness {
+            let mut next = Self { vertices, stiffness, pins: Vec::new() };
+            if let Err(error) = next.hold(simulation) {
+                next.release(simulation)?;
+                return Err(error);
+            }
+            std::mem::replace(self, next).release(simulation)?;
+        }
+        self.pins.iter().try_for_each(|(pin, held)| {
+            let own: Vec<DVec3> = held.iter().map(|&i| places[i]).collect();
+            simulation.set_targets(*pin, &own)
+        })
+    }
+
+    /// Lets everything go.
+    pub(crate) fn release(&mut self, simulation: &mut Simulation) -> Result<(), Error> {
+        let pins = std::mem::take(self).pins;
+        pins.into_iter().try_for_each(|(pin, _)| simulation.unpin(pin))
+    }
+
+    fn hold(&mut self, simulation: &mut Simulation) -> Result<(), Error> {
+        let hold = self.stiffness.map_or(Hold::Hard, Hold::Stiffness);
+        for (body, first, count) in bodies(simulation) {
+            let is_own = |vertex: u32| (first..first + count).contains(&(vertex as usize));
+            let held: Vec<usize> = (0..self.vertices.len()).filter(|&i| is_own(self.vertices[i])).collect();
+            if !held.is_empty() {
+                let own: Vec<u32> = held.iter().map(|&i| self.vertices[i] - first as u32).collect();
+                self.pins.push((simulation.hold_vertices(body, &own, hold)?, held));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn refuse_bad_places(vertices: &[u32], places: &[DVec3]) -> Result<(), Error> {
+    if vertices.len() != places.len() {
+        let (n, m) = (vertices.len(), places.len());
+        return Err(Error::Invalid(format!("{n} vertices and {m} positions; there must be one for each")));
+    }
+    if let Some(i) = places.iter().position(|place| !place.is_finite()) {
+        return Err(Error::Invalid(format!("position {i} is {}; it must be finite", places[i])));
+    }
+    let mut sorted = vertices.to_vec();
+    sorted.sort_unstable();
+    match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(Error::Invalid(format!("vertex {} is named twice", pair[0]))),
+        None => Ok(()),
+    }
+}
+
+/// Every body with its first vertex and their number.
+fn bodies(simulation: &Simulation) -> Vec<(BodyId, usize, usize)> {
+    let setup = simulation.setup();
+    let mut first = 0;
+    let body = |(id, body): (&BodyId, &supple::body::Body)| {
+        let count = body.embedding.len();
+        first += count;
+        (*id, first - count, count)
+    };
+    setup.body_ids.iter().zip(&setup.bodies).map(body).collect()
+}

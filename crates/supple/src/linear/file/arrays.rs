@@ -1,0 +1,121 @@
+//! Sparse matrices and systems from arrays that a calling program has in memory, as SciPy's CSR keeps them.
+
+use super::SparseMatrix;
+
+/// A matrix by rows, as SciPy's CSR: row `i` has the columns `columns[starts[i]..starts[i + 1]]`.
+#[derive(Debug, Clone, Copy)]
+pub struct CsrArrays<'a> {
+    /// Where each row starts, and the end of the last: one more than there are rows.
+    pub starts: &'a [i64],
+    /// Columns from 0, in any order; those that stand twice are added.
+    pub columns: &'a [i64],
+    /// The numbers.
+    pub values: &'a [f64],
+    /// Rows of the blocks that it was made of; 1 if it has none.
+    pub block: usize,
+}
+
+impl SparseMatrix {
+    /// Takes over a square symmetric matrix. An error names the row and column, the value and what it must be.
+    pub fn from_csr(arrays: &CsrArrays<'_>) -> Result<Self, String> {
+        let rows = arrays.starts.len().saturating_sub(1);
+        let starts = arrays.checked_starts()?;
+        let mut entries = Vec::with_capacity(arrays.columns.len());
+        for (at, (&column, &value)) in arrays.columns.iter().zip(arrays.values).enumerate() {
+            let row = || starts.partition_point(|&start| start <= at) - 1;
+            if column < 0 || column as usize >= rows {
+                return Err(format!(
+                    "row {} has an entry in column {column}; the matrix has {rows} columns, numbered from 0",
+                    row()
+                ));
+            }
+            if !value.is_finite() {
+                return Err(format!("entry ({}, {column}) is {value}; every entry must be finite", row()));
+            }
+            entries.push((column as u32, value));
+        }
+        let matrix = Self { file_block: arrays.block, ..Self::from_rows(&starts, &mut entries) };
+        match matrix.first_asymmetry() {
+            Some(asymmetry) => Err(asymmetry.problem(0)),
+            None => Ok(matrix),
+        }
+    }
+}
+
+impl CsrArrays<'_> {
+    fn checked_starts(&self) -> Result<Vec<usize>, String> {
+        let (columns, values) = (self.columns.len(), self.values.len());
+        let ends = (self.starts.first().copied(), self.starts.last().copied());
+        if self.starts.len() < 2 || ends != (Some(0), Some(columns as i64)) || columns != values {
+            return Err(format!(
+                "the row starts must begin with 0 and end with the number of entries, {columns} columns and {values} values"
+            ));
+        }
+        if self.starts.len() > u32::MAX as usize {
+            return Err(format!("{} rows; at most {} can be taken", self.starts.len() - 1, u32::MAX - 1));
+        }
+        if let Some(row) = self.starts.windows(2).position(|pair| pair[0] > pair[1]) {
+            return Err(format!(
+                "the start of row {} is {}, before that of row {row}, {}",
+                row + 1,
+                self.starts[row + 1],
+                self.starts[row]
+            ));
+        }
+        Ok(self.starts.iter().map(|&start| start as usize).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::DVec3;
+
+    use super::super::System;
+    use super::*;
+
+    const LAPLACE: CsrArrays<'_> = CsrArrays {
+        starts: &[0, 2, 5, 7],
+        columns: &[0, 1, 0, 1, 2, 1, 2],
+        values: &[2.0, -1.0, -1.0, 2.0, -1.0, -1.0, 2.0],
+        block: 1,
+    };
+
+    fn refused(arrays: CsrArrays<'_>, words: &[&str]) {
+        let problem = SparseMatrix::from_csr(&arrays).unwrap_err();
+        for word in words {
+            assert!(problem.contains(word), "`{word}` is not in: {problem}");
+        }
+    }
+
+    #[test]
+    fn entries_stand_where_the_arrays_say() {
+        let matrix = SparseMatrix::from_csr(&LAPLACE).unwrap();
+        assert_eq!((matrix.rows(), matrix.entries()), (3, 7));
+        assert_eq!((matrix.entry(1, 0), matrix.entry(0, 2), matrix.entry(2, 2)), (-1.0, 0.0, 2.0));
+    }
+
+    #[test]
+    fn what_a_solver_could_not_take_is_refused_by_row_and_column() {
+        refused(CsrArrays { starts: &[0, 2, 5, 6], ..LAPLACE }, &["row starts", "7 columns"]);
+        refused(CsrArrays { starts: &[0, 5, 2, 7], ..LAPLACE }, &["start of row 2 is 2", "row 1"]);
+        refused(CsrArrays { columns: &[0, 1, 0, 1, 3, 1, 2], ..LAPLACE }, &["row 1", "column 3"]);
+        refused(CsrArrays { columns: &[0, -1, 0, 1, 2, 1, 2], ..LAPLACE }, &["row 0", "column -1"]);
+        let nan = &[2.0, -1.0, -1.0, f64::NAN, -1.0, -1.0, 2.0];
+        refused(CsrArrays { values: nan, ..LAPLACE }, &["(1, 1) is NaN", "finite"]);
+        let skew = &[2.0, -1.0, -1.0, 2.0, -1.0, -3.0, 2.0];
+        refused(CsrArrays { values: skew, ..LAPLACE }, &["not symmetric", "(1, 2)"]);
+        refused(CsrArrays { starts: &[], columns: &[], values: &[], block: 1 }, &["row starts"]);
+    }
+
+    #[test]
+    fn positions_must_fit_the_matrix() {
+        let matrix = SparseMatrix::from_csr(&LAPLACE).unwrap();
+        assert!(System::with_points(&matrix, Some(vec![DVec3::ZERO])).is_ok(), "three unknowns a node");
+        assert!(System::with_points(&matrix, Some(vec![DVec3::X, DVec3::Y, DVec3::Z])).is_ok());
+        let problem = System::with_points(&matrix, Some(vec![DVec3::ZERO; 2])).err().unwrap();
+        assert!(problem.contains("2 positions") && problem.contains("3 rows"), "{problem}");
+        let lost = vec![DVec3::X, DVec3::NAN, DVec3::Z];
+        let problem = System::with_points(&matrix, Some(lost)).err().unwrap();
+        assert!(problem.contains("position 1"), "{problem}");
+    }
+}

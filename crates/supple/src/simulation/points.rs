@@ -1,0 +1,93 @@
+//! Where the surfaces' points are and how fast they move, as others may keep it.
+
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::{Setup, Simulation};
+
+impl Simulation {
+    /// [`Simulation::positions`] without copying them. They stay what they are: while somebody holds them the next step writes
+    /// into another list, else into the same.
+    pub fn shared_positions(&self) -> Arc<Vec<DVec3>> {
+        Arc::clone(&self.positions)
+    }
+
+    /// Velocities in m/s of the points of [`Simulation::positions`].
+    pub fn velocities(&self) -> Vec<DVec3> {
+        let mut velocities = vec![DVec3::ZERO; self.positions.len()];
+        self.stepper.surface_velocities(&self.setup, &mut velocities);
+        velocities
+    }
+
+    /// Asks the stepper where the surfaces are now.
+    pub(super) fn look_at_surfaces(&mut self) {
+        let count = self.first_point[self.setup.bodies.len()];
+        if Arc::get_mut(&mut self.positions).is_none() {
+            self.positions = Arc::new(vec![DVec3::ZERO; count]);
+        }
+        let positions = Arc::get_mut(&mut self.positions).expect("nobody else holds it");
+        positions.resize(count, DVec3::ZERO);
+        self.stepper.surface_positions(positions);
+    }
+}
+
+impl Setup {
+    /// Values at the unknowns of all bodies, one body after the other, to the points of their surfaces.
+    pub fn embed(&self, unknowns: &[DVec3], points: &mut [DVec3]) {
+        let (mut first, mut point) = (0, 0);
+        for body in &self.bodies {
+            let own = &unknowns[first..first + body.start.len()];
+            for p in 0..body.embedding.len() {
+                let weights = body.embedding.weights(p);
+                points[point + p] = weights.iter().map(|&(v, w)| w * own[v as usize]).sum();
+            }
+            first += body.start.len();
+            point += body.embedding.len();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::generate::SphereShape;
+    use crate::scene::{Body, Scene, ShapeSource};
+
+    /// A ball whose surface hangs inside coarser tetrahedra.
+    fn ball() -> Simulation {
+        let sphere = ShapeSource::Sphere(SphereShape { radius: 0.2, cells: 4 });
+        let body = Body::new("ball", sphere).solid(0.1).material("flesh").moving([1.0, 0.0, 0.0]);
+        Simulation::new(Scene::builder().body(body).build().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn shared_positions_stay_while_steps_go_on() {
+        let mut simulation = ball();
+        let before = simulation.shared_positions();
+        let copy = before.as_ref().clone();
+        simulation.step(0.01).unwrap();
+        assert_eq!(*before, copy);
+        assert_ne!(simulation.positions(), copy);
+    }
+
+    #[test]
+    fn a_list_that_nobody_holds_is_used_again() {
+        let mut simulation = ball();
+        let place = simulation.shared_positions().as_ptr();
+        simulation.step(0.01).unwrap();
+        assert_eq!(simulation.positions().as_ptr(), place);
+    }
+
+    #[test]
+    fn velocities_of_an_embedded_surface_are_the_change_of_its_positions() {
+        let mut simulation = ball();
+        let before = simulation.shared_positions();
+        simulation.step(0.01).unwrap();
+        for ((after, before), v) in
+            simulation.positions().iter().zip(before.iter()).zip(simulation.velocities())
+        {
+            assert!(v.distance((*after - *before) / 0.01) < 1e-9);
+        }
+    }
+}

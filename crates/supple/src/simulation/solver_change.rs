@@ -1,0 +1,56 @@
+//! Another solver between two steps.
+
+use super::Simulation;
+use crate::error::Error;
+use crate::nonlinear::projective_obstacle;
+use crate::scene::{Method, Solver};
+
+impl Method {
+    /// Whether a running simulation can go over from one method to the other and keep its state: all methods of implicit
+    /// dynamics solve for the same unknowns, every other family has its own discretisation.
+    pub fn shares_state_with(self, other: Self) -> bool {
+        let own = |method: Self| matches!(method, Self::Hpbd | Self::Octree | Self::Staggered);
+        self == other || !(own(self) || own(other))
+    }
+}
+
+impl Simulation {
+    /// Changes the method, the linear solver or their options between steps; where the bodies are and how fast stays. What
+    /// solvers found out about the mesh is found out anew. A method with another discretisation is refused: it needs a
+    /// simulation of its own.
+    ///
+    /// ```
+    /// use supple::{scene::{Body, Method, Scene, Solver}, simulation::Simulation};
+    /// let scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [9, 9])).build()?;
+    /// let mut simulation = Simulation::new(scene)?;
+    /// simulation.step(0.01)?;
+    /// let before = simulation.positions().to_vec();
+    /// simulation.set_solver(Solver { method: Method::Lbfgs, ..Solver::default() })?;
+    /// assert_eq!(simulation.positions(), before);
+    /// assert!(simulation.set_solver(Solver { method: Method::Hpbd, ..Solver::default() }).is_err());
+    /// # Ok::<(), supple::Error>(())
+    /// ```
+    pub fn set_solver(&mut self, solver: Solver) -> Result<(), Error> {
+        let (before, after) = (self.setup.solver.method, solver.method);
+        if !after.shares_state_with(before) {
+            return Err(Error::Invalid(format!(
+                "`{}` has another discretisation than `{}` and cannot go on from its state: start a new simulation",
+                after.word(),
+                before.word()
+            )));
+        }
+        solver.validate()?;
+        if after == Method::Projective
+            && let Some((body, obstacle)) =
+                self.setup.bodies.iter().find_map(|body| Some((&body.name, projective_obstacle(body)?)))
+        {
+            return Err(Error::Invalid(format!(
+                "projective dynamics cannot take {obstacle} (body `{body}`); use `newton`"
+            )));
+        }
+        self.setup.solver = solver;
+        let kept: Vec<Option<usize>> = (0..self.setup.bodies.len()).map(Some).collect();
+        self.rebuild(&kept);
+        Ok(())
+    }
+}

@@ -1,0 +1,504 @@
+//! Sweeps over distance constraints, eight at a time: within a strip (see `schedule`) constraints without a common particle are
+//! put into groups of eight, one for each lane. What finds no full group is projected by itself at the strip's end, and so
+//! is what tearing adds.
+//!
+//! Tearing changes constraints in place: one end becomes a clone of what it was. Constraints that share the clone shared
+//! the original before, so groups and strips stay free of common particles.
+
+#![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
+
+use glam::DVec3;
+
+use super::constraint::{Acts, Constraint, Distance, SHORTEST, Step};
+use super::schedule::{Direction, Multiplied, for_each_strip, strips};
+use crate::simd::{Kernel, LaneVec3, Lanes, Simd, WIDTH, dispatch};
+
+/// Groups of a strip that still have room, at most: a constraint is compared with all of them.
+const OPEN_GROUPS: usize = 24;
+
+/// Eight constraints without a common particle.
+#[derive(Debug, Clone)]
+struct Group {
+    rest: Lanes,
+    compliance: Lanes,
+    damping: Lanes,
+    multiplier: Lanes,
+    ends: [[u32; WIDTH]; 2],
+    acts: Acts,
+    damped: bool,
+}
+
+/// Constraints that one thread projects.
+#[derive(Debug, Clone, Default)]
+struct Strip {
+    groups: Vec<Group>,
+    singles: Vec<Multiplied<Distance>>,
+    /// The elastic energy in joules when it was last asked for.
+    energy: f64,
+}
+
+/// Where a constraint is kept.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    strip: u32,
+    /// In a group: eight times its number and the lane; else among the singles, from `FIRST_SINGLE` on.
+    slot: u32,
+}
+
+const FIRST_SINGLE: u32 = 1 << 31;
+
+/// Distance constraints in the order of their sweep.
+#[derive(Debug, Clone, Default)]
+pub(super) struct DistanceSweep {
+    /// The even strips and the odd ones.
+    phases: [Vec<Strip>; 2],
+    places: Vec<Place>,
+}
+
+impl DistanceSweep {
+    /// Orders constraints between so many particles; they keep their numbers.
+    pub(super) fn new(constraints: &[Distance], particles: usize) -> Self {
+        let ends: Vec<[u32; 2]> = constraints.iter().map(|c| c.ends).collect();
+        let mut sweep = Self { places: vec![Place { strip: 0, slot: 0 }; ends.len()], ..Self::default() };
+        for (numbers, s) in strips(&ends, particles).iter().zip(0..) {
+            let mut strip = Strip::default();
+            for acts in [Acts::Both, Acts::Stretched, Acts::Pressed] {
+                let alike = numbers.iter().copied().filter(|&c| constraints[c as usize].acts == acts);
+                for batch in batches(alike, constraints) {
+                    for (&c, lane) in batch.iter().zip(0..) {
+                        let slot = match batch.len() {
+                            WIDTH => (WIDTH * strip.groups.len()) as u32 + lane,
+                            _ => FIRST_SINGLE + strip.singles.len() as u32 + lane,
+                        };
+                        sweep.places[c as usize] = Place { strip: s, slot };
+                    }
+                    strip.add(&batch, constraints);
+                }
+            }
+            sweep.phases[s as usize % 2].push(strip);
+        }
+        sweep
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    fn strip(&self, place: Place) -> &Strip {
+        &self.phases[place.strip as usize % 2][place.strip as usize / 2]
+    }
+
+    fn strip_mut(&mut self, place: Place) -> &mut Strip {
+        &mut self.phases[place.strip as usize % 2][place.strip as usize / 2]
+    }
+
+    /// A constraint as it is now. One that was removed has twice the same end.
+    pub(super) fn get(&self, constraint: usize) -> Distance {
+        let place = self.places[constraint];
+        let strip = self.strip(place);
+        match place.slot.checked_sub(FIRST_SINGLE) {
+            Some(single) => strip.singles[single as usize].constraint,
+            None => strip.groups[place.slot as usize / WIDTH].get(place.slot as usize % WIDTH),
+        }
+    }
+
+    /// How much longer its own pull has made a constraint in the last step, in metres: `α λ/h²`, or nothing if it pushed.
+    pub(super) fn stretch(&self, constraint: usize, per_force: f64) -> f64 {
+        let place = self.places[constraint];
+        let strip = self.strip(place);
+        let (compliance, multiplier) = match place.slot.checked_sub(FIRST_SINGLE) {
+            Some(single) => {
+                let Multiplied { constraint, multiplier } = strip.singles[single as usize];
+                (constraint.compliance, multiplier)
+            }
+            None => {
+                let group = &strip.groups[place.slot as usize / WIDTH];
+                let lane = place.slot as usize % WIDTH;
+                (group.compliance.0[lane], group.multiplier.0[lane])
+            }
+        };
+        (-compliance * multiplier * per_force).max(0.0)
+    }
+
+    /// Sets how long a constraint is at rest.
+    pub(super) fn set_rest(&mut self, constraint: usize, rest: f64) {
+        let place = self.places[constraint];
+        let strip = self.strip_mut(place);
+        match place.slot.checked_sub(FIRST_SINGLE) {
+            Some(single) => strip.singles[single as usize].constraint.rest = rest,
+            None => {
+                strip.groups[place.slot as usize / WIDTH].rest.0[place.slot as usize % WIDTH] = rest;
+            }
+        }
+    }
+
+    /// Changes a constraint, but not when it acts: its ends may become clones of what they were, or twice the same particle
+    /// to remove it.
+    pub(super) fn set(&mut self, constraint: usize, new: Distance) {
+        let place = self.places[constraint];
+        let strip = self.strip_mut(place);
+        match place.slot.checked_sub(FIRST_SINGLE) {
+            Some(single) => strip.singles[single as usize].constraint = new,
+            None => {
+                let lane = place.slot as usize % WIDTH;
+                let group = &mut strip.groups[place.slot as usize / WIDTH];
+                group.rest.0[lane] = new.rest;
+                group.compliance.0[lane] = new.compliance;
+                group.damping.0[lane] = new.damping;
+                group.ends[0][lane] = new.ends[0];
+                group.ends[1][lane] = new.ends[1];
+                group.damped |= new.damping > 0.0;
+            }
+        }
+    }
+
+    /// Adds a constraint between the particles of another, or their clones; gives its number.
+    pub(super) fn push_beside(&mut self, other: usize, constraint: Distance) -> usize {
+        let strip = self.places[other].strip;
+        let place = Place { strip, slot: FIRST_SINGLE };
+        let singles = &mut self.strip_mut(place).singles;
+        singles.push(Multiplied { constraint, multiplier: 0.0 });
+        let slot = FIRST_SINGLE + (singles.len() - 1) as u32;
+        self.places.push(Place { strip, slot });
+        self.places.len() - 1
+    }
+
+    /// Forgets the multipliers of the last step.
+    pub(super) fn begin_step(&mut self) {
+        for strip in self.phases.iter_mut().flatten() {
+            strip.groups.iter_mut().for_each(|group| group.multiplier = Lanes::default());
+            strip.singles.iter_mut().for_each(|single| single.multiplier = 0.0);
+        }
+    }
+
+    /// Projects every constraint once.
+    pub(super) fn run(&mut self, step: &Step<'_>, direction: Direction) {
+        let count = self.places.len() / 2;
+        for phase in direction.phases() {
+            for_each_strip(&mut self.phases[phase], count, |strip: &mut Strip| {
+                dispatch(step.simd, Projections { strip, step, direction });
+            });
+        }
+    }
+
+    /// `½ C²/α` of every constraint that acts, in joules.
+    pub(super) fn energy(&mut self, x: &[DVec3], simd: Simd) -> f64 {
+        let count = self.places.len() / 2;
+        for strips in &mut self.phases {
+            for_each_strip(strips, count, |strip: &mut Strip| dispatch(simd, Energies { strip, x }));
+        }
+        self.phases.iter().flatten().map(|strip| strip.energy).sum()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let strips = self.phases.iter().flatten();
+        let of = |s: &Strip| {
+            size_of::<Group>() * s.groups.len() + size_of::<Multiplied<Distance>>() * s.singles.len()
+        };
+        strips.map(of).sum::<usize>() + size_of::<Place>() * self.places.len()
+    }
+}
+
+/// Constraints put together such that those of a batch have no particle in common; whole batches have one for each lane.
+fn batches(numbers: impl Iterator<Item = u32>, constraints: &[Distance]) -> Vec<Vec<u32>> {
+    let mut whole = Vec::new();
+    let mut open: Vec<Vec<u32>> = Vec::new();
+    for number in numbers {
+        let ends = constraints[number as usize].ends;
+        let apart = |other: &u32| constraints[*other as usize].ends.iter().all(|end| !ends.contains(end));
+        match open.iter().position(|batch| batch.iter().all(apart)) {
+            Some(place) => {
+                open[place].push(number);
+                if open[place].len() == WIDTH {
+                    whole.push(open.remove(place));
+                }
+            }
+            None => {
+                open.push(vec![number]);
+                if open.len() > OPEN_GROUPS {
+                    whole.push(open.remove(0));
+                }
+            }
+        }
+    }
+    whole.extend(open);
+    whole
+}
+
+impl Strip {
+    fn add(&mut self, batch: &[u32], constraints: &[Distance]) {
+        let of = |c: &u32| constraints[*c as usize];
+        if batch.len() < WIDTH {
+            self.singles.extend(batch.iter().map(|c| Multiplied { constraint: of(c), multiplier: 0.0 }));
+            return;
+        }
+        let lane = |value: &dyn Fn(&Distance) -> f64| Lanes::from_fn(|i| value(&of(&batch[i])));
+        self.groups.push(Group {
+            rest: lane(&|c| c.rest),
+            compliance: lane(&|c| c.compliance),
+            damping: lane(&|c| c.damping),
+            multiplier: Lanes::default(),
+            ends: [0, 1].map(|end| std::array::from_fn(|i| of(&batch[i]).ends[end])),
+            acts: of(&batch[0]).acts,
+            damped: batch.iter().any(|c| of(c).damping > 0.0),
+        });
+    }
+}
+
+/// All constraints of a strip, projected.
+struct Projections<'a, 'b> {
+    strip: &'a mut Strip,
+    step: &'a Step<'b>,
+    direction: Direction,
+}
+
+impl Kernel for Projections<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { strip, step, direction } = self;
+        if direction == Direction::Forward {
+            for group in &mut strip.groups {
+                group.project(step);
+            }
+            for single in &mut strip.singles {
+                step.project(&single.constraint, &mut single.multiplier);
+            }
+        } else {
+            for single in strip.singles.iter_mut().rev() {
+                step.project(&single.constraint, &mut single.multiplier);
+            }
+            for group in strip.groups.iter_mut().rev() {
+                group.project(step);
+            }
+        }
+    }
+}
+
+/// The energy of a strip.
+struct Energies<'a> {
+    strip: &'a mut Strip,
+    x: &'a [DVec3],
+}
+
+impl Kernel for Energies<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let mut sum = Lanes::default();
+        for group in &self.strip.groups {
+            let (mut a, mut b) = (LaneVec3::default(), LaneVec3::default());
+            for i in 0..WIDTH {
+                let [p, q] = [self.x[group.ends[0][i] as usize], self.x[group.ends[1][i] as usize]];
+                (a.0[0].0[i], a.0[1].0[i], a.0[2].0[i]) = (p.x, p.y, p.z);
+                (b.0[0].0[i], b.0[1].0[i], b.0[2].0[i]) = (q.x, q.y, q.z);
+            }
+            let length = (a - b).length();
+            let off = group.side(length - group.rest, true);
+            // What was removed has no length.
+            sum += Lanes::splat(SHORTEST).less(length, off * off * 0.5 / group.compliance, Lanes::default());
+        }
+        let mut energy = sum.sum_of_first(WIDTH);
+        for Multiplied { constraint, .. } in &self.strip.singles {
+            energy += constraint.energy(&constraint.ends.map(|p| self.x[p as usize]));
+        }
+        self.strip.energy = energy;
+    }
+}
+
+impl Group {
+    fn get(&self, lane: usize) -> Distance {
+        Distance {
+            ends: [self.ends[0][lane], self.ends[1][lane]],
+            rest: self.rest.0[lane],
+            compliance: self.compliance.0[lane],
+            damping: self.damping.0[lane],
+            acts: self.acts,
+        }
+    }
+
+    /// What of a violation (or, with the other sign, of a multiplier) is on the side where the group acts.
+    #[inline(always)]
+    fn side(&self, value: Lanes, stretch_is_positive: bool) -> Lanes {
+        let zero = Lanes::default();
+        match (self.acts, stretch_is_positive) {
+            (Acts::Both, _) => value,
+            (Acts::Stretched, true) | (Acts::Pressed, false) => value.max(zero),
+            (Acts::Stretched, false) | (Acts::Pressed, true) => value.min(zero),
+        }
+    }
+
+    /// [`Step::project`] for eight constraints.
+    #[inline(always)]
+    fn project(&mut self, step: &Step<'_>) {
+        let (mut a, mut b) = (LaneVec3::default(), LaneVec3::default());
+        let (mut weight_a, mut weight_b) = (Lanes::default(), Lanes::default());
+        for i in 0..WIDTH {
+            let (p, q) = (self.ends[0][i] as usize, self.ends[1][i] as usize);
+            let (at_p, at_q) = (step.positions.get(p), step.positions.get(q));
+            (a.0[0].0[i], a.0[1].0[i], a.0[2].0[i]) = (at_p.x, at_p.y, at_p.z);
+            (b.0[0].0[i], b.0[1].0[i], b.0[2].0[i]) = (at_q.x, at_q.y, at_q.z);
+            weight_a.0[i] = step.positions.weight(p);
+            weight_b.0[i] = step.positions.weight(q);
+        }
+        let (zero, one) = (Lanes::default(), Lanes::splat(1.0));
+        let apart = a - b;
+        let length = apart.length();
+        let give = weight_a + weight_b;
+        let value = length - self.rest;
+        let wanted = match step.stiffness {
+            Some(stiffness) => self.side(-value / give, false) * stiffness,
+            None => self.compliant_change(step, value, apart, give, length),
+        };
+        // Where nothing can move or there is no direction, nothing changes.
+        let movable = zero.less(give, wanted, zero);
+        let change = Lanes::splat(SHORTEST).less(length, movable, zero);
+        if change == zero {
+            return;
+        }
+        if step.stiffness.is_none() {
+            self.multiplier += change;
+        }
+        let along = apart * (change * (one / length));
+        a += along * weight_a;
+        b = b - along * weight_b;
+        for i in 0..WIDTH {
+            // A pair without a direction stays where it is; its lanes may not be numbers.
+            if change.0[i] != 0.0 {
+                step.positions.set(self.ends[0][i] as usize, a.lane(i));
+                step.positions.set(self.ends[1][i] as usize, b.lane(i));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn compliant_change(
+        &self,
+        step: &Step<'_>,
+        value: Lanes,
+        apart: LaneVec3,
+        give: Lanes,
+        length: Lanes,
+    ) -> Lanes {
+        let soft = self.compliance * (1.0 / (step.length * step.length));
+        let old = self.multiplier;
+        let mut violation = value + soft * old;
+        let mut resistance = give + soft;
+        if self.damped {
+            let mut before = LaneVec3::default();
+            for i in 0..WIDTH {
+                let (p, q) = (self.ends[0][i] as usize, self.ends[1][i] as usize);
+                let from = step.start[p] - step.start[q];
+                (before.0[0].0[i], before.0[1].0[i], before.0[2].0[i]) = (from.x, from.y, from.z);
+            }
+            let damping = self.damping * (1.0 / step.length);
+            violation += damping * (apart.dot(apart - before) / length);
+            resistance += damping * give;
+        }
+        self.side(old - violation / resistance, false) - old
+    }
+}
+
+impl Distance {
+    /// `½ C²/α` where it acts.
+    fn energy(&self, ends: &[DVec3; 2]) -> f64 {
+        let value = self.evaluate(ends).map_or(0.0, |(value, _)| value);
+        let [low, high] = self.multipliers();
+        let acts = if value > 0.0 { low < 0.0 } else { high > 0.0 };
+        if acts { 0.5 * value * value / self.compliance } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::positions::Positions;
+    use super::*;
+
+    /// Springs of all kinds on a jittered grid.
+    fn springs(n: u32) -> (Vec<Distance>, Vec<DVec3>) {
+        let at = |i: u32, j: u32| i * n + j;
+        let mut springs = Vec::new();
+        let mut push = |ends: [u32; 2], rest: f64, acts: Acts| {
+            let damping = if (ends[0] / 7).is_multiple_of(3) { 0.01 } else { 0.0 };
+            springs.push(Distance { ends, rest, compliance: 1e-3, damping, acts });
+        };
+        for i in 0..n - 1 {
+            for j in 0..n - 1 {
+                push([at(i, j), at(i + 1, j)], 1.0, Acts::Both);
+                push([at(i, j), at(i, j + 1)], 0.9, Acts::Stretched);
+                push([at(i, j), at(i + 1, j + 1)], 1.5, Acts::Pressed);
+            }
+        }
+        let wobble = |k: u32| 0.2 * (f64::from(k) * 12.9898).sin();
+        let point = |v: u32| {
+            DVec3::new(f64::from(v / n) + wobble(v), wobble(3 * v + 1), f64::from(v % n) + wobble(5 * v))
+        };
+        (springs, (0..n * n).map(point).collect())
+    }
+
+    fn step<'a>(positions: &'a Positions, start: &'a [DVec3], stiffness: Option<f64>) -> Step<'a> {
+        Step { positions, start, length: 0.05, stiffness, simd: Simd::Auto }
+    }
+
+    #[test]
+    fn groups_project_as_single_constraints_do() {
+        let (springs, start) = springs(24);
+        let weights: Vec<f64> = (0..start.len()).map(|i| if i % 11 == 0 { 0.0 } else { 1.0 }).collect();
+        let moved: Vec<DVec3> = start.iter().map(|p| *p * 1.02).collect();
+        for stiffness in [None, Some(0.7)] {
+            let mut sweep = DistanceSweep::new(&springs, start.len());
+            let full: usize = sweep.phases.iter().flatten().map(|s| WIDTH * s.groups.len()).sum();
+            assert!(full > springs.len() / 2, "most of them are in groups: {full}");
+            let mut together = Positions::default();
+            together.copy_from(&moved, &weights);
+            let mut alone = Positions::default();
+            alone.copy_from(&moved, &weights);
+            // One after the other, in the order of the sweep.
+            for s in 0..sweep.phases[0].len() + sweep.phases[1].len() {
+                let phase = usize::from(s >= sweep.phases[0].len());
+                let strip = &sweep.phases[phase][s - phase * sweep.phases[0].len()];
+                let in_groups = strip.groups.iter().flat_map(|g| (0..WIDTH).map(|lane| g.get(lane)));
+                for spring in in_groups.chain(strip.singles.iter().map(|single| single.constraint)) {
+                    step(&alone, &start, stiffness).project(&spring, &mut 0.0);
+                }
+            }
+            sweep.run(&step(&together, &start, stiffness), Direction::Forward);
+            for i in 0..start.len() {
+                assert!((together.get(i) - alone.get(i)).length() < 1e-12, "{i}");
+            }
+        }
+    }
+
+    #[test]
+    fn constraints_keep_their_numbers_and_can_be_changed_removed_and_added() {
+        let (springs, start) = springs(12);
+        let mut sweep = DistanceSweep::new(&springs, start.len());
+        assert!((0..springs.len()).all(|c| sweep.get(c) == springs[c]));
+        sweep.set_rest(7, 3.5);
+        assert_eq!(sweep.get(7), Distance { rest: 3.5, ..springs[7] });
+        let added = sweep.push_beside(7, springs[3]);
+        assert_eq!((added, sweep.get(added)), (springs.len(), springs[3]));
+        let energy = sweep.energy(&start, Simd::Auto);
+        let of_removed: f64 = [0, 20, 41]
+            .map(|c| {
+                let constraint = sweep.get(c);
+                constraint.energy(&constraint.ends.map(|p| start[p as usize]))
+            })
+            .iter()
+            .sum();
+        for c in [0, 20, 41] {
+            sweep.set(c, Distance { ends: [springs[c].ends[0]; 2], ..springs[c] });
+        }
+        let left = sweep.energy(&start, Simd::Auto);
+        assert!((energy - of_removed - left).abs() < 1e-12 * energy, "{energy} {of_removed} {left}");
+        let positions = {
+            let mut p = Positions::default();
+            p.copy_from(&start, &vec![1.0; start.len()]);
+            p
+        };
+        sweep.run(&step(&positions, &start, None), Direction::Backward);
+        assert!((0..start.len()).all(|i| positions.get(i).is_finite()));
+    }
+}

@@ -1,0 +1,132 @@
+//! What solvers tell of their hierarchies: regions that cover the bodies, nest from level to level, and hold their own nodes.
+
+use std::collections::BTreeMap;
+
+use supple::scene::{Body, LinearKind, Method, Pin, Scene, Selection, Solver};
+use supple::simulation::{HierarchyLevel, NO_REGION, Simulation};
+
+fn stepped(solver: Solver) -> Simulation {
+    let corners = Selection::Nearest(vec![[-0.5, 0.0, -0.5].into(), [0.5, 0.0, -0.5].into()]);
+    let scene = Scene::builder()
+        .body(Body::cloth("cloth", 1.0, 1.0, [25, 25]))
+        .pin(Pin::hard("cloth", corners))
+        .solver(solver)
+        .build()
+        .unwrap();
+    let mut simulation = Simulation::new(scene).unwrap();
+    simulation.step(0.01).unwrap();
+    simulation
+}
+
+fn linear(kind: LinearKind) -> Solver {
+    Solver { linear: kind.into(), ..Solver::default() }
+}
+
+/// Every point but the held ones has a region, every region has points.
+fn covers(level: &HierarchyLevel, held: usize) {
+    let mut sizes = vec![0; level.regions];
+    let mut none = 0;
+    for &region in &level.region_of_point {
+        match region {
+            NO_REGION => none += 1,
+            region => sizes[region as usize] += 1,
+        }
+    }
+    assert_eq!(none, held, "{}", level.name);
+    assert!(sizes.iter().all(|size| *size > 0), "{}", level.name);
+}
+
+/// Points that share a region on a level share one on the next coarser level.
+fn nest(finer: &HierarchyLevel, coarser: &HierarchyLevel) {
+    let mut parent = BTreeMap::new();
+    for (fine, coarse) in finer.region_of_point.iter().zip(&coarser.region_of_point) {
+        assert_eq!(*parent.entry(fine).or_insert(coarse), coarse);
+    }
+    assert!(coarser.regions < finer.regions);
+}
+
+/// The region of the surface point at a place.
+fn region_at(simulation: &Simulation, level: &HierarchyLevel, place: glam::DVec3) -> u32 {
+    let point = simulation.positions().iter().position(|x| *x == place).expect("a node is a vertex");
+    level.region_of_point[point]
+}
+
+#[test]
+fn galerkin_tells_nested_regions_around_its_coarse_nodes() {
+    let mut solver = linear(LinearKind::Galerkin);
+    solver.linear.levels = Some(supple::scene::Levels::Counts(vec![60, 15, 4]));
+    let simulation = stepped(solver);
+    let levels = simulation.hierarchy();
+    assert_eq!(levels.iter().map(|level| level.regions).collect::<Vec<_>>(), [60, 15, 4]);
+    levels.windows(2).for_each(|pair| nest(&pair[0], &pair[1]));
+    for level in &levels {
+        covers(level, 2);
+        assert_eq!(level.nodes.len(), level.regions);
+        for (k, &node) in level.nodes.iter().enumerate() {
+            assert_eq!(region_at(&simulation, level, node), k as u32);
+        }
+    }
+}
+
+#[test]
+fn schwarz_and_mas_tell_domains_of_the_size_that_was_asked_for() {
+    for kind in [LinearKind::Schwarz, LinearKind::Mas] {
+        let mut solver = linear(kind);
+        solver.linear.domain = Some(16);
+        let levels = stepped(solver).hierarchy();
+        covers(&levels[0], 2);
+        assert_eq!(levels[0].regions, (25usize * 25 - 2).div_ceil(16));
+        let largest = (0..levels[0].regions as u32)
+            .map(|region| levels[0].region_of_point.iter().filter(|other| **other == region).count())
+            .max();
+        assert_eq!(largest, Some(16));
+        levels.windows(2).for_each(|pair| assert!(pair[1].regions < pair[0].regions));
+    }
+}
+
+#[test]
+fn hpbd_tells_the_particles_of_its_levels_and_what_links_them() {
+    let simulation = stepped(Solver { method: Method::Hpbd, ..Solver::default() });
+    let levels = simulation.hierarchy();
+    assert!(levels.len() >= 2);
+    levels.windows(2).for_each(|pair| nest(&pair[0], &pair[1]));
+    for level in &levels {
+        covers(level, 0);
+        assert_eq!(level.nodes.len(), level.regions);
+        for (k, &node) in level.nodes.iter().enumerate() {
+            assert_eq!(region_at(&simulation, level, node), k as u32);
+        }
+        let ends = level.links.iter().flatten();
+        assert!(ends.into_iter().all(|end| level.nodes.contains(end)) && !level.links.is_empty());
+    }
+}
+
+#[test]
+fn solvers_without_a_hierarchy_tell_none_and_no_solver_does_before_the_first_step() {
+    assert!(stepped(linear(LinearKind::Cholesky)).hierarchy().is_empty());
+    assert!(stepped(linear(LinearKind::Jacobi)).hierarchy().is_empty());
+    let scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [9, 9])).solver(linear(LinearKind::Mas));
+    assert!(Simulation::new(scene.build().unwrap()).unwrap().hierarchy().is_empty());
+}
+
+#[test]
+fn a_simulation_goes_on_where_it_is_when_the_solver_changes() {
+    let mut simulation = stepped(Solver { tolerance: 1e-9, ..Solver::default() });
+    let mut unchanged = stepped(Solver { tolerance: 1e-9, ..Solver::default() });
+    for kind in [LinearKind::Galerkin, LinearKind::Mas, LinearKind::Ic0, LinearKind::Cholesky] {
+        simulation.set_solver(Solver { tolerance: 1e-9, max_iterations: 200, ..linear(kind) }).unwrap();
+        simulation.step(0.01).unwrap();
+        unchanged.step(0.01).unwrap();
+        // All of them solve the same steps to the same tolerance.
+        let largest = simulation.positions().iter().zip(unchanged.positions()).map(|(a, b)| a.distance(*b));
+        assert!(largest.fold(0.0, f64::max) < 1e-6, "{kind:?}");
+    }
+    let held: Vec<_> = simulation.pinned_points().collect();
+    assert_eq!(held.len(), 2);
+    simulation.unpin_point(held[0].pin, held[0].index).unwrap();
+    assert_eq!(simulation.pinned_points().count(), 1);
+    assert_eq!(simulation.pinned_points().next().map(|point| point.start), Some(held[1].start));
+    simulation.unpin_point(held[0].pin, 0).unwrap();
+    assert!(simulation.unpin_point(held[0].pin, 0).is_err());
+    simulation.step(0.01).unwrap();
+}

@@ -1,0 +1,390 @@
+// The page: what the program sends is drawn, what people do is sent.
+
+import { Vector3 } from "./three/three.module.js";
+import { Bodies } from "./bodies.js";
+import { diverging } from "./colours.js";
+import { Connection } from "./connection.js";
+import { Hand } from "./hand.js";
+import { Panel } from "./panel.js";
+import { Plots, short } from "./plots.js";
+import { Stage } from "./stage.js";
+
+const $ = (id) => document.getElementById(id);
+/** Between two looks at the solver's hierarchy, in milliseconds. */
+const HIERARCHY_EVERY = 400;
+
+const ICONS = {
+  play: '<path d="M7 4.500v15l12.500-7.500z" fill="currentColor"/>',
+  pause: '<path d="M6.500 4.500h4v15h-4zM13.500 4.500h4v15h-4z" fill="currentColor"/>',
+  step: '<path d="M5 5v14l9-7zM16 5h3v14h-3z" fill="currentColor"/>',
+  reset: '<path d="M5 12a7 7 0 1 1 2.200 5.100M5 12V6.500M5 12h5.500" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round"/>',
+  theme: '<circle cx="12" cy="12" r="7.500" fill="none" stroke="currentColor" stroke-width="2"/><path d="M12 4.500a7.500 7.500 0 0 1 0 15z" fill="currentColor"/>',
+  help: '<circle cx="12" cy="12" r="8.500" fill="none" stroke="currentColor" stroke-width="2"/><path d="M9.700 9.800a2.400 2.400 0 1 1 3.400 2.200c-.8.400-1.100.9-1.100 1.700" fill="none" stroke="currentColor" stroke-width="1.900" stroke-linecap="round"/><circle cx="12" cy="16.600" r="1.200" fill="currentColor"/>',
+  "panel-toggle": '<path d="M4 7h9M17 7h3M4 17h3M11 17h9" stroke="currentColor" stroke-width="2" stroke-linecap="round"/><circle cx="15" cy="7" r="2" fill="none" stroke="currentColor" stroke-width="2"/><circle cx="9" cy="17" r="2" fill="none" stroke="currentColor" stroke-width="2"/>',
+};
+
+function icon(button, name) {
+  if (button.dataset.icon === name) return;
+  button.dataset.icon = name;
+  button.innerHTML = `<svg viewBox="0 0 24 24" aria-hidden="true">${ICONS[name]}</svg>`;
+}
+
+const bodies = new Bodies();
+const stage = new Stage($("stage"), bodies);
+const plots = new Plots($("plots"));
+const send = (type, fields) => connection.send(type, fields);
+const hand = new Hand(stage, bodies, send, () => ($("hint").hidden = true));
+const panel = new Panel($("controls"), (path, value) => send("set", { path, value }));
+
+let state = null;
+let levels = [];
+let ground = null;
+let isFramed = false;
+let lastFrame = null;
+let hierarchyAsked = 0;
+let framesDrawn = 0;
+let isScrubbing = false;
+
+const connection = new Connection({
+  open: () => $("toasts").querySelector("[data-lost]")?.remove(),
+  lost,
+  state: takeState,
+  error: ({ problem }) => toast(problem, true),
+  note: ({ text }) => toast(text),
+  scene: ({ name, toml }) => download(name, toml),
+  topology: takeTopology,
+  frame: takeFrame,
+  hierarchy: takeHierarchy,
+});
+
+/* What the program sends. */
+
+function takeState(next) {
+  const isNew = !state || state.mode !== next.mode || state.scene !== next.scene;
+  state = next;
+  const isLive = state.mode === "live";
+  if (isNew) {
+    document.title = `${state.scene} · Supple`;
+    plots.clear(isLive ? "step" : "frame");
+    hand.isEnabled = isLive;
+    $("hint").hidden = !isLive;
+    $("transport").classList.toggle("has-timeline", !isLive);
+    $("timeline").hidden = isLive;
+    $("tab-change").hidden = $("save").hidden = !isLive;
+    document.querySelector('[value="hierarchy"]').disabled = !isLive;
+    if (!isLive) openTab("look");
+  }
+  $("scene-name").textContent = state.scene;
+  $("scene-description").textContent = state.description;
+  icon($("play"), state.running ? "pause" : "play");
+  $("play").setAttribute("aria-label", state.running ? "Pause" : "Play");
+  $("speed").value = state.speed === null ? "max" : String(state.speed);
+  if (!isLive) takeTimeline();
+  showBadge(isLive);
+  panel.update(state.controls);
+  showFacts();
+  if (state.problem && state.problem !== takeState.told) toast(state.problem, true);
+  takeState.told = state.problem;
+}
+
+function takeTimeline() {
+  $("seek").max = Math.max(state.places - 1, 0);
+}
+
+function showBadge(isLive) {
+  const badge = $("badge");
+  const text = state.problem ? "stopped" : !isLive ? (state.growing ? "still running" : "recorded run") : state.running ? "live" : "paused";
+  badge.textContent = text;
+  badge.className = `badge ${state.problem ? "wrong" : state.running || state.growing ? "live" : ""}`;
+  badge.hidden = false;
+}
+
+function takeTopology(message) {
+  bodies.build(message);
+  ground = message.header.ground;
+  stage.setTheme(theme());
+  isFramed &&= message.header.bodies.length > 0;
+  levels = [];
+  stage.showHierarchy(new Float32Array(0), new Float32Array(0));
+}
+
+function takeFrame(message) {
+  const { header } = message;
+  if (header.topology !== bodies.topology) return;
+  const pins = bodies.move(message);
+  if (!isFramed) {
+    isFramed = true;
+    stage.fit(ground);
+    stage.frameAll();
+  }
+  stage.showPins(pins);
+  stage.showGrabs(header.grabs);
+  const isBefore = lastFrame && header.time < lastFrame.time;
+  if (isBefore && state?.mode === "live") plots.clear("step");
+  lastFrame = header;
+  plots.add(header, bodies.stretch);
+  plots.draw();
+  showClock();
+  showLegend();
+  if (bodies.colour === "hierarchy") askHierarchy();
+  stage.invalidate(() => {
+    framesDrawn++;
+    send("drawn");
+  });
+}
+
+function askHierarchy() {
+  const now = performance.now();
+  if (now - hierarchyAsked > HIERARCHY_EVERY && state?.mode === "live") {
+    hierarchyAsked = now;
+    send("hierarchy");
+  }
+}
+
+function takeHierarchy(message) {
+  if (message.header.topology !== bodies.topology) return;
+  levels = message.header.levels.map((level) => ({
+    name: level.name,
+    regions: message.words(level.points),
+    nodes: message.floats(3 * level.nodes),
+    links: message.floats(6 * level.links),
+  }));
+  const select = $("level");
+  const chosen = Math.min(Math.max(Number(select.value) || 0, 0), Math.max(levels.length - 1, 0));
+  const names = levels.map((level) => level.name).join("\n");
+  if (select.dataset.names !== names) {
+    select.dataset.names = names;
+    select.replaceChildren(...levels.map((level, k) => new Option(level.name, k)));
+  }
+  select.value = chosen;
+  showHierarchy();
+}
+
+function showHierarchy() {
+  const isShown = bodies.colour === "hierarchy";
+  const level = levels[Number($("level").value)];
+  $("hierarchy-options").hidden = !isShown;
+  $("level").disabled = !level;
+  const missing = lastFrame?.step ? "This solver has no hierarchy: choose Galerkin multigrid, multilevel or additive Schwarz, or hierarchical position based dynamics." : "The hierarchy is there after the first step.";
+  $("hierarchy-hint").textContent = level ? "Every region moves together on its level: one colour each. Held points are grey." : missing;
+  if (isShown && level) bodies.paintRegions(level.regions);
+  else bodies.forgetRegions();
+  const hasNodes = isShown && level && $("nodes").checked;
+  stage.showHierarchy(hasNodes ? level.nodes : new Float32Array(0), hasNodes ? level.links : new Float32Array(0));
+}
+
+function lost(reason) {
+  if ($("toasts").querySelector("[data-lost]")) return;
+  const made = toast(reason || "The program has ended or cannot be reached. The page goes on when it is back.", true, false);
+  made.dataset.lost = "";
+}
+
+/* What is shown around the stage. */
+
+function showFacts() {
+  const facts = state.mode === "live"
+    ? [
+        ["solver", state.solver],
+        ["vertices", state.vertices.toLocaleString("en")],
+        ["unknowns", state.unknowns.toLocaleString("en")],
+        ["time step", `${short(1000 * state.dt)} ms`],
+      ]
+    : [
+        ["solver", state.solver],
+        ["frames", `${state.first} to ${state.last} of ${state.total}`],
+        ["between frames", `${short(1000 * state.dt)} ms`],
+      ];
+  const entries = facts.flatMap(([name, value], k) => {
+    const [term, detail] = [document.createElement("dt"), document.createElement("dd")];
+    [term.textContent, detail.textContent] = [name, value];
+    term.className = detail.className = k > 1 ? "minor" : "";
+    return [term, detail];
+  });
+  $("facts").replaceChildren(...entries);
+}
+
+function showClock() {
+  const frame = lastFrame.frame === undefined ? "" : `frame ${lastFrame.frame} · `;
+  $("time").textContent = `${frame}${lastFrame.time.toFixed(2)} s`;
+  if (!isScrubbing && lastFrame.place !== undefined) $("seek").value = lastFrame.place;
+}
+
+function showLegend() {
+  const isShown = bodies.colour === "stretch";
+  $("legend").hidden = !isShown;
+  if (!isShown || $("legend").dataset.limit === String(bodies.limit)) return;
+  $("legend").dataset.limit = bodies.limit;
+  const low = Math.max(2 - bodies.limit, 0);
+  const context = $("legend-bar").getContext("2d");
+  const height = $("legend-bar").height;
+  for (let y = 0; y < height; y++) {
+    const value = low + ((bodies.limit - low) * (height - 1 - y)) / (height - 1);
+    context.fillStyle = `rgb(${diverging((value - 1) / (bodies.limit - 1)).map(Math.round).join(" ")})`;
+    context.fillRect(0, y, 12, 1);
+  }
+  const labels = [0, 0.25, 0.5, 0.75, 1].map((share) => {
+    const item = document.createElement("li");
+    item.textContent = (low + share * (bodies.limit - low)).toFixed(3);
+    return item;
+  });
+  $("legend-labels").replaceChildren(...labels);
+}
+
+function toast(text, isWrong = false, fades = true) {
+  const made = document.createElement("div");
+  made.className = isWrong ? "toast wrong" : "toast";
+  made.textContent = text;
+  $("toasts").append(made);
+  while ($("toasts").children.length > 3) $("toasts").firstChild.remove();
+  if (fades) setTimeout(() => made.remove(), 4000 + 45 * text.length);
+  return made;
+}
+
+function download(name, text) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "application/toml" }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  toast(`Saved as ${name}. Run it with: supple run ${name}`);
+}
+
+/* What people do. */
+
+function theme() {
+  return document.documentElement.dataset.theme;
+}
+
+function setTheme(name) {
+  document.documentElement.dataset.theme = name;
+  stage.setTheme(name);
+  plots.draw();
+}
+
+function openTab(name) {
+  for (const other of ["change", "look", "plots"]) {
+    $(`tab-${other}`).setAttribute("aria-selected", other === name);
+    $(`page-${other}`).hidden = other !== name;
+  }
+  plots.draw();
+}
+
+function togglePanel(isOpen = document.body.classList.contains("closed")) {
+  document.body.classList.toggle("closed", !isOpen);
+  $("panel-toggle").setAttribute("aria-expanded", isOpen);
+  coverStage();
+  plots.draw();
+}
+
+/** The panel covers the stage's right side, unless it rises from below. */
+function coverStage() {
+  const isBeside = matchMedia("(min-width: 761px)").matches && !document.body.classList.contains("closed");
+  stage.setCovered(isBeside ? $("panel").offsetWidth + 16 : 0);
+}
+
+function setColour(colour) {
+  const choice = document.querySelector(`[name="colour"][value="${colour}"]`);
+  if (choice.disabled) return;
+  choice.checked = true;
+  bodies.setColour(colour);
+  if (colour === "hierarchy") {
+    hierarchyAsked = 0;
+    askHierarchy();
+  }
+  showHierarchy();
+  showLegend();
+  stage.invalidate();
+}
+
+function nextColour() {
+  const order = ["plain", "stretch", "hierarchy"].filter((colour) => !document.querySelector(`[value="${colour}"]`).disabled);
+  setColour(order[(order.indexOf(bodies.colour) + 1) % order.length]);
+}
+
+function stepBack() {
+  if (state?.mode === "playback" && lastFrame) send("seek", { place: Math.max(lastFrame.place - 1, 0) });
+}
+
+const actions = {
+  play: () => send(state?.running ? "pause" : "play"),
+  step: () => send("step"),
+  reset: () => send("reset"),
+  theme: () => setTheme(theme() === "dark" ? "light" : "dark"),
+  help: () => $("help-dialog").showModal(),
+  "panel-toggle": () => togglePanel(),
+  save: () => send("save"),
+  "frame-all": () => stage.frameAll(),
+  "tab-change": () => openTab("change"),
+  "tab-look": () => openTab("look"),
+  "tab-plots": () => openTab("plots"),
+};
+for (const [id, action] of Object.entries(actions)) $(id).addEventListener("click", action);
+for (const id of ["step", "reset", "theme", "help", "panel-toggle"]) icon($(id), id);
+icon($("play"), "pause");
+
+$("speed").addEventListener("change", () => send("speed", { factor: $("speed").value === "max" ? null : Number($("speed").value) }));
+$("seek").addEventListener("input", () => {
+  isScrubbing = true;
+  send("seek", { place: Number($("seek").value) });
+});
+$("seek").addEventListener("change", () => (isScrubbing = false));
+document.querySelectorAll('[name="colour"]').forEach((choice) => choice.addEventListener("change", () => setColour(choice.value)));
+$("level").addEventListener("change", showHierarchy);
+$("nodes").addEventListener("change", showHierarchy);
+$("wireframe").addEventListener("change", () => {
+  bodies.setWireframe($("wireframe").checked);
+  stage.invalidate();
+});
+$("colliders").addEventListener("change", () => {
+  bodies.colliderGroup.visible = $("colliders").checked;
+  stage.invalidate();
+});
+$("shadows").addEventListener("change", () => stage.setShadows($("shadows").checked));
+$("pins").addEventListener("change", () => {
+  stage.pins.visible = $("pins").checked;
+  stage.invalidate();
+});
+
+const keys = {
+  " ": actions.play,
+  ".": actions.step,
+  ",": stepBack,
+  r: actions.reset,
+  f: actions["frame-all"],
+  c: nextColour,
+  w: () => $("wireframe").click(),
+  p: () => togglePanel(),
+  l: actions.theme,
+  "?": actions.help,
+  ArrowLeft: () => stage.turn(-0.08, 0),
+  ArrowRight: () => stage.turn(0.08, 0),
+  ArrowUp: () => stage.turn(0, -0.06),
+  ArrowDown: () => stage.turn(0, 0.06),
+  "+": () => stage.zoom(0.9),
+  "-": () => stage.zoom(1.11),
+};
+addEventListener("keydown", (event) => {
+  const isTyping = event.target.matches?.("input[type=text], select, input[type=range], dialog *");
+  const isButton = event.key === " " && event.target.matches?.("button, [type=checkbox], [type=radio]");
+  const action = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+  if (!action || isTyping || isButton || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  action();
+});
+
+const dark = matchMedia("(prefers-color-scheme: dark)");
+dark.addEventListener("change", () => setTheme(dark.matches ? "dark" : "light"));
+setTheme(dark.matches ? "dark" : "light");
+matchMedia("(max-width: 760px)").addEventListener("change", coverStage);
+togglePanel(!matchMedia("(max-width: 760px)").matches);
+
+/** For tests and for the curious: what is on the page now. */
+window.supple = {
+  get framesDrawn() { return framesDrawn; },
+  get state() { return state; },
+  get frame() { return lastFrame; },
+  get levels() { return levels; },
+  get pins() { return stage.pinPlaces.length / 3; },
+  position: (body, vertex) => [...bodies.bodies[body].positions.subarray(3 * vertex, 3 * vertex + 3)],
+  place: (point) => stage.toPage(new Vector3(...point)),
+};
