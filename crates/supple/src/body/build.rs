@@ -84,6 +84,7 @@ impl Body {
             bending: spec.bending,
             pressure: spec.pressure,
             tear_stretch: spec.tear_stretch,
+            cell: spec.cell,
             self_contact: spec.self_contact,
             notes,
         };

@@ -132,6 +132,8 @@ pub struct Body {
     pub tear_stretch: Option<f64>,
     /// Whether it collides with itself.
     pub self_contact: bool,
+    /// Side of the cells that it was to be cut into, in metres.
+    pub cell: Option<f64>,
     /// What the user should know about how it was built.
     pub notes: Vec<String>,
 }
