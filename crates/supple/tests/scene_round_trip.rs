@@ -255,6 +255,7 @@ fn settings() -> BoxedStrategy<(Time, World, Solver, Output, Expect)> {
                 max_iterations,
                 ..octree::Options::default()
             },
+            staggered: staggered::Options { cell: Some(tolerance), ..staggered::Options::default() },
         });
     let output = (prop::collection::vec(text(), 0..3), any::<u32>(), prop::option::of(any::<u32>()))
         .prop_map(|(formats, every, checkpoint_every)| Output { formats, every, checkpoint_every });
