@@ -6,14 +6,24 @@
 
 use glam::DVec3;
 
-use super::closeness::Kind;
+use super::closeness::{Closeness, Kind};
 use super::surfaces::Surfaces;
 use super::sweep::{Sweep, SweepTree};
+use super::time_of_impact::{free_fraction, surely_free};
+use super::travel::Travel;
 use crate::energy::chunks::{self, CHUNK, Found};
 use crate::geometry::Aabb;
 
-/// How far, as a multiple of the thickness, points may leave the way for which a list was made.
-const MARGIN: f64 = 1.0;
+/// The fraction of its reach below which a pair comes nearer only slowly.
+const LEAST_DISTANCE: f64 = 1e-3;
+/// How far above its reach, as a fraction of it, a pair must surely be for not to be looked at: rounding of the estimate.
+const SURELY: f64 = 1e-9;
+/// How far, as multiples of the thickness, points may leave the way for which a list was made: at first and at most, and at
+/// least. Where edges are as short as the thickness, a wide margin takes in every neighbour in the surface itself; a narrow
+/// one needs new lists more often.
+const MARGINS: [f64; 2] = [1.0, 0.1];
+/// Candidates for each triangle, below which the next list gets a wider margin, and above which a narrower one.
+const CANDIDATES_PER_TRIANGLE: [usize; 2] = [2, 8];
 
 /// A pair of pieces that may come near.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,8 +34,9 @@ pub struct Candidate {
     pub points: [u32; 4],
     /// The distance in metres below which it is pushed apart.
     pub reach: f64,
-    /// A distance in metres that it keeps on the way for which the list was made.
-    pub near: f64,
+    /// What its points may go, since the list was made, before it can touch: what they had gone when it was last looked at,
+    /// and the distance that it had then.
+    free: f64,
 }
 
 /// A list of candidates and the positions for which it is complete.
@@ -36,6 +47,14 @@ pub struct Candidates {
     from: Vec<DVec3>,
     moves: Vec<DVec3>,
     made: bool,
+    /// How far, as a multiple of the thickness, points may leave the way.
+    margin: f64,
+    /// The same for the next list.
+    next_margin: f64,
+    /// How far the points have gone since then.
+    travel: Travel,
+    /// How far they would go on the way that is looked at.
+    way: Travel,
     /// Points in a tangle: pairs of them alone are left out. Empty without one.
     loose: Vec<bool>,
 }
@@ -45,12 +64,7 @@ impl Candidates {
     pub fn new(surfaces: &Surfaces) -> Self {
         let corners = |t: &[u32; 3]| t.map(|p| surfaces.start[p as usize]);
         let boxes: Vec<Aabb> = surfaces.triangles.iter().map(|t| Aabb::of_points(&corners(t))).collect();
-        Self { tree: SweepTree::new(&boxes), ..Self::default() }
-    }
-
-    /// The candidates, in an order that depends on the surfaces alone.
-    pub(crate) fn list(&self) -> &Found<Candidate> {
-        &self.found
+        Self { tree: SweepTree::new(&boxes), next_margin: MARGINS[0], ..Self::default() }
     }
 
     /// Leaves pairs of these points alone; none for an empty list.
@@ -62,25 +76,66 @@ impl Candidates {
         }
     }
 
-    /// Makes the list complete for positions. Gives how far points have left the way for which it was made: no pair is
-    /// nearer than its [`Candidate::near`] less twice that.
-    pub fn cover(&mut self, surfaces: &Surfaces, thickness: f64, at: &[DVec3]) -> f64 {
-        let strayed = self.strayed(at);
-        if strayed <= MARGIN * thickness {
-            return strayed;
+    /// Finds all pairs within their reach at some positions, in an order that depends on the surfaces alone: `look` gets each
+    /// with its closest points.
+    pub(crate) fn look<R: Send>(
+        &mut self,
+        surfaces: &Surfaces,
+        thickness: f64,
+        at: &[DVec3],
+        found: &mut Found<R>,
+        look: impl Fn(&Candidate, Closeness, &mut Vec<R>) + Sync,
+    ) {
+        if self.is_within_margin(thickness, at) {
+            self.travel.go(at);
+        } else {
+            self.make(surfaces, thickness, at, at);
         }
-        self.make(surfaces, thickness, at, at);
-        0.0
+        let travel = &self.travel;
+        found.look_through(&mut self.found, |candidate, list| {
+            let gone = travel.of(candidate.points);
+            // What is not a number must not be passed over.
+            if candidate.free - gone >= (1.0 + SURELY) * candidate.reach {
+                return;
+            }
+            let closest = candidate.kind.closest(&candidate.points.map(|p| at[p as usize]));
+            let distance = closest.offset.length();
+            candidate.free = gone + distance;
+            if distance < candidate.reach || distance.is_nan() {
+                look(candidate, closest, list);
+            }
+        });
     }
 
-    /// Makes the list complete for a straight way. Gives the same for the way's start.
-    pub fn cover_way(&mut self, surfaces: &Surfaces, thickness: f64, from: &[DVec3], to: &[DVec3]) -> f64 {
-        let strayed = self.strayed(from);
-        if strayed <= MARGIN * thickness && self.strayed(to) <= MARGIN * thickness {
-            return strayed;
+    /// The fraction of a straight way that brings nothing to touch.
+    pub(crate) fn free_way(
+        &mut self,
+        surfaces: &Surfaces,
+        thickness: f64,
+        from: &[DVec3],
+        to: &[DVec3],
+    ) -> f64 {
+        if self.is_within_margin(thickness, from) && self.is_within_margin(thickness, to) {
+            self.travel.go(from);
+        } else {
+            self.make(surfaces, thickness, from, to);
         }
-        self.make(surfaces, thickness, from, to);
-        0.0
+        self.way.begin(from);
+        self.way.go(to);
+        let (travel, way) = (&self.travel, &self.way);
+        self.found.least(1.0, |until, candidate| {
+            let (points, least) = (candidate.points, LEAST_DISTANCE * candidate.reach);
+            if surely_free(candidate.free - travel.of(points), way.of(points), least, until) {
+                return until;
+            }
+            let corners = points.map(|p| p as usize);
+            let moves = corners.map(|p| to[p] - from[p]);
+            free_fraction(candidate.kind, &corners.map(|p| from[p]), &moves, least, until)
+        })
+    }
+
+    fn is_within_margin(&self, thickness: f64, at: &[DVec3]) -> bool {
+        self.strayed(at) <= self.margin * thickness
     }
 
     /// How far points are from the way for which the list was made; infinite without one.
@@ -108,12 +163,29 @@ impl Candidates {
             let corners = surfaces.triangles[t as usize].map(|p| p as usize);
             Sweep::of(corners.map(|p| from[p]), corners.map(|p| moves[p]))
         });
-        let search = Search { surfaces, from, moves, loose, thickness };
+        self.margin = self.next_margin;
+        let search = Search { surfaces, from, moves, loose, thickness, margin: self.margin };
         let (tree, within) = (&self.tree, search.within());
         self.found.look(tree.len(), |position, found| {
             tree.later_meetings(position, within, |a, b| search.pairs_of(a, b, found));
         });
+        self.travel.begin(&self.from);
         self.made = true;
+        self.adapt_margin();
+    }
+
+    /// Chooses the next margin. It changes what a list costs and how long it serves, and nothing else.
+    fn adapt_margin(&mut self) {
+        let [few, many] = CANDIDATES_PER_TRIANGLE.map(|count| count * self.tree.len());
+        let count = self.found.len();
+        let factor = if count > many {
+            0.5
+        } else if count < few {
+            2.0
+        } else {
+            1.0
+        };
+        self.next_margin = (factor * self.margin).clamp(MARGINS[1], MARGINS[0]);
     }
 
     /// All pairs of triangles whose boxes meet, at rest at these positions, for which `keep` holds.
@@ -149,32 +221,43 @@ struct Search<'a> {
     moves: &'a [DVec3],
     loose: &'a [bool],
     thickness: f64,
+    margin: f64,
 }
 
 impl Search<'_> {
     /// How near two pieces must come on the straight way itself to be looked at.
     fn within(&self) -> f64 {
-        (1.0 + 2.0 * MARGIN) * self.thickness
+        (1.0 + 2.0 * self.margin) * self.thickness
     }
 
     fn pairs_of(&self, a: u32, b: u32, found: &mut Vec<Candidate>) {
         if !self.surfaces.may_touch(a, b) {
             return;
         }
+        // Most pairs of pieces of two triangles that may meet are too far apart to be measured.
+        let far = self.within() + self.approach(a, b);
         self.surfaces.for_each_pair(a, b, |kind, points| {
-            let near = self.least_distance(kind, points);
-            if near <= self.within() && !self.is_loose(points) {
+            let at = points.map(|p| self.from[p as usize]);
+            if kind.is_surely_farther(&at, far) {
+                return;
+            }
+            let distance = kind.distance(&at);
+            let least = distance - kind.approach(&points.map(|p| self.moves[p as usize]));
+            if least <= self.within() && !self.is_loose(points) {
                 let reach = self.surfaces.reach(kind, points, self.thickness);
-                found.push(Candidate { kind, points, reach, near });
+                found.push(Candidate { kind, points, reach, free: distance });
             }
         });
     }
 
-    /// A distance that a pair keeps on the way.
-    fn least_distance(&self, kind: Kind, points: [u32; 4]) -> f64 {
-        let at = points.map(|p| self.from[p as usize]);
-        let moves = points.map(|p| self.moves[p as usize]);
-        kind.distance(&at) - kind.approach(&moves)
+    /// By how much any pieces of two triangles can come nearer on the way.
+    fn approach(&self, a: u32, b: u32) -> f64 {
+        let moves = [a, b].map(|t| self.surfaces.triangles[t as usize].map(|p| self.moves[p as usize]));
+        let common = moves.as_flattened().iter().sum::<DVec3>() / 6.0;
+        moves
+            .map(|side| side.map(|m| (m - common).length_squared()).into_iter().fold(0.0, f64::max).sqrt())
+            .iter()
+            .sum()
     }
 
     fn is_loose(&self, points: [u32; 4]) -> bool {

@@ -41,6 +41,17 @@ impl Kind {
         self.closest(points).offset.length()
     }
 
+    /// Whether the boxes around both pieces are farther apart than so many metres; quicker than the distance, which may be
+    /// larger still.
+    pub fn is_surely_farther(self, &[a, b, c, d]: &[DVec3; 4], metres: f64) -> bool {
+        let [(low, high), (other_low, other_high)] = match self {
+            Self::VertexTriangle => [(a, a), (b.min(c).min(d), b.max(c).max(d))],
+            Self::EdgeEdge => [(a.min(b), a.max(b)), (c.min(d), c.max(d))],
+        };
+        let gap = (low - other_high).max(other_low - high).max(DVec3::ZERO);
+        gap.length_squared() > metres * metres
+    }
+
     /// How fast the distance can change when the points move like this: the sum of the largest velocities on both sides,
     /// without what is common to all.
     pub fn approach(self, moves: &[DVec3; 4]) -> f64 {
@@ -156,6 +167,16 @@ mod tests {
                 prop_assert!(offset.length() <= sampled + 1e-12, "{} {sampled}", offset.length());
                 prop_assert!(offset.length() >= sampled - 0.15);
             }
+        }
+
+        #[test]
+        fn what_is_surely_farther_is_farther(p in points(), metres in 0.0..2.0f64) {
+            for kind in [Kind::VertexTriangle, Kind::EdgeEdge] {
+                prop_assert!(!kind.is_surely_farther(&p, metres) || kind.distance(&p) > metres - 1e-12);
+            }
+            // Along an axis the boxes are as far apart as the pieces.
+            let shifted = [p[0], p[1] + 9.0 * DVec3::X, p[2] + 9.0 * DVec3::X, p[3] + 9.0 * DVec3::X];
+            prop_assert!(Kind::VertexTriangle.is_surely_farther(&shifted, 6.9));
         }
 
         #[test]

@@ -13,6 +13,7 @@ mod surfaces;
 mod sweep;
 mod tangle;
 mod time_of_impact;
+mod travel;
 
 #[cfg(test)]
 mod tests;
@@ -23,4 +24,3 @@ pub use collider::{ColliderMeshes, PosedCollider, Separation, Surface};
 pub use surfaces::Surfaces;
 pub use tangle::{Piercing, Tangle};
 pub use time_of_impact::free_fraction;
-pub(crate) use time_of_impact::surely_free;

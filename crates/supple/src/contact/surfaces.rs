@@ -124,11 +124,11 @@ impl Surfaces {
     /// How near a pair comes before it is pushed apart: the `thickness`, but within a body no more than the distance at which
     /// it started, so that no mesh is too fine for it.
     pub fn reach(&self, kind: Kind, points: [u32; 4], thickness: f64) -> f64 {
-        if self.body(points[0]) != self.body(points[3]) {
+        let start = points.map(|p| self.start[p as usize]);
+        if self.body(points[0]) != self.body(points[3]) || kind.is_surely_farther(&start, thickness) {
             return thickness;
         }
-        let start = kind.distance(&points.map(|p| self.start[p as usize]));
-        start.clamp(LEAST_REACH * thickness, thickness)
+        kind.distance(&start).clamp(LEAST_REACH * thickness, thickness)
     }
 }
 

@@ -69,16 +69,25 @@ impl<R: Send> Found<R> {
         });
     }
 
-    /// Looks at all that was found elsewhere.
-    pub(crate) fn look_through<S: Sync>(&mut self, given: &Found<S>, look: impl Fn(&S, &mut Vec<R>) + Sync) {
+    /// Looks at all that was found elsewhere, and may note something there.
+    pub(crate) fn look_through<S: Send>(
+        &mut self,
+        given: &mut Found<S>,
+        look: impl Fn(&mut S, &mut Vec<R>) + Sync,
+    ) {
         self.used = given.used;
         if self.chunks.len() < self.used {
             self.chunks.resize_with(self.used, Vec::new);
         }
-        self.chunks[..self.used].par_iter_mut().zip(&given.chunks).for_each(|(found, given)| {
+        self.chunks[..self.used].par_iter_mut().zip(&mut given.chunks).for_each(|(found, given)| {
             found.clear();
-            given.iter().for_each(|item| look(item, found));
+            given.iter_mut().for_each(|item| look(item, found));
         });
+    }
+
+    /// How much was found.
+    pub(crate) fn len(&self) -> usize {
+        self.chunks[..self.used].iter().map(Vec::len).sum()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &R> {
@@ -126,7 +135,7 @@ mod tests {
             });
             let expected: Vec<usize> = (0..count).step_by(step).flat_map(|i| [i, i]).collect();
             let mut odd = Found::default();
-            odd.look_through(&found, |i: &usize, list| list.extend(Some(*i).filter(|i| i % 2 == 1)));
+            odd.look_through(&mut found, |i: &mut usize, list| list.extend(Some(*i).filter(|i| i % 2 == 1)));
             assert!(odd.iter().copied().eq(expected.iter().copied().filter(|i| i % 2 == 1)));
             let least = odd.least(1e9, |least, i| least.min(*i as f64));
             assert_eq!(least, odd.iter().min().map_or(1e9, |i| *i as f64));

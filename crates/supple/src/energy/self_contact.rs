@@ -31,15 +31,10 @@ use super::chunks::{self, CHUNK, Found};
 use super::friction::{Friction, outer};
 use super::{Curvature, Energy, PointVisitor};
 use crate::body::Embedding;
-use crate::contact::{Candidate, Candidates, Kind, Surfaces, Tangle, free_fraction, surely_free};
+use crate::contact::{Candidate, Candidates, Closeness, Kind, Surfaces, Tangle};
 use crate::geometry::Aabb;
 use crate::linear::{BlockMatrix, PointSums, ScalarMatrix};
 use barrier::{Fade, barrier};
-
-/// The fraction of its reach below which a pair comes nearer only slowly.
-const LEAST_DISTANCE: f64 = 1e-3;
-/// How far above its reach, as a fraction of it, a pair must surely be for not to be looked at: rounding of the estimate.
-const SURELY: f64 = 1e-9;
 
 /// What contact needs to know of a system.
 #[derive(Debug, Default)]
@@ -255,19 +250,8 @@ impl SelfContact {
         let Detection { candidates, from: at, to: end, .. } = &mut *found;
         place(points, from, at);
         place(points, to, end);
-        let (bounded, farthest) = bound_way(at, end);
-        let strayed = candidates.cover_way(surfaces, *thickness, at, end);
-        let free = |until: f64, candidate: &Candidate| {
-            let least = LEAST_DISTANCE * candidate.reach;
-            // Without what is common to its four points none of them moves by more than 3/2 of the farthest.
-            if surely_free(candidate.near - 2.0 * strayed, 3.0 * farthest, least, until) {
-                return until;
-            }
-            let corners = candidate.points.map(|p| p as usize);
-            let moves = corners.map(|p| end[p] - at[p]);
-            free_fraction(candidate.kind, &corners.map(|p| at[p]), &moves, least, until)
-        };
-        bounded * candidates.list().least(1.0, free)
+        let bounded = bound_way(at, end);
+        bounded * candidates.free_way(surfaces, *thickness, at, end)
     }
 
     /// What there is at `x`.
@@ -299,28 +283,17 @@ impl SelfContact {
             return found;
         }
         std::mem::swap(at, next);
-        let strayed = candidates.cover(surfaces, *thickness, at);
-        touches.look_through(candidates.list(), |candidate, touches| {
-            let apart = candidate.near - 2.0 * strayed;
-            // What is not a number must not be passed over.
-            if apart >= (1.0 + SURELY) * candidate.reach {
-                return;
-            }
-            touches.extend(self.touch(candidate, at));
+        candidates.look(surfaces, *thickness, at, touches, |candidate, closest, touches| {
+            touches.push(self.touch(candidate, &closest, at));
         });
         *known = true;
         found
     }
 
-    fn touch(&self, candidate: &Candidate, at: &[DVec3]) -> Option<Touch> {
+    fn touch(&self, candidate: &Candidate, closest: &Closeness, at: &[DVec3]) -> Touch {
         let Candidate { kind, points, reach, .. } = *candidate;
         let corners = points.map(|p| at[p as usize]);
-        let closest = kind.closest(&corners);
         let distance = closest.offset.length();
-        // What is not a number must not be passed over.
-        if distance >= reach {
-            return None;
-        }
         let ContactProperties { surfaces, stiffness, thickness, .. } = &self.properties;
         let of = points.map(|p| stiffness[p as usize]);
         let (stiffness, fade) = match kind {
@@ -331,14 +304,14 @@ impl SelfContact {
                 (0.125 * of.iter().sum::<f64>(), Fade::of(edges(corners), edges(start)))
             }
         };
-        Some(Touch {
+        Touch {
             points,
             weights: closest.weights,
             normal: closest.offset.normalize_or_zero(),
             distance,
             barrier: barrier(distance, reach).map(|b| stiffness * thickness / reach * b),
             fade,
-        })
+        }
     }
 
     fn slip(&self, grip: &Grip, at: &[DVec3]) -> DVec3 {
@@ -368,9 +341,8 @@ fn place(points: &Embedding, x: &[DVec3], at: &mut Vec<DVec3>) {
 }
 
 /// Ends a way early on which a point would leave the mean motion by more than everything together is wide, as methods try it
-/// that diverge: all pairs would have to be looked at. Returns the fraction that is left, and by how much a point leaves the
-/// mean motion then.
-fn bound_way(from: &[DVec3], to: &mut [DVec3]) -> (f64, f64) {
+/// that diverge: all pairs would have to be looked at. Returns the fraction that is left.
+fn bound_way(from: &[DVec3], to: &mut [DVec3]) -> f64 {
     let count = from.len();
     let box_of = |range: std::ops::Range<usize>| Aabb::of_points(&from[range]);
     let bounds = chunks::fold(count, CHUNK, Aabb::EMPTY, box_of, Aabb::union);
@@ -382,11 +354,11 @@ fn bound_way(from: &[DVec3], to: &mut [DVec3]) -> (f64, f64) {
     };
     let farthest = chunks::fold(count, CHUNK, 0.0, far, f64::max).sqrt();
     if farthest.is_nan() || farthest <= widest {
-        return (1.0, farthest);
+        return 1.0;
     }
     let left = widest / farthest;
     to.iter_mut().zip(from).for_each(|(to, from)| *to = *from + left * (*to - *from));
-    (left, widest)
+    left
 }
 
 /// `Σ wᵢ pᵢ`.
