@@ -130,7 +130,7 @@ fn errors_on_a_face_of_the_cube_are_drawn() {
 /// All three grids of figure 11 of Milne 2016 are solved, the octree with the fewest elements and the least memory.
 #[test]
 fn octrees_have_fewer_elements_than_uniform_grids() {
-    let sets = ["--set", "cells=24", "--set", "resolutions=1", "--set", "newton=1"];
+    let sets = ["--set", "cells=48", "--set", "resolutions=1", "--set", "newton=1"];
     let lines = succeed(&[&["reproduce", "milne2016-fig11", "--json"][..], &sets].concat());
     let measured: Vec<f64> = values(&lines, "measured").iter().map(|value| value.as_f64().unwrap()).collect();
     assert_eq!(measured.len(), 9, "{lines}");
