@@ -59,7 +59,7 @@ fn main() {
     let surface = BoxShape { size: [CELLS; 3], cells: [1; 3] }.surface(1.0).expect("a box");
     let filled = fill(&surface.positions, surface.triangles(), 1.0, Inside::Layers(1)).expect("a box");
     let tree = &filled.tree;
-    let tissue = vec![Tissue { lambda: 1.5, mu: 1.0, damping: 0.0 }; tree.elements().len()];
+    let tissue = vec![Tissue { lambda: 1.5, mu: 1.0, ..Tissue::default() }; tree.elements().len()];
     let forest = Forest::new(&[Flesh { tree, tissue: &tissue }], Simd::Auto);
     let mut multigrid = Multigrid::new(&forest, &[tree], &CycleOptions::default()).expect("a hierarchy");
     let places = tree.node_places();

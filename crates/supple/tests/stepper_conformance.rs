@@ -5,7 +5,7 @@ use supple::mesh::implicit::Character;
 use supple::scene::LinearKind::*;
 use supple::scene::Method::*;
 use supple::scene::{
-    Body, Collider, Keyframe, Levels, Linear, Model, Motion, Pin, Scene, Selection, ShapeSource,
+    Body, Collider, Cuboid, Keyframe, Levels, Linear, Model, Motion, Pin, Scene, Selection, ShapeSource,
 };
 use supple::simulation::Simulation;
 
@@ -17,21 +17,28 @@ fn scenes() -> Vec<(String, Scene)> {
         .at([0.0, 0.3, 0.0])
         .solid(0.15)
         .material("foam");
+    // Families that fill surfaces with cells, thousands of points for a few cells: a coarse surface, and cells enough for
+    // several levels and several blocks of them.
+    let block = Body::new("body", ShapeSource::Box(Cuboid { size: [0.5, 0.4, 0.4], cells: None }))
+        .at([0.0, 0.47, 0.0])
+        .solid(0.05)
+        .material("foam");
     let linears = [Cholesky, Jacobi, Schwarz, Ic0, Ict, GaussSeidel, Chebyshev, Galerkin, Mas]
         .map(|kind| (Newton, kind));
     let methods =
         [(Projective, Cholesky), (Lbfgs, Cholesky), (NonlinearCg, Jacobi), (AcceleratedGradient, Jacobi)];
-    let families = [(Hpbd, Cholesky), (Octree, Cholesky)];
+    let families = [(Hpbd, Cholesky)];
     let solvers = linears.into_iter().chain(methods).chain(families);
-    let mut staggered = busy_scene(Body { model: Model::Linear, ..solid.clone() });
-    staggered.solver.method = Staggered;
-    let staggered = ("Staggered, solid".to_owned(), staggered);
+    let grids = [(Octree, Model::Corotated), (Staggered, Model::Linear)].map(|(method, model)| {
+        let mut scene = busy_scene(Body { model, ..block.clone() });
+        scene.solver.method = method;
+        scene.solver.max_iterations = 20;
+        (format!("{method:?}, solid"), scene)
+    });
     solvers
         .flat_map(|(method, kind)| {
-            // Octrees fill surfaces: there is no cloth among them.
             let bodies = [("cloth", cloth.clone()), ("solid", solid.clone())];
-            let bodies = bodies.into_iter().filter(move |(what, _)| method != Octree || *what == "solid");
-            bodies.map(move |(what, body)| {
+            bodies.into_iter().map(move |(what, body)| {
                 let mut scene = busy_scene(body);
                 scene.solver.method = method;
                 // Several levels, small as the bodies are.
@@ -42,7 +49,7 @@ fn scenes() -> Vec<(String, Scene)> {
                 (format!("{method:?} with {kind:?}, {what}"), scene)
             })
         })
-        .chain([staggered])
+        .chain(grids)
         .collect()
 }
 

@@ -21,6 +21,8 @@ pub(super) struct Findings {
     pub rows: Vec<Finding>,
     /// What follows the reproduction's name in the name of the file, and the plot.
     pub plots: Vec<(&'static str, Plot)>,
+    /// The same for pictures, as SVG.
+    pub pictures: Vec<(&'static str, String)>,
 }
 
 impl Findings {

@@ -63,7 +63,9 @@ fn make_folder(folder: Option<&Path>) -> Result<(), Failure> {
 
 fn write_files(folder: &Path, name: &str, findings: &Findings) -> Result<(), Failure> {
     let plots = findings.plots.iter().map(|(file, plot)| (format!("{name}{file}.svg"), plot.svg()));
-    for (file, text) in std::iter::once((format!("{name}.csv"), findings.csv())).chain(plots) {
+    let pictures = findings.pictures.iter().map(|(file, svg)| (format!("{name}{file}.svg"), svg.clone()));
+    for (file, text) in std::iter::once((format!("{name}.csv"), findings.csv())).chain(plots).chain(pictures)
+    {
         write_whole(&folder.join(file), |file| file.write_all(text.as_bytes())).map_err(Failure::running)?;
     }
     Ok(())

@@ -21,7 +21,7 @@ fn without_a_name_all_reproductions_are_listed_with_their_parameters() {
     ] {
         assert!(listed.contains(&format!("wu2022-{name} ")), "{name}: {listed}");
     }
-    for name in ["fig10", "fig14", "thin"] {
+    for name in ["fig10", "fig11", "fig12", "fig13", "fig14", "fig15", "spike", "thin"] {
         assert!(listed.contains(&format!("milne2016-{name} ")), "{name}: {listed}");
     }
     for name in ["fig10", "fig11", "fig22", "fig23"] {
@@ -30,7 +30,7 @@ fn without_a_name_all_reproductions_are_listed_with_their_parameters() {
     assert!(listed.contains("size=0.2") && listed.contains("frames=10"), "{listed}");
     let lines = succeed(&["reproduce", "--json"]);
     let parameters = values(&lines, "parameters");
-    assert_eq!(parameters.len(), 34);
+    assert_eq!(parameters.len(), 39);
     assert!(parameters.iter().all(|list| list[0]["meaning"].is_string()));
 }
 
@@ -111,4 +111,33 @@ fn residuals_are_plotted_for_a_mesh_of_the_user() {
     assert_eq!(left.len(), 7);
     assert!(left[..6].iter().all(|rate| rate.as_f64().unwrap() < 0.5), "{left:?}");
     assert!(fs::read_to_string(folder.path().join("xian2019-fig9.svg")).unwrap().contains("<polyline"));
+}
+
+/// Figure 15 of Milne 2016: after twenty iterations cycles with conjugate gradients have left less than cycles alone, and those less
+/// than conjugate gradients alone.
+#[test]
+fn errors_on_a_face_of_the_cube_are_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let fixed = ["reproduce", "milne2016-fig15", "--out", text(folder.path()), "--json"];
+    let lines = succeed(&[&fixed[..], &["--set", "size=16"]].concat());
+    let left: Vec<f64> = values(&lines, "measured").iter().map(|left| left.as_f64().unwrap()).collect();
+    assert_eq!(left.len(), 18);
+    assert!(left[17] < left[11] && left[11] < left[5], "{left:?}");
+    let svg = fs::read_to_string(folder.path().join("milne2016-fig15.svg")).unwrap();
+    assert_eq!(svg.matches("<text").count(), 18);
+}
+
+/// All three grids of figure 11 of Milne 2016 are solved, the octree with the fewest elements and the least memory.
+#[test]
+fn octrees_have_fewer_elements_than_uniform_grids() {
+    let sets = ["--set", "cells=48", "--set", "resolutions=1", "--set", "newton=1"];
+    let lines = succeed(&[&["reproduce", "milne2016-fig11", "--json"][..], &sets].concat());
+    let measured: Vec<f64> = values(&lines, "measured").iter().map(|value| value.as_f64().unwrap()).collect();
+    assert_eq!(measured.len(), 9, "{lines}");
+    for column in [0, 2] {
+        assert!(
+            measured[column] < measured[3 + column] && measured[3 + column] < measured[6 + column],
+            "{lines}"
+        );
+    }
 }

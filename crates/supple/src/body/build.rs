@@ -214,7 +214,10 @@ impl Body {
                 let words = "`spring`, `corotated`, `neo-hookean`, `stvk`, `linear` or `arap`";
                 ("a solid", words, self.model != Model::BaraffWitkin)
             }
-            Elements::Octants(_) => ("a solid of octants", "`corotated`", self.model == Model::Corotated),
+            Elements::Octants(_) => {
+                let words = "`corotated` or `neo-hookean`";
+                ("a solid of octants", words, matches!(self.model, Model::Corotated | Model::NeoHookean))
+            }
         };
         if fits {
             return Ok(());

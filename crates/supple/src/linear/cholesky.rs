@@ -92,6 +92,11 @@ impl Cholesky {
         self.analysis.frontal.stored()
     }
 
+    /// Multiplications of a factorisation of the pattern, about.
+    pub fn work(&self) -> f64 {
+        self.first_order.1
+    }
+
     /// Lets the next analysis follow the next matrix alone: after it, factors do not depend on matrices before this call.
     pub fn forget(&mut self) {
         self.forgetful = true;

@@ -8,7 +8,9 @@ use supple::linear::{LinearOperator, Preconditioner};
 use supple::mesh::SurfaceMesh;
 use supple::mesh::generate::BoxShape;
 use supple::mesh::implicit::{self, Character};
-use supple::solvers::octree::{CycleOptions, Flesh, Forest, Inside, Multigrid, Octree, Tissue, fill};
+use supple::solvers::octree::{
+    CycleOptions, Flesh, Forest, Inside, Multigrid, Octree, Smoother, Tissue, fill,
+};
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;
@@ -22,7 +24,7 @@ const SHAKE: f64 = 100.0;
 
 /// A method of the figure.
 #[derive(Clone, Copy, PartialEq)]
-enum Way {
+pub(super) enum Way {
     Plain,
     Jacobi,
     Cycles,
@@ -34,7 +36,7 @@ const WAYS: [(Way, &str); 4] =
     [(Way::Plain, "CG"), (Way::Jacobi, "Jacobi-CG"), (Way::Cycles, "MG"), (Way::Preconditioned, "MGPCG")];
 
 /// Seconds and the largest error over that at the start, after every iteration.
-type Curve = Vec<[f64; 2]>;
+pub(super) type Curve = Vec<[f64; 2]>;
 
 /// Figure 14, for cubes of 64 cells a side and more.
 pub(super) fn reduction(request: &Request) -> Result<Findings, Failure> {
@@ -66,7 +68,7 @@ impl Shaken {
         let mut curves = Vec::new();
         for (way, name) in WAYS {
             request.tell(&format!("{name}, {size} cells"));
-            let curve = self.solve(way, request.count("most"));
+            let curve = self.solve(way, request.count("most"), &[]).points;
             tell(&curve, size, name, findings);
             curves.push(curve);
         }
@@ -116,7 +118,8 @@ fn reached(curve: &Curve, reduction: f64) -> Option<[f64; 2]> {
 }
 
 /// A body's system with its random start.
-struct Shaken {
+pub(super) struct Shaken {
+    pub(super) tree: Octree,
     multigrid: Multigrid,
     held: Vec<bool>,
     start: Vec<DVec3>,
@@ -124,7 +127,7 @@ struct Shaken {
 
 impl Shaken {
     /// A cube of unit cells that is held at its corner elements.
-    fn cube(request: &Request, side: usize) -> Result<Self, Failure> {
+    pub(super) fn cube(request: &Request, side: usize) -> Result<Self, Failure> {
         let surface = BoxShape { size: [side as f64; 3], cells: [1; 3] }.surface(1.0).map_err(Failure::of)?;
         Self::new(request, &surface, 1.0, |tree| corner_nodes(tree, side))
     }
@@ -149,12 +152,16 @@ impl Shaken {
         let tree = filled.map_err(Failure::of)?.tree;
         let poisson = request.value("poisson");
         let lambda = (2.0 * poisson / (1.0 - 2.0 * poisson)) as f32;
-        let tissue = vec![Tissue { lambda, mu: 1.0, damping: 0.0 }; tree.elements().len()];
+        let tissue = vec![Tissue { lambda, mu: 1.0, ..Tissue::default() }; tree.elements().len()];
         let forest = Forest::new(&[Flesh { tree: &tree, tissue: &tissue }], request.simd);
         let given = |name: &str| Some(request.value(name)).filter(|value| *value > 0.0);
         let options = CycleOptions {
             damping: given("damping"),
             coarsest_sweeps: given("sweeps").map(|sweeps| sweeps as u32),
+            smoother: match request.value("chebyshev") > 0.0 {
+                true => Smoother::Chebyshev,
+                false => Smoother::Jacobi,
+            },
             ..CycleOptions::default()
         };
         let failed = |problem: String| Failure::usage(anyhow::anyhow!(problem));
@@ -164,22 +171,23 @@ impl Shaken {
         multigrid.set_held(&held);
         multigrid.prepare(true).map_err(failed)?;
         let start = shaken(&held);
-        Ok(Self { multigrid, held, start })
+        Ok(Self { tree, multigrid, held, start })
     }
 
-    fn solve(&mut self, way: Way, most: usize) -> Curve {
+    /// Solves by a method, in at most so many iterations, and keeps the displacements after some of them.
+    pub(super) fn solve(&mut self, way: Way, most: usize, kept: &[usize]) -> Curves {
+        let curves = Curves::new(&self.start, kept);
         match way {
-            Way::Cycles => self.cycles(most),
-            _ => self.conjugate_gradients(way, most),
+            Way::Cycles => self.cycles(most, curves),
+            _ => self.conjugate_gradients(way, most, curves),
         }
     }
 
     /// `x += M (0 - K x)`.
-    fn cycles(&mut self, most: usize) -> Curve {
+    fn cycles(&mut self, most: usize, mut curve: Curves) -> Curves {
         let operator = self.multigrid.operator();
         let mut x = self.start.clone();
         let (mut r, mut z) = (x.clone(), x.clone());
-        let mut curve = Curves::new(&x);
         for _ in 0..most {
             operator.apply(&x, &mut r);
             r.iter_mut().for_each(|r| *r = -*r);
@@ -189,17 +197,16 @@ impl Shaken {
                 break;
             }
         }
-        curve.points
+        curve
     }
 
-    fn conjugate_gradients(&mut self, way: Way, most: usize) -> Curve {
+    fn conjugate_gradients(&mut self, way: Way, most: usize, mut curve: Curves) -> Curves {
         let operator = self.multigrid.operator();
         let mut jacobi = Jacobi::new(&operator, &self.held);
         let mut x = self.start.clone();
         let (mut r, mut z, mut p, mut q) = (x.clone(), x.clone(), x.clone(), x.clone());
         operator.apply(&x, &mut r);
         r.iter_mut().for_each(|r| *r = -*r);
-        let mut curve = Curves::new(&x);
         let mut before = None;
         for _ in 0..most {
             match way {
@@ -222,7 +229,7 @@ impl Shaken {
                 break;
             }
         }
-        curve.points
+        curve
     }
 }
 
@@ -246,22 +253,31 @@ impl Jacobi {
 }
 
 /// A curve under way.
-struct Curves {
+pub(super) struct Curves {
     begun: Instant,
     first: f64,
-    points: Curve,
+    pub(super) points: Curve,
+    /// After how many iterations displacements are kept.
+    wanted: Vec<usize>,
+    pub(super) kept: Vec<Vec<DVec3>>,
 }
 
 impl Curves {
-    fn new(x: &[DVec3]) -> Self {
-        Self { begun: Instant::now(), first: largest(x), points: vec![[0.0, 1.0]] }
+    fn new(x: &[DVec3], wanted: &[usize]) -> Self {
+        let kept = if wanted.contains(&0) { vec![x.to_vec()] } else { Vec::new() };
+        let points = vec![[0.0, 1.0]];
+        Self { begun: Instant::now(), first: largest(x), points, wanted: wanted.to_vec(), kept }
     }
 
     /// Notes where an iteration stands; whether nothing more is asked of it.
     fn is_done(&mut self, x: &[DVec3]) -> bool {
         let error = largest(x) / self.first;
+        if self.wanted.contains(&self.points.len()) {
+            self.kept.push(x.to_vec());
+        }
         self.points.push([self.begun.elapsed().as_secs_f64(), error]);
-        error <= REDUCTIONS[2] || !error.is_finite()
+        let is_kept = self.wanted.iter().all(|wanted| *wanted < self.points.len());
+        !error.is_finite() || is_kept && error <= REDUCTIONS[2]
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) fn growth(request: &Request) -> Result<Findings, Failure> {
     for step in 0..RESOLUTIONS {
         let cells = request.value("cells") * f64::from(1 << step);
         request.tell(&format!("{cells:.0} cells along the body"));
-        let (body, size) = body(cells)?;
+        let (body, size) = body(cells, request)?;
         let cell = size.max_element() / cells;
         let refined = filled(&body, cell, Inside::Layers(1))?;
         let cost = cost(&refined, request)?;
@@ -78,22 +78,25 @@ pub(super) fn growth(request: &Request) -> Result<Findings, Failure> {
     Ok(findings)
 }
 
-/// A four-legged creature with a surface fine enough for so many cells, and its size in metres.
-fn body(cells: f64) -> Result<(SurfaceMesh, DVec3), Failure> {
-    let shape = Character::Creature.shape();
+/// A four-legged creature, or a ball with thin spikes, with a surface fine enough for so many cells, and its size in metres.
+pub(super) fn body(cells: f64, request: &Request) -> Result<(SurfaceMesh, DVec3), Failure> {
+    let shape = match request.value("thin") > 0.0 {
+        true => Character::SpikyBall.shape(),
+        false => Character::Creature.shape(),
+    };
     let (low, high) = shape.bounds();
     let mesh = surface(&shape, (high - low).max_element() / cells.min(128.0)).map_err(Failure::of)?;
     let bounds = Aabb::of_points(&mesh.positions);
     Ok((mesh, bounds.high - bounds.low))
 }
 
-fn filled(body: &SurfaceMesh, cell: f64, inside: Inside) -> Result<Filled, Failure> {
+pub(super) fn filled(body: &SurfaceMesh, cell: f64, inside: Inside) -> Result<Filled, Failure> {
     fill(&body.positions, body.triangles(), cell, inside).map_err(Failure::of)
 }
 
 /// The tree, the hierarchy, and the vectors of conjugate gradients.
 fn cost(filled: &Filled, request: &Request) -> Result<Cost, Failure> {
-    let tissue = vec![Tissue { lambda: 1.0, mu: 1.0, damping: 0.0 }; filled.tree.elements().len()];
+    let tissue = vec![Tissue { lambda: 1.0, mu: 1.0, ..Tissue::default() }; filled.tree.elements().len()];
     let forest = Forest::new(&[Flesh { tree: &filled.tree, tissue: &tissue }], request.simd);
     let made = Multigrid::new(&forest, &[&filled.tree], &CycleOptions::default());
     let multigrid = made.map_err(|problem| Failure::usage(anyhow::anyhow!(problem)))?;

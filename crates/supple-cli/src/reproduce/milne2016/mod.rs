@@ -1,7 +1,10 @@
 //! Milne et al. 2016, *Efficient Elasticity for Character Flesh Simulation on Octrees*: its figures with numbers.
 
 mod convergence;
+mod frames;
 mod memory;
+mod slices;
+mod spike;
 
 use super::catalogue::{Parameter, Reproduction};
 
@@ -33,8 +36,45 @@ const MOST: Parameter = Parameter {
     meaning: "iterations after which a method is given up",
 };
 
+const CHEBYSHEV: Parameter = Parameter {
+    name: "chebyshev",
+    default: 0.0,
+    range: [0.0, 1.0],
+    meaning: "1 smooths by Chebyshev's method in place of Jacobi's",
+};
+
+const THIN: Parameter = Parameter {
+    name: "thin",
+    default: 0.0,
+    range: [0.0, 1.0],
+    meaning: "1 takes a ball with thin spikes in place of a four-legged creature",
+};
+
+const UNIFORM: Parameter = Parameter {
+    name: "uniform",
+    default: 4e6,
+    range: [1e3, 1e9],
+    meaning: "largest number of elements of a uniform grid that is still made",
+};
+
+const NEWTON: Parameter =
+    Parameter { name: "newton", default: 10.0, range: [1.0, 100.0], meaning: "Newton steps of a frame" };
+
+const GROWTH: &[Parameter] = &[
+    Parameter {
+        name: "cells",
+        default: 48.0,
+        range: [8.0, 2000.0],
+        meaning: "cells along the body at the coarsest resolution; each has twice as many as the one before",
+    },
+    Parameter { name: "resolutions", default: 3.0, range: [1.0, 8.0], meaning: "how many" },
+    UNIFORM,
+    NEWTON,
+    THIN,
+];
+
 /// All reproductions of the paper.
-pub(super) static ALL: [Reproduction; 3] = [
+pub(super) static ALL: [Reproduction; 8] = [
     Reproduction {
         name: "milne2016-fig10",
         title: "elements and memory against the inverse of the cell: octree, unrefined octree, dense array",
@@ -45,14 +85,37 @@ pub(super) static ALL: [Reproduction; 3] = [
                 range: [8.0, 2000.0],
                 meaning: "cells along the body at the coarsest of three resolutions, each twice the one before",
             },
-            Parameter {
-                name: "uniform",
-                default: 4e6,
-                range: [1e3, 1e9],
-                meaning: "largest number of elements of an unrefined octree that is still made",
-            },
+            UNIFORM,
+            THIN,
         ],
         run: memory::growth,
+    },
+    Reproduction {
+        name: "milne2016-fig11",
+        title: "time of a frame against the inverse of the cell: octree, unrefined octree, dense array",
+        parameters: GROWTH,
+        run: frames::growth,
+    },
+    Reproduction {
+        name: "milne2016-fig12",
+        title: "the same against the number of elements",
+        parameters: GROWTH,
+        run: frames::growth,
+    },
+    Reproduction {
+        name: "milne2016-fig13",
+        title: "time of a frame on one, two, four ... threads",
+        parameters: &[
+            Parameter {
+                name: "cells",
+                default: 192.0,
+                range: [8.0, 2000.0],
+                meaning: "cells along the body",
+            },
+            NEWTON,
+            THIN,
+        ],
+        run: frames::threads,
     },
     Reproduction {
         name: "milne2016-fig14",
@@ -67,9 +130,46 @@ pub(super) static ALL: [Reproduction; 3] = [
             POISSON,
             DAMPING,
             SWEEPS,
+            CHEBYSHEV,
             MOST,
         ],
         run: convergence::reduction,
+    },
+    Reproduction {
+        name: "milne2016-fig15",
+        title: "pictures of the error on a face of the cube after 0, 1, 2, 5, 10 and 20 iterations of CG, MG and MGPCG",
+        parameters: &[
+            Parameter {
+                name: "size",
+                default: 64.0,
+                range: [8.0, 512.0],
+                meaning: "cells along the cube, a power of two, 256 in the paper",
+            },
+            POISSON,
+            DAMPING,
+            SWEEPS,
+            CHEBYSHEV,
+        ],
+        run: slices::pictures,
+    },
+    Reproduction {
+        name: "milne2016-spike",
+        title: "a ball with spikes by 20 Newton steps of 20 iterations and by 10 of 3: time and damping",
+        parameters: &[
+            Parameter {
+                name: "resolution",
+                default: 0.5,
+                range: [0.1, 4.0],
+                meaning: "of the scene `spike`; 1 has cells of a centimetre",
+            },
+            Parameter {
+                name: "frames",
+                default: 40.0,
+                range: [1.0, 1000.0],
+                meaning: "frames, 119 in the paper",
+            },
+        ],
+        run: spike::limits,
     },
     Reproduction {
         name: "milne2016-thin",
@@ -84,6 +184,7 @@ pub(super) static ALL: [Reproduction; 3] = [
             POISSON,
             DAMPING,
             SWEEPS,
+            CHEBYSHEV,
             MOST,
         ],
         run: convergence::thin_parts,

@@ -75,6 +75,16 @@ impl Bottom {
         Ok(Self { conforming, factor: Some(factor), matrix, x, ..Self::default() })
     }
 
+    /// Numbers in the factor.
+    pub(super) fn factor_len(&self) -> usize {
+        self.factor.as_ref().map_or(0, Cholesky::factor_len)
+    }
+
+    /// Multiplications of a factorisation.
+    pub(super) fn work(&self) -> f64 {
+        self.factor.as_ref().map_or(0.0, Cholesky::work)
+    }
+
     /// The sweeps in place of a factorisation.
     pub(super) fn sweeps(&self) -> Option<u32> {
         self.sweeps
@@ -117,7 +127,7 @@ fn assemble(operator: &Operator, conforming: &[[u32; 8]], couplings: &mut Coupli
     couplings.clear();
     for (e, nodes) in conforming.iter().enumerate() {
         let hanging = operator.blocks.corners()[e / 16].hanging[e % 16];
-        let own = operator.stiffness.element(e).matrix(hanging);
+        let own = operator.stiffness.element_matrix(e, hanging);
         for (a, row) in own.iter().enumerate().filter(|(a, _)| is_free(nodes[*a])) {
             to.add_diagonal(nodes[a], row[a]);
             for (b, block) in row[..a].iter().enumerate().filter(|(b, _)| is_free(nodes[*b])) {

@@ -10,6 +10,8 @@
 //! which is the paper's `Ψ_Δ` along the edges plus `Ψ_aux` at the centre, put together so that nothing cancels near rest. `R`
 //! minimises the first part, so forces are `μh/2 (d - h R eₖ) + h²/4 λ tr(S - I) R eₖ` along each edge.
 //!
+//! Neo-Hookean elements have their law at the centre and springs along the edges that rest at `h F eₖ` (`principal`).
+//!
 //! Damping resists the change of the Green strain at the centre over a step, in proportion to the stiffness, as in tetrahedra
 //! (`crate::energy`): with the strain `E₀` at the step's start and the damping time `β`
 //!
@@ -27,9 +29,10 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::blocks::{BATCH, BLOCK, BlockWork, Blocks, CornerValues, Corners, Output, Scratch};
-use super::stiffness::{Batch, Stiffness};
+use super::stiffness::{Batches, CorotatedBatch, ElementBatch, PAIRS, Stiffness};
 use super::wide::{Real, Wide};
 use crate::geometry::svd::{Svd, svd};
+use crate::material::law::{LaneLame, Law, NeoHookean};
 use crate::simd::{Kernel, LaneMat3, LaneVec3, Lanes, Simd, dispatch};
 
 /// The fixed twist stays above `-μ` by this part, so that rounding to single precision does not make an element indefinite.
@@ -51,6 +54,8 @@ pub(super) struct Rest {
     pub(super) side: [f64; BATCH],
     /// The axes along which slots run against space, as bits.
     pub(super) mirror: [u8; BATCH],
+    /// Which elements are neo-Hookean; the others are co-rotational.
+    pub(super) neo_hookean: [bool; BATCH],
 }
 
 impl Default for Rest {
@@ -61,31 +66,58 @@ impl Default for Rest {
             damping: [0.0; BATCH],
             side: [1.0; BATCH],
             mirror: [0; BATCH],
+            neo_hookean: [false; BATCH],
         }
     }
 }
 
 /// Eight elements in double precision.
-struct Eight {
-    mu: Lanes,
-    lambda: Lanes,
-    damping: Lanes,
-    side: Lanes,
+pub(super) struct Eight {
+    pub(super) mu: Lanes,
+    pub(super) lambda: Lanes,
+    pub(super) damping: Lanes,
+    pub(super) side: Lanes,
     /// ±1 for each axis.
-    mirror: [Lanes; 3],
+    pub(super) mirror: [Lanes; 3],
+    /// One for neo-Hookean elements, else zero.
+    neo_hookean: Lanes,
+    some_neo_hookean: bool,
+    /// Whether there is no other law among them.
+    pub(super) only_neo_hookean: bool,
+}
+
+impl Eight {
+    /// Of neo-Hookean elements the first, of others the second.
+    #[inline(always)]
+    pub(super) fn choose(&self, hookean: Lanes, corotated: Lanes) -> Lanes {
+        Lanes::default().less(self.neo_hookean, hookean, corotated)
+    }
 }
 
 impl Rest {
     #[inline(always)]
     fn eight(&self, half: usize) -> Eight {
         let zero = Lanes::default();
-        let mut eight = Eight { mu: zero, lambda: zero, damping: zero, side: zero, mirror: [zero; 3] };
+        let mut eight = Eight {
+            mu: zero,
+            lambda: zero,
+            damping: zero,
+            side: zero,
+            mirror: [zero; 3],
+            neo_hookean: zero,
+            some_neo_hookean: false,
+            only_neo_hookean: true,
+        };
         for i in 0..8 {
             let from = 8 * half + i;
             eight.mu.0[i] = f64::from(self.mu[from]);
             eight.lambda.0[i] = f64::from(self.lambda[from]);
             eight.damping.0[i] = f64::from(self.damping[from]);
             eight.side.0[i] = self.side[from];
+            let hookean = self.neo_hookean[from];
+            eight.neo_hookean.0[i] = if hookean { 1.0 } else { 0.0 };
+            eight.some_neo_hookean |= hookean;
+            eight.only_neo_hookean &= hookean;
             for k in 0..3 {
                 eight.mirror[k].0[i] = if self.mirror[from] >> k & 1 == 1 { -1.0 } else { 1.0 };
             }
@@ -135,9 +167,6 @@ fn rotation_and_growth(f: LaneMat3, rest: &Eight) -> (LaneMat3, Lanes) {
 
 /// Twice the Green strain plus the identity, `FᵀF`, of eight elements: xx, yy, zz, yz, xz, xy.
 pub(super) type Strain = [Lanes; 6];
-
-/// The entries of a symmetric matrix in their order.
-const PAIRS: [(usize, usize); 6] = [(0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1)];
 
 #[inline(always)]
 fn strain(f: &LaneMat3) -> Strain {
@@ -211,7 +240,7 @@ fn elastic(
 ) -> f64 {
     let x: Corners8 = corners.gather(&scratch.x, half);
     let f = deformation_gradient(&x, rest);
-    let (r, growth) = rotation_and_growth(f, rest);
+    let centre = centre(f, rest);
     let (damped, stress) = match start {
         Some((start, rate)) => damping(&f, rest, start, rate),
         None => (Lanes::default(), LaneMat3::default()),
@@ -219,12 +248,11 @@ fn elastic(
     let mut squares = Lanes::default();
     let mut forces = [[Wide::<f64, 8>::zero(); 3]; 8];
     let spring = rest.mu * rest.side * 0.5;
-    let pressure = rest.lambda * growth * rest.side * rest.side * 0.25;
     for k in 0..3 {
-        let at_rest = r.0[k] * rest.side;
-        let across = r.0[k] * pressure + stress.0[k] * (rest.mirror[k] * rest.side * rest.side * 0.25);
+        let along = rest.side * rest.side * 0.25;
+        let across = centre.stress.0[k] * along + stress.0[k] * (rest.mirror[k] * along);
         for low in LOW[k] {
-            let strain = edge(&x, k, low) - at_rest;
+            let strain = edge(&x, k, low) - centre.edges.0[k];
             squares += strain.dot(strain);
             let force = strain * spring + across;
             for c in 0..3 {
@@ -237,8 +265,56 @@ fn elastic(
         corners.scatter(forces, half, &mut scratch.y);
     }
     let volume = rest.side * rest.side * rest.side;
-    let energy = spring * squares * 0.5 + volume * (rest.lambda * growth * growth * 0.5 + damped);
+    let energy = spring * squares * 0.5 + volume * (centre.density + damped);
     energy.sum_of_first(8)
+}
+
+/// What the centre of elements gives.
+struct Centre {
+    /// The edges along each axis at which the springs along them rest.
+    edges: LaneMat3,
+    /// Its stress, with mirrored axes.
+    stress: LaneMat3,
+    /// Its energy of a unit of volume.
+    density: Lanes,
+}
+
+#[inline(always)]
+fn centre(f: LaneMat3, rest: &Eight) -> Centre {
+    if !rest.some_neo_hookean {
+        return corotated_centre(f, rest);
+    }
+    let hookean = neo_hookean_centre(f, rest);
+    if rest.only_neo_hookean {
+        return hookean;
+    }
+    let corotated = corotated_centre(f, rest);
+    let (mut edges, mut stress) = (LaneMat3::default(), LaneMat3::default());
+    for k in 0..3 {
+        for c in 0..3 {
+            edges.0[k].0[c] = rest.choose(hookean.edges.0[k][c], corotated.edges.0[k][c]);
+            stress.0[k].0[c] = rest.choose(hookean.stress.0[k][c], corotated.stress.0[k][c]);
+        }
+    }
+    Centre { edges, stress, density: rest.choose(hookean.density, corotated.density) }
+}
+
+#[inline(always)]
+fn corotated_centre(f: LaneMat3, rest: &Eight) -> Centre {
+    let (r, growth) = rotation_and_growth(f, rest);
+    let pressure = rest.lambda * growth;
+    Centre { edges: r * rest.side, stress: r * pressure, density: pressure * growth * 0.5 }
+}
+
+#[inline(always)]
+fn neo_hookean_centre(f: LaneMat3, rest: &Eight) -> Centre {
+    let lame = LaneLame { lambda: rest.lambda, mu: rest.mu };
+    let (mut edges, mut stress) = (f, NeoHookean.stress(f, &lame));
+    for k in 0..3 {
+        edges.0[k] = edges.0[k] * (rest.mirror[k] * rest.side);
+        stress.0[k] = stress.0[k] * rest.mirror[k];
+    }
+    Centre { edges, stress, density: NeoHookean.energy(f, &lame) }
 }
 
 /// The damping of a unit of volume and its stress `F T`.
@@ -267,9 +343,9 @@ fn damping(f: &LaneMat3, rest: &Eight, start: &Strain, rate: f64) -> (Lanes, Lan
 }
 
 /// Writes deformation gradients of a block into the place of rotations.
-struct GradientsOfBlock<'a>(&'a [Corners], &'a [Rest], &'a mut [Batch], &'a mut Scratch<f64>);
+struct GradientsOfBlock<'a, B>(&'a [Corners], &'a [Rest], &'a mut [B], &'a mut Scratch<f64>);
 
-impl Kernel for GradientsOfBlock<'_> {
+impl<B: ElementBatch> Kernel for GradientsOfBlock<'_, B> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
@@ -277,10 +353,11 @@ impl Kernel for GradientsOfBlock<'_> {
             for half in 0..2 {
                 let x: Corners8 = self.0[b].gather(&self.3.x, half);
                 let f = deformation_gradient(&x, &self.1[b].eight(half));
+                let to = self.2[b].gradient_mut();
                 for i in 0..3 {
                     for j in 0..3 {
                         for lane in 0..8 {
-                            self.2[b].rotation[3 * i + j][8 * half + lane] = f.0[j][i].0[lane] as f32;
+                            to[3 * i + j][8 * half + lane] = f.0[j][i].0[lane] as f32;
                         }
                     }
                 }
@@ -290,43 +367,42 @@ impl Kernel for GradientsOfBlock<'_> {
 }
 
 /// Turns deformation gradients into the stiffness there (Milne 2016, algorithm 1).
-struct FromGradients<'a>(&'a [Rest], &'a mut [Batch], f64);
+struct FromGradients<'a, B>(&'a [Rest], &'a mut [B], f64);
 
-impl Kernel for FromGradients<'_> {
+impl<B: ElementBatch> Kernel for FromGradients<'_, B> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
         for b in 0..self.0.len() {
             for half in 0..2 {
-                linearise(&self.0[b].eight(half), half, self.2, &mut self.1[b]);
+                self.1[b].linearise(&self.0[b].eight(half), half, self.2);
             }
         }
     }
 }
 
+/// `L_aux` in the axes of `V`, with its definiteness fixed and the damping's part.
 #[inline(always)]
-fn linearise(rest: &Eight, half: usize, rate: f64, batch: &mut Batch) {
-    let mut f = LaneMat3::default();
-    for i in 0..3 {
-        for j in 0..3 {
-            for lane in 0..8 {
-                f.0[j].0[i].0[lane] = f64::from(batch.rotation[3 * i + j][8 * half + lane]);
-            }
-        }
-    }
-    let Svd { u, sigma, v } = svd(f);
-    let r = u * v.transpose();
+pub(super) fn twists(rest: &Eight, sigma: LaneVec3, rate: f64) -> LaneVec3 {
     let trace = sigma[0] + sigma[1] + sigma[2];
     let pull = rest.lambda * (trace - 3.0) - rest.mu * 2.0;
     let least = -(rest.mu * CLAMP);
     let viscosity = rest.damping * rate;
-    let stiffer = viscosity + 1.0;
     let mut twist = LaneVec3::default();
     for k in 0..3 {
         let free = pull / (trace - sigma[k]).max(Lanes::splat(COLLAPSED));
         twist.0[k] = least.less(free, free, least) + least * viscosity;
     }
-    let l = v * LaneMat3::from_diagonal(twist) * v.transpose();
+    twist
+}
+
+/// The stiffness of co-rotational elements at their deformation gradients.
+#[inline(always)]
+pub(super) fn linearise_corotated(rest: &Eight, half: usize, rate: f64, batch: &mut CorotatedBatch) {
+    let Svd { u, sigma, v } = svd(batch.gradient_of(half));
+    let r = u * v.transpose();
+    let l = v * LaneMat3::from_diagonal(twists(rest, sigma, rate)) * v.transpose();
+    let stiffer = rest.damping * rate + 1.0;
     let scale = rest.side * (1.0 / 16.0);
     let (spring, lambda) = (rest.mu * stiffer * rest.side * 0.5, rest.lambda * stiffer * scale);
     for lane in 0..8 {
@@ -376,8 +452,15 @@ impl Elasticity<'_> {
 
     /// Puts the deformation gradients at `x` in the place of the rotations of a stiffness.
     pub(super) fn deformation_gradients(&self, x: &[[f64; 3]], stiffness: &mut Stiffness) {
+        match &mut stiffness.batches {
+            Batches::Corotated(batches) => self.gradients(x, batches),
+            Batches::Principal(batches) => self.gradients(x, batches),
+        }
+    }
+
+    fn gradients<B: ElementBatch>(&self, x: &[[f64; 3]], batches: &mut [B]) {
         let corners = self.blocks.corners();
-        stiffness.batches.par_chunks_mut(BATCHES).enumerate().for_each(|(block, batches)| {
+        batches.par_chunks_mut(BATCHES).enumerate().for_each(|(block, batches)| {
             let range = block * BATCHES..block * BATCHES + batches.len();
             f64::with_scratch(|scratch| {
                 self.blocks.fetch(block, x, scratch);
@@ -409,6 +492,13 @@ pub(super) fn start_strains(blocks: &Blocks, rest: &[Rest], x: &[[f64; 3]], stra
 /// damping.
 pub(super) fn stiffness_from_gradients(rest: &[Rest], rate: f64, stiffness: &mut Stiffness) {
     let simd = stiffness.simd;
-    let parts = stiffness.batches.par_chunks_mut(BATCHES).zip(rest.par_chunks(BATCHES));
+    match &mut stiffness.batches {
+        Batches::Corotated(batches) => from_gradients(rest, rate, batches, simd),
+        Batches::Principal(batches) => from_gradients(rest, rate, batches, simd),
+    }
+}
+
+fn from_gradients<B: ElementBatch>(rest: &[Rest], rate: f64, batches: &mut [B], simd: Simd) {
+    let parts = batches.par_chunks_mut(BATCHES).zip(rest.par_chunks(BATCHES));
     parts.for_each(|(batches, rest)| dispatch(simd, FromGradients(rest, batches, rate)));
 }

@@ -4,13 +4,14 @@ use std::sync::{Arc, Mutex};
 
 use glam::DVec3;
 
-use super::forest::{Flesh, Forest, Tissue};
+use super::forest::{Flesh, Forest, Law, Tissue};
 use super::tree::Octree;
 use crate::body::Elements;
 use crate::energy::Energy;
+use crate::scene::Model;
 use crate::simulation::Setup;
 
-/// The co-rotational energy of a forest.
+/// The energy of a forest.
 pub(crate) struct OctreeEnergy {
     forest: Arc<Forest>,
     room: Mutex<Room>,
@@ -71,6 +72,10 @@ pub(crate) fn forest(setup: &Setup) -> Forest {
     let mut tissue: Vec<Vec<Tissue>> = Vec::new();
     for body in &setup.bodies {
         let Elements::Octants(filled) = &body.elements else { continue };
+        let law = match body.model {
+            Model::NeoHookean => Law::NeoHookean,
+            _ => Law::Corotated,
+        };
         let of = |e: usize| {
             let (material, part) = (body.materials.of(e), filled.fill[e]);
             let lame = material.solid_lame();
@@ -78,6 +83,7 @@ pub(crate) fn forest(setup: &Setup) -> Forest {
                 lambda: part * lame.lambda as f32,
                 mu: part * lame.mu as f32,
                 damping: material.damping as f32,
+                law,
             }
         };
         tissue.push((0..filled.tree.elements().len()).map(of).collect());

@@ -18,6 +18,18 @@ pub struct Tissue {
     pub mu: f32,
     /// Damping time in s.
     pub damping: f32,
+    /// How it resists.
+    pub law: Law,
+}
+
+/// The law of an element.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Law {
+    /// Co-rotational elasticity, as in the paper.
+    #[default]
+    Corotated,
+    /// Stable neo-Hookean elasticity.
+    NeoHookean,
 }
 
 /// A body's tree and what its elements are made of.
@@ -29,11 +41,13 @@ pub struct Flesh<'a> {
     pub tissue: &'a [Tissue],
 }
 
-/// All elements of some bodies, one body after the other, and their co-rotational energy.
+/// All elements of some bodies, one body after the other, and their energy.
 #[derive(Debug)]
 pub struct Forest {
     pub(super) blocks: Arc<Blocks>,
     pub(super) rest: Arc<Vec<Rest>>,
+    /// Neo-Hookean where an element is.
+    pub(super) law: Law,
     is_damped: bool,
     start: RwLock<Start>,
     pub(super) simd: Simd,
@@ -47,10 +61,14 @@ impl Forest {
             let (batch, lane) = (&mut rest[e / BATCH], e % BATCH);
             (batch.lambda[lane], batch.mu[lane]) = (tissue.lambda, tissue.mu);
             batch.damping[lane] = tissue.damping;
+            batch.neo_hookean[lane] = tissue.law == Law::NeoHookean;
         }
+        let has = |law: Law| bodies.iter().flat_map(|flesh| flesh.tissue).any(|tissue| tissue.law == law);
+        let law = if has(Law::NeoHookean) { Law::NeoHookean } else { Law::Corotated };
         let is_damped = bodies.iter().flat_map(|flesh| flesh.tissue).any(|tissue| tissue.damping > 0.0);
         let blocks = Blocks::new(bodies.iter().map(|flesh| flesh.tree));
-        Self { blocks: Arc::new(blocks), rest: Arc::new(rest), is_damped, start: RwLock::default(), simd }
+        let (blocks, rest) = (Arc::new(blocks), Arc::new(rest));
+        Self { blocks, rest, law, is_damped, start: RwLock::default(), simd }
     }
 
     /// The number of nodes.

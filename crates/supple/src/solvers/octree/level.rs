@@ -11,8 +11,10 @@ use super::blocks::{BlockWork, Blocks, Output};
 use super::bottom::Bottom;
 use super::elasticity::Rest;
 use super::largest_eigenvalue::largest_eigenvalue;
+use super::principal::PrincipalBatch;
+use super::smoother::{Smoother, Step};
 use super::springs::Springs;
-use super::stiffness::{Product, Stiffness};
+use super::stiffness::{CorotatedBatch, Product, Stiffness};
 use super::transfer::Transfer;
 use super::wide::Real;
 use crate::linear::{Direction, Level};
@@ -39,7 +41,8 @@ impl Operator {
     /// `y = A x`, where held nodes neither move nor feel anything; then `finish` on each part of `y`.
     pub(super) fn apply<T: Real>(&self, x: &[[T; 3]], output: Output<'_, T>)
     where
-        for<'a> Product<'a>: BlockWork<T>,
+        for<'a> Product<'a, CorotatedBatch>: BlockWork<T>,
+        for<'a> Product<'a, PrincipalBatch>: BlockWork<T>,
     {
         let Output { y, outbox } = output;
         self.stiffness.apply(&self.blocks, x, Output { y, outbox }, |first, y| {
@@ -128,10 +131,15 @@ pub(super) struct OctreeLevel {
     pub(super) x: Vec<[f32; 3]>,
     pub(super) b: Vec<[f32; 3]>,
     r: Vec<[f32; 3]>,
+    /// The last change of `x` in a smoothing of several steps.
+    d: Vec<[f32; 3]>,
     outbox: Vec<[f32; 3]>,
     /// `D⁻¹`, zero where nodes are held.
     pub(super) inverse: Vec<[f32; 3]>,
-    pub(super) damping: f32,
+    /// The factor of Jacobi's method.
+    damping: f32,
+    /// The steps of a smoothing.
+    steps: Vec<Step>,
     /// The largest eigenvalue of `D⁻¹ A` that was found.
     pub(super) eigenvalue: f32,
     /// To the next coarser level.
@@ -167,7 +175,7 @@ impl OctreeLevel {
     }
 
     /// Chooses the damping; `estimate` says whether the largest eigenvalue is found anew.
-    pub(super) fn update_damping(&mut self, damping: Damping, estimate: bool) {
+    pub(super) fn update_smoother(&mut self, smoother: Smoother, damping: Damping, estimate: bool) {
         match damping {
             Damping::Given(damping) => self.damping = damping,
             Damping::Estimated(part) => {
@@ -181,30 +189,72 @@ impl OctreeLevel {
                 self.damping = part / self.eigenvalue;
             }
         }
+        self.choose_steps(smoother);
     }
 
-    /// One step of damped Jacobi from zero.
-    pub(super) fn smooth_from_zero(&mut self) {
-        let Self { x, b, inverse, damping, .. } = self;
+    /// Damps more.
+    pub(super) fn damp_more(&mut self, smoother: Smoother) {
+        self.damping *= 0.7;
+        self.choose_steps(smoother);
+    }
+
+    fn choose_steps(&mut self, smoother: Smoother) {
+        smoother.steps(self.damping, &mut self.steps);
+        if self.steps.len() > 1 {
+            self.d.resize(self.x.len(), [0.0; 3]);
+        }
+    }
+
+    /// Smooths from zero.
+    fn smooth_from_zero(&mut self) {
+        let Self { x, b, d, inverse, steps, .. } = self;
+        let relaxation = steps[0].relaxation;
         let parts = x.par_chunks_mut(CHUNK).zip(b.par_chunks(CHUNK)).zip(inverse.par_chunks(CHUNK));
         parts.for_each(|((x, b), inverse)| {
             for (x, (b, inverse)) in x.iter_mut().zip(b.iter().zip(inverse)) {
                 for c in 0..3 {
-                    x[c] = *damping * inverse[c] * b[c];
+                    x[c] = relaxation * inverse[c] * b[c];
+                }
+            }
+        });
+        d.iter_mut().zip(x.iter()).for_each(|(d, x)| *d = *x);
+        (1..self.steps.len()).for_each(|k| self.step(self.steps[k]));
+    }
+
+    /// Smooths what is there.
+    fn smooth_again(&mut self) {
+        (0..self.steps.len()).for_each(|k| self.step(self.steps[k]));
+    }
+
+    fn step(&mut self, step: Step) {
+        self.residual();
+        match self.steps.len() {
+            1 => self.step_without_memory(step.relaxation),
+            _ => self.step_with_memory(step),
+        }
+    }
+
+    fn step_without_memory(&mut self, relaxation: f32) {
+        let Self { x, r, inverse, .. } = self;
+        let parts = x.par_chunks_mut(CHUNK).zip(r.par_chunks(CHUNK)).zip(inverse.par_chunks(CHUNK));
+        parts.for_each(|((x, r), inverse)| {
+            for (x, (r, inverse)) in x.iter_mut().zip(r.iter().zip(inverse)) {
+                for c in 0..3 {
+                    x[c] += relaxation * inverse[c] * r[c];
                 }
             }
         });
     }
 
-    /// One more step.
-    pub(super) fn smooth_again(&mut self) {
-        self.residual();
-        let Self { x, r, inverse, damping, .. } = self;
-        let parts = x.par_chunks_mut(CHUNK).zip(r.par_chunks(CHUNK)).zip(inverse.par_chunks(CHUNK));
-        parts.for_each(|((x, r), inverse)| {
-            for (x, (r, inverse)) in x.iter_mut().zip(r.iter().zip(inverse)) {
+    fn step_with_memory(&mut self, Step { momentum, relaxation }: Step) {
+        let Self { x, r, d, inverse, .. } = self;
+        let changed = x.par_chunks_mut(CHUNK).zip(d.par_chunks_mut(CHUNK));
+        let parts = changed.zip(r.par_chunks(CHUNK)).zip(inverse.par_chunks(CHUNK));
+        parts.for_each(|(((x, d), r), inverse)| {
+            for ((x, d), (r, inverse)) in x.iter_mut().zip(d).zip(r.iter().zip(inverse)) {
                 for c in 0..3 {
-                    x[c] += *damping * inverse[c] * r[c];
+                    d[c] = momentum * d[c] + relaxation * inverse[c] * r[c];
+                    x[c] += d[c];
                 }
             }
         });
@@ -212,9 +262,9 @@ impl OctreeLevel {
 
     /// Memory in bytes.
     pub(super) fn bytes(&self) -> usize {
-        let fields = self.x.len() + self.b.len() + self.r.len() + self.inverse.len() + self.outbox.len();
+        let fields = self.x.len() + self.b.len() + self.r.len() + self.d.len() + self.inverse.len();
         self.operator.bytes()
-            + 12 * fields
+            + 12 * (fields + self.outbox.len())
             + self.transfer.as_ref().map_or(0, Transfer::bytes)
             + self.bottom.bytes()
     }

@@ -21,7 +21,9 @@
 //! What differs from the paper:
 //! - The damping of Jacobi's method is found on every level from the largest eigenvalue (`largest_eigenvalue`). The paper's fixed
 //!   numbers make the cycle indefinite from a Poisson's ratio of 0.42 on.
-//! - The coarsest level is factored (`bottom`); the paper's sweeps are an option.
+//! - The coarsest level is factored (`bottom`), and it is the finest one whose factor costs little beside a cycle ([`Multigrid`]); the
+//!   paper's sweeps are an option.
+//! - Elements may be stable neo-Hookean too (`principal`), and levels smoothed by Chebyshev's method (`smoother`).
 //! - Blocks have an outbox in place of ghost cells (`blocks`).
 //! - Nodes are numbered apart from elements (`tree`), so that vectors over nodes have no gaps.
 //! - Elements that the surface cuts weigh and resist by the part that is inside ([`Filled`]); the paper takes them whole.
@@ -43,8 +45,10 @@ mod multigrid;
 mod newton;
 mod octant;
 mod options;
+mod principal;
 mod rasterise;
 mod shape_functions;
+mod smoother;
 mod splits;
 mod springs;
 mod stiffness;
@@ -57,9 +61,10 @@ mod wide;
 pub use coarsen::{Coarsened, coarsen};
 pub use construct::{Filled, Inside, fill};
 pub(crate) use energy::{OctreeEnergy, forest, trees};
-pub use forest::{Flesh, Forest, Tissue};
+pub use forest::{Flesh, Forest, Law, Tissue};
 pub use multigrid::{CycleOptions, FineOperator, Multigrid};
 pub(crate) use newton::OctreeNewton;
 pub use octant::{MAX_HEIGHT, Octant, morton_order};
 pub use options::Options;
+pub use smoother::Smoother;
 pub use tree::{Frame, Hanging, Octree};

@@ -1,5 +1,7 @@
 //! The hierarchy of levels as a preconditioner (Milne 2016, section 7), over all bodies of a scene at once: level `k` holds the
-//! `k`-th coarser tree of every body, or its coarsest.
+//! `k`-th coarser tree of every body, or its coarsest. Coarsening ends at the first level whose factor costs little beside a cycle on
+//! the finest: with trilinear elements thin parts are four times too stiff in bending on every level that is coarser than they are
+//! thick, and thin bodies have small factors.
 //!
 //! What is held exactly is held on the finest level only. Coarser levels feel it as springs at the held nodes, as stiff as the
 //! nodes' own diagonals: what a coarse function pays that is drawn to zero at one fine node. (A coarse node held where it
@@ -17,10 +19,11 @@ use super::blocks::{BATCH, Blocks, Output};
 use super::bottom::Bottom;
 use super::coarsen::{Coarsened, coarsen};
 use super::elasticity::{Elasticity, Rest, stiffness_from_gradients};
-use super::forest::{Forest, rest_of};
+use super::forest::{Forest, Law, rest_of};
 use super::level::{Damping, OctreeLevel, Operator};
+use super::smoother::Smoother;
 use super::springs::Springs;
-use super::stiffness::Stiffness;
+use super::stiffness::{Batches, ElementBatch, Stiffness};
 use super::transfer::Transfer;
 use super::tree::Octree;
 use crate::linear::{CycleTimes, LinearOperator, Preconditioner, Simd, v_cycle};
@@ -29,6 +32,12 @@ use crate::linear::{CycleTimes, LinearOperator, Preconditioner, Simd, v_cycle};
 const DAMPING: f32 = 1.7;
 /// A body with no more elements than this is not coarsened any more; a factorisation of so many is cheap.
 const COARSEST: usize = 64;
+/// Levels with more nodes are not factored,
+const MOST_NODES: usize = 20_000;
+/// nor those whose factors have more numbers for each element of the finest level, since every cycle reads them twice,
+const MOST_NUMBERS: f64 = 50.0;
+/// nor those whose factorisation takes more products of blocks for each, about as much as four cycles.
+const MOST_WORK: f64 = 300.0;
 
 /// Nodes handled by one task.
 const CHUNK: usize = 4096;
@@ -42,11 +51,13 @@ pub struct CycleOptions {
     pub damping: Option<f64>,
     /// Sweeps of Jacobi's method on the coarsest level in place of a direct solve.
     pub coarsest_sweeps: Option<u32>,
+    /// What smooths every level.
+    pub smoother: Smoother,
 }
 
 impl Default for CycleOptions {
     fn default() -> Self {
-        Self { levels: 32, damping: None, coarsest_sweeps: None }
+        Self { levels: 32, damping: None, coarsest_sweeps: None, smoother: Smoother::Jacobi }
     }
 }
 
@@ -58,6 +69,7 @@ pub struct Multigrid {
     first_child: Vec<Vec<u32>>,
     held_springs: Springs,
     damping: Damping,
+    smoother: Smoother,
     times: CycleTimes,
     simd: Simd,
 }
@@ -65,7 +77,7 @@ pub struct Multigrid {
 impl Multigrid {
     /// The hierarchy over a forest, whose trees these are.
     pub fn new(forest: &Forest, trees: &[&Octree], options: &CycleOptions) -> Result<Self, String> {
-        let simd = forest.simd;
+        let (simd, law) = (forest.simd, forest.law);
         let mut trees: Vec<Cow<'_, Octree>> = trees.iter().map(|tree| Cow::Borrowed(*tree)).collect();
         let mut finest = Some(forest);
         let mut multigrid = Self {
@@ -75,18 +87,24 @@ impl Multigrid {
             damping: options
                 .damping
                 .map_or(Damping::Estimated(DAMPING), |damping| Damping::Given(damping as f32)),
+            smoother: options.smoother,
             times: CycleTimes::default(),
             simd,
         };
+        let mut bottom = None;
         loop {
             let operator = match finest.take() {
-                Some(forest) => operator(forest.blocks.clone(), forest.rest.clone(), simd),
+                Some(forest) => operator(forest.blocks.clone(), forest.rest.clone(), forest.law, simd),
                 None => {
                     let blocks = Blocks::new(trees.iter().map(|tree| &**tree));
-                    operator(Arc::new(blocks), Arc::new(rest_of(trees.iter().map(|tree| &**tree))), simd)
+                    let rest = rest_of(trees.iter().map(|tree| &**tree));
+                    operator(Arc::new(blocks), Arc::new(rest), law, simd)
                 }
             };
-            let full = multigrid.levels.len() as u32 + 1 >= options.levels;
+            if options.coarsest_sweeps.is_none() && !multigrid.levels.is_empty() {
+                bottom = cheap_bottom(&trees, multigrid.size(0)[0], simd)?;
+            }
+            let full = bottom.is_some() || multigrid.levels.len() as u32 + 1 >= options.levels;
             let coarser: Vec<Option<Coarsened>> = trees
                 .iter()
                 .map(|tree| (!full && tree.elements().len() > COARSEST).then(|| coarsen(tree)).flatten())
@@ -106,9 +124,10 @@ impl Multigrid {
                 }
             }
         }
-        let bottom = match options.coarsest_sweeps {
-            Some(sweeps) => Bottom::of_sweeps(sweeps),
-            None => direct_bottom(&trees, simd)?,
+        let bottom = match (options.coarsest_sweeps, bottom) {
+            (Some(sweeps), _) => Bottom::of_sweeps(sweeps),
+            (None, Some(bottom)) => bottom,
+            (None, None) => direct_bottom(&trees, simd)?,
         };
         if let Some(level) = multigrid.levels.last_mut() {
             level.bottom = bottom;
@@ -201,7 +220,7 @@ impl Multigrid {
     /// Prepares cycles once stiffness, inertia, springs and held nodes are set. `estimate` finds the largest eigenvalues anew.
     pub fn prepare(&mut self, estimate: bool) -> Result<(), String> {
         self.spring_held_nodes();
-        self.levels[0].update_damping(self.damping, estimate);
+        self.levels[0].update_smoother(self.smoother, self.damping, estimate);
         for k in 1..self.levels.len() {
             let (fine, coarse) = two(&mut self.levels, k - 1);
             let Some(transfer) = &fine.transfer else { continue };
@@ -212,7 +231,7 @@ impl Multigrid {
                 self.held_springs.coarsen_onto(transfer, springs);
             }
             coarse.update_diagonal();
-            coarse.update_damping(self.damping, estimate);
+            coarse.update_smoother(self.smoother, self.damping, estimate);
         }
         let Some(OctreeLevel { operator, bottom, .. }) = self.levels.last_mut() else { return Ok(()) };
         match bottom.update(operator) {
@@ -234,7 +253,7 @@ impl Multigrid {
 
     /// Damps more on every level, since a cycle was not positive definite.
     pub fn damp_more(&mut self) {
-        self.levels.iter_mut().for_each(|level| level.damping *= 0.7);
+        self.levels.iter_mut().for_each(|level| level.damp_more(self.smoother));
     }
 
     /// The operator of the finest level, in double precision.
@@ -308,12 +327,26 @@ fn two(levels: &mut [OctreeLevel], k: usize) -> (&mut OctreeLevel, &mut OctreeLe
     (&mut fine[k], &mut coarse[0])
 }
 
-fn operator(blocks: Arc<Blocks>, rest: Arc<Vec<Rest>>, simd: Simd) -> Operator {
-    let stiffness = Stiffness::new(blocks.elements(), simd);
+fn operator(blocks: Arc<Blocks>, rest: Arc<Vec<Rest>>, law: Law, simd: Simd) -> Operator {
+    let stiffness = Stiffness::new(blocks.elements(), law, simd);
     let inertia = vec![0.0; blocks.nodes()];
     let mut springs = Springs::default();
     springs.clear();
     Operator { blocks, rest, stiffness, inertia, springs, held: Vec::new(), outbox: Mutex::default() }
+}
+
+/// The factorisation of a level if it costs little beside cycles on the finest level, which has so many elements. Thin parts
+/// bend far too little on coarse levels: what can be factored should not be coarsened. Thin bodies are those whose factors
+/// are small.
+fn cheap_bottom(trees: &[Cow<'_, Octree>], finest: usize, simd: Simd) -> Result<Option<Bottom>, String> {
+    let nodes: usize = trees.iter().map(|tree| tree.nodes().len()).sum();
+    if nodes > finest / 4 || nodes > MOST_NODES {
+        return Ok(None);
+    }
+    let bottom = direct_bottom(trees, simd)?;
+    let each = finest as f64;
+    let is_cheap = bottom.factor_len() as f64 <= MOST_NUMBERS * each && bottom.work() <= MOST_WORK * each;
+    Ok(is_cheap.then_some(bottom))
 }
 
 fn direct_bottom(trees: &[Cow<'_, Octree>], simd: Simd) -> Result<Bottom, String> {
@@ -348,6 +381,8 @@ fn coarsen_lame(fine: &[Rest], first_child: &[u32], coarse: &mut [Rest]) {
         let (to, lane) = (&mut coarse[c / BATCH], c % BATCH);
         (to.lambda[lane], to.mu[lane], to.damping[lane]) = (0.0, 0.0, 0.0);
         let each = 1.0 / (range[1] - range[0]) as f32;
+        let first = range[0] as usize;
+        to.neo_hookean[lane] = fine[first / BATCH].neo_hookean[first % BATCH];
         for e in range[0] as usize..range[1] as usize {
             let (from, at) = (&fine[e / BATCH], e % BATCH);
             let part = if from.side[at] == to.side[lane] { 1.0 } else { 0.125 };
@@ -358,16 +393,24 @@ fn coarsen_lame(fine: &[Rest], first_child: &[u32], coarse: &mut [Rest]) {
     }
 }
 
-/// Deformation gradients stand in the place of rotations.
+/// Gives coarser elements the mean deformation gradient of their children.
 fn coarsen_gradients(fine: &Stiffness, first_child: &[u32], coarse: &mut Stiffness) {
-    coarse.batches.par_iter_mut().enumerate().with_min_len(16).for_each(|(b, batch)| {
+    match (&fine.batches, &mut coarse.batches) {
+        (Batches::Corotated(fine), Batches::Corotated(coarse)) => mean_gradients(fine, first_child, coarse),
+        (Batches::Principal(fine), Batches::Principal(coarse)) => mean_gradients(fine, first_child, coarse),
+        _ => unreachable!("all levels have the stiffness of their elements in the same form"),
+    }
+}
+
+fn mean_gradients<B: ElementBatch>(fine: &[B], first_child: &[u32], coarse: &mut [B]) {
+    coarse.par_iter_mut().enumerate().with_min_len(16).for_each(|(b, batch)| {
         let own = &first_child[b * BATCH..first_child.len().min((b + 1) * BATCH + 1)];
         for (lane, range) in own.windows(2).enumerate() {
             let part = 1.0 / (range[1] - range[0]) as f32;
             for entry in 0..9 {
                 let children = (range[0] as usize..range[1] as usize)
-                    .map(|e| fine.batches[e / BATCH].rotation[entry][e % BATCH]);
-                batch.rotation[entry][lane] = part * children.sum::<f32>();
+                    .map(|e| fine[e / BATCH].gradient()[entry][e % BATCH]);
+                batch.gradient_mut()[entry][lane] = part * children.sum::<f32>();
             }
         }
     });

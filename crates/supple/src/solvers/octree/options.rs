@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::multigrid::CycleOptions;
+use super::smoother::Smoother;
 
 /// How the linear systems of Newton's method are solved.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -16,6 +17,8 @@ pub struct Options {
     /// Sweeps of Jacobi's method on the coarsest level in place of a direct solve.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coarsest_sweeps: Option<u32>,
+    /// What smooths every level.
+    pub smoother: Smoother,
     /// Conjugate gradients stop when the residual has fallen to this fraction.
     pub tolerance: f64,
     /// Or after this many iterations.
@@ -24,7 +27,14 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { levels: 32, damping: None, coarsest_sweeps: None, tolerance: 1e-2, max_iterations: 200 }
+        Self {
+            levels: 32,
+            damping: None,
+            coarsest_sweeps: None,
+            smoother: Smoother::Jacobi,
+            tolerance: 1e-2,
+            max_iterations: 200,
+        }
     }
 }
 
@@ -44,6 +54,7 @@ impl Options {
 
     /// Those of the cycle.
     pub(crate) fn cycle(&self) -> CycleOptions {
-        CycleOptions { levels: self.levels, damping: self.damping, coarsest_sweeps: self.coarsest_sweeps }
+        let Self { levels, damping, coarsest_sweeps, smoother, .. } = *self;
+        CycleOptions { levels, damping, coarsest_sweeps, smoother }
     }
 }

@@ -10,6 +10,8 @@
 //! where `(E : B)ᵢ = εᵢⱼₖ Bⱼₖ` and `E{v}ᵢⱼ = εᵢⱼₖ vₖ`. Slots mirror an element along the axes on whose high side it is in its
 //! parent. With the mirror `S = diag(±1)` the same formulas hold for `R S` and `S L S` in place of `R` and `L`; these are what
 //! is stored, so that no mirror is left in the kernels.
+//!
+//! Elements of other laws have a larger form of the centre's part (`principal`).
 
 #![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
 
@@ -19,16 +21,58 @@ use std::sync::LazyLock;
 use glam::{DMat3, DVec3};
 
 use super::blocks::{BATCH, BlockWork, Blocks, CornerValues, Corners, Output, Scratch};
+use super::elasticity::{Eight, linearise_corotated};
+use super::forest::Law;
+use super::principal::PrincipalBatch;
 use super::shape_functions::gather_matrix;
 use super::tree::Hanging;
 use super::wide::{Real, Wide};
-use crate::simd::{Kernel, Simd, dispatch};
+use crate::simd::{Kernel, LaneMat3, Simd, dispatch};
 
-/// The stiffness of sixteen elements. The numbers are single: they are rounded alike on both sides of the diagonal, so that the
-/// operator stays symmetric whatever precision it is applied in.
+/// The stiffness of sixteen elements in one of its forms. The numbers are single: they are rounded alike on both sides of the
+/// diagonal, so that the operator stays symmetric whatever precision it is applied in.
+pub(super) trait ElementBatch: Copy + Default + Send + Sync + 'static {
+    /// Of the springs along edges.
+    fn spring(&self) -> &[f32; BATCH];
+
+    /// What the centre adds to the force along the edges of each axis: `[component][axis]` for the sums of differences.
+    fn centre<T: Real, const N: usize>(
+        &self,
+        half: usize,
+        sums: &[[Wide<T, N>; 3]; 3],
+    ) -> [[Wide<T, N>; 3]; 3];
+
+    /// The centre's part of the diagonal for component `c` of a node whose shape function has the gradient `g` over `4h`.
+    fn centre_diagonal(&self, c: usize, g: &[Wide<f32, BATCH>; 3]) -> Wide<f32, BATCH>;
+
+    /// Room for deformation gradients by rows, which they have until the stiffness is taken there.
+    fn gradient(&self) -> &[[f32; BATCH]; 9];
+
+    /// The same to be written.
+    fn gradient_mut(&mut self) -> &mut [[f32; BATCH]; 9];
+
+    /// Eight of the deformation gradients.
+    #[inline(always)]
+    fn gradient_of(&self, half: usize) -> LaneMat3 {
+        let (mut f, stored) = (LaneMat3::default(), self.gradient());
+        for i in 0..3 {
+            for j in 0..3 {
+                for lane in 0..8 {
+                    f.0[j].0[i].0[lane] = f64::from(stored[3 * i + j][8 * half + lane]);
+                }
+            }
+        }
+        f
+    }
+
+    /// Takes the stiffness of eight elements at their deformation gradients; `rate` is one over the step of damping.
+    fn linearise(&mut self, rest: &Eight, half: usize, rate: f64);
+}
+
+/// The stiffness of sixteen co-rotational elements.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(align(64))]
-pub(super) struct Batch {
+pub(super) struct CorotatedBatch {
     /// `κ`.
     pub(super) spring: [f32; BATCH],
     /// `λ'`.
@@ -39,7 +83,10 @@ pub(super) struct Batch {
     pub(super) twist: [[f32; BATCH]; 6],
 }
 
-impl Default for Batch {
+/// The entries of a symmetric matrix in their order.
+pub(super) const PAIRS: [(usize, usize); 6] = [(0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1)];
+
+impl Default for CorotatedBatch {
     fn default() -> Self {
         Self {
             spring: [0.0; BATCH],
@@ -50,78 +97,41 @@ impl Default for Batch {
     }
 }
 
-/// One element's stiffness in double precision.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ElementStiffness {
-    spring: f64,
-    lambda: f64,
-    rotation: DMat3,
-    twist: DMat3,
-}
-
-impl Batch {
-    /// The stiffness of one of its elements.
-    pub(super) fn element(&self, lane: usize) -> ElementStiffness {
-        let r = |i: usize| f64::from(self.rotation[i][lane]);
-        let t = |i: usize| f64::from(self.twist[i][lane]);
-        ElementStiffness {
-            spring: f64::from(self.spring[lane]),
-            lambda: f64::from(self.lambda[lane]),
-            rotation: DMat3::from_cols(
-                DVec3::new(r(0), r(3), r(6)),
-                DVec3::new(r(1), r(4), r(7)),
-                DVec3::new(r(2), r(5), r(8)),
-            ),
-            twist: DMat3::from_cols(
-                DVec3::new(t(0), t(5), t(4)),
-                DVec3::new(t(5), t(1), t(3)),
-                DVec3::new(t(4), t(3), t(2)),
-            ),
+/// The forces of one element on its corners when they move by `x`, in the order of slots.
+fn corner_forces<B: ElementBatch>(batch: &B, lane: usize, x: &[DVec3; 8]) -> [DVec3; 8] {
+    let mut sums = [[Wide([0.0]); 3]; 3];
+    each_edge(|k, low, high| {
+        for c in 0..3 {
+            sums[c][k] += Wide([x[high][c] - x[low][c]]);
         }
-    }
+    });
+    let p = batch.centre::<f64, 1>(lane, &sums);
+    let spring = f64::from(batch.spring()[lane]);
+    let mut forces = [DVec3::ZERO; 8];
+    each_edge(|k, low, high| {
+        let centre = DVec3::new(p[0][k].0[0], p[1][k].0[0], p[2][k].0[0]);
+        let force = spring * (x[high] - x[low]) + centre;
+        forces[high] += force;
+        forces[low] -= force;
+    });
+    forces
 }
 
-impl ElementStiffness {
-    /// Its forces on the corners when they move by `x`, in the order of slots.
-    fn corner_forces(&self, x: &[DVec3; 8]) -> [DVec3; 8] {
-        let mut sums = DMat3::ZERO;
-        each_edge(|k, low, high| *sums.col_mut(k) += x[high] - x[low]);
-        let b = self.rotation.transpose() * sums;
-        let entry = |i: usize, j: usize| b.col(j)[i];
-        let v = DVec3::new(entry(1, 2) - entry(2, 1), entry(2, 0) - entry(0, 2), entry(0, 1) - entry(1, 0));
-        let u = self.twist * v;
-        let trace = self.lambda * (entry(0, 0) + entry(1, 1) + entry(2, 2));
-        let turned = DMat3::from_cols(
-            DVec3::new(trace, -u.z, u.y),
-            DVec3::new(u.z, trace, -u.x),
-            DVec3::new(-u.y, u.x, trace),
-        );
-        let p = self.rotation * turned;
-        let mut forces = [DVec3::ZERO; 8];
-        each_edge(|k, low, high| {
-            let force = self.spring * (x[high] - x[low]) + p.col(k);
-            forces[high] += force;
-            forces[low] -= force;
-        });
-        forces
-    }
-
-    /// Its matrix over conforming nodes: block `[a][b]` is the force on `a` for moves of `b`.
-    pub(super) fn matrix(&self, hanging: Hanging) -> [[DMat3; 8]; 8] {
-        let w = gather_matrix(hanging);
-        let mut matrix = [[DMat3::ZERO; 8]; 8];
-        for b in 0..8 {
-            for c in 0..3 {
-                let corners = std::array::from_fn(|slot| w[slot][b] * DVec3::AXES[c]);
-                let forces = self.corner_forces(&corners);
-                for a in 0..8 {
-                    let force: DVec3 = (0..8).map(|slot| w[slot][a] * forces[slot]).sum();
-                    *matrix[a][b].col_mut(c) = force;
-                }
+/// The matrix of one element over conforming nodes: block `[a][b]` is the force on `a` for moves of `b`.
+fn element_matrix<B: ElementBatch>(batch: &B, lane: usize, hanging: Hanging) -> [[DMat3; 8]; 8] {
+    let w = gather_matrix(hanging);
+    let mut matrix = [[DMat3::ZERO; 8]; 8];
+    for b in 0..8 {
+        for c in 0..3 {
+            let corners = std::array::from_fn(|slot| w[slot][b] * DVec3::AXES[c]);
+            let forces = corner_forces(batch, lane, &corners);
+            for a in 0..8 {
+                let force: DVec3 = (0..8).map(|slot| w[slot][a] * forces[slot]).sum();
+                *matrix[a][b].col_mut(c) = force;
             }
         }
-        matrix
     }
+    matrix
 }
 
 /// Calls `edge` with axis, low and high slot of the twelve edges.
@@ -137,15 +147,15 @@ fn each_edge(mut edge: impl FnMut(usize, usize, usize)) {
 const LOW: [[usize; 4]; 3] = [[0, 2, 4, 6], [0, 1, 4, 5], [0, 1, 2, 3]];
 
 /// The product with the stiffness.
-pub(super) struct Product<'a> {
+pub(super) struct Product<'a, B> {
     corners: &'a [Corners],
-    stiffness: &'a [Batch],
+    stiffness: &'a [B],
     simd: Simd,
 }
 
-struct ProductOfBlock<'a, T>(&'a [Corners], &'a [Batch], &'a mut Scratch<T>);
+struct ProductOfBlock<'a, B, T>(&'a [Corners], &'a [B], &'a mut Scratch<T>);
 
-impl BlockWork<f32> for Product<'_> {
+impl<B: ElementBatch> BlockWork<f32> for Product<'_, B> {
     fn run(&self, batches: Range<usize>, scratch: &mut Scratch<f32>) -> f64 {
         let block = ProductOfBlock(&self.corners[batches.clone()], &self.stiffness[batches], scratch);
         dispatch(self.simd, block);
@@ -153,7 +163,7 @@ impl BlockWork<f32> for Product<'_> {
     }
 }
 
-impl BlockWork<f64> for Product<'_> {
+impl<B: ElementBatch> BlockWork<f64> for Product<'_, B> {
     fn run(&self, batches: Range<usize>, scratch: &mut Scratch<f64>) -> f64 {
         let block = ProductOfBlock(&self.corners[batches.clone()], &self.stiffness[batches], scratch);
         dispatch(self.simd, block);
@@ -161,29 +171,34 @@ impl BlockWork<f64> for Product<'_> {
     }
 }
 
-impl Kernel for ProductOfBlock<'_, f32> {
+impl<B: ElementBatch> Kernel for ProductOfBlock<'_, B, f32> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
         for b in 0..self.0.len() {
-            product::<f32, 16>(&self.0[b], &self.1[b], 0, self.2);
+            product::<B, f32, 16>(&self.0[b], &self.1[b], 0, self.2);
         }
     }
 }
 
-impl Kernel for ProductOfBlock<'_, f64> {
+impl<B: ElementBatch> Kernel for ProductOfBlock<'_, B, f64> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
         for b in 0..self.0.len() {
-            product::<f64, 8>(&self.0[b], &self.1[b], 0, self.2);
-            product::<f64, 8>(&self.0[b], &self.1[b], 1, self.2);
+            product::<B, f64, 8>(&self.0[b], &self.1[b], 0, self.2);
+            product::<B, f64, 8>(&self.0[b], &self.1[b], 1, self.2);
         }
     }
 }
 
 #[inline(always)]
-fn product<T: Real, const N: usize>(corners: &Corners, batch: &Batch, half: usize, scratch: &mut Scratch<T>) {
+fn product<B: ElementBatch, T: Real, const N: usize>(
+    corners: &Corners,
+    batch: &B,
+    half: usize,
+    scratch: &mut Scratch<T>,
+) {
     let x: CornerValues<T, N> = corners.gather(&scratch.x, half);
     // Sums of differences: `sums[c][k]`.
     let mut sums = [[Wide::<T, N>::zero(); 3]; 3];
@@ -194,8 +209,8 @@ fn product<T: Real, const N: usize>(corners: &Corners, batch: &Batch, half: usiz
             }
         }
     }
-    let p = centre_part(batch, half, &sums);
-    let spring = Wide::load(&batch.spring, half);
+    let p = batch.centre(half, &sums);
+    let spring = Wide::load(batch.spring(), half);
     let mut forces = [[Wide::<T, N>::zero(); 3]; 8];
     for k in 0..3 {
         for low in LOW[k] {
@@ -210,44 +225,80 @@ fn product<T: Real, const N: usize>(corners: &Corners, batch: &Batch, half: usiz
     corners.scatter(forces, half, &mut scratch.y);
 }
 
-/// `P = R (λ' tr(B) I + E{L' (E : B)})` with `B = Rᵀ D`.
-#[inline(always)]
-fn centre_part<T: Real, const N: usize>(
-    batch: &Batch,
-    half: usize,
-    sums: &[[Wide<T, N>; 3]; 3],
-) -> [[Wide<T, N>; 3]; 3] {
-    let mut r = [[Wide::<T, N>::zero(); 3]; 3];
-    let mut l = [Wide::<T, N>::zero(); 6];
-    for i in 0..3 {
-        for j in 0..3 {
-            r[i][j] = Wide::load(&batch.rotation[3 * i + j], half);
+impl ElementBatch for CorotatedBatch {
+    #[inline(always)]
+    fn spring(&self) -> &[f32; BATCH] {
+        &self.spring
+    }
+
+    /// `P = R (λ' tr(B) I + E{L' (E : B)})` with `B = Rᵀ D`.
+    #[inline(always)]
+    fn centre<T: Real, const N: usize>(
+        &self,
+        half: usize,
+        sums: &[[Wide<T, N>; 3]; 3],
+    ) -> [[Wide<T, N>; 3]; 3] {
+        let mut r = [[Wide::<T, N>::zero(); 3]; 3];
+        let mut l = [Wide::<T, N>::zero(); 6];
+        for i in 0..3 {
+            for j in 0..3 {
+                r[i][j] = Wide::load(&self.rotation[3 * i + j], half);
+            }
         }
-    }
-    for i in 0..6 {
-        l[i] = Wide::load(&batch.twist[i], half);
-    }
-    let mut b = [[Wide::<T, N>::zero(); 3]; 3];
-    for i in 0..3 {
-        for j in 0..3 {
-            b[i][j] = r[0][i] * sums[0][j] + r[1][i] * sums[1][j] + r[2][i] * sums[2][j];
+        for i in 0..6 {
+            l[i] = Wide::load(&self.twist[i], half);
         }
-    }
-    let v = [b[1][2] - b[2][1], b[2][0] - b[0][2], b[0][1] - b[1][0]];
-    let u = [
-        l[0] * v[0] + l[5] * v[1] + l[4] * v[2],
-        l[5] * v[0] + l[1] * v[1] + l[3] * v[2],
-        l[4] * v[0] + l[3] * v[1] + l[2] * v[2],
-    ];
-    let trace = Wide::load(&batch.lambda, half) * (b[0][0] + b[1][1] + b[2][2]);
-    let turned = [[trace, u[2], -u[1]], [-u[2], trace, u[0]], [u[1], -u[0], trace]];
-    let mut p = [[Wide::<T, N>::zero(); 3]; 3];
-    for c in 0..3 {
-        for k in 0..3 {
-            p[c][k] = r[c][0] * turned[0][k] + r[c][1] * turned[1][k] + r[c][2] * turned[2][k];
+        let mut b = [[Wide::<T, N>::zero(); 3]; 3];
+        for i in 0..3 {
+            for j in 0..3 {
+                b[i][j] = r[0][i] * sums[0][j] + r[1][i] * sums[1][j] + r[2][i] * sums[2][j];
+            }
         }
+        let v = [b[1][2] - b[2][1], b[2][0] - b[0][2], b[0][1] - b[1][0]];
+        let u = [
+            l[0] * v[0] + l[5] * v[1] + l[4] * v[2],
+            l[5] * v[0] + l[1] * v[1] + l[3] * v[2],
+            l[4] * v[0] + l[3] * v[1] + l[2] * v[2],
+        ];
+        let trace = Wide::load(&self.lambda, half) * (b[0][0] + b[1][1] + b[2][2]);
+        let turned = [[trace, u[2], -u[1]], [-u[2], trace, u[0]], [u[1], -u[0], trace]];
+        let mut p = [[Wide::<T, N>::zero(); 3]; 3];
+        for c in 0..3 {
+            for k in 0..3 {
+                p[c][k] = r[c][0] * turned[0][k] + r[c][1] * turned[1][k] + r[c][2] * turned[2][k];
+            }
+        }
+        p
     }
-    p
+
+    #[inline(always)]
+    fn centre_diagonal(&self, c: usize, g: &[Wide<f32, BATCH>; 3]) -> Wide<f32, BATCH> {
+        let load = |stored: &[f32; BATCH]| Wide::<f32, BATCH>(*stored);
+        let (l, r) = (&self.twist, [0, 1, 2].map(|k| load(&self.rotation[3 * c + k])));
+        let along = r[0] * g[0] + r[1] * g[1] + r[2] * g[2];
+        let n = [g[1] * r[2] - g[2] * r[1], g[2] * r[0] - g[0] * r[2], g[0] * r[1] - g[1] * r[0]];
+        let two = Wide::splat(2.0);
+        let twisted = load(&l[0]) * n[0] * n[0]
+            + load(&l[1]) * n[1] * n[1]
+            + load(&l[2]) * n[2] * n[2]
+            + two * (load(&l[3]) * n[1] * n[2] + load(&l[4]) * n[0] * n[2] + load(&l[5]) * n[0] * n[1]);
+        load(&self.lambda) * along * along + twisted
+    }
+
+    #[inline(always)]
+    fn gradient(&self) -> &[[f32; BATCH]; 9] {
+        &self.rotation
+    }
+
+    #[inline(always)]
+    fn gradient_mut(&mut self) -> &mut [[f32; BATCH]; 9] {
+        &mut self.rotation
+    }
+
+    #[inline(always)]
+    fn linearise(&mut self, rest: &Eight, half: usize, rate: f64) {
+        linearise_corotated(rest, half, rate, self);
+    }
 }
 
 /// What the diagonal needs of each conforming node, by hanging slots.
@@ -274,15 +325,15 @@ static DIAGONAL: LazyLock<DiagonalTable> = LazyLock::new(|| {
 });
 
 /// The exact diagonal (Milne 2016, section 7.4).
-struct Diagonal<'a> {
+struct Diagonal<'a, B> {
     corners: &'a [Corners],
-    stiffness: &'a [Batch],
+    stiffness: &'a [B],
     simd: Simd,
 }
 
-struct DiagonalOfBlock<'a>(&'a [Corners], &'a [Batch], &'a DiagonalTable, &'a mut Scratch<f32>);
+struct DiagonalOfBlock<'a, B>(&'a [Corners], &'a [B], &'a DiagonalTable, &'a mut Scratch<f32>);
 
-impl BlockWork<f32> for Diagonal<'_> {
+impl<B: ElementBatch> BlockWork<f32> for Diagonal<'_, B> {
     fn run(&self, batches: Range<usize>, scratch: &mut Scratch<f32>) -> f64 {
         let (corners, stiffness) = (&self.corners[batches.clone()], &self.stiffness[batches]);
         dispatch(self.simd, DiagonalOfBlock(corners, stiffness, &DIAGONAL, scratch));
@@ -290,7 +341,7 @@ impl BlockWork<f32> for Diagonal<'_> {
     }
 }
 
-impl Kernel for DiagonalOfBlock<'_> {
+impl<B: ElementBatch> Kernel for DiagonalOfBlock<'_, B> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
@@ -301,11 +352,14 @@ impl Kernel for DiagonalOfBlock<'_> {
 }
 
 #[inline(always)]
-fn diagonal(corners: &Corners, batch: &Batch, table: &DiagonalTable, scratch: &mut Scratch<f32>) {
+fn diagonal<B: ElementBatch>(
+    corners: &Corners,
+    batch: &B,
+    table: &DiagonalTable,
+    scratch: &mut Scratch<f32>,
+) {
     let zero = Wide::<f32, BATCH>::zero();
     let mut values = [[zero; 3]; 8];
-    let load = |stored: &[f32; BATCH]| Wide::<f32, BATCH>(*stored);
-    let l = &batch.twist;
     for slot in 0..8 {
         let (mut springs, mut g) = (zero, [zero; 3]);
         for i in 0..BATCH {
@@ -316,35 +370,43 @@ fn diagonal(corners: &Corners, batch: &Batch, table: &DiagonalTable, scratch: &m
             }
         }
         for c in 0..3 {
-            let r = [
-                load(&batch.rotation[3 * c]),
-                load(&batch.rotation[3 * c + 1]),
-                load(&batch.rotation[3 * c + 2]),
-            ];
-            let along = r[0] * g[0] + r[1] * g[1] + r[2] * g[2];
-            let n = [g[1] * r[2] - g[2] * r[1], g[2] * r[0] - g[0] * r[2], g[0] * r[1] - g[1] * r[0]];
-            let two = Wide::splat(2.0);
-            let twisted = load(&l[0]) * n[0] * n[0]
-                + load(&l[1]) * n[1] * n[1]
-                + load(&l[2]) * n[2] * n[2]
-                + two * (load(&l[3]) * n[1] * n[2] + load(&l[4]) * n[0] * n[2] + load(&l[5]) * n[0] * n[1]);
-            values[slot][c] = load(&batch.spring) * springs + load(&batch.lambda) * along * along + twisted;
+            values[slot][c] = Wide(*batch.spring()) * springs + batch.centre_diagonal(c, &g);
         }
     }
     corners.add(&values, 0, &mut scratch.y);
 }
 
+/// The stiffness of all elements of a level: the smaller form where every element is co-rotational.
+#[derive(Debug, Clone)]
+pub(super) enum Batches {
+    /// Co-rotational elements.
+    Corotated(Vec<CorotatedBatch>),
+    /// Elements of any law.
+    Principal(Vec<PrincipalBatch>),
+}
+
 /// The stiffness of all elements of a level.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Stiffness {
-    pub(super) batches: Vec<Batch>,
+    pub(super) batches: Batches,
     pub(super) simd: Simd,
+}
+
+impl Default for Stiffness {
+    fn default() -> Self {
+        Self { batches: Batches::Corotated(Vec::new()), simd: Simd::default() }
+    }
 }
 
 impl Stiffness {
     /// No stiffness yet.
-    pub(super) fn new(elements: usize, simd: Simd) -> Self {
-        Self { batches: vec![Batch::default(); elements.div_ceil(BATCH)], simd }
+    pub(super) fn new(elements: usize, law: Law, simd: Simd) -> Self {
+        let count = elements.div_ceil(BATCH);
+        let batches = match law {
+            Law::Corotated => Batches::Corotated(vec![CorotatedBatch::default(); count]),
+            Law::NeoHookean => Batches::Principal(vec![PrincipalBatch::default(); count]),
+        };
+        Self { batches, simd }
     }
 
     /// `y = K x`, and then `finish`, which is told the first node of its part.
@@ -355,25 +417,47 @@ impl Stiffness {
         output: Output<'_, T>,
         finish: impl Fn(usize, &mut [[T; 3]]) + Sync,
     ) where
-        for<'a> Product<'a>: BlockWork<T>,
+        for<'a> Product<'a, CorotatedBatch>: BlockWork<T>,
+        for<'a> Product<'a, PrincipalBatch>: BlockWork<T>,
     {
-        let work = Product { corners: blocks.corners(), stiffness: &self.batches, simd: self.simd };
-        blocks.sum(x, output, &work, finish);
+        let (corners, simd) = (blocks.corners(), self.simd);
+        match &self.batches {
+            Batches::Corotated(stiffness) => {
+                blocks.sum(x, output, &Product { corners, stiffness, simd }, finish)
+            }
+            Batches::Principal(stiffness) => {
+                blocks.sum(x, output, &Product { corners, stiffness, simd }, finish)
+            }
+        };
     }
 
     /// The diagonal of `K`. `any` is a vector over the nodes; it is not used.
     pub(super) fn diagonal(&self, blocks: &Blocks, any: &[[f32; 3]], output: Output<'_, f32>) {
-        let work = Diagonal { corners: blocks.corners(), stiffness: &self.batches, simd: self.simd };
-        blocks.sum(any, output, &work, |_, _| {});
+        let (corners, simd) = (blocks.corners(), self.simd);
+        match &self.batches {
+            Batches::Corotated(stiffness) => {
+                blocks.sum(any, output, &Diagonal { corners, stiffness, simd }, |_, _| {})
+            }
+            Batches::Principal(stiffness) => {
+                blocks.sum(any, output, &Diagonal { corners, stiffness, simd }, |_, _| {})
+            }
+        };
     }
 
-    /// The stiffness of one element.
-    pub(super) fn element(&self, element: usize) -> ElementStiffness {
-        self.batches[element / BATCH].element(element % BATCH)
+    /// The matrix of one element over conforming nodes: block `[a][b]` is the force on `a` for moves of `b`.
+    pub(super) fn element_matrix(&self, element: usize, hanging: Hanging) -> [[DMat3; 8]; 8] {
+        let (batch, lane) = (element / BATCH, element % BATCH);
+        match &self.batches {
+            Batches::Corotated(batches) => element_matrix(&batches[batch], lane, hanging),
+            Batches::Principal(batches) => element_matrix(&batches[batch], lane, hanging),
+        }
     }
 
     /// Memory in bytes.
     pub(super) fn bytes(&self) -> usize {
-        size_of::<Batch>() * self.batches.len()
+        match &self.batches {
+            Batches::Corotated(batches) => size_of_val(&batches[..]),
+            Batches::Principal(batches) => size_of_val(&batches[..]),
+        }
     }
 }
