@@ -25,7 +25,10 @@ fn scenes() -> Vec<(String, Scene)> {
     let solvers = linears.into_iter().chain(methods).chain(families);
     let mut staggered = busy_scene(Body { model: Model::Linear, ..solid.clone() });
     staggered.solver.method = Staggered;
-    let staggered = ("Staggered, solid".to_owned(), staggered);
+    let mut turning = staggered.clone();
+    turning.bodies[0].model = Model::Corotated;
+    let staggered =
+        [("Staggered, solid".to_owned(), staggered), ("Staggered, co-rotational".to_owned(), turning)];
     solvers
         .flat_map(|(method, kind)| {
             // Octrees fill surfaces: there is no cloth among them.
@@ -42,7 +45,7 @@ fn scenes() -> Vec<(String, Scene)> {
                 (format!("{method:?} with {kind:?}, {what}"), scene)
             })
         })
-        .chain([staggered])
+        .chain(staggered)
         .collect()
 }
 
