@@ -165,6 +165,22 @@ fn armadillo_pull_holds_its_bounds() {
 }
 
 #[test]
+fn soft_car_holds_its_bounds() {
+    assert_eq!(violations_until("soft-car", 0.6, 25), [""; 0]);
+}
+
+#[test]
+fn human_like_holds_its_bounds() {
+    // Whole cells, as its arms need, and so few frames.
+    assert_eq!(violations_until("human-like", 0.8, 6), [""; 0]);
+}
+
+#[test]
+fn face_impact_holds_its_bounds() {
+    assert_eq!(violations_until("face-impact", 0.6, 8), [""; 0]);
+}
+
+#[test]
 fn bits_of_every_scene_are_the_same_for_one_two_and_three_threads() {
     for (name, _, _) in builtin_scenes() {
         let mut scene = Scene::builtin(name).unwrap();
@@ -198,16 +214,19 @@ fn no_scene_is_without_bounds_or_a_test() {
         "demo",
         "dress",
         "elastic-box",
+        "face-impact",
         "flag",
         "flag-hpbd",
         "flesh-cube",
         "hanging-cloth",
         "heterogeneous-bar",
         "hippo-like",
+        "human-like",
         "jelly-stack",
         "knot",
         "octopus",
         "pachinko",
+        "soft-car",
         "spike",
         "spring-octopus",
         "stacked-cloth",

@@ -29,11 +29,12 @@ fn scenes() -> Vec<(String, Scene)> {
         [(Projective, Cholesky), (Lbfgs, Cholesky), (NonlinearCg, Jacobi), (AcceleratedGradient, Jacobi)];
     let families = [(Hpbd, Cholesky)];
     let solvers = linears.into_iter().chain(methods).chain(families);
-    let grids = [(Octree, Model::Corotated), (Staggered, Model::Linear)].map(|(method, model)| {
+    let grids = [(Octree, Model::Corotated), (Staggered, Model::Linear), (Staggered, Model::Corotated)];
+    let grids = grids.map(|(method, model)| {
         let mut scene = busy_scene(Body { model, ..block.clone() });
         scene.solver.method = method;
         scene.solver.max_iterations = 20;
-        (format!("{method:?}, solid"), scene)
+        (format!("{method:?}, {model:?} solid"), scene)
     });
     solvers
         .flat_map(|(method, kind)| {

@@ -8,7 +8,7 @@ macro_rules! embedded {
     };
 }
 
-const SCENES: [(&str, &str); 27] = embedded![
+const SCENES: [(&str, &str); 30] = embedded![
     "demo",
     "hanging-cloth",
     "flag",
@@ -36,6 +36,9 @@ const SCENES: [(&str, &str); 27] = embedded![
     "hippo-like",
     "elastic-box",
     "armadillo-pull",
+    "soft-car",
+    "human-like",
+    "face-impact",
 ];
 
 /// Every built-in scene: name, one line about it, and its TOML.

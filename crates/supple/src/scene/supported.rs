@@ -90,7 +90,7 @@ fn in_hpbd(scene: &Scene, found: &mut Vec<(String, String)>) {
 fn in_staggered(scene: &Scene, found: &mut Vec<(String, String)>) {
     for (i, body) in scene.bodies.iter().enumerate() {
         let keys = [
-            ("model", body.model != Model::Linear),
+            ("model", !matches!(body.model, Model::Linear | Model::Corotated)),
             ("region", !body.regions.is_empty()),
             ("pressure", body.pressure.is_some()),
             ("self_contact", body.self_contact),

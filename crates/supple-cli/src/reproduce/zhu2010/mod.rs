@@ -5,6 +5,7 @@ mod bodies;
 mod conjugate_gradients;
 mod poisson;
 mod rates;
+mod surfaces;
 mod times;
 
 use super::catalogue::{Parameter, Reproduction};
@@ -18,11 +19,16 @@ const CELLS: Parameter = Parameter {
 const CYCLES: Parameter =
     Parameter { name: "cycles", default: 5.0, range: [1.0, 1e3], meaning: "cycles that are timed" };
 
+const CELL: Parameter =
+    Parameter { name: "cell", default: 0.025, range: [0.01, 0.05], meaning: "side of the cells in m" };
+const STEPS: Parameter =
+    Parameter { name: "steps", default: 4.0, range: [1.0, 100.0], meaning: "steps in which the arm bends" };
+
 /// All reproductions of the paper.
-pub(super) static ALL: [Reproduction; 4] = [
+pub(super) static ALL: [Reproduction; 7] = [
     Reproduction {
         name: "zhu2010-fig10",
-        title: "convergence rates of the Laplacian, of elasticity without pressures, and of the paper's method",
+        title: "convergence rates of the Laplacian, of elasticity without pressures, and of the paper's method, co-rotational too",
         parameters: &[
             CELLS,
             Parameter {
@@ -59,6 +65,24 @@ pub(super) static ALL: [Reproduction; 4] = [
             },
         ],
         run: times::against_conjugate_gradients,
+    },
+    Reproduction {
+        name: "zhu2010-fig17",
+        title: "how smooth the surface of a bent arm is on a coarse lattice, with a layer around it, on a finer one",
+        parameters: &[CELL, STEPS],
+        run: surfaces::padding,
+    },
+    Reproduction {
+        name: "zhu2010-fig18",
+        title: "how smooth the surface of a bent arm is by trilinear and by tricubic interpolation",
+        parameters: &[CELL, STEPS],
+        run: surfaces::interpolation,
+    },
+    Reproduction {
+        name: "zhu2010-fig21",
+        title: "how much faster each subroutine of a V-cycle is on two threads than on one",
+        parameters: &[CELLS, CYCLES],
+        run: times::by_threads,
     },
     Reproduction {
         name: "zhu2010-fig22",

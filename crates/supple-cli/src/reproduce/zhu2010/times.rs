@@ -1,4 +1,4 @@
-//! Figures 11, 22 and 23: what a solve and a cycle take.
+//! Figures 11 and 21 to 23: what a solve and a cycle take.
 
 use std::time::{Duration, Instant};
 
@@ -53,19 +53,40 @@ pub(super) fn against_conjugate_gradients(request: &Request) -> Result<Findings,
     Ok(findings)
 }
 
+/// Figure 21: the speedup of two threads, which is what most machines can be asked for.
+pub(super) fn by_threads(request: &Request) -> Result<Findings, Failure> {
+    let cells = request.count("cells");
+    let mut parts = Vec::new();
+    for threads in [1, 2] {
+        request.tell(&format!("{threads} threads"));
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(|problem| Failure::of(supple::Error::Invalid(problem.to_string())))?;
+        parts.push(parts_of(&pool.install(|| timed_cycles(cells, request))));
+    }
+    let mut findings = Findings::default();
+    let speedup = |of: &dyn Fn(&[Duration; 6]) -> Duration| {
+        of(&parts[0]).as_secs_f64() / of(&parts[1]).as_secs_f64().max(f64::MIN_POSITIVE)
+    };
+    for (n, (name, _)) in SECONDS.iter().enumerate() {
+        findings.add(format!("{name}, {cells}^3"), "times as fast on two threads", None, speedup(&|p| p[n]));
+    }
+    let whole = speedup(&|parts| parts.iter().sum());
+    findings.add(format!("whole cycle, {cells}^3"), "times as fast on two threads", None, whole);
+    Ok(findings)
+}
+
+/// What cycles have taken, in the order of the paper's table.
+fn parts_of(hierarchy: &Hierarchy) -> [Duration; 6] {
+    let times = hierarchy.times;
+    [times.boundary, times.interior, times.residual, times.restriction, times.prolongation, times.coarsest]
+}
+
 /// Figure 22.
 pub(super) fn by_subroutine(request: &Request) -> Result<Findings, Failure> {
     let cells = request.count("cells");
     let hierarchy = timed_cycles(cells, request);
     let (times, cycles) = (hierarchy.times, request.count("cycles").max(1));
-    let parts = [
-        times.boundary,
-        times.interior,
-        times.residual,
-        times.restriction,
-        times.prolongation,
-        times.coarsest,
-    ];
+    let parts = parts_of(&hierarchy);
     let column = [32, 64, 128].iter().position(|size| *size == cells);
     let mut findings = Findings::default();
     let each = |time: Duration| time.as_secs_f64() / cycles as f64;

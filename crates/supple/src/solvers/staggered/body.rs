@@ -7,12 +7,13 @@
 //! ```
 //!
 //! `f` are forces on material points, spread over the lattice by their weights (section 9.2). For statics `c = 0` and
-//! `t = 1`.
+//! `t = 1`. For co-rotational elasticity `L u` is `L u + div Q` ([`Corotation`]).
 
 use std::collections::BTreeMap;
 
 use glam::DVec3;
 
+use super::corotation::Corotation;
 use super::embedding::{Interpolation, LatticePoints};
 use super::hierarchy::Hierarchy;
 use super::lattice::{Cell, Lattice};
@@ -24,7 +25,7 @@ use super::strain_energy::strain_energy;
 use super::voxels::{Placement, voxelise};
 use crate::body::{Body, Elements};
 use crate::error::Error;
-use crate::scene::Mode;
+use crate::scene::{Mode, Model};
 use crate::simd::Simd;
 use crate::simulation::{PinPoint, Setup, SetupPin};
 
@@ -35,6 +36,12 @@ pub(super) type PointStiffness<'a> = dyn FnMut(&[DVec3], &mut [DVec3]) + 'a;
 /// The largest ratio of the moduli: pressures of materials with a smaller Poisson's ratio than 0.0005 are those of that one.
 const MOST_COMPRESSIBLE: f64 = 1e3;
 
+/// Iterations of GMRES before it restarts where cycles do not know the whole operator.
+const LONG_RESTART: usize = 30;
+
+/// How exactly unknowns follow what is prescribed before Newton's method begins.
+const FOLLOW: f64 = 0.05;
+
 /// A body on its lattice.
 #[derive(Debug)]
 pub(super) struct LatticeBody {
@@ -43,6 +50,8 @@ pub(super) struct LatticeBody {
     points: LatticePoints,
     rest: Vec<DVec3>,
     hierarchy: Hierarchy,
+    /// What co-rotational elasticity adds.
+    corotation: Option<Corotation>,
     prescribed: Prescribed,
     /// Where each prescribed entry was when its pin began to hold it, in metres.
     pub(super) starts: Vec<DVec3>,
@@ -54,6 +63,8 @@ pub(super) struct LatticeBody {
     change: Vec<f64>,
     /// The last step of Newton's method.
     step: Vec<f64>,
+    /// Displacements at the start of a step in which pins move a co-rotational body.
+    before: Vec<f64>,
     work: Workspace,
     shear_modulus: f64,
     density: f64,
@@ -92,6 +103,9 @@ impl LatticeBody {
         let mut v = vec![0.0; 3 * len];
         (0..3).for_each(|f| v[f * len..(f + 1) * len].fill(body.velocity[f]));
         let hierarchy = Hierarchy::new(lattice, of, options.cycle(), setup.simd);
+        let operator = hierarchy.finest().operator();
+        let corotation =
+            (body.model == Model::Corotated).then(|| Corotation::new(&operator, placement.cell, setup.simd));
         let prescribed = Prescribed::new(&hierarchy.finest().operator(), |cell| holders[&cell]);
         let place = |h: &HeldEntry| placement.of_entry(hierarchy.finest().lattice(), h.field, h.entry);
         let starts = prescribed.held.iter().map(place).collect();
@@ -101,6 +115,7 @@ impl LatticeBody {
             points,
             rest: body.start.clone(),
             hierarchy,
+            corotation,
             prescribed,
             u: vec![0.0; 4 * len],
             v,
@@ -108,6 +123,7 @@ impl LatticeBody {
             right: vec![0.0; 4 * len],
             change: vec![0.0; 4 * len],
             step: vec![0.0; 4 * len],
+            before: Vec::new(),
             work: Workspace::default(),
             shear_modulus: lame.mu,
             density: material.density,
@@ -165,20 +181,47 @@ impl LatticeBody {
                 self.constant[cell] -= inertia * (self.u[cell] + dt * self.v[cell]) + weight[field];
             }
         }
-        self.prescribe(setup, setup.time + dt);
+        if self.corotation.is_some() && !self.prescribed.held.is_empty() {
+            self.before.clone_from(&self.u);
+            self.prescribe(setup, setup.time + dt);
+            self.follow_prescribed();
+        } else {
+            self.prescribe(setup, setup.time + dt);
+        }
     }
 
-    /// The part of the damping that the step's start decides: `L u0`.
+    /// Moves the unknowns as the tangent of the step's start says that they follow what is prescribed: otherwise one layer of
+    /// cells would bear all of it, and be far out of what Newton's method can use.
+    fn follow_prescribed(&mut self) {
+        let Self { hierarchy, corotation, u, before, change, right, step, work, prescribed, .. } = self;
+        let Some(corotation) = corotation else { return };
+        change.iter_mut().zip(u.iter().zip(&*before)).for_each(|(change, (new, old))| *change = new - old);
+        corotation.linearise(before, true);
+        right.fill(0.0);
+        prescribed.subtract(change, right);
+        corotation.subtract_product(change, right);
+        step.fill(0.0);
+        let limits = Limits { tolerance: FOLLOW, ..Limits::default() };
+        let mut add = |fields: &[f64], out: &mut [f64]| corotation.subtract_product(fields, out);
+        solve(hierarchy, (step, right), &limits, work, Some(&mut add));
+        u.iter_mut().zip(&*step).for_each(|(u, step)| *u += step);
+    }
+
+    /// The part of the damping that the step's start decides: the forces of its strain, `L u0`.
     fn add_damping(&mut self, factor: f64, inertia: f64) {
         let len = self.len();
         self.change.fill(0.0);
         self.prescribed.subtract(&self.u, &mut self.change);
         self.take_held();
         self.hierarchy.finest().residual_of(&self.u, &self.change, &mut self.right);
+        self.put_held();
+        if let Some(corotation) = &mut self.corotation {
+            corotation.linearise(&self.u, true);
+            corotation.subtract_defect(&mut self.right);
+        }
         for (constant, (r, u)) in self.constant[..3 * len].iter_mut().zip(self.right.iter().zip(&self.u)) {
             *constant += factor * (inertia * u - r);
         }
-        self.put_held();
     }
 
     /// Makes prescribed entries zero; [`Self::put_held`] gives them back.
@@ -239,31 +282,38 @@ impl LatticeBody {
     pub(super) fn improve(
         &mut self,
         forces: &[DVec3],
-        stiffness: Option<&mut PointStiffness<'_>>,
+        mut stiffness: Option<&mut PointStiffness<'_>>,
         tolerance: f64,
     ) -> Solve {
         let len = self.len();
         let scale = self.share / (self.placement.cell * self.shear_modulus);
         self.residual(forces);
         self.step.fill(0.0);
-        let limits = Limits { tolerance, max_cycles: self.options.max_cycles as usize, ..Limits::default() };
-        let Self { hierarchy, step, right, work, points, moved, answers, prescribed, .. } = self;
-        let solved = match stiffness {
-            None if !self.options.krylov => solve_by_cycles(hierarchy, (step, right), &limits, work),
-            None => solve(hierarchy, (step, right), &limits, work, None),
-            Some(stiffness) => {
-                let mut add = |fields: &[f64], out: &mut [f64]| {
-                    moved.clear();
-                    moved.extend((0..points.len()).map(|n| points.displacement(n, fields, len)));
-                    answers.clear();
-                    answers.resize(points.len(), DVec3::ZERO);
-                    stiffness(moved, answers);
-                    answers.iter().enumerate().for_each(|(n, f)| points.scatter(n, scale * *f, out, len));
-                    // What is prescribed has no equation.
-                    prescribed.held.iter().for_each(|h| out[h.field * len + h.entry] = 0.0);
-                };
-                solve(hierarchy, (step, right), &limits, work, Some(&mut add))
+        let mut limits =
+            Limits { tolerance, max_cycles: self.options.max_cycles as usize, ..Limits::default() };
+        let Self { hierarchy, corotation, step, right, work, points, moved, answers, prescribed, .. } = self;
+        let solved = if stiffness.is_none() && corotation.is_none() {
+            match self.options.krylov {
+                true => solve(hierarchy, (step, right), &limits, work, None),
+                false => solve_by_cycles(hierarchy, (step, right), &limits, work),
             }
+        } else {
+            limits.restart = LONG_RESTART;
+            let mut add = |fields: &[f64], out: &mut [f64]| {
+                if let Some(corotation) = corotation.as_mut() {
+                    corotation.subtract_product(fields, out);
+                }
+                let Some(stiffness) = stiffness.as_mut() else { return };
+                moved.clear();
+                moved.extend((0..points.len()).map(|n| points.displacement(n, fields, len)));
+                answers.clear();
+                answers.resize(points.len(), DVec3::ZERO);
+                stiffness(moved, answers);
+                answers.iter().enumerate().for_each(|(n, f)| points.scatter(n, scale * *f, out, len));
+                // What is prescribed has no equation.
+                prescribed.held.iter().for_each(|h| out[h.field * len + h.entry] = 0.0);
+            };
+            solve(hierarchy, (step, right), &limits, work, Some(&mut add))
         };
         self.u.iter_mut().zip(&self.step).for_each(|(u, step)| *u += step);
         solved
@@ -286,6 +336,10 @@ impl LatticeBody {
         self.take_held();
         self.hierarchy.finest().residual_of(&self.u, &self.change, &mut self.right);
         self.put_held();
+        if let Some(corotation) = &mut self.corotation {
+            corotation.linearise(&self.u, true);
+            corotation.subtract_defect(&mut self.right);
+        }
         self.right.iter().map(|r| r * r).sum::<f64>().sqrt()
     }
 
@@ -295,11 +349,16 @@ impl LatticeBody {
         for (v, (new, old)) in self.v.iter_mut().zip(self.u.iter().zip(before)) {
             *v = rate * (new - old);
         }
+        if let Some(corotation) = &mut self.corotation {
+            corotation.linearise(&self.u, true);
+        }
     }
 
     /// Elastic energy in joules.
     pub(super) fn elastic_energy(&self) -> f64 {
-        self.shear_modulus * self.placement.cell * strain_energy(&self.hierarchy.finest().operator(), &self.u)
+        let linear = || strain_energy(&self.hierarchy.finest().operator(), &self.u);
+        let energy = self.corotation.as_ref().map_or_else(linear, Corotation::energy);
+        self.shear_modulus * self.placement.cell * energy
     }
 
     /// Memory in bytes.
@@ -310,8 +369,10 @@ impl LatticeBody {
             + self.constant.len()
             + self.right.len()
             + self.change.len()
-            + self.step.len();
-        fields + rest + self.work.bytes() + 8 * wide + self.points.bytes()
+            + self.step.len()
+            + self.before.len();
+        let turned = self.corotation.as_ref().map_or(0, Corotation::bytes);
+        turned + fields + rest + self.work.bytes() + 8 * wide + self.points.bytes()
     }
 
     /// The lattices, for what the user should know.

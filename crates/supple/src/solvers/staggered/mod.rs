@@ -11,6 +11,7 @@
 //! | 5.3 symmetric boundary discretisation and its smoother | `rows`, `classes`, `band` |
 //! | 6 transfers, sweeps where lattices differ | `transfer`, `discrepancy` |
 //! | algorithm 1 | [`Hierarchy`] |
+//! | 7 co-rotational elasticity | `gradients`, `corotation` |
 //! | 8 dynamics, kinematic cells | [`StaggeredStepper`], [`Prescribed`] |
 //! | 9.2 forces on points, 9.3 trilinear and tricubic embedding | [`LatticePoints`] |
 //! | 9.4 parallel sweeps | `planes`, `spans`, `band` |
@@ -28,15 +29,18 @@
 //!   is a cell thick: lost pivots are left out.
 //! - Forces on points (contact, soft pins, dragging) have their Hessian in the products of GMRES, not in the cycle.
 //!
-//! Elasticity is linear: what turns far swells. Section 7 (co-rotational) is not here.
+//! - Co-rotational elasticity (section 7) is the linear operator plus what it lacks in whole cells, solved by Newton's method
+//!   with the exact derivative instead of frozen rotations; cycles are those of the linear operator.
 
 mod band;
 mod body;
 mod box_smoother;
 mod classes;
 mod coarsest;
+mod corotation;
 mod discrepancy;
 mod embedding;
+mod gradients;
 mod hierarchy;
 mod kernels;
 mod lattice;
