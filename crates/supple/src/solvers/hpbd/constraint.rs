@@ -16,6 +16,10 @@
 //!
 //! with `γ = β/h` for a material of damping time `β`, and `x` where the step began. A constraint of one side only keeps
 //! `λ` on its side of zero.
+//!
+//! A few sweeps leave violations that are no stretch of the material, and damping would keep them: a violation that every step
+//! leaves behind adds up to `1 + γ` times as much. So damping acts on the part of a violation that is the material's own, the
+//! share of the compliance: `γ = β/h · (α/h²) / (Σ wⱼ |∇ⱼC|² + α/h²)`.
 
 use glam::DVec3;
 
@@ -89,15 +93,16 @@ impl Step<'_> {
         give: f64,
     ) -> f64 {
         let soft = constraint.compliance() / (self.length * self.length);
-        let damping = constraint.damping() / self.length;
+        let damping = constraint.damping() / self.length * (soft / (give + soft));
         let old = *multiplier;
         let mut violation = value + soft * old;
-        if damping > 0.0 {
+        if damping > LEAST_DAMPING {
             let particles = constraint.particles();
             let moved = |k: usize| gradients[k].dot(p[k] - self.start[particles[k] as usize]);
             violation += damping * (0..K).map(moved).sum::<f64>();
         }
         let [low, high] = constraint.multipliers();
+        let damping = if damping > LEAST_DAMPING { damping } else { 0.0 };
         let new = (old - violation / ((1.0 + damping) * give + soft)).clamp(low, high);
         *multiplier = new;
         new - old
@@ -129,6 +134,9 @@ pub struct Distance {
     /// When it acts.
     pub acts: Acts,
 }
+
+/// Below this `γ` damping is not worth looking up where the step began.
+pub(super) const LEAST_DAMPING: f64 = 0.05;
 
 /// Below this many metres two particles have no direction from each other.
 pub(super) const SHORTEST: f64 = 1e-12;

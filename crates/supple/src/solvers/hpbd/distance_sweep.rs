@@ -9,7 +9,7 @@
 
 use glam::DVec3;
 
-use super::constraint::{Acts, Constraint, Distance, SHORTEST, Step};
+use super::constraint::{Acts, Constraint, Distance, LEAST_DAMPING, SHORTEST, Step};
 use super::schedule::{Direction, Multiplied, for_each_strip, strips};
 use crate::simd::{Kernel, LaneVec3, Lanes, Simd, WIDTH, dispatch};
 
@@ -386,14 +386,20 @@ impl Group {
         let old = self.multiplier;
         let mut violation = value + soft * old;
         let mut resistance = give + soft;
-        if self.damped {
+        let damping = if self.damped {
+            self.damping * (1.0 / step.length) * (soft / resistance)
+        } else {
+            Lanes::default()
+        };
+        let least = Lanes::splat(LEAST_DAMPING);
+        let damping = least.less(damping, damping, Lanes::default());
+        if damping != Lanes::default() {
             let mut before = LaneVec3::default();
             for i in 0..WIDTH {
                 let (p, q) = (self.ends[0][i] as usize, self.ends[1][i] as usize);
                 let from = step.start[p] - step.start[q];
                 (before.0[0].0[i], before.0[1].0[i], before.0[2].0[i]) = (from.x, from.y, from.z);
             }
-            let damping = self.damping * (1.0 / step.length);
             violation += damping * (apart.dot(apart - before) / length);
             resistance += damping * give;
         }

@@ -9,7 +9,7 @@
 //!
 //! **Compliance.** A coarse constraint that took away every stretch would make the cloth stiffer than its material: at rest
 //! under load a spring of compliance `α` and force `f` is longer by `α f`, and so is a row of them. So a limit gives way by
-//! what the links it stands for were stretched by their own forces, in series, in the step before: `Σ α |λ|/h²`, and by a
+//! what the links it stands for were stretched by their own forces, in series, at the end of the step before: `Σ α |λ|/h²`, and by a
 //! quarter more, so that at rest it is the links that carry the load. A cloth at
 //! rest then lies within its limits, and the coarse levels leave it alone.
 
@@ -129,9 +129,7 @@ impl HierarchicalSolver {
 
     /// Corrects the positions of a step.
     pub(super) fn solve(&mut self, work: &mut Work<'_>) {
-        let compliant = work.step.stiffness.is_none();
-        self.choose_level(work.options.level as usize);
-        self.begin_step(compliant);
+        self.begin_step(work.step.stiffness.is_none());
         for l in (self.active..self.coarse.len()).rev() {
             self.coarse[l].save(work.step.positions);
             self.solve_level(l, work);
@@ -145,9 +143,6 @@ impl HierarchicalSolver {
         }
         for coarse in self.coarse[..self.active].iter().rev() {
             coarse.lay_between(work.step.positions);
-        }
-        if compliant {
-            self.remember_stretch(work.step.length);
         }
     }
 
@@ -209,6 +204,15 @@ impl HierarchicalSolver {
             None => self.distances.begin_step(),
             Some(l) => self.coarse[l].own.iter_mut().for_each(DistanceSweep::begin_step),
         }
+    }
+
+    /// Makes limits as long as the links that they stand for were stretched in the last step. Small steps of one step share
+    /// them.
+    pub(super) fn set_lengths(&mut self, options: &Options) {
+        self.choose_level(options.level as usize);
+        if options.stiffness.is_some() {
+            return;
+        }
         let mut finer: &[f64] = &[];
         for (l, coarse) in self.coarse[self.active..].iter_mut().enumerate() {
             if l > 0 {
@@ -258,7 +262,10 @@ impl HierarchicalSolver {
 
     /// How much longer their own forces have made the links of the active level decides how far the limits over it give way in
     /// the next step.
-    fn remember_stretch(&mut self, length: f64) {
+    pub(super) fn remember_stretch(&mut self, length: f64, options: &Options) {
+        if options.stiffness.is_some() {
+            return;
+        }
         let per_force = GIVE / (length * length);
         let (below, above) = self.coarse.split_at_mut(self.active);
         let Some(next) = above.first_mut() else { return };

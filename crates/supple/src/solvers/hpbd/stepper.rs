@@ -213,10 +213,14 @@ impl Stepper for HpbdStepper {
         }
         let steps = self.small_steps(setup, dt);
         let mut solving = 0.0;
+        let options = &setup.solver.hpbd;
+        self.solver.iter_mut().for_each(|solver| solver.set_lengths(options));
         for step in 1..=steps {
             let end = setup.time + dt * (f64::from(step) / f64::from(steps));
             solving += self.advance(setup, end, dt / f64::from(steps))?;
         }
+        let length = dt / f64::from(steps);
+        self.solver.iter_mut().for_each(|solver| solver.remember_stretch(length, options));
         if let Some(particle) = self.x.iter().position(|p| !p.is_finite()) {
             let place = components(self.x[particle]);
             return Err(setup.failed(format!("particle {particle} is at {place}")));
