@@ -14,6 +14,7 @@
 //! rest then lies within its limits, and the coarse levels leave it alone.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -57,7 +58,7 @@ pub(super) struct CoarseLevel {
 /// All constraints of a system and its hierarchy.
 #[derive(Debug, Default)]
 pub(super) struct HierarchicalSolver {
-    /// Edges of the mesh, then shear and bending springs, then what tearing has added.
+    /// The links of level 0, then bending springs, then what tearing has added.
     pub(super) distances: DistanceSweep,
     /// The distance constraint of each link of level 0.
     pub(super) links: Vec<u32>,
@@ -69,6 +70,8 @@ pub(super) struct HierarchicalSolver {
     pub(super) level_of: Vec<u8>,
     /// The level that the last step simulated.
     active: usize,
+    /// Of the links of every level.
+    mean_lengths: Vec<f64>,
 }
 
 /// What a step's projections work on.
@@ -92,16 +95,25 @@ impl HierarchicalSolver {
         for (level, number) in levels.iter().zip(1..) {
             level.particles.iter().for_each(|&p| level_of[p as usize] = number);
         }
-        let distances: Vec<Distance> = mesh.edges.iter().chain(&mesh.braces).copied().collect();
+        let mean_lengths = std::iter::once(mean(mesh.links.iter().map(|link| link.rest)))
+            .chain(levels.iter().map(|level| mean(level.limits.iter().map(|limit| limit.rest))))
+            .collect();
+        let distances: Vec<Distance> = mesh.links.iter().chain(&mesh.braces).copied().collect();
         Self {
             distances: DistanceSweep::new(&distances, positions.len()),
-            links: (0..mesh.edges.len() as u32).collect(),
+            links: (0..mesh.links.len() as u32).collect(),
             folds: Sweep::new(&mesh.folds, positions.len()),
             volumes: Sweep::new(&mesh.volumes, positions.len()),
             coarse: coarse_levels(levels, positions.len()),
             level_of,
             active: 0,
+            mean_lengths,
         }
+    }
+
+    /// The mean length in metres of what the particles of a level are linked by.
+    pub(super) fn mean_length(&self, level: usize) -> f64 {
+        self.mean_lengths[level.min(self.coarse.len())]
     }
 
     /// The coarse levels, the finest first.
@@ -293,24 +305,24 @@ fn all_levels(
 ) -> Vec<Level> {
     let plan = Plan { levels: options.levels, parents: options.parents, rest_lengths: options.rest_lengths };
     let mut levels: Vec<Level> = Vec::new();
-    for body in mesh.first.windows(2) {
-        let [[first, first_edge, first_triangle], [end, end_edge, end_triangle]] = [body[0], body[1]];
-        let particles = first as usize..end as usize;
-        let links: Vec<([u32; 2], f64)> = mesh.edges[first_edge as usize..end_edge as usize]
-            .iter()
-            .map(|edge| (edge.ends.map(|p| p - first), edge.rest))
-            .collect();
-        let triangles: Vec<[u32; 3]> = mesh.triangles[first_triangle as usize..end_triangle as usize]
-            .iter()
-            .map(|t| t.map(|p| p - first))
-            .collect();
+    for body in &mesh.bodies {
+        let first = body.particles.start;
+        let particles = places(&body.particles);
+        let own = |links: &Range<u32>| -> Vec<([u32; 2], f64)> {
+            let links = mesh.links[places(links)].iter();
+            links.map(|link| (link.ends.map(|p| p - first), link.rest)).collect()
+        };
+        let (links, shears) = (own(&body.edges), own(&body.shears));
+        let triangles = mesh.triangles[places(&body.triangles)].iter();
+        let triangles: Vec<[u32; 3]> = triangles.map(|t| t.map(|p| p - first)).collect();
         let finest = Finest {
             positions: &positions[particles.clone()],
             links: &links,
+            shears: &shears,
             triangles: &triangles,
             attached: &attached[particles],
         };
-        let mut first_link = first_edge;
+        let mut first_link = body.edges.start;
         for (l, level) in build(&finest, plan).iter().enumerate() {
             if l == levels.len() {
                 levels.push(Level::default());
@@ -321,6 +333,15 @@ fn all_levels(
         }
     }
     levels
+}
+
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len().max(1) as f64;
+    values.sum::<f64>() / count
+}
+
+fn places(range: &Range<u32>) -> Range<usize> {
+    range.start as usize..range.end as usize
 }
 
 /// `½ C²/α` of every constraint.

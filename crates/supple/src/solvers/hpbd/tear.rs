@@ -70,6 +70,8 @@ pub(super) struct Neighbourhood {
     braces: Vec<Vec<u32>>,
     /// The two triangles of such a spring.
     triangles_of_brace: BTreeMap<u32, [u32; 2]>,
+    /// The first distance constraint that is a bending spring: all before are links, and bear their number.
+    first_bend: u32,
     levels: Vec<LevelNeighbourhood>,
 }
 
@@ -86,13 +88,16 @@ impl Neighbourhood {
         let mut around = Self {
             links: vec![Vec::new(); particles],
             braces: vec![Vec::new(); mesh.triangles.len()],
+            first_bend: mesh.links.len() as u32,
             ..Self::default()
         };
-        for (edge, link) in mesh.edges.iter().zip(0..) {
-            edge.ends.iter().for_each(|&p| around.links[p as usize].push(link));
+        for link in mesh.bodies.iter().flat_map(|body| body.edges.clone()) {
+            mesh.links[link as usize].ends.iter().for_each(|&p| around.links[p as usize].push(link));
         }
         let flaps = flaps(&mesh.triangles);
-        for (brace, number) in mesh.braces.iter().zip(mesh.edges.len() as u32..) {
+        let shears = mesh.bodies.iter().flat_map(|body| body.shears.clone());
+        let shears = shears.map(|number| (&mesh.links[number as usize], number));
+        for (brace, number) in shears.chain(mesh.braces.iter().zip(mesh.links.len() as u32..)) {
             let [a, b] = brace.ends;
             if let Some(&pair) = flaps.get(&[a.min(b), a.max(b)]) {
                 pair.iter().for_each(|&t| around.braces[t as usize].push(number));
@@ -141,8 +146,8 @@ impl HierarchicalSolver {
             around.levels.iter_mut().for_each(|level| level.child.push(NONE));
         }
         self.coarse.iter_mut().for_each(|coarse| coarse.own = None);
-        let touched = self.split_links(around, split);
-        self.split_braces(around, split);
+        let mut touched = self.split_links(around, split);
+        touched.extend(self.split_braces(around, split));
         self.split_folds(split);
         let mut ends: Vec<u32> = touched.iter().flat_map(|&link| self.ends_of_link(0, link)).collect();
         ends.push(split.particle);
@@ -184,16 +189,21 @@ impl HierarchicalSolver {
         touched
     }
 
-    /// Springs across an inner edge stay where both triangles still have it in common.
-    fn split_braces(&mut self, around: &Neighbourhood, split: &ParticleSplit<'_>) {
+    /// Springs across an inner edge stay where both triangles still have it in common. Gives the links among those that changed.
+    fn split_braces(&mut self, around: &Neighbourhood, split: &ParticleSplit<'_>) -> Vec<u32> {
         let triangles = split.fans.iter().flatten();
         let braces: BTreeSet<u32> =
             triangles.flat_map(|&t| around.braces.get(t as usize).into_iter().flatten().copied()).collect();
+        let mut touched = Vec::new();
         for brace in braces {
             let old = self.distances.get(brace as usize);
             let ends = split.opposite(around.triangles_of_brace[&brace]).unwrap_or([old.ends[0]; 2]);
             self.distances.set(brace as usize, Distance { ends, ..old });
+            if brace < around.first_bend && ends != old.ends {
+                touched.push(brace);
+            }
         }
+        touched
     }
 
     fn split_folds(&mut self, split: &ParticleSplit<'_>) {
