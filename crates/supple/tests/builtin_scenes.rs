@@ -154,6 +154,17 @@ fn hippo_like_holds_its_bounds() {
 }
 
 #[test]
+fn elastic_box_holds_its_bounds() {
+    assert_eq!(violations("elastic-box", SOLID), [""; 0]);
+}
+
+#[test]
+fn armadillo_pull_holds_its_bounds() {
+    // Whole cells: at half the resolution its arms would be a cell thick.
+    assert_eq!(violations_until("armadillo-pull", 1.0, 10), [""; 0]);
+}
+
+#[test]
 fn bits_of_every_scene_are_the_same_for_one_two_and_three_threads() {
     for (name, _, _) in builtin_scenes() {
         let mut scene = Scene::builtin(name).unwrap();
@@ -178,6 +189,7 @@ fn bits_of_every_scene_are_the_same_for_one_two_and_three_threads() {
 fn no_scene_is_without_bounds_or_a_test() {
     let tested = [
         "armadillo-bowl",
+        "armadillo-pull",
         "balloon",
         "bar",
         "cloth-drop",
@@ -185,6 +197,7 @@ fn no_scene_is_without_bounds_or_a_test() {
         "curtain",
         "demo",
         "dress",
+        "elastic-box",
         "flag",
         "flag-hpbd",
         "flesh-cube",

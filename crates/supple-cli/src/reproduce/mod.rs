@@ -6,6 +6,7 @@ mod milne2016;
 mod mueller2008;
 mod wu2022;
 mod xian2019;
+mod zhu2010;
 
 use std::io::Write as _;
 use std::path::Path;

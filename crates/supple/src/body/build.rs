@@ -85,6 +85,7 @@ impl Body {
             pressure: spec.pressure,
             tear_stretch: spec.tear_stretch,
             tears: Vec::new(),
+            cell: spec.cell,
             self_contact: spec.self_contact,
             notes,
         };

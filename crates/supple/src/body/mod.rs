@@ -134,6 +134,8 @@ pub struct Body {
     pub tears: Vec<TimedTear>,
     /// Whether it collides with itself.
     pub self_contact: bool,
+    /// Side of the cells that it was to be cut into, in metres.
+    pub cell: Option<f64>,
     /// What the user should know about how it was built.
     pub notes: Vec<String>,
 }

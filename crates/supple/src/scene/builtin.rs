@@ -8,7 +8,7 @@ macro_rules! embedded {
     };
 }
 
-const SCENES: [(&str, &str); 25] = embedded![
+const SCENES: [(&str, &str); 27] = embedded![
     "demo",
     "hanging-cloth",
     "flag",
@@ -34,6 +34,8 @@ const SCENES: [(&str, &str); 25] = embedded![
     "jelly-stack",
     "spike",
     "hippo-like",
+    "elastic-box",
+    "armadillo-pull",
 ];
 
 /// Every built-in scene: name, one line about it, and its TOML.

@@ -12,6 +12,7 @@ use crate::solvers::galerkin::{Distances, Smoother};
 use crate::solvers::hpbd;
 use crate::solvers::mas::{Layout, MOST_NODES, Modes, Partition};
 use crate::solvers::octree;
+use crate::solvers::staggered;
 
 /// How a step is taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -338,6 +339,9 @@ pub struct Solver {
     /// Options of `octree`.
     #[serde(skip_serializing_if = "is_default")]
     pub octree: octree::Options,
+    /// Options of `staggered`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub staggered: staggered::Options,
 }
 
 fn is_default<T: Default + PartialEq>(options: &T) -> bool {
@@ -350,6 +354,7 @@ impl Solver {
         self.linear.check()?;
         self.hpbd.check()?;
         self.octree.check()?;
+        self.staggered.check()?;
         let method = self.method.word();
         let solves = matches!(self.method, Method::Newton | Method::Projective);
         if !solves && self.linear.kind == LinearKind::Chebyshev {
@@ -388,7 +393,7 @@ impl Solver {
 
     /// Method and linear solver in the words of the command line, as `newton+cholesky`.
     pub fn name(&self) -> String {
-        if matches!(self.method, Method::Hpbd | Method::Octree) {
+        if matches!(self.method, Method::Hpbd | Method::Octree | Method::Staggered) {
             return self.method.word().to_owned();
         }
         format!("{}+{}", self.method.word(), self.linear.kind.word())
@@ -407,6 +412,7 @@ impl Default for Solver {
             spectral_radius: None,
             hpbd: hpbd::Options::default(),
             octree: octree::Options::default(),
+            staggered: staggered::Options::default(),
         }
     }
 }

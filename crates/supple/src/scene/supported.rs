@@ -7,7 +7,7 @@ use super::{Body, Follow, Method, Mode, Model, Pin, Scene};
 
 impl Method {
     /// Those that exist.
-    pub const SUPPORTED: [Self; 7] = [
+    pub const SUPPORTED: [Self; 8] = [
         Self::Newton,
         Self::Projective,
         Self::Lbfgs,
@@ -15,6 +15,7 @@ impl Method {
         Self::AcceleratedGradient,
         Self::Hpbd,
         Self::Octree,
+        Self::Staggered,
     ];
 }
 
@@ -46,6 +47,9 @@ pub(super) fn unsupported(scene: &Scene) -> Vec<(String, String)> {
     word(Method::SUPPORTED.contains(&solver.method), "solver.method", "method", word_of(&solver.method));
     if solver.method == Method::Hpbd {
         in_hpbd(scene, &mut found);
+    }
+    if solver.method == Method::Staggered {
+        in_staggered(scene, &mut found);
     }
     for (i, body) in scene.bodies.iter().enumerate() {
         in_body(body, &format!("body.{i}"), &mut found);
@@ -82,6 +86,32 @@ fn in_hpbd(scene: &Scene, found: &mut Vec<(String, String)>) {
             let what = format!("`pressure` of body `{}` with `hpbd`", body.name);
             found.push((format!("body.{i}.pressure"), what));
         }
+    }
+}
+
+/// What staggered multigrid has not.
+fn in_staggered(scene: &Scene, found: &mut Vec<(String, String)>) {
+    for (i, body) in scene.bodies.iter().enumerate() {
+        let keys = [
+            ("model", body.model != Model::Linear),
+            ("region", !body.regions.is_empty()),
+            ("pressure", body.pressure.is_some()),
+            ("self_contact", body.self_contact),
+        ];
+        for (key, _) in keys.iter().filter(|(_, said)| *said) {
+            let what = match *key {
+                "model" => format!("`model = \"{}\"`", word_of(&body.model)),
+                key => format!("`{key}`"),
+            };
+            let problem = format!("{what} of body `{}` with `staggered`", body.name);
+            found.push((format!("body.{i}.{key}"), problem));
+        }
+    }
+    for (i, pin) in scene.pins.iter().enumerate().filter(|(_, pin)| pin.during.is_some()) {
+        found.push((
+            format!("pin.{i}.during"),
+            format!("`during` of a pin on `{}` with `staggered`", pin.body),
+        ));
     }
 }
 

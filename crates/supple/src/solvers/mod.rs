@@ -4,3 +4,4 @@ pub mod galerkin;
 pub mod hpbd;
 pub mod mas;
 pub mod octree;
+pub mod staggered;
