@@ -42,7 +42,7 @@ fn of_edges(operator: &Operator<'_>, cell: usize, fields: &[f64]) -> f64 {
     let lattice = operator.lattice;
     let [_, ny, _] = lattice.dims();
     let (len, strides) = (lattice.len(), lattice.strides());
-    if cell % strides[1] == 0 || cell / strides[1] % ny == 0 {
+    if cell.is_multiple_of(strides[1]) || (cell / strides[1]).is_multiple_of(ny) {
         return 0.0;
     }
     let pairs = [(0, 1), (1, 2), (2, 0)];

@@ -323,6 +323,29 @@ fn gmres_with_all_levels_converges_at_any_ratio() {
     }
 }
 
+/// A ball with two slanting arms, six cells thick in 48, held at their ends.
+fn ball_with_arms(size: usize) -> Lattice {
+    Lattice::new([size; 3], |at| {
+        let p = at.map(|x| (f64::from(x) + 0.5) / size as f64 - 0.5);
+        let square = p.iter().map(|x| x * x).sum::<f64>();
+        let along = (p[0] + 0.23 * p[1] + 0.11 * p[2]) / (1.0 + 0.23_f64.powi(2) + 0.11_f64.powi(2)).sqrt();
+        match square - along * along < 0.06 * 0.06 && along.abs() < 0.44 {
+            true if along.abs() > 0.41 => Cell::Dirichlet,
+            true => Cell::Interior,
+            false if square < 0.09 => Cell::Interior,
+            false => Cell::Exterior,
+        }
+    })
+}
+
+/// Figure 10: the paper's cycles slow down to 0.62 on a character that hangs on thin limbs.
+#[test]
+fn a_body_that_hangs_on_thin_limbs_converges() {
+    let solve = rates(&ball_with_arms(48), 0.475, CycleOptions::default(), true);
+    let rate = solve.rate(2, solve.cycles());
+    assert!(solve.converged && rate <= 0.33, "{rate}");
+}
+
 /// Section 9.1: without pressures as unknowns cycles stall as the material gets incompressible.
 #[test]
 fn without_augmentation_convergence_worsens_with_the_ratio() {
