@@ -31,7 +31,11 @@ options_of() {
         spring-octopus) echo "--resolution 1" ;;
         octopus) echo "--resolution 0.75" ;;
         twist) echo "--resolution 0.8" ;;
-        bar | balloon | heterogeneous-bar | pachinko) echo "--resolution 1" ;;
+        bar) echo "--frame 30 --resolution 1" ;;
+        balloon | heterogeneous-bar | dress) echo "--resolution 1" ;;
+        pachinko) echo "--resolution 0.6" ;;
+        t-shirt) echo "--resolution 0.35" ;;
+        tear-by-weight) echo "--frame 20 --resolution 0.5" ;;
         *) echo "--resolution 0.5" ;;
     esac
 }

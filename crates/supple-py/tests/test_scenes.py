@@ -29,7 +29,8 @@ def body_of(method):
     """A small scene that the method can take."""
     b = supple.SceneBuilder()
     if method in ("octree", "staggered"):
-        b.add_solid(shape={"box": {"size": [0.4, 0.2, 0.2]}}, cell=0.1, name="body")
+        model = {"model": "linear"} if method == "staggered" else {}
+        b.add_solid(shape={"box": {"size": [0.4, 0.2, 0.2]}}, cell=0.1, name="body", **model)
         b.pin("body", {"plane": {"point": [-0.19, 0, 0], "normal": [-1, 0, 0]}}, stiffness=1e4)
     else:
         b.add_cloth(shape={"grid": {"size": [1, 1], "vertices": [12, 12]}}, name="body")

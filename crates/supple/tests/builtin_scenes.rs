@@ -134,6 +134,37 @@ fn tear_by_weight_holds_its_bounds() {
 }
 
 #[test]
+fn flesh_cube_holds_its_bounds() {
+    assert_eq!(violations("flesh-cube", 0.5), [""; 0]);
+}
+
+#[test]
+fn jelly_stack_holds_its_bounds() {
+    assert_eq!(violations_until("jelly-stack", 0.3, 30), [""; 0]);
+}
+
+#[test]
+fn spike_holds_its_bounds() {
+    assert_eq!(violations_until("spike", 0.3, 12), [""; 0]);
+}
+
+#[test]
+fn hippo_like_holds_its_bounds() {
+    assert_eq!(violations_until("hippo-like", 0.25, 20), [""; 0]);
+}
+
+#[test]
+fn elastic_box_holds_its_bounds() {
+    assert_eq!(violations("elastic-box", SOLID), [""; 0]);
+}
+
+#[test]
+fn armadillo_pull_holds_its_bounds() {
+    // Whole cells: at half the resolution its arms would be a cell thick.
+    assert_eq!(violations_until("armadillo-pull", 1.0, 10), [""; 0]);
+}
+
+#[test]
 fn bits_of_every_scene_are_the_same_for_one_two_and_three_threads() {
     for (name, _, _) in builtin_scenes() {
         let mut scene = Scene::builtin(name).unwrap();
@@ -158,6 +189,7 @@ fn bits_of_every_scene_are_the_same_for_one_two_and_three_threads() {
 fn no_scene_is_without_bounds_or_a_test() {
     let tested = [
         "armadillo-bowl",
+        "armadillo-pull",
         "balloon",
         "bar",
         "cloth-drop",
@@ -165,13 +197,18 @@ fn no_scene_is_without_bounds_or_a_test() {
         "curtain",
         "demo",
         "dress",
+        "elastic-box",
         "flag",
         "flag-hpbd",
+        "flesh-cube",
         "hanging-cloth",
         "heterogeneous-bar",
+        "hippo-like",
+        "jelly-stack",
         "knot",
         "octopus",
         "pachinko",
+        "spike",
         "spring-octopus",
         "stacked-cloth",
         "t-shirt",

@@ -17,6 +17,8 @@ use supple::scene::{
     Selection, Shape, ShapeSource, Solver, Spread, Tangled, Tear, Time, World, builtin_scenes,
 };
 use supple::solvers::hpbd::Options;
+use supple::solvers::octree;
+use supple::solvers::staggered;
 
 fn number() -> impl Strategy<Value = f64> {
     prop_oneof![
@@ -238,7 +240,7 @@ fn settings() -> BoxedStrategy<(Time, World, Solver, Output, Expect)> {
             .prop_map(|(fps, frames, substeps, mode)| Time { fps, frames, substeps, mode });
     let world = (vector(), prop::option::of(vector()), number(), prop::option::of(number()))
         .prop_map(|(gravity, wind, gust, air_density)| World { gravity, wind, gust, air_density });
-    let methods = vec![Method::Newton, Method::NonlinearCg, Method::Hpbd, Method::Octree];
+    let methods = vec![Method::Newton, Method::NonlinearCg, Method::Hpbd, Method::Octree, Method::Staggered];
     let kinds =
         vec![LinearKind::Cholesky, LinearKind::Ic0, LinearKind::GaussSeidel, LinearKind::GalerkinCycle];
     let solver = (prop::sample::select(methods), prop::sample::select(kinds), number(), any::<u32>())
@@ -256,6 +258,12 @@ fn settings() -> BoxedStrategy<(Time, World, Solver, Output, Expect)> {
                 longest_step: Some(tolerance),
                 ..Options::default()
             },
+            octree: octree::Options {
+                damping: Some(tolerance),
+                max_iterations,
+                ..octree::Options::default()
+            },
+            staggered: staggered::Options { cell: Some(tolerance), ..staggered::Options::default() },
         });
     let output = (prop::collection::vec(text(), 0..3), any::<u32>(), prop::option::of(any::<u32>()))
         .prop_map(|(formats, every, checkpoint_every)| Output { formats, every, checkpoint_every });

@@ -4,7 +4,9 @@
 use supple::mesh::implicit::Character;
 use supple::scene::LinearKind::*;
 use supple::scene::Method::*;
-use supple::scene::{Body, Collider, Keyframe, Levels, Linear, Motion, Pin, Scene, Selection, ShapeSource};
+use supple::scene::{
+    Body, Collider, Keyframe, Levels, Linear, Model, Motion, Pin, Scene, Selection, ShapeSource,
+};
 use supple::simulation::Simulation;
 
 /// One scene for each method and linear solver of implicit dynamics and for each family, on cloth and on solids: pins that
@@ -19,12 +21,17 @@ fn scenes() -> Vec<(String, Scene)> {
         .map(|kind| (Newton, kind));
     let methods =
         [(Projective, Cholesky), (Lbfgs, Cholesky), (NonlinearCg, Jacobi), (AcceleratedGradient, Jacobi)];
-    let families = [(Hpbd, Cholesky)];
+    let families = [(Hpbd, Cholesky), (Octree, Cholesky)];
     let solvers = linears.into_iter().chain(methods).chain(families);
+    let mut staggered = busy_scene(Body { model: Model::Linear, ..solid.clone() });
+    staggered.solver.method = Staggered;
+    let staggered = ("Staggered, solid".to_owned(), staggered);
     solvers
         .flat_map(|(method, kind)| {
+            // Octrees fill surfaces: there is no cloth among them.
             let bodies = [("cloth", cloth.clone()), ("solid", solid.clone())];
-            bodies.map(|(what, body)| {
+            let bodies = bodies.into_iter().filter(move |(what, _)| method != Octree || *what == "solid");
+            bodies.map(move |(what, body)| {
                 let mut scene = busy_scene(body);
                 scene.solver.method = method;
                 // Several levels, small as the bodies are.
@@ -35,6 +42,7 @@ fn scenes() -> Vec<(String, Scene)> {
                 (format!("{method:?} with {kind:?}, {what}"), scene)
             })
         })
+        .chain([staggered])
         .collect()
 }
 

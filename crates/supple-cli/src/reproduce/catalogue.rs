@@ -6,7 +6,7 @@ use supple::FileError;
 use supple::linear::Simd;
 
 use super::findings::Findings;
-use super::{mueller2008, wu2022, xian2019};
+use super::{milne2016, mueller2008, wu2022, xian2019, zhu2010};
 use crate::arguments::{Common, Reproduce};
 use crate::failure::Failure;
 
@@ -28,7 +28,8 @@ pub(super) struct Reproduction {
 
 /// All of them.
 pub(super) fn all() -> impl Iterator<Item = &'static Reproduction> {
-    xian2019::ALL.iter().chain(&mueller2008::ALL).chain(&wu2022::ALL)
+    let steppers = mueller2008::ALL.iter().chain(&milne2016::ALL).chain(&zhu2010::ALL);
+    xian2019::ALL.iter().chain(&wu2022::ALL).chain(steppers)
 }
 
 /// The reproduction of this name.

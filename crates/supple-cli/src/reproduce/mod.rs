@@ -2,9 +2,11 @@
 
 mod catalogue;
 mod findings;
+mod milne2016;
 mod mueller2008;
 mod wu2022;
 mod xian2019;
+mod zhu2010;
 
 use std::io::Write as _;
 use std::path::Path;

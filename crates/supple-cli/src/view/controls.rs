@@ -150,7 +150,7 @@ fn body(simulation: &Simulation, index: usize) -> Vec<Control> {
     let body = &simulation.setup().bodies[index];
     let numbers = match body.elements {
         Elements::Triangles(_) => of_cloth(body.materials.main()).to_vec(),
-        Elements::Tets(_) => of_solid(body.materials.main()).to_vec(),
+        Elements::Tets(_) | Elements::Octants(_) => of_solid(body.materials.main()).to_vec(),
     };
     let numbers = numbers.into_iter().chain(of_all(body.materials.main()));
     let control = |(key, label, unit, help, value, range): Number| Control {

@@ -7,7 +7,7 @@ use glam::{DQuat, DVec3};
 
 use super::shape::{Inside, Shaped, inside_mesh, shape_meshes};
 use super::weld::weld;
-use super::{Body, ElementMaterials, Elements, Embedding, TimedTear};
+use super::{Body, Cut, ElementMaterials, Elements, Embedding, TimedTear};
 use crate::energy::pressure::Pressure;
 use crate::error::Error;
 use crate::material::Material;
@@ -16,25 +16,30 @@ use crate::number::Brief;
 use crate::output::FrameSurface;
 use crate::scene::{self, ClosedMesh, Model, Placement, SelectionPoints};
 use crate::simd::Simd;
+use crate::solvers::octree::{Inside as Coarsening, fill};
 
 impl Body {
-    /// Builds a scene's body; files are relative to `folder`.
-    pub fn build(spec: &scene::Body, folder: &Path) -> Result<Self, Error> {
+    /// Builds a scene's body, a solid cut as `cut` says; files are relative to `folder`.
+    pub fn build(spec: &scene::Body, folder: &Path, cut: Cut) -> Result<Self, Error> {
         let named = |error: Error| match error {
             Error::Invalid(problem) => Error::Invalid(format!("body `{}`: {problem}", spec.name)),
             other => other,
         };
-        let shaped = shape_meshes(&spec.shape, spec.cell.map(|cell| cell / spec.transform.scale), folder)
-            .map_err(named)?;
+        let shaped =
+            shape_meshes(&spec.shape, spec.cell.map(|cell| cell / spec.transform.scale), folder, cut)
+                .map_err(named)?;
         if shaped.surface.positions.is_empty() || shaped.surface.face_count() == 0 {
             return Err(Error::Invalid(format!("body `{}` has no faces to simulate", spec.name)));
         }
         let rest = match &spec.rest {
+            Some(_) if cut == Cut::Octants => {
+                return Err(Error::NotSupported(format!("a rest shape of the solid body `{}`", spec.name)));
+            }
             Some(shape) => Some(rest_surface(spec, shape, &shaped, folder).map_err(named)?),
             None => None,
         };
         let material = spec.material.resolve().map_err(named)?;
-        let mut body = Self::from_meshes(spec, shaped, rest, material, folder).map_err(named)?;
+        let mut body = Self::from_meshes(spec, shaped, rest, (material, cut), folder).map_err(named)?;
         body.check_model()?;
         body.check_pressure()?;
         body.check_mass()?;
@@ -48,7 +53,7 @@ impl Body {
         spec: &scene::Body,
         shaped: Shaped,
         rest: Option<Vec<DVec3>>,
-        material: Material,
+        (material, cut): (Material, Cut),
         folder: &Path,
     ) -> Result<Self, Error> {
         let Shaped { mut surface, inside, notes } = shaped;
@@ -80,11 +85,13 @@ impl Body {
             pressure: spec.pressure,
             tear_stretch: spec.tear_stretch,
             tears: Vec::new(),
+            cell: spec.cell,
             self_contact: spec.self_contact,
             notes,
         };
         match inside {
             Some(inside) => body.make_solid(inside, &spec.transform)?,
+            None if cut == Cut::Octants => body.make_octants(spec)?,
             None => {
                 body.make_cloth(&surface_rest, &corners);
                 body.tears = body.timed_tears(spec, folder)?;
@@ -133,6 +140,28 @@ impl Body {
             }
         };
         self.elements = Elements::Tets(placed_tets.tets);
+        Ok(())
+    }
+
+    /// Fills the surface where it starts: octants lie along the axes of the world.
+    fn make_octants(&mut self, spec: &scene::Body) -> Result<(), Error> {
+        let cell = spec.cell.ok_or_else(|| {
+            Error::Invalid(
+                "`octree` fills surfaces: say the body's `cell`, the side of its smallest octants in metres"
+                    .into(),
+            )
+        })?;
+        let inside = Coarsening::at_rate(spec.interior.unwrap_or(1.0));
+        let filled = fill(&self.surface_start, self.surface_triangles.clone(), cell, inside)?;
+        self.notes.extend(filled.notes.iter().cloned());
+        self.start = filled.tree.node_places();
+        self.rest.clone_from(&self.start);
+        self.embedding = Embedding::from_lists(filled.tree.embed(&self.surface_start));
+        // Springs are what a scene means that does not say a model.
+        if self.model == Model::Spring {
+            self.model = Model::Corotated;
+        }
+        self.elements = Elements::Octants(Arc::new(filled));
         Ok(())
     }
 
@@ -191,6 +220,9 @@ impl Body {
                     share(tet, self.materials.of(t).density * volume);
                 }
             }
+            Elements::Octants(filled) => {
+                mass = filled.node_masses(|e| self.materials.of(e).density);
+            }
         }
         self.mass = mass;
     }
@@ -206,6 +238,7 @@ impl Body {
                 let words = "`spring`, `corotated`, `neo-hookean`, `stvk`, `linear` or `arap`";
                 ("a solid", words, self.model != Model::BaraffWitkin)
             }
+            Elements::Octants(_) => ("a solid of octants", "`corotated`", self.model == Model::Corotated),
         };
         if fits {
             return Ok(());
@@ -221,7 +254,9 @@ impl Body {
             Err(Error::Invalid(format!("body `{}` cannot hold a `pressure`: {problem}", self.name)))
         };
         match &self.elements {
-            Elements::Tets(_) => refuse("it is a solid; leave out `cell` for a closed cloth with gas inside"),
+            Elements::Tets(_) | Elements::Octants(_) => {
+                refuse("it is a solid; leave out `cell` for a closed cloth with gas inside")
+            }
             Elements::Triangles(triangles) => {
                 let pressure = Pressure::new(triangles, &self.start, gauge, Simd::Baseline);
                 pressure.map_or_else(|problem| refuse(&problem), |_| Ok(()))
@@ -322,7 +357,7 @@ fn rest_surface(
     if shaped.inside.is_some() {
         return Err(Error::NotSupported(format!("a rest shape of the solid body `{}`", spec.name)));
     }
-    let rest = shape_meshes(shape, None, folder)?.surface;
+    let rest = shape_meshes(shape, None, folder, Cut::Tets)?.surface;
     let (have, need) = (rest.positions.len(), shaped.surface.positions.len());
     if have != need {
         return Err(Error::Invalid(format!(

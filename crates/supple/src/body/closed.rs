@@ -10,7 +10,7 @@ impl Body {
     /// connected part has no boundary once vertices at the same place are one.
     pub fn closed_triangles(&self) -> Vec<bool> {
         match self.elements {
-            Elements::Tets(_) => vec![true; self.surface_triangles.len()],
+            Elements::Tets(_) | Elements::Octants(_) => vec![true; self.surface_triangles.len()],
             Elements::Triangles(_) => {
                 let unknown = |point: u32| self.embedding.weights(point as usize)[0].0;
                 let welded: Vec<[u32; 3]> = self.surface_triangles.iter().map(|t| t.map(unknown)).collect();

@@ -16,18 +16,38 @@ use xxhash_rust::xxh3::Xxh3;
 pub use element_materials::ElementMaterials;
 pub use embedding::Embedding;
 pub use shape::inside_mesh;
+pub(crate) use shape::{are_inside, closed_mesh};
 pub use tear::{Split, TimedTear, TornSurface};
 
 use crate::output::FrameSurface;
-use crate::scene::{Bending, Model};
+use crate::scene::{Bending, Method, Model};
+use crate::solvers::octree::Filled;
 
 /// What carries the elasticity, over a body's unknowns.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Elements {
     /// Cloth.
     Triangles(Vec<[u32; 3]>),
-    /// A solid.
+    /// A solid of tetrahedra.
     Tets(Vec<[u32; 4]>),
+    /// A solid of octants; their nodes are the unknowns.
+    Octants(Arc<Filled>),
+}
+
+/// What a solid is cut into.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Cut {
+    /// Tetrahedra.
+    #[default]
+    Tets,
+    /// Octants.
+    Octants,
+}
+
+impl From<Method> for Cut {
+    fn from(method: Method) -> Self {
+        if method == Method::Octree { Self::Octants } else { Self::Tets }
+    }
 }
 
 impl Elements {
@@ -36,6 +56,7 @@ impl Elements {
         match self {
             Self::Triangles(triangles) => triangles.len(),
             Self::Tets(tets) => tets.len(),
+            Self::Octants(filled) => filled.tree.elements().len(),
         }
     }
 
@@ -44,7 +65,7 @@ impl Elements {
         self.len() == 0
     }
 
-    /// Calls `edge` for every edge of every element.
+    /// Calls `edge` for every edge of every triangle and tetrahedron. Octants have none: no matrix is assembled of them.
     pub fn for_each_edge(&self, mut edge: impl FnMut(u32, u32)) {
         let mut pairs = |vertices: &[u32]| {
             for (i, &a) in vertices.iter().enumerate() {
@@ -54,6 +75,7 @@ impl Elements {
         match self {
             Self::Triangles(triangles) => triangles.iter().for_each(|t| pairs(t)),
             Self::Tets(tets) => tets.iter().for_each(|t| pairs(t)),
+            Self::Octants(_) => {}
         }
     }
 
@@ -62,6 +84,7 @@ impl Elements {
         match self {
             Self::Triangles(triangles) => hash.update(bytemuck::cast_slice(triangles)),
             Self::Tets(tets) => hash.update(bytemuck::cast_slice(tets)),
+            Self::Octants(filled) => hash.update(bytemuck::cast_slice(filled.tree.conforming())),
         }
     }
 }
@@ -111,6 +134,8 @@ pub struct Body {
     pub tears: Vec<TimedTear>,
     /// Whether it collides with itself.
     pub self_contact: bool,
+    /// Side of the cells that it was to be cut into, in metres.
+    pub cell: Option<f64>,
     /// What the user should know about how it was built.
     pub notes: Vec<String>,
 }
@@ -136,6 +161,7 @@ impl Body {
                 triangles.iter().map(|t| t.map(at).into_iter().sum::<DVec3>() / 3.0).collect()
             }
             Elements::Tets(tets) => tets.iter().map(|t| t.map(at).into_iter().sum::<DVec3>() / 4.0).collect(),
+            Elements::Octants(filled) => (0..self.elements.len()).map(|e| filled.tree.centre(e)).collect(),
         }
     }
 
@@ -162,6 +188,9 @@ impl Body {
         match &self.elements {
             Elements::Triangles(all) => all.iter().enumerate().for_each(|(e, corners)| add(e, corners)),
             Elements::Tets(all) => all.iter().enumerate().for_each(|(e, corners)| add(e, corners)),
+            Elements::Octants(filled) => {
+                filled.tree.conforming().iter().enumerate().for_each(|(e, nodes)| add(e, nodes));
+            }
         }
         let mean = |v: u32| match sums[v as usize] {
             (_, 0) => main,
@@ -180,7 +209,7 @@ impl Body {
             Elements::Triangles(_) => {
                 0.5 * (material.stretch_stiffness[0] + material.stretch_stiffness[1]) / SHEET_RADIUS
             }
-            Elements::Tets(_) => CONTACT_STRAIN * material.young_modulus,
+            Elements::Tets(_) | Elements::Octants(_) => CONTACT_STRAIN * material.young_modulus,
         };
         let force = |p: usize| match stiffness {
             Some(stiffness) => stiffness * thickness * self.point_areas[p],
@@ -207,8 +236,11 @@ impl Body {
         weights
     }
 
-    /// The smallest volume of any tetrahedron over its rest volume; `None` for cloth.
+    /// The smallest volume of any tetrahedron, or of the middle of any octant, over its rest volume; `None` for cloth.
     pub fn min_volume_ratio(&self, x: &[DVec3]) -> Option<f64> {
+        if let Elements::Octants(filled) = &self.elements {
+            return Some(filled.tree.min_volume_ratio(x));
+        }
         let Elements::Tets(tets) = &self.elements else { return None };
         let volume = |tet: &[u32; 4], x: &[DVec3]| {
             let [a, b, c, d] = tet.map(|v| x[v as usize]);

@@ -4,12 +4,13 @@ use std::path::Path;
 
 use glam::DVec3;
 
+use super::Cut;
 use crate::error::Error;
 use crate::geometry::{TriangleTree, WindingNumber};
 use crate::mesh::check::{FindingKind, check_faces};
 use crate::mesh::format::{self, Mesh};
 use crate::mesh::generate::BoxShape;
-use crate::mesh::implicit::ImplicitShape;
+use crate::mesh::implicit::{ImplicitShape, surface};
 use crate::mesh::{SurfaceMesh, TetMesh, tetrahedralise};
 use crate::scene::{ClosedMesh, Cuboid, Shape, ShapeSource};
 
@@ -28,10 +29,19 @@ pub(super) struct Inside {
     pub vertex_of_surface: Option<Vec<u32>>,
 }
 
-/// The surface of a shape, and its inside if it is a solid.
-pub(super) fn shape_meshes(shape: &Shape, cell: Option<f64>, folder: &Path) -> Result<Shaped, Error> {
+/// The surface of a shape, and its tetrahedra if it is cut into some.
+pub(super) fn shape_meshes(
+    shape: &Shape,
+    cell: Option<f64>,
+    folder: &Path,
+    cut: Cut,
+) -> Result<Shaped, Error> {
     let turn = shape.to_metres();
-    let mut shaped = unscaled(shape, cell.map(|cell| cell / shape.scale), folder)?;
+    let cell = cell.map(|cell| cell / shape.scale);
+    let mut shaped = match cut {
+        Cut::Tets => unscaled(shape, cell, folder)?,
+        Cut::Octants => only_surface(shape, cell, folder)?,
+    };
     for p in &mut shaped.surface.positions {
         *p = turn * *p;
     }
@@ -39,6 +49,34 @@ pub(super) fn shape_meshes(shape: &Shape, cell: Option<f64>, folder: &Path) -> R
         *p = turn * *p;
     }
     Ok(shaped)
+}
+
+/// The surface alone, as octants fill it.
+fn only_surface(shape: &Shape, cell: Option<f64>, folder: &Path) -> Result<Shaped, Error> {
+    match &shape.source {
+        ShapeSource::File(_) => {
+            let shaped = unscaled(shape, None, folder)?;
+            Ok(Shaped { inside: None, ..shaped })
+        }
+        ShapeSource::Character(character) => smooth_surface(&character.shape(), cell),
+        ShapeSource::Implicit(shape) => smooth_surface(shape, cell),
+        ShapeSource::Box(shape) => from_surface(cell_surface(shape, cell)?, None, Vec::new()),
+        _ => unscaled(shape, None, folder),
+    }
+}
+
+fn smooth_surface(shape: &ImplicitShape, cell: Option<f64>) -> Result<Shaped, Error> {
+    let cell = cell.ok_or_else(needs_cell)?;
+    shape.validate()?;
+    from_surface(surface(shape, cell)?, None, Vec::new())
+}
+
+/// The surface of a box with its own cells, or with cells of about a size.
+fn cell_surface(shape: &Cuboid, cell: Option<f64>) -> Result<SurfaceMesh, Error> {
+    let size = shape.size;
+    let about = |cell: f64| size.map(|side| (side / cell).round().max(1.0) as u32);
+    let cells = shape.cells.or(cell.map(about)).unwrap_or([1; 3]);
+    BoxShape { size, cells }.surface(1.0)
 }
 
 fn unscaled(shape: &Shape, cell: Option<f64>, folder: &Path) -> Result<Shaped, Error> {
@@ -100,13 +138,13 @@ fn from_tets(tets: TetMesh, notes: Vec<String>) -> Shaped {
 }
 
 fn from_implicit(shape: &ImplicitShape, cell: Option<f64>) -> Result<Shaped, Error> {
-    let cell = cell.ok_or_else(|| {
-        Error::Invalid(
-            "an implicit shape or character needs the body's `cell`, its resolution in metres".into(),
-        )
-    })?;
+    let cell = cell.ok_or_else(needs_cell)?;
     shape.validate()?;
     Ok(from_tets(shape.tets(cell)?, Vec::new()))
+}
+
+fn needs_cell() -> Error {
+    Error::Invalid("an implicit shape or character needs the body's `cell`, its resolution in metres".into())
 }
 
 /// A box of cloth with its own cells, or a solid cut into cells as near to cubes of a size as its sides allow.
@@ -126,9 +164,19 @@ fn from_box(shape: &Cuboid, cell: Option<f64>) -> Result<Shaped, Error> {
 
 /// Which of some points lie inside a closed mesh file, by winding number; the file is relative to `folder`.
 pub fn inside_mesh(mesh: &ClosedMesh, folder: &Path, points: &[DVec3]) -> Result<Vec<bool>, Error> {
+    Ok(are_inside(&closed_mesh(mesh, folder)?, points))
+}
+
+/// The mesh of a file in the world; the file is relative to `folder`.
+pub(crate) fn closed_mesh(mesh: &ClosedMesh, folder: &Path) -> Result<SurfaceMesh, Error> {
     let mut surface = format::load_surface(&folder.join(&mesh.file))?.0;
     let placed = mesh.world_from_file();
     surface.positions.iter_mut().for_each(|p| *p = placed * *p);
+    Ok(surface)
+}
+
+/// Which of some points lie inside a closed mesh, by winding number.
+pub(crate) fn are_inside(surface: &SurfaceMesh, points: &[DVec3]) -> Vec<bool> {
     let winding = WindingNumber::new(TriangleTree::new(&surface.positions, surface.triangles()));
-    Ok(winding.at_each(points).into_iter().map(|w| w > 0.5).collect())
+    winding.at_each(points).into_iter().map(|w| w > 0.5).collect()
 }

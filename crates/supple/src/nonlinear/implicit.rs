@@ -19,6 +19,7 @@ use crate::simulation::{
     EnergyReport, HierarchyLevel, Inspection, Setup, StageTimes, StateReader, StateWriter, StepReport,
     StepSystem, Stepper,
 };
+use crate::solvers::octree::{self, OctreeNewton};
 
 /// The step in seconds by which quasi-statics weighs inertia: too long for it to matter beside elasticity, short enough to
 /// keep the matrix of a free body definite.
@@ -150,6 +151,11 @@ impl ImplicitStepper {
             self.system.start_matrix(&start, damped, pattern)
         });
         self.pattern = Some(pattern.clone());
+        if let Some(forest) = &self.system.forest {
+            let made = OctreeNewton::new(forest, &octree::trees(setup), &pattern, &setup.solver.octree);
+            self.minimiser = Some(Box::new(made.map_err(Error::Invalid)?));
+            return Ok(());
+        }
         let nodes = Nodes { pattern, vertices: self.x.len(), positions, at_start };
         let made = minimiser(&setup.solver, nodes, setup.simd);
         self.minimiser = Some(made.map_err(Error::Invalid)?);
@@ -367,6 +373,9 @@ impl Stepper for ImplicitStepper {
     }
 
     fn first_system(&mut self, setup: &Setup, dt: f64) -> Result<StepSystem, Error> {
+        if self.system.forest.is_some() {
+            return Err(Error::NotSupported("an assembled matrix of this family".into()));
+        }
         self.begin_step(setup, dt)?;
         if setup.mode == Mode::Dynamic {
             self.choose_start(true);
@@ -414,6 +423,11 @@ impl Stepper for ImplicitStepper {
     fn materials_changed(&mut self, setup: &Setup) {
         self.system = System::new(setup);
         if self.minimiser.is_none() {
+            return;
+        }
+        // Octants keep their stiffness on every level.
+        if self.system.forest.is_some() {
+            self.minimiser = None;
             return;
         }
         let pattern = self.system.analyse(setup, &self.held);

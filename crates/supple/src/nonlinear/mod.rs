@@ -17,6 +17,7 @@ pub use implicit::ImplicitStepper;
 pub use lbfgs::Lbfgs;
 pub use newton::Newton;
 pub use nonlinear_cg::NonlinearCg;
+pub(crate) use objective::{Descent, Workspace};
 pub use objective::{IterationRecord, Limits, Minimiser, Objective, Outcome, Stop};
 pub use projective::Projective;
 pub(crate) use projective::obstacle as projective_obstacle;

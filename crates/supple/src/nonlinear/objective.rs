@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use glam::DVec3;
 
-use crate::energy::Curvature;
+use crate::energy::{Curvature, PointVisitor};
 use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, Regions, ScalarMatrix};
 use crate::number::components;
 
@@ -20,6 +20,9 @@ pub trait Objective {
     fn free_way(&self, _from: &[DVec3], _to: &[DVec3]) -> f64 {
         1.0
     }
+    /// Calls `visit` with the Hessian of every material point on which energies act: all but those of elements, which
+    /// methods without a matrix apply by themselves.
+    fn point_hessians(&self, _x: &[DVec3], _visit: PointVisitor<'_>) {}
     /// Adds what projective dynamics has in place of the Hessian; `false` if there is none.
     fn projective(&self, _x: &[DVec3], _matrix: &mut ScalarMatrix) -> bool {
         false
@@ -133,13 +136,13 @@ pub trait Minimiser: Send {
 }
 
 /// A minimisation under way: the objective along `x`, in terms of the unknowns.
-pub(super) struct Descent<'a> {
-    pub(super) objective: &'a dyn Objective,
-    pub(super) x: &'a mut [DVec3],
-    pub(super) limits: &'a Limits,
-    pub(super) outcome: &'a mut Outcome,
+pub(crate) struct Descent<'a> {
+    pub(crate) objective: &'a dyn Objective,
+    pub(crate) x: &'a mut [DVec3],
+    pub(crate) limits: &'a Limits,
+    pub(crate) outcome: &'a mut Outcome,
     /// The objective at `x`.
-    pub(super) value: f64,
+    pub(crate) value: f64,
     /// Whether the objective's rounding hid the decrease of the last step.
     in_rounding: bool,
     slowest: Duration,
@@ -151,20 +154,20 @@ pub(super) struct Descent<'a> {
 
 /// Vectors of a descent, kept from step to step.
 #[derive(Default)]
-pub(super) struct Workspace {
+pub(crate) struct Workspace {
     /// The vertex of each unknown.
-    vertices: Vec<u32>,
+    pub(crate) vertices: Vec<u32>,
     /// The gradient over all vertices.
     full: Vec<DVec3>,
     trial: Vec<DVec3>,
     /// The gradient over the unknowns.
-    pub(super) gradient: Vec<DVec3>,
+    pub(crate) gradient: Vec<DVec3>,
     /// The direction of search over the unknowns.
-    pub(super) direction: Vec<DVec3>,
+    pub(crate) direction: Vec<DVec3>,
 }
 
 impl Workspace {
-    pub(super) fn new(pattern: &BlockPattern, vertices: usize) -> Self {
+    pub(crate) fn new(pattern: &BlockPattern, vertices: usize) -> Self {
         let unknowns = pattern.unknowns();
         let free = (0..vertices as u32).filter(|v| pattern.unknown(*v).is_some());
         Self {
@@ -199,7 +202,7 @@ const MAX_HALVINGS: u32 = 40;
 const MAX_DOUBLINGS: u32 = 8;
 
 impl<'a> Descent<'a> {
-    pub(super) fn begin(
+    pub(crate) fn begin(
         objective: &'a dyn Objective,
         x: &'a mut [DVec3],
         limits: &'a Limits,
@@ -228,7 +231,7 @@ impl<'a> Descent<'a> {
     }
 
     /// Computes the gradient at `x` and says whether to stop there.
-    pub(super) fn look(&mut self, work: &mut Workspace) -> Result<Option<Stop>, String> {
+    pub(crate) fn look(&mut self, work: &mut Workspace) -> Result<Option<Stop>, String> {
         if self.outcome.iterations > 0 {
             self.slowest = self.slowest.max(self.iteration_begun.elapsed());
         }
@@ -250,7 +253,7 @@ impl<'a> Descent<'a> {
     }
 
     /// Replaces the last look after `x` was put back to an earlier place.
-    pub(super) fn look_again(&mut self, work: &mut Workspace) -> Result<(), String> {
+    pub(crate) fn look_again(&mut self, work: &mut Workspace) -> Result<(), String> {
         self.outcome.residuals.pop();
         if self.limits.record {
             self.outcome.history.pop();
@@ -281,7 +284,7 @@ impl<'a> Descent<'a> {
     }
 
     /// Whether the gradient has grown by the last iteration.
-    pub(super) fn gradient_grew(&self) -> bool {
+    pub(crate) fn gradient_grew(&self) -> bool {
         matches!(self.outcome.residuals[..], [.., before, now] if now > before)
     }
 
@@ -290,7 +293,7 @@ impl<'a> Descent<'a> {
     ///
     /// A first step that is good may be doubled while the objective goes on falling: where a fold is about to form,
     /// the Hessian that is left after projection is too stiff, and the way down is many such steps long.
-    pub(super) fn line_search(&mut self, work: &mut Workspace, length: f64) -> Option<f64> {
+    pub(crate) fn line_search(&mut self, work: &mut Workspace, length: f64) -> Option<f64> {
         let begun = Instant::now();
         let found = self.search(work, length);
         self.outcome.evaluation_time += begun.elapsed();
@@ -369,14 +372,14 @@ impl<'a> Descent<'a> {
     }
 
     /// Moves `x` by the direction, whatever the value says of it, as far as nothing touches; returns the fraction.
-    pub(super) fn step_blindly(&mut self, work: &mut Workspace) -> f64 {
+    pub(crate) fn step_blindly(&mut self, work: &mut Workspace) -> f64 {
         let length = self.free_length(work, 1.0);
         work.move_trial(self.x, length);
         self.x.copy_from_slice(&work.trial);
         length
     }
 
-    pub(super) fn end(self, stop: Stop) -> Result<(), String> {
+    pub(crate) fn end(self, stop: Stop) -> Result<(), String> {
         self.outcome.stop = stop;
         Ok(())
     }
@@ -406,12 +409,12 @@ fn describe_non_finite(work: &Workspace) -> String {
 const CHUNK: usize = 4096;
 
 /// The scalar product, over fixed chunks.
-pub(super) fn dot(a: &[DVec3], b: &[DVec3]) -> f64 {
+pub(crate) fn dot(a: &[DVec3], b: &[DVec3]) -> f64 {
     let part = |(a, b): (&[DVec3], &[DVec3])| a.iter().zip(b).map(|(a, b)| a.dot(*b)).sum::<f64>();
     a.chunks(CHUNK).zip(b.chunks(CHUNK)).map(part).sum()
 }
 
 /// The Euclidean norm of all components.
-pub(super) fn norm(values: &[DVec3]) -> f64 {
+pub(crate) fn norm(values: &[DVec3]) -> f64 {
     dot(values, values).sqrt()
 }

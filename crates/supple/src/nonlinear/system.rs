@@ -23,12 +23,13 @@ use crate::energy::strain_limit::{StrainLimits, StretchLimit};
 use crate::energy::tetrahedron::{Solid, Tetrahedra};
 use crate::energy::triangle::Triangles;
 use crate::energy::wind::Wind;
-use crate::energy::{Curvature, Energy};
+use crate::energy::{Curvature, Energy, PointVisitor};
 use crate::linear::{BlockMatrix, BlockPattern, ScalarMatrix, Simd};
 use crate::material::law::SolidLaw;
 use crate::material::membrane::{Sheet, SheetLaw};
-use crate::scene::{Bending, Model, Tangled};
+use crate::scene::{Bending, Method, Model, Tangled};
 use crate::simulation::Setup;
+use crate::solvers::octree::{self, Forest, OctreeEnergy};
 
 /// How much stiffer a sheet is beyond its strain limit.
 const LIMIT_STIFFNESS: f64 = 100.0;
@@ -53,6 +54,8 @@ const SHEET_LAWS: [(Model, SheetLaw); 3] = [
 #[derive(Default)]
 pub(crate) struct System {
     pub(crate) inertia: Inertia,
+    /// The octants of all bodies, where these are cut into some.
+    pub(crate) forest: Option<Arc<Forest>>,
     /// What the bodies resist deformation with.
     pub(super) elastic: Vec<Box<dyn Energy>>,
     pub(crate) attachments: Attachments,
@@ -68,6 +71,12 @@ impl System {
     /// The system of a setup's bodies.
     pub(super) fn new(setup: &Setup) -> Self {
         let mut system = Self::without_elasticity(setup);
+        if setup.solver.method == Method::Octree {
+            let forest = Arc::new(octree::forest(setup));
+            system.elastic.push(Box::new(OctreeEnergy::new(forest.clone())));
+            system.forest = Some(forest);
+            return system;
+        }
         system.elastic = elastic_energies(setup, &system.first_unknown);
         let start: Vec<DVec3> = setup.bodies.iter().flat_map(|body| &body.start).copied().collect();
         let stitches = setup.seams.iter().flat_map(|seam| seam.stitches(&system.first_unknown, &start));
@@ -175,6 +184,10 @@ impl System {
 
     /// Analyses which vertices are coupled and binds the energies to it.
     pub(super) fn analyse(&mut self, setup: &Setup, held: &[bool]) -> BlockPattern {
+        // Octants are never assembled.
+        if self.forest.is_some() {
+            return BlockPattern::new(held, &[]);
+        }
         let mut pairs = Vec::new();
         let mut pair = |a: u32, b: u32| pairs.push([a, b]);
         self.elastic.iter().for_each(|energy| energy.couplings(&mut pair));
@@ -231,6 +244,10 @@ impl Objective for System {
     fn hessian(&self, x: &[DVec3], curvature: Curvature, hessian: &mut BlockMatrix) {
         self.energies().for_each(|energy| energy.add_hessian(x, curvature, hessian));
         hessian.gather_outside();
+    }
+
+    fn point_hessians(&self, x: &[DVec3], visit: PointVisitor<'_>) {
+        self.energies().for_each(|energy| energy.point_hessians(x, &mut *visit));
     }
 
     fn projective(&self, x: &[DVec3], matrix: &mut ScalarMatrix) -> bool {
@@ -306,7 +323,7 @@ fn elastic_energies(setup: &Setup, first_unknown: &[u32]) -> Vec<Box<dyn Energy>
 /// How a body's hinges bend; `None` for solids and for cloth whose springs do it.
 fn hinge_bending(body: &Body) -> Option<Bending> {
     match (&body.elements, body.model) {
-        (Elements::Tets(_), _) => None,
+        (Elements::Tets(_) | Elements::Octants(_), _) => None,
         (Elements::Triangles(_), Model::Spring) => body.bending,
         (Elements::Triangles(_), _) => Some(body.bending.unwrap_or(Bending::Quadratic)),
     }
@@ -329,6 +346,7 @@ impl Gathered<'_> {
                     cloth_springs(&body.rest_corners, triangles, &body.materials)
                 }
                 Elements::Tets(tets) => solid_springs(&body.rest, tets, &body.materials),
+                Elements::Octants(_) => Vec::new(),
             };
             let bends = body.bending.is_none();
             let own = own.into_iter().filter(|s| bends || s.resists == Resists::Both);

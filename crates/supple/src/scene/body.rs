@@ -240,7 +240,8 @@ pub struct Body {
     /// Cell size in metres of lattices, octrees and tetrahedralised surfaces; makes a solid of a closed surface.
     #[serde(default)]
     pub cell: Option<f64>,
-    /// How fast an octree coarsens inward.
+    /// How fast an octree coarsens inward, above 0 to 1: at 1 as fast as neighbours may differ, at a half twice as far from
+    /// the surface.
     #[serde(default)]
     pub interior: Option<f64>,
     /// Stretch at which it tears.

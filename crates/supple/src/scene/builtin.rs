@@ -8,7 +8,7 @@ macro_rules! embedded {
     };
 }
 
-const SCENES: [(&str, &str); 21] = embedded![
+const SCENES: [(&str, &str); 27] = embedded![
     "demo",
     "hanging-cloth",
     "flag",
@@ -30,6 +30,12 @@ const SCENES: [(&str, &str); 21] = embedded![
     "dress",
     "tear",
     "tear-by-weight",
+    "flesh-cube",
+    "jelly-stack",
+    "spike",
+    "hippo-like",
+    "elastic-box",
+    "armadillo-pull",
 ];
 
 /// Every built-in scene: name, one line about it, and its TOML.

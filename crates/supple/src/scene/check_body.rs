@@ -33,11 +33,12 @@ impl Checker<'_> {
         }
         self.positive(&format!("{place}.transform.scale"), body.transform.scale);
         self.body_material(&format!("{place}.material"), &body.material, body);
-        let positive = [("cell", body.cell), ("interior", body.interior)];
-        for (key, value) in positive {
-            if let Some(value) = value {
-                self.positive(&format!("{place}.{key}"), value);
-            }
+        if let Some(cell) = body.cell {
+            self.positive(&format!("{place}.cell"), cell);
+        }
+        if let Some(rate) = body.interior {
+            let fine = rate > 0.0 && rate <= 1.0;
+            self.number(&format!("{place}.interior"), rate, fine, "above 0 and at most 1");
         }
         if let Some(stretch) = body.tear_stretch {
             self.number(&format!("{place}.tear_stretch"), stretch, stretch > 1.0, "above 1");

@@ -11,6 +11,8 @@ use super::Levels;
 use crate::solvers::galerkin::{Distances, Smoother};
 use crate::solvers::hpbd;
 use crate::solvers::mas::{Layout, MOST_NODES, Modes, Partition};
+use crate::solvers::octree;
+use crate::solvers::staggered;
 
 /// How a step is taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -334,10 +336,16 @@ pub struct Solver {
     /// Options of `hpbd`.
     #[serde(skip_serializing_if = "is_default")]
     pub hpbd: hpbd::Options,
+    /// Options of `octree`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub octree: octree::Options,
+    /// Options of `staggered`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub staggered: staggered::Options,
 }
 
-fn is_default(options: &hpbd::Options) -> bool {
-    *options == hpbd::Options::default()
+fn is_default<T: Default + PartialEq>(options: &T) -> bool {
+    *options == T::default()
 }
 
 impl Solver {
@@ -345,6 +353,8 @@ impl Solver {
     pub fn check(&self) -> Result<(), String> {
         self.linear.check()?;
         self.hpbd.check()?;
+        self.octree.check()?;
+        self.staggered.check()?;
         let method = self.method.word();
         let solves = matches!(self.method, Method::Newton | Method::Projective);
         if !solves && self.linear.kind == LinearKind::Chebyshev {
@@ -383,7 +393,7 @@ impl Solver {
 
     /// Method and linear solver in the words of the command line, as `newton+cholesky`.
     pub fn name(&self) -> String {
-        if self.method == Method::Hpbd {
+        if matches!(self.method, Method::Hpbd | Method::Octree | Method::Staggered) {
             return self.method.word().to_owned();
         }
         format!("{}+{}", self.method.word(), self.linear.kind.word())
@@ -401,6 +411,8 @@ impl Default for Solver {
             refresh_moved: None,
             spectral_radius: None,
             hpbd: hpbd::Options::default(),
+            octree: octree::Options::default(),
+            staggered: staggered::Options::default(),
         }
     }
 }

@@ -7,13 +7,15 @@ use super::{Body, Follow, Method, Mode, Model, Pin, Scene};
 
 impl Method {
     /// Those that exist.
-    pub const SUPPORTED: [Self; 6] = [
+    pub const SUPPORTED: [Self; 8] = [
         Self::Newton,
         Self::Projective,
         Self::Lbfgs,
         Self::NonlinearCg,
         Self::AcceleratedGradient,
         Self::Hpbd,
+        Self::Octree,
+        Self::Staggered,
     ];
 }
 
@@ -46,6 +48,9 @@ pub(super) fn unsupported(scene: &Scene) -> Vec<(String, String)> {
     if solver.method == Method::Hpbd {
         in_hpbd(scene, &mut found);
     }
+    if solver.method == Method::Staggered {
+        in_staggered(scene, &mut found);
+    }
     for (i, body) in scene.bodies.iter().enumerate() {
         in_body(body, &format!("body.{i}"), &mut found);
         let tears = solver.method == Method::Hpbd && i + 1 == scene.bodies.len();
@@ -58,6 +63,10 @@ pub(super) fn unsupported(scene: &Scene) -> Vec<(String, String)> {
                 );
                 found.push((format!("body.{i}.{word}"), what));
             }
+        }
+        if body.interior.is_some() && solver.method != Method::Octree {
+            let what = format!("`interior` of body `{}` without `method = \"octree\"`", body.name);
+            found.push((format!("body.{i}.interior"), what));
         }
     }
     scene.pins.iter().enumerate().for_each(|(i, pin)| in_pin(pin, &format!("pin.{i}"), &mut found));
@@ -80,14 +89,37 @@ fn in_hpbd(scene: &Scene, found: &mut Vec<(String, String)>) {
     }
 }
 
+/// What staggered multigrid has not.
+fn in_staggered(scene: &Scene, found: &mut Vec<(String, String)>) {
+    for (i, body) in scene.bodies.iter().enumerate() {
+        let keys = [
+            ("model", body.model != Model::Linear),
+            ("region", !body.regions.is_empty()),
+            ("pressure", body.pressure.is_some()),
+            ("self_contact", body.self_contact),
+        ];
+        for (key, _) in keys.iter().filter(|(_, said)| *said) {
+            let what = match *key {
+                "model" => format!("`model = \"{}\"`", word_of(&body.model)),
+                key => format!("`{key}`"),
+            };
+            let problem = format!("{what} of body `{}` with `staggered`", body.name);
+            found.push((format!("body.{i}.{key}"), problem));
+        }
+    }
+    for (i, pin) in scene.pins.iter().enumerate().filter(|(_, pin)| pin.during.is_some()) {
+        found.push((
+            format!("pin.{i}.during"),
+            format!("`during` of a pin on `{}` with `staggered`", pin.body),
+        ));
+    }
+}
+
 fn in_body(body: &Body, place: &str, found: &mut Vec<(String, String)>) {
     let name = &body.name;
     if !MODELS.contains(&body.model) {
         let what = format!("`model = \"{}\"` of body `{name}`", word_of(&body.model));
         found.push((format!("{place}.model"), what));
-    }
-    if body.interior.is_some() {
-        found.push((format!("{place}.interior"), format!("`interior` of body `{name}`")));
     }
 }
 

@@ -66,7 +66,7 @@ impl Simulation {
         if self.tearing.is_some() {
             return Err(Error::NotSupported("a body added to a scene whose last body tears".into()));
         }
-        let built = Body::build(body, &self.setup.folder)?;
+        let built = Body::build(body, &self.setup.folder, self.setup.solver.method.into())?;
         let id = BodyId(self.new_id());
         let kept: Vec<Option<usize>> = (0..self.setup.bodies.len()).map(Some).chain([None]).collect();
         self.setup.bodies.push(built);
@@ -91,7 +91,7 @@ impl Simulation {
     pub fn change_body(&mut self, body: BodyId, changed: &scene::Body) -> Result<(), Error> {
         let index = self.setup.body_index(body).ok_or_else(|| unknown("body"))?;
         changed.validate(&self.setup.folder)?;
-        let built = Body::build(changed, &self.setup.folder)?;
+        let built = Body::build(changed, &self.setup.folder, self.setup.solver.method.into())?;
         let before = &self.setup.bodies[index];
         if built.name != before.name || built.elements != before.elements {
             return Err(Error::Invalid(format!(

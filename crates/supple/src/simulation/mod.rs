@@ -1,5 +1,6 @@
 //! The one loop: a scene becomes bodies, a stepper moves them, frames and reports come out.
 
+mod bone;
 mod compare;
 mod dry_run;
 mod edit;
@@ -50,6 +51,7 @@ use crate::nonlinear::ImplicitStepper;
 use crate::output::{Frame, FrameBody};
 use crate::scene::{Method, Scene};
 use crate::solvers::hpbd::HpbdStepper;
+use crate::solvers::staggered::StaggeredStepper;
 
 /// How large a simulation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,6 +92,7 @@ impl Simulation {
     fn from_setup(setup: Setup) -> Self {
         let stepper: Box<dyn Stepper> = match setup.solver.method {
             Method::Hpbd => Box::new(HpbdStepper::new(&setup)),
+            Method::Staggered => Box::new(StaggeredStepper::new(&setup)),
             _ => Box::new(ImplicitStepper::new(&setup)),
         };
         let next_id = (setup.bodies.len() + setup.pins.len() + setup.colliders.len()) as u32;

@@ -87,7 +87,7 @@ impl Setup {
         for (i, body) in scene.bodies.iter().enumerate() {
             let place = format!("body.{i}");
             if !has_problem(known, &place) {
-                let built = Body::build(body, &scene.folder);
+                let built = Body::build(body, &scene.folder, scene.solver.method.into());
                 collect(built, scene, &format!("{place}.shape"), &mut bodies, &mut problems);
             }
         }
@@ -299,6 +299,11 @@ impl Body {
     /// The points a pin's selection picks: vertices of a cloth, vertices of a solid's elements, or, where the
     /// selection speaks of the user's mesh, points of a solid's surface.
     fn select(&self, pin: &Pin, folder: &std::path::Path) -> Result<Vec<PinPoint>, Error> {
+        if let (Elements::Octants(filled), Selection::InsideMesh(bone), Hold::Stiffness(_)) =
+            (&self.elements, &pin.selection, pin.hold)
+        {
+            return self.bone_points(&filled.tree, bone, folder);
+        }
         let inside = |mesh: &ClosedMesh, points: &[DVec3]| crate::body::inside_mesh(mesh, folder, points);
         let cloth = matches!(self.elements, Elements::Triangles(_));
         let on_surface = cloth || pin.selection.speaks_of_the_mesh();

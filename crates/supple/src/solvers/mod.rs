@@ -3,3 +3,5 @@
 pub mod galerkin;
 pub mod hpbd;
 pub mod mas;
+pub mod octree;
+pub mod staggered;

@@ -46,6 +46,8 @@ pub(super) struct Timed {
     pub setup_seconds: f64,
     /// Seconds a frame, by stage.
     pub frame: StageTimes,
+    /// The largest residual that a frame ended with.
+    pub residual: f64,
     /// Memory of matrices and solvers in bytes.
     pub bytes: usize,
 }
@@ -57,9 +59,11 @@ impl Timed {
         let begun = Instant::now();
         simulation.step(1.0 / FPS).map_err(Failure::of)?;
         let first = begun.elapsed().as_secs_f64();
-        let mut sum = StageTimes::default();
+        let (mut sum, mut residual) = (StageTimes::default(), 0.0);
         for _ in 0..frames {
-            sum += simulation.step(1.0 / FPS).map_err(Failure::of)?.times;
+            let step = simulation.step(1.0 / FPS).map_err(Failure::of)?;
+            sum += step.times;
+            residual = step.residual.unwrap_or(0.0).max(residual);
         }
         let frame = sum / frames as f64;
         Ok(Self {
@@ -67,6 +71,7 @@ impl Timed {
             elements: simulation.counts().elements,
             setup_seconds: (first - frame.total).max(0.0),
             frame,
+            residual,
             bytes: simulation.inspect().bytes,
         })
     }

@@ -35,12 +35,13 @@ const ELEMENTS_A_VERTEX: f64 = 4.8;
 /// Figure 6: how far the lowest part is from where it is on the finest mesh, over the way it has gone.
 pub(super) fn same_motion(request: &Request) -> Result<Findings, Failure> {
     let size = request.value("size");
+    let armadillo = ARMADILLO.with_metres(request.value("metres"));
     let mut paths: Vec<(String, Vec<DVec3>)> = Vec::new();
     for (vertices, nodes) in ARMADILLOS {
         request.tell(&format!("armadillo of {:.0} vertices", size * vertices));
         let linear = v_cycle(scaled(nodes, size), Smoother::GaussSeidel, 3);
         let solver = iterations(Method::Projective, ITERATIONS, linear);
-        paths.push(tip_path(ARMADILLO.scene(size * vertices, solver, request)?, request)?);
+        paths.push(tip_path(armadillo.scene(size * vertices, solver, request)?, request)?);
     }
     let mut findings = Findings::default();
     let finest = paths.last().map_or(Vec::new(), |(_, path)| path.clone());

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::super::conformance::*;
 use super::barrier::barrier;
 use super::*;
-use crate::body::Body;
+use crate::body::{Body, Cut};
 use crate::scene;
 
 const THICKNESS: f64 = 0.1;
@@ -15,7 +15,7 @@ fn two_sheets(turn: f64, friction: f64) -> (SelfContact, Vec<DVec3>) {
     let lower = scene::Body::cloth("lower", 1.0, 1.0, [3, 3]);
     let mut upper = scene::Body::cloth("upper", 1.0, 1.0, [3, 3]).at([0.07, 0.06, 0.04]);
     upper.transform.rotate = DVec3::new(1.5, turn, -2.0);
-    let bodies = [lower, upper].map(|body| Body::build(&body, Path::new("")).unwrap());
+    let bodies = [lower, upper].map(|body| Body::build(&body, Path::new(""), Cut::Tets).unwrap());
     let x: Vec<DVec3> = bodies.iter().flat_map(|body| body.start.clone()).collect();
     let mut points = Embedding::default();
     bodies.iter().zip([0, 9]).for_each(|(body, first)| points.append(&body.embedding, first));

@@ -344,14 +344,20 @@ impl<const W: usize, const R: usize> Kernel for Residual<'_, W, R> {
     }
 }
 
-/// `y += A x`.
+/// `y += A x`. The product is summed by itself, so that one block of a row waits for the one before by a single addition.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn add_product<const W: usize, const R: usize>(y: &mut Node<W, R>, block: &Block<W>, x: &Node<W, R>) {
-    for c in 0..W {
+    let mut product: Node<W, R> = std::array::from_fn(|r| x[0].map(|x| block[0][r] * x));
+    for c in 1..W {
         for r in 0..W {
             for d in 0..R {
-                y[r][d] += block[c][r] * x[c][d];
+                product[r][d] += block[c][r] * x[c][d];
             }
+        }
+    }
+    for r in 0..W {
+        for d in 0..R {
+            y[r][d] += product[r][d];
         }
     }
 }

@@ -54,6 +54,8 @@ impl MeshConstraints {
                 self.add_solid(body, tets, first);
                 Vec::new()
             }
+            // Bodies are cut into octants for their own family alone.
+            Elements::Octants(_) => Vec::new(),
         };
         let first_shear = self.links.len() as u32;
         self.links.extend(shears);

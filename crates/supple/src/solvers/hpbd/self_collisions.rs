@@ -281,10 +281,10 @@ fn particle_triangles(body: &Body) -> impl Iterator<Item = [u32; 3]> {
     let of_surface = move |t: &[u32; 3]| Some([vertex(t[0])?, vertex(t[1])?, vertex(t[2])?]);
     let cloth = match &body.elements {
         Elements::Triangles(triangles) => triangles.as_slice(),
-        Elements::Tets(_) => &[],
+        Elements::Tets(_) | Elements::Octants(_) => &[],
     };
     let solid = match &body.elements {
-        Elements::Triangles(_) => &[][..],
+        Elements::Triangles(_) | Elements::Octants(_) => &[][..],
         Elements::Tets(_) => body.surface_triangles.as_slice(),
     };
     cloth.iter().copied().chain(solid.iter().filter_map(of_surface))

@@ -1,0 +1,57 @@
+//! The bodies of the paper's comparisons, as lattices.
+
+use supple::solvers::staggered::{Cell, Lattice};
+
+/// A box that is held at one face and free elsewhere.
+pub(super) fn elastic_box(cells: usize) -> Lattice {
+    Lattice::new([cells; 3], |[x, ..]| if x == -1 { Cell::Dirichlet } else { Cell::Interior })
+}
+
+/// A box that is held at two opposite faces.
+pub(super) fn box_between_walls(cells: usize) -> Lattice {
+    let end = cells as i32;
+    Lattice::new([cells; 3], |[x, ..]| if x == -1 || x == end { Cell::Dirichlet } else { Cell::Interior })
+}
+
+/// Where the arms point, not along the axes of the lattice.
+const ARMS: [[f64; 3]; 6] = [
+    [1.0, 0.23, 0.11],
+    [-1.0, 0.17, -0.2],
+    [0.19, 1.0, -0.13],
+    [-0.21, -1.0, 0.1],
+    [0.12, -0.2, 1.0],
+    [-0.15, 0.22, -1.0],
+];
+
+/// A ball with six slanting arms, a fifth as thick as the ball; the ends of four are held. It stands for the paper's
+/// characters with thin limbs, and has an eighth of the lattice's cells.
+pub(super) fn ball_with_arms(cells: usize) -> Lattice {
+    let (radius, thickness, length, held_from) = (0.3, 0.06, 0.44, 0.41);
+    Lattice::new([cells; 3], |at| {
+        let p = at.map(|x| (f64::from(x) + 0.5) / cells as f64 - 0.5);
+        let mut found = if dot(p, p) < radius * radius { Cell::Interior } else { Cell::Exterior };
+        for (n, arm) in ARMS.into_iter().enumerate() {
+            let along = dot(p, arm) / dot(arm, arm).sqrt();
+            let across = dot(p, p) - along * along;
+            if along > 0.0 && along < length && across < thickness * thickness {
+                let held = n < 4 && along > held_from;
+                found = if held { Cell::Dirichlet } else { Cell::Interior };
+            }
+        }
+        found
+    })
+}
+
+fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+    (0..3).map(|i| a[i] * b[i]).sum()
+}
+
+/// A right-hand side of one along y on every unknown: the body's weight.
+pub(super) fn weight_of(lattice: &Lattice) -> Vec<f64> {
+    let len = lattice.len();
+    let mut b = vec![0.0; 4 * len];
+    for cell in (lattice.plane()..len).filter(|c| lattice.is_unknown(1, *c)) {
+        b[len + cell] = 1.0;
+    }
+    b
+}

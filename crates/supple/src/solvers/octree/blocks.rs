@@ -1,0 +1,398 @@
+//! Blocks of consecutive elements that threads work on (Milne 2016, section 9). A block owns the nodes that its elements meet
+//! first, copies what it needs of other blocks' nodes, and adds up the forces of its elements in buffers of its own. What
+//! belongs to nodes of other blocks goes into an outbox, from which every block takes what is meant for it, in a fixed order.
+//!
+//! The paper computes elements on the border of a block once for each block that they touch (ghost cells); an outbox costs less
+//! than half of that, and the bits do not depend on the number of threads either.
+
+#![allow(clippy::needless_range_loop, reason = "components are counted as in kernels")]
+
+use std::ops::Range;
+
+use super::tree::{Hanging, Octree, hangs};
+use super::wide::{Real, Wide};
+
+/// Elements in a block.
+pub(super) const BLOCK: usize = 512;
+/// Elements side by side in a batch.
+pub(super) const BATCH: usize = 16;
+/// The most nodes that the elements of a block can have.
+pub(super) const LOCAL: usize = 8 * BLOCK;
+
+/// Sixteen elements: where their conforming nodes are among those of the block, and which slots hang.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Corners {
+    pub(super) slots: [[u16; BATCH]; 8],
+    pub(super) hanging: [Hanging; BATCH],
+}
+
+/// Forces that a block has for a node of another one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Parcel {
+    /// The node, counted from the first of the block that owns it.
+    node: u32,
+    /// Where it lies in the outbox.
+    from: u32,
+}
+
+/// The blocks of some trees put together.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Blocks {
+    elements: usize,
+    corners: Vec<Corners>,
+    /// The first node of each block, and the end.
+    node_start: Vec<u32>,
+    /// Nodes of other blocks that a block needs.
+    foreign_start: Vec<u32>,
+    foreign: Vec<u32>,
+    parcel_start: Vec<u32>,
+    parcels: Vec<Parcel>,
+}
+
+/// A thread's copy of the nodes of a block, by components.
+pub(super) struct Scratch<T> {
+    pub(super) x: [Box<[T; LOCAL]>; 3],
+    pub(super) y: [Box<[T; LOCAL]>; 3],
+}
+
+impl<T: Real> Default for Scratch<T> {
+    fn default() -> Self {
+        let empty = || -> Box<[T; LOCAL]> {
+            vec![T::default(); LOCAL].try_into().unwrap_or_else(|_| unreachable!("it has that many entries"))
+        };
+        Self { x: [empty(), empty(), empty()], y: [empty(), empty(), empty()] }
+    }
+}
+
+/// What is done with the elements of a block: reads `x` and adds to `y` of the scratch; returns a part of a sum.
+pub(super) trait BlockWork<T>: Sync {
+    /// Does it for the batches of one block.
+    fn run(&self, batches: Range<usize>, scratch: &mut Scratch<T>) -> f64;
+}
+
+/// Vectors over nodes, and what blocks have for each other.
+pub(super) struct Output<'a, T> {
+    pub(super) y: &'a mut [[T; 3]],
+    pub(super) outbox: &'a mut Vec<[T; 3]>,
+}
+
+impl Blocks {
+    /// The blocks of trees whose elements and nodes are counted on from one to the next.
+    pub(super) fn new<'a>(trees: impl IntoIterator<Item = &'a Octree>) -> Self {
+        let mut blocks =
+            Self { node_start: vec![0], foreign_start: vec![0], parcel_start: vec![0], ..Self::default() };
+        let mut conforming: Vec<([u32; 8], Hanging)> = Vec::new();
+        let mut first = 0;
+        for tree in trees {
+            let own = tree.conforming().iter().map(|nodes| nodes.map(|node| node + first));
+            conforming.extend(own.zip(tree.hanging().iter().copied()));
+            first += tree.nodes().len() as u32;
+        }
+        blocks.elements = conforming.len();
+        let mut met = 0;
+        for own in conforming.chunks(BLOCK) {
+            let last = own.iter().flat_map(|(nodes, hanging)| {
+                (0..8).filter(|slot| !hangs(*hanging, *slot)).map(|slot| nodes[slot] + 1)
+            });
+            met = last.fold(met, u32::max);
+            blocks.node_start.push(met);
+            blocks.add(own);
+        }
+        blocks.address();
+        blocks
+    }
+
+    fn add(&mut self, own: &[([u32; 8], Hanging)]) {
+        let [.., start, end] = self.node_start[..] else { return };
+        let is_own = |node: u32| (start..end).contains(&node);
+        let others = own.iter().flat_map(|(nodes, _)| nodes).copied().filter(|node| !is_own(*node));
+        let mut foreign: Vec<u32> = others.collect();
+        foreign.sort_unstable();
+        foreign.dedup();
+        let local = |node: u32| match foreign.binary_search(&node) {
+            Ok(at) => (end - start) as usize + at,
+            Err(_) => (node - start) as usize,
+        };
+        for batch in own.chunks(BATCH) {
+            // Elements that fill up the last batch have no stiffness; they read some node of the block.
+            let mut corners = Corners { slots: [[0; BATCH]; 8], hanging: [0; BATCH] };
+            for (lane, (nodes, hanging)) in batch.iter().enumerate() {
+                corners.hanging[lane] = *hanging;
+                for slot in 0..8 {
+                    corners.slots[slot][lane] = local(nodes[slot]) as u16;
+                }
+            }
+            self.corners.push(corners);
+        }
+        self.foreign.extend(foreign);
+        self.foreign_start.push(self.foreign.len() as u32);
+    }
+
+    /// Tells every block what it finds in the outbox.
+    fn address(&mut self) {
+        let mut all: Vec<(u32, u32)> = self.foreign.iter().copied().zip(0..).collect();
+        all.sort_unstable();
+        let mut sorted = all.into_iter().peekable();
+        for block in 0..self.count() {
+            let [start, end] = [self.node_start[block], self.node_start[block + 1]];
+            while let Some((node, from)) = sorted.next_if(|(node, _)| *node < end) {
+                self.parcels.push(Parcel { node: node - start, from });
+            }
+            self.parcel_start.push(self.parcels.len() as u32);
+        }
+    }
+
+    /// The number of blocks.
+    pub(super) fn count(&self) -> usize {
+        self.node_start.len() - 1
+    }
+
+    /// The number of elements.
+    pub(super) fn elements(&self) -> usize {
+        self.elements
+    }
+
+    /// The number of nodes.
+    pub(super) fn nodes(&self) -> usize {
+        self.node_start.last().map_or(0, |&end| end as usize)
+    }
+
+    /// Sixteen elements after the other.
+    pub(super) fn corners(&self) -> &[Corners] {
+        &self.corners
+    }
+
+    /// The batches of a block.
+    fn batches(&self, block: usize) -> Range<usize> {
+        let many = BLOCK / BATCH;
+        block * many..self.corners.len().min((block + 1) * many)
+    }
+
+    /// Memory in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Corners>() * self.corners.len()
+            + 4 * (self.node_start.len()
+                + self.foreign_start.len()
+                + self.parcel_start.len()
+                + self.foreign.len())
+            + size_of::<Parcel>() * self.parcels.len()
+    }
+
+    /// `y = Σ` of what `work` does to every block with `x`, then `finish` on each block's part of `y`, told by its first node.
+    /// Returns the sum of what `work` returned, in a fixed order.
+    pub(super) fn sum<T: Real>(
+        &self,
+        x: &[[T; 3]],
+        output: Output<'_, T>,
+        work: &impl BlockWork<T>,
+        finish: impl Fn(usize, &mut [[T; 3]]) + Sync,
+    ) -> f64 {
+        let Output { y, outbox } = output;
+        outbox.resize(self.foreign.len(), [T::default(); 3]);
+        let total = self.fork(0..self.count(), y, outbox, &|block, y, outbox| {
+            T::with_scratch(|scratch| {
+                self.fetch(block, x, scratch);
+                let part = work.run(self.batches(block), scratch);
+                store(scratch, 0, y);
+                store(scratch, y.len(), outbox);
+                part
+            })
+        });
+        let outbox = &outbox[..];
+        self.fork(0..self.count(), y, &mut [], &|block, y, _| {
+            let [start, end] = [self.parcel_start[block], self.parcel_start[block + 1]];
+            for parcel in &self.parcels[start as usize..end as usize] {
+                let (to, from) = (&mut y[parcel.node as usize], &outbox[parcel.from as usize]);
+                for c in 0..3 {
+                    to[c] += from[c];
+                }
+            }
+            finish(self.node_start[block] as usize, y);
+            0.0
+        });
+        total
+    }
+
+    /// Only reads: the sum of what `work` returns.
+    pub(super) fn fold<T: Real>(&self, x: &[[T; 3]], work: &impl BlockWork<T>) -> f64 {
+        self.fork(0..self.count(), &mut [] as &mut [[T; 3]], &mut [], &|block, _, _| {
+            T::with_scratch(|scratch| {
+                self.fetch(block, x, scratch);
+                work.run(self.batches(block), scratch)
+            })
+        })
+    }
+
+    /// Copies what a block needs of `x` and clears what it adds to.
+    pub(super) fn fetch<T: Real>(&self, block: usize, x: &[[T; 3]], scratch: &mut Scratch<T>) {
+        let own = self.node_start[block] as usize..self.node_start[block + 1] as usize;
+        let foreign =
+            &self.foreign[self.foreign_start[block] as usize..self.foreign_start[block + 1] as usize];
+        let local = own.len() + foreign.len();
+        for c in 0..3 {
+            let copy = &mut scratch.x[c][..local];
+            copy.iter_mut().zip(&x[own.clone()]).for_each(|(to, from)| *to = from[c]);
+            copy[own.len()..].iter_mut().zip(foreign).for_each(|(to, node)| *to = x[*node as usize][c]);
+            scratch.y[c][..local].fill(T::default());
+        }
+    }
+
+    /// Runs `work` on every block with its part of vectors over nodes and of the outbox, which may both be empty.
+    fn fork<T: Real>(
+        &self,
+        blocks: Range<usize>,
+        y: &mut [[T; 3]],
+        outbox: &mut [[T; 3]],
+        work: &(impl Fn(usize, &mut [[T; 3]], &mut [[T; 3]]) -> f64 + Sync),
+    ) -> f64 {
+        match blocks.len() {
+            0 => return 0.0,
+            1 => return work(blocks.start, y, outbox),
+            _ => {}
+        }
+        let middle = blocks.start + blocks.len() / 2;
+        let cut = |starts: &[u32], all: usize| match all {
+            0 => 0,
+            _ => (starts[middle] - starts[blocks.start]) as usize,
+        };
+        let (y_low, y_high) = y.split_at_mut(cut(&self.node_start, y.len()));
+        let (low, high) = outbox.split_at_mut(cut(&self.foreign_start, outbox.len()));
+        let (a, b) = rayon::join(
+            || self.fork(blocks.start..middle, y_low, low, work),
+            || self.fork(middle..blocks.end, y_high, high, work),
+        );
+        a + b
+    }
+}
+
+/// Copies a part of what a block has summed up.
+fn store<T: Real>(scratch: &Scratch<T>, first: usize, to: &mut [[T; 3]]) {
+    for (i, to) in to.iter_mut().enumerate() {
+        *to = [scratch.y[0][first + i], scratch.y[1][first + i], scratch.y[2][first + i]];
+    }
+}
+
+/// The values at the corners of `N` elements: eight slots of three components.
+pub(super) type CornerValues<T, const N: usize> = [[Wide<T, N>; 3]; 8];
+
+impl Corners {
+    /// Part `half` of the elements' corners: conforming values gathered, hanging slots interpolated.
+    #[inline(always)]
+    pub(super) fn gather<T: Real, const N: usize>(
+        &self,
+        from: &[Box<[T; LOCAL]>; 3],
+        half: usize,
+    ) -> CornerValues<T, N> {
+        let mut x = [[Wide::zero(); 3]; 8];
+        for slot in 0..8 {
+            let nodes = &self.slots[slot].as_chunks::<N>().0[half];
+            for c in 0..3 {
+                for i in 0..N {
+                    // The mask says to the compiler what is true anyway: no index is out of bounds.
+                    x[slot][c].0[i] = from[c][usize::from(nodes[i]) & (LOCAL - 1)];
+                }
+            }
+        }
+        if self.hanging != [0; BATCH] {
+            let (edges, faces) = self.flags(half);
+            interpolate(&mut x, edges, faces);
+        }
+        x
+    }
+
+    /// Adds forces at corners to conforming nodes: the transpose of [`Self::gather`].
+    #[inline(always)]
+    pub(super) fn scatter<T: Real, const N: usize>(
+        &self,
+        mut forces: CornerValues<T, N>,
+        half: usize,
+        to: &mut [Box<[T; LOCAL]>; 3],
+    ) {
+        if self.hanging != [0; BATCH] {
+            let (edges, faces) = self.flags(half);
+            distribute(&mut forces, edges, faces);
+        }
+        self.add(&forces, half, to);
+    }
+
+    /// Adds values to the conforming nodes of all slots.
+    #[inline(always)]
+    pub(super) fn add<T: Real, const N: usize>(
+        &self,
+        values: &CornerValues<T, N>,
+        half: usize,
+        to: &mut [Box<[T; LOCAL]>; 3],
+    ) {
+        for slot in 0..8 {
+            let nodes = &self.slots[slot].as_chunks::<N>().0[half];
+            for c in 0..3 {
+                for i in 0..N {
+                    to[c][usize::from(nodes[i]) & (LOCAL - 1)] += values[slot][c].0[i];
+                }
+            }
+        }
+    }
+
+    /// One where a slot hangs, else zero: for the three edges and the three faces.
+    #[inline(always)]
+    fn flags<T: Real, const N: usize>(&self, half: usize) -> ([Wide<T, N>; 3], [Wide<T, N>; 3]) {
+        let hanging = &self.hanging.as_chunks::<N>().0[half];
+        let (mut edges, mut faces) = ([Wide::zero(); 3], [Wide::zero(); 3]);
+        for k in 0..3 {
+            for i in 0..N {
+                edges[k].0[i] = T::of(f32::from(hanging[i] >> k & 1));
+                faces[k].0[i] = T::of(f32::from(hanging[i] >> (3 + k) & 1));
+            }
+        }
+        (edges, faces)
+    }
+}
+
+/// `x = W x̃`: faces first, since they need the conforming values of their edges.
+#[inline(always)]
+fn interpolate<T: Real, const N: usize>(
+    x: &mut CornerValues<T, N>,
+    edges: [Wide<T, N>; 3],
+    faces: [Wide<T, N>; 3],
+) {
+    let (half, quarter) = (Wide::splat(T::of(0.5)), Wide::splat(T::of(0.25)));
+    for k in 0..3 {
+        let (i, j, face) = (1 << ((k + 1) % 3), 1 << ((k + 2) % 3), 7 ^ (1 << k));
+        for c in 0..3 {
+            let mean = (x[0][c] + x[i][c] + x[j][c] + x[face][c]) * quarter;
+            x[face][c] = x[face][c] + faces[k] * (mean - x[face][c]);
+        }
+    }
+    for k in 0..3 {
+        for c in 0..3 {
+            x[1 << k][c] = x[1 << k][c] + edges[k] * half * (x[0][c] - x[1 << k][c]);
+        }
+    }
+}
+
+/// `f̃ = Wᵀ f`: edges first.
+#[inline(always)]
+fn distribute<T: Real, const N: usize>(
+    f: &mut CornerValues<T, N>,
+    edges: [Wide<T, N>; 3],
+    faces: [Wide<T, N>; 3],
+) {
+    let (half, quarter) = (Wide::splat(T::of(0.5)), Wide::splat(T::of(0.25)));
+    for k in 0..3 {
+        for c in 0..3 {
+            let moved = edges[k] * half * f[1 << k][c];
+            f[0][c] += moved;
+            f[1 << k][c] -= moved;
+        }
+    }
+    for k in 0..3 {
+        let (i, j, face) = (1 << ((k + 1) % 3), 1 << ((k + 2) % 3), 7 ^ (1 << k));
+        for c in 0..3 {
+            let moved = faces[k] * quarter * f[face][c];
+            f[0][c] += moved;
+            f[i][c] += moved;
+            f[j][c] += moved;
+            f[face][c] -= moved + moved + moved;
+        }
+    }
+}

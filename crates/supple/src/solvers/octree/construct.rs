@@ -1,0 +1,186 @@
+//! The octree of a triangle mesh as artists have it (Milne 2016, section 6): finest octants along the surface, the coarsest
+//! balanced tree around them, and of its leaves those that lie inside by the winding number. Holes and overlaps do no harm.
+
+use glam::DVec3;
+
+use super::octant::{MAX_HEIGHT, Octant};
+use super::rasterise::rasterise;
+use super::splits::Splits;
+use super::tree::{Frame, Octree};
+use crate::Error;
+use crate::geometry::{Aabb, TriangleTree, WindingNumber};
+
+/// Vertices are drawn to the middle by this part before they are rasterised: a face that lies on the border between two
+/// cells belongs to the inner ones.
+const SHRINK: f64 = 1e-7;
+/// Sides that are this near to a whole number of cells have that number.
+const ROUNDING: f64 = 1e-6;
+/// The largest number of octants along the surface.
+const MOST_OCTANTS: f64 = 1e8;
+/// A surface whose volume is below this part of the cube of its size encloses nothing.
+const FLAT: f64 = 1e-9;
+/// The least part of an element's volume that counts: less would make nodes that hardly anything holds.
+const LEAST_FILL: f64 = 0.1;
+
+/// How a tree coarsens inward.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inside {
+    /// At least so many octants of each size between two sizes; 1 is as fast as balance allows.
+    Layers(u32),
+    /// Not at all: finest octants throughout.
+    Uniform,
+}
+
+impl Inside {
+    /// From how fast a tree coarsens inward: 1 is as fast as balance allows, a half takes twice the way.
+    pub fn at_rate(rate: f64) -> Self {
+        Self::Layers((1.0 / rate).round().clamp(1.0, 1e4) as u32)
+    }
+}
+
+/// An octree in a surface.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Filled {
+    /// The tree.
+    pub tree: Octree,
+    /// The part of each element that is inside the surface, at least a tenth.
+    pub fill: Vec<f32>,
+    /// What the user should know about the surface.
+    pub notes: Vec<String>,
+}
+
+/// Fills a surface with octants whose finest have a side of `cell` metres.
+pub fn fill(
+    positions: &[DVec3],
+    mut triangles: Vec<[u32; 3]>,
+    cell: f64,
+    inside: Inside,
+) -> Result<Filled, Error> {
+    let bounds = check(positions, &triangles, cell)?;
+    let mut notes = Vec::new();
+    let volume = enclosed_volume(positions, &triangles, bounds.center());
+    if volume.abs() <= FLAT * (bounds.high - bounds.low).length().powi(3) {
+        let problem = "the surface encloses no volume; close it, or simulate it as cloth by another method";
+        return Err(Error::Invalid(problem.to_owned()));
+    }
+    if volume < 0.0 {
+        triangles.iter_mut().for_each(|t| t.swap(1, 2));
+        notes.push("the surface's faces point inward; they were taken the other way round".to_owned());
+    }
+    let cells = ((bounds.high - bounds.low) / cell - ROUNDING).ceil().max(DVec3::ONE);
+    let root = (0..=MAX_HEIGHT).find(|&h| f64::from(1u32 << h) >= cells.max_element());
+    let root = root.ok_or_else(|| too_fine(cell, &bounds))?;
+    let frame = Frame { origin: bounds.center() - 0.5 * cell * cells, cell, root };
+    let to_cells = |p: &DVec3| 0.5 * cells + (*p - bounds.center()) * ((1.0 - SHRINK) / cell);
+    let in_cells: Vec<DVec3> = positions.iter().map(to_cells).collect();
+    let finest = rasterise(&in_cells, &triangles, root);
+    let layers = match inside {
+        Inside::Layers(layers) => layers,
+        Inside::Uniform => 1,
+    };
+    let leaves = Splits::around(&finest, root, layers).leaves(root, &finest);
+    let winding = WindingNumber::new(TriangleTree::new(positions, triangles));
+    let mut elements = inside_leaves(leaves, &frame, &winding);
+    if inside == Inside::Uniform {
+        elements = split_to_finest(&elements);
+    }
+    let tree = Octree::new(frame, elements);
+    let fill = filled_parts(&tree, &winding);
+    Ok(Filled { tree, fill, notes })
+}
+
+/// Refuses what cannot be cut into cells; gives the bounds.
+fn check(positions: &[DVec3], triangles: &[[u32; 3]], cell: f64) -> Result<Aabb, Error> {
+    if let Some(v) = positions.iter().position(|p| !p.is_finite()) {
+        let problem =
+            format!("vertex {v} of the surface is {}; its coordinates must be finite", positions[v]);
+        return Err(Error::Invalid(problem));
+    }
+    if triangles.is_empty() {
+        return Err(Error::Invalid("the surface has no faces to fill with octants".to_owned()));
+    }
+    let bounds = Aabb::of_points(positions);
+    let size = (bounds.high - bounds.low).max_element();
+    if !(cell > 0.0 && cell.is_finite() && size > 0.0) {
+        let problem =
+            format!("octants of {cell} m in a surface of {size} m: both must be positive and finite");
+        return Err(Error::Invalid(problem));
+    }
+    if size / cell > f64::from(1u32 << MAX_HEIGHT) {
+        return Err(too_fine(cell, &bounds));
+    }
+    let area: f64 =
+        triangles.iter().map(|t| doubled_area(t.map(|v| positions[v as usize]))).sum::<f64>() / 2.0;
+    let octants = area / (cell * cell);
+    if octants > MOST_OCTANTS {
+        let least = (area / MOST_OCTANTS).sqrt();
+        let problem = format!(
+            "a `cell` of {cell} m would need about {octants:.0e} octants; take at least {least:.2e} m"
+        );
+        return Err(Error::Invalid(problem));
+    }
+    Ok(bounds)
+}
+
+fn too_fine(cell: f64, bounds: &Aabb) -> Error {
+    let size = (bounds.high - bounds.low).max_element();
+    let most = 1u32 << MAX_HEIGHT;
+    let least = size / f64::from(most);
+    Error::Invalid(format!(
+        "a `cell` of {cell} m cuts a body of {size} m into more than {most} octants a side; take at least {least:.2e} m"
+    ))
+}
+
+fn doubled_area([a, b, c]: [DVec3; 3]) -> f64 {
+    (b - a).cross(c - a).length()
+}
+
+fn enclosed_volume(positions: &[DVec3], triangles: &[[u32; 3]], around: DVec3) -> f64 {
+    let part = |t: &[u32; 3]| {
+        let [a, b, c] = t.map(|v| positions[v as usize] - around);
+        a.dot(b.cross(c)) / 6.0
+    };
+    triangles.iter().map(part).sum()
+}
+
+/// The leaves on the surface and those whose centre is inside.
+fn inside_leaves(leaves: Vec<Octant>, frame: &Frame, winding: &WindingNumber) -> Vec<Octant> {
+    let centre = |leaf: &Octant| frame.place(leaf.anchor()) + 0.5 * frame.cell * f64::from(leaf.size());
+    let asked: Vec<DVec3> = leaves.iter().filter(|leaf| !leaf.is_on_surface()).map(centre).collect();
+    let mut answers = winding.at_each(&asked).into_iter();
+    let mut keep = |leaf: &Octant| leaf.is_on_surface() || answers.next().is_some_and(|w| w > 0.5);
+    let mut leaves = leaves;
+    leaves.retain(|leaf| keep(leaf));
+    leaves
+}
+
+/// The same elements cut into finest octants.
+fn split_to_finest(elements: &[Octant]) -> Vec<Octant> {
+    fn descend(octant: Octant, found: &mut Vec<Octant>) {
+        match octant.height() {
+            0 => found.push(octant),
+            _ => (0..8).for_each(|number| descend(octant.child(number), found)),
+        }
+    }
+    let mut found = Vec::new();
+    elements.iter().for_each(|element| descend(*element, &mut found));
+    found
+}
+
+/// How much of each element is inside: all of those away from the surface, and of the others what the nearest piece of the
+/// surface, taken as a plane, leaves of them.
+fn filled_parts(tree: &Octree, winding: &WindingNumber) -> Vec<f32> {
+    use rayon::prelude::*;
+    let part = |e: usize| {
+        if !tree.elements()[e].is_on_surface() {
+            return 1.0;
+        }
+        let (centre, side) = (tree.centre(e), tree.side(e));
+        let Some(nearest) = winding.signed_closest_point(centre, f64::INFINITY) else { return 1.0 };
+        let [a, b, c] = *winding.tree().corners(nearest.triangle);
+        let normal = (b - a).cross(c - a).normalize_or_zero().abs();
+        let width = side * (normal.x + normal.y + normal.z).max(1.0);
+        (0.5 - nearest.distance / width).clamp(LEAST_FILL, 1.0) as f32
+    };
+    (0..tree.elements().len()).into_par_iter().with_min_len(1024).map(part).collect()
+}

@@ -1,0 +1,65 @@
+//! Flesh on incomplete linear octrees (Milne et al. 2016, *Efficient Elasticity for Character Flesh Simulation on Octrees*): a
+//! triangle mesh as artists have it is filled with octants that are fine along the surface and coarse inside, and Newton's
+//! method is solved by conjugate gradients with a multigrid cycle. No matrix is stored on any level but the coarsest.
+//!
+//! | section of the paper | here |
+//! | --- | --- |
+//! | 3.1 balance | `splits` |
+//! | 3.2 hanging nodes, modified shape functions | [`Octree`], `shape_functions` |
+//! | 4 co-rotational elasticity, one-point quadrature | `elasticity`, [`Forest`] |
+//! | 4.2 force differentials, algorithm 1 | `stiffness`, `elasticity` |
+//! | 5 linear octrees | [`Octant`] |
+//! | 6 construction | `rasterise`, [`fill`] |
+//! | 7 the V-cycle as preconditioner | [`Multigrid`], `level` |
+//! | 7.1 coarsening | [`coarsen`] |
+//! | 7.2 restriction and prolongation | `transfer` |
+//! | 7.3 the coarse operator | [`Multigrid`] |
+//! | 7.4 the diagonal | `stiffness` |
+//! | 8 springs at material points | `springs`, `embed` |
+//! | 9 blocks and threads | `blocks` |
+//!
+//! What differs from the paper:
+//! - The damping of Jacobi's method is found on every level from the largest eigenvalue (`largest_eigenvalue`). The paper's fixed
+//!   numbers make the cycle indefinite from a Poisson's ratio of 0.42 on.
+//! - The coarsest level is factored (`bottom`); the paper's sweeps are an option.
+//! - Blocks have an outbox in place of ghost cells (`blocks`).
+//! - Nodes are numbered apart from elements (`tree`), so that vectors over nodes have no gaps.
+//! - Elements that the surface cuts weigh and resist by the part that is inside ([`Filled`]); the paper takes them whole.
+//! - Contact of bodies with colliders, themselves and each other is the engine's, at the points of the embedded surface.
+
+mod blocks;
+mod bottom;
+mod coarsen;
+mod construct;
+mod elasticity;
+mod embed;
+mod energy;
+mod forest;
+mod largest_eigenvalue;
+mod level;
+#[cfg(test)]
+mod mechanics_tests;
+mod multigrid;
+mod newton;
+mod octant;
+mod options;
+mod rasterise;
+mod shape_functions;
+mod splits;
+mod springs;
+mod stiffness;
+mod transfer;
+mod tree;
+#[cfg(test)]
+mod tree_tests;
+mod wide;
+
+pub use coarsen::{Coarsened, coarsen};
+pub use construct::{Filled, Inside, fill};
+pub(crate) use energy::{OctreeEnergy, forest, trees};
+pub use forest::{Flesh, Forest, Tissue};
+pub use multigrid::{CycleOptions, FineOperator, Multigrid};
+pub(crate) use newton::OctreeNewton;
+pub use octant::{MAX_HEIGHT, Octant, morton_order};
+pub use options::Options;
+pub use tree::{Frame, Hanging, Octree};

@@ -1,0 +1,161 @@
+//! Newton's method (Milne 2016, section 4.2): every iteration solves with the fixed stiffness by conjugate gradients with a
+//! V-cycle as preconditioner, and searches along the line.
+//!
+//! Energies at points (attachments, contact, friction, wind) come in as springs on every level. Those at a single node that
+//! pull alike in all directions, inertia first of all, are a number a node.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use glam::{DMat3, DVec3};
+
+use super::forest::Forest;
+use super::multigrid::Multigrid;
+use super::options::Options;
+use super::tree::Octree;
+use crate::linear::{BlockPattern, ConjugateGradient, CycleTimes, End, Preconditioner, Regions, StopRule};
+use crate::nonlinear::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace};
+
+/// How often damping is raised where a cycle is not positive definite.
+const MORE_DAMPING: u32 = 8;
+
+/// Newton's method over the nodes of octrees.
+pub(crate) struct OctreeNewton {
+    forest: Arc<Forest>,
+    multigrid: Multigrid,
+    iteration: ConjugateGradient,
+    stop: StopRule,
+    work: Workspace,
+    /// Over all nodes.
+    rhs: Vec<DVec3>,
+    direction: Vec<DVec3>,
+    inertia: Vec<f64>,
+}
+
+impl OctreeNewton {
+    /// For a forest of `trees`, whose nodes are unknowns where the pattern has them.
+    pub(crate) fn new(
+        forest: &Arc<Forest>,
+        trees: &[&Octree],
+        pattern: &BlockPattern,
+        options: &Options,
+    ) -> Result<Self, String> {
+        let nodes = forest.nodes();
+        let mut multigrid = Multigrid::new(forest, trees, &options.cycle())?;
+        let held: Vec<bool> = (0..nodes as u32).map(|node| pattern.unknown(node).is_none()).collect();
+        multigrid.set_held(&held);
+        Ok(Self {
+            forest: forest.clone(),
+            multigrid,
+            iteration: ConjugateGradient::default(),
+            stop: StopRule::tolerance(options.tolerance, options.max_iterations as usize),
+            work: Workspace::new(pattern, nodes),
+            rhs: vec![DVec3::ZERO; nodes],
+            direction: vec![DVec3::ZERO; nodes],
+            inertia: Vec::with_capacity(nodes),
+        })
+    }
+
+    /// Takes the stiffness at `x`; `first` in a step, when the largest eigenvalues are estimated too.
+    fn linearise(&mut self, descent: &mut Descent<'_>, first: bool) -> Result<(), String> {
+        let begun = Instant::now();
+        let Self { multigrid, inertia, forest, .. } = self;
+        multigrid.linearise(descent.x, forest.damping_rate());
+        multigrid.clear_springs();
+        inertia.clear();
+        inertia.resize(descent.x.len(), 0.0);
+        descent.objective.point_hessians(descent.x, &mut |point, block| match point {
+            [(node, weight)] if is_isotropic(&block) => {
+                inertia[*node as usize] += weight * weight * block.x_axis.x;
+            }
+            _ => multigrid.add_spring(point, block),
+        });
+        multigrid.set_inertia(inertia.iter().copied());
+        let taken = Instant::now();
+        descent.outcome.assembly_time += taken - begun;
+        let done = multigrid.prepare(first);
+        descent.outcome.update_time += taken.elapsed();
+        done
+    }
+
+    /// Finds the direction.
+    fn solve(&mut self, descent: &mut Descent<'_>) -> Result<(), String> {
+        let begun = Instant::now();
+        self.rhs.fill(DVec3::ZERO);
+        for (&node, gradient) in self.work.vertices.iter().zip(&self.work.gradient) {
+            self.rhs[node as usize] = -*gradient;
+        }
+        let stop = StopRule { deadline: descent.limits.deadline, ..self.stop };
+        let operator = self.multigrid.operator();
+        let mut end = End::IndefinitePreconditioner;
+        for _ in 0..MORE_DAMPING {
+            self.direction.fill(DVec3::ZERO);
+            let solved =
+                self.iteration.solve(&operator, &mut self.multigrid, &self.rhs, &mut self.direction, &stop);
+            descent.outcome.linear_iterations += solved.iterations as u32;
+            end = solved.end;
+            if end != End::IndefinitePreconditioner {
+                break;
+            }
+            self.multigrid.damp_more();
+        }
+        descent.outcome.solve_time += begun.elapsed();
+        for (&node, direction) in self.work.vertices.iter().zip(&mut self.work.direction) {
+            *direction = self.direction[node as usize];
+        }
+        match end {
+            End::NotFinite | End::IndefinitePreconditioner => {
+                Err("the octree's system could not be solved: stiffnesses differ by more than single precision holds".into())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn is_isotropic(block: &DMat3) -> bool {
+    *block == DMat3::from_diagonal(DVec3::splat(block.x_axis.x))
+}
+
+impl Minimiser for OctreeNewton {
+    fn minimise(
+        &mut self,
+        objective: &dyn Objective,
+        x: &mut [DVec3],
+        limits: &Limits,
+        outcome: &mut Outcome,
+    ) -> Result<(), String> {
+        let mut descent = Descent::begin(objective, x, limits, outcome)?;
+        let mut first = true;
+        loop {
+            if let Some(stop) = descent.look(&mut self.work)? {
+                return descent.end(stop);
+            }
+            self.linearise(&mut descent, std::mem::take(&mut first))?;
+            self.solve(&mut descent)?;
+            descent.outcome.iterations += 1;
+            if descent.line_search(&mut self.work, 1.0).is_none() {
+                return descent.end(Stop::Stalled);
+            }
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.multigrid.bytes() + self.iteration.bytes() + 56 * self.rhs.len()
+    }
+
+    fn cycle_times(&self) -> CycleTimes {
+        self.multigrid.cycle_times()
+    }
+
+    fn begin_step(&mut self, _positions: &[DVec3]) {}
+
+    fn save(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    fn restore(&mut self, _saved: &[u32]) {}
+
+    fn regions(&self) -> Vec<Regions> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,49 @@
+//! `[solver.octree]`: the options of flesh on octrees.
+
+use serde::{Deserialize, Serialize};
+
+use super::multigrid::CycleOptions;
+
+/// How the linear systems of Newton's method are solved.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Options {
+    /// Levels of the hierarchy, at most.
+    pub levels: u32,
+    /// The factor of Jacobi's method on every level; without it one for each level from an estimate of the largest eigenvalue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub damping: Option<f64>,
+    /// Sweeps of Jacobi's method on the coarsest level in place of a direct solve.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coarsest_sweeps: Option<u32>,
+    /// Conjugate gradients stop when the residual has fallen to this fraction.
+    pub tolerance: f64,
+    /// Or after this many iterations.
+    pub max_iterations: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { levels: 32, damping: None, coarsest_sweeps: None, tolerance: 1e-2, max_iterations: 200 }
+    }
+}
+
+impl Options {
+    /// Refuses values outside their range.
+    pub fn check(&self) -> Result<(), String> {
+        let number = |name: &str, value: f64, low: f64, high: f64| {
+            let fine = (low..=high).contains(&value);
+            if fine { Ok(()) } else { Err(format!("`octree.{name}` is {value}; it must be {low} to {high}")) }
+        };
+        number("levels", f64::from(self.levels), 1.0, 32.0)?;
+        number("damping", self.damping.unwrap_or(1.0), 1e-3, 2.0)?;
+        number("coarsest_sweeps", f64::from(self.coarsest_sweeps.unwrap_or(1)), 1.0, 1e4)?;
+        number("tolerance", self.tolerance, 0.0, 1.0)?;
+        number("max_iterations", f64::from(self.max_iterations), 1.0, 1e9)
+    }
+
+    /// Those of the cycle.
+    pub(crate) fn cycle(&self) -> CycleOptions {
+        CycleOptions { levels: self.levels, damping: self.damping, coarsest_sweeps: self.coarsest_sweeps }
+    }
+}

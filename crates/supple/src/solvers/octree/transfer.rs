@@ -1,0 +1,173 @@
+//! Restriction and prolongation between two levels (Milne 2016, section 7.2): a fine node takes the value of the coarse
+//! element that holds it, by the modified shape functions; restriction is the exact transpose.
+//!
+//! A fine node lies on a lattice of half the coarse element's side: 27 places. With the coarse element's hanging slots they
+//! decide its weights, so that a table of 64 x 27 x 8 numbers, all of them multiples of 1/64, holds every weight there is.
+
+#![allow(clippy::needless_range_loop, reason = "components are counted as in kernels")]
+
+use std::sync::LazyLock;
+
+use rayon::prelude::*;
+
+use super::coarsen::Coarsened;
+use super::shape_functions::weights_at;
+use super::tree::{Hanging, Octree, hangs};
+
+/// Nodes handled by one task.
+const CHUNK: usize = 1024;
+
+/// The weights of conforming nodes for hanging slots and a place.
+static WEIGHTS: LazyLock<Vec<[[f32; 8]; 27]>> = LazyLock::new(|| {
+    let of = |hanging: Hanging, place: usize| {
+        let point = [place % 3, place / 3 % 3, place / 9].map(|half| 0.5 * half as f64);
+        weights_at(hanging, point).map(|weight| weight as f32)
+    };
+    (0..64).map(|hanging| std::array::from_fn(|place| of(hanging, place))).collect()
+});
+
+/// Where a fine node lies in a coarse element.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Seat {
+    /// The coarse element.
+    element: u32,
+    /// Its hanging slots.
+    hanging: Hanging,
+    /// One of the 27 places, in the order of slots.
+    place: u8,
+}
+
+/// The transfer from a level to the next coarser one.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Transfer {
+    seats: Vec<Seat>,
+    /// The conforming nodes of the coarse elements.
+    conforming: Vec<[u32; 8]>,
+    /// The transposed weights: the entries of each coarse node.
+    starts: Vec<u32>,
+    entries: Vec<(u32, f32)>,
+}
+
+impl Transfer {
+    /// Between trees put together, each with its coarsened one; a body without takes part as it is.
+    pub(super) fn new(pairs: &[(&Octree, Option<&Coarsened>)]) -> Self {
+        let mut transfer = Self::default();
+        let (mut coarse_nodes, mut coarse_elements) = (0, 0);
+        for (fine, coarsened) in pairs {
+            let coarse = coarsened.map_or(*fine, |coarsened| &coarsened.tree);
+            let seats = seats(fine, coarse, coarsened.map(|c| &c.first_child[..]));
+            let seats =
+                seats.into_iter().map(|seat| Seat { element: seat.element + coarse_elements, ..seat });
+            transfer.seats.extend(seats);
+            transfer
+                .conforming
+                .extend(coarse.conforming().iter().map(|nodes| nodes.map(|node| node + coarse_nodes)));
+            coarse_nodes += coarse.nodes().len() as u32;
+            coarse_elements += coarse.elements().len() as u32;
+        }
+        transfer.transpose(coarse_nodes as usize);
+        transfer
+    }
+
+    /// The coarse nodes and weights of a fine node.
+    pub(super) fn weights(&self, fine: usize) -> impl Iterator<Item = (u32, f32)> {
+        let seat = self.seats[fine];
+        let weights = &WEIGHTS[usize::from(seat.hanging)][usize::from(seat.place)];
+        let nodes = &self.conforming[seat.element as usize];
+        nodes.iter().copied().zip(weights.iter().copied()).filter(|(_, weight)| *weight != 0.0)
+    }
+
+    fn transpose(&mut self, coarse_nodes: usize) {
+        let mut starts = vec![0u32; coarse_nodes + 1];
+        for fine in 0..self.seats.len() {
+            self.weights(fine).for_each(|(coarse, _)| starts[coarse as usize + 1] += 1);
+        }
+        for coarse in 0..coarse_nodes {
+            starts[coarse + 1] += starts[coarse];
+        }
+        let mut next = starts.clone();
+        let mut entries = vec![(0, 0.0); starts[coarse_nodes] as usize];
+        for fine in 0..self.seats.len() {
+            for (coarse, weight) in self.weights(fine) {
+                let at = &mut next[coarse as usize];
+                entries[*at as usize] = (fine as u32, weight);
+                *at += 1;
+            }
+        }
+        (self.starts, self.entries) = (starts, entries);
+    }
+
+    /// `coarse = Pᵀ fine`.
+    pub(super) fn restrict(&self, fine: &[[f32; 3]], coarse: &mut [[f32; 3]]) {
+        coarse.par_iter_mut().enumerate().with_min_len(CHUNK).for_each(|(node, sum)| {
+            *sum = [0.0; 3];
+            for &(from, weight) in &self.entries[self.starts[node] as usize..self.starts[node + 1] as usize] {
+                for c in 0..3 {
+                    sum[c] += weight * fine[from as usize][c];
+                }
+            }
+        });
+    }
+
+    /// `fine += P coarse` at the fine nodes that `takes` allows.
+    pub(super) fn prolong_add(
+        &self,
+        coarse: &[[f32; 3]],
+        fine: &mut [[f32; 3]],
+        takes: impl Fn(usize) -> bool + Sync,
+    ) {
+        fine.par_iter_mut().enumerate().with_min_len(CHUNK).filter(|(node, _)| takes(*node)).for_each(
+            |(node, to)| {
+                for (from, weight) in self.weights(node) {
+                    for c in 0..3 {
+                        to[c] += weight * coarse[from as usize][c];
+                    }
+                }
+            },
+        );
+    }
+
+    /// Memory in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Seat>() * self.seats.len()
+            + 32 * self.conforming.len()
+            + 4 * self.starts.len()
+            + 8 * self.entries.len()
+    }
+}
+
+/// Where the nodes of a tree lie in a coarser one: each in the coarse element of the first fine one that has it as a corner.
+fn seats(fine: &Octree, coarse: &Octree, first_child: Option<&[u32]>) -> Vec<Seat> {
+    let mut seats = vec![Seat { element: u32::MAX, ..Seat::default() }; fine.nodes().len()];
+    let mut of_element = |e: usize, c: usize| {
+        let (own, hanging, nodes) = (coarse.elements()[c], fine.hanging()[e], fine.conforming()[e]);
+        for slot in (0..8).filter(|slot| !hangs(hanging, *slot)) {
+            let node = nodes[slot] as usize;
+            if seats[node].element == u32::MAX {
+                let place = place_in(own.anchor(), own.size(), own.child_number(), fine.nodes()[node]);
+                seats[node] = Seat { element: c as u32, hanging: coarse.hanging()[c], place };
+            }
+        }
+    };
+    match first_child {
+        None => (0..fine.elements().len()).for_each(|e| of_element(e, e)),
+        Some(first) => {
+            for (c, range) in first.windows(2).enumerate() {
+                (range[0]..range[1]).for_each(|e| of_element(e as usize, c));
+            }
+        }
+    }
+    seats
+}
+
+/// Which of the 27 places of an element a node has, counted from slot 0. Elements of the finest size hold nodes at their
+/// corners only.
+fn place_in(anchor: [u16; 3], size: u16, number: usize, node: [u16; 3]) -> u8 {
+    let mut place = 0;
+    for axis in [2, 1, 0] {
+        let halves = (2 * u32::from(node[axis] - anchor[axis]) / u32::from(size)) as u8;
+        let from_slot_zero = if number >> axis & 1 == 1 { 2 - halves } else { halves };
+        place = 3 * place + from_slot_zero;
+    }
+    place
+}

@@ -1,0 +1,381 @@
+//! A body on its lattice: displacements and velocities in double precision, and the equations of a step (Zhu 2010,
+//! section 8). With the damping time `g`, the density `rho` and the operator `L` in units of `mu / h^2`:
+//!
+//! ```text
+//! L u - c u + t h^2/mu f(u) = -c (u0 + dt v0) - t h^2/mu rho gravity + (1 - t) L u0
+//! c = h^2 rho / (mu dt (dt + g)),   t = dt / (dt + g)
+//! ```
+//!
+//! `f` are forces on material points, spread over the lattice by their weights (section 9.2). For statics `c = 0` and
+//! `t = 1`.
+
+use std::collections::BTreeMap;
+
+use glam::DVec3;
+
+use super::embedding::{Interpolation, LatticePoints};
+use super::hierarchy::Hierarchy;
+use super::lattice::{Cell, Lattice};
+use super::options::Options;
+use super::prescribed::{HeldEntry, Prescribed};
+use super::rows::Coefficients;
+use super::solve::{Limits, Solve, Workspace, solve, solve_by_cycles};
+use super::strain_energy::strain_energy;
+use super::voxels::{Placement, voxelise};
+use crate::body::{Body, Elements};
+use crate::error::Error;
+use crate::scene::Mode;
+use crate::simd::Simd;
+use crate::simulation::{PinPoint, Setup, SetupPin};
+
+/// What acts on material points while a linear system is solved: takes displacements of the points, adds the forces that
+/// answer them, with the sign of a stiffness.
+pub(super) type PointStiffness<'a> = dyn FnMut(&[DVec3], &mut [DVec3]) + 'a;
+
+/// The largest ratio of the moduli: pressures of materials with a smaller Poisson's ratio than 0.0005 are those of that one.
+const MOST_COMPRESSIBLE: f64 = 1e3;
+
+/// A body on its lattice.
+#[derive(Debug)]
+pub(super) struct LatticeBody {
+    placement: Placement,
+    /// The body's unknowns as points of the lattice.
+    points: LatticePoints,
+    rest: Vec<DVec3>,
+    hierarchy: Hierarchy,
+    prescribed: Prescribed,
+    /// Where each prescribed entry was when its pin began to hold it, in metres.
+    pub(super) starts: Vec<DVec3>,
+    /// Displacements in metres and pressures times the cell's side; velocities in m/s.
+    pub(super) u: Vec<f64>,
+    pub(super) v: Vec<f64>,
+    constant: Vec<f64>,
+    right: Vec<f64>,
+    change: Vec<f64>,
+    /// The last step of Newton's method.
+    step: Vec<f64>,
+    work: Workspace,
+    shear_modulus: f64,
+    density: f64,
+    damping: f64,
+    options: Options,
+    simd: Simd,
+    /// The share of forces in the step's equations, `t`.
+    share: f64,
+    held_values: Vec<f64>,
+    moved: Vec<DVec3>,
+    answers: Vec<DVec3>,
+}
+
+impl LatticeBody {
+    /// A body at its start, with cells held by the hard pins on it.
+    pub(super) fn new(body: &Body, index: usize, setup: &Setup) -> Result<Self, Error> {
+        let options = setup.solver.staggered;
+        let cell = options.cell.or(body.cell).unwrap_or_else(|| side_of_tetrahedra(body));
+        let made =
+            voxelise(&body.surface_start, &body.surface_triangles, cell, options.padding as usize, |_| false);
+        let (mut lattice, placement) = made.ok_or_else(|| {
+            Error::Invalid(format!(
+                "body `{}` does not fit on a lattice of cells of {cell} m; set `staggered.cell`",
+                body.name
+            ))
+        })?;
+        let holders = held_cells(body, index, setup, &lattice, &placement);
+        holders.keys().for_each(|cell| lattice.hold(*cell));
+        let in_cells: Vec<DVec3> = body.start.iter().map(|p| placement.in_cells(*p)).collect();
+        let points = LatticePoints::new(&lattice, &in_cells, options.interpolation);
+        let material = body.materials.main();
+        let lame = material.solid_lame();
+        let compressibility = (lame.mu / lame.lambda).clamp(0.0, MOST_COMPRESSIBLE);
+        let of = Coefficients { spacing: 1.0, compressibility, inertia: 0.0 };
+        let len = lattice.len();
+        let mut v = vec![0.0; 3 * len];
+        (0..3).for_each(|f| v[f * len..(f + 1) * len].fill(body.velocity[f]));
+        let hierarchy = Hierarchy::new(lattice, of, options.cycle(), setup.simd);
+        let prescribed = Prescribed::new(&hierarchy.finest().operator(), |cell| holders[&cell]);
+        let place = |h: &HeldEntry| placement.of_entry(hierarchy.finest().lattice(), h.field, h.entry);
+        let starts = prescribed.held.iter().map(place).collect();
+        Ok(Self {
+            starts,
+            placement,
+            points,
+            rest: body.start.clone(),
+            hierarchy,
+            prescribed,
+            u: vec![0.0; 4 * len],
+            v,
+            constant: vec![0.0; 4 * len],
+            right: vec![0.0; 4 * len],
+            change: vec![0.0; 4 * len],
+            step: vec![0.0; 4 * len],
+            work: Workspace::default(),
+            shear_modulus: lame.mu,
+            density: material.density,
+            damping: material.damping,
+            options,
+            simd: setup.simd,
+            share: 1.0,
+            held_values: Vec::new(),
+            moved: Vec::new(),
+            answers: Vec::new(),
+        })
+    }
+
+    fn lattice(&self) -> &Lattice {
+        self.hierarchy.finest().lattice()
+    }
+
+    fn len(&self) -> usize {
+        self.lattice().len()
+    }
+
+    /// Where the body's unknowns are.
+    pub(super) fn positions(&self, out: &mut [DVec3]) {
+        for (n, (out, rest)) in out.iter_mut().zip(&self.rest).enumerate() {
+            *out = *rest + self.points.displacement(n, &self.u, self.len());
+        }
+    }
+
+    /// How fast the body's unknowns are.
+    pub(super) fn velocities(&self, out: &mut [DVec3]) {
+        let velocity = |n: usize| self.points.displacement(n, &self.v, self.len());
+        out.iter_mut().enumerate().for_each(|(n, out)| *out = velocity(n));
+    }
+
+    /// Starts a step: the constant part of its equations, prescribed entries where their pins are at its end, and the free
+    /// ones where they would fly.
+    pub(super) fn begin_step(&mut self, setup: &Setup, dt: f64) {
+        let (h, mu) = (self.placement.cell, self.shear_modulus);
+        let (inertia, share) = match setup.mode {
+            Mode::Dynamic => {
+                (h * h * self.density / (mu * dt * (dt + self.damping)), dt / (dt + self.damping))
+            }
+            Mode::Quasistatic => (0.0, 1.0),
+        };
+        self.share = share;
+        self.set_inertia(inertia);
+        let len = self.len();
+        self.constant.fill(0.0);
+        if share < 1.0 {
+            self.add_damping(1.0 - share, inertia);
+        }
+        let weight = setup.world.gravity * (share * h * h / mu * self.density);
+        for field in 0..3 {
+            for cell in field * len..(field + 1) * len {
+                self.constant[cell] -= inertia * (self.u[cell] + dt * self.v[cell]) + weight[field];
+            }
+        }
+        self.prescribe(setup, setup.time + dt);
+    }
+
+    /// The part of the damping that the step's start decides: `L u0`.
+    fn add_damping(&mut self, factor: f64, inertia: f64) {
+        let len = self.len();
+        self.change.fill(0.0);
+        self.prescribed.subtract(&self.u, &mut self.change);
+        self.take_held();
+        self.hierarchy.finest().residual_of(&self.u, &self.change, &mut self.right);
+        for (constant, (r, u)) in self.constant[..3 * len].iter_mut().zip(self.right.iter().zip(&self.u)) {
+            *constant += factor * (inertia * u - r);
+        }
+        self.put_held();
+    }
+
+    /// Makes prescribed entries zero; [`Self::put_held`] gives them back.
+    fn take_held(&mut self) {
+        let len = self.len();
+        self.held_values.clear();
+        for held in &self.prescribed.held {
+            self.held_values.push(std::mem::take(&mut self.u[held.field * len + held.entry]));
+        }
+    }
+
+    fn put_held(&mut self) {
+        let len = self.len();
+        for (held, value) in self.prescribed.held.iter().zip(&self.held_values) {
+            self.u[held.field * len + held.entry] = *value;
+        }
+    }
+
+    fn set_inertia(&mut self, inertia: f64) {
+        let of = self.hierarchy.finest().operator().coefficients;
+        if of.inertia != inertia {
+            let lattice = self.lattice().clone();
+            self.hierarchy =
+                Hierarchy::new(lattice, Coefficients { inertia, ..of }, self.options.cycle(), self.simd);
+        }
+    }
+
+    fn prescribe(&mut self, setup: &Setup, time: f64) {
+        let len = self.len();
+        for (held, start) in self.prescribed.held.iter().zip(&self.starts) {
+            let place = self.placement.of_entry(self.hierarchy.finest().lattice(), held.field, held.entry);
+            let pin: &SetupPin = &setup.pins[held.holder as usize];
+            let point = PinPoint { weights: Vec::new(), start: *start };
+            let moved = pin.target(&point, time) - place;
+            self.u[held.field * len + held.entry] = moved[held.field];
+        }
+    }
+
+    /// Goes on from the displacements and velocities of another body on the same lattice; pins that came later take hold
+    /// of what they hold where it is.
+    pub(super) fn go_on_from(&mut self, other: Self, setup: &Setup) {
+        if other.u.len() != self.u.len() {
+            return;
+        }
+        (self.u, self.v) = (other.u, other.v);
+        let len = self.len();
+        let places: Vec<DVec3> = self.starts.iter().map(|p| self.placement.in_cells(*p)).collect();
+        let at = LatticePoints::new(self.lattice(), &places, Interpolation::Trilinear);
+        for (n, held) in self.prescribed.held.iter().enumerate() {
+            if setup.pins[held.holder as usize].begun.is_some_and(|begun| begun > 0.0) {
+                self.starts[n] += at.displacement(n, &self.u, len);
+            }
+        }
+    }
+
+    /// One step of Newton's method: forces on the body's unknowns in newtons as they are, and how they answer to
+    /// displacements.
+    pub(super) fn improve(
+        &mut self,
+        forces: &[DVec3],
+        stiffness: Option<&mut PointStiffness<'_>>,
+        tolerance: f64,
+    ) -> Solve {
+        let len = self.len();
+        let scale = self.share / (self.placement.cell * self.shear_modulus);
+        self.residual(forces);
+        self.step.fill(0.0);
+        let limits = Limits { tolerance, max_cycles: self.options.max_cycles as usize, ..Limits::default() };
+        let Self { hierarchy, step, right, work, points, moved, answers, prescribed, .. } = self;
+        let solved = match stiffness {
+            None if !self.options.krylov => solve_by_cycles(hierarchy, (step, right), &limits, work),
+            None => solve(hierarchy, (step, right), &limits, work, None),
+            Some(stiffness) => {
+                let mut add = |fields: &[f64], out: &mut [f64]| {
+                    moved.clear();
+                    moved.extend((0..points.len()).map(|n| points.displacement(n, fields, len)));
+                    answers.clear();
+                    answers.resize(points.len(), DVec3::ZERO);
+                    stiffness(moved, answers);
+                    answers.iter().enumerate().for_each(|(n, f)| points.scatter(n, scale * *f, out, len));
+                    // What is prescribed has no equation.
+                    prescribed.held.iter().for_each(|h| out[h.field * len + h.entry] = 0.0);
+                };
+                solve(hierarchy, (step, right), &limits, work, Some(&mut add))
+            }
+        };
+        self.u.iter_mut().zip(&self.step).for_each(|(u, step)| *u += step);
+        solved
+    }
+
+    /// Takes back a part of the last step of Newton's method.
+    pub(super) fn step_back(&mut self, part: f64) {
+        self.u.iter_mut().zip(&self.step).for_each(|(u, step)| *u -= part * step);
+    }
+
+    /// `right` becomes the residual of the step's equations; its norm.
+    pub(super) fn residual(&mut self, forces: &[DVec3]) -> f64 {
+        let len = self.len();
+        let scale = self.share / (self.placement.cell * self.shear_modulus);
+        self.change.copy_from_slice(&self.constant);
+        for (n, force) in forces.iter().enumerate().filter(|(_, f)| **f != DVec3::ZERO) {
+            self.points.scatter(n, -scale * *force, &mut self.change, len);
+        }
+        self.prescribed.subtract(&self.u, &mut self.change);
+        self.take_held();
+        self.hierarchy.finest().residual_of(&self.u, &self.change, &mut self.right);
+        self.put_held();
+        self.right.iter().map(|r| r * r).sum::<f64>().sqrt()
+    }
+
+    /// Ends a step that began at displacements `before`.
+    pub(super) fn end_step(&mut self, before: &[f64], dt: f64, mode: Mode) {
+        let rate = if mode == Mode::Dynamic { 1.0 / dt } else { 0.0 };
+        for (v, (new, old)) in self.v.iter_mut().zip(self.u.iter().zip(before)) {
+            *v = rate * (new - old);
+        }
+    }
+
+    /// Elastic energy in joules.
+    pub(super) fn elastic_energy(&self) -> f64 {
+        self.shear_modulus * self.placement.cell * strain_energy(&self.hierarchy.finest().operator(), &self.u)
+    }
+
+    /// Memory in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        let (fields, rest) = self.hierarchy.bytes();
+        let wide = self.u.len()
+            + self.v.len()
+            + self.constant.len()
+            + self.right.len()
+            + self.change.len()
+            + self.step.len();
+        fields + rest + self.work.bytes() + 8 * wide + self.points.bytes()
+    }
+
+    /// The lattices, for what the user should know.
+    pub(super) fn describe(&self) -> String {
+        let [x, y, z] = self.lattice().size();
+        let cells = self.lattice().interior_cells();
+        let levels = self.hierarchy.levels().len();
+        format!("{cells} cells of {} m in a lattice of {x} x {y} x {z}, {levels} levels", self.placement.cell)
+    }
+}
+
+/// Cells held by hard pins, each with the number of the first pin that does. A pinned point holds the cell that it lies
+/// in. One that is a corner of cells holds those of whose corners all are pinned, and those outside the body of which at
+/// least three are: so a pinned side of a body is held from outside.
+fn held_cells(
+    body: &Body,
+    index: usize,
+    setup: &Setup,
+    lattice: &Lattice,
+    placement: &Placement,
+) -> BTreeMap<usize, u32> {
+    let mut holders = BTreeMap::new();
+    for (number, pin) in
+        setup.pins.iter().enumerate().filter(|(_, pin)| pin.body == index && pin.stiffness.is_none())
+    {
+        let mut corners: BTreeMap<usize, usize> = BTreeMap::new();
+        for point in &pin.points {
+            let rest: DVec3 = point.weights.iter().map(|&(v, w)| w * body.start[v as usize]).sum();
+            let at = placement.in_cells(rest);
+            let corner = at.round();
+            if (at - corner).abs().max_element() > CORNER {
+                holders.entry(cell_at(lattice, at.floor())).or_insert(number as u32);
+                continue;
+            }
+            for n in 0..8 {
+                let below = DVec3::new((n & 1) as f64, (n >> 1 & 1) as f64, (n >> 2) as f64);
+                *corners.entry(cell_at(lattice, corner - below)).or_default() += 1;
+            }
+        }
+        for (cell, count) in corners {
+            let outside = lattice.cells()[cell] == Cell::Exterior;
+            if count == 8 || (outside && count >= 3) {
+                holders.entry(cell).or_insert(number as u32);
+            }
+        }
+    }
+    holders
+}
+
+/// A point this part of a cell from a corner of cells is at it.
+const CORNER: f64 = 1e-3;
+
+/// The cell at some coordinates, or the nearest one next to the lattice.
+fn cell_at(lattice: &Lattice, at: DVec3) -> usize {
+    let size = DVec3::from(lattice.size().map(|n| n as f64));
+    lattice.index(at.clamp(-DVec3::ONE, size).to_array().map(|x| x as i32))
+}
+
+/// The side of a cube of six of the body's mean tetrahedra, in metres.
+fn side_of_tetrahedra(body: &Body) -> f64 {
+    let Elements::Tets(tets) = &body.elements else { return f64::NAN };
+    let volume = |tet: &[u32; 4]| {
+        let [a, b, c, d] = tet.map(|v| body.start[v as usize]);
+        (b - a).cross(c - a).dot(d - a).abs()
+    };
+    (tets.iter().map(volume).sum::<f64>() / tets.len().max(1) as f64).cbrt()
+}

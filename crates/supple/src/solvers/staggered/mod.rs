@@ -1,0 +1,69 @@
+//! Staggered multigrid for nearly incompressible solids (Zhu, Sifakis, Teran and Brandt 2010, *An efficient multigrid method
+//! for the simulation of high resolution elastic solids*): displacements on the faces of a lattice, pressures in its cells,
+//! and cycles whose rate depends neither on the resolution nor on Poisson's ratio.
+//!
+//! | section of the paper | here |
+//! | --- | --- |
+//! | 3 discretisation, 4.1 augmentation | `rows`, `kernels` |
+//! | 4.2 distributive smoothing, algorithm 2 | `kernels`, [`LatticeLevel::distributive_sweep`] |
+//! | 5.1 cells and variables, figure 4 | [`Lattice`], [`voxelise`] |
+//! | 5.2 the box smoother | [`BoxSmoother`] |
+//! | 5.3 symmetric boundary discretisation and its smoother | `rows`, `classes`, `band` |
+//! | 6 transfers, sweeps where lattices differ | `transfer`, `discrepancy` |
+//! | algorithm 1 | [`Hierarchy`] |
+//! | 8 dynamics, kinematic cells | [`StaggeredStepper`], [`Prescribed`] |
+//! | 9.2 forces on points, 9.3 trilinear and tricubic embedding | [`LatticePoints`] |
+//! | 9.4 parallel sweeps | `planes`, `spans`, `band` |
+//!
+//! What differs from the paper:
+//! - Equations near prescribed values are smoothed by distribution restricted to unknowns, only those near traction by
+//!   Gauss-Seidel with eliminated pressures: with the latter everywhere, cycles stall from Poisson's ratio 0.475 on.
+//! - Points are relaxed in red-black order instead of lexicographically or by coloured blocks: better smoothing, and the same
+//!   bits for any number of threads without colouring blocks.
+//! - Cycles in single precision precondition a flexible GMRES on the whole mixed system in double precision, because cycles
+//!   alone slow down on weakly held bodies. [`solve_by_cycles`] is the paper's method.
+//! - W-cycles: coarse lattices are too soft at free faces, and V-cycles over-correct the more the deeper they go.
+//! - Stresses of coarse cells are weighted by how full the cells are; coarse lattices swell thin limbs otherwise.
+//! - Coarsening stops where limbs would be one or two cells thick. The coarsest lattice may still be singular where a feature
+//!   is a cell thick: lost pivots are left out.
+//! - Forces on points (contact, soft pins, dragging) have their Hessian in the products of GMRES, not in the cycle.
+//!
+//! Elasticity is linear: what turns far swells. Section 7 (co-rotational) is not here.
+
+mod band;
+mod body;
+mod box_smoother;
+mod classes;
+mod coarsest;
+mod discrepancy;
+mod embedding;
+mod hierarchy;
+mod kernels;
+mod lattice;
+mod level;
+mod options;
+mod planes;
+mod prescribed;
+mod rows;
+mod runs;
+mod solve;
+mod spans;
+mod stencils;
+mod stepper;
+mod strain_energy;
+#[cfg(test)]
+mod tests;
+mod transfer;
+mod voxels;
+
+pub use box_smoother::BoxSmoother;
+pub use embedding::{Interpolation, LatticePoints};
+pub use hierarchy::{CycleOptions, CycleTimes, Hierarchy};
+pub use lattice::{Cell, Lattice, MARGIN, PRESSURE, Variable};
+pub use level::LatticeLevel;
+pub use options::Options;
+pub use prescribed::{HeldEntry, Prescribed};
+pub use rows::{Coefficients, Operator, Row};
+pub use solve::{Addition, Limits, Solve, Workspace, solve, solve_by_cycles};
+pub use stepper::StaggeredStepper;
+pub use voxels::{Placement, voxelise};

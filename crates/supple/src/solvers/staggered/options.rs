@@ -1,0 +1,80 @@
+//! `[solver.staggered]`: the options of staggered multigrid.
+
+use serde::{Deserialize, Serialize};
+
+use super::embedding::Interpolation;
+use super::hierarchy::CycleOptions;
+
+/// How bodies are put on lattices, and how these are solved.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Options {
+    /// Side of the cells in metres; without it that of a cube of six of the body's mean tetrahedra, its own
+    /// `cell`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cell: Option<f64>,
+    /// Layers of cells around the body: a smoother surface for a body that is thicker by as much.
+    pub padding: u32,
+    /// How surfaces follow the lattice.
+    pub interpolation: Interpolation,
+    /// Sweeps over the boundary before and after every interior sweep.
+    pub boundary_sweeps: u32,
+    /// More of them where lattices differ.
+    pub extra_sweeps: u32,
+    /// Visits of the coarser lattice in a cycle: 1 is a V-cycle, 2 a W-cycle.
+    pub visits: u32,
+    /// Whether cycles precondition GMRES; the paper has cycles alone.
+    pub krylov: bool,
+    /// The most cycles of a linear solve.
+    pub max_cycles: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            cell: None,
+            padding: 0,
+            interpolation: Interpolation::Trilinear,
+            boundary_sweeps: 1,
+            extra_sweeps: 1,
+            visits: 2,
+            krylov: true,
+            max_cycles: 60,
+        }
+    }
+}
+
+impl Options {
+    /// Refuses values outside their range.
+    pub fn check(&self) -> Result<(), String> {
+        let count = |name: &str, value: u32, low: u32, high: u32| {
+            let fine = (low..=high).contains(&value);
+            if fine {
+                Ok(())
+            } else {
+                Err(format!("`staggered.{name}` is {value}; it must be {low} to {high}"))
+            }
+        };
+        count("padding", self.padding, 0, 8)?;
+        count("boundary_sweeps", self.boundary_sweeps, 1, 100)?;
+        count("extra_sweeps", self.extra_sweeps, 0, 100)?;
+        count("visits", self.visits, 1, 2)?;
+        count("max_cycles", self.max_cycles, 1, 10_000)?;
+        match self.cell {
+            Some(cell) if !(cell > 0.0 && cell.is_finite()) => {
+                Err(format!("`staggered.cell` is {cell}; it must be a positive number of metres"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What they say of cycles.
+    pub(super) fn cycle(&self) -> CycleOptions {
+        CycleOptions {
+            boundary_sweeps: self.boundary_sweeps as usize,
+            extra_sweeps: self.extra_sweeps as usize,
+            visits: self.visits as usize,
+            ..CycleOptions::default()
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Rows of equal coefficients share one entry of a table: a boundary has many rows and few kinds of them.
+
+use std::collections::HashMap;
+
+use super::kernels::Real;
+use super::rows::Row;
+
+/// The numbers of one kind of row.
+#[derive(Debug, Clone, Copy)]
+struct Stencil {
+    /// Where its part on the unknowns starts, where that ends and its part on the right-hand side starts, and its end.
+    range: [u32; 3],
+    scale: f64,
+}
+
+/// Kinds of rows.
+#[derive(Debug, Default)]
+pub(super) struct Stencils {
+    stencils: Vec<Stencil>,
+    offsets: Vec<i32>,
+    coefficients: Vec<f64>,
+    narrow: Vec<f32>,
+    known: HashMap<Vec<u64>, u32>,
+}
+
+impl Stencils {
+    /// The index of a row on the unknowns, a row on the right-hand side and a factor.
+    pub(super) fn insert(&mut self, unknowns: &Row, known: &Row, scale: f64) -> u32 {
+        let mut key = vec![unknowns.entries.len() as u64, scale.to_bits()];
+        for &(offset, value) in unknowns.entries.iter().chain(&known.entries) {
+            key.extend([offset as u64, value.to_bits()]);
+        }
+        if let Some(index) = self.known.get(&key) {
+            return *index;
+        }
+        let index = self.stencils.len() as u32;
+        self.known.insert(key, index);
+        let start = self.offsets.len();
+        for &(offset, value) in unknowns.entries.iter().chain(&known.entries) {
+            self.offsets.push(offset as i32);
+            self.coefficients.push(value);
+            self.narrow.push(value as f32);
+        }
+        let range = [start, start + unknowns.entries.len(), self.offsets.len()].map(|x| x as u32);
+        self.stencils.push(Stencil { range, scale });
+        index
+    }
+
+    /// Forgets what is only needed to insert more.
+    pub(super) fn close(&mut self) {
+        self.known = HashMap::new();
+    }
+
+    /// The factor of a kind.
+    #[inline]
+    pub(super) fn scale(&self, index: u32) -> f32 {
+        self.stencils[index as usize].scale as f32
+    }
+
+    /// The part on the unknowns.
+    #[inline]
+    pub(super) fn unknowns(&self, index: u32) -> (&[i32], &[f32]) {
+        let [start, end, _] = self.stencils[index as usize].range.map(|x| x as usize);
+        (&self.offsets[start..end], &self.narrow[start..end])
+    }
+
+    /// The part on the unknowns in double precision.
+    #[inline]
+    pub(super) fn wide_unknowns(&self, index: u32) -> (&[i32], &[f64]) {
+        let [start, end, _] = self.stencils[index as usize].range.map(|x| x as usize);
+        (&self.offsets[start..end], &self.coefficients[start..end])
+    }
+
+    /// The part on the right-hand side.
+    #[inline]
+    pub(super) fn known(&self, index: u32) -> (&[i32], &[f32]) {
+        let [_, start, end] = self.stencils[index as usize].range.map(|x| x as usize);
+        (&self.offsets[start..end], &self.narrow[start..end])
+    }
+
+    /// Number of kinds.
+    pub(super) fn len(&self) -> usize {
+        self.stencils.len()
+    }
+
+    /// Memory in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.offsets.len() * 16 + self.stencils.len() * size_of::<Stencil>()
+    }
+}
+
+/// A part of a stencil applied at a cell.
+#[inline]
+pub(super) fn apply((offsets, coefficients): (&[i32], &[f32]), field: &[f32], cell: u32) -> f32 {
+    let mut sum = 0.0;
+    for (&offset, &value) in offsets.iter().zip(coefficients) {
+        sum += value * field[(cell as i32 + offset) as usize];
+    }
+    sum
+}
+
+/// A part of a stencil applied at many cells: `each` gets the number of the cell in the list, and the value. Several cells
+/// are summed side by side, since one sum alone waits for every addition.
+#[inline(always)]
+pub(super) fn apply_each<C: Copy + Into<A>, T: Copy + Into<A>, A: Real>(
+    (offsets, coefficients): (&[i32], &[C]),
+    field: &[T],
+    cells: &[u32],
+    mut each: impl FnMut(usize, A),
+) {
+    for (first, cells) in (0..).step_by(LANES).zip(cells.chunks(LANES)) {
+        let mut at = [cells[0] as i32; LANES];
+        at.iter_mut().zip(cells).for_each(|(at, cell)| *at = *cell as i32);
+        let mut sums = [A::default(); LANES];
+        for (&offset, &value) in offsets.iter().zip(coefficients) {
+            for lane in 0..LANES {
+                sums[lane] = sums[lane] + value.into() * field[(at[lane] + offset) as usize].into();
+            }
+        }
+        (0..cells.len()).for_each(|lane| each(first + lane, sums[lane]));
+    }
+}
+
+/// Cells summed side by side.
+const LANES: usize = 8;
+
+/// Cells whose entries of one field have rows of the table.
+#[derive(Debug, Default, Clone)]
+pub(super) struct RowList {
+    /// The cells.
+    pub(super) cells: Vec<u32>,
+    /// The kind of each row.
+    pub(super) kinds: Vec<u32>,
+}
+
+impl RowList {
+    pub(super) fn push(&mut self, cell: usize, kind: u32) {
+        self.cells.push(cell as u32);
+        self.kinds.push(kind);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.cells.iter().copied().zip(self.kinds.iter().copied())
+    }
+
+    /// Puts rows of one kind next to each other within every `chunk` of cells.
+    pub(super) fn group(&mut self, chunk: usize) {
+        let mut rows: Vec<(u32, u32)> = self.iter().collect();
+        rows.sort_unstable_by_key(|&(cell, kind)| (cell as usize / chunk, kind, cell));
+        (self.cells, self.kinds) = rows.into_iter().unzip();
+    }
+
+    /// The rows of cells in a range of whole chunks, one kind after the other.
+    pub(super) fn within(&self, cells: std::ops::Range<usize>) -> impl Iterator<Item = (u32, &[u32])> {
+        let start = self.cells.partition_point(|c| (*c as usize) < cells.start);
+        let end = self.cells.partition_point(|c| (*c as usize) < cells.end);
+        groups(&self.kinds[start..end]).map(move |group| {
+            (self.kinds[start + group.start], &self.cells[start + group.start..start + group.end])
+        })
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.len() * 8
+    }
+}
+
+/// The ranges of equal kinds.
+pub(super) fn groups(kinds: &[u32]) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
+    let mut next = 0;
+    kinds.chunk_by(|a, b| a == b).map(move |group| {
+        let start = next;
+        next += group.len();
+        start..next
+    })
+}

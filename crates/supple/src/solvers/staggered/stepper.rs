@@ -1,0 +1,310 @@
+//! Steps of bodies on staggered lattices. What acts on points (colliders, soft pins, dragging, wind) is linearised around
+//! the present positions; its Hessian joins the Krylov method's products, not the cycle.
+
+use std::time::Instant;
+
+use glam::DVec3;
+
+use super::body::LatticeBody;
+use crate::contact::PosedCollider;
+use crate::energy::{Curvature, Energy};
+use crate::error::Error;
+use crate::nonlinear::System;
+use crate::simulation::{
+    EnergyReport, Inspection, PinId, Setup, StageTimes, StateReader, StateWriter, StepReport, Stepper,
+};
+
+/// Linear systems are solved this much more exactly than the step.
+const LINEAR_SHARE: f64 = 0.1;
+/// Steps of Newton's method that are taken whole, whatever the residual.
+const WHOLE_STEPS: u32 = 4;
+/// Later ones are halved down to this part of them.
+const SHORTEST: f64 = 1.0 / 16.0;
+
+/// Staggered multigrid for all bodies of a scene.
+#[derive(Default)]
+pub struct StaggeredStepper {
+    bodies: Vec<LatticeBody>,
+    /// What went wrong when a body was put on its lattice; the next step says so.
+    problem: Option<Error>,
+    /// The bodies' unknowns as points of the lattices, and their velocities.
+    x: Vec<DVec3>,
+    v: Vec<DVec3>,
+    /// Masses, surface points, wind and pins.
+    system: System,
+    earlier_colliders: Vec<PosedCollider>,
+    /// The hard pins for which the lattices were made.
+    hard_pins: Vec<PinId>,
+    held: Vec<bool>,
+    pinned: Vec<DVec3>,
+    forces: Vec<DVec3>,
+    moved: Vec<DVec3>,
+    answer: Vec<DVec3>,
+    before: Vec<f64>,
+    residuals: Vec<f64>,
+}
+
+impl StaggeredStepper {
+    /// A stepper for the bodies of a setup, at their start.
+    pub fn new(setup: &Setup) -> Self {
+        let mut stepper = Self::default();
+        stepper.bodies_changed(setup, &vec![None; setup.bodies.len()]);
+        stepper
+    }
+
+    fn pose_colliders(&mut self, setup: &Setup, times: [f64; 2]) -> Result<(), Error> {
+        let mut posed = std::mem::take(&mut self.earlier_colliders);
+        let mut before = std::mem::take(&mut self.system.contacts.colliders);
+        let mut earlier = before.drain(..);
+        for (_, collider) in &setup.colliders {
+            posed.push(PosedCollider::new(collider, &setup.collider_meshes, times, earlier.next())?);
+        }
+        drop(earlier);
+        self.system.contacts.colliders = posed;
+        self.earlier_colliders = before;
+        Ok(())
+    }
+
+    fn range(&self, body: usize) -> std::ops::Range<usize> {
+        self.system.first_unknown[body] as usize..self.system.first_unknown[body + 1] as usize
+    }
+
+    fn refresh_positions(&mut self, body: usize) {
+        let range = self.range(body);
+        self.bodies[body].positions(&mut self.x[range]);
+    }
+
+    /// Forces on all unknowns where they are; whether there are any.
+    fn find_forces(&mut self) -> bool {
+        self.forces.clear();
+        self.forces.resize(self.x.len(), DVec3::ZERO);
+        for energy in point_energies(&self.system) {
+            energy.add_gradient(&self.x, &mut self.forces);
+        }
+        self.forces.iter_mut().for_each(|f| *f = -*f);
+        self.forces.iter().any(|f| *f != DVec3::ZERO)
+    }
+
+    /// Newton's method for one body: iterations, cycles, and the residual over that at the start.
+    fn solve_body(&mut self, index: usize, setup: &Setup) -> (u32, u32, f64) {
+        let range = self.range(index);
+        let tolerance = setup.solver.tolerance;
+        let (mut cycles, mut iterations) = (0, 0);
+        self.residuals.clear();
+        let (mut relative, mut part) = (1.0, 1.0);
+        while iterations < setup.solver.max_iterations {
+            self.refresh_positions(index);
+            let acted_on = self.find_forces();
+            let Self { bodies, system, x, forces, moved, answer, residuals, .. } = self;
+            let norm = bodies[index].residual(&forces[range.clone()]);
+            // Whole steps find the contacts; if these still come and go, shorter ones settle them.
+            let grew = residuals.last().is_some_and(|last| norm > *last);
+            if grew && iterations > WHOLE_STEPS && part > SHORTEST {
+                part *= 0.5;
+                bodies[index].step_back(part);
+                continue;
+            }
+            part = 1.0;
+            residuals.push(norm);
+            relative = if residuals[0] > 0.0 { norm / residuals[0] } else { 0.0 };
+            if relative <= tolerance || !norm.is_finite() {
+                break;
+            }
+            let first = range.start;
+            moved.resize(x.len(), DVec3::ZERO);
+            answer.resize(x.len(), DVec3::ZERO);
+            moved.fill(DVec3::ZERO);
+            let mut stiffness = |d: &[DVec3], out: &mut [DVec3]| {
+                moved[first..first + d.len()].copy_from_slice(d);
+                answer.fill(DVec3::ZERO);
+                for energy in point_energies(system) {
+                    energy.apply_hessian(x, Curvature::Projected, moved, answer);
+                }
+                out.copy_from_slice(&answer[first..first + d.len()]);
+            };
+            let goal = (LINEAR_SHARE * tolerance / relative).min(0.1);
+            let joined = acted_on.then_some(&mut stiffness as &mut super::body::PointStiffness<'_>);
+            let solve = bodies[index].improve(&forces[range.clone()], joined, goal);
+            cycles += solve.cycles() as u32;
+            iterations += 1;
+        }
+        self.refresh_positions(index);
+        (iterations, cycles, relative)
+    }
+
+    fn report(&self, setup: &Setup) -> StepReport {
+        let mass = &self.system.inertia.mass;
+        let kinetic = self.v.iter().zip(mass).map(|(v, m)| 0.5 * m * v.length_squared()).sum();
+        let gravity = setup.world.gravity;
+        let potential = self.x.iter().zip(mass).map(|(x, m)| -m * gravity.dot(*x)).sum();
+        let elastic = self.bodies.iter().map(LatticeBody::elastic_energy).sum();
+        let (contacts, penetration) = self.system.contacts.count_and_depth(&self.x);
+        StepReport {
+            nonlinear_iterations: 0,
+            linear_iterations: 0,
+            residual: None,
+            converged: true,
+            energy: EnergyReport { kinetic, elastic, potential },
+            contacts,
+            penetration,
+            pairs: 0,
+            closest: None,
+            cuts: 0,
+            crossings: 0,
+            times: StageTimes::default(),
+        }
+    }
+
+    fn refresh_all(&mut self) {
+        for body in 0..self.bodies.len() {
+            self.refresh_positions(body);
+            let range = self.range(body);
+            self.bodies[body].velocities(&mut self.v[range]);
+        }
+    }
+
+    fn put_on_lattices(&mut self, setup: &Setup) {
+        self.bodies.clear();
+        self.problem = None;
+        self.hard_pins = hard_pins(setup).collect();
+        for (index, body) in setup.bodies.iter().enumerate() {
+            match LatticeBody::new(body, index, setup) {
+                Ok(body) => self.bodies.push(body),
+                Err(problem) => self.problem = self.problem.take().or(Some(problem)),
+            }
+        }
+    }
+}
+
+fn hard_pins(setup: &Setup) -> impl Iterator<Item = PinId> {
+    setup.pins.iter().filter(|pin| pin.stiffness.is_none()).map(|pin| pin.id)
+}
+
+/// What acts on material points.
+fn point_energies(system: &System) -> [&dyn Energy; 3] {
+    [&system.attachments, &system.contacts, &system.wind]
+}
+
+impl Stepper for StaggeredStepper {
+    fn step(&mut self, setup: &Setup, dt: f64, _deadline: Option<Instant>) -> Result<StepReport, Error> {
+        let begun = Instant::now();
+        if let Some(problem) = &self.problem {
+            return Err(problem.clone());
+        }
+        if hard_pins(setup).ne(self.hard_pins.iter().copied()) {
+            self.materials_changed(setup);
+        }
+        self.pose_colliders(setup, [setup.time, setup.time + dt])?;
+        let system = &mut self.system;
+        system.contacts.begin_step(&self.x, dt);
+        system.blow(setup, &self.x, &self.v, [setup.time + dt, dt]);
+        self.pinned.clone_from(&self.x);
+        system.apply_pins(setup, setup.time + dt, &mut self.pinned, &mut self.held);
+        let (mut iterations, mut cycles, mut residual) = (0, 0, 0.0_f64);
+        for index in 0..self.bodies.len() {
+            self.before.clone_from(&self.bodies[index].u);
+            self.bodies[index].begin_step(setup, dt);
+            let done = self.solve_body(index, setup);
+            iterations += done.0;
+            cycles += done.1;
+            residual = residual.max(done.2);
+            let before = std::mem::take(&mut self.before);
+            self.bodies[index].end_step(&before, dt, setup.mode);
+            self.before = before;
+        }
+        self.refresh_all();
+        if let Some(point) = self.x.iter().position(|p| !p.is_finite()) {
+            return Err(setup.failed(format!("point {point} is at {}", self.x[point])));
+        }
+        let report = self.report(setup);
+        let total = begun.elapsed().as_secs_f64();
+        Ok(StepReport {
+            nonlinear_iterations: iterations,
+            linear_iterations: cycles,
+            residual: Some(residual),
+            converged: residual <= setup.solver.tolerance,
+            times: StageTimes { solve: total, total, ..StageTimes::default() },
+            ..report
+        })
+    }
+
+    fn surface_positions(&self, positions: &mut [DVec3]) {
+        let points = &self.system.contacts.points;
+        for (i, position) in positions.iter_mut().enumerate() {
+            *position = points.position(i, &self.x);
+        }
+    }
+
+    fn bodies_changed(&mut self, setup: &Setup, old_index: &[Option<usize>]) {
+        let mut old: Vec<Option<LatticeBody>> =
+            std::mem::take(&mut self.bodies).into_iter().map(Some).collect();
+        self.put_on_lattices(setup);
+        if self.problem.is_none() {
+            for (body, before) in self.bodies.iter_mut().zip(old_index) {
+                let kept = before.and_then(|index| old.get_mut(index).and_then(Option::take));
+                if let Some(kept) = kept {
+                    body.go_on_from(kept, setup);
+                }
+            }
+        }
+        self.system = System::without_elasticity(setup);
+        self.x = setup.bodies.iter().flat_map(|body| &body.start).copied().collect();
+        self.v = vec![DVec3::ZERO; self.x.len()];
+        if self.problem.is_none() {
+            self.refresh_all();
+        }
+    }
+
+    fn materials_changed(&mut self, setup: &Setup) {
+        let same: Vec<Option<usize>> = (0..setup.bodies.len()).map(Some).collect();
+        self.bodies_changed(setup, &same);
+    }
+
+    fn unknown_positions(&self) -> &[DVec3] {
+        &self.x
+    }
+
+    fn unknown_velocities(&self) -> &[DVec3] {
+        &self.v
+    }
+
+    fn masses(&self) -> &[f64] {
+        &self.system.inertia.mass
+    }
+
+    fn save(&self, state: &mut StateWriter) {
+        for body in &self.bodies {
+            state.numbers(&body.u);
+            state.numbers(&body.v);
+            state.vectors(&body.starts);
+        }
+    }
+
+    fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error> {
+        let mut fields = Vec::new();
+        for body in &self.bodies {
+            let (u, v) = (state.numbers(body.u.len())?, state.numbers(body.v.len())?);
+            fields.push((u, v, state.vectors(body.starts.len())?));
+        }
+        for (body, fields) in self.bodies.iter_mut().zip(fields) {
+            (body.u, body.v, body.starts) = fields;
+        }
+        self.refresh_all();
+        Ok(())
+    }
+
+    fn notes(&self, setup: &Setup) -> Vec<String> {
+        let lattice = |(body, lattice): (&crate::body::Body, &LatticeBody)| {
+            format!("body `{}`: {}", body.name, lattice.describe())
+        };
+        setup.bodies.iter().zip(&self.bodies).map(lattice).collect()
+    }
+
+    fn inspect(&self) -> Inspection {
+        Inspection {
+            residuals: self.residuals.clone(),
+            bytes: self.bodies.iter().map(LatticeBody::bytes).sum(),
+            ..Inspection::default()
+        }
+    }
+}

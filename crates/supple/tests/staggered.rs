@@ -1,0 +1,165 @@
+//! Staggered multigrid against the theory of elasticity, against Newton's method on tetrahedra, and in contact.
+
+use glam::DVec3;
+use supple::geometry::Ray;
+use supple::material::MaterialSpec;
+use supple::scene::{
+    Body, Collider, Cuboid, Keyframe, Method, Mode, Model, Motion, Pin, Scene, Selection, Shape, ShapeSource,
+    World,
+};
+use supple::simulation::Simulation;
+
+fn material(young_modulus: f64, poisson_ratio: f64, damping: f64) -> MaterialSpec {
+    MaterialSpec {
+        young_modulus: Some(young_modulus),
+        poisson_ratio: Some(poisson_ratio),
+        density: Some(1000.0),
+        damping: Some(damping),
+        ..MaterialSpec::default()
+    }
+}
+
+/// A box from x = 0 to its length.
+fn bar(size: [f64; 3], cell: f64, material: MaterialSpec) -> Body {
+    let shape = Shape::new(ShapeSource::Box(Cuboid { size, cells: None }));
+    let body = Body { cell: Some(cell), model: Model::Linear, ..Body::new("bar", shape) };
+    body.at([0.5 * size[0], 0.0, 0.0]).material(material)
+}
+
+fn clamp() -> Pin {
+    Pin::hard("bar", Selection::Plane { point: DVec3::new(1e-6, 0.0, 0.0), normal: -DVec3::X })
+}
+
+fn scene_of(body: Body, pins: Vec<Pin>) -> Scene {
+    let mut scene = Scene::builder().body(body).build().unwrap();
+    scene.pins = pins;
+    scene.solver.method = Method::Staggered;
+    scene.solver.tolerance = 1e-6;
+    scene
+}
+
+/// At rest under `gravity`, clamped at x = 0.
+fn at_rest(body: Body, gravity: DVec3, method: Method) -> Simulation {
+    let mut scene = scene_of(body, vec![clamp()]);
+    scene.time.mode = Mode::Quasistatic;
+    scene.world = World { gravity, ..World::default() };
+    scene.solver.method = method;
+    let mut simulation = Simulation::new(scene).unwrap();
+    let report = simulation.step(1.0 / 30.0).unwrap();
+    assert!(report.converged, "{:?}", simulation.inspect().residuals);
+    simulation
+}
+
+/// The mean displacement of the free end.
+fn end_displacement(simulation: &Simulation, length: f64) -> DVec3 {
+    let start = &simulation.setup().bodies[0].surface_start;
+    let end = start.iter().zip(simulation.positions()).filter(|(s, _)| s.x > length - 1e-6);
+    let moved: Vec<DVec3> = end.map(|(s, x)| *x - *s).collect();
+    moved.iter().sum::<DVec3>() / moved.len() as f64
+}
+
+#[test]
+fn a_hanging_bar_is_stretched_as_theory_says() {
+    // u = rho g L^2 / (2 E); almost without lateral contraction the clamp changes nothing.
+    let (young_modulus, gravity) = (1e6, 2.0);
+    let theory = 1000.0 * gravity / (2.0 * young_modulus);
+    let body = bar([1.0, 0.4, 0.4], 0.05, material(young_modulus, 0.001, 0.0));
+    let measured = end_displacement(&at_rest(body, gravity * DVec3::X, Method::Staggered), 1.0).x;
+    // The traction condition is of first order: it is half a cell of twenty off.
+    assert!((measured / theory - 1.0).abs() < 0.06, "{measured} {theory}");
+}
+
+#[test]
+fn a_sagging_box_rests_where_newtons_method_has_it() {
+    for ratio in [0.3, 0.45] {
+        let body = || bar([1.0, 0.5, 0.5], 0.0625, material(1e6, ratio, 0.0));
+        let sag = |method| -end_displacement(&at_rest(body(), 2.0 * DVec3::NEG_Y, method), 1.0).y;
+        let (here, tetrahedra) = (sag(Method::Staggered), sag(Method::Newton));
+        // Eight cells across: tetrahedra are too stiff, free faces of the lattice half a cell too soft.
+        assert!((here / tetrahedra - 1.0).abs() < 0.25, "{ratio}: {here} {tetrahedra}");
+    }
+}
+
+#[test]
+fn what_falls_freely_falls_as_backward_euler_does_and_keeps_its_shape() {
+    let mut scene = scene_of(bar([0.4, 0.4, 0.4], 0.1, material(1e5, 0.45, 0.01)), Vec::new());
+    scene.bodies[0].velocity = DVec3::new(1.0, 2.0, -0.5);
+    scene.world = World { gravity: 9.81 * DVec3::NEG_Y, ..World::default() };
+    scene.solver.tolerance = 1e-9;
+    let mut simulation = Simulation::new(scene).unwrap();
+    let start = simulation.positions().to_vec();
+    let (dt, steps) = (1.0 / 60.0, 12u32);
+    for _ in 0..steps {
+        simulation.step(dt).unwrap();
+    }
+    let n = f64::from(steps);
+    let flown = n * dt * DVec3::new(1.0, 2.0, -0.5) - 0.5 * n * (n + 1.0) * dt * dt * 9.81 * DVec3::Y;
+    for (before, after) in start.iter().zip(simulation.positions()) {
+        assert!((*after - *before - flown).length() < 1e-6, "{after} {before} {flown}");
+    }
+}
+
+#[test]
+fn kinematic_cells_carry_a_body_along() {
+    let mut scene = scene_of(bar([0.4, 0.2, 0.2], 0.05, material(1e6, 0.49, 0.0)), Vec::new());
+    let motion = Motion {
+        keyframes: vec![Keyframe::at(0.0).translate([0.0; 3]), Keyframe::at(1.0).translate([0.0, 0.3, 0.1])],
+        ..Motion::default()
+    };
+    scene.pins = vec![clamp().following(motion)];
+    scene.time.mode = Mode::Quasistatic;
+    scene.world = World { gravity: DVec3::ZERO, ..World::default() };
+    let mut simulation = Simulation::new(scene).unwrap();
+    let start = simulation.positions().to_vec();
+    simulation.step(0.5).unwrap();
+    // A translation gives no stress: the whole body follows.
+    for (before, after) in start.iter().zip(simulation.positions()) {
+        assert!((*after - *before - DVec3::new(0.0, 0.15, 0.05)).length() < 1e-5, "{before} {after}");
+    }
+}
+
+#[test]
+fn a_nearly_incompressible_body_rests_on_a_plane() {
+    let cell = 0.05;
+    let body = bar([0.3, 0.3, 0.3], cell, material(1e5, 0.49, 0.02)).at([0.0, 0.17, 0.0]);
+    let mut scene = scene_of(body, Vec::new());
+    scene.solver.tolerance = 1e-4;
+    scene.colliders.push(Collider::plane("ground", [0.0; 3], [0.0, 1.0, 0.0]));
+    let mut simulation = Simulation::new(scene).unwrap();
+    for _ in 0..90 {
+        simulation.step(1.0 / 60.0).unwrap();
+    }
+    let lowest = simulation.positions().iter().map(|p| p.y).fold(f64::INFINITY, f64::min);
+    assert!(lowest > -0.1 * cell && lowest < 0.1 * cell, "{lowest}");
+    assert!(simulation.momentum().length() < 0.02 * simulation.mass(), "{}", simulation.momentum());
+}
+
+#[test]
+fn a_dragged_point_follows_its_target() {
+    let body = bar([0.4, 0.4, 0.4], 0.05, material(2e4, 0.45, 0.05));
+    let mut scene = scene_of(body, vec![clamp()]);
+    scene.world = World { gravity: DVec3::ZERO, ..World::default() };
+    scene.solver.tolerance = 1e-4;
+    let mut simulation = Simulation::new(scene).unwrap();
+    let ray = Ray { origin: DVec3::new(2.0, 0.02, 0.03), direction: -DVec3::X };
+    let grab = simulation.grab(&ray).unwrap();
+    let target = simulation.grabbed_point(grab).unwrap() + DVec3::new(0.02, 0.05, 0.0);
+    simulation.move_to(grab, target).unwrap();
+    for _ in 0..40 {
+        simulation.step(1.0 / 60.0).unwrap();
+    }
+    let off = simulation.grabbed_point(grab).unwrap().distance(target);
+    assert!(off < 0.01 * 0.4, "{off}");
+}
+
+#[test]
+fn what_lattices_cannot_do_is_refused_with_the_reason() {
+    let mut scene = scene_of(bar([0.4, 0.4, 0.4], 0.1, material(1e5, 0.3, 0.0)), Vec::new());
+    scene.bodies[0].model = Model::NeoHookean;
+    let problem = Simulation::new(scene).err().unwrap().to_string();
+    assert!(problem.contains("neo-hookean") && problem.contains("staggered"), "{problem}");
+    let mut scene = scene_of(bar([0.4, 0.4, 0.4], 0.1, material(1e5, 0.3, 0.0)), Vec::new());
+    scene.solver.staggered.cell = Some(-1.0);
+    let problem = Simulation::new(scene).err().unwrap().to_string();
+    assert!(problem.contains("staggered.cell"), "{problem}");
+}
