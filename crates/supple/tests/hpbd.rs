@@ -105,13 +105,20 @@ fn small_steps_keep_a_cloth_together_that_hangs_by_two_corners() {
 }
 
 #[test]
-fn a_long_step_is_the_same_as_its_small_ones() {
-    let at = |steps: u32, dt: f64| {
+fn a_long_step_is_taken_in_small_ones() {
+    let scene = || {
         let mut scene = curtain(12, "cotton");
         scene.solver.hpbd.longest_step = Some(1.0 / 1024.0);
-        run(scene, steps, dt).positions().to_vec()
+        scene
     };
-    assert_eq!(at(4, 1.0 / 128.0), at(32, 1.0 / 1024.0));
+    let mut long = Simulation::new(scene()).unwrap();
+    let report = long.step(1.0 / 128.0).unwrap();
+    assert_eq!(report.nonlinear_iterations, 8 * Options::default().sweeps);
+    // Limits are measured once a step, so that the bits differ; an edge is 83 mm long.
+    let short = run(scene(), 8, 1.0 / 1024.0);
+    for (a, b) in long.positions().iter().zip(short.positions()) {
+        assert!(a.distance(*b) < 1e-5, "{a} {b}");
+    }
 }
 
 #[test]
