@@ -352,7 +352,6 @@ fn what_nothing_can_do_yet_is_refused_and_never_ignored() {
         format!("[[pin]]\nbody = \"cloth\"\nselection = \"all\"\nfollows = {{ {follows} }}\n")
     };
     let cases = [
-        ("[solver]\nmethod = \"staggered\"\n".to_owned(), 5, "`method = \"staggered\"`"),
         ("tear_stretch = 1.5\n".to_owned(), 4, "`tear_stretch`"),
         ("interior = 0.5\n".to_owned(), 4, "`interior`"),
         (

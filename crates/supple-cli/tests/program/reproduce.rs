@@ -21,10 +21,16 @@ fn without_a_name_all_reproductions_are_listed_with_their_parameters() {
     ] {
         assert!(listed.contains(&format!("wu2022-{name} ")), "{name}: {listed}");
     }
+    for name in ["fig10", "fig14", "thin"] {
+        assert!(listed.contains(&format!("milne2016-{name} ")), "{name}: {listed}");
+    }
+    for name in ["fig10", "fig11", "fig22", "fig23"] {
+        assert!(listed.contains(&format!("zhu2010-{name} ")), "{name}: {listed}");
+    }
     assert!(listed.contains("size=0.2") && listed.contains("frames=10"), "{listed}");
     let lines = succeed(&["reproduce", "--json"]);
     let parameters = values(&lines, "parameters");
-    assert_eq!(parameters.len(), 27);
+    assert_eq!(parameters.len(), 34);
     assert!(parameters.iter().all(|list| list[0]["meaning"].is_string()));
 }
 

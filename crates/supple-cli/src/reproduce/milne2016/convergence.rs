@@ -86,7 +86,7 @@ impl Shaken {
 fn tell(curve: &Curve, size: usize, name: &str, findings: &mut Findings) {
     for reduction in REDUCTIONS {
         let case = format!("{size}, {name}, to {reduction:.0e}");
-        let [iterations, seconds] = reached(&curve, reduction).unwrap_or([f64::INFINITY; 2]);
+        let [iterations, seconds] = reached(curve, reduction).unwrap_or([f64::INFINITY; 2]);
         findings.add(case.clone(), "iterations", None, iterations);
         findings.add(case, "time (s)", None, seconds);
     }

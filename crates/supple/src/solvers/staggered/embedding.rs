@@ -41,8 +41,8 @@ pub struct LatticePoints {
 
 impl LatticePoints {
     /// Points given in cells from the lattice's origin. Values that are neither unknown nor prescribed are extrapolated
-    /// linearly along the axes on which two values are known, or else left out, and the others take their weight; a point
-    /// with none at all stays where it is.
+    /// linearly along the axes on which two values are known, or else left out, and the others take their weight. Where a
+    /// body is one or two cells thick there may be none at all: the point then follows the nearest value.
     pub fn new(lattice: &Lattice, points: &[DVec3], interpolation: Interpolation) -> Self {
         let mut embedding = Self { starts: vec![0], weights: Vec::new() };
         for point in points {
@@ -54,6 +54,7 @@ impl LatticePoints {
                     embedding.weights[first..].iter_mut().for_each(|w| w.1 /= sum);
                 } else {
                     embedding.weights.truncate(first);
+                    embedding.weights.extend(nearest(lattice, *point, field).map(|entry| (entry, 1.0)));
                 }
                 embedding.starts.push(embedding.weights.len() as u32);
             }
@@ -62,8 +63,7 @@ impl LatticePoints {
     }
 
     fn push_entries(&mut self, lattice: &Lattice, point: DVec3, field: usize, interpolation: Interpolation) {
-        let mut at = point - 0.5;
-        at[field] += 0.5;
+        let at = offset(point, field);
         let base = at.floor();
         let [wx, wy, wz] = (at - base).to_array().map(|t| interpolation.weights(t));
         let base = base.to_array().map(|x| x as i32);
@@ -142,6 +142,33 @@ impl LatticePoints {
     }
 }
 
+/// A point's place on the lattice of a component's faces.
+fn offset(point: DVec3, field: usize) -> DVec3 {
+    let mut at = point - 0.5;
+    at[field] += 0.5;
+    at
+}
+
+/// How many cells away a value may be that a point follows.
+const FARTHEST: i32 = 4;
+
+/// The known entry of a field that is nearest to a point.
+fn nearest(lattice: &Lattice, point: DVec3, field: usize) -> Option<u32> {
+    let at = offset(point, field);
+    let middle = at.round().to_array().map(|x| x as i32);
+    (1..=FARTHEST).find_map(|radius| {
+        let side = 2 * radius + 1;
+        let around = |n: i32| {
+            let [i, j, k] = [n % side, n / side % side, n / (side * side)].map(|by| by - radius);
+            [middle[0] + i, middle[1] + j, middle[2] + k]
+        };
+        let known = (0..side.pow(3)).map(around).filter(|near| is_known(lattice, field, *near));
+        let distance = |near: &[i32; 3]| DVec3::from(near.map(f64::from)).distance_squared(at);
+        let found = known.min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
+        Some(lattice.index(found) as u32)
+    })
+}
+
 /// Whether an entry is an unknown or prescribed. The faces before the first cell of the margin have no cell below them.
 fn is_known(lattice: &Lattice, field: usize, at: [i32; 3]) -> bool {
     let size = lattice.size();
@@ -209,6 +236,22 @@ mod tests {
         for (n, point) in points.iter().enumerate() {
             let found = embedding.displacement(n, &fields, lattice.len());
             (0..3).for_each(|field| assert!((found[field] - linear(field, *point)).abs() < 1e-12));
+        }
+    }
+
+    #[test]
+    fn a_body_two_cells_thick_takes_all_its_points_along() {
+        let lattice = Lattice::new([6, 2, 2], |_| Cell::Interior);
+        let corners = (0..8).map(|n| [6 * (n & 1), n & 2, (n & 4) / 2].map(f64::from));
+        let points: Vec<DVec3> =
+            corners.map(DVec3::from).chain([DVec3::new(3.0, 0.0, 1.0), DVec3::new(2.5, 2.0, 0.3)]).collect();
+        let moved = DVec3::new(0.2, -0.7, 0.4);
+        let fields = field_of(&lattice, |field, _| moved[field]);
+        for interpolation in [Interpolation::Trilinear, Interpolation::Tricubic] {
+            let embedding = LatticePoints::new(&lattice, &points, interpolation);
+            for n in 0..points.len() {
+                assert!((embedding.displacement(n, &fields, lattice.len()) - moved).length() < 1e-12);
+            }
         }
     }
 
