@@ -53,19 +53,31 @@ fn a_run_ends_after_the_current_frame_and_says_how_to_go_on() {
 fn a_second_ctrl_c_ends_in_the_middle_of_a_frame() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
+    // On a busy machine a press can come before the first frame has begun; then the run ends in order, and is tried
+    // again with more patience.
+    let ended_in_a_frame = [1, 10, 60].into_iter().any(|seconds| {
+        let _ = fs::remove_dir_all(&out);
+        ends_in_a_frame(&out, Duration::from_secs(seconds))
+    });
+    assert!(ended_in_a_frame);
+    assert_eq!(names_in(&out.join("checkpoints")), ["checkpoint-000000.supc"]);
+    succeed(&["export", text(&out), "--format", "pc2", "--quiet"]);
+}
+
+/// Presses Ctrl-C twice so long after the run was ready; whether that ended it without finishing a frame.
+fn ends_in_a_frame(out: &Path, patience: Duration) -> bool {
     // A frame that takes minutes.
-    let long = ["run", "hanging-cloth", "--set", "time.substeps=1000", "--frames", "5", "--out", text(&out)];
-    let mut child = start(&long);
+    let mut child =
+        start(&["run", "hanging-cloth", "--set", "time.substeps=1000", "--frames", "5", "--out", text(out)]);
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
     // The size of the scene is told when the run is ready.
     lines.find(|line| line.contains("unknowns")).unwrap();
+    std::thread::sleep(patience);
     press_ctrl_c(&child);
     lines.find(|line| line.contains("Ctrl-C again")).unwrap();
     press_ctrl_c(&child);
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(lines.all(|line| !line.contains("stopped after frame")));
-    assert_eq!(names_in(&out.join("checkpoints")), ["checkpoint-000000.supc"]);
-    succeed(&["export", text(&out), "--format", "pc2", "--quiet"]);
+    lines.all(|line| !line.contains("stopped after frame"))
 }
 
 #[test]
