@@ -43,6 +43,7 @@ pub struct HpbdStepper {
     weights: Vec<f64>,
     predicted: Vec<DVec3>,
     positions: Positions,
+    velocities: Positions,
     held: Vec<bool>,
     drag: Drag,
     earlier_colliders: Vec<PosedCollider>,
@@ -161,6 +162,25 @@ impl HpbdStepper {
         self.positions.copy_to(&mut self.predicted);
     }
 
+    /// What follows the last small step: limits learn what their links carry, and velocities are damped.
+    fn finish(&mut self, setup: &Setup, dt: f64, small_steps: u32) {
+        let (Some(solver), options) = (&mut self.solver, &setup.solver.hpbd) else { return };
+        let mut step = Step {
+            positions: &self.positions,
+            start: &self.x,
+            length: dt / f64::from(small_steps),
+            stiffness: options.stiffness,
+            simd: setup.simd,
+        };
+        solver.end_step(&step, small_steps, options);
+        if solver.is_damped && options.stiffness.is_none() {
+            step.length = dt;
+            self.velocities.copy_from(&self.v, &self.weights);
+            solver.damp(&step, &self.velocities);
+            self.velocities.copy_to(&mut self.v);
+        }
+    }
+
     fn report(&mut self, setup: &Setup, begun: Instant, solving: f64, small_steps: u32) -> StepReport {
         let [kinetic, potential] = self.system.inertia.energies(&self.x, &self.v, setup.world.gravity);
         let elastic = self.solver.as_mut().map_or(0.0, |solver| solver.energy(&self.x, setup.simd));
@@ -214,13 +234,12 @@ impl Stepper for HpbdStepper {
         let steps = self.small_steps(setup, dt);
         let mut solving = 0.0;
         let options = &setup.solver.hpbd;
-        self.solver.iter_mut().for_each(|solver| solver.set_lengths(options));
+        self.solver.iter_mut().for_each(|solver| solver.begin_step(options));
         for step in 1..=steps {
             let end = setup.time + dt * (f64::from(step) / f64::from(steps));
             solving += self.advance(setup, end, dt / f64::from(steps))?;
         }
-        let length = dt / f64::from(steps);
-        self.solver.iter_mut().for_each(|solver| solver.remember_stretch(length, options));
+        self.finish(setup, dt, steps);
         if let Some(particle) = self.x.iter().position(|p| !p.is_finite()) {
             let place = components(self.x[particle]);
             return Err(setup.failed(format!("particle {particle} is at {place}")));

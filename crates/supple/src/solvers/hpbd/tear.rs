@@ -64,8 +64,6 @@ impl ParticleSplit<'_> {
 pub(super) struct Neighbourhood {
     /// The links of level 0 at every particle.
     links: Vec<Vec<u32>>,
-    /// What tearing has made of a link: others between clones of its ends.
-    copies: BTreeMap<u32, Vec<u32>>,
     /// The shear and bending springs across each triangle's sides.
     braces: Vec<Vec<u32>>,
     /// The two triangles of such a spring.
@@ -177,7 +175,6 @@ impl HierarchicalSolver {
                 }
                 let copied = self.links.len() as u32;
                 self.links.push(self.distances.push_beside(number, new) as u32);
-                around.copies.entry(link).or_default().push(copied);
                 around.links[owner as usize].push(copied);
                 around.links[other as usize].push(copied);
                 if let Some(level) = around.levels.first_mut() {
@@ -264,9 +261,8 @@ impl HierarchicalSolver {
                 }
                 let edges = self.edges_of(l, number);
                 let level = &mut self.coarse[l];
-                if is_joined(limit.ends, &edges, around, |link| {
-                    self.distances.get(self.links[link as usize] as usize).ends
-                }) {
+                let ends = |&link: &u32| self.distances.get(self.links[link as usize] as usize).ends;
+                if is_joined(limit.ends, edges.iter().map(ends).collect()) {
                     let along =
                         edges.iter().map(|&e| self.distances.get(self.links[e as usize] as usize).rest).sum();
                     let rest = limit.rest.max(along);
@@ -312,21 +308,8 @@ impl HierarchicalSolver {
     }
 }
 
-/// Whether edges and what tearing has made of them join two particles.
-fn is_joined(
-    [from, to]: [u32; 2],
-    edges: &[u32],
-    around: &Neighbourhood,
-    ends: impl Fn(u32) -> [u32; 2],
-) -> bool {
-    let mut all: Vec<u32> = edges.to_vec();
-    let mut next = 0;
-    while let Some(edge) = all.get(next) {
-        let copies = around.copies.get(edge).cloned().unwrap_or_default();
-        all.extend(copies);
-        next += 1;
-    }
-    let mut left: Vec<[u32; 2]> = all.into_iter().map(ends).collect();
+/// Whether edges join two particles, all of them on the same side of any cut: their loads say how far a limit gives way.
+fn is_joined([from, to]: [u32; 2], mut left: Vec<[u32; 2]>) -> bool {
     let mut reached = vec![from];
     let mut next = 0;
     while let Some(&here) = reached.get(next) {
@@ -340,5 +323,5 @@ fn is_joined(
         });
         next += 1;
     }
-    reached.contains(&to)
+    left.is_empty() && reached.contains(&to)
 }
