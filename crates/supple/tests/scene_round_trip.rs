@@ -14,7 +14,7 @@ use supple::mesh::implicit::{Character, ImplicitShape};
 use supple::scene::{
     Axis, Bending, Body, ClosedMesh, Collider, ColliderShape, Contact, Cuboid, Expect, Follow, Hold,
     Keyframe, Linear, LinearKind, Method, Mode, Model, Motion, Output, Pin, Placement, Region, Scene, Seam,
-    Selection, Shape, ShapeSource, Solver, Spread, Tangled, Time, World, builtin_scenes,
+    Selection, Shape, ShapeSource, Solver, Spread, Tangled, Tear, Time, World, builtin_scenes,
 };
 use supple::solvers::hpbd::Options;
 use supple::solvers::octree;
@@ -169,9 +169,11 @@ fn body() -> BoxedStrategy<Body> {
     let bending = prop::sample::select(vec![None, Some(Bending::Quadratic), Some(Bending::Dihedral)]);
     let said = || prop::option::of(number());
     let options = (prop::sample::select(models), bending, [said(), said(), said(), said()], any::<bool>());
-    let regions = prop::collection::vec(region(), 0..2);
-    (text(), shape(), prop::option::of(shape()), placement, vector(), material(), options, regions)
-        .prop_map(|(name, shape, rest, transform, velocity, material, options, regions)| {
+    let tear = (number(), selection(), vector());
+    let tear = tear.prop_map(|(time, selection, across)| Tear { time, selection, across });
+    let parts = (prop::collection::vec(region(), 0..2), prop::collection::vec(tear, 0..2));
+    (text(), shape(), prop::option::of(shape()), placement, vector(), material(), options, parts)
+        .prop_map(|(name, shape, rest, transform, velocity, material, options, (regions, tears))| {
             let (model, bending, [cell, interior, tear_stretch, pressure], self_contact) = options;
             Body {
                 name,
@@ -188,6 +190,7 @@ fn body() -> BoxedStrategy<Body> {
                 self_contact,
                 pressure,
                 regions,
+                tears,
             }
         })
         .boxed()
@@ -249,7 +252,12 @@ fn settings() -> BoxedStrategy<(Time, World, Solver, Output, Expect)> {
             refresh: None,
             refresh_moved: None,
             spectral_radius: None,
-            hpbd: Options { sweeps: max_iterations, stiffness: Some(tolerance), ..Options::default() },
+            hpbd: Options {
+                sweeps: max_iterations,
+                stiffness: Some(tolerance),
+                longest_step: Some(tolerance),
+                ..Options::default()
+            },
             octree: octree::Options {
                 damping: Some(tolerance),
                 max_iterations,

@@ -7,7 +7,7 @@ use glam::{DQuat, DVec3};
 
 use super::shape::{Inside, Shaped, inside_mesh, shape_meshes};
 use super::weld::weld;
-use super::{Body, Cut, ElementMaterials, Elements, Embedding};
+use super::{Body, Cut, ElementMaterials, Elements, Embedding, TimedTear};
 use crate::energy::pressure::Pressure;
 use crate::error::Error;
 use crate::material::Material;
@@ -84,6 +84,7 @@ impl Body {
             bending: spec.bending,
             pressure: spec.pressure,
             tear_stretch: spec.tear_stretch,
+            tears: Vec::new(),
             cell: spec.cell,
             self_contact: spec.self_contact,
             notes,
@@ -91,7 +92,10 @@ impl Body {
         match inside {
             Some(inside) => body.make_solid(inside, &spec.transform)?,
             None if cut == Cut::Octants => body.make_octants(spec)?,
-            None => body.make_cloth(&surface_rest, &corners),
+            None => {
+                body.make_cloth(&surface_rest, &corners);
+                body.tears = body.timed_tears(spec, folder)?;
+            }
         }
         body.materials = body.region_materials(spec, material, folder)?;
         body.weigh();
@@ -159,6 +163,26 @@ impl Body {
         }
         self.elements = Elements::Octants(Arc::new(filled));
         Ok(())
+    }
+
+    /// The particles of the vertices that tear at given times.
+    fn timed_tears(&self, spec: &scene::Body, folder: &Path) -> Result<Vec<TimedTear>, Error> {
+        let inside = |mesh: &ClosedMesh, points: &[DVec3]| inside_mesh(mesh, folder, points);
+        let points = SelectionPoints {
+            body: &self.name,
+            positions: &self.surface_start,
+            surface: Some(&self.surface.mesh),
+            inside: Some(&inside),
+        };
+        let timed = |tear: &scene::Tear| {
+            let chosen = tear.selection.evaluate(&points)?;
+            let mut particles: Vec<u32> =
+                chosen.iter().map(|&point| self.embedding.weights(point as usize)[0].0).collect();
+            particles.sort_unstable();
+            particles.dedup();
+            Ok(TimedTear { time: tear.time, particles, across: tear.across })
+        };
+        spec.tears.iter().map(timed).collect()
     }
 
     fn region_materials(
@@ -293,6 +317,7 @@ impl Body {
         let words = [
             ("bending", spec.bending.is_some()),
             ("tear_stretch", spec.tear_stretch.is_some()),
+            ("tear", !spec.tears.is_empty()),
             ("bend_stiffness", materials().any(|m| m.bend_stiffness.is_some())),
             ("stretch_stiffness", materials().any(|m| m.stretch_stiffness.is_some())),
             ("strain_limit", materials().any(|m| m.strain_limit.is_some())),

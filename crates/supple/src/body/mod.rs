@@ -17,7 +17,7 @@ pub use element_materials::ElementMaterials;
 pub use embedding::Embedding;
 pub use shape::inside_mesh;
 pub(crate) use shape::{are_inside, closed_mesh};
-pub use tear::{Split, TornSurface};
+pub use tear::{Split, TimedTear, TornSurface};
 
 use crate::output::FrameSurface;
 use crate::scene::{Bending, Method, Model};
@@ -130,6 +130,8 @@ pub struct Body {
     pub pressure: Option<f64>,
     /// The stretch of an edge at which a cloth tears.
     pub tear_stretch: Option<f64>,
+    /// What tears when, in the scene's order.
+    pub tears: Vec<TimedTear>,
     /// Whether it collides with itself.
     pub self_contact: bool,
     /// Side of the cells that it was to be cut into, in metres.

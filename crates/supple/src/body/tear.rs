@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use glam::DVec3;
+
 use super::{Body, Elements};
 
 /// A split of one particle.
@@ -13,6 +15,17 @@ pub struct Split {
     pub particle: u32,
     /// The elements of every clone, the first clone's first. What is in none of them stays with the particle.
     pub fans: Vec<Vec<u32>>,
+}
+
+/// Particles that are split at a given time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TimedTear {
+    /// When, in seconds.
+    pub time: f64,
+    /// Which unknowns of the body.
+    pub particles: Vec<u32>,
+    /// The normal of the plane of each split where the body was at the start.
+    pub across: DVec3,
 }
 
 /// How a cloth's elements lie on its surface: what a tear needs to know of it.
@@ -53,6 +66,11 @@ impl TornSurface {
 }
 
 impl Body {
+    /// Whether it may tear.
+    pub fn can_tear(&self) -> bool {
+        self.tear_stretch.is_some() || !self.tears.is_empty()
+    }
+
     fn unknown_of_corner(&self, corner: u32) -> u32 {
         let point = self.surface.mesh.corners[corner as usize];
         self.embedding.weights(point as usize)[0].0

@@ -89,6 +89,22 @@ impl Wind {
         self.sails = sails;
     }
 
+    /// How many triangles there are.
+    pub(crate) fn len(&self) -> usize {
+        self.triangles.len()
+    }
+
+    /// The unknowns of a triangle's centroid with the part of each.
+    pub(crate) fn weights(&self, triangle: usize) -> &[(u32, f64)] {
+        self.centroids.weights(triangle)
+    }
+
+    /// The force on a triangle in newtons, and by how much it falls for each metre that the centroid moves, in N/m.
+    pub(crate) fn pull(&self, triangle: usize, x: &[DVec3]) -> (DVec3, DMat3) {
+        let drag = self.sails[triangle].drag;
+        (drag * self.relative_velocity(triangle, x), drag * (1.0 / self.step))
+    }
+
     /// Whether no air moves or drags in this step.
     pub fn is_still(&self) -> bool {
         self.sails.is_empty()

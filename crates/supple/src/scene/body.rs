@@ -199,6 +199,18 @@ pub struct Region {
     pub random: Option<Spread>,
 }
 
+/// A tear at a given time: vertices of a cloth are split, each along a plane through it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tear {
+    /// When, in seconds.
+    pub time: f64,
+    /// Which vertices.
+    pub selection: Selection,
+    /// The normal of the planes in the state at the start.
+    pub across: DVec3,
+}
+
 /// A body.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -244,4 +256,7 @@ pub struct Body {
     /// Parts of another material.
     #[serde(default, rename = "region", skip_serializing_if = "Vec::is_empty")]
     pub regions: Vec<Region>,
+    /// Tears at given times.
+    #[serde(default, rename = "tear", skip_serializing_if = "Vec::is_empty")]
+    pub tears: Vec<Tear>,
 }

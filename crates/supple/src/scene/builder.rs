@@ -145,6 +145,7 @@ impl Body {
             self_contact: false,
             pressure: None,
             regions: Vec::new(),
+            tears: Vec::new(),
         }
     }
 

@@ -7,6 +7,7 @@ use crate::material::MaterialSpec;
 use crate::mesh::generate::{ClothGrid, CylinderShape, KnotShape, PanelShape, TorusShape};
 use crate::mesh::implicit::ImplicitShape;
 use crate::mesh::{SurfaceMesh, TetMesh};
+use crate::number::components;
 
 /// Generated meshes have at most this many vertices, about what fits into 24 GiB with the least of solvers.
 const MAX_VERTICES: f64 = 1e8;
@@ -53,6 +54,16 @@ impl Checker<'_> {
         }
         for (r, region) in body.regions.iter().enumerate() {
             self.region(&format!("{place}.region.{r}"), region, body);
+        }
+        for (t, tear) in body.tears.iter().enumerate() {
+            let place = format!("{place}.tear.{t}");
+            let time = tear.time.is_finite() && tear.time >= 0.0;
+            self.number(&format!("{place}.time"), tear.time, time, "0 s or later");
+            self.selection(&format!("{place}.selection"), &tear.selection);
+            if !(tear.across.is_finite() && tear.across.length() > 0.0) {
+                let problem = format!("`across` is {}: it must be a direction", components(tear.across));
+                self.wrong(&format!("{place}.across"), problem);
+            }
         }
     }
 

@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 
-pub use body::{Axis, Bending, Body, Cuboid, Model, Placement, Region, Shape, ShapeSource, Spread};
+pub use body::{Axis, Bending, Body, Cuboid, Model, Placement, Region, Shape, ShapeSource, Spread, Tear};
 pub use builder::SceneBuilder;
 pub use builtin::builtin_scenes;
 pub use check::Problem;

@@ -70,6 +70,10 @@ impl Scene {
                 let place = format!("body.{i}.region.{r}.selection");
                 selection_files(&mut region.selection, place, &format!("a region of {user}"), &mut files);
             }
+            for (t, tear) in body.tears.iter_mut().enumerate() {
+                let place = format!("body.{i}.tear.{t}.selection");
+                selection_files(&mut tear.selection, place, &format!("a tear of {user}"), &mut files);
+            }
         }
         for (i, pin) in self.pins.iter_mut().enumerate() {
             let user = format!("a pin on body `{}`", pin.body);

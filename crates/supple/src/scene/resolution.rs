@@ -62,6 +62,11 @@ impl Scene {
                     return Err(self.error_at(&format!("body.{i}.region.{r}.selection"), problem(&body.name)));
                 }
             }
+            for (t, tear) in body.tears.iter().enumerate() {
+                if names_vertices(&tear.selection) && generated(&body.name) {
+                    return Err(self.error_at(&format!("body.{i}.tear.{t}.selection"), problem(&body.name)));
+                }
+            }
         }
         Ok(())
     }

@@ -54,12 +54,15 @@ pub(super) fn unsupported(scene: &Scene) -> Vec<(String, String)> {
     for (i, body) in scene.bodies.iter().enumerate() {
         in_body(body, &format!("body.{i}"), &mut found);
         let tears = solver.method == Method::Hpbd && i + 1 == scene.bodies.len();
-        if body.tear_stretch.is_some() && !tears {
-            let what = format!(
-                "`tear_stretch` of body `{}` (only the last body tears, and only by `hpbd`)",
-                body.name
-            );
-            found.push((format!("body.{i}.tear_stretch"), what));
+        for (word, said) in [("tear_stretch", body.tear_stretch.is_some()), ("tear", !body.tears.is_empty())]
+        {
+            if said && !tears {
+                let what = format!(
+                    "`{word}` of body `{}` (only the last body tears, and only by `hpbd`)",
+                    body.name
+                );
+                found.push((format!("body.{i}.{word}"), what));
+            }
         }
         if body.interior.is_some() && solver.method != Method::Octree {
             let what = format!("`interior` of body `{}` without `method = \"octree\"`", body.name);

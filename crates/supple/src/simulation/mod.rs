@@ -121,8 +121,9 @@ impl Simulation {
         self.begin_pins();
         self.setup.load_colliders(0.0)?;
         let report = self.stepper.step(&self.setup, dt, deadline)?;
+        let earlier = self.setup.time;
         self.setup.time += dt;
-        if self.tear() {
+        if self.tear(earlier) {
             self.lay_out_points();
         } else {
             self.look_at_surfaces();

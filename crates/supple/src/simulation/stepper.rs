@@ -70,7 +70,7 @@ pub trait Stepper: Send {
     /// Bodies have other materials, masses or rest shapes, but the same elements as before.
     fn materials_changed(&mut self, setup: &Setup);
     /// A particle of the last body was split: it has clones at the end of the unknowns now. Only families whose scenes may
-    /// have `tear_stretch` are told.
+    /// tear are told.
     fn torn(&mut self, _setup: &Setup, _torn: &Torn<'_>) {}
     /// All tears of this moment are done.
     fn after_tears(&mut self, _setup: &Setup) {}

@@ -1,6 +1,8 @@
 //! Cloth that tears. After every step each edge that is stretched beyond the body's `tear_stretch` splits one of its ends, along
 //! the plane through it across the edge (Müller 2006, section 4.5): triangles beyond the plane get a clone of the particle,
 //! fan by fan. Of neighbours only one is split in a step. Polygons stay whole: all triangles of one are on the same side.
+//! Vertices that the scene tears at a given time are split in the same way, one after the other, along planes in the state at the
+//! start.
 //!
 //! Splits are remembered in order. A saved state has them, and restoring it makes them again from the whole body, so that a
 //! resumed run has the same bits.
@@ -25,7 +27,10 @@ impl Tearing {
     /// `None` if the last body does not tear.
     pub(super) fn new(setup: &Setup) -> Option<Self> {
         let body = setup.bodies.last()?;
-        let stretch = body.tear_stretch?;
+        if !body.can_tear() {
+            return None;
+        }
+        let stretch = body.tear_stretch.unwrap_or(f64::INFINITY);
         let limit = |a: DVec3, b: DVec3| stretch * stretch * a.distance_squared(b);
         let limits = body.rest_corners.iter().map(|&[a, b, c]| [limit(a, b), limit(b, c), limit(c, a)]);
         Some(Self {
@@ -100,16 +105,34 @@ fn share_a_side(elements: &[[u32; 3]], one: u32, other: u32) -> bool {
 }
 
 impl Simulation {
-    /// Splits what is stretched too far; whether there was anything.
-    pub(super) fn tear(&mut self) -> bool {
+    /// Splits what is stretched too far, and what was to tear since `earlier`; whether there was anything.
+    pub(super) fn tear(&mut self, earlier: f64) -> bool {
         let Some(tearing) = self.tearing.take() else { return false };
+        let before = tearing.splits.len();
         let splits = self.find_splits(&tearing);
         self.tearing = Some(tearing);
         splits.iter().for_each(|split| self.apply_split(split));
-        if !splits.is_empty() {
+        self.tear_by_time(earlier..self.setup.time);
+        let torn = self.tearing.as_ref().is_some_and(|tearing| tearing.splits.len() > before);
+        if torn {
             self.stepper.after_tears(&self.setup);
         }
-        !splits.is_empty()
+        torn
+    }
+
+    /// Makes the tears whose time has come.
+    fn tear_by_time(&mut self, times: std::ops::Range<f64>) {
+        let Some(body) = self.setup.bodies.last() else { return };
+        let due = body.tears.iter().filter(|tear| times.contains(&tear.time));
+        let due: Vec<(u32, DVec3)> =
+            due.flat_map(|tear| tear.particles.iter().map(|&particle| (particle, tear.across))).collect();
+        for (particle, across) in due {
+            let (Some(tearing), Some(body)) = (&self.tearing, self.setup.bodies.last()) else { return };
+            let Elements::Triangles(elements) = &body.elements else { return };
+            if let Some(split) = tearing.split(elements, &body.start, particle, across) {
+                self.apply_split(&split);
+            }
+        }
     }
 
     /// At most one split among neighbours.

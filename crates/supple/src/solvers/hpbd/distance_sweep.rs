@@ -10,7 +10,8 @@
 use glam::DVec3;
 
 use super::constraint::{Acts, Constraint, Distance, SHORTEST, Step};
-use super::schedule::{Direction, Multiplied, for_each_strip, strips};
+use super::positions::Positions;
+use super::schedule::{Direction, for_each_strip, strips};
 use crate::simd::{Kernel, LaneVec3, Lanes, Simd, WIDTH, dispatch};
 
 /// Groups of a strip that still have room, at most: a constraint is compared with all of them.
@@ -23,6 +24,8 @@ struct Group {
     compliance: Lanes,
     damping: Lanes,
     multiplier: Lanes,
+    /// The multipliers of earlier small steps of the same step.
+    earlier: Lanes,
     ends: [[u32; WIDTH]; 2],
     acts: Acts,
     damped: bool,
@@ -32,9 +35,24 @@ struct Group {
 #[derive(Debug, Clone, Default)]
 struct Strip {
     groups: Vec<Group>,
-    singles: Vec<Multiplied<Distance>>,
+    singles: Vec<Single>,
     /// The elastic energy in joules when it was last asked for.
     energy: f64,
+}
+
+/// A constraint by itself.
+#[derive(Debug, Clone, Copy)]
+struct Single {
+    constraint: Distance,
+    multiplier: f64,
+    /// As in a group.
+    earlier: f64,
+}
+
+impl Single {
+    fn new(constraint: Distance) -> Self {
+        Self { constraint, multiplier: 0.0, earlier: 0.0 }
+    }
 }
 
 /// Where a constraint is kept.
@@ -102,22 +120,19 @@ impl DistanceSweep {
         }
     }
 
-    /// How much longer its own pull has made a constraint in the last step, in metres: `α λ/h²`, or nothing if it pushed.
-    pub(super) fn stretch(&self, constraint: usize, per_force: f64) -> f64 {
+    /// The sum of a constraint's multipliers over all small steps of this step.
+    pub(super) fn pull(&self, constraint: usize) -> f64 {
         let place = self.places[constraint];
         let strip = self.strip(place);
-        let (compliance, multiplier) = match place.slot.checked_sub(FIRST_SINGLE) {
+        match place.slot.checked_sub(FIRST_SINGLE) {
             Some(single) => {
-                let Multiplied { constraint, multiplier } = strip.singles[single as usize];
-                (constraint.compliance, multiplier)
+                strip.singles[single as usize].multiplier + strip.singles[single as usize].earlier
             }
             None => {
-                let group = &strip.groups[place.slot as usize / WIDTH];
-                let lane = place.slot as usize % WIDTH;
-                (group.compliance.0[lane], group.multiplier.0[lane])
+                let (group, lane) = (&strip.groups[place.slot as usize / WIDTH], place.slot as usize % WIDTH);
+                group.multiplier.0[lane] + group.earlier.0[lane]
             }
-        };
-        (-compliance * multiplier * per_force).max(0.0)
+        }
     }
 
     /// Sets how long a constraint is at rest.
@@ -157,18 +172,39 @@ impl DistanceSweep {
         let strip = self.places[other].strip;
         let place = Place { strip, slot: FIRST_SINGLE };
         let singles = &mut self.strip_mut(place).singles;
-        singles.push(Multiplied { constraint, multiplier: 0.0 });
+        singles.push(Single::new(constraint));
         let slot = FIRST_SINGLE + (singles.len() - 1) as u32;
         self.places.push(Place { strip, slot });
         self.places.len() - 1
     }
 
-    /// Forgets the multipliers of the last step.
+    /// Forgets all multipliers.
     pub(super) fn begin_step(&mut self) {
-        for strip in self.phases.iter_mut().flatten() {
-            strip.groups.iter_mut().for_each(|group| group.multiplier = Lanes::default());
-            strip.singles.iter_mut().for_each(|single| single.multiplier = 0.0);
-        }
+        self.visit(|strip: &mut Strip| {
+            for group in &mut strip.groups {
+                (group.multiplier, group.earlier) = (Lanes::default(), Lanes::default());
+            }
+            strip.singles.iter_mut().for_each(|single| *single = Single::new(single.constraint));
+        });
+    }
+
+    /// Puts the multipliers of the last small step aside.
+    pub(super) fn begin_small_step(&mut self) {
+        self.visit(|strip: &mut Strip| {
+            for group in &mut strip.groups {
+                group.earlier += group.multiplier;
+                group.multiplier = Lanes::default();
+            }
+            for single in &mut strip.singles {
+                single.earlier += single.multiplier;
+                single.multiplier = 0.0;
+            }
+        });
+    }
+
+    fn visit(&mut self, visit: impl Fn(&mut Strip) + Send + Sync) {
+        let count = self.places.len() / 2;
+        self.phases.iter_mut().for_each(|strips| for_each_strip(strips, count, &visit));
     }
 
     /// Projects every constraint once.
@@ -181,20 +217,20 @@ impl DistanceSweep {
         }
     }
 
+    /// Damps velocities once along every constraint that acts.
+    pub(super) fn damp(&mut self, step: &Step<'_>, velocities: &Positions) {
+        self.visit(|strip: &mut Strip| dispatch(step.simd, Dampings { strip, step, velocities }));
+    }
+
     /// `½ C²/α` of every constraint that acts, in joules.
     pub(super) fn energy(&mut self, x: &[DVec3], simd: Simd) -> f64 {
-        let count = self.places.len() / 2;
-        for strips in &mut self.phases {
-            for_each_strip(strips, count, |strip: &mut Strip| dispatch(simd, Energies { strip, x }));
-        }
+        self.visit(|strip: &mut Strip| dispatch(simd, Energies { strip, x }));
         self.phases.iter().flatten().map(|strip| strip.energy).sum()
     }
 
     pub(super) fn bytes(&self) -> usize {
         let strips = self.phases.iter().flatten();
-        let of = |s: &Strip| {
-            size_of::<Group>() * s.groups.len() + size_of::<Multiplied<Distance>>() * s.singles.len()
-        };
+        let of = |s: &Strip| size_of::<Group>() * s.groups.len() + size_of::<Single>() * s.singles.len();
         strips.map(of).sum::<usize>() + size_of::<Place>() * self.places.len()
     }
 }
@@ -229,7 +265,7 @@ impl Strip {
     fn add(&mut self, batch: &[u32], constraints: &[Distance]) {
         let of = |c: &u32| constraints[*c as usize];
         if batch.len() < WIDTH {
-            self.singles.extend(batch.iter().map(|c| Multiplied { constraint: of(c), multiplier: 0.0 }));
+            self.singles.extend(batch.iter().map(|c| Single::new(of(c))));
             return;
         }
         let lane = |value: &dyn Fn(&Distance) -> f64| Lanes::from_fn(|i| value(&of(&batch[i])));
@@ -238,6 +274,7 @@ impl Strip {
             compliance: lane(&|c| c.compliance),
             damping: lane(&|c| c.damping),
             multiplier: Lanes::default(),
+            earlier: Lanes::default(),
             ends: [0, 1].map(|end| std::array::from_fn(|i| of(&batch[i]).ends[end])),
             acts: of(&batch[0]).acts,
             damped: batch.iter().any(|c| of(c).damping > 0.0),
@@ -276,6 +313,28 @@ impl Kernel for Projections<'_, '_> {
     }
 }
 
+/// All constraints of a strip, damped.
+struct Dampings<'a, 'b> {
+    strip: &'a Strip,
+    step: &'a Step<'b>,
+    velocities: &'a Positions,
+}
+
+impl Kernel for Dampings<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { strip, step, velocities } = self;
+        for group in strip.groups.iter().filter(|group| group.damped) {
+            group.damp(step, velocities);
+        }
+        for single in strip.singles.iter().filter(|single| single.multiplier != 0.0) {
+            step.damp(&single.constraint, velocities);
+        }
+    }
+}
+
 /// The energy of a strip.
 struct Energies<'a> {
     strip: &'a mut Strip,
@@ -301,7 +360,7 @@ impl Kernel for Energies<'_> {
             sum += Lanes::splat(SHORTEST).less(length, off * off * 0.5 / group.compliance, Lanes::default());
         }
         let mut energy = sum.sum_of_first(WIDTH);
-        for Multiplied { constraint, .. } in &self.strip.singles {
+        for Single { constraint, .. } in &self.strip.singles {
             energy += constraint.energy(&constraint.ends.map(|p| self.x[p as usize]));
         }
         self.strip.energy = energy;
@@ -350,7 +409,7 @@ impl Group {
         let value = length - self.rest;
         let wanted = match step.stiffness {
             Some(stiffness) => self.side(-value / give, false) * stiffness,
-            None => self.compliant_change(step, value, apart, give, length),
+            None => self.compliant_change(step, value, give),
         };
         // Where nothing can move or there is no direction, nothing changes.
         let movable = zero.less(give, wanted, zero);
@@ -358,9 +417,7 @@ impl Group {
         if change == zero {
             return;
         }
-        if step.stiffness.is_none() {
-            self.multiplier += change;
-        }
+        self.multiplier += change;
         let along = apart * (change * (one / length));
         a += along * weight_a;
         b = b - along * weight_b;
@@ -374,30 +431,42 @@ impl Group {
     }
 
     #[inline(always)]
-    fn compliant_change(
-        &self,
-        step: &Step<'_>,
-        value: Lanes,
-        apart: LaneVec3,
-        give: Lanes,
-        length: Lanes,
-    ) -> Lanes {
+    fn compliant_change(&self, step: &Step<'_>, value: Lanes, give: Lanes) -> Lanes {
         let soft = self.compliance * (1.0 / (step.length * step.length));
         let old = self.multiplier;
-        let mut violation = value + soft * old;
-        let mut resistance = give + soft;
-        if self.damped {
-            let mut before = LaneVec3::default();
-            for i in 0..WIDTH {
-                let (p, q) = (self.ends[0][i] as usize, self.ends[1][i] as usize);
-                let from = step.start[p] - step.start[q];
-                (before.0[0].0[i], before.0[1].0[i], before.0[2].0[i]) = (from.x, from.y, from.z);
-            }
-            let damping = self.damping * (1.0 / step.length);
-            violation += damping * (apart.dot(apart - before) / length);
-            resistance += damping * give;
+        self.side(old - (value + soft * old) / (give + soft), false) - old
+    }
+
+    /// [`Step::damp`] for those of eight constraints that act.
+    #[inline(always)]
+    fn damp(&self, step: &Step<'_>, velocities: &Positions) {
+        let (mut apart, mut relative) = (LaneVec3::default(), LaneVec3::default());
+        let (mut weight_a, mut weight_b) = (Lanes::default(), Lanes::default());
+        for i in 0..WIDTH {
+            let (p, q) = (self.ends[0][i] as usize, self.ends[1][i] as usize);
+            let from = step.positions.get(p) - step.positions.get(q);
+            let faster = velocities.get(p) - velocities.get(q);
+            (apart.0[0].0[i], apart.0[1].0[i], apart.0[2].0[i]) = (from.x, from.y, from.z);
+            (relative.0[0].0[i], relative.0[1].0[i], relative.0[2].0[i]) = (faster.x, faster.y, faster.z);
+            weight_a.0[i] = velocities.weight(p);
+            weight_b.0[i] = velocities.weight(q);
         }
-        self.side(old - violation / resistance, false) - old
+        let zero = Lanes::default();
+        let (length, give) = (apart.length(), weight_a + weight_b);
+        let strength = self.damping * give * step.length;
+        let rate = apart.dot(relative) / length;
+        let change = -rate / (give * length) * (strength / (self.compliance + strength));
+        let acting = zero.less(self.multiplier.abs(), change, zero);
+        let movable = zero.less(strength, acting, zero);
+        let change = Lanes::splat(SHORTEST).less(length, movable, zero);
+        for i in 0..WIDTH {
+            if change.0[i] != 0.0 {
+                let (p, q) = (self.ends[0][i] as usize, self.ends[1][i] as usize);
+                let along = apart.lane(i) * change.0[i];
+                velocities.set(p, velocities.get(p) + along * weight_a.0[i]);
+                velocities.set(q, velocities.get(q) - along * weight_b.0[i]);
+            }
+        }
     }
 }
 
@@ -413,7 +482,6 @@ impl Distance {
 
 #[cfg(test)]
 mod tests {
-    use super::super::positions::Positions;
     use super::*;
 
     /// Springs of all kinds on a jittered grid.
@@ -468,6 +536,23 @@ mod tests {
             for i in 0..start.len() {
                 assert!((together.get(i) - alone.get(i)).length() < 1e-12, "{i}");
             }
+            // The same for velocities, along what has acted.
+            let (mut fast, mut fast_alone) = (Positions::default(), Positions::default());
+            fast.copy_from(&moved, &weights);
+            fast_alone.copy_from(&moved, &weights);
+            for strip in sweep.phases.iter().flatten() {
+                let in_groups =
+                    strip.groups.iter().flat_map(|g| (0..WIDTH).map(|l| (g.get(l), g.multiplier.0[l])));
+                let singles = strip.singles.iter().map(|single| (single.constraint, single.multiplier));
+                for (spring, _) in in_groups.chain(singles).filter(|(_, multiplier)| *multiplier != 0.0) {
+                    step(&together, &start, stiffness).damp(&spring, &fast_alone);
+                }
+            }
+            sweep.damp(&step(&together, &start, stiffness), &fast);
+            for i in 0..start.len() {
+                assert!((fast.get(i) - fast_alone.get(i)).length() < 1e-11, "{i}");
+            }
+            assert!((0..start.len()).any(|i| fast.get(i).distance(moved[i]) > 0.01), "it damps");
         }
     }
 

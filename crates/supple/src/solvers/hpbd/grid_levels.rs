@@ -1,6 +1,10 @@
 //! The levels of a regular grid, made directly (Müller 2008, section 9 and figure 6): every second row and column of the finer
 //! level, and always the last ones. Each cell has one diagonal. A particle that is left out lies on a coarse edge, whose ends
 //! are its two parents, the nearer one with the larger part: corrections are handed down linearly along coarse edges.
+//!
+//! Where the cells of the mesh have shear springs, those of coarse levels have limits along the same diagonals: with one
+//! diagonal alone a square of limits lets itself be drawn out along the other by half its length, and all finer levels with
+//! it.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +23,13 @@ struct Grid {
 /// miss what holds it.
 pub(super) fn grid_levels(finest: &Finest<'_>, plan: Plan) -> Option<Vec<Level>> {
     let mut grid = find_grid(finest.triangles, finest.positions.len())?;
-    let mut links: BTreeMap<[u32; 2], (u32, f64)> =
-        finest.links.iter().zip(0..).map(|(&(ends, rest), number)| (ends, (number, rest))).collect();
+    let mut links: BTreeMap<[u32; 2], (u32, f64)> = finest
+        .links
+        .iter()
+        .chain(finest.shears)
+        .zip(0..)
+        .map(|(&(ends, rest), n)| (ends, (n, rest)))
+        .collect();
     let straight = plan.rest_lengths.are_straight(finest);
     let mut levels = Vec::new();
     while levels.len() < plan.levels as usize && grid.columns.len() * grid.rows.len() >= SMALLEST {
@@ -144,6 +153,12 @@ fn level(
                 if right - i == below - j {
                     push_middle(&mut level, &way, finest, link)?;
                 }
+                // The other diagonal, where the finer level has it.
+                let step = |k: usize| fine.at(right.saturating_sub(k).max(i), (j + k).min(below));
+                let way: Vec<u32> = (0..=steps).map(step).collect();
+                if way.windows(2).all(|w| link(w[0], w[1]).is_some()) {
+                    edge(&mut level, &way)?;
+                }
                 let end = fine.at(right, below);
                 level.triangles.push([here, fine.at(i, below), end]);
                 level.triangles.push([here, end, fine.at(right, j)]);
@@ -196,8 +211,23 @@ mod tests {
         let links: Vec<([u32; 2], f64)> =
             edges.into_iter().map(|[a, b]| ([a, b], at(a).distance(at(b)))).collect();
         let attached: Vec<bool> = (0..cloth.positions.len()).map(attached).collect();
-        let finest =
-            Finest { positions: &cloth.positions, links: &links, triangles: &triangles, attached: &attached };
+        // The other diagonal of every cell.
+        let shears = triangles.chunks(2).filter_map(|cell| {
+            let corners: BTreeSet<u32> = cell.concat().into_iter().collect();
+            let twice = |v: &u32| cell.iter().all(|t| t.contains(v));
+            match corners.into_iter().filter(|v| !twice(v)).collect::<Vec<_>>()[..] {
+                [a, b] => Some(([a, b], at(a).distance(at(b)))),
+                _ => None,
+            }
+        });
+        let shears: Vec<([u32; 2], f64)> = shears.collect();
+        let finest = Finest {
+            positions: &cloth.positions,
+            links: &links,
+            shears: &shears,
+            triangles: &triangles,
+            attached: &attached,
+        };
         let levels = grid_levels(&finest, PLAN)?;
         // Corrections that are linear over the cloth are handed down exactly, and straight limits hold at rest.
         let field = |p: u32| at(p).dot(DVec3::new(0.3, 0.0, -1.1));
@@ -227,6 +257,11 @@ mod tests {
         Some(levels)
     }
 
+    fn limit_is_straight(limit: &Limit, width: u32) -> bool {
+        let [a, b] = limit.ends;
+        a / width == b / width || a % width == b % width
+    }
+
     #[test]
     fn grids_of_any_size_have_coarser_grids_down_to_a_handful_of_particles() {
         for (vertices, pattern) in [
@@ -239,6 +274,11 @@ mod tests {
             let links = 3 * vertices[0] * vertices[1];
             let total: usize = levels.iter().map(|level| level.limits.len()).sum();
             assert!(levels.last().unwrap().particles.len() < SMALLEST && total < links as usize);
+            // Both diagonals of every cell, one for each of its triangles, or two that cross.
+            for level in &levels {
+                let long = |limit: &&Limit| !limit_is_straight(limit, vertices[0]);
+                assert_eq!(level.limits.iter().filter(long).count(), level.triangles.len());
+            }
         }
     }
 

@@ -38,6 +38,8 @@ pub(super) struct Plan {
 pub(super) struct Finest<'a> {
     pub(super) positions: &'a [DVec3],
     pub(super) links: &'a [([u32; 2], f64)],
+    /// Shear springs, numbered after the links.
+    pub(super) shears: &'a [([u32; 2], f64)],
     pub(super) triangles: &'a [[u32; 3]],
     /// Which particles are held at the start.
     pub(super) attached: &'a [bool],
@@ -272,8 +274,13 @@ mod tests {
         let (positions, triangles) = two_sheets(30);
         let links = edges(&positions, &triangles);
         let attached = vec![false; positions.len()];
-        let finest =
-            Finest { positions: &positions, links: &links, triangles: &triangles, attached: &attached };
+        let finest = Finest {
+            positions: &positions,
+            links: &links,
+            shears: &[],
+            triangles: &triangles,
+            attached: &attached,
+        };
         let levels = build(&finest, PLAN);
         assert!(levels.len() >= 4, "{}", levels.len());
         let total: usize = levels.iter().map(|level| level.limits.len()).sum();
@@ -294,8 +301,13 @@ mod tests {
         let (positions, triangles) = two_sheets(24);
         let links = edges(&positions, &triangles);
         let attached = vec![false; positions.len()];
-        let finest =
-            Finest { positions: &positions, links: &links, triangles: &triangles, attached: &attached };
+        let finest = Finest {
+            positions: &positions,
+            links: &links,
+            shears: &[],
+            triangles: &triangles,
+            attached: &attached,
+        };
         for level in general_levels(&finest, PLAN) {
             let of_triangles: BTreeSet<[u32; 2]> =
                 edges(&positions, &level.triangles).into_iter().map(|(ends, _)| ends).collect();
@@ -316,8 +328,13 @@ mod tests {
         let (positions, triangles) = two_sheets(20);
         let links = edges(&positions, &triangles);
         let attached = vec![false; positions.len()];
-        let finest =
-            Finest { positions: &positions, links: &links, triangles: &triangles, attached: &attached };
+        let finest = Finest {
+            positions: &positions,
+            links: &links,
+            shears: &[],
+            triangles: &triangles,
+            attached: &attached,
+        };
         let straight = general_levels(&finest, Plan { rest_lengths: RestLengths::Straight, ..PLAN });
         for (along, straight) in general_levels(&finest, PLAN).iter().zip(&straight) {
             for (a, b) in along.limits.iter().zip(&straight.limits) {

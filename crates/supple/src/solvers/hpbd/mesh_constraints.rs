@@ -10,6 +10,7 @@
 //! ```
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use glam::DVec3;
 
@@ -23,41 +24,61 @@ use crate::scene::Bending;
 /// The constraints of all bodies, over all particles.
 #[derive(Debug, Default)]
 pub(super) struct MeshConstraints {
-    /// The edges of triangles and tetrahedra: what the hierarchy is made of.
-    pub(super) edges: Vec<Distance>,
-    /// Other distances: shear and bending springs.
+    /// What the hierarchy is made of: for every body the edges of its triangles or tetrahedra, then its shear springs.
+    pub(super) links: Vec<Distance>,
+    /// Other distances: bending springs.
     pub(super) braces: Vec<Distance>,
     pub(super) folds: Vec<Fold>,
     pub(super) volumes: Vec<Volume>,
     /// The triangles of cloth.
     pub(super) triangles: Vec<[u32; 3]>,
-    /// Where each body's particles, edges and triangles begin, and where those of the last end.
-    pub(super) first: Vec<[u32; 3]>,
+    pub(super) bodies: Vec<BodyParts>,
+}
+
+/// What belongs to one body.
+#[derive(Debug, Clone, Default)]
+pub(super) struct BodyParts {
+    pub(super) particles: Range<u32>,
+    /// Among the links.
+    pub(super) edges: Range<u32>,
+    pub(super) shears: Range<u32>,
+    pub(super) triangles: Range<u32>,
 }
 
 impl MeshConstraints {
     pub(super) fn add(&mut self, body: &Body, first: u32) {
-        if self.first.is_empty() {
-            self.first.push([first, 0, 0]);
-        }
-        match &body.elements {
+        let [first_link, first_triangle] = [self.links.len() as u32, self.triangles.len() as u32];
+        let shears = match &body.elements {
             Elements::Triangles(triangles) => self.add_cloth(body, triangles, first),
-            Elements::Tets(tets) => self.add_solid(body, tets, first),
+            Elements::Tets(tets) => {
+                self.add_solid(body, tets, first);
+                Vec::new()
+            }
             // Bodies are cut into octants for their own family alone.
-            Elements::Octants(_) => {}
-        }
-        let end = first + body.start.len() as u32;
-        self.first.push([end, self.edges.len() as u32, self.triangles.len() as u32]);
+            Elements::Octants(_) => Vec::new(),
+        };
+        let first_shear = self.links.len() as u32;
+        self.links.extend(shears);
+        self.bodies.push(BodyParts {
+            particles: first..first + body.start.len() as u32,
+            edges: first_link..first_shear,
+            shears: first_shear..self.links.len() as u32,
+            triangles: first_triangle..self.triangles.len() as u32,
+        });
     }
 
-    fn add_cloth(&mut self, body: &Body, triangles: &[[u32; 3]], first: u32) {
+    /// Adds all but the shear springs, which it gives.
+    fn add_cloth(&mut self, body: &Body, triangles: &[[u32; 3]], first: u32) -> Vec<Distance> {
+        let mut shears = Vec::new();
         let sides = |&[a, b, c]: &[u32; 3]| [[a, b], [b, c], [c, a]].map(|[i, j]| [i.min(j), i.max(j)]);
         let edges: BTreeSet<[u32; 2]> = triangles.iter().flat_map(sides).collect();
         let angles = body.bending == Some(Bending::Dihedral);
         for spring in cloth_springs(&body.rest_corners, triangles, &body.materials) {
             if edges.contains(&spring.ends) {
-                self.edges.push(distance(&spring, first));
-            } else if !(angles && spring.resists == Resists::Compression) {
+                self.links.push(distance(&spring, first));
+            } else if spring.resists == Resists::Both {
+                shears.push(distance(&spring, first));
+            } else if !angles {
                 self.braces.push(distance(&spring, first));
             }
         }
@@ -76,13 +97,14 @@ impl MeshConstraints {
             }
         }
         self.triangles.extend(triangles.iter().map(|t| t.map(|v| v + first)));
+        shears
     }
 
     fn add_solid(&mut self, body: &Body, tets: &[[u32; 4]], first: u32) {
         let share = share_of_springs(body.materials.main().poisson_ratio);
         for spring in solid_springs(&body.rest, tets, &body.materials) {
             let spring = Spring { stiffness: share * spring.stiffness, ..spring };
-            self.edges.push(distance(&spring, first));
+            self.links.push(distance(&spring, first));
         }
         for (t, tet) in tets.iter().enumerate() {
             let lame = body.materials.of(t).solid_lame();

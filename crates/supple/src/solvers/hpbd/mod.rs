@@ -27,6 +27,7 @@ mod collapse;
 mod collisions;
 mod constraint;
 mod distance_sweep;
+mod drag;
 mod grid_levels;
 mod hierarchy;
 mod holds;

@@ -4,6 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use super::hierarchy::RestLengths;
 
+/// The part of an edge that a particle may fall in a small step.
+const FALL: f64 = 5e-4;
+/// Gravity on earth in m/s²: loads in scenes with less are taken to be like it.
+const GRAVITY: f64 = 9.81;
+
 /// How a step is solved.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -17,6 +22,11 @@ pub struct Options {
     /// Sweeps over the finest of the coarse levels. Every coarser one gets twice the sweeps of the one before, as far as that
     /// costs no more than the finest: it has fewer constraints, and they carry farther.
     pub coarse_sweeps: u32,
+    /// Seconds that one small step may take: longer steps are taken in several. Without it so short that in one of them gravity
+    /// moves a particle by no more than a two-thousandth of an edge, since sweeps must take that back; and with a
+    /// `stiffness`, which is meant for steps as they come, without any limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest_step: Option<f64>,
     /// Level of detail: the level that is simulated, 0 for the mesh itself. What it leaves out lies between its particles.
     pub level: u32,
     /// How long coarse constraints are at rest.
@@ -34,6 +44,7 @@ impl Default for Options {
             parents: 2,
             sweeps: 2,
             coarse_sweeps: 1,
+            longest_step: None,
             level: 0,
             rest_lengths: RestLengths::Auto,
             stiffness: None,
@@ -53,12 +64,22 @@ impl Options {
         count("sweeps", self.sweeps, 1, 10_000)?;
         count("coarse_sweeps", self.coarse_sweeps, 1, 1000)?;
         count("level", self.level, 0, 32)?;
+        if let Some(seconds) = self.longest_step.filter(|seconds| !(seconds.is_finite() && *seconds > 0.0)) {
+            return Err(format!("`hpbd.longest_step` is {seconds} s; it must be above 0"));
+        }
         match self.stiffness {
             Some(stiffness) if !(stiffness > 0.0 && stiffness <= 1.0) => {
                 Err(format!("`hpbd.stiffness` is {stiffness}; it must be above 0 and at most 1"))
             }
             _ => Ok(()),
         }
+    }
+
+    /// The longest small step in seconds for a mesh with edges of this mean length under so many m/s² of gravity.
+    pub(super) fn longest_step(&self, edge: f64, gravity: f64) -> f64 {
+        let automatic = (FALL * edge / gravity.max(GRAVITY)).sqrt();
+        let unset = if self.stiffness.is_some() || edge <= 0.0 { f64::INFINITY } else { automatic };
+        self.longest_step.unwrap_or(unset)
     }
 
     /// What one of the sweeps of a step removes, so that all together remove `stiffness` (Müller 2006, section 3.3).

@@ -8,7 +8,7 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 /// Particles of a task of its own.
-const TASK: usize = 8192;
+pub(super) const TASK: usize = 8192;
 
 /// One number.
 #[derive(Debug, Default)]

@@ -8,6 +8,7 @@
 use rayon::prelude::*;
 
 use super::constraint::{Constraint, Step};
+use super::positions::Positions;
 
 /// Strips of a large mesh: enough for many threads to share evenly.
 const STRIPS: usize = 64;
@@ -41,7 +42,9 @@ pub(super) fn strips<const K: usize>(constraints: &[[u32; K]], count: usize) -> 
     let layer = |c: &[u32; K]| c.iter().map(|&p| layers[p as usize]).min().unwrap_or(0);
     let mut order: Vec<(u32, u32)> = constraints.iter().map(layer).zip(0..).collect();
     order.sort_unstable();
-    let wanted = SMALLEST_STRIP.max(constraints.len().div_ceil(STRIPS));
+    // What one thread does alone needs no strips, and whole groups of lanes are easier to find in one.
+    let alone = constraints.len() < 2 * WORTH_A_THREAD;
+    let wanted = if alone { usize::MAX } else { SMALLEST_STRIP.max(constraints.len().div_ceil(STRIPS)) };
     let mut strips: Vec<Vec<u32>> = Vec::new();
     for same_layer in order.chunk_by(|a, b| a.0 == b.0) {
         let room = strips.last().is_some_and(|strip| strip.len() < wanted);
@@ -187,6 +190,20 @@ impl<C: Copy + Send> Sweep<C> {
                 match direction {
                     Direction::Forward => strip.iter_mut().for_each(project),
                     Direction::Backward => strip.iter_mut().rev().for_each(project),
+                }
+            });
+        }
+    }
+
+    /// Damps velocities once along every constraint that acts.
+    pub(super) fn damp<const K: usize>(&mut self, step: &Step<'_>, velocities: &Positions)
+    where
+        C: Constraint<K>,
+    {
+        for strips in &mut self.phases {
+            for_each_strip(strips, self.count / 2, |strip: &mut Vec<Multiplied<C>>| {
+                for c in strip.iter().filter(|c| c.multiplier != 0.0) {
+                    step.damp(&c.constraint, velocities);
                 }
             });
         }

@@ -9,11 +9,19 @@
 //!
 //! **Compliance.** A coarse constraint that took away every stretch would make the cloth stiffer than its material: at rest
 //! under load a spring of compliance `α` and force `f` is longer by `α f`, and so is a row of them. So a limit gives way by
-//! what the links it stands for were stretched by their own forces, in series, in the step before: `Σ α |λ|/h²`, and by a
-//! quarter more, so that at rest it is the links that carry the load. A cloth at
-//! rest then lies within its limits, and the coarse levels leave it alone.
+//! what the load stretches the links that it stands for, in series: `Σ α f`.
+//!
+//! Links and limits share the load, and how, the sweeps decide; its sum is known, since at rest all of them together carry the
+//! weight. A link carries `λ/h²` by itself. A limit over `n` links in a row moves about `n` particles of that row with each of
+//! its ends, those that it hands its correction down to: it carries `n λ/h²` for each of its links. These forces jump from step
+//! to step while a cloth moves, so limits follow their mean of the last tenth of a second.
+//!
+//! What limits carry is known only roughly where they work against each other. It counts fully for soft materials, whose
+//! stretch is to be seen; where a link's compliance `α/h²` is small beside the inverse masses `w` of its ends, the material
+//! stretches by less than a few sweeps leave behind, and tight limits matter more.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -32,9 +40,10 @@ use crate::error::Error;
 use crate::simd::Simd;
 use crate::simulation::{ParticleLevel, StateReader, StateWriter};
 
-/// How far limits give way for each metre that their links' own forces stretch these. At 1 a limit that carries a part of the
-/// load would take it from the links for good, since they then say that they are stretched less.
-const GIVE: f64 = 1.25;
+/// The seconds over which limits follow the load of their links.
+const FOLLOW: f64 = 0.1;
+/// How much of what limits carry counts, for each unit of `α/(h² w)`.
+const COUNTED: f64 = 0.3;
 
 /// A coarse level with its sweep.
 #[derive(Debug)]
@@ -46,6 +55,10 @@ pub(super) struct CoarseLevel {
     sweeps: u32,
     /// By how much each limit gives way in this step, in metres; on the finest level that is used a part of the state.
     give: Vec<f64>,
+    /// The load of the links of the next finer level that limits carry for them, times `h²`.
+    carried: Vec<f64>,
+    /// The links of the level that is simulated for which each limit stands.
+    row: Vec<f64>,
     /// Where its particles were before it was solved.
     before: Vec<DVec3>,
     /// The place of a particle in `level.particles`.
@@ -57,7 +70,7 @@ pub(super) struct CoarseLevel {
 /// All constraints of a system and its hierarchy.
 #[derive(Debug, Default)]
 pub(super) struct HierarchicalSolver {
-    /// Edges of the mesh, then shear and bending springs, then what tearing has added.
+    /// The links of level 0, then bending springs, then what tearing has added.
     pub(super) distances: DistanceSweep,
     /// The distance constraint of each link of level 0.
     pub(super) links: Vec<u32>,
@@ -67,8 +80,12 @@ pub(super) struct HierarchicalSolver {
     pub(super) coarse: Vec<CoarseLevel>,
     /// The coarsest level that has each particle.
     pub(super) level_of: Vec<u8>,
+    /// Whether any constraint has a damper.
+    pub(super) is_damped: bool,
     /// The level that the last step simulated.
     active: usize,
+    /// Of the links of every level.
+    mean_lengths: Vec<f64>,
 }
 
 /// What a step's projections work on.
@@ -92,16 +109,27 @@ impl HierarchicalSolver {
         for (level, number) in levels.iter().zip(1..) {
             level.particles.iter().for_each(|&p| level_of[p as usize] = number);
         }
-        let distances: Vec<Distance> = mesh.edges.iter().chain(&mesh.braces).copied().collect();
+        let mean_lengths = std::iter::once(mean(mesh.links.iter().map(|link| link.rest)))
+            .chain(levels.iter().map(|level| mean(level.limits.iter().map(|limit| limit.rest))))
+            .collect();
+        let distances: Vec<Distance> = mesh.links.iter().chain(&mesh.braces).copied().collect();
+        let dampings = distances.iter().map(|d| d.damping).chain(mesh.folds.iter().map(|fold| fold.damping));
         Self {
+            is_damped: dampings.into_iter().any(|damping| damping > 0.0),
             distances: DistanceSweep::new(&distances, positions.len()),
-            links: (0..mesh.edges.len() as u32).collect(),
+            links: (0..mesh.links.len() as u32).collect(),
             folds: Sweep::new(&mesh.folds, positions.len()),
             volumes: Sweep::new(&mesh.volumes, positions.len()),
             coarse: coarse_levels(levels, positions.len()),
             level_of,
             active: 0,
+            mean_lengths,
         }
+    }
+
+    /// The mean length in metres of what the particles of a level are linked by.
+    pub(super) fn mean_length(&self, level: usize) -> f64 {
+        self.mean_lengths[level.min(self.coarse.len())]
     }
 
     /// The coarse levels, the finest first.
@@ -117,9 +145,7 @@ impl HierarchicalSolver {
 
     /// Corrects the positions of a step.
     pub(super) fn solve(&mut self, work: &mut Work<'_>) {
-        let compliant = work.step.stiffness.is_none();
-        self.choose_level(work.options.level as usize);
-        self.begin_step(compliant);
+        self.begin_small_step(work.step.stiffness.is_none());
         for l in (self.active..self.coarse.len()).rev() {
             self.coarse[l].save(work.step.positions);
             self.solve_level(l, work);
@@ -133,9 +159,6 @@ impl HierarchicalSolver {
         }
         for coarse in self.coarse[..self.active].iter().rev() {
             coarse.lay_between(work.step.positions);
-        }
-        if compliant {
-            self.remember_stretch(work.step.length);
         }
     }
 
@@ -187,10 +210,22 @@ impl HierarchicalSolver {
         Ok(())
     }
 
-    fn begin_step(&mut self, compliant: bool) {
+    fn begin_small_step(&mut self, compliant: bool) {
         self.folds.begin_step();
         self.volumes.begin_step();
         if !compliant {
+            return;
+        }
+        match self.active.checked_sub(1) {
+            None => self.distances.begin_small_step(),
+            Some(l) => self.coarse[l].own.iter_mut().for_each(DistanceSweep::begin_small_step),
+        }
+    }
+
+    /// Makes limits as long as the load makes the links that they stand for. Small steps of one step share them.
+    pub(super) fn begin_step(&mut self, options: &Options) {
+        self.choose_level(options.level as usize);
+        if options.stiffness.is_some() {
             return;
         }
         match self.active.checked_sub(1) {
@@ -203,6 +238,7 @@ impl HierarchicalSolver {
                 coarse.give_way(|part| finer[part as usize]);
             }
             coarse.set_lengths();
+            coarse.sweep.begin_step();
             finer = &coarse.give;
         }
     }
@@ -244,17 +280,61 @@ impl HierarchicalSolver {
         work.collisions.project(step.positions, |_| true);
     }
 
-    /// How much longer their own forces have made the links of the active level decides how far the limits over it give way in
-    /// the next step.
-    fn remember_stretch(&mut self, length: f64) {
-        let per_force = GIVE / (length * length);
+    /// How much longer the load of a step of so many small ones, each of `length` seconds, has made the links of the active level
+    /// decides how far the limits over it give way in the next step.
+    pub(super) fn end_step(&mut self, step: &Step<'_>, small_steps: u32, options: &Options) {
+        if options.stiffness.is_some() {
+            return;
+        }
+        self.hand_down_load();
         let (below, above) = self.coarse.split_at_mut(self.active);
         let Some(next) = above.first_mut() else { return };
-        match below.last().and_then(|active| active.own.as_ref()) {
-            Some(own) => next.give_way(|limit| own.stretch(limit as usize, per_force)),
+        let (distances, links) = match below.last().and_then(|active| active.own.as_ref()) {
+            Some(own) => (own, None),
+            None => (&self.distances, Some(&self.links)),
+        };
+        let per_pull = 1.0 / (step.length * step.length * f64::from(small_steps));
+        let follow = 1.0 - (-step.length * f64::from(small_steps) / FOLLOW).exp();
+        let (level, carried) = (&next.level, &next.carried);
+        let stretch = |link: u32| {
+            let number = links.map_or(link, |links| links[link as usize]) as usize;
+            let Distance { ends, compliance, .. } = distances.get(number);
+            let weight: f64 = ends.iter().map(|&p| step.positions.weight(p as usize)).sum();
+            let softness = compliance / (step.length * step.length * weight);
+            let counted = (COUNTED * softness).min(1.0) * carried[link as usize];
+            (per_pull * compliance * (counted - distances.pull(number))).max(0.0)
+        };
+        next.give.par_iter_mut().enumerate().with_min_len(2048).for_each(|(limit, give)| {
+            let wanted: f64 = level.parts(limit).iter().map(|&part| stretch(part)).sum();
+            *give += follow * (wanted - *give);
+        });
+    }
+
+    /// From level to level what limits carry for their links.
+    fn hand_down_load(&mut self) {
+        let active = self.active;
+        let links = active.checked_sub(1).map_or(self.links.len(), |l| self.coarse[l].level.limits.len());
+        for l in active..self.coarse.len() {
+            let (below, above) = self.coarse.split_at_mut(l);
+            let finer = below[active..].last();
+            above[0].count_links(finer.map(|finer| finer.row.as_slice()));
+            above[0].carried.clear();
+            above[0].carried.resize(finer.map_or(links, |finer| finer.level.limits.len()), 0.0);
+        }
+        for l in (active..self.coarse.len()).rev() {
+            let (finer, coarser) = self.coarse.split_at_mut(l + 1);
+            finer[l].carry(coarser.first().map(|coarser| coarser.carried.as_slice()));
+        }
+    }
+
+    /// Damps the velocities at the end of a step.
+    pub(super) fn damp(&mut self, step: &Step<'_>, velocities: &Positions) {
+        match self.active.checked_sub(1) {
             None => {
-                next.give_way(|link| self.distances.stretch(self.links[link as usize] as usize, per_force))
+                self.distances.damp(step, velocities);
+                self.folds.damp(step, velocities);
             }
+            Some(l) => self.coarse[l].own.iter_mut().for_each(|own| own.damp(step, velocities)),
         }
     }
 
@@ -279,7 +359,7 @@ impl HierarchicalSolver {
     pub(super) fn bytes(&self) -> usize {
         let mesh = self.distances.bytes() + self.folds.bytes() + self.volumes.bytes();
         let coarse =
-            |c: &CoarseLevel| c.level.bytes() + c.sweep.bytes() + 12 * c.give.len() + 28 * c.before.len();
+            |c: &CoarseLevel| c.level.bytes() + c.sweep.bytes() + 28 * c.give.len() + 28 * c.before.len();
         mesh + self.coarse.iter().map(coarse).sum::<usize>()
     }
 }
@@ -293,24 +373,24 @@ fn all_levels(
 ) -> Vec<Level> {
     let plan = Plan { levels: options.levels, parents: options.parents, rest_lengths: options.rest_lengths };
     let mut levels: Vec<Level> = Vec::new();
-    for body in mesh.first.windows(2) {
-        let [[first, first_edge, first_triangle], [end, end_edge, end_triangle]] = [body[0], body[1]];
-        let particles = first as usize..end as usize;
-        let links: Vec<([u32; 2], f64)> = mesh.edges[first_edge as usize..end_edge as usize]
-            .iter()
-            .map(|edge| (edge.ends.map(|p| p - first), edge.rest))
-            .collect();
-        let triangles: Vec<[u32; 3]> = mesh.triangles[first_triangle as usize..end_triangle as usize]
-            .iter()
-            .map(|t| t.map(|p| p - first))
-            .collect();
+    for body in &mesh.bodies {
+        let first = body.particles.start;
+        let particles = places(&body.particles);
+        let own = |links: &Range<u32>| -> Vec<([u32; 2], f64)> {
+            let links = mesh.links[places(links)].iter();
+            links.map(|link| (link.ends.map(|p| p - first), link.rest)).collect()
+        };
+        let (links, shears) = (own(&body.edges), own(&body.shears));
+        let triangles = mesh.triangles[places(&body.triangles)].iter();
+        let triangles: Vec<[u32; 3]> = triangles.map(|t| t.map(|p| p - first)).collect();
         let finest = Finest {
             positions: &positions[particles.clone()],
             links: &links,
+            shears: &shears,
             triangles: &triangles,
             attached: &attached[particles],
         };
-        let mut first_link = first_edge;
+        let mut first_link = body.edges.start;
         for (l, level) in build(&finest, plan).iter().enumerate() {
             if l == levels.len() {
                 levels.push(Level::default());
@@ -321,6 +401,15 @@ fn all_levels(
         }
     }
     levels
+}
+
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len().max(1) as f64;
+    values.sum::<f64>() / count
+}
+
+fn places(range: &Range<u32>) -> Range<usize> {
+    range.start as usize..range.end as usize
 }
 
 /// `½ C²/α` of every constraint.
@@ -363,6 +452,8 @@ impl CoarseLevel {
             sweep: DistanceSweep::new(&limits, particles),
             sweeps: 1,
             give: vec![0.0; limits.len()],
+            carried: Vec::new(),
+            row: Vec::new(),
             before: Vec::new(),
             place,
             own: None,
@@ -396,6 +487,23 @@ impl CoarseLevel {
         self.give.par_iter_mut().enumerate().with_min_len(2048).for_each(|(limit, give)| {
             *give = level.parts(limit).iter().map(|&part| of_part(part)).sum();
         });
+    }
+
+    /// Counts the links that every limit stands for, given how many each link of the next finer level does.
+    fn count_links(&mut self, finer: Option<&[f64]>) {
+        let Self { level, row, .. } = self;
+        let of_part = |part: &u32| finer.map_or(1.0, |finer| finer[*part as usize]);
+        row.clear();
+        row.extend((0..level.limits.len()).map(|limit| level.parts(limit).iter().map(of_part).sum::<f64>()));
+    }
+
+    /// Says to the links of the next finer level what this one and the coarser ones carry for them.
+    fn carry(&mut self, coarser: Option<&[f64]>) {
+        for limit in 0..self.row.len() {
+            let own = self.row[limit] * self.sweep.pull(limit);
+            let load = coarser.map_or(0.0, |coarser| coarser[limit]) - own;
+            self.level.parts(limit).iter().for_each(|&part| self.carried[part as usize] += load);
+        }
     }
 
     fn set_lengths(&mut self) {

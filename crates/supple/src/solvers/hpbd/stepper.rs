@@ -1,21 +1,23 @@
 //! A step of position based dynamics (Müller 2008, section 3): predict, find collisions, project, and take the velocity from
-//! what the positions became.
+//! what the positions became. A step that is too long for the mesh is taken in small ones (Macklin et al. 2019, *Small Steps in
+//! Physics Simulation*).
 
 use std::time::Instant;
 
-use glam::{DMat3, DVec3};
+use glam::DVec3;
+use rayon::prelude::*;
 
 use super::collisions::Collisions;
 use super::constraint::Step;
+use super::drag::Drag;
 use super::holds::Holds;
 use super::mesh_constraints::MeshConstraints;
-use super::positions::Positions;
+use super::positions::{Positions, TASK};
 use super::self_collisions::SelfCollisions;
 use super::solver::{HierarchicalSolver, Work};
 use super::tear::{Neighbourhood, ParticleSplit};
 use crate::body::{Body, Elements};
 use crate::contact::PosedCollider;
-use crate::energy::{Curvature, Energy};
 use crate::error::Error;
 use crate::nonlinear::System;
 use crate::number::components;
@@ -23,6 +25,9 @@ use crate::simulation::{
     EnergyReport, HierarchyLevel, Inspection, ParticleLevel, Setup, StageTimes, StateReader, StateWriter,
     StepReport, Stepper, Torn,
 };
+
+/// Small steps of a step, at most.
+const MOST_SMALL_STEPS: f64 = 500.0;
 
 /// Hierarchical position based dynamics of all bodies of a scene.
 #[derive(Default)]
@@ -38,9 +43,9 @@ pub struct HpbdStepper {
     weights: Vec<f64>,
     predicted: Vec<DVec3>,
     positions: Positions,
+    velocities: Positions,
     held: Vec<bool>,
-    forces: Vec<DVec3>,
-    drag: Vec<DMat3>,
+    drag: Drag,
     earlier_colliders: Vec<PosedCollider>,
     torn: Option<TornMesh>,
 }
@@ -69,42 +74,47 @@ impl HpbdStepper {
         self.solver.as_ref().map_or((0, Vec::new()), HierarchicalSolver::counts)
     }
 
+    /// In how many small steps a step is taken.
+    fn small_steps(&self, setup: &Setup, dt: f64) -> u32 {
+        let options = &setup.solver.hpbd;
+        let edge = self.solver.as_ref().map_or(0.0, |solver| solver.mean_length(options.level as usize));
+        let count = dt / options.longest_step(edge, setup.world.gravity.length());
+        // A hair more than a whole number is rounding.
+        (count * (1.0 - 1e-9)).ceil().clamp(1.0, MOST_SMALL_STEPS) as u32
+    }
+
+    /// One small step of `dt` seconds to the time `end`; gives the seconds that its solution took.
+    fn advance(&mut self, setup: &Setup, end: f64, dt: f64) -> Result<f64, Error> {
+        setup.pose_colliders([end - dt, end], &mut self.collisions.colliders, &mut self.earlier_colliders)?;
+        self.predict(setup, end, dt);
+        let ways = self.x.par_iter().zip(&self.predicted).with_min_len(TASK);
+        let fastest = ways.map(|(x, p)| x.distance_squared(*p)).reduce(|| 0.0, f64::max).sqrt();
+        self.collisions.find(&self.x, &self.predicted, &self.weights, fastest);
+        self.self_collisions.find(&self.x, &self.weights, &self.collisions.friction, fastest);
+        let solving = Instant::now();
+        self.solve(setup, dt);
+        let solving = solving.elapsed().as_secs_f64();
+        let steps = self.v.par_iter_mut().zip(&self.predicted).zip(&self.x).with_min_len(TASK);
+        steps.for_each(|((v, new), old)| *v = (*new - *old) / dt);
+        std::mem::swap(&mut self.x, &mut self.predicted);
+        Ok(solving)
+    }
+
     /// Where everything would fly in the wind, and held particles where their pins are at the step's end.
-    fn predict(&mut self, setup: &Setup, dt: f64) {
+    fn predict(&mut self, setup: &Setup, end: f64, dt: f64) {
         let fall = dt * dt * setup.world.gravity;
-        self.predicted.clear();
-        self.predicted.extend(self.x.iter().zip(&self.v).map(|(x, v)| *x + dt * *v + fall));
+        self.predicted.resize(self.x.len(), DVec3::ZERO);
+        let particles = self.predicted.par_iter_mut().zip(&self.x).zip(&self.v).with_min_len(TASK);
+        particles.for_each(|((p, x), v)| *p = *x + dt * *v + fall);
         let system = &mut self.system;
-        system.blow(setup, &self.x, &self.v, [setup.time + dt, dt]);
-        self.add_wind(dt);
+        system.blow(setup, &self.x, &self.v, [end, dt]);
+        self.drag.add(&self.system.wind, &self.system.inertia.mass, dt, &mut self.predicted);
         let system = &mut self.system;
-        system.apply_pins(setup, setup.time + dt, &mut self.predicted, &mut self.held);
+        system.apply_pins(setup, end, &mut self.predicted, &mut self.held);
         std::mem::swap(&mut self.holds.attachments, &mut system.attachments);
         self.weights.clear();
         let weight = |(held, mass): (&bool, &f64)| if *held { 0.0 } else { 1.0 / mass };
         self.weights.extend(self.held.iter().zip(&system.inertia.mass).map(weight));
-    }
-
-    /// One step of Newton's method for every particle by itself: drag may be stiffer than the step allows an explicit force.
-    fn add_wind(&mut self, dt: f64) {
-        let wind = &self.system.wind;
-        if wind.is_still() {
-            return;
-        }
-        let count = self.x.len();
-        self.forces.clear();
-        self.forces.resize(count, DVec3::ZERO);
-        self.drag.clear();
-        self.drag.resize(count, DMat3::ZERO);
-        wind.add_gradient(&self.predicted, &mut self.forces);
-        wind.add_diagonal(&self.predicted, Curvature::Projected, &mut self.drag);
-        for (i, predicted) in self.predicted.iter_mut().enumerate() {
-            let inertia = self.system.inertia.mass[i] / (dt * dt);
-            if inertia > 0.0 {
-                let stiffness = self.drag[i] + DMat3::from_diagonal(DVec3::splat(inertia));
-                *predicted -= stiffness.inverse() * self.forces[i];
-            }
-        }
     }
 
     /// The constraints, made when the first step knows what is held.
@@ -116,14 +126,15 @@ impl HpbdStepper {
         let start: Vec<DVec3> = setup.bodies.iter().flat_map(|body| &body.start).copied().collect();
         let attached = attached_at_start(setup, &self.system.first_unknown, start.len());
         let solver = HierarchicalSolver::new(&mesh, &start, &attached, &setup.solver.hpbd);
-        let tears = setup.bodies.last().is_some_and(|body| body.tear_stretch.is_some());
+        let tears = setup.bodies.last().is_some_and(Body::can_tear);
         self.torn = tears.then(|| TornMesh {
             around: Neighbourhood::new(&mesh, &solver, start.len()),
-            first_triangle: mesh.first[mesh.first.len() - 2][2] as usize,
+            first_triangle: mesh.bodies.last().map_or(0, |body| body.triangles.start as usize),
             triangles: mesh.triangles,
             start,
         });
         self.solver = Some(solver);
+        self.drag = Drag::default();
         self.self_collisions = SelfCollisions::new(setup, &self.system.first_unknown);
     }
 
@@ -151,13 +162,32 @@ impl HpbdStepper {
         self.positions.copy_to(&mut self.predicted);
     }
 
-    fn report(&mut self, setup: &Setup, begun: Instant, solving: f64) -> StepReport {
+    /// What follows the last small step: limits learn what their links carry, and velocities are damped.
+    fn finish(&mut self, setup: &Setup, dt: f64, small_steps: u32) {
+        let (Some(solver), options) = (&mut self.solver, &setup.solver.hpbd) else { return };
+        let mut step = Step {
+            positions: &self.positions,
+            start: &self.x,
+            length: dt / f64::from(small_steps),
+            stiffness: options.stiffness,
+            simd: setup.simd,
+        };
+        solver.end_step(&step, small_steps, options);
+        if solver.is_damped && options.stiffness.is_none() {
+            step.length = dt;
+            self.velocities.copy_from(&self.v, &self.weights);
+            solver.damp(&step, &self.velocities);
+            self.velocities.copy_to(&mut self.v);
+        }
+    }
+
+    fn report(&mut self, setup: &Setup, begun: Instant, solving: f64, small_steps: u32) -> StepReport {
         let [kinetic, potential] = self.system.inertia.energies(&self.x, &self.v, setup.world.gravity);
         let elastic = self.solver.as_mut().map_or(0.0, |solver| solver.energy(&self.x, setup.simd));
         let total = begun.elapsed().as_secs_f64();
         let (contacts, penetration) = self.collisions.count_and_depth(&self.x);
         StepReport {
-            nonlinear_iterations: setup.solver.hpbd.sweeps,
+            nonlinear_iterations: setup.solver.hpbd.sweeps * small_steps,
             linear_iterations: 0,
             residual: None,
             converged: true,
@@ -201,28 +231,20 @@ impl Stepper for HpbdStepper {
         if self.solver.is_none() {
             self.analyse(setup);
         }
-        setup.pose_colliders(
-            [setup.time, setup.time + dt],
-            &mut self.collisions.colliders,
-            &mut self.earlier_colliders,
-        )?;
-        self.predict(setup, dt);
-        let fastest =
-            self.x.iter().zip(&self.predicted).map(|(x, p)| x.distance_squared(*p)).fold(0.0, f64::max);
-        self.collisions.find(&self.x, &self.predicted, &self.weights, fastest.sqrt());
-        self.self_collisions.find(&self.x, &self.weights, &self.collisions.friction, fastest.sqrt());
-        let solving = Instant::now();
-        self.solve(setup, dt);
-        let solving = solving.elapsed().as_secs_f64();
-        if let Some(particle) = self.predicted.iter().position(|p| !p.is_finite()) {
-            let place = components(self.predicted[particle]);
+        let steps = self.small_steps(setup, dt);
+        let mut solving = 0.0;
+        let options = &setup.solver.hpbd;
+        self.solver.iter_mut().for_each(|solver| solver.begin_step(options));
+        for step in 1..=steps {
+            let end = setup.time + dt * (f64::from(step) / f64::from(steps));
+            solving += self.advance(setup, end, dt / f64::from(steps))?;
+        }
+        self.finish(setup, dt, steps);
+        if let Some(particle) = self.x.iter().position(|p| !p.is_finite()) {
+            let place = components(self.x[particle]);
             return Err(setup.failed(format!("particle {particle} is at {place}")));
         }
-        for (v, (new, old)) in self.v.iter_mut().zip(self.predicted.iter().zip(&self.x)) {
-            *v = (*new - *old) / dt;
-        }
-        std::mem::swap(&mut self.x, &mut self.predicted);
-        Ok(self.report(setup, begun, solving))
+        Ok(self.report(setup, begun, solving, steps))
     }
 
     fn surface_positions(&self, positions: &mut [DVec3]) {
@@ -270,6 +292,7 @@ impl Stepper for HpbdStepper {
 
     fn after_tears(&mut self, setup: &Setup) {
         self.system.follow_tear(setup);
+        self.drag = Drag::default();
         self.self_collisions = SelfCollisions::new(setup, &self.system.first_unknown);
     }
 

@@ -64,12 +64,12 @@ impl ParticleSplit<'_> {
 pub(super) struct Neighbourhood {
     /// The links of level 0 at every particle.
     links: Vec<Vec<u32>>,
-    /// What tearing has made of a link: others between clones of its ends.
-    copies: BTreeMap<u32, Vec<u32>>,
     /// The shear and bending springs across each triangle's sides.
     braces: Vec<Vec<u32>>,
     /// The two triangles of such a spring.
     triangles_of_brace: BTreeMap<u32, [u32; 2]>,
+    /// The first distance constraint that is a bending spring: all before are links, and bear their number.
+    first_bend: u32,
     levels: Vec<LevelNeighbourhood>,
 }
 
@@ -86,13 +86,16 @@ impl Neighbourhood {
         let mut around = Self {
             links: vec![Vec::new(); particles],
             braces: vec![Vec::new(); mesh.triangles.len()],
+            first_bend: mesh.links.len() as u32,
             ..Self::default()
         };
-        for (edge, link) in mesh.edges.iter().zip(0..) {
-            edge.ends.iter().for_each(|&p| around.links[p as usize].push(link));
+        for link in mesh.bodies.iter().flat_map(|body| body.edges.clone()) {
+            mesh.links[link as usize].ends.iter().for_each(|&p| around.links[p as usize].push(link));
         }
         let flaps = flaps(&mesh.triangles);
-        for (brace, number) in mesh.braces.iter().zip(mesh.edges.len() as u32..) {
+        let shears = mesh.bodies.iter().flat_map(|body| body.shears.clone());
+        let shears = shears.map(|number| (&mesh.links[number as usize], number));
+        for (brace, number) in shears.chain(mesh.braces.iter().zip(mesh.links.len() as u32..)) {
             let [a, b] = brace.ends;
             if let Some(&pair) = flaps.get(&[a.min(b), a.max(b)]) {
                 pair.iter().for_each(|&t| around.braces[t as usize].push(number));
@@ -141,8 +144,8 @@ impl HierarchicalSolver {
             around.levels.iter_mut().for_each(|level| level.child.push(NONE));
         }
         self.coarse.iter_mut().for_each(|coarse| coarse.own = None);
-        let touched = self.split_links(around, split);
-        self.split_braces(around, split);
+        let mut touched = self.split_links(around, split);
+        touched.extend(self.split_braces(around, split));
         self.split_folds(split);
         let mut ends: Vec<u32> = touched.iter().flat_map(|&link| self.ends_of_link(0, link)).collect();
         ends.push(split.particle);
@@ -172,7 +175,6 @@ impl HierarchicalSolver {
                 }
                 let copied = self.links.len() as u32;
                 self.links.push(self.distances.push_beside(number, new) as u32);
-                around.copies.entry(link).or_default().push(copied);
                 around.links[owner as usize].push(copied);
                 around.links[other as usize].push(copied);
                 if let Some(level) = around.levels.first_mut() {
@@ -184,16 +186,21 @@ impl HierarchicalSolver {
         touched
     }
 
-    /// Springs across an inner edge stay where both triangles still have it in common.
-    fn split_braces(&mut self, around: &Neighbourhood, split: &ParticleSplit<'_>) {
+    /// Springs across an inner edge stay where both triangles still have it in common. Gives the links among those that changed.
+    fn split_braces(&mut self, around: &Neighbourhood, split: &ParticleSplit<'_>) -> Vec<u32> {
         let triangles = split.fans.iter().flatten();
         let braces: BTreeSet<u32> =
             triangles.flat_map(|&t| around.braces.get(t as usize).into_iter().flatten().copied()).collect();
+        let mut touched = Vec::new();
         for brace in braces {
             let old = self.distances.get(brace as usize);
             let ends = split.opposite(around.triangles_of_brace[&brace]).unwrap_or([old.ends[0]; 2]);
             self.distances.set(brace as usize, Distance { ends, ..old });
+            if brace < around.first_bend && ends != old.ends {
+                touched.push(brace);
+            }
         }
+        touched
     }
 
     fn split_folds(&mut self, split: &ParticleSplit<'_>) {
@@ -254,9 +261,8 @@ impl HierarchicalSolver {
                 }
                 let edges = self.edges_of(l, number);
                 let level = &mut self.coarse[l];
-                if is_joined(limit.ends, &edges, around, |link| {
-                    self.distances.get(self.links[link as usize] as usize).ends
-                }) {
+                let ends = |&link: &u32| self.distances.get(self.links[link as usize] as usize).ends;
+                if is_joined(limit.ends, edges.iter().map(ends).collect()) {
                     let along =
                         edges.iter().map(|&e| self.distances.get(self.links[e as usize] as usize).rest).sum();
                     let rest = limit.rest.max(along);
@@ -302,21 +308,8 @@ impl HierarchicalSolver {
     }
 }
 
-/// Whether edges and what tearing has made of them join two particles.
-fn is_joined(
-    [from, to]: [u32; 2],
-    edges: &[u32],
-    around: &Neighbourhood,
-    ends: impl Fn(u32) -> [u32; 2],
-) -> bool {
-    let mut all: Vec<u32> = edges.to_vec();
-    let mut next = 0;
-    while let Some(edge) = all.get(next) {
-        let copies = around.copies.get(edge).cloned().unwrap_or_default();
-        all.extend(copies);
-        next += 1;
-    }
-    let mut left: Vec<[u32; 2]> = all.into_iter().map(ends).collect();
+/// Whether edges join two particles, all of them on the same side of any cut: their loads say how far a limit gives way.
+fn is_joined([from, to]: [u32; 2], mut left: Vec<[u32; 2]>) -> bool {
     let mut reached = vec![from];
     let mut next = 0;
     while let Some(&here) = reached.get(next) {
@@ -330,5 +323,5 @@ fn is_joined(
         });
         next += 1;
     }
-    reached.contains(&to)
+    left.is_empty() && reached.contains(&to)
 }
