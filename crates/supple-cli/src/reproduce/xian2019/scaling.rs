@@ -27,7 +27,7 @@ const ARMADILLOS: [(f64, &[u32]); 6] = [
 
 /// Nonlinear iterations a frame in figure 6. One, as in table 1, is far from the solution of its step, the further the
 /// coarser the mesh; the figure is about linear solves that do not depend on the resolution.
-const ITERATIONS: u32 = 10;
+const ITERATIONS: u32 = 40;
 
 /// Elements for each vertex of filled shapes, about.
 const ELEMENTS_A_VERTEX: f64 = 4.8;
