@@ -16,6 +16,8 @@ struct Gone;
 struct Client {
     socket: WebSocket,
     seat: Seat,
+    /// Whether it knows how things stand, without which no frame makes sense.
+    is_told: bool,
     /// Whether the last frame is on the screen.
     is_ready: bool,
     /// The topology that it was sent last.
@@ -29,7 +31,7 @@ pub(super) async fn serve(mut socket: WebSocket, hub: Arc<Hub>) {
         let _ = socket.send(Message::Close(Some(CloseFrame { code: close_code::AGAIN, reason }))).await;
         return;
     };
-    let mut client = Client { socket, seat, is_ready: true, topology: None };
+    let mut client = Client { socket, seat, is_told: false, is_ready: true, topology: None };
     while client.turn().await.is_ok() {}
 }
 
@@ -41,10 +43,11 @@ impl Client {
             changed = self.seat.state.changed() => {
                 changed.map_err(|_| Gone)?;
                 let state = self.seat.state.borrow_and_update().clone();
+                self.is_told |= !state.is_empty();
                 if state.is_empty() { Ok(()) } else { self.send(Message::Text(state)).await }
             }
             answer = self.seat.mailbox.recv() => self.send(answer.ok_or(Gone)?).await,
-            changed = self.seat.frames.changed(), if self.is_ready => {
+            changed = self.seat.frames.changed(), if self.is_told && self.is_ready => {
                 changed.map_err(|_| Gone)?;
                 let newest = self.seat.frames.borrow_and_update().clone();
                 match newest {
