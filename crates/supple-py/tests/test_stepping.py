@@ -270,8 +270,16 @@ def test_a_forked_process_has_threads_of_its_own():
     child.join(timeout=60)
 
 
+@pytest.fixture
+def heeds_ctrl_c():
+    """Shells let what they run in the background ignore Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-def test_ctrl_c_ends_a_loop_of_steps():
+def test_ctrl_c_ends_a_loop_of_steps(heeds_ctrl_c):
     sim = hanging(31).finalize()
     threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     begun = time.perf_counter()
