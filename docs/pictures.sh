@@ -35,6 +35,10 @@ options_of() {
         balloon | heterogeneous-bar | dress) echo "--resolution 1" ;;
         pachinko) echo "--resolution 0.6" ;;
         t-shirt) echo "--resolution 0.35" ;;
+        stacked-cloth) echo "--frame 40 --resolution 0.3" ;;
+        cloth-drop) echo "--frame 60 --resolution 0.3" ;;
+        knot) echo "--frame 4 --resolution 0.5 --camera 1.9,1.4,-0.7,0,1.0,0" ;;
+        armadillo-bowl) echo "--frame 80 --resolution 1" ;;
         tear-by-weight) echo "--frame 20 --resolution 0.5" ;;
         *) echo "--resolution 0.5" ;;
     esac
