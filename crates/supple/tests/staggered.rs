@@ -99,17 +99,20 @@ fn what_falls_freely_falls_as_backward_euler_does_and_keeps_its_shape() {
     }
 }
 
-#[test]
-fn kinematic_cells_carry_a_body_along() {
-    let mut scene = scene_of(bar([0.4, 0.2, 0.2], 0.05, material(1e6, 0.49, 0.0)), Vec::new());
-    let motion = Motion {
-        keyframes: vec![Keyframe::at(0.0).translate([0.0; 3]), Keyframe::at(1.0).translate([0.0, 0.3, 0.1])],
-        ..Motion::default()
-    };
-    scene.pins = vec![clamp().following(motion)];
+/// A body without weight whose clamp moves to a pose, quasi-statically.
+fn led(body: Body, end: Keyframe) -> Simulation {
+    let mut scene = scene_of(body, Vec::new());
+    let keyframes = vec![Keyframe::at(0.0), end];
+    scene.pins = vec![clamp().following(Motion { keyframes, ..Motion::default() })];
     scene.time.mode = Mode::Quasistatic;
     scene.world = World { gravity: DVec3::ZERO, ..World::default() };
-    let mut simulation = Simulation::new(scene).unwrap();
+    Simulation::new(scene).unwrap()
+}
+
+#[test]
+fn kinematic_cells_carry_a_body_along() {
+    let end = Keyframe::at(1.0).translate([0.0, 0.3, 0.1]);
+    let mut simulation = led(bar([0.4, 0.2, 0.2], 0.05, material(1e6, 0.49, 0.0)), end);
     let start = simulation.positions().to_vec();
     simulation.step(0.5).unwrap();
     // A translation gives no stress: the whole body follows.
@@ -123,15 +126,7 @@ fn kinematic_cells_carry_a_body_along() {
 fn a_co_rotational_body_turned_by_a_quarter_keeps_its_shape() {
     let mut body = bar([0.4, 0.2, 0.2], 0.05, material(1e6, 0.49, 0.0));
     body.model = Model::Corotated;
-    let mut scene = scene_of(body, Vec::new());
-    let motion = Motion {
-        keyframes: vec![Keyframe::at(0.0).rotate([0.0; 3]), Keyframe::at(1.0).rotate([0.0, 0.0, 90.0])],
-        ..Motion::default()
-    };
-    scene.pins = vec![clamp().following(motion)];
-    scene.time.mode = Mode::Quasistatic;
-    scene.world = World { gravity: DVec3::ZERO, ..World::default() };
-    let mut simulation = Simulation::new(scene).unwrap();
+    let mut simulation = led(body, Keyframe::at(1.0).rotate([0.0, 0.0, 90.0]));
     let start = simulation.positions().to_vec();
     for _ in 0..4 {
         let report = simulation.step(0.25).unwrap();

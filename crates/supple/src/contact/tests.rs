@@ -24,8 +24,13 @@ fn capsule() -> ColliderShape {
     ColliderShape::Capsule { from: dvec3(-0.5, 0.0, 0.1), to: dvec3(0.7, 0.4, 0.0), radius: 0.3 }
 }
 
+/// Components up to `size` either way.
+pub(super) fn vector(size: f64) -> impl Strategy<Value = DVec3> {
+    prop::array::uniform3(-size..size).prop_map(DVec3::from)
+}
+
 fn point() -> impl Strategy<Value = DVec3> {
-    prop::array::uniform3(-2.0..2.0f64).prop_map(DVec3::from)
+    vector(2.0)
 }
 
 /// The smallest distance to many points of a surface.

@@ -53,12 +53,9 @@ pub(crate) fn surely_free(distance: f64, approach: f64, least: f64, until: f64) 
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::vector;
     use super::*;
     use proptest::prelude::*;
-
-    fn vector(size: f64) -> impl Strategy<Value = DVec3> {
-        prop::array::uniform3(-size..size).prop_map(DVec3::from)
-    }
 
     /// The first root in (0, 1] of the cubic volume of the four moving points at which the pieces truly touch, by an
     /// independent way: signs of the volume on a fine grid, then bisection, then the test of being inside.

@@ -45,13 +45,10 @@ impl Travel {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::vector;
     use super::*;
     use crate::contact::Kind;
     use proptest::prelude::*;
-
-    fn vector(size: f64) -> impl Strategy<Value = DVec3> {
-        prop::array::uniform3(-size..size).prop_map(DVec3::from)
-    }
 
     proptest! {
         #[test]

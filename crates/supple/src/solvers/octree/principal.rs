@@ -20,7 +20,7 @@
 use super::blocks::BATCH;
 use super::elasticity::{Eight, twists};
 use super::stiffness::{ElementBatch, PAIRS};
-use super::wide::{Real, Wide};
+use super::wide::{Real, Wide, WideMat3, load_matrix, matrix_product, transposed};
 use crate::geometry::svd::{Svd, svd};
 use crate::geometry::symmetric_eigen::positive_part;
 use crate::material::law::{LaneLame, Law, NeoHookean};
@@ -87,44 +87,14 @@ impl ElementBatch for PrincipalBatch {
     }
 
     #[inline(always)]
-    fn centre<T: Real, const N: usize>(
-        &self,
-        half: usize,
-        sums: &[[Wide<T, N>; 3]; 3],
-    ) -> [[Wide<T, N>; 3]; 3] {
-        let (mut u, mut v) = ([[Wide::<T, N>::zero(); 3]; 3], [[Wide::<T, N>::zero(); 3]; 3]);
-        for i in 0..3 {
-            for j in 0..3 {
-                u[i][j] = Wide::load(&self.u[3 * i + j], half);
-                v[i][j] = Wide::load(&self.v[3 * i + j], half);
-            }
-        }
-        let mut turned = [[Wide::<T, N>::zero(); 3]; 3];
-        for i in 0..3 {
-            for k in 0..3 {
-                turned[i][k] = u[0][i] * sums[0][k] + u[1][i] * sums[1][k] + u[2][i] * sums[2][k];
-            }
-        }
-        let mut b = [[Wide::<T, N>::zero(); 3]; 3];
-        for i in 0..3 {
-            for j in 0..3 {
-                b[i][j] = turned[i][0] * v[0][j] + turned[i][1] * v[1][j] + turned[i][2] * v[2][j];
-            }
-        }
-        let y = self.stretched(half, &b);
-        for i in 0..3 {
-            for k in 0..3 {
-                turned[i][k] = y[i][0] * v[k][0] + y[i][1] * v[k][1] + y[i][2] * v[k][2];
-            }
-        }
+    fn centre<T: Real, const N: usize>(&self, half: usize, sums: &WideMat3<T, N>) -> WideMat3<T, N> {
+        let (u, v) = (load_matrix(&self.u, half), load_matrix(&self.v, half));
+        let b = matrix_product(&matrix_product(&transposed(&u), sums), &v);
+        let mut p = matrix_product(&u, &matrix_product(&self.stretched(half, &b), &transposed(&v)));
         let mean = Wide::load(&self.mean, half);
-        let mut p = [[Wide::<T, N>::zero(); 3]; 3];
         for c in 0..3 {
             for k in 0..3 {
-                p[c][k] = mean * sums[c][k]
-                    + u[c][0] * turned[0][k]
-                    + u[c][1] * turned[1][k]
-                    + u[c][2] * turned[2][k];
+                p[c][k] += mean * sums[c][k];
             }
         }
         p

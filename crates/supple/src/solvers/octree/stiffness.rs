@@ -26,7 +26,7 @@ use super::forest::Law;
 use super::principal::PrincipalBatch;
 use super::shape_functions::gather_matrix;
 use super::tree::Hanging;
-use super::wide::{Real, Wide};
+use super::wide::{Real, Wide, WideMat3, load_matrix, matrix_product, transposed};
 use crate::simd::{Kernel, LaneMat3, Simd, dispatch};
 
 /// The stiffness of sixteen elements in one of its forms. The numbers are single: they are rounded alike on both sides of the
@@ -36,11 +36,7 @@ pub(super) trait ElementBatch: Copy + Default + Send + Sync + 'static {
     fn spring(&self) -> &[f32; BATCH];
 
     /// What the centre adds to the force along the edges of each axis: `[component][axis]` for the sums of differences.
-    fn centre<T: Real, const N: usize>(
-        &self,
-        half: usize,
-        sums: &[[Wide<T, N>; 3]; 3],
-    ) -> [[Wide<T, N>; 3]; 3];
+    fn centre<T: Real, const N: usize>(&self, half: usize, sums: &WideMat3<T, N>) -> WideMat3<T, N>;
 
     /// The centre's part of the diagonal for component `c` of a node whose shape function has the gradient `g` over `4h`.
     fn centre_diagonal(&self, c: usize, g: &[Wide<f32, BATCH>; 3]) -> Wide<f32, BATCH>;
@@ -233,27 +229,13 @@ impl ElementBatch for CorotatedBatch {
 
     /// `P = R (λ' tr(B) I + E{L' (E : B)})` with `B = Rᵀ D`.
     #[inline(always)]
-    fn centre<T: Real, const N: usize>(
-        &self,
-        half: usize,
-        sums: &[[Wide<T, N>; 3]; 3],
-    ) -> [[Wide<T, N>; 3]; 3] {
-        let mut r = [[Wide::<T, N>::zero(); 3]; 3];
+    fn centre<T: Real, const N: usize>(&self, half: usize, sums: &WideMat3<T, N>) -> WideMat3<T, N> {
+        let r = load_matrix(&self.rotation, half);
         let mut l = [Wide::<T, N>::zero(); 6];
-        for i in 0..3 {
-            for j in 0..3 {
-                r[i][j] = Wide::load(&self.rotation[3 * i + j], half);
-            }
-        }
         for i in 0..6 {
             l[i] = Wide::load(&self.twist[i], half);
         }
-        let mut b = [[Wide::<T, N>::zero(); 3]; 3];
-        for i in 0..3 {
-            for j in 0..3 {
-                b[i][j] = r[0][i] * sums[0][j] + r[1][i] * sums[1][j] + r[2][i] * sums[2][j];
-            }
-        }
+        let b = matrix_product(&transposed(&r), sums);
         let v = [b[1][2] - b[2][1], b[2][0] - b[0][2], b[0][1] - b[1][0]];
         let u = [
             l[0] * v[0] + l[5] * v[1] + l[4] * v[2],
@@ -262,13 +244,7 @@ impl ElementBatch for CorotatedBatch {
         ];
         let trace = Wide::load(&self.lambda, half) * (b[0][0] + b[1][1] + b[2][2]);
         let turned = [[trace, u[2], -u[1]], [-u[2], trace, u[0]], [u[1], -u[0], trace]];
-        let mut p = [[Wide::<T, N>::zero(); 3]; 3];
-        for c in 0..3 {
-            for k in 0..3 {
-                p[c][k] = r[c][0] * turned[0][k] + r[c][1] * turned[1][k] + r[c][2] * turned[2][k];
-            }
-        }
-        p
+        matrix_product(&r, &turned)
     }
 
     #[inline(always)]

@@ -85,6 +85,48 @@ impl<T: Real, const N: usize> Wide<T, N> {
     }
 }
 
+/// 3x3 matrices, one of each element, as rows.
+pub(super) type WideMat3<T, const N: usize> = [[Wide<T, N>; 3]; 3];
+
+/// Part `half` of sixteen stored matrices.
+#[inline(always)]
+pub(super) fn load_matrix<T: Real, const N: usize>(stored: &[[f32; 16]; 9], half: usize) -> WideMat3<T, N> {
+    let mut out = [[Wide::zero(); 3]; 3];
+    for i in 0..3 {
+        for j in 0..3 {
+            out[i][j] = Wide::load(&stored[3 * i + j], half);
+        }
+    }
+    out
+}
+
+/// `a b`.
+#[inline(always)]
+pub(super) fn matrix_product<T: Real, const N: usize>(
+    a: &WideMat3<T, N>,
+    b: &WideMat3<T, N>,
+) -> WideMat3<T, N> {
+    let mut out = [[Wide::zero(); 3]; 3];
+    for i in 0..3 {
+        for j in 0..3 {
+            out[i][j] = a[i][0] * b[0][j] + a[i][1] * b[1][j] + a[i][2] * b[2][j];
+        }
+    }
+    out
+}
+
+/// `aᵀ`.
+#[inline(always)]
+pub(super) fn transposed<T: Real, const N: usize>(a: &WideMat3<T, N>) -> WideMat3<T, N> {
+    let mut out = [[Wide::zero(); 3]; 3];
+    for i in 0..3 {
+        for j in 0..3 {
+            out[i][j] = a[j][i];
+        }
+    }
+    out
+}
+
 macro_rules! by_place {
     ($trait:ident, $method:ident, $op:tt) => {
         impl<T: Real, const N: usize> $trait for Wide<T, N> {

@@ -261,24 +261,11 @@ impl Kernel for Polar<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lattice::{Cell, Lattice, Variable};
-    use super::super::tests::{coefficients, product, random, random_fields, unknowns};
+    use super::super::lattice::{Lattice, Variable};
+    use super::super::tests::{ball, coefficients, product, random, random_fields, unknowns};
     use super::*;
 
     const SIDE: f64 = 0.25;
-
-    /// A ball that is held at a cap.
-    fn ball(size: usize) -> Lattice {
-        let middle = 0.5 * size as f64;
-        Lattice::new([size; 3], |at| {
-            let [x, y, z] = at.map(|x| f64::from(x) + 0.5 - middle);
-            match x * x + y * y + z * z < (0.42 * size as f64).powi(2) {
-                true if x < -0.25 * size as f64 => Cell::Dirichlet,
-                true => Cell::Interior,
-                false => Cell::Exterior,
-            }
-        })
-    }
 
     fn operator(lattice: &Lattice) -> Operator<'_> {
         Operator { lattice, fill: None, coefficients: coefficients(0.45, 1.0, 0.0) }

@@ -35,7 +35,7 @@ fn clamped_box(size: [usize; 3]) -> Lattice {
 }
 
 /// A ball that is held at a cap.
-fn ball(size: usize) -> Lattice {
+pub(super) fn ball(size: usize) -> Lattice {
     let middle = 0.5 * size as f64;
     Lattice::new([size; 3], |at| {
         let [x, y, z] = at.map(|x| f64::from(x) + 0.5 - middle);
