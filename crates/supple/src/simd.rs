@@ -520,6 +520,24 @@ fn run_avx2<K: Kernel>(kernel: K) -> K::Output {
     kernel.run()
 }
 
+/// Bytes of a line of the cache.
+#[cfg(target_arch = "x86_64")]
+const LINE: usize = 64;
+
+/// Begins to bring a value into the cache that is read soon: short pieces of memory end before the processor itself has noticed that
+/// they are read one line after the other.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(crate) fn read_ahead<T>(value: &T) {
+    #[cfg(target_arch = "x86_64")]
+    for line in 0..size_of::<T>().div_ceil(LINE) {
+        let at = std::ptr::from_ref(value).cast::<i8>().wrapping_add(LINE * line);
+        // SAFETY: a hint that reads nothing and cannot fail, whatever the address; SSE is part of every x86-64.
+        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(at) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

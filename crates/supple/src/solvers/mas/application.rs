@@ -151,7 +151,7 @@ impl<E: Entry> Own<'_, E> {
                     seat.restrict_add(own, &mut next[(parent - first) as usize]);
                 }
             }
-            self.inverses[domain].apply(solved, self.simd);
+            self.inverses[domain].apply(solved, self.inverses.get(domain + 1), self.simd);
         });
     }
 }

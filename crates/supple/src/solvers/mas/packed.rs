@@ -6,7 +6,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
 
-use crate::simd::{Kernel, Lanes, Simd, WIDTH, dispatch};
+use crate::simd::{Kernel, Lanes, Simd, WIDTH, dispatch, read_ahead};
 
 use super::inverse::{Diagonal, MOST_TILE_ROWS, Tile, at, triangle};
 
@@ -80,8 +80,8 @@ impl<E: Entry> PackedInverse<E> {
         dispatch(simd, Store { w, diagonal, inverse: self });
     }
 
-    /// `x = A⁻¹ x`.
-    pub(super) fn apply(&self, x: &mut [f64], simd: Simd) {
+    /// `x = A⁻¹ x`. The inverse that is applied next is brought into the cache meanwhile.
+    pub(super) fn apply(&self, x: &mut [f64], next: Option<&Self>, simd: Simd) {
         let size = x.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
         if size == 0.0 || !size.is_finite() {
             return;
@@ -94,7 +94,8 @@ impl<E: Entry> PackedInverse<E> {
             .zip(&*x)
             .zip(units())
             .for_each(|((small, x), unit)| *small = (x * inverse) as f32 * unit);
-        dispatch(simd, Multiply { inverse: self, x: &mut small[..self.weights.len()] });
+        let next = next.map_or(&[][..], |next| &next.tiles);
+        dispatch(simd, Multiply { inverse: self, x: &mut small[..self.weights.len()], next });
         let factor = size * self.scale;
         x.iter_mut().zip(&small).zip(units()).for_each(|((x, y), unit)| *x = f64::from(*y * unit) * factor);
     }
@@ -148,6 +149,8 @@ impl<E: Entry> Kernel for Store<'_, E> {
 struct Multiply<'a, E> {
     inverse: &'a PackedInverse<E>,
     x: &'a mut [f32],
+    /// What is read after this.
+    next: &'a [StoredTile<E>],
 }
 
 /// Eight numbers side by side.
@@ -186,6 +189,9 @@ impl<E: Entry> Kernel for Multiply<'_, E> {
             let mut sums = [Eight::default(); 4];
             let row = &tiles[at(i, 0)..=at(i, i)];
             for j in 0..row.len() {
+                if let Some(tile) = self.next.get(at(i, j)) {
+                    read_ahead(tile);
+                }
                 for c in 0..WIDTH {
                     sums[c % 4].add_product(Eight::of(&row[j][c]), Eight([x[j][c]; WIDTH]));
                 }
