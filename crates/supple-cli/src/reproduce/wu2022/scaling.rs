@@ -108,24 +108,38 @@ pub(super) fn body_resolution(request: &Request) -> Result<Findings, Failure> {
     Ok(growth.findings([Some(24.0), Some(23.0), Some(3.0), Some(14.0), Some(14.0)]))
 }
 
-/// Figure 21: a cloth on a turning ball, whose contacts grow in number.
+/// Figure 21: a cloth on a turning ball, whose contacts grow in number. A cloth that has not landed is another problem than one in
+/// folds, so the system of the last state is also solved with the contacts of the cloth with itself left out: that is the point
+/// of no pairs.
 pub(super) fn contacts(request: &Request) -> Result<Findings, Failure> {
     let scene = builtin("cloth-drop", request.value("resolution"))?;
     let steps = request.count("steps");
+    let mut cloth = scene.bodies[0].clone();
     let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
-    let mut growth = Growth::new("contact pairs");
+    let mut looks = Vec::new();
     let mut most = 0;
     for step in 0..=steps {
-        // Looked at where they have become a quarter more, at the start and at the end.
+        // Looked at where they have doubled, and at the end.
         let system = simulation.step_system(STEP).map_err(Failure::of)?;
         let pairs = system.matrix.outside().len();
-        if step == 0 || step == steps || pairs as f64 > 1.25 * f64::from(most) + 1000.0 {
-            most = pairs as u32;
-            growth.add(pairs as f64, system, request)?;
+        if step == steps || pairs > 2 * most + 1000 {
+            most = pairs;
+            looks.push(system);
         }
         if step < steps {
             simulation.step(STEP).map_err(Failure::of)?;
         }
+    }
+    cloth.self_contact = false;
+    let body = simulation.body(&cloth.name).expect("the scene has it");
+    simulation.change_body(body, &cloth).map_err(Failure::of)?;
+    let mut without = simulation.step_system(STEP).map_err(Failure::of)?;
+    if let Some(last) = looks.last() {
+        without.rhs.clone_from(&last.rhs);
+    }
+    let mut growth = Growth::new("contact pairs");
+    for system in std::iter::once(without).chain(looks) {
+        growth.add(system.matrix.outside().len() as f64, system, request)?;
     }
     // "Barely changes."
     Ok(growth.findings([None; 5]))
