@@ -137,7 +137,9 @@ fn what_flies_freely_keeps_its_momentum() {
     for _ in 0..100 {
         simulation.step(1.0 / 60.0).unwrap();
     }
-    assert!((simulation.momentum() - before).length() < 1e-12 * before.length());
+    // Velocities are differences of positions: some metres from the origin each small step (a third of a millisecond) rounds them by
+    // 1e-12 m/s, and the mean over 441 particles walks for some thousand steps.
+    assert!((simulation.momentum() - before).length() < 1e-11 * before.length());
 }
 
 #[test]

@@ -64,16 +64,20 @@ pub(super) struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// Projects one constraint.
+    /// Projects one constraint; gives the change of its multiplier.
     #[inline]
-    pub(super) fn project<const K: usize>(&self, constraint: &impl Constraint<K>, multiplier: &mut f64) {
+    pub(super) fn project<const K: usize>(
+        &self,
+        constraint: &impl Constraint<K>,
+        multiplier: &mut f64,
+    ) -> f64 {
         let particles = constraint.particles().map(|i| i as usize);
         let p = particles.map(|i| self.positions.get(i));
         let w = particles.map(|i| self.positions.weight(i));
-        let Some((value, gradients)) = constraint.evaluate(&p) else { return };
+        let Some((value, gradients)) = constraint.evaluate(&p) else { return 0.0 };
         let give: f64 = (0..K).map(|k| w[k] * gradients[k].length_squared()).sum();
         if give <= 0.0 {
-            return;
+            return 0.0;
         }
         let change = match self.stiffness {
             Some(stiffness) => {
@@ -87,6 +91,7 @@ impl Step<'_> {
         for k in 0..K {
             self.positions.set(particles[k], p[k] + w[k] * change * gradients[k]);
         }
+        change
     }
 
     #[inline]

@@ -22,19 +22,20 @@ const OPEN_GROUPS: usize = 24;
 struct Group {
     rest: Lanes,
     compliance: Lanes,
-    damping: Lanes,
+    /// Of this small step.
     multiplier: Lanes,
-    /// The multipliers of earlier small steps of the same step.
-    earlier: Lanes,
+    /// The multipliers of all small steps of this step, summed.
+    pulled: Lanes,
     ends: [[u32; WIDTH]; 2],
     acts: Acts,
-    damped: bool,
 }
 
 /// Constraints that one thread projects.
 #[derive(Debug, Clone, Default)]
 struct Strip {
     groups: Vec<Group>,
+    /// Of every group, apart from what sweeps read.
+    dampings: Vec<Lanes>,
     singles: Vec<Single>,
     /// The elastic energy in joules when it was last asked for.
     energy: f64,
@@ -44,14 +45,21 @@ struct Strip {
 #[derive(Debug, Clone, Copy)]
 struct Single {
     constraint: Distance,
-    multiplier: f64,
     /// As in a group.
-    earlier: f64,
+    multiplier: f64,
+    pulled: f64,
 }
 
 impl Single {
     fn new(constraint: Distance) -> Self {
-        Self { constraint, multiplier: 0.0, earlier: 0.0 }
+        Self { constraint, multiplier: 0.0, pulled: 0.0 }
+    }
+
+    fn project(&mut self, step: &Step<'_>, is_first: bool) {
+        if is_first {
+            self.multiplier = 0.0;
+        }
+        self.pulled += step.project(&self.constraint, &mut self.multiplier);
     }
 }
 
@@ -116,7 +124,7 @@ impl DistanceSweep {
         let strip = self.strip(place);
         match place.slot.checked_sub(FIRST_SINGLE) {
             Some(single) => strip.singles[single as usize].constraint,
-            None => strip.groups[place.slot as usize / WIDTH].get(place.slot as usize % WIDTH),
+            None => strip.get(place.slot as usize / WIDTH, place.slot as usize % WIDTH),
         }
     }
 
@@ -125,13 +133,8 @@ impl DistanceSweep {
         let place = self.places[constraint];
         let strip = self.strip(place);
         match place.slot.checked_sub(FIRST_SINGLE) {
-            Some(single) => {
-                strip.singles[single as usize].multiplier + strip.singles[single as usize].earlier
-            }
-            None => {
-                let (group, lane) = (&strip.groups[place.slot as usize / WIDTH], place.slot as usize % WIDTH);
-                group.multiplier.0[lane] + group.earlier.0[lane]
-            }
+            Some(single) => strip.singles[single as usize].pulled,
+            None => strip.groups[place.slot as usize / WIDTH].pulled.0[place.slot as usize % WIDTH],
         }
     }
 
@@ -155,14 +158,13 @@ impl DistanceSweep {
         match place.slot.checked_sub(FIRST_SINGLE) {
             Some(single) => strip.singles[single as usize].constraint = new,
             None => {
-                let lane = place.slot as usize % WIDTH;
-                let group = &mut strip.groups[place.slot as usize / WIDTH];
+                let (number, lane) = (place.slot as usize / WIDTH, place.slot as usize % WIDTH);
+                let group = &mut strip.groups[number];
                 group.rest.0[lane] = new.rest;
                 group.compliance.0[lane] = new.compliance;
-                group.damping.0[lane] = new.damping;
                 group.ends[0][lane] = new.ends[0];
                 group.ends[1][lane] = new.ends[1];
-                group.damped |= new.damping > 0.0;
+                strip.dampings[number].0[lane] = new.damping;
             }
         }
     }
@@ -182,23 +184,9 @@ impl DistanceSweep {
     pub(super) fn begin_step(&mut self) {
         self.visit(|strip: &mut Strip| {
             for group in &mut strip.groups {
-                (group.multiplier, group.earlier) = (Lanes::default(), Lanes::default());
+                (group.multiplier, group.pulled) = (Lanes::default(), Lanes::default());
             }
             strip.singles.iter_mut().for_each(|single| *single = Single::new(single.constraint));
-        });
-    }
-
-    /// Puts the multipliers of the last small step aside.
-    pub(super) fn begin_small_step(&mut self) {
-        self.visit(|strip: &mut Strip| {
-            for group in &mut strip.groups {
-                group.earlier += group.multiplier;
-                group.multiplier = Lanes::default();
-            }
-            for single in &mut strip.singles {
-                single.earlier += single.multiplier;
-                single.multiplier = 0.0;
-            }
         });
     }
 
@@ -207,12 +195,12 @@ impl DistanceSweep {
         self.phases.iter_mut().for_each(|strips| for_each_strip(strips, count, &visit));
     }
 
-    /// Projects every constraint once.
-    pub(super) fn run(&mut self, step: &Step<'_>, direction: Direction) {
+    /// Projects every constraint once. In the first sweep of a small step multipliers begin at zero.
+    pub(super) fn run(&mut self, step: &Step<'_>, direction: Direction, is_first: bool) {
         let count = self.places.len() / 2;
         for phase in direction.phases() {
             for_each_strip(&mut self.phases[phase], count, |strip: &mut Strip| {
-                dispatch(step.simd, Projections { strip, step, direction });
+                dispatch(step.simd, Projections { strip, step, direction, is_first });
             });
         }
     }
@@ -230,7 +218,9 @@ impl DistanceSweep {
 
     pub(super) fn bytes(&self) -> usize {
         let strips = self.phases.iter().flatten();
-        let of = |s: &Strip| size_of::<Group>() * s.groups.len() + size_of::<Single>() * s.singles.len();
+        let of = |s: &Strip| {
+            (size_of::<Group>() + size_of::<Lanes>()) * s.groups.len() + size_of::<Single>() * s.singles.len()
+        };
         strips.map(of).sum::<usize>() + size_of::<Place>() * self.places.len()
     }
 }
@@ -272,13 +262,23 @@ impl Strip {
         self.groups.push(Group {
             rest: lane(&|c| c.rest),
             compliance: lane(&|c| c.compliance),
-            damping: lane(&|c| c.damping),
             multiplier: Lanes::default(),
-            earlier: Lanes::default(),
+            pulled: Lanes::default(),
             ends: [0, 1].map(|end| std::array::from_fn(|i| of(&batch[i]).ends[end])),
             acts: of(&batch[0]).acts,
-            damped: batch.iter().any(|c| of(c).damping > 0.0),
         });
+        self.dampings.push(lane(&|c| c.damping));
+    }
+
+    fn get(&self, group: usize, lane: usize) -> Distance {
+        let (damping, group) = (self.dampings[group].0[lane], &self.groups[group]);
+        Distance {
+            ends: [group.ends[0][lane], group.ends[1][lane]],
+            rest: group.rest.0[lane],
+            compliance: group.compliance.0[lane],
+            damping,
+            acts: group.acts,
+        }
     }
 }
 
@@ -287,6 +287,7 @@ struct Projections<'a, 'b> {
     strip: &'a mut Strip,
     step: &'a Step<'b>,
     direction: Direction,
+    is_first: bool,
 }
 
 impl Kernel for Projections<'_, '_> {
@@ -294,20 +295,16 @@ impl Kernel for Projections<'_, '_> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { strip, step, direction } = self;
+        let Self { strip, step, direction, is_first } = self;
         if direction == Direction::Forward {
             for group in &mut strip.groups {
-                group.project(step);
+                group.project(step, is_first);
             }
-            for single in &mut strip.singles {
-                step.project(&single.constraint, &mut single.multiplier);
-            }
+            strip.singles.iter_mut().for_each(|single| single.project(step, is_first));
         } else {
-            for single in strip.singles.iter_mut().rev() {
-                step.project(&single.constraint, &mut single.multiplier);
-            }
+            strip.singles.iter_mut().rev().for_each(|single| single.project(step, is_first));
             for group in strip.groups.iter_mut().rev() {
-                group.project(step);
+                group.project(step, is_first);
             }
         }
     }
@@ -326,8 +323,10 @@ impl Kernel for Dampings<'_, '_> {
     #[inline(always)]
     fn run(self) {
         let Self { strip, step, velocities } = self;
-        for group in strip.groups.iter().filter(|group| group.damped) {
-            group.damp(step, velocities);
+        for g in 0..strip.groups.len() {
+            if strip.dampings[g] != Lanes::default() {
+                strip.groups[g].damp(step, velocities, strip.dampings[g]);
+            }
         }
         for single in strip.singles.iter().filter(|single| single.multiplier != 0.0) {
             step.damp(&single.constraint, velocities);
@@ -368,16 +367,6 @@ impl Kernel for Energies<'_> {
 }
 
 impl Group {
-    fn get(&self, lane: usize) -> Distance {
-        Distance {
-            ends: [self.ends[0][lane], self.ends[1][lane]],
-            rest: self.rest.0[lane],
-            compliance: self.compliance.0[lane],
-            damping: self.damping.0[lane],
-            acts: self.acts,
-        }
-    }
-
     /// What of a violation (or, with the other sign, of a multiplier) is on the side where the group acts.
     #[inline(always)]
     fn side(&self, value: Lanes, stretch_is_positive: bool) -> Lanes {
@@ -391,7 +380,7 @@ impl Group {
 
     /// [`Step::project`] for eight constraints.
     #[inline(always)]
-    fn project(&mut self, step: &Step<'_>) {
+    fn project(&mut self, step: &Step<'_>, is_first: bool) {
         let (mut a, mut b) = (LaneVec3::default(), LaneVec3::default());
         let (mut weight_a, mut weight_b) = (Lanes::default(), Lanes::default());
         for i in 0..WIDTH {
@@ -402,23 +391,25 @@ impl Group {
             weight_a.0[i] = step.positions.weight(p);
             weight_b.0[i] = step.positions.weight(q);
         }
-        let (zero, one) = (Lanes::default(), Lanes::splat(1.0));
+        let zero = Lanes::default();
         let apart = a - b;
         let length = apart.length();
         let give = weight_a + weight_b;
         let value = length - self.rest;
+        let old = if is_first { zero } else { self.multiplier };
         let wanted = match step.stiffness {
             Some(stiffness) => self.side(-value / give, false) * stiffness,
-            None => self.compliant_change(step, value, give),
+            None => self.compliant_change(step, value, give, old),
         };
         // Where nothing can move or there is no direction, nothing changes.
         let movable = zero.less(give, wanted, zero);
         let change = Lanes::splat(SHORTEST).less(length, movable, zero);
+        self.multiplier = old + change;
         if change == zero {
             return;
         }
-        self.multiplier += change;
-        let along = apart * (change * (one / length));
+        self.pulled += change;
+        let along = apart * (change / length);
         a += along * weight_a;
         b = b - along * weight_b;
         for i in 0..WIDTH {
@@ -431,15 +422,14 @@ impl Group {
     }
 
     #[inline(always)]
-    fn compliant_change(&self, step: &Step<'_>, value: Lanes, give: Lanes) -> Lanes {
+    fn compliant_change(&self, step: &Step<'_>, value: Lanes, give: Lanes, old: Lanes) -> Lanes {
         let soft = self.compliance * (1.0 / (step.length * step.length));
-        let old = self.multiplier;
         self.side(old - (value + soft * old) / (give + soft), false) - old
     }
 
     /// [`Step::damp`] for those of eight constraints that act.
     #[inline(always)]
-    fn damp(&self, step: &Step<'_>, velocities: &Positions) {
+    fn damp(&self, step: &Step<'_>, velocities: &Positions, damping: Lanes) {
         let (mut apart, mut relative) = (LaneVec3::default(), LaneVec3::default());
         let (mut weight_a, mut weight_b) = (Lanes::default(), Lanes::default());
         for i in 0..WIDTH {
@@ -453,7 +443,7 @@ impl Group {
         }
         let zero = Lanes::default();
         let (length, give) = (apart.length(), weight_a + weight_b);
-        let strength = self.damping * give * step.length;
+        let strength = damping * give * step.length;
         let rate = apart.dot(relative) / length;
         let change = -rate / (give * length) * (strength / (self.compliance + strength));
         let acting = zero.less(self.multiplier.abs(), change, zero);
@@ -527,12 +517,13 @@ mod tests {
             for s in 0..sweep.phases[0].len() + sweep.phases[1].len() {
                 let phase = usize::from(s >= sweep.phases[0].len());
                 let strip = &sweep.phases[phase][s - phase * sweep.phases[0].len()];
-                let in_groups = strip.groups.iter().flat_map(|g| (0..WIDTH).map(|lane| g.get(lane)));
+                let in_groups =
+                    (0..strip.groups.len()).flat_map(|g| (0..WIDTH).map(move |lane| strip.get(g, lane)));
                 for spring in in_groups.chain(strip.singles.iter().map(|single| single.constraint)) {
                     step(&alone, &start, stiffness).project(&spring, &mut 0.0);
                 }
             }
-            sweep.run(&step(&together, &start, stiffness), Direction::Forward);
+            sweep.run(&step(&together, &start, stiffness), Direction::Forward, true);
             for i in 0..start.len() {
                 assert!((together.get(i) - alone.get(i)).length() < 1e-12, "{i}");
             }
@@ -541,8 +532,9 @@ mod tests {
             fast.copy_from(&moved, &weights);
             fast_alone.copy_from(&moved, &weights);
             for strip in sweep.phases.iter().flatten() {
-                let in_groups =
-                    strip.groups.iter().flat_map(|g| (0..WIDTH).map(|l| (g.get(l), g.multiplier.0[l])));
+                let in_groups = (0..strip.groups.len()).flat_map(|g| {
+                    (0..WIDTH).map(move |l| (strip.get(g, l), strip.groups[g].multiplier.0[l]))
+                });
                 let singles = strip.singles.iter().map(|single| (single.constraint, single.multiplier));
                 for (spring, _) in in_groups.chain(singles).filter(|(_, multiplier)| *multiplier != 0.0) {
                     step(&together, &start, stiffness).damp(&spring, &fast_alone);
@@ -583,7 +575,7 @@ mod tests {
             p.copy_from(&start, &vec![1.0; start.len()]);
             p
         };
-        sweep.run(&step(&positions, &start, None), Direction::Backward);
+        sweep.run(&step(&positions, &start, None), Direction::Backward, true);
         assert!((0..start.len()).all(|i| positions.get(i).is_finite()));
     }
 }

@@ -34,6 +34,7 @@ mod holds;
 mod inspection;
 mod mesh_constraints;
 mod options;
+mod particle_hash;
 mod positions;
 mod restriction;
 mod schedule;

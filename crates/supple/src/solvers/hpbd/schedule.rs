@@ -186,7 +186,9 @@ impl<C: Copy + Send> Sweep<C> {
     {
         for phase in direction.phases() {
             for_each_strip(&mut self.phases[phase], self.count / 2, |strip: &mut Vec<Multiplied<C>>| {
-                let project = |c: &mut Multiplied<C>| step.project(&c.constraint, &mut c.multiplier);
+                let project = |c: &mut Multiplied<C>| {
+                    step.project(&c.constraint, &mut c.multiplier);
+                };
                 match direction {
                     Direction::Forward => strip.iter_mut().for_each(project),
                     Direction::Backward => strip.iter_mut().rev().for_each(project),

@@ -8,12 +8,14 @@
 //! C = n·(p - Σ bᵢ aᵢ) - d >= 0,
 //! ```
 //!
-//! with `d` the thickness, or the distance at the start where that is smaller. So nothing passes through as long as nothing
-//! moves farther than the hash looks in a step: half a cell, with cells as wide as the longest edge. Friction takes back of
-//! the slip at most `μ` times what the constraint has pushed. Edges against edges are not looked at.
+//! with `d` the thickness, or the distance at the start where that is smaller. Pairs are as near to each other as twice the way that
+//! the prediction brings them together and a tenth of an edge more, since constraints move particles too; half of the
+//! longest edge at most. So nothing passes through as long as no pair comes together faster. Friction takes back of the slip at
+//! most `μ` times what the constraint has pushed. Edges against edges are not looked at.
 
-use glam::{DVec3, IVec3};
+use glam::DVec3;
 
+use super::particle_hash::ParticleHash;
 use super::positions::Positions;
 use crate::body::{Body, Elements};
 use crate::energy::chunks::Found;
@@ -32,15 +34,21 @@ struct Pair {
     friction: f64,
 }
 
-/// Particles by the cell of space that they are in.
-#[derive(Debug, Default)]
-struct SpatialHash {
-    cell: f64,
-    /// Where the particles of each entry of the table begin.
-    first: Vec<u32>,
-    particles: Vec<u32>,
-    /// The entry of each particle.
-    entries: Vec<u32>,
+/// How much farther than the prediction says pairs are looked for, over the longest edge.
+const SPARE: f64 = 0.1;
+
+/// Where particles go in a small step before constraints act.
+pub(super) struct Way<'a> {
+    pub(super) from: &'a [DVec3],
+    pub(super) to: &'a [DVec3],
+    /// The longest of all ways, in metres.
+    pub(super) longest: f64,
+}
+
+impl Way<'_> {
+    fn of(&self, particle: u32) -> DVec3 {
+        self.to[particle as usize] - self.from[particle as usize]
+    }
 }
 
 /// All such collisions of a step.
@@ -57,7 +65,7 @@ pub(super) struct SelfCollisions {
     /// Where the particles were at the start.
     start: Vec<DVec3>,
     longest_edge: f64,
-    hash: SpatialHash,
+    hash: ParticleHash,
     pairs: Found<Pair>,
     /// How far each pair was pushed apart in this step, and how far friction has held back, in metres.
     spent: Vec<[f64; 2]>,
@@ -88,24 +96,29 @@ impl SelfCollisions {
         found
     }
 
-    /// Looks for particles near triangles where the step begins; `reach` is how far anything moves in it.
-    pub(super) fn find(&mut self, x: &[DVec3], weights: &[f64], friction: &[f64], reach: f64) {
+    /// Looks for particles near triangles where a small step begins.
+    pub(super) fn find(&mut self, way: &Way<'_>, weights: &[f64], friction: &[f64]) {
         self.spent.clear();
         if self.triangles.is_empty() {
             return;
         }
-        let reach = (2.0 * reach).min(0.5 * self.longest_edge) + self.thickness;
-        self.hash.fill(x, self.longest_edge.max(self.thickness));
+        let spare = SPARE * self.longest_edge;
+        let farthest = (2.0 * way.longest + spare).min(0.5 * self.longest_edge) + self.thickness;
+        self.hash.fill(way.from, self.longest_edge.max(self.thickness));
         let mut pairs = std::mem::take(&mut self.pairs);
         pairs.look(self.triangles.len(), |t, found| {
             let corners = self.triangles[t];
-            let at = corners.map(|p| x[p as usize]);
-            let low = at[0].min(at[1]).min(at[2]) - reach;
-            let high = at[0].max(at[1]).max(at[2]) + reach;
-            self.hash.for_each_in(low, high, |particle| {
-                let p = x[particle as usize];
-                let inside = p.cmpge(low).all() && p.cmple(high).all();
-                if inside && self.may_touch(t, particle) {
+            let at = corners.map(|p| way.from[p as usize]);
+            let low = at[0].min(at[1]).min(at[2]) - farthest;
+            let high = at[0].max(at[1]).max(at[2]) + farthest;
+            let surroundings = Surroundings::new(&at);
+            let ways = corners.map(|p| way.of(p));
+            let mean = (ways[0] + ways[1] + ways[2]) / 3.0;
+            let apart = ways.map(|way| way.distance_squared(mean)).into_iter().fold(0.0, f64::max).sqrt();
+            self.hash.for_each_in(low, high, |particle, p| {
+                let together = way.of(particle).distance(mean) + apart;
+                let reach = (2.0 * together + spare + self.thickness).min(farthest);
+                if surroundings.lower_bound(p) < reach * reach && self.may_touch(t, particle) {
                     found.extend(self.pair(particle, corners, p, &at, weights, friction, reach));
                 }
             });
@@ -212,63 +225,36 @@ impl Pair {
     }
 }
 
-impl SpatialHash {
-    /// Sorts the particles into cells of this width.
-    fn fill(&mut self, x: &[DVec3], cell: f64) {
-        self.cell = cell;
-        let size = (2 * x.len()).next_power_of_two();
-        self.first.clear();
-        self.first.resize(size + 1, 0);
-        let mut entries = std::mem::take(&mut self.entries);
-        entries.clear();
-        entries.extend(x.iter().map(|p| self.entry(self.cell_of(*p))));
-        entries.iter().for_each(|&entry| self.first[entry as usize + 1] += 1);
-        (0..size).for_each(|entry| self.first[entry + 1] += self.first[entry]);
-        self.particles.clear();
-        self.particles.resize(x.len(), 0);
-        // Backwards, so that `first` ends where it began and the particles of an entry are in order.
-        for (particle, &entry) in entries.iter().enumerate().rev() {
-            self.first[entry as usize + 1] -= 1;
-            self.particles[self.first[entry as usize + 1] as usize] = particle as u32;
-        }
-        self.first.rotate_left(1);
-        self.first[size] = x.len() as u32;
-        self.entries = entries;
+/// The least area of a triangle with a plane, over the product of two sides.
+const LEAST_AREA: f64 = 1e-6;
+
+/// What tells particles that are surely far from a triangle: they are as far from its plane and, within it, from the lines along its
+/// sides as the planes say, and no nearer to the triangle.
+struct Surroundings {
+    corner: DVec3,
+    normal: DVec3,
+    /// Within the plane, out of the triangle, across each side.
+    out: [DVec3; 3],
+    /// Where the sides are along them, from the corner.
+    sides: [f64; 3],
+}
+
+impl Surroundings {
+    fn new(&[a, b, c]: &[DVec3; 3]) -> Self {
+        let across = (b - a).cross(c - a);
+        // A triangle with hardly any area has no plane that rounding leaves right.
+        let has_plane = across.length() > LEAST_AREA * (b - a).length() * (c - a).length();
+        let normal = if has_plane { across.normalize() } else { DVec3::ZERO };
+        let out = [b - a, c - b, a - c].map(|side| side.cross(normal).normalize_or_zero());
+        Self { corner: a, normal, out, sides: [0.0, out[1].dot(b - a), 0.0] }
     }
 
-    fn cell_of(&self, p: DVec3) -> IVec3 {
-        (p / self.cell).floor().as_ivec3()
-    }
-
-    fn entry(&self, cell: IVec3) -> u32 {
-        let mixed = (cell.x as u32).wrapping_mul(92_837_111)
-            ^ (cell.y as u32).wrapping_mul(689_287_499)
-            ^ (cell.z as u32).wrapping_mul(283_923_481);
-        (mixed ^ (mixed >> 15)) & (self.first.len() as u32 - 2)
-    }
-
-    /// Calls `visit` with every particle whose cell meets a box, and with some others.
-    fn for_each_in(&self, low: DVec3, high: DVec3, mut visit: impl FnMut(u32)) {
-        let (low, high) = (self.cell_of(low), self.cell_of(high));
-        let mut seen = [u32::MAX; 64];
-        let mut count = 0;
-        for i in low.x..=high.x {
-            for j in low.y..=high.y {
-                for k in low.z..=high.z {
-                    let entry = self.entry(IVec3::new(i, j, k));
-                    // Two cells of the box may share an entry of the table.
-                    if seen[..count].contains(&entry) {
-                        continue;
-                    }
-                    if count < seen.len() {
-                        seen[count] = entry;
-                        count += 1;
-                    }
-                    let range = self.first[entry as usize] as usize..self.first[entry as usize + 1] as usize;
-                    self.particles[range].iter().for_each(|&particle| visit(particle));
-                }
-            }
-        }
+    /// At most the square of the distance of a point.
+    fn lower_bound(&self, p: DVec3) -> f64 {
+        let from = p - self.corner;
+        let height = from.dot(self.normal);
+        let beyond = (0..3).map(|k| from.dot(self.out[k]) - self.sides[k]).fold(0.0, f64::max);
+        height * height + beyond * beyond
     }
 }
 
@@ -293,24 +279,28 @@ fn particle_triangles(body: &Body) -> impl Iterator<Item = [u32; 3]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
-    #[test]
-    fn the_hash_finds_every_particle_in_a_box_once() {
-        let wobble = |k: u32, by: f64| (f64::from(k) * by).sin();
-        let x: Vec<DVec3> =
-            (0..500).map(|k| DVec3::new(wobble(k, 12.9), wobble(k, 78.2), wobble(k, 37.7))).collect();
-        let mut hash = SpatialHash::default();
-        hash.fill(&x, 0.2);
-        for k in 0..50 {
-            let low = DVec3::new(wobble(k, 1.1), wobble(k, 2.3), wobble(k, 3.7));
-            let high = low + DVec3::new(0.15, 0.3, 0.05);
-            let mut found = Vec::new();
-            hash.for_each_in(low, high, |p| found.push(p));
-            for (p, at) in x.iter().enumerate() {
-                let count = found.iter().filter(|f| **f == p as u32).count();
-                let inside = at.cmpge(low).all() && at.cmple(high).all();
-                assert!(count <= 1 && (count == 1 || !inside), "{p} {count}");
-            }
+    fn point() -> impl Strategy<Value = DVec3> {
+        prop::array::uniform3(-1.0..1.0).prop_map(DVec3::from_array)
+    }
+
+    proptest! {
+        #[test]
+        fn no_particle_is_nearer_than_the_surroundings_say(
+            corners in prop::array::uniform3(point()),
+            p in point(),
+            flat in 0..4,
+        ) {
+            let [a, b, c] = corners;
+            // Triangles without area have no planes that could hide anything.
+            let corners = match flat {
+                0 => [a, b, a + 0.3 * (b - a)],
+                1 => [a, a, a],
+                _ => [a, b, c],
+            };
+            let distance = closest_point(&corners, p).point.distance_squared(p);
+            prop_assert!(Surroundings::new(&corners).lower_bound(p) <= distance + 1e-9);
         }
     }
 }

@@ -5,7 +5,8 @@
 //! pᵢ += Σ wᵢⱼ (pⱼ - qⱼ)      over the parents j of i      (equation 7);
 //! ```
 //!
-//! then come the usual sweeps over the mesh's own constraints, forwards and backwards in turn.
+//! then come the usual sweeps over the mesh's own constraints, forwards and backwards in turn. Every step begins forwards: what one
+//! sweep leaves behind is then the same in every step, while turns from step to step would shake the particles.
 //!
 //! **Compliance.** A coarse constraint that took away every stretch would make the cloth stiffer than its material: at rest
 //! under load a spring of compliance `α` and force `f` is longer by `α f`, and so is a row of them. So a limit gives way by
@@ -145,7 +146,8 @@ impl HierarchicalSolver {
 
     /// Corrects the positions of a step.
     pub(super) fn solve(&mut self, work: &mut Work<'_>) {
-        self.begin_small_step(work.step.stiffness.is_none());
+        self.folds.begin_step();
+        self.volumes.begin_step();
         for l in (self.active..self.coarse.len()).rev() {
             self.coarse[l].save(work.step.positions);
             self.solve_level(l, work);
@@ -153,8 +155,8 @@ impl HierarchicalSolver {
         }
         for sweep in 0..work.options.sweeps {
             match self.active.checked_sub(1) {
-                None => self.sweep_mesh(work, Direction::of(sweep)),
-                Some(l) => self.sweep_level(l, work, Direction::of(sweep)),
+                None => self.sweep_mesh(work, sweep),
+                Some(l) => self.sweep_level(l, work, sweep),
             }
         }
         for coarse in self.coarse[..self.active].iter().rev() {
@@ -210,18 +212,6 @@ impl HierarchicalSolver {
         Ok(())
     }
 
-    fn begin_small_step(&mut self, compliant: bool) {
-        self.folds.begin_step();
-        self.volumes.begin_step();
-        if !compliant {
-            return;
-        }
-        match self.active.checked_sub(1) {
-            None => self.distances.begin_small_step(),
-            Some(l) => self.coarse[l].own.iter_mut().for_each(DistanceSweep::begin_small_step),
-        }
-    }
-
     /// Makes limits as long as the load makes the links that they stand for. Small steps of one step share them.
     pub(super) fn begin_step(&mut self, options: &Options) {
         self.choose_level(options.level as usize);
@@ -243,11 +233,11 @@ impl HierarchicalSolver {
         }
     }
 
-    fn sweep_level(&mut self, l: usize, work: &mut Work<'_>, direction: Direction) {
+    fn sweep_level(&mut self, l: usize, work: &mut Work<'_>, sweep: u32) {
         let on_level = |particle: u32| usize::from(self.level_of[particle as usize]) > l;
         work.holds.project(&work.step, on_level);
         if let Some(own) = &mut self.coarse[l].own {
-            own.run(&work.step, direction);
+            own.run(&work.step, Direction::of(sweep), sweep == 0);
         }
         work.collisions.project(work.step.positions, on_level);
     }
@@ -259,20 +249,20 @@ impl HierarchicalSolver {
         let on_level = |particle: u32| usize::from(self.level_of[particle as usize]) > l;
         for sweep in 0..work.options.coarse_sweeps * self.coarse[l].sweeps {
             work.holds.project(&step, on_level);
-            self.coarse[l].sweep.run(&step, Direction::of(sweep));
+            self.coarse[l].sweep.run(&step, Direction::of(sweep), false);
             work.collisions.project(step.positions, on_level);
         }
     }
 
-    fn sweep_mesh(&mut self, work: &mut Work<'_>, direction: Direction) {
-        let step = &work.step;
+    fn sweep_mesh(&mut self, work: &mut Work<'_>, sweep: u32) {
+        let (step, direction) = (&work.step, Direction::of(sweep));
         work.holds.project(step, |_| true);
         if direction == Direction::Forward {
             self.folds.run(step, direction);
             self.volumes.run(step, direction);
-            self.distances.run(step, direction);
+            self.distances.run(step, direction, sweep == 0);
         } else {
-            self.distances.run(step, direction);
+            self.distances.run(step, direction, sweep == 0);
             self.volumes.run(step, direction);
             self.folds.run(step, direction);
         }

@@ -13,7 +13,7 @@ use super::drag::Drag;
 use super::holds::Holds;
 use super::mesh_constraints::MeshConstraints;
 use super::positions::{Positions, TASK};
-use super::self_collisions::SelfCollisions;
+use super::self_collisions::{SelfCollisions, Way};
 use super::solver::{HierarchicalSolver, Work};
 use super::tear::{Neighbourhood, ParticleSplit};
 use crate::body::{Body, Elements};
@@ -90,7 +90,8 @@ impl HpbdStepper {
         let ways = self.x.par_iter().zip(&self.predicted).with_min_len(TASK);
         let fastest = ways.map(|(x, p)| x.distance_squared(*p)).reduce(|| 0.0, f64::max).sqrt();
         self.collisions.find(&self.x, &self.predicted, &self.weights, fastest);
-        self.self_collisions.find(&self.x, &self.weights, &self.collisions.friction, fastest);
+        let way = Way { from: &self.x, to: &self.predicted, longest: fastest };
+        self.self_collisions.find(&way, &self.weights, &self.collisions.friction);
         let solving = Instant::now();
         self.solve(setup, dt);
         let solving = solving.elapsed().as_secs_f64();
