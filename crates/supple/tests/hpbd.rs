@@ -3,7 +3,7 @@
 use glam::DVec3;
 use supple::material::{MaterialSpec, StretchStiffness};
 use supple::scene::{
-    Body, Collider, Cuboid, Method, Model, Pin, Scene, Selection, Shape, ShapeSource, World,
+    Body, Collider, Cuboid, Keyframe, Method, Model, Motion, Pin, Scene, Selection, Shape, ShapeSource, World,
 };
 use supple::simulation::Simulation;
 use supple::solvers::hpbd::Options;
@@ -153,6 +153,21 @@ fn fast_cloth_does_not_tunnel_through_a_thin_plate() {
     scene.colliders.push(plate);
     let simulation = run(scene, 30, 1.0 / 60.0);
     assert!(lowest(&simulation) > 0.0, "{}", lowest(&simulation));
+}
+
+#[test]
+fn a_thin_plate_takes_along_a_cloth_that_nothing_else_moves() {
+    let mut scene = curtain(10, "cotton");
+    scene.pins.clear();
+    scene.world.gravity = DVec3::ZERO;
+    scene.bodies[0].transform.rotate = DVec3::ZERO;
+    let mut plate = Collider::cuboid("plate", [0.0, 0.5, 0.0], [3.0, 0.004, 3.0]);
+    let keyframes = vec![Keyframe::at(0.0), Keyframe::at(0.5).translate([0.0, -10.0, 0.0])];
+    plate.motion = Some(Motion { pivot: DVec3::ZERO, keyframes });
+    scene.colliders.push(plate);
+    let simulation = run(scene, 30, 1.0 / 60.0);
+    let highest = simulation.positions().iter().map(|p| p.y).fold(f64::NEG_INFINITY, f64::max);
+    assert!(highest < -9.5, "{highest}");
 }
 
 #[test]

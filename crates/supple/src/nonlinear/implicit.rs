@@ -325,7 +325,7 @@ impl ImplicitStepper {
             pairs: touching.pairs,
             closest: touching.closest,
             cuts: outcome.cuts + self.start_cuts,
-            crossings: touching.crossings,
+            crossings: Some(touching.crossings),
             times: StageTimes::default(),
         }
     }

@@ -116,8 +116,8 @@ pub struct StepReport {
     pub closest: Option<f64>,
     /// Moves that were cut short, since surfaces would have touched.
     pub cuts: u32,
-    /// Pairs of triangles that crossed each other when the step began.
-    pub crossings: u32,
+    /// Pairs of triangles that crossed each other when the step began; `None` where a method does not look for them.
+    pub crossings: Option<u32>,
     /// Wall time by stage.
     pub times: StageTimes,
 }
@@ -208,9 +208,9 @@ pub struct FrameReport {
     /// Moves that were cut short in all steps, since surfaces would have touched.
     #[serde(default)]
     pub cuts: u32,
-    /// Pairs of triangles that crossed each other when the last step began.
-    #[serde(default)]
-    pub crossings: u32,
+    /// Pairs of triangles that crossed each other when the last step began; absent where a method does not look for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crossings: Option<u32>,
     /// Lowest and highest point of all bodies in metres.
     #[serde(deserialize_with = "numbers_or_nulls")]
     pub height: [f64; 2],

@@ -317,7 +317,7 @@ pub(super) fn frame_report(
         pairs: steps.last().map_or(0, |s| s.pairs),
         closest: steps.iter().filter_map(|s| s.closest).reduce(f64::min),
         cuts: total(|s| s.cuts),
-        crossings: steps.last().map_or(0, |s| s.crossings),
+        crossings: steps.last().and_then(|s| s.crossings),
         height: height(simulation),
         stages: steps.iter().fold(StageTimes::default(), |mut sum, step| {
             sum += step.times;

@@ -105,7 +105,9 @@ impl Collisions {
             carried,
             friction: collider.friction.unwrap_or(self.friction[i]),
         };
-        (free <= reach).then_some(touch)
+        // A march that ends before its way does has touched, however little particles move by themselves.
+        let touches = done < length || free <= reach.max(1e-3 * collider.thickness);
+        touches.then_some(touch)
     }
 
     /// Projects every particle for which `on_level` holds to its side of the planes, and holds it back by friction.

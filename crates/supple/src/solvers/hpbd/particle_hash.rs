@@ -70,7 +70,14 @@ impl ParticleHash {
 
     /// Calls `visit` once with every particle in a box and its place.
     pub(super) fn for_each_in(&self, low: DVec3, high: DVec3, mut visit: impl FnMut(u32, DVec3)) {
+        let inside = |entered: &Entered| entered.at.cmpge(low).all() && entered.at.cmple(high).all();
         let (from, to) = (self.cell_of(low), self.cell_of(high));
+        let count = |from: i32, to: i32| (i64::from(to) - i64::from(from) + 1).max(0) as f64;
+        // A triangle that is drawn out far meets more rows than there are particles.
+        if count(from.y, to.y) * count(from.z, to.z) > self.entered.len() as f64 {
+            let all = self.entered.iter().filter(|entered| inside(entered));
+            return all.for_each(|entered| visit(entered.particle, entered.at));
+        }
         let size = self.first.len() - 1;
         let cells = (i64::from(to.x) - i64::from(from.x) + 1).clamp(0, size as i64) as usize;
         for j in from.y..=to.y {
@@ -80,8 +87,7 @@ impl ParticleHash {
                 let mut visit_in = |entries: Range<usize>| {
                     let places = self.first[entries.start] as usize..self.first[entries.end] as usize;
                     for entered in &self.entered[places] {
-                        let inside = entered.at.cmpge(low).all() && entered.at.cmple(high).all();
-                        if entered.row == [j, k] && inside {
+                        if entered.row == [j, k] && inside(entered) {
                             visit(entered.particle, entered.at);
                         }
                     }
@@ -106,7 +112,12 @@ mod tests {
         let x: Vec<DVec3> =
             (0..500).map(|k| DVec3::new(wobble(k, 12.9), wobble(k, 78.2), wobble(k, 37.7))).collect();
         let mut hash = ParticleHash::default();
-        for (cell, size) in [(0.2, DVec3::new(0.15, 0.3, 0.05)), (0.003, DVec3::new(4.0, 0.1, 0.1))] {
+        let boxes = [
+            (0.2, DVec3::new(0.15, 0.3, 0.05)),
+            (0.003, DVec3::new(4.0, 0.1, 0.1)),
+            (0.2, DVec3::new(1e4, 1e9, 1e12)),
+        ];
+        for (cell, size) in boxes {
             hash.fill(&x, cell);
             for k in 0..50 {
                 let low = DVec3::new(wobble(k, 1.1), wobble(k, 2.3), wobble(k, 3.7)) - 0.1;

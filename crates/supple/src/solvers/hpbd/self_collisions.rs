@@ -161,13 +161,14 @@ impl SelfCollisions {
         let [a, b, c] = corners.map(|c| self.start[c as usize]);
         let at_start = barycentric.x * a + barycentric.y * b + barycentric.z * c;
         let apart_at_start = self.start[particle as usize].distance(at_start);
+        let friction_of_triangle = DVec3::from_array(corners.map(|c| friction[c as usize]));
         Some(Pair {
             particle,
             corners,
             barycentric,
             normal: apart / distance,
             distance: self.thickness.min(apart_at_start),
-            friction: friction[particle as usize],
+            friction: 0.5 * (friction[particle as usize] + barycentric.dot(friction_of_triangle)),
         })
     }
 

@@ -198,7 +198,7 @@ impl HpbdStepper {
             pairs: self.self_collisions.count(),
             closest: None,
             cuts: 0,
-            crossings: 0,
+            crossings: None,
             times: StageTimes { setup: total - solving, solve: solving, total, ..StageTimes::default() },
         }
     }
@@ -239,12 +239,12 @@ impl Stepper for HpbdStepper {
         for step in 1..=steps {
             let end = setup.time + dt * (f64::from(step) / f64::from(steps));
             solving += self.advance(setup, end, dt / f64::from(steps))?;
+            if let Some(particle) = self.x.par_iter().with_min_len(TASK).position_first(|p| !p.is_finite()) {
+                let place = components(self.x[particle]);
+                return Err(setup.failed(format!("particle {particle} is at {place}")));
+            }
         }
         self.finish(setup, dt, steps);
-        if let Some(particle) = self.x.iter().position(|p| !p.is_finite()) {
-            let place = components(self.x[particle]);
-            return Err(setup.failed(format!("particle {particle} is at {place}")));
-        }
         Ok(self.report(setup, begun, solving, steps))
     }
 

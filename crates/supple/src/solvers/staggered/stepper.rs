@@ -150,7 +150,7 @@ impl StaggeredStepper {
             pairs: 0,
             closest: None,
             cuts: 0,
-            crossings: 0,
+            crossings: None,
             times: StageTimes::default(),
         }
     }
