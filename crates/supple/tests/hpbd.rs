@@ -162,8 +162,9 @@ fn a_thin_plate_takes_along_a_cloth_that_nothing_else_moves() {
     scene.world.gravity = DVec3::ZERO;
     scene.bodies[0].transform.rotate = DVec3::ZERO;
     let mut plate = Collider::cuboid("plate", [0.0, 0.5, 0.0], [3.0, 0.004, 3.0]);
-    let keyframes = vec![Keyframe::at(0.0), Keyframe::at(0.5).translate([0.0, -10.0, 0.0])];
-    plate.motion = Some(Motion { pivot: DVec3::ZERO, keyframes });
+    let keyframe = |time, y| Keyframe::at(time).translate([0.0, y, 0.0]);
+    plate.motion =
+        Some(Motion { pivot: DVec3::ZERO, keyframes: vec![keyframe(0.0, 0.0), keyframe(0.5, -10.0)] });
     scene.colliders.push(plate);
     let simulation = run(scene, 30, 1.0 / 60.0);
     let highest = simulation.positions().iter().map(|p| p.y).fold(f64::NEG_INFINITY, f64::max);
