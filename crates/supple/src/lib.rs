@@ -27,6 +27,7 @@ pub mod output;
 pub mod scene;
 pub mod simd;
 pub mod simulation;
+pub mod skin;
 pub mod solvers;
 
 pub use error::{Error, FileError, Place};

@@ -200,8 +200,10 @@ fn pin() -> BoxedStrategy<Pin> {
     let hold = prop_oneof![Just(Hold::Hard), number().prop_map(Hold::Stiffness)];
     let follow = prop_oneof![
         motion().prop_map(Follow::Keyframes),
-        path().prop_map(Follow::MeshSequence),
-        path().prop_map(Follow::GltfSkin),
+        (path(), prop::option::of(number()))
+            .prop_map(|(files, lead_in)| Follow::MeshSequence { files, lead_in }),
+        (path(), prop::option::of(text()), prop::option::of(number()))
+            .prop_map(|(file, animation, lead_in)| Follow::GltfSkin { file, animation, lead_in }),
         text().prop_map(Follow::Collider),
     ];
     let during = prop::option::of([number(), number()]);

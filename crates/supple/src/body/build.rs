@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use glam::{DQuat, DVec3};
+use glam::{DAffine3, DMat3, DQuat, DVec3};
 
 use super::shape::{Inside, Shaped, inside_mesh, shape_meshes};
 use super::weld::weld;
@@ -67,6 +67,7 @@ impl Body {
         let file_from_world = spec.shape.to_metres().inverse();
         let mut body = Self {
             name: spec.name.clone(),
+            world_from_shape: world_from_shape(spec),
             surface: Arc::new(FrameSurface { name: spec.name.clone(), mesh: surface, file_from_world }),
             surface_start,
             surface_triangles,
@@ -348,6 +349,14 @@ impl Body {
 pub(super) fn placed(placement: &Placement, point: DVec3) -> DVec3 {
     let turn = DQuat::from_scaled_axis(placement.rotate * std::f64::consts::PI / 180.0);
     turn * (placement.scale * point) + placement.translate
+}
+
+/// What unit, axes and placement of a body do to points of its shape.
+fn world_from_shape(spec: &scene::Body) -> DAffine3 {
+    let place = |p: DVec3| placed(&spec.transform, spec.shape.to_metres() * p);
+    let origin = place(DVec3::ZERO);
+    let [x, y, z] = DVec3::AXES.map(|axis| place(axis) - origin);
+    DAffine3::from_mat3_translation(DMat3::from_cols(x, y, z), origin)
 }
 
 /// The rest positions of a cloth given by another shape with the same vertices.

@@ -10,7 +10,7 @@ pub(crate) mod weld;
 
 use std::sync::Arc;
 
-use glam::{DVec2, DVec3};
+use glam::{DAffine3, DVec2, DVec3};
 use xxhash_rust::xxh3::Xxh3;
 
 pub use element_materials::ElementMaterials;
@@ -94,6 +94,8 @@ impl Elements {
 pub struct Body {
     /// Its name.
     pub name: String,
+    /// Takes points of its shape, in the shape's unit and axes, to where they start in world metres.
+    pub world_from_shape: DAffine3,
     /// The user's mesh at rest, as frames refer to it.
     pub surface: Arc<FrameSurface>,
     /// Where the surface's vertices start, in world metres.

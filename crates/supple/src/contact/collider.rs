@@ -44,18 +44,8 @@ impl ColliderMeshes {
         if self.get(path).is_some() {
             return Ok(());
         }
-        let source = MeshSource::open(&folder.join(path), self.fps)?;
-        // Slack for rounding.
-        if source.duration() + 1e-6 < until {
-            return Err(Error::Invalid(format!(
-                "collider `{}`: {} ends after {:.4} s, but the scene needs {until:.4} s; give it more frames, or \
-                 the scene fewer",
-                collider.name,
-                path.display(),
-                source.duration(),
-            )));
-        }
-        source.verify(until)?;
+        let user = format!("collider `{}`", collider.name);
+        let source = MeshSource::open_until(&folder.join(path), self.fps, until, &user)?;
         self.loaded.push((path.clone(), Arc::new(source)));
         Ok(())
     }
@@ -69,6 +59,17 @@ impl ColliderMeshes {
         let mut positions = source.positions(time, &mut FrameWindow::default())?;
         positions.iter_mut().for_each(|p| *p = pose.apply(*p));
         Ok(Some((positions, source.first().triangles().to_vec())))
+    }
+
+    /// Frames a second of sequences of mesh files.
+    pub(crate) fn fps(&self) -> f64 {
+        self.fps
+    }
+
+    /// The mesh of a collider that has one, if it was loaded.
+    pub(crate) fn source(&self, collider: &Collider) -> Option<&MeshSource> {
+        let ColliderShape::Mesh(path) = &collider.shape else { return None };
+        self.get(path).map(|source| &**source)
     }
 
     fn get(&self, path: &Path) -> Option<&Arc<MeshSource>> {

@@ -1,8 +1,8 @@
-//! Where the triangles of a mesh collider come from: a file, a sequence of files at the scene's frame rate, or the frames
+//! Where the triangles of a mesh collider, and of what leads pins, come from: a file, a sequence of files at the scene's frame rate, or the frames
 //! of a finished run. Frames are read when a step needs them; between two frames vertices move straight.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -15,7 +15,7 @@ use crate::output::FrameCache;
 
 /// A mesh that may change its shape in time, but not its triangles.
 #[derive(Debug)]
-pub(super) struct MeshSource {
+pub(crate) struct MeshSource {
     frames: Frames,
     /// Frames a second.
     rate: f64,
@@ -24,6 +24,8 @@ pub(super) struct MeshSource {
     /// For each vertex as read the one that stands for all at its place.
     welded: Vec<u32>,
     first: Arc<SignedMesh>,
+    /// What was read last for who keeps no frames of their own.
+    recent: Mutex<FrameWindow>,
 }
 
 #[derive(Debug)]
@@ -51,13 +53,56 @@ impl MeshSource {
         let (frames, rate) = Frames::find(path, fps)?;
         let Read { positions, triangles, path } = frames.read(0)?;
         if triangles.is_empty() || !has_area(&positions, &triangles) {
-            let problem = "the mesh has no triangle with an area; a collider needs a surface";
+            let problem = "the mesh has no triangle with an area; a surface is needed here";
             return Err(FileError::whole(&path, problem).into());
         }
         let (welded, count) = weld(&positions);
         let shared: Vec<[u32; 3]> = triangles.iter().map(|t| t.map(|v| welded[v as usize])).collect();
         let first = Arc::new(SignedMesh::new(&representatives(&positions, &welded, count), shared));
-        Ok(Self { frames, rate, triangles, welded, first })
+        Ok(Self { frames, rate, triangles, welded, first, recent: Mutex::default() })
+    }
+
+    /// The same with a look at all frames up to `until` seconds, to which it must reach; `user` says in errors for what.
+    pub(crate) fn open_until(path: &Path, fps: f64, until: f64, user: &str) -> Result<Self, Error> {
+        let source = Self::open(path, fps)?;
+        // Slack for rounding.
+        if source.duration() + 1e-6 < until {
+            return Err(Error::Invalid(format!(
+                "{user}: {} ends after {:.4} s, but the scene needs {until:.4} s; give it more frames, or the scene \
+                 fewer",
+                path.display(),
+                source.duration(),
+            )));
+        }
+        source.verify(until)?;
+        Ok(source)
+    }
+
+    /// The number of vertices as read.
+    pub(crate) fn vertex_count(&self) -> usize {
+        self.welded.len()
+    }
+
+    /// Whether it is a finished run, which is in the world's metres.
+    pub(crate) fn is_run(&self) -> bool {
+        matches!(self.frames, Frames::Run(..))
+    }
+
+    /// The triangles over welded vertices.
+    pub(crate) fn shared_triangles(&self) -> &[[u32; 3]] {
+        self.first.triangles()
+    }
+
+    /// The welded vertices at a time.
+    pub(crate) fn at(&self, time: f64) -> Result<Vec<DVec3>, Error> {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        self.positions(time, &mut recent)
+    }
+
+    /// All vertices as read at a time.
+    pub(crate) fn vertices_at(&self, time: f64) -> Result<Vec<DVec3>, Error> {
+        let shared = self.at(time)?;
+        Ok(self.welded.iter().map(|&v| shared[v as usize]).collect())
     }
 
     /// The mesh in its first frame.
@@ -66,7 +111,7 @@ impl MeshSource {
     }
 
     /// Whether the shape changes in time.
-    pub(super) fn deforms(&self) -> bool {
+    pub(crate) fn deforms(&self) -> bool {
         self.frames.len() > 1
     }
 
@@ -122,7 +167,7 @@ impl MeshSource {
         let (have, first) = (read.positions.len(), self.welded.len());
         if have != first {
             let problem = format!(
-                "{have} vertices, but the first frame of this collider has {first}; all frames need the same mesh"
+                "{have} vertices, but the first frame of this sequence has {first}; all frames need the same mesh"
             );
             return Err(FileError::whole(&read.path, problem));
         }
@@ -130,7 +175,7 @@ impl MeshSource {
             let different = read.triangles.iter().zip(&self.triangles).position(|(a, b)| a != b);
             let place = different.unwrap_or(read.triangles.len().min(self.triangles.len()));
             let problem = format!(
-                "triangle {place} differs from the first frame's; all frames of a collider need the same triangles"
+                "triangle {place} differs from the first frame's; all frames of a sequence need the same triangles"
             );
             return Err(FileError::whole(&read.path, problem));
         }

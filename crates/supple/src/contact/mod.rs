@@ -21,6 +21,7 @@ mod tests;
 pub use candidates::{Candidate, Candidates};
 pub use closeness::{Closeness, Kind};
 pub use collider::{ColliderMeshes, PosedCollider, Separation, Surface};
+pub(crate) use mesh_source::MeshSource;
 pub use surfaces::Surfaces;
 pub use tangle::{Piercing, Tangle};
 pub use time_of_impact::free_fraction;

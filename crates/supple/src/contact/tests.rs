@@ -191,7 +191,7 @@ fn a_sequence_that_ends_too_early_or_changes_its_triangles_is_refused() {
     assert!(problem.contains("rise_001.obj") && problem.contains("same triangles"), "{problem}");
     save(folder.path(), "rise_001.obj", &[positions.clone(), positions].concat(), &triangles);
     let problem = refused(&mesh(&pattern), 0.2);
-    assert!(problem.contains("8 vertices, but the first frame of this collider has 4"), "{problem}");
+    assert!(problem.contains("8 vertices, but the first frame of this sequence has 4"), "{problem}");
 }
 
 #[test]

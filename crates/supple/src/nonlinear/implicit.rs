@@ -115,7 +115,7 @@ impl ImplicitStepper {
         system.inertia.target.extend(self.x.iter().zip(&self.v).map(|(x, v)| *x + dt * *v));
         let work = &mut self.work;
         work.next.clone_from(&self.x);
-        system.apply_pins(setup, end, &mut work.next, &mut work.held);
+        system.apply_pins(setup, end, &mut work.next, &mut work.held)?;
         work.pinned.clone_from(&work.next);
         if self.minimiser.is_none() || work.held != self.held {
             self.held.clone_from(&work.held);

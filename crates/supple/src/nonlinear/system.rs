@@ -24,6 +24,7 @@ use crate::energy::tetrahedron::{Solid, Tetrahedra};
 use crate::energy::triangle::Triangles;
 use crate::energy::wind::Wind;
 use crate::energy::{Curvature, Energy, PointVisitor};
+use crate::error::Error;
 use crate::linear::{BlockMatrix, BlockPattern, ScalarMatrix, Simd};
 use crate::material::law::SolidLaw;
 use crate::material::membrane::{Sheet, SheetLaw};
@@ -141,15 +142,21 @@ impl System {
 
     /// Collects the soft holds of a setup at `time`, moves held vertices of `x` to where their pins are, and notes which
     /// are held.
-    pub(crate) fn apply_pins(&mut self, setup: &Setup, time: f64, x: &mut [DVec3], held: &mut Vec<bool>) {
+    pub(crate) fn apply_pins(
+        &mut self,
+        setup: &Setup,
+        time: f64,
+        x: &mut [DVec3],
+        held: &mut Vec<bool>,
+    ) -> Result<(), Error> {
         self.attachments.clear();
         held.clear();
         // Vertices without mass belong to no element: nothing moves them.
         held.extend(self.inertia.mass.iter().map(|m| *m <= 0.0));
         for pin in setup.pins.iter().filter(|pin| pin.holds_at(time)) {
-            let first = self.first_unknown[pin.body];
+            let (first, pose) = (self.first_unknown[pin.body], pin.pose_at(setup, time)?);
             for point in &pin.points {
-                let target = pin.target(point, time);
+                let target = pose.target(point);
                 if let (None, [(v, _)]) = (pin.stiffness, &point.weights[..]) {
                     held[(v + first) as usize] = true;
                     x[(v + first) as usize] = target;
@@ -162,6 +169,7 @@ impl System {
         for grab in &setup.grabs {
             self.hold(grab.body, &grab.weights, Hold { target: grab.target, stiffness: grab.stiffness });
         }
+        Ok(())
     }
 
     fn hold(&mut self, body: usize, weights: &[(u32, f64)], hold: Hold) {

@@ -195,8 +195,13 @@ impl Checker<'_> {
         if let Hold::Stiffness(stiffness) = pin.hold {
             self.positive(&format!("{place}.stiffness"), stiffness);
         }
-        if let Some(Follow::Keyframes(motion)) = &pin.follows {
-            self.motion(&format!("{place}.follows"), motion);
+        match &pin.follows {
+            Some(Follow::Keyframes(motion)) => self.motion(&format!("{place}.follows"), motion),
+            Some(
+                Follow::GltfSkin { lead_in: Some(seconds), .. }
+                | Follow::MeshSequence { lead_in: Some(seconds), .. },
+            ) => self.at_least_zero(&format!("{place}.follows.lead_in"), *seconds),
+            _ => {}
         }
         if let Some([from, to]) = pin.during {
             self.ordered(&format!("{place}.during"), from, to);

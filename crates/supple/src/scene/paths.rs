@@ -79,8 +79,8 @@ impl Scene {
             let user = format!("a pin on body `{}`", pin.body);
             selection_files(&mut pin.selection, format!("pin.{i}.selection"), &user, &mut files);
             let (key, path) = match &mut pin.follows {
-                Some(Follow::MeshSequence(path)) => ("mesh-sequence", path),
-                Some(Follow::GltfSkin(path)) => ("gltf-skin", path),
+                Some(Follow::MeshSequence { files, .. }) => ("mesh-sequence", files),
+                Some(Follow::GltfSkin { file, .. }) => ("gltf-skin", file),
                 _ => continue,
             };
             let place = format!("pin.{i}.follows.{key}");

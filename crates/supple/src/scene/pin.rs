@@ -24,9 +24,23 @@ pub enum Follow {
     /// Keyframes.
     Keyframes(Motion),
     /// A sequence of meshes with the body's vertices.
-    MeshSequence(PathBuf),
+    MeshSequence {
+        /// A folder of mesh files, a pattern such as `name_####.obj`, or the folder of a run.
+        files: PathBuf,
+        /// Seconds in which the points go from where the body starts over into the sequence; without it half a second, or none
+        /// where the sequence starts as the body does.
+        lead_in: Option<f64>,
+    },
     /// A skinned, animated glTF.
-    GltfSkin(PathBuf),
+    GltfSkin {
+        /// The file.
+        file: PathBuf,
+        /// The name of one of its animations; without it the first.
+        animation: Option<String>,
+        /// Seconds in which the points go from where they were modelled over into the animation; without it half a second,
+        /// or none where the animation starts as modelled.
+        lead_in: Option<f64>,
+    },
     /// A collider, by name.
     Collider(String),
 }

@@ -1,7 +1,8 @@
 //! The `[[pin]]` table and its `follows` as they are written.
 //!
 //! A pin is hard unless `stiffness` (N/m) makes it soft; `hold = "hard"` says the former aloud. `follows` holds
-//! exactly one of `keyframes` (with an optional `pivot`), `mesh-sequence`, `gltf-skin` and `collider`.
+//! exactly one of `keyframes` (with an optional `pivot`), `mesh-sequence`, `gltf-skin` (with an optional `animation`) and
+//! `collider`; beside `mesh-sequence` and `gltf-skin` may stand a `lead_in`.
 
 use std::path::PathBuf;
 
@@ -67,26 +68,46 @@ pub(super) struct FollowTable {
     pivot: Option<DVec3>,
     mesh_sequence: Option<PathBuf>,
     gltf_skin: Option<PathBuf>,
+    animation: Option<String>,
+    #[serde(rename = "lead_in")]
+    lead_in: Option<f64>,
     collider: Option<String>,
+}
+
+impl FollowTable {
+    /// A key that stands beside one that it does not belong to.
+    fn stray(&self) -> Option<&'static str> {
+        let wrong = [
+            (self.pivot.is_some() && self.keyframes.is_none(), "has a `pivot`, which belongs to `keyframes`"),
+            (
+                self.animation.is_some() && self.gltf_skin.is_none(),
+                "has an `animation`, which belongs to `gltf-skin`",
+            ),
+            (
+                self.lead_in.is_some() && self.gltf_skin.is_none() && self.mesh_sequence.is_none(),
+                "has a `lead_in`, which belongs to `gltf-skin` or `mesh-sequence`",
+            ),
+        ];
+        wrong.into_iter().find(|(is_wrong, _)| *is_wrong).map(|(_, problem)| problem)
+    }
 }
 
 impl TryFrom<FollowTable> for Follow {
     type Error = String;
 
     fn try_from(table: FollowTable) -> Result<Self, String> {
-        let FollowTable { keyframes, pivot, mesh_sequence, gltf_skin, collider } = table;
-        let pivot_alone = pivot.is_some() && keyframes.is_none();
+        let stray = table.stray();
+        let FollowTable { keyframes, pivot, mesh_sequence, gltf_skin, animation, lead_in, collider } = table;
         let given = [
             keyframes
                 .map(|keyframes| Self::Keyframes(Motion { pivot: pivot.unwrap_or_default(), keyframes })),
-            mesh_sequence.map(Self::MeshSequence),
-            gltf_skin.map(Self::GltfSkin),
+            mesh_sequence.map(|files| Self::MeshSequence { files, lead_in }),
+            gltf_skin.map(|file| Self::GltfSkin { file, animation, lead_in }),
             collider.map(Self::Collider),
         ];
         let mut given = given.into_iter().flatten();
         match (given.next(), given.next()) {
-            (Some(_), None) if pivot_alone => Err("has a `pivot`, which belongs to `keyframes`".to_owned()),
-            (Some(follow), None) => Ok(follow),
+            (Some(follow), None) => stray.map_or(Ok(follow), |problem| Err(problem.to_owned())),
             _ => Err(format!("must hold exactly one of the keys {}", list(FOLLOWS))),
         }
     }
@@ -100,8 +121,12 @@ impl From<Follow> for FollowTable {
                 table.keyframes = Some(motion.keyframes);
                 table.pivot = Some(motion.pivot);
             }
-            Follow::MeshSequence(path) => table.mesh_sequence = Some(path),
-            Follow::GltfSkin(path) => table.gltf_skin = Some(path),
+            Follow::MeshSequence { files, lead_in } => {
+                (table.mesh_sequence, table.lead_in) = (Some(files), lead_in);
+            }
+            Follow::GltfSkin { file, animation, lead_in } => {
+                (table.gltf_skin, table.animation, table.lead_in) = (Some(file), animation, lead_in);
+            }
             Follow::Collider(name) => table.collider = Some(name),
         }
         table

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::{Body, Follow, Method, Mode, Model, Pin, Scene};
+use super::{Body, Method, Mode, Model, Scene};
 
 impl Method {
     /// Those that exist.
@@ -29,10 +29,6 @@ const MODELS: &[Model] = &[
     Model::Linear,
     Model::Arap,
 ];
-
-fn is_supported_follow(follow: &Follow) -> bool {
-    matches!(follow, Follow::Keyframes(_))
-}
 
 /// The words and keys of a scene that nothing can do yet: the place, and what stands there.
 pub(super) fn unsupported(scene: &Scene) -> Vec<(String, String)> {
@@ -69,7 +65,6 @@ pub(super) fn unsupported(scene: &Scene) -> Vec<(String, String)> {
             found.push((format!("body.{i}.interior"), what));
         }
     }
-    scene.pins.iter().enumerate().for_each(|(i, pin)| in_pin(pin, &format!("pin.{i}"), &mut found));
     found
 }
 
@@ -121,17 +116,6 @@ fn in_body(body: &Body, place: &str, found: &mut Vec<(String, String)>) {
         let what = format!("`model = \"{}\"` of body `{name}`", word_of(&body.model));
         found.push((format!("{place}.model"), what));
     }
-}
-
-fn in_pin(pin: &Pin, place: &str, found: &mut Vec<(String, String)>) {
-    let Some(follow) = pin.follows.as_ref().filter(|follow| !is_supported_follow(follow)) else { return };
-    let kind = match follow {
-        Follow::Keyframes(_) => "keyframes",
-        Follow::MeshSequence(_) => "mesh-sequence",
-        Follow::GltfSkin(_) => "gltf-skin",
-        Follow::Collider(_) => "collider",
-    };
-    found.push((format!("{place}.follows.{kind}"), format!("a pin that follows a `{kind}`")));
 }
 
 /// The word of the scene format for a unit variant.

@@ -18,12 +18,10 @@ impl Body {
         folder: &Path,
     ) -> Result<Vec<PinPoint>, Error> {
         let surface = closed_mesh(bone, folder)?;
-        let at_vertex = |p: &glam::DVec3| Some(PinPoint { weights: tree.embed_inside(*p)?, start: *p });
+        let at_vertex = |p: &glam::DVec3| Some(PinPoint::new(tree.embed_inside(*p)?, *p));
         let mut points: Vec<PinPoint> = surface.positions.iter().filter_map(at_vertex).collect();
         let nodes = are_inside(&surface, &self.start).into_iter().enumerate().filter(|(_, inside)| *inside);
-        points.extend(
-            nodes.map(|(node, _)| PinPoint { weights: vec![(node as u32, 1.0)], start: self.start[node] }),
-        );
+        points.extend(nodes.map(|(node, _)| PinPoint::new(vec![(node as u32, 1.0)], self.start[node])));
         if points.is_empty() {
             let (file, name) = (bone.file.display(), &self.name);
             return Err(Error::Invalid(format!(

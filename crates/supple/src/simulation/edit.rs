@@ -122,9 +122,12 @@ impl Simulation {
         Ok(id)
     }
 
-    /// Removes a collider.
+    /// Removes a collider with the pins that follow it.
     pub fn remove_collider(&mut self, collider: ColliderId) -> Result<(), Error> {
-        remove_where(&mut self.setup.colliders, |(id, _)| *id == collider).ok_or_else(|| unknown("collider"))
+        remove_where(&mut self.setup.colliders, |(id, _)| *id == collider)
+            .ok_or_else(|| unknown("collider"))?;
+        self.setup.pins.retain(|pin| !pin.follows_collider(collider));
+        Ok(())
     }
 
     /// A collider as it is now; `None` if it was removed.
@@ -132,9 +135,20 @@ impl Simulation {
         self.setup.colliders.iter().find(|(id, _)| *id == collider).map(|(_, collider)| collider)
     }
 
-    /// Moves or changes a collider between steps.
+    /// Moves or changes a collider between steps. Pins that follow it move along; what they hold on to, a mesh, it cannot
+    /// change meanwhile.
     pub fn set_collider(&mut self, collider: ColliderId, changed: scene::Collider) -> Result<(), Error> {
         self.check_collider(&changed, Some(collider))?;
+        let is_mesh = |shape: &scene::ColliderShape| matches!(shape, scene::ColliderShape::Mesh(_));
+        let other_mesh = self.collider(collider).is_some_and(|before| {
+            before.shape != changed.shape && (is_mesh(&before.shape) || is_mesh(&changed.shape))
+        });
+        if other_mesh && self.setup.pins.iter().any(|pin| pin.follows_collider(collider)) {
+            let name = &changed.name;
+            return Err(Error::Invalid(format!(
+                "pins follow the collider `{name}`, which keeps its mesh meanwhile; let them go first"
+            )));
+        }
         let place = self.setup.colliders.iter_mut().find(|(id, _)| *id == collider);
         place.ok_or_else(|| unknown("collider"))?.1 = changed;
         Ok(())
@@ -162,7 +176,7 @@ impl Simulation {
         let name = self.setup.bodies[index].name.clone();
         let pin = scene::Pin { body: name, selection: selection.clone(), hold, follows: None, during: None };
         pin.validate(&self.setup.folder)?;
-        let mut pin = self.setup.resolve_pin(&pin, PinId(self.next_id + 1))?;
+        let mut pin = self.setup.resolve_pin(&pin, PinId(self.next_id + 1), None)?;
         pin.begin(self.setup.time, self.body_unknowns(index));
         let id = PinId(self.new_id());
         self.setup.pins.push(pin);

@@ -8,6 +8,7 @@ mod expectations;
 mod finite;
 mod frame_step;
 mod hierarchy;
+mod lead;
 mod pick;
 mod pin;
 mod points;
@@ -32,6 +33,7 @@ use glam::{DVec3, Vec3};
 pub use compare::{Compared, Comparison, Curve, CurvePoint};
 pub use dry_run::DryRun;
 pub use hierarchy::{HierarchyLevel, NO_REGION};
+pub(crate) use lead::Anchor;
 pub use pick::{GrabId, Picked};
 pub use pin::{PinId, PinPoint, SetupPin};
 pub use report::{EnergyReport, FrameReport, StageTimes, StepReport, StretchReport};
@@ -118,7 +120,7 @@ impl Simulation {
         if !(dt.is_finite() && dt > 0.0) {
             return Err(Error::Invalid(format!("a step of {dt} s: it must be positive and finite")));
         }
-        self.begin_pins();
+        self.begin_pins()?;
         self.setup.load_colliders(0.0)?;
         let report = self.stepper.step(&self.setup, dt, deadline)?;
         let earlier = self.setup.time;
@@ -132,12 +134,15 @@ impl Simulation {
     }
 
     /// Pins whose time has come take hold of their points where they are now.
-    fn begin_pins(&mut self) {
+    fn begin_pins(&mut self) -> Result<(), Error> {
         let (now, mut pins) = (self.setup.time, std::mem::take(&mut self.setup.pins));
+        let mut settled = Ok(());
         for pin in pins.iter_mut().filter(|pin| pin.begins_at(now)) {
             pin.begin(now, self.body_unknowns(pin.body));
+            settled = settled.and(self.setup.settle(pin));
         }
         self.setup.pins = pins;
+        settled
     }
 
     /// Simulated time in seconds.
@@ -299,10 +304,26 @@ impl Simulation {
         self.stepper.restore(&mut state)?;
         let pins = SavedPin::read_all(&mut state)?;
         state.finish()?;
-        let keys = self.setup.pin_keys();
-        SavedPin::restore_all(pins, &mut self.setup.pins, &keys);
+        self.restore_pins(pins)?;
         self.setup.time = time;
         Ok(())
+    }
+
+    /// Pins that hold what they held before keep their hold on what leads them; the others find it again.
+    fn restore_pins(&mut self, saved: Vec<SavedPin>) -> Result<(), Error> {
+        let (keys, mut pins) = (self.setup.pin_keys(), std::mem::take(&mut self.setup.pins));
+        let held =
+            |pin: &SetupPin| (pin.begun, pin.points.iter().map(|point| point.start).collect::<Vec<_>>());
+        let before: Vec<_> = pins.iter().map(held).collect();
+        SavedPin::restore_all(saved, &mut pins, &keys);
+        let mut settled = Ok(());
+        for (pin, before) in pins.iter_mut().zip(before) {
+            if held(pin) != before {
+                settled = settled.and(self.setup.settle(pin));
+            }
+        }
+        self.setup.pins = pins;
+        settled
     }
 
     /// A hash of the exact bits of all unknowns, velocities and the topology.

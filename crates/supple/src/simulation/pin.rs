@@ -6,9 +6,9 @@
 use glam::DVec3;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::{StateReader, StateWriter};
+use super::lead::Lead;
+use super::{Anchor, StateReader, StateWriter};
 use crate::error::Error;
-use crate::scene::{Motion, Pose};
 
 /// A pin of a running simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -21,10 +21,19 @@ pub struct PinPoint {
     pub weights: Vec<(u32, f64)>,
     /// Where it was when the pin began to hold it, in metres.
     pub start: DVec3,
+    /// Where it is on what leads it, if that is not rigid.
+    pub(crate) anchor: Option<Anchor>,
+}
+
+impl PinPoint {
+    /// A point at a place.
+    pub(crate) fn new(weights: Vec<(u32, f64)>, start: DVec3) -> Self {
+        Self { weights, start, anchor: None }
+    }
 }
 
 /// A pin as points.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct SetupPin {
     /// Its handle.
     pub id: PinId,
@@ -34,8 +43,8 @@ pub struct SetupPin {
     pub points: Vec<PinPoint>,
     /// Stiffness in N/m for each point; `None` holds exactly.
     pub stiffness: Option<f64>,
-    /// How it moves.
-    pub motion: Option<Motion>,
+    /// What leads it; without it points stay where they were when it began to hold them.
+    pub(crate) lead: Option<Lead>,
     /// From when to when it holds, in seconds.
     pub during: Option<[f64; 2]>,
     /// When it began to hold, in seconds; `None` as long as it did not.
@@ -51,23 +60,6 @@ impl SetupPin {
     /// Whether it holds at the end of a step.
     pub fn holds_at(&self, time: f64) -> bool {
         self.begun.is_some() && self.during.is_none_or(|[_, to]| time <= to + ROUNDING)
-    }
-
-    /// Where it holds a point at a time. One that held from the start carries the point from where it started by the
-    /// pose of that time; one that began later, by what the pose has changed since.
-    pub fn target(&self, point: &PinPoint, time: f64) -> DVec3 {
-        let carried = |motion: &Motion| {
-            let rest = self.pose_at_begin(motion).apply_inverse(point.start);
-            motion.pose(time).apply(rest)
-        };
-        self.motion.as_ref().map_or(point.start, carried) + self.offset
-    }
-
-    fn pose_at_begin(&self, motion: &Motion) -> Pose {
-        match self.begun {
-            Some(begun) if begun > 0.0 => motion.pose(begun),
-            _ => Pose::IDENTITY,
-        }
     }
 
     /// Whether it begins to hold with the step that starts at `time`.
@@ -153,7 +145,20 @@ impl SavedPin {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene::Keyframe;
+    use crate::linear::Simd;
+    use crate::scene::{Body, Keyframe, Motion, Scene};
+    use crate::simulation::Setup;
+
+    fn target(pin: &SetupPin, time: f64) -> DVec3 {
+        let scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [2, 2])).build().unwrap();
+        let setup = Setup::new(&scene, Simd::Baseline).unwrap();
+        pin.pose_at(&setup, time).unwrap().target(&pin.points[0])
+    }
+
+    fn motion_of(pin: &SetupPin) -> &Motion {
+        let Some(Lead::Motion(motion)) = &pin.lead else { panic!("it has keyframes") };
+        motion
+    }
 
     fn lifted_pin(during: Option<[f64; 2]>) -> SetupPin {
         let motion = Motion {
@@ -166,9 +171,9 @@ mod tests {
         SetupPin {
             id: PinId(1),
             body: 0,
-            points: vec![PinPoint { weights: vec![(0, 0.5), (1, 0.5)], start: DVec3::ZERO }],
+            points: vec![PinPoint::new(vec![(0, 0.5), (1, 0.5)], DVec3::ZERO)],
             stiffness: None,
-            motion: Some(motion),
+            lead: Some(Lead::Motion(motion)),
             during,
             begun: None,
             offset: DVec3::ZERO,
@@ -182,10 +187,10 @@ mod tests {
         pin.begin(1.0, &[DVec3::new(2.0, 3.0, 4.0), DVec3::new(4.0, 5.0, 6.0)]);
         let held = DVec3::new(3.0, 4.0, 5.0);
         assert_eq!(pin.points[0].start, held);
-        assert!(pin.target(&pin.points[0], 1.0).distance(held) < 1e-14);
-        let motion = pin.motion.as_ref().unwrap();
+        assert!(target(&pin, 1.0).distance(held) < 1e-14);
+        let motion = motion_of(&pin);
         let expected = motion.pose(2.5).apply(motion.pose(1.0).apply_inverse(held));
-        assert_eq!(pin.target(&pin.points[0], 2.5), expected);
+        assert_eq!(target(&pin, 2.5), expected);
         assert!(pin.holds_at(3.0) && !pin.holds_at(3.1));
     }
 
@@ -193,7 +198,6 @@ mod tests {
     fn a_pin_from_the_start_has_the_pose_of_its_motion() {
         let mut pin = lifted_pin(None);
         pin.begun = Some(0.0);
-        let motion = pin.motion.clone().unwrap();
-        assert_eq!(pin.target(&pin.points[0], 2.0), motion.pose(2.0).apply(DVec3::ZERO));
+        assert_eq!(target(&pin, 2.0), motion_of(&pin).pose(2.0).apply(DVec3::ZERO));
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use glam::DVec3;
 
+use super::lead::Lead;
 use super::{GrabId, PinId, PinPoint, SetupPin, SetupSeam};
 use crate::body::{Body, Elements};
 use crate::contact::{ColliderMeshes, PosedCollider};
@@ -11,8 +12,8 @@ use crate::error::Error;
 use crate::linear::Simd;
 use crate::nonlinear::projective_obstacle;
 use crate::scene::{
-    ClosedMesh, Collider, Contact, Follow, Hold, Method, Mode, Pin, Problem, Scene, Selection,
-    SelectionPoints, Solver, World,
+    ClosedMesh, Collider, Contact, Hold, Method, Mode, Pin, Problem, Scene, Selection, SelectionPoints,
+    Solver, World,
 };
 
 /// A body of a running simulation.
@@ -124,9 +125,13 @@ impl Setup {
         let mut pins = Vec::new();
         for (i, pin) in scene.pins.iter().enumerate() {
             let place = format!("pin.{i}");
-            let has_body = setup.bodies.iter().any(|body| body.name == pin.body);
-            if has_body && !has_problem(known, &place) {
-                let resolved = setup.resolve_pin(pin, PinId(next()));
+            let body = setup.bodies.iter().find(|body| body.name == pin.body);
+            let Some(body) = body.filter(|_| !has_problem(known, &place)) else { continue };
+            let mut leads = Vec::new();
+            let lead = setup.lead(pin, body, until);
+            collect(lead, scene, &format!("{place}.follows"), &mut leads, &mut problems);
+            if let Some(lead) = leads.pop() {
+                let resolved = setup.resolve_pin(pin, PinId(next()), lead);
                 collect(resolved, scene, &format!("{place}.selection"), &mut pins, &mut problems);
             }
         }
@@ -202,16 +207,11 @@ impl Setup {
         Error::Failed { time: self.time, problem }
     }
 
-    pub(super) fn resolve_pin(&self, pin: &Pin, id: PinId) -> Result<SetupPin, Error> {
+    pub(super) fn resolve_pin(&self, pin: &Pin, id: PinId, lead: Option<Lead>) -> Result<SetupPin, Error> {
         let index = self.bodies.iter().position(|body| body.name == pin.body);
         let body = index.ok_or_else(|| {
             Error::Invalid(format!("a pin names the body `{}`, which is not there", pin.body))
         })?;
-        let motion = match &pin.follows {
-            None => None,
-            Some(Follow::Keyframes(motion)) => Some(motion.clone()),
-            Some(_) => return Err(Error::NotSupported(format!("what the pin on `{}` follows", pin.body))),
-        };
         let stiffness = match pin.hold {
             Hold::Hard => None,
             Hold::Stiffness(stiffness) => Some(stiffness),
@@ -222,13 +222,14 @@ impl Setup {
             body,
             points,
             stiffness,
-            motion,
+            lead,
             during: pin.during,
             begun: None,
             offset: DVec3::ZERO,
         };
         // What holds from the start holds where the scene puts it.
         pin.begun = pin.begins_at(0.0).then_some(0.0);
+        self.settle(&mut pin)?;
         Ok(pin)
     }
 
@@ -315,7 +316,7 @@ impl Body {
         };
         let chosen = pin.selection.evaluate(&points)?;
         if !on_surface {
-            let vertex = |v: u32| PinPoint { weights: vec![(v, 1.0)], start: self.start[v as usize] };
+            let vertex = |v: u32| PinPoint::new(vec![(v, 1.0)], self.start[v as usize]);
             return Ok(chosen.into_iter().map(vertex).collect());
         }
         let mut picked: Vec<PinPoint> = Vec::new();
@@ -329,7 +330,7 @@ impl Body {
                 _ if pin.hold == Hold::Hard => return Err(self.cannot_hold_hard()),
                 _ => {}
             }
-            picked.push(PinPoint { weights, start: self.surface_start[point as usize] });
+            picked.push(PinPoint::new(weights, self.surface_start[point as usize]));
         }
         Ok(picked)
     }

@@ -31,7 +31,7 @@ impl Simulation {
     /// # Ok::<(), supple::Error>(())
     /// ```
     pub fn step_system(&mut self, dt: f64) -> Result<StepSystem, Error> {
-        self.begin_pins();
+        self.begin_pins()?;
         self.setup.load_colliders(0.0)?;
         self.stepper.first_system(&self.setup, dt)
     }

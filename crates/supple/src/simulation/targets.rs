@@ -35,8 +35,8 @@ impl Simulation {
         let points = vertices.iter().map(|&vertex| self.vertex_point(index, vertex, stiffness.is_none()));
         let points = points.collect::<Result<Vec<PinPoint>, Error>>()?;
         let id = PinId(self.new_id());
-        let (motion, during, offset) = (None, None, DVec3::ZERO);
-        let mut pin = SetupPin { id, body: index, points, stiffness, motion, during, begun: None, offset };
+        let (lead, during, offset) = (None, None, DVec3::ZERO);
+        let mut pin = SetupPin { id, body: index, points, stiffness, lead, during, begun: None, offset };
         pin.begin(self.setup.time, self.body_unknowns(index));
         self.setup.pins.push(pin);
         Ok(id)
@@ -74,7 +74,7 @@ impl Simulation {
                 built.hold_stiffness()
             )));
         }
-        Ok(PinPoint { weights, start: DVec3::ZERO })
+        Ok(PinPoint::new(weights, DVec3::ZERO))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use super::{PinId, Simulation, unknown};
+use super::{PinId, SetupPin, Simulation, unknown};
 use crate::error::Error;
 
 /// A point that is held now.
@@ -24,14 +24,17 @@ impl Simulation {
     /// Every point that is held now, pin by pin.
     pub fn pinned_points(&self) -> impl Iterator<Item = PinnedPoint> {
         let time = self.setup.time;
-        self.setup.pins.iter().filter(move |pin| pin.holds_at(time)).flat_map(move |pin| {
+        // What cannot be read any more is an error of the next step.
+        let posed = move |pin| Some((pin, SetupPin::pose_at(pin, &self.setup, time).ok()?));
+        let held = self.setup.pins.iter().filter(move |pin| pin.holds_at(time));
+        held.filter_map(posed).flat_map(move |(pin, pose)| {
             let x = &self.setup.bodies[pin.body].start;
             pin.points.iter().enumerate().map(move |(index, point)| PinnedPoint {
                 pin: pin.id,
                 index,
                 body: pin.body,
                 start: point.weights.iter().map(|&(v, w)| w * x[v as usize]).sum(),
-                target: pin.target(point, time),
+                target: pose.target(point),
             })
         })
     }

@@ -23,7 +23,7 @@ use std::path::Path;
 use super::{SurfaceMesh, TetMesh};
 use crate::error::FileError;
 
-pub use gltf::read_gltf;
+pub use gltf::{load_skin, read_gltf};
 pub use medit::read_medit;
 pub use msh::{read_msh, write_msh22, write_msh22_binary};
 pub use obj::{read_obj, write_obj};

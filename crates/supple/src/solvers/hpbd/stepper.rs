@@ -86,7 +86,7 @@ impl HpbdStepper {
     /// One small step of `dt` seconds to the time `end`; gives the seconds that its solution took.
     fn advance(&mut self, setup: &Setup, end: f64, dt: f64) -> Result<f64, Error> {
         setup.pose_colliders([end - dt, end], &mut self.collisions.colliders, &mut self.earlier_colliders)?;
-        self.predict(setup, end, dt);
+        self.predict(setup, end, dt)?;
         let ways = self.x.par_iter().zip(&self.predicted).with_min_len(TASK);
         let fastest = ways.map(|(x, p)| x.distance_squared(*p)).reduce(|| 0.0, f64::max).sqrt();
         self.collisions.find(&self.x, &self.predicted, &self.weights, fastest);
@@ -101,7 +101,7 @@ impl HpbdStepper {
     }
 
     /// Where everything would fly in the wind, and held particles where their pins are at the step's end.
-    fn predict(&mut self, setup: &Setup, end: f64, dt: f64) {
+    fn predict(&mut self, setup: &Setup, end: f64, dt: f64) -> Result<(), Error> {
         let fall = dt * dt * setup.world.gravity;
         self.predicted.resize(self.x.len(), DVec3::ZERO);
         let particles = self.predicted.par_iter_mut().zip(&self.x).zip(&self.v).with_min_len(TASK);
@@ -110,11 +110,12 @@ impl HpbdStepper {
         system.blow(setup, &self.x, &self.v, [end, dt]);
         self.drag.add(&self.system.wind, &self.system.inertia.mass, dt, &mut self.predicted);
         let system = &mut self.system;
-        system.apply_pins(setup, end, &mut self.predicted, &mut self.held);
+        system.apply_pins(setup, end, &mut self.predicted, &mut self.held)?;
         std::mem::swap(&mut self.holds.attachments, &mut system.attachments);
         self.weights.clear();
         let weight = |(held, mass): (&bool, &f64)| if *held { 0.0 } else { 1.0 / mass };
         self.weights.extend(self.held.iter().zip(&system.inertia.mass).map(weight));
+        Ok(())
     }
 
     /// The constraints, made when the first step knows what is held.

@@ -27,7 +27,7 @@ use crate::body::{Body, Elements};
 use crate::error::Error;
 use crate::scene::{Mode, Model};
 use crate::simd::Simd;
-use crate::simulation::{PinPoint, Setup, SetupPin};
+use crate::simulation::{Anchor, PinPoint, Setup};
 
 /// What acts on material points while a linear system is solved: takes displacements of the points, adds the forces that
 /// answer them, with the sign of a stiffness.
@@ -55,6 +55,8 @@ pub(super) struct LatticeBody {
     prescribed: Prescribed,
     /// Where each prescribed entry was when its pin began to hold it, in metres.
     pub(super) starts: Vec<DVec3>,
+    /// Where each is on what leads its pin.
+    anchors: Vec<Option<Anchor>>,
     /// Displacements in metres and pressures times the cell's side; velocities in m/s.
     pub(super) u: Vec<f64>,
     pub(super) v: Vec<f64>,
@@ -108,9 +110,11 @@ impl LatticeBody {
             (body.model == Model::Corotated).then(|| Corotation::new(&operator, placement.cell, setup.simd));
         let prescribed = Prescribed::new(&hierarchy.finest().operator(), |cell| holders[&cell]);
         let place = |h: &HeldEntry| placement.of_entry(hierarchy.finest().lattice(), h.field, h.entry);
-        let starts = prescribed.held.iter().map(place).collect();
+        let starts: Vec<DVec3> = prescribed.held.iter().map(place).collect();
+        let anchors = anchors(&prescribed, &starts, setup)?;
         Ok(Self {
             starts,
+            anchors,
             placement,
             points,
             rest: body.start.clone(),
@@ -160,7 +164,7 @@ impl LatticeBody {
 
     /// Starts a step: the constant part of its equations, prescribed entries where their pins are at its end, and the free
     /// ones where they would fly.
-    pub(super) fn begin_step(&mut self, setup: &Setup, dt: f64) {
+    pub(super) fn begin_step(&mut self, setup: &Setup, dt: f64) -> Result<(), Error> {
         let (h, mu) = (self.placement.cell, self.shear_modulus);
         let (inertia, share) = match setup.mode {
             Mode::Dynamic => {
@@ -183,11 +187,12 @@ impl LatticeBody {
         }
         if self.corotation.is_some() && !self.prescribed.held.is_empty() {
             self.before.clone_from(&self.u);
-            self.prescribe(setup, setup.time + dt);
+            self.prescribe(setup, setup.time + dt)?;
             self.follow_prescribed();
         } else {
-            self.prescribe(setup, setup.time + dt);
+            self.prescribe(setup, setup.time + dt)?;
         }
+        Ok(())
     }
 
     /// Moves the unknowns as the tangent of the step's start says that they follow what is prescribed: otherwise one layer of
@@ -249,15 +254,20 @@ impl LatticeBody {
         }
     }
 
-    fn prescribe(&mut self, setup: &Setup, time: f64) {
+    fn prescribe(&mut self, setup: &Setup, time: f64) -> Result<(), Error> {
         let len = self.len();
-        for (held, start) in self.prescribed.held.iter().zip(&self.starts) {
-            let place = self.placement.of_entry(self.hierarchy.finest().lattice(), held.field, held.entry);
-            let pin: &SetupPin = &setup.pins[held.holder as usize];
-            let point = PinPoint { weights: Vec::new(), start: *start };
-            let moved = pin.target(&point, time) - place;
-            self.u[held.field * len + held.entry] = moved[held.field];
+        for (number, pin) in setup.pins.iter().enumerate().filter(|(_, pin)| pin.stiffness.is_none()) {
+            let pose = pin.pose_at(setup, time)?;
+            let held = self.prescribed.held.iter().zip(self.starts.iter().zip(&self.anchors));
+            for (held, (start, anchor)) in held.filter(|(held, _)| held.holder as usize == number) {
+                let place =
+                    self.placement.of_entry(self.hierarchy.finest().lattice(), held.field, held.entry);
+                let point = PinPoint { anchor: *anchor, ..PinPoint::new(Vec::new(), *start) };
+                let moved = pose.target(&point) - place;
+                self.u[held.field * len + held.entry] = moved[held.field];
+            }
         }
+        Ok(())
     }
 
     /// Goes on from the displacements and velocities of another body on the same lattice; pins that came later take hold
@@ -382,6 +392,21 @@ impl LatticeBody {
         let levels = self.hierarchy.levels().len();
         format!("{cells} cells of {} m in a lattice of {x} x {y} x {z}, {levels} levels", self.placement.cell)
     }
+}
+
+/// Where prescribed entries are on what leads their pins. Pins on lattices that follow something hold from the start.
+fn anchors(prescribed: &Prescribed, starts: &[DVec3], setup: &Setup) -> Result<Vec<Option<Anchor>>, Error> {
+    let mut anchors = vec![None; starts.len()];
+    for (number, pin) in setup.pins.iter().enumerate().filter(|(_, pin)| pin.stiffness.is_none()) {
+        let Some(lead) = &pin.lead else { continue };
+        let Some(anchoring) = setup.anchoring(lead, 0.0)? else { continue };
+        for (n, start) in starts.iter().enumerate() {
+            if prescribed.held[n].holder as usize == number {
+                anchors[n] = Some(anchoring.anchor(*start, *start));
+            }
+        }
+    }
+    Ok(anchors)
 }
 
 /// Cells held by hard pins, each with the number of the first pin that does. A pinned point holds the cell that it lies

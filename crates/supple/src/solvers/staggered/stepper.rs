@@ -199,11 +199,11 @@ impl Stepper for StaggeredStepper {
         system.contacts.begin_step(&self.x, dt);
         system.blow(setup, &self.x, &self.v, [setup.time + dt, dt]);
         self.pinned.clone_from(&self.x);
-        system.apply_pins(setup, setup.time + dt, &mut self.pinned, &mut self.held);
+        system.apply_pins(setup, setup.time + dt, &mut self.pinned, &mut self.held)?;
         let (mut iterations, mut cycles, mut residual) = (0, 0, 0.0_f64);
         for index in 0..self.bodies.len() {
             self.before.clone_from(&self.bodies[index].u);
-            self.bodies[index].begin_step(setup, dt);
+            self.bodies[index].begin_step(setup, dt)?;
             let done = self.solve_body(index, setup);
             iterations += done.0;
             cycles += done.1;

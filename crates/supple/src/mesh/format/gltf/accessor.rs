@@ -17,10 +17,12 @@ impl Buffers<'_> {
         what: &str,
     ) -> Result<Vec<[f64; N]>, FileError> {
         let fail = |problem: String| self.error(format!("accessor {} ({what}): {problem}", accessor.index()));
-        let flat = matches!(
-            accessor.dimensions(),
-            Dimensions::Scalar | Dimensions::Vec2 | Dimensions::Vec3 | Dimensions::Vec4
-        );
+        // Columns of matrices are padded to four bytes, which those of floats have anyway.
+        let flat = match accessor.dimensions() {
+            Dimensions::Scalar | Dimensions::Vec2 | Dimensions::Vec3 | Dimensions::Vec4 => true,
+            Dimensions::Mat4 => accessor.data_type() == DataType::F32,
+            Dimensions::Mat2 | Dimensions::Mat3 => false,
+        };
         if !flat || accessor.dimensions().multiplicity() != N {
             return Err(fail(format!("{N} components are wanted, its type is {:?}", accessor.dimensions())));
         }

@@ -2,10 +2,13 @@
 //!
 //! The `gltf` crate reads the JSON; buffers and accessors are read here, with every bound checked. glTF counts `v` of
 //! texture coordinates downwards and everyone else upwards: it is turned to `1 - v`. A skinned mesh is taken as
-//! modelled, under its node's transform; animations, morph targets and textures are left out.
+//! modelled, under its node's transform; animations, morph targets and textures are left out. [`load_skin`] reads the
+//! same surface with its skeleton and an animation.
 
 mod accessor;
+mod animation;
 mod buffers;
+mod skin;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -15,6 +18,7 @@ use ::gltf::{Accessor, Document, Node, Primitive, Semantic};
 use glam::{DMat3, DMat4, DQuat, DVec3};
 
 use self::buffers::Buffers;
+pub use self::skin::load_skin;
 use super::LoadedMesh;
 use super::builder::{self, CornerTrack, LabelTrack, finite_or_zero, fits, not_finite_note};
 use crate::error::FileError;
@@ -66,9 +70,19 @@ struct GltfReader<'a> {
     known_uvs: HashMap<usize, u32>,
     skipped_primitives: usize,
     skinned: usize,
+    /// Where the vertices come from, in their order.
+    ranges: Vec<VertexRange>,
     /// Normals and texture coordinates that were not finite.
     not_finite: usize,
     notes: Vec<String>,
+}
+
+/// Vertices that were read one after the other.
+struct VertexRange {
+    node: usize,
+    /// Which primitive of the node's mesh.
+    primitive: usize,
+    count: usize,
 }
 
 /// A node's transform, and the first value of every accessor already read under it, so that primitives of one mesh
@@ -109,6 +123,7 @@ impl<'a> GltfReader<'a> {
             known_uvs: HashMap::new(),
             skipped_primitives: 0,
             skinned: 0,
+            ranges: Vec::new(),
             not_finite: 0,
             notes,
         }
@@ -152,7 +167,15 @@ impl<'a> GltfReader<'a> {
         let name = node.name().or(mesh.name()).map(str::to_owned);
         self.object.set(name.unwrap_or_else(|| format!("node {}", node.index())));
         let mut instance = Instance::new(to_world);
-        mesh.primitives().try_for_each(|primitive| self.read_primitive(&primitive, &mut instance))
+        for primitive in mesh.primitives() {
+            let before = self.mesh.positions.len();
+            self.read_primitive(&primitive, &mut instance)?;
+            let count = self.mesh.positions.len() - before;
+            if count > 0 {
+                self.ranges.push(VertexRange { node: node.index(), primitive: primitive.index(), count });
+            }
+        }
+        Ok(())
     }
 
     fn read_primitive(

@@ -17,7 +17,7 @@ fn surface(loaded: super::LoadedMesh) -> (SurfaceMesh, Vec<String>) {
 }
 
 /// A GLB with this JSON and this binary chunk.
-fn glb(json: &Value, binary: &[u8]) -> Vec<u8> {
+pub(super) fn glb(json: &Value, binary: &[u8]) -> Vec<u8> {
     let mut json = json.to_string().into_bytes();
     json.resize(json.len().next_multiple_of(4), b' ');
     let length = 12 + 8 + json.len() + 8 + binary.len();
@@ -62,6 +62,43 @@ fn add_accessor(document: &mut Value, binary: &mut Vec<u8>, accessor: Value, dat
     document["bufferViews"].as_array_mut().unwrap().push(view);
     document["accessors"].as_array_mut().unwrap().push(accessor);
     document["buffers"][0]["byteLength"] = json!(binary.len());
+}
+
+/// A strip of four squares in the plane z = 0 from x = 0 to 2 on two joints: one at the origin, which is still, and one that hangs
+/// from it at x = 1 and turns by a right angle about z in two seconds. Weights go from the first to the second between 0.5 and 1.5.
+pub(super) fn strip_of_two_bones() -> (Value, Vec<u8>) {
+    let along: Vec<f32> = (0..5).map(|i| 0.5 * i as f32).collect();
+    let points: Vec<f32> = along.iter().flat_map(|&x| [x, 0.0, 0.0, x, 0.5, 0.0]).collect();
+    let mut document = json!({
+        "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0, 1]}],
+        "nodes": [{"mesh": 0, "skin": 0}, {"children": [2]}, {"translation": [1, 0, 0]}],
+        "meshes": [{"primitives": [{"attributes": {"POSITION": 0, "JOINTS_0": 1, "WEIGHTS_0": 2}, "mode": 5}]}],
+        "skins": [{"joints": [1, 2], "inverseBindMatrices": 3}],
+        "animations": [{
+            "name": "bend",
+            "channels": [{"sampler": 0, "target": {"node": 2, "path": "rotation"}}],
+            "samplers": [{"input": 4, "output": 5}],
+        }],
+        "accessors": [], "bufferViews": [], "buffers": [{"byteLength": 0}],
+    });
+    let mut binary = Vec::new();
+    let mut add = |accessor: Value, data: &[u8]| add_accessor(&mut document, &mut binary, accessor, data);
+    let float = |kind: &str, count: usize| json!({"componentType": 5126, "count": count, "type": kind});
+    add(float("VEC3", 10), &floats(&points));
+    add(json!({"componentType": 5121, "count": 10, "type": "VEC4"}), &[0, 1, 0, 0].repeat(10));
+    let weights: Vec<f32> = along
+        .iter()
+        .map(|x| (x - 0.5).clamp(0.0, 1.0))
+        .flat_map(|second| [1.0 - second, second, 0.0, 0.0].repeat(2))
+        .collect();
+    add(float("VEC4", 10), &floats(&weights));
+    let still = glam::Mat4::IDENTITY.to_cols_array();
+    let moved = glam::Mat4::from_translation(-glam::Vec3::X).to_cols_array();
+    add(float("MAT4", 2), &floats(&[still, moved].concat()));
+    add(float("SCALAR", 2), &floats(&[0.0, 2.0]));
+    let half = std::f32::consts::FRAC_1_SQRT_2;
+    add(float("VEC4", 2), &floats(&[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, half, half]));
+    (document, binary)
 }
 
 #[test]

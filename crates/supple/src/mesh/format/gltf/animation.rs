@@ -1,0 +1,97 @@
+//! The animation of a glTF file: channels of translation, rotation and scale. Those of morph targets are left out.
+
+use ::gltf::animation::{Channel as FileChannel, Interpolation as FileInterpolation, Property};
+use ::gltf::{Animation, Document};
+use glam::{DQuat, DVec3};
+
+use super::buffers::Buffers;
+use crate::error::FileError;
+use crate::skin::{Channel, Interpolation, Values};
+
+/// The channels of the animation of a name, or of the first one.
+pub(super) fn read_channels(
+    document: &Document,
+    buffers: &Buffers<'_>,
+    name: Option<&str>,
+) -> Result<Vec<Channel>, FileError> {
+    let animation = find(document, name).map_err(|problem| buffers.error(problem))?;
+    let mut channels = Vec::new();
+    for (number, channel) in animation.channels().enumerate() {
+        let named = |error: FileError| {
+            let place = format!("animation {}, channel {number}: {}", animation.index(), error.problem);
+            FileError { problem: place, ..error }
+        };
+        channels.extend(read_channel(&channel, buffers).map_err(named)?);
+    }
+    if channels.is_empty() {
+        let problem = format!(
+            "animation {} moves no node; pins need one of translations, rotations or scales",
+            animation.index()
+        );
+        return Err(buffers.error(problem));
+    }
+    Ok(channels)
+}
+
+fn find<'d>(document: &'d Document, name: Option<&str>) -> Result<Animation<'d>, String> {
+    let Some(first) = document.animations().next() else {
+        return Err("the file has no animation; export the character with one".to_owned());
+    };
+    let Some(name) = name else { return Ok(first) };
+    document.animations().find(|animation| animation.name() == Some(name)).ok_or_else(|| {
+        let names: Vec<String> =
+            document.animations().filter_map(|a| Some(format!("`{}`", a.name()?.escape_debug()))).collect();
+        let known = if names.is_empty() {
+            "its animations have no names; leave out `animation` for the first".to_owned()
+        } else {
+            format!("there are {}", names.join(", "))
+        };
+        format!("there is no animation called `{name}`: {known}")
+    })
+}
+
+/// A channel, or nothing where it moves morph targets.
+fn read_channel(channel: &FileChannel<'_>, buffers: &Buffers<'_>) -> Result<Option<Channel>, FileError> {
+    let (sampler, node) = (channel.sampler(), channel.target().node().index());
+    let times = buffers.read::<1>(&sampler.input(), "times of keys")?;
+    let times: Vec<f64> = times.into_iter().map(|[time]| time).collect();
+    let output = sampler.output();
+    let vectors = || Ok(buffers.read::<3>(&output, "values of keys")?.into_iter().map(DVec3::from).collect());
+    let values = match channel.target().property() {
+        Property::Translation => Values::Translation(vectors()?),
+        Property::Scale => Values::Scale(vectors()?),
+        Property::Rotation => {
+            let turns = buffers.read::<4>(&output, "values of keys")?;
+            Values::Rotation(turns.into_iter().map(DQuat::from_array).collect())
+        }
+        Property::MorphTargetWeights => return Ok(None),
+    };
+    let interpolation = match sampler.interpolation() {
+        FileInterpolation::Step => Interpolation::Step,
+        FileInterpolation::Linear => Interpolation::Linear,
+        FileInterpolation::CubicSpline => Interpolation::CubicSpline,
+    };
+    check(&times, &values, interpolation).map_err(|problem| buffers.error(problem))?;
+    Ok(Some(Channel { node, times, values, interpolation }))
+}
+
+fn check(times: &[f64], values: &Values, interpolation: Interpolation) -> Result<(), String> {
+    let (count, finite) = match values {
+        Values::Translation(values) | Values::Scale(values) => {
+            (values.len(), values.iter().all(|value| value.is_finite()))
+        }
+        Values::Rotation(values) => (values.len(), values.iter().all(|value| value.is_finite())),
+    };
+    let each = if interpolation == Interpolation::CubicSpline { 3 } else { 1 };
+    if times.is_empty() || count != each * times.len() {
+        let keys = times.len();
+        return Err(format!("{count} values for {keys} keys; {each} for each of at least one are wanted"));
+    }
+    if !finite || times.iter().any(|time| !time.is_finite()) {
+        return Err("a key is not finite; export the animation again".to_owned());
+    }
+    match times.windows(2).position(|pair| pair[0] >= pair[1]) {
+        Some(key) => Err(format!("key {} is not later than the one before it; times must rise", key + 1)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,356 @@
+//! Pins that follow a skinned character, a sequence of meshes or a collider: where geometry says that they are, in every family
+//! of solvers, and the same bits after a restored state.
+
+use std::f64::consts::FRAC_PI_4;
+use std::fmt::Write;
+use std::path::Path;
+
+use glam::{DQuat, DVec3};
+use serde_json::{Value, json};
+use supple::scene::{Follow, Keyframe, Mode, Motion, Scene};
+use supple::simulation::{DryRun, Simulation};
+
+/// A bar from x = 0 to 2 of width 0.5, in five sections of four vertices, closed by its ends.
+fn bar() -> (Vec<[f32; 3]>, Vec<[u16; 3]>) {
+    let corners = [[-0.25, -0.25], [0.25, -0.25], [0.25, 0.25], [-0.25, 0.25]];
+    let points = (0..5).flat_map(|s| corners.map(|[y, z]| [0.5 * s as f32, y, z])).collect();
+    let mut faces = vec![[0, 2, 1], [0, 3, 2], [16, 17, 18], [16, 18, 19]];
+    for section in 0..4u16 {
+        for corner in 0..4u16 {
+            let (a, b) = (4 * section + corner, 4 * section + (corner + 1) % 4);
+            faces.extend([[a, b, b + 4], [a, b + 4, a + 4]]);
+        }
+    }
+    (points, faces)
+}
+
+/// How much of the second bone's motion a place of the bar takes part in.
+fn share(x: f64) -> f64 {
+    (x - 0.5).clamp(0.0, 1.0)
+}
+
+/// Where the skin of the bar has a place as modelled: its second bone turns about z at (1, 0, 0), in two seconds by a right angle.
+fn skinned(p: DVec3, time: f64) -> DVec3 {
+    let turned = DVec3::X + DQuat::from_rotation_z(FRAC_PI_4 * time.clamp(0.0, 2.0)) * (p - DVec3::X);
+    p.lerp(turned, share(p.x))
+}
+
+/// The bar as GLB on two joints; `change` makes something else of its JSON.
+fn save_bar(folder: &Path, change: impl FnOnce(&mut Value)) {
+    let (points, faces) = bar();
+    let (mut binary, mut views, mut accessors) = (Vec::new(), Vec::new(), Vec::new());
+    let mut add = |kind: &str, component: u32, count: usize, data: Vec<u8>| {
+        accessors.push(
+            json!({"bufferView": views.len(), "componentType": component, "count": count, "type": kind}),
+        );
+        views.push(json!({"buffer": 0, "byteOffset": binary.len(), "byteLength": data.len()}));
+        binary.extend(data);
+        binary.resize(binary.len().next_multiple_of(4), 0);
+    };
+    let floats = |values: &[f32]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
+    add("VEC3", 5126, 20, floats(points.as_flattened()));
+    add("SCALAR", 5123, 3 * faces.len(), faces.as_flattened().iter().flat_map(|v| v.to_le_bytes()).collect());
+    add("VEC4", 5121, 20, [0, 1, 0, 0].repeat(20));
+    let weights = points.iter().map(|p| share(p[0].into()) as f32);
+    add("VEC4", 5126, 20, floats(&weights.flat_map(|w| [1.0 - w, w, 0.0, 0.0]).collect::<Vec<_>>()));
+    let [still, moved] = [glam::Mat4::IDENTITY, glam::Mat4::from_translation(-glam::Vec3::X)];
+    add("MAT4", 5126, 2, floats(&[still.to_cols_array(), moved.to_cols_array()].concat()));
+    add("SCALAR", 5126, 2, floats(&[0.0, 2.0]));
+    let half = std::f32::consts::FRAC_1_SQRT_2;
+    add("VEC4", 5126, 2, floats(&[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, half, half]));
+    let attributes = json!({"POSITION": 0, "JOINTS_0": 2, "WEIGHTS_0": 3});
+    let mut document = json!({
+        "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0, 1]}],
+        "nodes": [{"mesh": 0, "skin": 0}, {"children": [2]}, {"translation": [1, 0, 0]}],
+        "meshes": [{"primitives": [{"attributes": attributes, "indices": 1}]}],
+        "skins": [{"joints": [1, 2], "inverseBindMatrices": 4}],
+        "animations": [{
+            "name": "bend",
+            "channels": [{"sampler": 0, "target": {"node": 2, "path": "rotation"}}],
+            "samplers": [{"input": 5, "output": 6}],
+        }],
+        "accessors": accessors, "bufferViews": views, "buffers": [{"byteLength": binary.len()}],
+    });
+    change(&mut document);
+    let mut text = document.to_string().into_bytes();
+    text.resize(text.len().next_multiple_of(4), b' ');
+    let length = (28 + text.len() + binary.len()) as u32;
+    let mut bytes = b"glTF".to_vec();
+    bytes.extend([2, length, text.len() as u32].iter().flat_map(|n| n.to_le_bytes()));
+    bytes.extend(b"JSON");
+    bytes.extend(text);
+    bytes.extend((binary.len() as u32).to_le_bytes());
+    bytes.extend(b"BIN\0");
+    bytes.extend(binary);
+    std::fs::write(folder.join("bar.glb"), bytes).unwrap();
+}
+
+fn scene(folder: &Path, text: &str) -> Scene {
+    let text = format!("[time]\nfps = 10\nframes = 2\n[world]\ngravity = [0, 0, 0]\n{text}");
+    Scene::from_toml(&text, "led", folder).unwrap()
+}
+
+/// A body of the bar with a pin on all of it, or on what `pin` says.
+fn led_bar(folder: &Path, [body, pin, solver]: [&str; 3]) -> Scene {
+    scene(
+        folder,
+        &format!(
+            "[[body]]\nname = \"bar\"\nshape = {{ file = \"bar.glb\" }}\n{body}\n\
+             [[pin]]\nbody = \"bar\"\nfollows = {{ gltf-skin = \"bar.glb\" }}\n{pin}\n\
+             [solver]\nmethod = \"{solver}\"\n"
+        ),
+    )
+}
+
+fn steps(simulation: &mut Simulation, count: u32, dt: f64) {
+    for _ in 0..count {
+        simulation.step(dt).unwrap();
+    }
+}
+
+fn problems(scene: &Scene) -> String {
+    DryRun::of(scene).problems.iter().map(|problem| format!("{problem}\n")).collect()
+}
+
+const SOLID: &str = "cell = 0.125\nmaterial = { density = 1000, young_modulus = 1e5, poisson_ratio = 0.4 }\n\
+    model = \"corotated\"";
+
+#[test]
+fn held_points_of_every_family_are_where_the_skin_has_them() {
+    let folder = tempfile::tempdir().unwrap();
+    save_bar(folder.path(), |_| {});
+    let all = "selection = \"all\"";
+    for [body, solver] in
+        [["", "newton"], ["", "hpbd"], [SOLID, "newton"], [SOLID, "projective"], [SOLID, "octree"]]
+    {
+        let mut simulation = Simulation::new(led_bar(folder.path(), [body, all, solver])).unwrap();
+        for time in [0.1, 0.2] {
+            simulation.step(0.1).unwrap();
+            assert!(simulation.pinned_points().count() > 0);
+            for point in simulation.pinned_points() {
+                let expected = skinned(point.start, time);
+                assert!(point.target.distance(expected) < 1e-6, "{solver}: {point:?} {expected}");
+            }
+            let start = simulation.setup().bodies[0].surface_start.clone();
+            for (start, now) in start.iter().zip(simulation.positions()) {
+                assert!(now.distance(skinned(*start, time)) < 5e-3, "{solver}: {start} {now}");
+            }
+        }
+    }
+}
+
+/// Where only one bone acts, its skin does what keyframes of the same turn do.
+#[test]
+fn a_lattice_is_turned_by_the_skin_that_holds_its_end_as_by_keyframes() {
+    let folder = tempfile::tempdir().unwrap();
+    save_bar(folder.path(), |_| {});
+    let pin = "selection = { box = { min = [1.6, -1, -1], max = [3, 1, 1] } }";
+    let mut scene = led_bar(folder.path(), [SOLID, pin, "staggered"]);
+    scene.time.mode = Mode::Quasistatic;
+    let mut by_skin = Simulation::new(scene.clone()).unwrap();
+    let keys = [(0.0, 0.0), (2.0, 90.0)].map(|(time, angle)| Keyframe::at(time).rotate([0.0, 0.0, angle]));
+    scene.pins[0].follows = Some(Follow::Keyframes(Motion { pivot: DVec3::X, keyframes: keys.to_vec() }));
+    let mut by_keyframes = Simulation::new(scene).unwrap();
+    steps(&mut by_skin, 2, 0.1);
+    steps(&mut by_keyframes, 2, 0.1);
+    assert!(by_skin.positions()[0].y < -0.3, "the free end follows");
+    for (now, expected) in by_skin.positions().iter().zip(by_keyframes.positions()) {
+        assert!(now.distance(*expected) < 1e-5, "{now} {expected}");
+    }
+}
+
+#[test]
+fn flesh_on_soft_pins_follows_in_the_unit_axes_and_place_of_its_body() {
+    let folder = tempfile::tempdir().unwrap();
+    save_bar(folder.path(), |_| {});
+    let text = format!(
+        "[[body]]\nname = \"bar\"\nshape = {{ file = \"bar.glb\", scale = 0.1, up = \"z\" }}\n{}\n\
+         transform = {{ translate = [1, 2, 3], rotate = [0, 90, 0] }}\n\
+         [[pin]]\nbody = \"bar\"\nselection = \"all\"\nstiffness = 1000\nfollows = {{ gltf-skin = \"bar.glb\" }}\n\
+         [solver]\nmethod = \"octree\"\n",
+        SOLID.replace("0.125", "0.0125")
+    );
+    let mut scene = scene(folder.path(), &text);
+    scene.time.mode = Mode::Quasistatic;
+    let mut simulation = Simulation::new(scene).unwrap();
+    steps(&mut simulation, 2, 0.5);
+    // z becomes y, y becomes -z; then a quarter turn about y takes x to -z and -z to -x.
+    let placed = |p: DVec3| DVec3::new(1.0, 2.0, 3.0) + 0.1 * DVec3::new(-p.y, p.z, -p.x);
+    for (p, now) in bar().0.iter().zip(simulation.positions()) {
+        let p = glam::Vec3::from(*p).as_dvec3();
+        let expected = placed(skinned(p, 1.0));
+        assert!(now.distance(expected) < 5e-3, "{p}: {now} {expected}");
+    }
+}
+
+/// The file's animation is bent by a right angle all the time: the body starts as modelled and gets there without a jump.
+#[test]
+fn an_animation_that_starts_elsewhere_is_led_into() {
+    let folder = tempfile::tempdir().unwrap();
+    save_bar(folder.path(), |document| {
+        // Of the two keys only the second rotation is left.
+        document["accessors"][6]["count"] = json!(1);
+        document["accessors"][6]["byteOffset"] = json!(16);
+        document["accessors"][5]["count"] = json!(1);
+    });
+    let all = "selection = \"all\"";
+    let mut simulation = Simulation::new(led_bar(folder.path(), ["", all, "newton"])).unwrap();
+    let moved = |simulation: &Simulation| {
+        simulation.pinned_points().map(|p| p.start.distance(p.target)).fold(0.0, f64::max)
+    };
+    assert!(moved(&simulation) < 1e-12);
+    simulation.step(0.01).unwrap();
+    assert!(moved(&simulation) < 3e-3, "{}", moved(&simulation));
+    steps(&mut simulation, 5, 0.1);
+    for point in simulation.pinned_points() {
+        assert!(point.target.distance(skinned(point.start, 2.0)) < 1e-6, "{point:?}");
+    }
+}
+
+#[test]
+fn a_restored_state_goes_on_with_the_same_bits_though_a_pin_began_late() {
+    let folder = tempfile::tempdir().unwrap();
+    save_bar(folder.path(), |_| {});
+    save_sheets(folder.path());
+    let pin = "selection = { box = { min = [1.2, -1, -1], max = [3, 1, 1] } }\nstiffness = 50\nduring = [0.05, 9]\n\
+        [[pin]]\nbody = \"bar\"\nselection = { indices = [0, 1] }\nfollows = { collider = \"sheet\" }\nduring = [0.05, 9]\n\
+        [[collider]]\nname = \"sheet\"\nshape = { mesh = \"sheet_#.obj\" }\n";
+    let scene = led_bar(folder.path(), ["", pin, "newton"]);
+    let mut whole = Simulation::new(scene.clone()).unwrap();
+    steps(&mut whole, 4, 0.03);
+    let saved = whole.save();
+    steps(&mut whole, 2, 0.03);
+    let mut resumed = Simulation::new(scene).unwrap();
+    resumed.restore(&saved).unwrap();
+    steps(&mut resumed, 2, 0.03);
+    assert_eq!(resumed.state_hash(), whole.state_hash());
+}
+
+/// A sheet of four vertices in three frames: its side at x = 1 rises by 0.1 m a frame, and it moves by 0.2 m a frame along z.
+fn sheet(frame: f64) -> [DVec3; 4] {
+    [[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]]
+        .map(|[x, z]| DVec3::new(x, 0.1 * frame * x, z + 0.2 * frame))
+}
+
+fn save_sheets(folder: &Path) {
+    for frame in 0..3 {
+        let mut text = String::new();
+        for p in sheet(f64::from(frame)) {
+            writeln!(text, "v {} {} {}", p.x, p.y, p.z).unwrap();
+        }
+        text.push_str("f 1 2 3\nf 1 3 4\n");
+        std::fs::write(folder.join(format!("sheet_{frame}.obj")), text).unwrap();
+    }
+}
+
+fn led_sheet(folder: &Path, follows: &str) -> Scene {
+    scene(
+        folder,
+        &format!(
+            "[[body]]\nname = \"sheet\"\nshape = {{ file = \"sheet_0.obj\", scale = 2 }}\n\
+             transform = {{ translate = [0, 5, 0] }}\n\
+             [[pin]]\nbody = \"sheet\"\nselection = \"all\"\nfollows = {{ {follows} }}\n\
+             [[collider]]\nname = \"ball\"\nshape = {{ sphere = {{ center = [9, 9, 9], radius = 1 }} }}\n\
+             motion = {{ pivot = [1, 0, 0], keyframes = [\n\
+             {{ time = 0, rotate = [0, 90, 0], translate = [0, 1, 0] }}, {{ time = 2, rotate = [0, 180, 0], translate = [0, 3, 0] }}] }}\n\
+             [[collider]]\nname = \"waving\"\nshape = {{ mesh = \"sheet_#.obj\" }}\n\
+             motion = {{ keyframes = [{{ time = 0, translate = [0, 5, 0] }}, {{ time = 1, translate = [0, 6, 0] }}] }}\n"
+        ),
+    )
+}
+
+#[test]
+fn vertices_follow_their_sequence_half_way_between_its_frames() {
+    let folder = tempfile::tempdir().unwrap();
+    save_sheets(folder.path());
+    let scene = led_sheet(folder.path(), "mesh-sequence = \"sheet_#.obj\"");
+    let mut simulation = Simulation::new(scene).unwrap();
+    for frame in [0.5, 1.0, 1.5] {
+        simulation.step(0.05).unwrap();
+        for (place, now) in sheet(frame).iter().zip(simulation.positions()) {
+            let expected = 2.0 * *place + 5.0 * DVec3::Y;
+            assert!(now.distance(expected) < 1e-12, "frame {frame}: {now} {expected}");
+        }
+    }
+}
+
+#[test]
+fn points_ride_on_a_rigid_collider_from_where_they_start() {
+    let folder = tempfile::tempdir().unwrap();
+    save_sheets(folder.path());
+    let mut simulation = Simulation::new(led_sheet(folder.path(), "collider = \"ball\"")).unwrap();
+    let start = simulation.positions().to_vec();
+    steps(&mut simulation, 4, 0.25);
+    // In one of two seconds half of the 90 degrees and half of the 2 m: what was there at the start does not count.
+    let turn = DQuat::from_rotation_y(FRAC_PI_4);
+    let pivot = DVec3::new(1.0, 1.0, 0.0);
+    for (start, now) in start.iter().zip(simulation.positions()) {
+        let expected = pivot + DVec3::Y + turn * (*start - pivot);
+        assert!(now.distance(expected) < 1e-12, "{start}: {now} {expected}");
+    }
+    // One that is taken elsewhere takes them along; one that is removed lets them go.
+    let (id, mut ball) = simulation.setup().colliders[0].clone();
+    for key in &mut ball.motion.as_mut().unwrap().keyframes {
+        *key.translate.as_mut().unwrap() += DVec3::X;
+    }
+    simulation.set_collider(id, ball).unwrap();
+    let target = simulation.pinned_points().next().unwrap().target;
+    assert!(target.distance(simulation.positions()[0] + DVec3::X) < 1e-12);
+    simulation.remove_collider(id).unwrap();
+    assert_eq!(simulation.pinned_points().count(), 0);
+}
+
+#[test]
+fn points_move_with_the_nearest_face_of_a_collider_that_changes_its_shape() {
+    let folder = tempfile::tempdir().unwrap();
+    save_sheets(folder.path());
+    let mut scene = led_sheet(folder.path(), "collider = \"waving\"");
+    scene.bodies[0].transform.translate.y = 5.5;
+    let mut simulation = Simulation::new(scene).unwrap();
+    let start = simulation.positions().to_vec();
+    steps(&mut simulation, 2, 0.1);
+    // Vertex 0 lies half a metre above the corner of the collider at the origin, whose faces tilt about z there.
+    let normal = DVec3::new(-0.2, 1.0, 0.0).normalize();
+    let expected = DVec3::new(0.0, 5.0 + 0.2, 0.4) + 0.5 * normal;
+    assert!(
+        simulation.positions()[0].distance(expected) < 1e-9,
+        "{} {}",
+        start[0],
+        simulation.positions()[0]
+    );
+}
+
+#[test]
+fn what_cannot_be_followed_is_named_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    save_sheets(folder.path());
+    save_bar(folder.path(), |document| drop(document.as_object_mut().unwrap().remove("animations")));
+    let all = "selection = \"all\"";
+    let of_bar = || problems(&led_bar(folder.path(), ["", all, "newton"]));
+    assert!(of_bar().contains("bar.glb: the file has no animation; export"), "{}", of_bar());
+    save_bar(folder.path(), |document| {
+        document["nodes"][0].as_object_mut().unwrap().remove("skin");
+    });
+    assert!(of_bar().contains("bar.glb: no mesh of its scene has a skin; export"), "{}", of_bar());
+    save_bar(folder.path(), |_| {});
+    let of_sheet = |follows: &str| problems(&led_sheet(folder.path(), follows));
+    for (follows, parts) in [
+        ("mesh-sequence = \"bar.glb\"", &["bar.glb", "20 vertices", "`sheet` has 4", "export"][..]),
+        ("mesh-sequence = \"none_##.obj\"", &["none_##.obj", "no mesh files are there"]),
+        ("gltf-skin = \"sheet_0.obj\"", &["sheet_0.obj", ".glb or .gltf"]),
+        ("gltf-skin = \"bar.glb\", animation = \"run\"", &["`run`", "there are `bend`"]),
+        ("gltf-skin = \"bar.glb\", lead_in = -1.0", &["`lead_in` is -1", "0 or above"]),
+        ("collider = \"bal\"", &["`bal`", "`ball`"]),
+    ] {
+        let problem = of_sheet(follows);
+        assert!(parts.iter().all(|part| problem.contains(part)), "{follows}: {problem}");
+    }
+    let mut long = led_sheet(folder.path(), "mesh-sequence = \"sheet_#.obj\"");
+    long.colliders.clear();
+    long.time.frames = 30;
+    let problem = problems(&long);
+    assert!(
+        problem.contains("a pin on body `sheet`") && problem.contains("ends after 0.2000 s"),
+        "{problem}"
+    );
+}
