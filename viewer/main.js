@@ -49,7 +49,11 @@ const connection = new Connection({
   open: () => $("toasts").querySelector("[data-lost]")?.remove(),
   lost,
   state: takeState,
-  error: ({ problem }) => toast(problem, true),
+  error: ({ problem }) => {
+    toast(problem, true);
+    // What was refused must not go on standing in its field.
+    if (state) panel.reset(state.controls);
+  },
   note: ({ text }) => toast(text),
   scene: ({ name, toml }) => download(name, toml),
   topology: takeTopology,
@@ -175,7 +179,7 @@ function showHierarchy() {
 
 function lost(reason) {
   if ($("toasts").querySelector("[data-lost]")) return;
-  const made = toast(reason || "The program has ended or cannot be reached. The page goes on when it is back.", true, false);
+  const made = toast(reason || "The program has ended or cannot be reached. If it was started again, open the address that it prints now.", true, false);
   made.dataset.lost = "";
 }
 

@@ -53,12 +53,12 @@ class NumberControl {
     return whole ? Math.round(value) : Number(value.toPrecision(3));
   }
 
-  update(control) {
+  update(control, isRefused) {
     this.control = control;
     const { value, least, most, logarithmic } = control;
     const low = Math.max(least, 1e-12);
     const share = logarithmic ? Math.log(Math.max(value, low) / low) / Math.log(most / low) : (value - least) / (most - least || 1);
-    if (document.activeElement !== this.text) this.text.value = written(value);
+    if (isRefused || document.activeElement !== this.text) this.text.value = written(value);
     if (!this.slider.matches(":active")) this.slider.value = Math.round(STEPS * share);
     this.slider.setAttribute("aria-valuetext", `${short(value)} ${control.unit}`);
   }
@@ -98,9 +98,9 @@ class VectorControl {
     this.update(control);
   }
 
-  update(control) {
+  update(control, isRefused) {
     this.inputs.forEach((input, k) => {
-      if (document.activeElement !== input) input.value = written(control.value[k]);
+      if (isRefused || document.activeElement !== input) input.value = written(control.value[k]);
     });
   }
 }
@@ -120,6 +120,11 @@ export class Panel {
     const shape = controls.map((control) => `${control.group} ${control.path} ${control.kind}`).join("\n");
     if (shape !== this.shape) this.build(controls, shape);
     controls.forEach((control) => this.controls.get(control.path).update(control));
+  }
+
+  /* Shows what holds after something was refused, in the field that is written in too. */
+  reset(controls) {
+    controls.forEach((control) => this.controls.get(control.path)?.update(control, true));
   }
 
   build(controls, shape) {

@@ -139,7 +139,11 @@ impl Approximation {
             ));
         }
         let system = System::with_points(&sparse, self.positions.clone())?;
-        self.inverse.update(&system.matrix)?;
+        if let Err(problem) = self.inverse.update(&system.matrix) {
+            // A failed update may stop anywhere; the matrix before it could be taken.
+            self.inverse.update(&self.system.matrix)?;
+            return Err(problem);
+        }
         self.system = system;
         Ok(())
     }

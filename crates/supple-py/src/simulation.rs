@@ -20,7 +20,7 @@ use crate::picture::{Wish, draw};
 use crate::pool::in_pool;
 use crate::recording::{Animation, Recording};
 use crate::scene::Scene;
-use crate::targets::Targets;
+use crate::targets::{SavedTargets, Targets};
 
 /// How many seconds a frame's time may differ from what the steps add up to.
 const ON_TIME: f64 = 1e-9;
@@ -193,19 +193,26 @@ impl Simulation {
     fn checkpoint<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let guard = self.lock()?;
         let mut bytes = guard.frame.to_le_bytes().to_vec();
+        guard.targets.saved().write(&mut bytes);
         bytes.extend(guard.engine.save());
         drop(guard);
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Goes back to a state of this scene.
+    /// Goes back to a state of this scene, with the vertices that were led then.
     fn restore(&self, py: Python<'_>, bytes: &[u8]) -> PyResult<()> {
-        let Some((frame, saved)) = bytes.split_first_chunk::<4>() else {
-            return Err(invalid(format!("a checkpoint of {} bytes: it is cut off, or none", bytes.len())));
-        };
+        let cut_off = || invalid(format!("a checkpoint of {} bytes: it is cut off, or none", bytes.len()));
+        let (frame, mut saved) = bytes.split_first_chunk::<4>().ok_or_else(cut_off)?;
+        let targets = SavedTargets::read(&mut saved).ok_or_else(cut_off)?;
         let mut guard = self.lock()?;
+        let State { engine, targets: led, .. } = &mut *guard;
+        let before = led.saved();
+        led.restore(engine, targets).map_err(exception)?;
+        if let Err(error) = in_pool(py, || engine.restore(saved))? {
+            led.restore(engine, before).map_err(exception)?;
+            return Err(exception(error));
+        }
         let state = &mut *guard;
-        in_pool(py, || state.engine.restore(saved))?.map_err(exception)?;
         state.frame = u32::from_le_bytes(*frame);
         state.last = (Vec::new(), 0.0);
         Ok(())

@@ -10,11 +10,63 @@ use supple::simulation::{BodyId, PinId, Simulation};
 pub(crate) struct Targets {
     vertices: Vec<u32>,
     stiffness: Option<f64>,
+    /// Where the vertices are led to.
+    places: Vec<DVec3>,
     /// The pin of each body, and which of the vertices it holds.
     pins: Vec<(PinId, Vec<usize>)>,
 }
 
+/// Where vertices are led to, as checkpoints hold it.
+pub(crate) struct SavedTargets {
+    vertices: Vec<u32>,
+    stiffness: Option<f64>,
+    places: Vec<DVec3>,
+}
+
+impl SavedTargets {
+    /// Their number, the stiffness (not a number where they are held exactly), the vertices, the places.
+    pub(crate) fn write(&self, bytes: &mut Vec<u8>) {
+        bytes.extend((self.vertices.len() as u32).to_le_bytes());
+        bytes.extend(self.stiffness.unwrap_or(f64::NAN).to_le_bytes());
+        bytes.extend(self.vertices.iter().flat_map(|vertex| vertex.to_le_bytes()));
+        bytes.extend(self.places.iter().flat_map(|place| place.to_array()).flat_map(f64::to_le_bytes));
+    }
+
+    /// Takes them from the front of `bytes`; `None` if they are cut off.
+    pub(crate) fn read(bytes: &mut &[u8]) -> Option<Self> {
+        let count = u32::from_le_bytes(take(bytes)?);
+        // Only as many as there are bytes for, whatever the number says.
+        if bytes.len() < 8 + 28 * count as usize {
+            return None;
+        }
+        let stiffness = f64::from_le_bytes(take(bytes)?);
+        let vertices = (0..count).map(|_| Some(u32::from_le_bytes(take(bytes)?))).collect::<Option<_>>()?;
+        let mut number = || Some(f64::from_le_bytes(take(bytes)?));
+        let places =
+            (0..count).map(|_| Some(DVec3::new(number()?, number()?, number()?))).collect::<Option<_>>()?;
+        Some(Self { vertices, stiffness: (!stiffness.is_nan()).then_some(stiffness), places })
+    }
+}
+
+/// The next `N` bytes.
+fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+    let (taken, left) = bytes.split_first_chunk()?;
+    *bytes = left;
+    Some(*taken)
+}
+
 impl Targets {
+    /// For a checkpoint.
+    pub(crate) fn saved(&self) -> SavedTargets {
+        let Self { vertices, stiffness, places, .. } = self;
+        SavedTargets { vertices: vertices.clone(), stiffness: *stiffness, places: places.clone() }
+    }
+
+    /// Leads what a checkpoint says.
+    pub(crate) fn restore(&mut self, simulation: &mut Simulation, saved: SavedTargets) -> Result<(), Error> {
+        self.set(simulation, saved.vertices, &saved.places, saved.stiffness)
+    }
+
     /// Leads these vertices to these places, and no others any more. Nothing changes if it cannot be done.
     pub(crate) fn set(
         &mut self,
@@ -25,13 +77,14 @@ impl Targets {
     ) -> Result<(), Error> {
         refuse_bad_places(&vertices, places)?;
         if vertices != self.vertices || stiffness != self.stiffness {
-            let mut next = Self { vertices, stiffness, pins: Vec::new() };
+            let mut next = Self { vertices, stiffness, ..Self::default() };
             if let Err(error) = next.hold(simulation) {
                 next.release(simulation)?;
                 return Err(error);
             }
             std::mem::replace(self, next).release(simulation)?;
         }
+        self.places = places.to_vec();
         self.pins.iter().try_for_each(|(pin, held)| {
             let own: Vec<DVec3> = held.iter().map(|&i| places[i]).collect();
             simulation.set_targets(*pin, &own)

@@ -121,6 +121,17 @@ def test_an_updated_preconditioner_is_that_of_the_new_matrix():
             M.update(laplace(4)[0])
 
 
+def test_a_matrix_that_is_refused_leaves_the_preconditioner_as_it_was():
+    A, positions = elastic(10)
+    r = np.random.default_rng(5).standard_normal(A.shape[0])
+    for kind in (supple.MultilevelSchwarz, supple.Galerkin, supple.Cholesky):
+        M = kind(A, positions=positions)
+        first = M @ r
+        with pytest.raises(supple.InvalidInput):
+            M.update(-A)
+        np.testing.assert_allclose(M @ r, first, rtol=1e-6, atol=1e-9)
+
+
 def test_matrices_of_all_formats_are_the_same():
     A, positions = laplace(8)
     b = np.arange(64.0)

@@ -128,6 +128,30 @@ def test_led_vertices_are_where_they_are_told_to_be():
     assert np.abs(sim.positions[corners] - goal).max() > 1e-3
 
 
+def test_a_checkpoint_knows_what_is_led():
+    sim = cloth().finalize()
+    free = sim.checkpoint()
+    sim.set_targets([0, 8], [[-0.5, 0.1, -0.5], [0.5, 0.1, -0.5]])
+    sim.step(0.01)
+    led = sim.checkpoint()
+    sim.step(0.01)
+    after = sim.state_hash
+
+    # In another simulation, and in the same one after it was let go.
+    other = cloth().finalize()
+    sim.release_targets()
+    for one in (other, sim):
+        one.restore(led)
+        one.step(0.01)
+        assert one.state_hash == after
+
+    # Back where nothing was led, the same targets lead again.
+    sim.restore(free)
+    sim.set_targets([0, 8], [[-0.5, 0.1, -0.5], [0.5, 0.1, -0.5]])
+    sim.step(0.01)
+    np.testing.assert_allclose(sim.positions[[0, 8], 1], 0.1, atol=1e-12)
+
+
 def test_soft_targets_pull_by_their_stiffness():
     b = supple.SceneBuilder(gravity=[0, 0, 0])
     b.add_solid(shape={"sphere": {"radius": 0.1, "cells": 4}}, cell=0.05)

@@ -45,6 +45,10 @@ pub(crate) fn view(options: &View, common: &Common) -> Result<ExitCode, Failure>
             let problem = "is a run: --resolution, --set, --frames and --solver have no effect on it";
             return Err(Failure::usage(anyhow!("{} {problem}", folder.display())));
         }
+        if options.paused {
+            let problem = "is a run, which is played, not simulated: leave out --paused";
+            return Err(Failure::usage(anyhow!("{} {problem}", folder.display())));
+        }
         let mut player = playback::Player::open(folder, hub.clone()).map_err(Failure::usage)?;
         announce(options, common, hub)?;
         player.run();

@@ -80,6 +80,8 @@ await onPage(process.argv[2], async (page) => {
   await page.getByLabel("Tolerance", { exact: true }).fill("7");
   await page.getByLabel("Tolerance", { exact: true }).press("Enter");
   await page.locator(".toast.wrong").filter({ hasText: "tolerance" }).waitFor();
+  const kept = await page.evaluate(() => window.supple.state.controls.find((control) => control.path === "solver.tolerance").value);
+  assert.equal(Number(await page.getByLabel("Tolerance", { exact: true }).inputValue()), kept, "what was refused does not stand in its field");
 
   // The hierarchy colours the body.
   await page.keyboard.press("Escape");

@@ -144,7 +144,7 @@ class Simulation:
         self._native.release_targets()
 
     def checkpoint(self) -> bytes:
-        """The complete state; `restore` goes on from it bit for bit, in any simulation of the same scene."""
+        """The complete state, with what `set_targets` leads; `restore` goes on from it bit for bit, in any simulation of the same scene."""
         return self._native.checkpoint()
 
     def restore(self, checkpoint: bytes) -> None:
