@@ -24,13 +24,13 @@ fn without_a_name_all_reproductions_are_listed_with_their_parameters() {
     for name in ["fig10", "fig11", "fig12", "fig13", "fig14", "fig15", "spike", "thin"] {
         assert!(listed.contains(&format!("milne2016-{name} ")), "{name}: {listed}");
     }
-    for name in ["fig10", "fig11", "fig17", "fig18", "fig21", "fig22", "fig23"] {
+    for name in ["fig10", "fig11", "fig15", "fig17", "fig18", "fig21", "fig22", "fig23", "tetrahedra"] {
         assert!(listed.contains(&format!("zhu2010-{name} ")), "{name}: {listed}");
     }
     assert!(listed.contains("size=0.2") && listed.contains("frames=10"), "{listed}");
     let lines = succeed(&["reproduce", "--json"]);
     let parameters = values(&lines, "parameters");
-    assert_eq!(parameters.len(), 42);
+    assert_eq!(parameters.len(), 44);
     assert!(parameters.iter().all(|list| list[0]["meaning"].is_string()));
 }
 

@@ -3,9 +3,12 @@
 
 mod bodies;
 mod conjugate_gradients;
+mod disc;
 mod poisson;
 mod rates;
+mod scene_rates;
 mod surfaces;
+mod tetrahedra;
 mod times;
 
 use super::catalogue::{Parameter, Reproduction};
@@ -25,10 +28,10 @@ const STEPS: Parameter =
     Parameter { name: "steps", default: 4.0, range: [1.0, 100.0], meaning: "steps in which the arm bends" };
 
 /// All reproductions of the paper.
-pub(super) static ALL: [Reproduction; 7] = [
+pub(super) static ALL: [Reproduction; 9] = [
     Reproduction {
         name: "zhu2010-fig10",
-        title: "convergence rates of the Laplacian, of elasticity without pressures, and of the paper's method, co-rotational too",
+        title: "convergence rates of the Laplacian, of elasticity without pressures and on tetrahedra, and of the paper's method",
         parameters: &[
             CELLS,
             Parameter {
@@ -42,6 +45,12 @@ pub(super) static ALL: [Reproduction; 7] = [
                 default: 96.0,
                 range: [32.0, 256.0],
                 meaning: "cells along the lattice of the body with thin arms; an eighth of its cells is the body",
+            },
+            Parameter {
+                name: "resolution",
+                default: 1.0,
+                range: [0.25, 8.0],
+                meaning: "of the scenes that stand for the paper's armadillo, human and car",
             },
         ],
         run: rates::rates,
@@ -65,6 +74,17 @@ pub(super) static ALL: [Reproduction; 7] = [
             },
         ],
         run: times::against_conjugate_gradients,
+    },
+    Reproduction {
+        name: "zhu2010-fig15",
+        title: "errors of staggered differences and of finite elements on a disc whose solution is known",
+        parameters: &[Parameter {
+            name: "cells",
+            default: 192.0,
+            range: [32.0, 512.0],
+            meaning: "cells along the side of the finest lattice, twice as many as across the disc",
+        }],
+        run: disc::accuracy,
     },
     Reproduction {
         name: "zhu2010-fig17",
@@ -103,5 +123,21 @@ pub(super) static ALL: [Reproduction; 7] = [
             CYCLES,
         ],
         run: times::scaling,
+    },
+    Reproduction {
+        name: "zhu2010-tetrahedra",
+        title: "the armadillo on the lattice and by Newton's method on tetrahedra (section 9.3)",
+        parameters: &[
+            Parameter { default: 0.03, range: [0.01, 0.06], ..CELL },
+            Parameter { name: "ratio", default: 0.4, range: [0.0, 0.49], meaning: "Poisson's ratio" },
+            Parameter { name: "frames", default: 3.0, range: [1.0, 45.0], meaning: "frames of the pull" },
+            Parameter {
+                name: "tolerance",
+                default: 1e-2,
+                range: [1e-6, 0.1],
+                meaning: "the residual over the frame's first",
+            },
+        ],
+        run: tetrahedra::against_newton,
     },
 ];

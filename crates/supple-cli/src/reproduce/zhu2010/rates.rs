@@ -1,8 +1,6 @@
 //! Figure 10: convergence rates, measured from the second cycle (the first one raises the residual) down to rounding.
 
 use supple::linear::Simd;
-use supple::scene::{Mode, Model, Scene};
-use supple::simulation::Simulation;
 use supple::solvers::staggered::{
     Coefficients, CycleOptions, Hierarchy, Lattice, Limits, Solve, Workspace, solve, solve_by_cycles,
 };
@@ -11,6 +9,7 @@ use super::super::catalogue::Request;
 use super::super::findings::Findings;
 use super::bodies::{ball_with_arms, elastic_box, weight_of};
 use super::poisson::periodic_poisson_rate;
+use super::scene_rates::{bodies, tetrahedra};
 use crate::failure::Failure;
 
 /// Poisson's ratios without pressures as unknowns, and the paper's rates.
@@ -18,7 +17,8 @@ const WITHOUT_PRESSURES: [(f64, f64); 3] = [(0.2, 0.41), (0.475, 0.85), (0.49, 0
 /// Poisson's ratios of the method, and the paper's rates where it has them.
 const METHOD: [(f64, Option<f64>); 5] =
     [(0.2, Some(0.26)), (0.475, None), (0.49, Some(0.28)), (0.495, None), (0.499, None)];
-const QUANTITY: &str = "convergence rate";
+/// What is measured.
+pub(super) const QUANTITY: &str = "convergence rate";
 /// The inertia of a frame of 1/30 s of the paper's car: `density h^2 / (mu dt (dt + g))` for rubber of 1 MPa, cells of 2 cm.
 const FRAME: f64 = 1.3;
 
@@ -58,21 +58,9 @@ pub(super) fn rates(request: &Request) -> Result<Findings, Failure> {
     let of = Coefficients { inertia: FRAME, ..Coefficients::of_poisson_ratio(0.4) };
     let case = format!("W-cycles, the same body in a step of one frame, nu=0.4, inertia {FRAME}");
     add(case, Some(0.08), body, w_cycle, of, false);
-    co_rotational(request, &mut findings)?;
+    tetrahedra(request, &mut findings)?;
+    bodies(request, &mut findings)?;
     Ok(findings)
-}
-
-/// The armadillo, whose hands are pulled: the mean factor of the nonlinear residual a cycle, over Newton's method.
-fn co_rotational(request: &Request, findings: &mut Findings) -> Result<(), Failure> {
-    let mut scene = Scene::builtin("armadillo-pull").map_err(Failure::of)?;
-    scene.bodies[0].model = Model::Corotated;
-    scene.time.mode = Mode::Quasistatic;
-    let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
-    request.tell("co-rotational, the armadillo");
-    let report = simulation.step(0.1).map_err(Failure::of)?;
-    let rate = report.residual.unwrap_or(f64::NAN).powf(1.0 / f64::from(report.linear_iterations.max(1)));
-    findings.add("co-rotational, default solver, armadillo pulled for 0.1 s, nu=0.475", QUANTITY, 0.43, rate);
-    Ok(())
 }
 
 fn run(lattice: Lattice, of: Coefficients, options: CycleOptions, krylov: bool, simd: Simd) -> Solve {

@@ -88,6 +88,9 @@ fn size_of(positions: &[DVec3]) -> f64 {
     (high - low).length()
 }
 
+/// Triangles and where their vertices are.
+type PlacedFaces<'a> = (&'a [[u32; 3]], Vec<DVec3>);
+
 impl Setup {
     /// Reads what a pin on a body follows; what changes in time must reach to `until` seconds.
     pub(super) fn lead(&self, pin: &Pin, body: &Body, until: f64) -> Result<Option<Lead>, Error> {
@@ -156,7 +159,7 @@ impl Setup {
     }
 
     /// Triangles and vertices in the world of a collider that changes its shape; `None` of others.
-    fn deformed(&self, id: ColliderId, time: f64) -> Result<Option<(&[[u32; 3]], Vec<DVec3>)>, Error> {
+    fn deformed(&self, id: ColliderId, time: f64) -> Result<Option<PlacedFaces<'_>>, Error> {
         let Some(collider) = self.led_collider(id) else { return Ok(None) };
         let source = self.collider_meshes.source(collider).filter(|source| source.deforms());
         let Some(source) = source else { return Ok(None) };

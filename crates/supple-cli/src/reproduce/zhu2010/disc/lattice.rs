@@ -1,0 +1,67 @@
+//! The lattice over the unit square, and which of its cells are the disc's.
+
+use super::problem::{self, CENTRE, RADIUS};
+
+/// What a cell is (section 5.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Interior,
+    Dirichlet,
+    Exterior,
+}
+
+/// Which part of the outline is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Held {
+    /// Two quadrants, as in the paper.
+    Quadrants,
+    /// All of it, so that nothing but the interior's differences remains of the error.
+    Outline,
+}
+
+/// The cells.
+pub(super) struct Cells {
+    /// Along a side of the square.
+    pub count: usize,
+    kinds: Vec<Kind>,
+}
+
+impl Cells {
+    /// Cells that overlap the disc are its own; those on a held part of the outline are held.
+    pub(super) fn new(count: usize, held: Held) -> Self {
+        let kinds = (0..count * count).map(|n| kind([n / count, n % count], count, held)).collect();
+        Self { count, kinds }
+    }
+
+    /// The side of a cell.
+    pub(super) fn spacing(&self) -> f64 {
+        1.0 / self.count as f64
+    }
+
+    /// What a cell is; there is nothing outside the square.
+    pub(super) fn kind(&self, [i, j]: [i32; 2]) -> Kind {
+        let inside = |k: i32| usize::try_from(k).ok().filter(|k| *k < self.count);
+        let at = inside(i).zip(inside(j)).map(|(i, j)| i * self.count + j);
+        at.map_or(Kind::Exterior, |at| self.kinds[at])
+    }
+
+    /// All cells of a kind.
+    pub(super) fn of(&self, kind: Kind) -> impl Iterator<Item = [usize; 2]> {
+        let all = self.kinds.iter().enumerate().filter(move |(_, found)| **found == kind);
+        all.map(|(n, _)| [n / self.count, n % self.count])
+    }
+}
+
+fn kind(cell: [usize; 2], count: usize, held: Held) -> Kind {
+    let h = 1.0 / count as f64;
+    let [low, high] = [0.0, 1.0].map(|end| cell.map(|k| (k as f64 + end) * h));
+    let nearest = [0, 1].map(|k| CENTRE.clamp(low[k], high[k]));
+    let farthest = [0, 1].map(|k| if CENTRE - low[k] > high[k] - CENTRE { low[k] } else { high[k] });
+    let middle = cell.map(|k| (k as f64 + 0.5) * h);
+    match problem::distance(nearest) < RADIUS {
+        false => Kind::Exterior,
+        true if problem::distance(farthest) <= RADIUS => Kind::Interior,
+        true if held == Held::Outline || problem::in_held_quadrant(middle) => Kind::Dirichlet,
+        true => Kind::Interior,
+    }
+}
