@@ -249,6 +249,18 @@ fn a_tangled_start_is_told_and_drawn_apart() {
 }
 
 #[test]
+fn a_body_of_another_material_is_still_tangled() {
+    let scene = crossed(Tangled::Ignore);
+    let stiffer = scene.bodies[0].clone().material("denim");
+    let mut simulation = Simulation::new(scene).unwrap();
+    let start = crossings(&triangles(&simulation));
+    simulation.step(1.0 / 60.0).unwrap();
+    let lower = simulation.body("lower").unwrap();
+    simulation.change_body(lower, &stiffer).unwrap();
+    assert_eq!(simulation.step(1.0 / 60.0).unwrap().crossings, Some(start as u32), "nothing moves them");
+}
+
+#[test]
 fn a_tangled_start_may_be_ignored() {
     let mut simulation = Simulation::new(crossed(Tangled::Ignore)).unwrap();
     let start = crossings(&triangles(&simulation));

@@ -422,6 +422,10 @@ impl Stepper for ImplicitStepper {
 
     fn materials_changed(&mut self, setup: &Setup) {
         self.system = System::new(setup);
+        // Contact may be new, and what crosses is known to the system that was.
+        if !self.system.self_contact.is_empty() {
+            self.system.self_contact.look_for_tangle(&self.x);
+        }
         if self.minimiser.is_none() {
             return;
         }

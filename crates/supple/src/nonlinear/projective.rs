@@ -91,6 +91,8 @@ impl Projective {
         if self.prepared == self.matrix.values() {
             return Ok(());
         }
+        // One that is refused leaves nothing that could be used, should the old numbers come back.
+        self.prepared.clear();
         match &mut self.global {
             Global::Direct(factor) => {
                 if factor.factorise(self.matrix.values()) == Factorisation::NotPositiveDefinite {
@@ -103,7 +105,6 @@ impl Projective {
                 solver.prepare(&WithBlocks { scalars: &self.matrix, blocks })?;
             }
         }
-        self.prepared.clear();
         self.prepared.extend_from_slice(self.matrix.values());
         descent.outcome.update_time += assembled.elapsed();
         Ok(())
@@ -186,8 +187,11 @@ impl Minimiser for Projective {
 
     fn restore(&mut self, saved: &[u32]) {
         if let Global::Iterative { solver, .. } = &mut self.global {
+            // What keeps no structure from step to step is prepared for its matrix, whatever the state.
+            if !(saved.is_empty() && solver.save().is_empty()) {
+                self.prepared.clear();
+            }
             solver.restore(saved);
-            self.prepared.clear();
         }
     }
 

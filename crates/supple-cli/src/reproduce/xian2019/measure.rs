@@ -21,8 +21,17 @@ pub(super) fn fixed(kind: LinearKind, count: u32) -> Linear {
     Linear { tolerance: Some(0.0), max_iterations: Some(count), ..kind.into() }
 }
 
-/// One V-cycle on so many coarse nodes, each level smoothed so often before and after, from fine to coarse.
-pub(super) fn v_cycle(levels: Levels, smoother: Smoother, sweeps: u32) -> Linear {
+/// Sweeps that do the work of so many of the paper's iterations: its Gauss-Seidel goes both ways in each.
+pub(super) fn sweeps_of(smoother: Smoother, iterations: u32) -> u32 {
+    match smoother {
+        Smoother::GaussSeidel => 2 * iterations,
+        Smoother::Jacobi => iterations,
+    }
+}
+
+/// One V-cycle on so many coarse nodes, each level smoothed by so many of the paper's iterations before and after, from fine to coarse.
+pub(super) fn v_cycle(levels: Levels, smoother: Smoother, iterations: u32) -> Linear {
+    let sweeps = sweeps_of(smoother, iterations);
     Linear {
         levels: Some(levels),
         smoother: Some(smoother),

@@ -17,7 +17,7 @@ struct Row {
     /// Coarse nodes.
     nodes: &'static [u32],
     smoother: Smoother,
-    /// Sweeps before and after. The paper has ten instead of five on the coarser levels of the cloth but the coarsest.
+    /// The paper's iterations before and after. On cloth it has ten instead of five on the level above the coarsest.
     sweeps: u32,
     method: Method,
     iterations: u32,

@@ -1,6 +1,5 @@
 //! Which rows of a matrix have other numbers than the last one had (Xian 2019, section 4.3: attachments and contacts change a
-//! few). Rows are told apart by 64-bit hashes of their bits, an eighth of a byte for each byte of the matrix that is not
-//! kept a second time.
+//! few). Rows are told apart by 64-bit hashes of their bits, eight bytes a row in place of a second copy of the matrix.
 //!
 //! Under Newton's method everything changes every time. A few rows all over the matrix show it before the others are hashed.
 

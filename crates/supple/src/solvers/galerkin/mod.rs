@@ -18,6 +18,8 @@
 //! - Each coarse node has functions about its own centre and axes instead of one origin for all. They span the same motions,
 //!   and block smoothers do not see the difference, but the matrices survive single precision. The identity between coarse
 //!   levels becomes the change of frames.
+//! - A sweep of Gauss-Seidel goes one way through the colours before the coarser levels and the other way after them, which makes
+//!   the cycle symmetric. The paper's iterations go both ways each time: one of them is two sweeps here.
 //! - Rank-deficient directions are left out instead of lifted; both give the same `x = U q`.
 //! - Vertices that are held exactly have no row in the matrix and no part in the projection; the paper has soft attachments only.
 //! - Levels, their matrices and vectors are `f32` but for the coarsest; coarse matrices are summed in `f64`. Outside the cycle

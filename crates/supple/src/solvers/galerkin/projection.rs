@@ -37,7 +37,7 @@ impl Projection {
         Self { functions, parents, starts, children, shares }
     }
 
-    /// The same with nodes and parents renumbered: `order` and `parent_order` say which node stands at each place,
+    /// The same with nodes and parents renumbered: `order` says which node stands at each place,
     /// `parent_place` where each parent stands.
     pub(super) fn renumbered(&self, order: &[u32], parent_place: &[u32]) -> Self {
         let size = self.functions[0] * self.functions[1];
