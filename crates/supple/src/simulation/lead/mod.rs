@@ -19,7 +19,7 @@ use self::skin::SkinLead;
 use super::{ColliderId, PinPoint, Setup, SetupPin};
 use crate::body::Body;
 use crate::error::Error;
-use crate::geometry::TriangleTree;
+use crate::geometry::{Aabb, TriangleTree};
 use crate::scene::{Collider, Follow, Motion, Pin, Pose};
 
 /// What leads the points of a pin.
@@ -83,9 +83,8 @@ fn gone_over(time: f64, lead_in: f64) -> f64 {
 }
 
 fn size_of(positions: &[DVec3]) -> f64 {
-    let low = positions.iter().copied().fold(DVec3::INFINITY, DVec3::min);
-    let high = positions.iter().copied().fold(DVec3::NEG_INFINITY, DVec3::max);
-    (high - low).length()
+    let around = Aabb::of_points(positions);
+    (around.high - around.low).length()
 }
 
 /// Triangles and where their vertices are.
