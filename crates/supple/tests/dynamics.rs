@@ -3,8 +3,8 @@
 use glam::DVec3;
 use supple::material::MaterialSpec;
 use supple::scene::{
-    Body, Collider, Cuboid, Follow, Hold, Keyframe, Model, Motion, Pin, Scene, Selection, Shape, ShapeSource,
-    Solver, World,
+    Body, Collider, Cuboid, Follow, Hold, Keyframe, Method, Model, Motion, Pin, Scene, Selection, Shape,
+    ShapeSource, Solver, World,
 };
 use supple::simulation::Simulation;
 
@@ -215,6 +215,34 @@ fn a_preconditioner_that_is_kept_for_several_iterations_leads_to_the_same_motion
     assert!(apart < 1e-7, "{apart}");
     // A factor of the matrix solves it at once; an older one takes some iterations, but not many.
     assert!(more > few && more < 40 * few, "{few} {more}");
+}
+
+#[test]
+fn a_step_that_is_solved_to_a_velocity_is_about_that_near_to_the_exact_one() {
+    const SPEED: f64 = 0.01;
+    let step = |velocity_tolerance: Option<f64>| {
+        let mut scene = scene(block(Model::NeoHookean, 1e4), vec![Pin::hard("block", everything_left())]);
+        scene.world.gravity = DVec3::new(0.0, -9.81, 0.0);
+        scene.solver.velocity_tolerance = velocity_tolerance;
+        let mut simulation = Simulation::new(scene).unwrap();
+        let report = simulation.step(0.05).unwrap();
+        assert!(report.converged, "{report:?}");
+        (simulation.positions().to_vec(), report.nonlinear_iterations, report.residual.unwrap())
+    };
+    let ((exact, many, small), (settled, few, larger)) = (step(None), step(Some(SPEED)));
+    let apart = exact.iter().zip(&settled).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+    assert!(few < many && larger > small, "{few} of {many} iterations, residuals {larger} and {small}");
+    // The last iteration moved less than that, and Newton's method was already quadratic.
+    assert!(apart > 0.0 && apart < 0.05 * SPEED, "{apart}");
+}
+
+#[test]
+fn a_velocity_tolerance_is_positive_and_for_newton() {
+    let refused = |solver: Solver| solver.check().unwrap_err();
+    let said = refused(Solver { velocity_tolerance: Some(-0.1), ..Solver::default() });
+    assert!(said.contains("-0.1") && said.contains("m/s"), "{said}");
+    let said = refused(Solver { velocity_tolerance: Some(0.1), method: Method::Lbfgs, ..Solver::default() });
+    assert!(said.contains("lbfgs"), "{said}");
 }
 
 fn everything_left() -> Selection {

@@ -251,6 +251,7 @@ fn settings() -> BoxedStrategy<(Time, World, Solver, Output, Expect)> {
             linear: Linear::from(kind),
             tolerance,
             max_iterations,
+            velocity_tolerance: None,
             refresh: None,
             refresh_moved: None,
             spectral_radius: None,

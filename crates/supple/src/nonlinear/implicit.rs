@@ -340,6 +340,7 @@ impl Stepper for ImplicitStepper {
         let limits = Limits {
             tolerance: setup.solver.tolerance,
             reference: self.reference(setup),
+            settled: settled(setup, dt),
             max_iterations: setup.solver.max_iterations,
             deadline,
             record: setup.record,
@@ -518,6 +519,11 @@ impl Stepper for ImplicitStepper {
             bytes: self.minimiser.as_ref().map_or(0, |minimiser| minimiser.bytes()),
         }
     }
+}
+
+/// How far the last direction of a step may still move a vertex, in metres.
+fn settled(setup: &Setup, dt: f64) -> f64 {
+    setup.solver.velocity_tolerance.map_or(0.0, |speed| speed * dt)
 }
 
 /// Yes and no, 32 in a word.

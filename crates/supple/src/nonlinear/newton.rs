@@ -7,6 +7,10 @@
 //! ```
 //!
 //! An iterative solver makes it inexact: its tolerance is relative to `g`.
+//!
+//! It ends when `|g|` is small, or when `dx` is: where a stiff sheet wrinkles, a direction of a tenth of a millimetre still
+//! changes `|g|` many times over, and nobody would see it. Then it begins with the projected Hessian, since there are no last
+//! iterations that would have to be quadratic.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -138,7 +142,7 @@ impl Minimiser for Newton {
         outcome: &mut Outcome,
     ) -> Result<(), String> {
         let mut descent = Descent::begin(objective, x, limits, outcome)?;
-        self.projected_for = 0;
+        self.projected_for = if limits.settled > 0.0 { PROJECTED_RUN } else { 0 };
         self.prepared.end();
         self.out_of_time = false;
         self.solver.forget();
@@ -154,8 +158,13 @@ impl Minimiser for Newton {
                 return descent.end(Stop::Deadline);
             }
             descent.outcome.iterations += 1;
+            let settled = self.work.farthest_move() <= limits.settled;
             if descent.line_search(&mut self.work, 1.0).is_none() {
                 return descent.end(Stop::Stalled);
+            }
+            if settled {
+                descent.look(&mut self.work)?;
+                return descent.end(Stop::Converged);
             }
         }
     }

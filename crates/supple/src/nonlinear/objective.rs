@@ -50,6 +50,8 @@ pub struct Limits {
     pub tolerance: f64,
     /// Norm of the gradient that counts as 1, in newtons.
     pub reference: f64,
+    /// Newton's direction that moves no vertex farther, in metres, is the last.
+    pub settled: f64,
     /// Largest number of iterations.
     pub max_iterations: u32,
     /// When the budget ends; an iteration that would likely pass it is not begun.
@@ -177,6 +179,11 @@ impl Workspace {
             gradient: vec![DVec3::ZERO; unknowns],
             direction: vec![DVec3::ZERO; unknowns],
         }
+    }
+
+    /// How far the direction moves the vertex that it moves farthest, in metres.
+    pub(crate) fn farthest_move(&self) -> f64 {
+        self.direction.iter().map(|d| d.length_squared()).fold(0.0, f64::max).sqrt()
     }
 
     /// `trial = x + length direction`.
@@ -340,8 +347,7 @@ impl<'a> Descent<'a> {
         if self.limits.longest_move == f64::INFINITY {
             return f64::INFINITY;
         }
-        let farthest = work.direction.iter().map(|d| d.length_squared()).fold(0.0, f64::max).sqrt();
-        self.limits.longest_move / farthest.max(f64::MIN_POSITIVE)
+        self.limits.longest_move / work.farthest_move().max(f64::MIN_POSITIVE)
     }
 
     fn go_on(&self, work: &mut Workspace, mut length: f64, mut lower: f64) -> (f64, f64) {

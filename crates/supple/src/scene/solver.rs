@@ -323,6 +323,9 @@ pub struct Solver {
     pub tolerance: f64,
     /// Stop after this many nonlinear iterations.
     pub max_iterations: u32,
+    /// `newton`: a step is also solved when an iteration would move no vertex faster than so many m/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub velocity_tolerance: Option<f64>,
     /// Renew the preconditioner every so many nonlinear iterations; each method has its own usual number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refresh: Option<u32>,
@@ -375,6 +378,7 @@ impl Solver {
         if let Some(moved) = self.refresh_moved.filter(|moved| !(*moved > 0.0 && moved.is_finite())) {
             return Err(format!("`refresh_moved` is {moved}; it must be positive and finite, in metres"));
         }
+        self.check_velocity_tolerance()?;
         let refreshes = self.refresh.is_some() || self.refresh_moved.is_some();
         if refreshes && self.method == Method::Projective {
             return Err("projective dynamics renews its matrix when it changes: leave `refresh` and `refresh_moved` out"
@@ -389,6 +393,20 @@ impl Solver {
             }
             _ => Ok(()),
         }
+    }
+
+    fn check_velocity_tolerance(&self) -> Result<(), String> {
+        let Some(speed) = self.velocity_tolerance else { return Ok(()) };
+        if self.method != Method::Newton {
+            return Err(format!(
+                "`velocity_tolerance` is for `newton`, whose steps say how far the solution is, not for `{}`; leave it out",
+                self.method.word()
+            ));
+        }
+        if speed > 0.0 && speed.is_finite() {
+            return Ok(());
+        }
+        Err(format!("`velocity_tolerance` is {speed}; it must be positive and finite, in m/s"))
     }
 
     /// Method and linear solver in the words of the command line, as `newton+cholesky`.
@@ -407,6 +425,7 @@ impl Default for Solver {
             linear: Linear::default(),
             tolerance: 1e-4,
             max_iterations: 50,
+            velocity_tolerance: None,
             refresh: None,
             refresh_moved: None,
             spectral_radius: None,

@@ -23,14 +23,17 @@ pub struct PrincipalModes {
 }
 
 impl PrincipalModes {
+    /// Positive semi-definite eigenvalues. Along the normal a negative one keeps its size: with none at all, a sheet that
+    /// wrinkles has only inertia against long steps out of its plane, which stretch it many times more than they relax it.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn projected(self) -> Self {
         let clamped = |value: Lanes| value.max(Lanes::default());
+        let size = |value: Lanes| value.max(-value);
         Self {
             scaling: positive_part(self.scaling),
             twist: clamped(self.twist),
             flip: clamped(self.flip),
-            normal: [clamped(self.normal[0]), clamped(self.normal[1])],
+            normal: self.normal.map(size),
         }
     }
 }
