@@ -133,6 +133,11 @@ impl BlockPattern {
         columns.binary_search(&(column as u32)).ok().map(|place| start + place)
     }
 
+    /// Whether another is this one, or has the same couplings.
+    pub(crate) fn is_same(self: &Arc<Self>, other: &Arc<Self>) -> bool {
+        Arc::ptr_eq(self, other) || self == other
+    }
+
     /// Memory in bytes.
     pub fn bytes(&self) -> usize {
         4 * (self.unknown_of_vertex.len() + self.columns.len())
