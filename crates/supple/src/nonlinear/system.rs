@@ -412,7 +412,7 @@ impl Gathered<'_> {
 
     fn quadratic_bending(&self) -> Option<Box<dyn Energy>> {
         let (hinges, materials) = self.hinges();
-        let elements = QuadraticBending::new(&hinges, |h| materials[h].bend_stiffness);
+        let elements = QuadraticBending::new(&hinges, |h| materials[h]);
         let sum = ElementSum::new(elements, self.vertices, self.simd);
         (!hinges.is_empty()).then(|| Box::new(sum) as Box<dyn Energy>)
     }
