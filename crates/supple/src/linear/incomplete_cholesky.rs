@@ -30,7 +30,7 @@ pub enum Fill {
     Threshold {
         /// Blocks below this fraction of their diagonals' geometric mean are dropped.
         drop_tolerance: f64,
-        /// A column keeps at most this many times the blocks that the matrix has there.
+        /// A column keeps at most this many times half the blocks of its row in the matrix: about those below the diagonal.
         factor: f64,
     },
 }
