@@ -253,6 +253,7 @@ fn settings() -> BoxedStrategy<(Time, World, Solver, Output, Expect)> {
             max_iterations,
             refresh: None,
             refresh_moved: None,
+            refresh_steps: Some(10),
             spectral_radius: None,
             hpbd: Options {
                 sweeps: max_iterations,
