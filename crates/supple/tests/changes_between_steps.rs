@@ -2,9 +2,10 @@
 
 use glam::DVec3;
 use supple::geometry::Ray;
+use supple::mesh::generate::SphereShape;
 use supple::scene::{
-    Body, Collider, ColliderShape, Cuboid, Hold, Keyframe, LinearKind, Model, Motion, Pin, Scene, Selection,
-    ShapeSource, Solver, World,
+    Bending, Body, Collider, ColliderShape, Cuboid, Hold, Keyframe, LinearKind, Method, Model, Motion, Pin,
+    Scene, Selection, ShapeSource, Solver, World,
 };
 use supple::simulation::{Simulation, StepReport};
 
@@ -259,6 +260,98 @@ fn another_rest_shape_moves_a_cloth_that_was_at_rest() {
     run(&mut simulation, 1);
     let side = |x: &[DVec3]| x[0].distance(x[4]);
     assert!(side(simulation.positions()) < 0.999 * side(&before));
+}
+
+/// A cloth whose half from x = 0.1 m on is of another stiffness, under the multigrid.
+fn halves(stretch_stiffness: f64, damping: f64, size: f64) -> Scene {
+    let text = format!(
+        "[time]\nfps = 60\n[[body]]\nname = \"cloth\"\n\
+         shape = {{ grid = {{ size = [{size}, {size}], vertices = [13, 13] }} }}\n\
+         material = {{ damping = {damping} }}\n\
+         [[body.region]]\nselection = {{ box = {{ min = [0.1, -1, -1], max = [1, 1, 1] }} }}\n\
+         material = {{ stretch_stiffness = {stretch_stiffness} }}\n\
+         [[pin]]\nbody = \"cloth\"\nselection = {{ indices = [0] }}\n\
+         [[pin]]\nbody = \"cloth\"\nselection = {{ indices = [12] }}\nduring = [0.15, 9]\n\
+         [solver]\nlinear = {{ kind = \"galerkin\", levels = [40, 8] }}\n"
+    );
+    Scene::from_toml(&text, "halves", ".").unwrap()
+}
+
+/// What solvers choose from the mesh, they choose for the scene's own step, whatever the step under way.
+#[test]
+fn a_state_restored_into_steps_of_another_length_goes_on_with_the_same_bits() {
+    let steps = [STEP, 0.01 * STEP, 0.02 * STEP, 3.0 * STEP, 4.0 * STEP, 0.05 * STEP];
+    let mut unbroken = Simulation::new(halves(5000.0, 0.02, 1.0)).unwrap();
+    let mut saved = Vec::new();
+    for dt in steps {
+        unbroken.step(dt).unwrap();
+        saved.push(unbroken.save());
+    }
+    for (done, state) in (1..).zip(&saved) {
+        let mut resumed = Simulation::new(halves(5000.0, 0.02, 1.0)).unwrap();
+        resumed.restore(state).unwrap();
+        for &dt in &steps[done..] {
+            resumed.step(dt).unwrap();
+        }
+        assert_eq!(resumed.state_hash(), unbroken.state_hash(), "{done}");
+    }
+}
+
+/// The levels are kept when a material changes; a simulation in which the same was changed before its first step has them, too.
+#[test]
+fn a_state_restored_after_a_body_was_changed_goes_on_with_the_same_bits() {
+    let begun = || Simulation::new(halves(5000.0, 0.0, 1.0)).unwrap();
+    let change = |simulation: &mut Simulation, scene: &Scene| {
+        let body = simulation.body("cloth").unwrap();
+        simulation.change_body(body, &scene.bodies[0]).unwrap();
+    };
+    let (softer, smaller) = (halves(2.0, 0.01, 1.0), halves(900.0, 0.0, 0.95));
+    let mut unbroken = begun();
+    run(&mut unbroken, 3);
+    change(&mut unbroken, &softer);
+    run(&mut unbroken, 3);
+    let softened = unbroken.save();
+    run(&mut unbroken, 1);
+    change(&mut unbroken, &smaller);
+    run(&mut unbroken, 1);
+    let shrunk = unbroken.save();
+    // The second pin begins on the way: the method is chosen anew.
+    run(&mut unbroken, 5);
+    let mut resumed = begun();
+    change(&mut resumed, &softer);
+    resumed.restore(&softened).unwrap();
+    run(&mut resumed, 1);
+    change(&mut resumed, &smaller);
+    run(&mut resumed, 6);
+    assert_eq!(resumed.state_hash(), unbroken.state_hash());
+    let mut resumed = begun();
+    change(&mut resumed, &softer);
+    change(&mut resumed, &smaller);
+    resumed.restore(&shrunk).unwrap();
+    run(&mut resumed, 5);
+    assert_eq!(resumed.state_hash(), unbroken.state_hash());
+}
+
+/// What a scene file may not say under projective dynamics is refused between steps, too.
+#[test]
+fn bodies_that_projective_dynamics_cannot_take_are_refused() {
+    let springs =
+        |shape: ShapeSource| Body { bending: Some(Bending::Quadratic), ..Body::new("cloth", shape) };
+    let flat = springs(cloth().shape.source);
+    let ball = ShapeSource::Sphere(SphereShape { radius: 0.5, cells: 4 });
+    let projective = Solver { method: Method::Projective, ..Solver::default() };
+    let scene = |body: Body| Scene::builder().body(body).solver(projective.clone());
+    let mut simulation = Simulation::new(scene(flat.clone()).build().unwrap()).unwrap();
+    run(&mut simulation, 1);
+    let error = Simulation::new(scene(springs(ball.clone())).build().unwrap()).err().unwrap().to_string();
+    assert!(error.contains("curved at rest"), "{error}");
+    let error = simulation.add_body(&Body { name: "ball".into(), ..springs(ball) }).unwrap_err().to_string();
+    assert!(error.contains("curved at rest") && error.contains("`ball`"), "{error}");
+    let stretchy = Body { model: Model::Stvk, ..flat };
+    let body = simulation.body("cloth").unwrap();
+    let error = simulation.change_body(body, &stretchy).unwrap_err().to_string();
+    assert!(error.contains("`model`"), "{error}");
+    run(&mut simulation, 1);
 }
 
 #[test]

@@ -341,6 +341,27 @@ fn what_is_not_finite_ends_the_solve_at_once() {
     }
 }
 
+/// Squares of such numbers are out of range; the problem is linear, so the answer is that of an ordinary right-hand side.
+#[test]
+fn very_small_and_very_large_right_hand_sides_are_solved_for() {
+    let system = cloth(9, 0, false);
+    let ordinary = vector(system.matrix.unknowns(), 40);
+    let exact = dense_solution(&system.matrix, &ordinary);
+    for kind in LinearKind::ALL {
+        let mut solver = linear_solver(&kind.into(), None, Simd::Auto).unwrap();
+        solver.prepare(&system.matrix).unwrap();
+        for size in [1e-170, 1e-300, 1e-120, 1e170, 1e290] {
+            let rhs: Vec<DVec3> = ordinary.iter().map(|b| size * *b).collect();
+            let mut x = vec![DVec3::ZERO; rhs.len()];
+            let outcome = solver.solve(&system.matrix, &rhs, &mut x, &StopRule::tolerance(1e-9, 20_000));
+            assert!(outcome.converged() && outcome.iterations > 0, "{kind:?}, {size}: {outcome:?}");
+            let x: Vec<DVec3> = x.iter().map(|x| *x / size).collect();
+            let error = distance(&x, &exact);
+            assert!(error < 1e-6, "{kind:?}, {size}: {error}");
+        }
+    }
+}
+
 #[test]
 fn stop_rules_hold() {
     let system = cloth(20, 0, false);
@@ -386,4 +407,21 @@ fn options_that_a_solver_does_not_have_or_out_of_range_are_refused() {
         let error = linear_solver(&linear, None, Simd::Auto).err().unwrap();
         assert!(error.contains(words), "{error}");
     }
+}
+
+#[test]
+fn options_that_need_positions_are_refused_without() {
+    let positions: Arc<[DVec3]> = vector(20, 3).into();
+    let options = [
+        (Linear { first: Some(vec![DVec3::ZERO]), ..LinearKind::Galerkin.into() }, "`first`"),
+        (Linear { unknowns: Some(12), ..LinearKind::GalerkinCycle.into() }, "`unknowns`"),
+        (Linear { modes: Some(6), ..LinearKind::Mas.into() }, "`modes`"),
+    ];
+    for (linear, option) in options {
+        let error = linear_solver(&linear, None, Simd::Auto).err().unwrap();
+        assert!(error.contains(option) && error.contains("positions"), "{error}");
+        assert!(linear_solver(&linear, Some(positions.clone()), Simd::Auto).is_ok());
+    }
+    let translations = Linear { unknowns: Some(3), ..LinearKind::Galerkin.into() };
+    assert!(linear_solver(&translations, None, Simd::Auto).is_ok());
 }

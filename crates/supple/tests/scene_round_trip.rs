@@ -254,6 +254,7 @@ fn settings() -> BoxedStrategy<(Time, World, Solver, Output, Expect)> {
             velocity_tolerance: None,
             refresh: None,
             refresh_moved: None,
+            refresh_steps: Some(10),
             spectral_radius: None,
             hpbd: Options {
                 sweeps: max_iterations,

@@ -47,6 +47,15 @@ fn what_a_reproduction_does_not_have_is_refused() {
     refused(&["xian2019-fig9", "--set", "size=big"], &["a number from 0.01 to 10"]);
     refused(&["xian2019-fig9", "--set", "size"], &["KEY=VALUE"]);
     refused(&["xian2019-fig9", "--mesh", "nowhere.obj"], &["nowhere.obj", "not there"]);
+    let folder = tempfile::tempdir().unwrap();
+    let tets = folder.path().join("one.mesh");
+    let vertices = "4\n0 0 0 0\n1 0 0 0\n0 1 0 0\n0 0 1 0\n";
+    let medit =
+        format!("MeshVersionFormatted 2\nDimension 3\nVertices\n{vertices}Tetrahedra\n1\n1 2 3 4 0\nEnd\n");
+    fs::write(&tets, medit).unwrap();
+    for figure in ["xian2019-fig6", "xian2019-fig7"] {
+        refused(&[figure, "--mesh", text(&tets)], &["one.mesh", "one resolution", "surface"]);
+    }
 }
 
 /// The order of table 3: smooth weights leave less of the error than piecewise-constant ones, three unknowns more.

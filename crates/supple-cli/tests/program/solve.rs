@@ -151,11 +151,33 @@ fn options_of_a_solver_reach_it_and_those_it_has_not_are_refused() {
         ("mas", "kind=jacobi", "--solver"),
         ("mas", "tolerance=0.1", "--tolerance"),
         ("mas", "modes=7", "3, 6 or 12"),
+        // Without --positions it is not known where anything is.
+        ("galerkin", "unknowns=12", "positions"),
+        ("galerkin", "first=[[0, 0, 0]]", "positions"),
     ] {
         let refused = solve(solver, set);
         assert_eq!(refused.status.code(), Some(2), "{set}");
         let said = String::from_utf8(refused.stderr).unwrap();
         assert!(said.contains(complaint), "{set}: {said}");
+    }
+}
+
+/// The squares of its entries are zero in double precision; the right-hand side is not.
+#[test]
+fn a_tiny_right_hand_side_is_not_taken_for_zero() {
+    let folder = tempfile::tempdir().unwrap();
+    let (matrix, rhs) = chain(folder.path(), 30);
+    let head = "%%MatrixMarket matrix array real general\n30 1\n";
+    fs::write(&rhs, format!("{head}{}", "2e-170\n".repeat(30))).unwrap();
+    let out = folder.path().join("x.npy");
+    for solver in ["jacobi", "gauss-seidel", "cholesky"] {
+        let words =
+            ["solve", text(&matrix), "--rhs", text(&rhs), "--solver", solver, "--out", text(&out), "--json"];
+        let lines = succeed(&words);
+        assert_eq!(values(&lines, "converged"), [true]);
+        assert!(values(&lines, "iterations")[0].as_u64().unwrap() > 0, "{solver}: {lines}");
+        assert!(values(&lines, "relative_residual")[0].as_f64().unwrap() < 1e-3, "{solver}: {lines}");
+        assert!(read_npy(&out).iter().all(|x| *x > 1e-172), "{solver}");
     }
 }
 

@@ -17,11 +17,20 @@
 //!
 //! zero at rest with zero gradient, and blind to rotations. Its Hessian is not constant any more; the projection is that of
 //! Gauss-Newton. Since `e`, `g` and `u` are sums of corners with constant weights, derivatives are taken by these three.
+//!
+//! Damping over a step of length `h` has the potential `β c/(2h) (s - sₛ)²` of `s = ½ u·(e × g)`, `sₛ` at its start. For
+//! a hinge that was only folded `s = l sin θ`, so that both bending energies damp small folds alike. Unlike `u` it is
+//! blind to rotations, and unlike the angle a polynomial: no normal to lose where cloth lies folded onto itself. A fold
+//! near 90° is damped less for it.
 
 #![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
 
+use glam::DVec3;
+use rayon::prelude::*;
+
 use super::Curvature;
-use super::element::{Blocks, Element};
+use super::bending_dihedral::HingeMaterial;
+use super::element::{Blocks, Element, batch_corners};
 use super::element_order::{morton_order, pack_batches};
 use super::hinge::Hinge;
 use crate::simd::{LaneMat3, LaneVec3, Lanes, WIDTH};
@@ -35,6 +44,7 @@ struct Batch {
     weights: [[Lanes; 4]; 3],
     /// `h₀` in m.
     rest: Lanes,
+    damping: Lanes,
 }
 
 /// Hinges of a sheet that keeps its lengths. Stored in Morton order of their rest edges' middles.
@@ -44,37 +54,96 @@ pub struct QuadraticBending {
     batches: Vec<Batch>,
     /// Whether some hinge is folded at rest.
     curved: bool,
+    /// The folds `sₛ` at the step's start; empty while nothing is damped.
+    start: Vec<Lanes>,
+    /// One over the step.
+    rate: f64,
 }
 
-/// Rest angles below this are those of a flat sheet, up to rounding.
-const FLAT: f64 = 1e-9;
-
 impl QuadraticBending {
-    /// Bending of these hinges; `bend_stiffness(h)` is that of hinge `h` in N·m.
-    pub fn new(hinges: &[Hinge], bend_stiffness: impl Fn(usize) -> f64) -> Self {
+    /// Bending of these hinges; `material(h)` is what hinge `h` is made of.
+    pub fn new(hinges: &[Hinge], material: impl Fn(usize) -> HingeMaterial) -> Self {
         let order = morton_order(hinges.len(), |h| hinges[h].centre);
-        let curved = hinges.iter().any(|hinge| hinge.angle.abs() > FLAT);
+        let curved = hinges.iter().any(Hinge::is_folded);
         let batches = pack_batches(&order, |lanes| {
             let rows = lanes.map(|h| weights(&hinges[h]));
             let weight = |row: usize, k: usize| Lanes::from_fn(|i| rows[i][row][k]);
             Batch {
-                stiffness: Lanes::from_fn(|i| bend_stiffness(lanes[i]) / hinges[lanes[i]].area()),
+                stiffness: Lanes::from_fn(|i| material(lanes[i]).bend_stiffness / hinges[lanes[i]].area()),
                 weights: std::array::from_fn(|row| std::array::from_fn(|k| weight(row, k))),
                 rest: Lanes::from_fn(|i| rest_height(&hinges[lanes[i]])),
+                damping: Lanes::from_fn(|i| material(lanes[i]).damping),
             }
         });
         let vertices = order.iter().map(|&h| hinges[h as usize].vertices).collect();
-        Self { vertices, batches, curved }
+        Self { vertices, batches, curved, start: Vec::new(), rate: 0.0 }
     }
 
-    /// Whether all hinges are flat at rest, so that the Hessian is the same everywhere.
+    /// Whether all hinges are flat at rest, so that the Hessian without damping is the same everywhere.
     pub fn has_constant_hessian(&self) -> bool {
         !self.curved
+    }
+
+    /// What damps eight hinges; `None` while nothing is damped.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn damping<'a>(&self, batch: usize, fold: &'a Fold) -> Option<Damping<'a>> {
+        let change = fold.sine() - *self.start.get(batch)?;
+        Some(Damping { viscosity: self.batches[batch].damping * self.rate, change, fold })
+    }
+}
+
+/// Eight hinges that are being folded; all over their stiffness.
+struct Damping<'a> {
+    /// `β/h`.
+    viscosity: Lanes,
+    /// `s - sₛ`.
+    change: Lanes,
+    fold: &'a Fold,
+}
+
+impl Damping<'_> {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn value(&self) -> Lanes {
+        self.viscosity * self.change * self.change * 0.5
+    }
+
+    /// The derivatives of `s` by `e`, `g` and `u`.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn slopes(&self) -> [LaneVec3; 3] {
+        let (half, Fold { e, g, u }) = (Lanes::splat(0.5), self.fold);
+        [g.cross(*u) * half, u.cross(*e) * half, e.cross(*g) * half]
+    }
+
+    /// The forces by `e`, `g` and `u`.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn gradient(&self) -> [LaneVec3; 3] {
+        let force = self.viscosity * self.change;
+        let [e, g, u] = self.slopes();
+        [e * force, g * force, u * force]
+    }
+
+    /// The Hessian by `e`, `g` and `u`, lower triangle.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn hessian(&self, curvature: Curvature) -> [[LaneMat3; 3]; 3] {
+        let slopes = self.slopes();
+        let mut blocks = [[LaneMat3::default(); 3]; 3];
+        for a in 0..3 {
+            for b in 0..=a {
+                blocks[a][b] = slopes[a].outer(slopes[b] * self.viscosity);
+            }
+        }
+        if curvature == Curvature::Exact {
+            let half_force = self.viscosity * self.change * 0.5;
+            blocks[1][0] += self.fold.u.cross_matrix() * half_force;
+            blocks[2][0] += self.fold.g.cross_matrix() * -half_force;
+            blocks[2][1] += self.fold.e.cross_matrix() * half_force;
+        }
+        blocks
     }
 }
 
 fn rest_height(hinge: &Hinge) -> f64 {
-    if hinge.angle.abs() > FLAT { 2.0 * hinge.length * (0.5 * hinge.angle).sin() } else { 0.0 }
+    if hinge.is_folded() { 2.0 * hinge.length * (0.5 * hinge.angle).sin() } else { 0.0 }
 }
 
 /// The weights of the corners in `e`, `g` and `u = (cot + cot) e - (l/h₁) p - (l/h₂) q`.
@@ -104,6 +173,12 @@ struct Normal {
 }
 
 impl Fold {
+    /// `s = ½ u·(e × g)`, in m.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn sine(&self) -> Lanes {
+        self.u.dot(self.e.cross(self.g)) * 0.5
+    }
+
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn normal(&self) -> Normal {
         let long = self.e.cross(self.g);
@@ -179,6 +254,19 @@ impl Batch {
         blocks
     }
 
+    /// The blocks by corners of hinges that are flat at rest.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn flat_blocks(&self) -> Blocks<4> {
+        let weights = &self.weights[2];
+        let mut blocks = Blocks::<4>::default();
+        for i in 0..4 {
+            for j in 0..=i {
+                blocks[i][j] = LaneMat3::scaled_identity(self.stiffness * weights[i] * weights[j]);
+            }
+        }
+        blocks
+    }
+
     /// The Hessian of folded hinges by `e`, `g` and `u`, lower triangle, over the stiffness.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn folded_hessian(&self, fold: &Fold, curvature: Curvature) -> [[LaneMat3; 3]; 3] {
@@ -202,10 +290,21 @@ impl Batch {
 }
 
 impl Element<4> for QuadraticBending {
+    fn begin_step(&mut self, x: &[DVec3], dt: f64) {
+        let damped = self.batches.iter().any(|batch| batch.damping != Lanes::default());
+        self.rate = if damped { 1.0 / dt } else { 0.0 };
+        self.start.resize(if damped { self.batches.len() } else { 0 }, Lanes::default());
+        let (vertices, batches) = (&self.vertices, &self.batches);
+        self.start.par_iter_mut().enumerate().with_min_len(64).for_each(|(b, start)| {
+            *start = batches[b].fold(&batch_corners(vertices, b, x)).sine();
+        });
+    }
+
     fn projective(&self, e: usize) -> Option<[[f64; 4]; 4]> {
         let (batch, lane) = (&self.batches[e / WIDTH], e % WIDTH);
         let weights = batch.weights[2].map(|w| w.0[lane]);
-        let stiffness = batch.stiffness.0[lane];
+        // Damping of `u` in place of that of `s`, which changes as much where the hinge is flat.
+        let stiffness = batch.stiffness.0[lane] * (1.0 + batch.damping.0[lane] * self.rate);
         self.has_constant_hessian().then(|| weights.map(|a| weights.map(|b| stiffness * a * b)))
     }
 
@@ -215,6 +314,16 @@ impl Element<4> for QuadraticBending {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn value(&self, batch: usize, x: &[LaneVec3; 4]) -> Lanes {
+        let rest = &self.batches[batch];
+        let elastic = self.elastic_value(batch, x);
+        match self.damping(batch, &rest.fold(x)) {
+            Some(damping) => elastic + rest.stiffness * damping.value(),
+            None => elastic,
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn elastic_value(&self, batch: usize, x: &[LaneVec3; 4]) -> Lanes {
         let rest = &self.batches[batch];
         let fold = rest.fold(x);
         let residual = if self.curved { fold.u - fold.normal().n * rest.rest } else { fold.u };
@@ -234,6 +343,12 @@ impl Element<4> for QuadraticBending {
             let pull = force * -rest.rest;
             (by_e, by_g) = (e.transpose_times(pull), g.transpose_times(pull));
         }
+        if let Some(damping) = self.damping(batch, &fold) {
+            let [e, g, u] = damping.gradient();
+            by_e += e * rest.stiffness;
+            by_g += g * rest.stiffness;
+            force += u * rest.stiffness;
+        }
         let mut forces = [force; 4];
         for k in 0..4 {
             forces[k] = by_e * rest.weights[0][k] + by_g * rest.weights[1][k] + force * rest.weights[2][k];
@@ -244,16 +359,27 @@ impl Element<4> for QuadraticBending {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn hessian(&self, batch: usize, x: &[LaneVec3; 4], curvature: Curvature) -> Blocks<4> {
         let rest = &self.batches[batch];
-        if self.curved {
-            return rest.blocks(rest.folded_hessian(&rest.fold(x), curvature));
+        let fold = rest.fold(x);
+        let damping = self.damping(batch, &fold);
+        if !self.curved && damping.is_none() {
+            return rest.flat_blocks();
         }
-        let weights = &rest.weights[2];
-        let mut blocks = Blocks::<4>::default();
-        for i in 0..4 {
-            for j in 0..=i {
-                blocks[i][j] = LaneMat3::scaled_identity(rest.stiffness * weights[i] * weights[j]);
+        let mut by_parts = if self.curved { rest.folded_hessian(&fold, curvature) } else { flat_hessian() };
+        if let Some(damping) = damping {
+            let more = damping.hessian(curvature);
+            for a in 0..3 {
+                for b in 0..=a {
+                    by_parts[a][b] += more[a][b];
+                }
             }
         }
-        blocks
+        rest.blocks(by_parts)
     }
+}
+
+/// The Hessian of hinges that are flat at rest by `e`, `g` and `u`, over the stiffness.
+fn flat_hessian() -> [[LaneMat3; 3]; 3] {
+    let mut blocks = [[LaneMat3::default(); 3]; 3];
+    blocks[2][2] = LaneMat3::identity();
+    blocks
 }

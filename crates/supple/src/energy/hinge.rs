@@ -96,7 +96,15 @@ impl Side {
     }
 }
 
+/// Rest angles below this are those of a flat sheet, up to rounding.
+const FLAT: f64 = 1e-9;
+
 impl Hinge {
+    /// Whether it is folded at rest.
+    pub fn is_folded(&self) -> bool {
+        self.angle.abs() > FLAT
+    }
+
     /// Area of both triangles in m².
     pub fn area(&self) -> f64 {
         0.5 * self.length * (self.heights[0] + self.heights[1])

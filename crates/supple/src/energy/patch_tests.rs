@@ -159,7 +159,7 @@ fn a_strip_bent_into_a_cylinder_costs_what_plate_theory_says() {
         let hinges = hinges(&triangles, &corners(&rest, &triangles));
         let material = |_| HingeMaterial { bend_stiffness: bend, damping: 0.0 };
         let dihedral = ElementSum::new(DihedralBending::new(&hinges, material), rest.len(), Simd::Auto);
-        let quadratic = ElementSum::new(QuadraticBending::new(&hinges, |_| bend), rest.len(), Simd::Auto);
+        let quadratic = ElementSum::new(QuadraticBending::new(&hinges, material), rest.len(), Simd::Auto);
         let x = rolled(&rest, radius);
         let theory = 0.5 * bend * 0.3 / (radius * radius);
         for (error, value) in errors.iter_mut().zip([dihedral.value(&x), quadratic.value(&x)]) {
@@ -178,7 +178,7 @@ fn sheets_curved_at_rest_cost_nothing_and_pull_nowhere() {
     let hinges = hinges(&triangles, &corners(&rest, &triangles));
     let material = |_| HingeMaterial { bend_stiffness: 1.0, damping: 0.0 };
     let dihedral = ElementSum::new(DihedralBending::new(&hinges, material), rest.len(), Simd::Auto);
-    let quadratic = ElementSum::new(QuadraticBending::new(&hinges, |_| 1.0), rest.len(), Simd::Auto);
+    let quadratic = ElementSum::new(QuadraticBending::new(&hinges, material), rest.len(), Simd::Auto);
     let energies: [&dyn Energy; 2] = [&dihedral, &quadratic];
     for energy in energies {
         assert!(energy.value(&rest) < 1e-24 && gradient(energy, &rest).iter().all(|g| g.length() < 1e-10));
@@ -213,6 +213,38 @@ fn damping_does_not_resist_rigid_motion() {
     let mut bending = DihedralBending::new(&hinges, material);
     bending.begin_step(&flat, 0.01);
     turns_freely(bending, &flat);
+    let rest = rolled(&flat, 0.4);
+    let hinges = self::hinges(&triangles, &corners(&rest, &triangles));
+    let mut bending = QuadraticBending::new(&hinges, material);
+    bending.begin_step(&rest, 0.01);
+    turns_freely(bending, &rest);
+}
+
+/// Near flat, the force that damps a fold is β times the rate of the elastic one, for both bending energies.
+#[test]
+fn folds_are_damped_by_the_damping_time_times_the_rate_of_the_elastic_force() {
+    let (flat, triangles, _) = strip(6, 4, [1.0, 0.6], 0.2);
+    let hinges = hinges(&triangles, &corners(&flat, &triangles));
+    let (beta, step) = (0.05, 0.02);
+    let x: Vec<DVec3> = flat.iter().enumerate().map(|(i, &p)| p + 1e-6 * noise(i) * DVec3::Z).collect();
+    let material = |damping| move |_| HingeMaterial { bend_stiffness: 1.0, damping };
+    let forces = |damping: f64| {
+        let mut dihedral = DihedralBending::new(&hinges, material(damping));
+        dihedral.begin_step(&flat, step);
+        let mut quadratic = QuadraticBending::new(&hinges, material(damping));
+        quadratic.begin_step(&flat, step);
+        let (dihedral, quadratic) = (
+            ElementSum::new(dihedral, flat.len(), Simd::Auto),
+            ElementSum::new(quadratic, flat.len(), Simd::Auto),
+        );
+        [gradient(&dihedral, &x), gradient(&quadratic, &x)]
+    };
+    for (elastic, both) in forces(0.0).into_iter().zip(forces(beta)) {
+        let largest = elastic.iter().map(|f| f.length()).fold(0.0, f64::max);
+        for (elastic, both) in elastic.into_iter().zip(both) {
+            assert!((both - elastic * (1.0 + beta / step)).length() < 1e-4 * largest);
+        }
+    }
 }
 
 /// At small strains the damping force is β times the rate of the elastic force.

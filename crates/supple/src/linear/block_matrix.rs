@@ -14,6 +14,7 @@ use super::LinearOperator;
 use super::node_order::Graph;
 use super::outside_rows::OutsideRows;
 use super::point_sums::PointSums;
+use super::words;
 
 /// Which blocks exist. Vertices that are held exactly have no row: they are not unknowns.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,6 +132,11 @@ impl BlockPattern {
     pub fn slot(&self, row: usize, column: usize) -> Option<usize> {
         let (start, columns) = self.row(row);
         columns.binary_search(&(column as u32)).ok().map(|place| start + place)
+    }
+
+    /// Whether another is this one, or has the same couplings.
+    pub(crate) fn is_same(self: &Arc<Self>, other: &Arc<Self>) -> bool {
+        Arc::ptr_eq(self, other) || self == other
     }
 
     /// Memory in bytes.
@@ -291,6 +297,48 @@ impl BlockMatrix {
         }
         self.outside.iter().for_each(|o| merged.add_pair(o.row, o.column, o.block));
         Some(merged)
+    }
+
+    /// Takes over the numbers of a matrix on the same pattern, in the memory that is there.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.blocks.clone_from(&other.blocks);
+        self.outside.clone_from(&other.outside);
+        self.outside_rows.clear();
+    }
+
+    /// Adds its numbers to the words of a checkpoint; the pattern is known from elsewhere.
+    pub(crate) fn save(&self, words: &mut Vec<u32>) {
+        let block = |words: &mut Vec<u32>, block: &DMat3| {
+            block.to_cols_array().into_iter().for_each(|number| words::push(words, number));
+        };
+        words.extend([self.blocks.len() as u32, self.outside.len() as u32]);
+        self.blocks.iter().for_each(|stored| block(words, stored));
+        for outside in &self.outside {
+            words.extend([outside.row, outside.column]);
+            block(words, &outside.block);
+        }
+    }
+
+    /// Takes over what was saved of a matrix on the same pattern; `None` if it is not of one.
+    pub(crate) fn restore(&mut self, saved: &[u32]) -> Option<()> {
+        let (&[blocks, more], rest) = saved.split_first_chunk()?;
+        let whole = 18 * blocks as usize + 20 * more as usize == rest.len();
+        if blocks as usize != self.blocks.len() || !whole {
+            return None;
+        }
+        let (inside, outside) = rest.split_at(18 * blocks as usize);
+        let (inside, outside) = (inside.as_chunks::<18>().0, outside.as_chunks::<20>().0);
+        self.clear();
+        let block = |words: &[u32]| DMat3::from_cols_array(&words::numbers(words));
+        self.blocks.iter_mut().zip(inside).for_each(|(stored, words)| *stored = block(words));
+        let unknowns = self.pattern.unknowns() as u32;
+        for &[row, column, ref words @ ..] in outside {
+            if row.max(column) >= unknowns {
+                return None;
+            }
+            self.push_outside(row, column, block(words));
+        }
+        Some(())
     }
 
     /// The product with a vector of unknowns.

@@ -1,5 +1,6 @@
 //! Sparse Cholesky under the interface of the iterative solvers: conjugate gradients with the factor as preconditioner. The
-//! factor is exact, so one iteration solves and the residual is checked.
+//! factor of the matrix itself is exact, so one iteration solves and the residual is checked; one that was kept from an
+//! earlier matrix takes a few.
 
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ impl CholeskyFactor {
 impl Preconditioner for CholeskyFactor {
     fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), String> {
         let matrix = assembled(operator, "cholesky")?;
-        // An infinite pivot would pass through the factorisation as a good one.
+        // The factorisation refuses such a matrix, too, but does not say where.
         if let Some(row) = matrix.first_row_not_finite() {
             return Err(format!("sparse Cholesky: the matrix's row of unknown {row} is not finite"));
         }

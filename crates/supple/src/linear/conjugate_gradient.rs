@@ -10,7 +10,7 @@
 use glam::DVec3;
 
 use super::solver::{End, History, SolveOutcome, StopRule};
-use super::vectors::{Sums, add, turn};
+use super::vectors::{Sums, add, solve_in_units, turn, unit_of_extreme};
 use super::{CycleTimes, HistoryPoint, LinearOperator, LinearSolver, Preconditioner, Regions};
 
 /// How often the iteration may go on from the true residual before it counts as stalled.
@@ -64,8 +64,11 @@ impl ConjugateGradient {
         stop: &StopRule,
     ) -> SolveOutcome {
         self.resize(matrix.unknowns());
-        self.history.start();
         let scale = self.sums.dot(rhs, rhs).sqrt();
+        if let Some(unit) = unit_of_extreme(rhs, scale) {
+            return solve_in_units(unit, rhs, x, |rhs, x| self.solve(matrix, preconditioner, rhs, x, stop));
+        }
+        self.history.start();
         if scale == 0.0 {
             x.fill(DVec3::ZERO);
             self.history.push(0.0);

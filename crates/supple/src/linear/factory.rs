@@ -36,6 +36,9 @@ pub fn preconditioner(
     simd: Simd,
 ) -> Result<Box<dyn Preconditioner>, String> {
     linear.check()?;
+    if positions.is_none() {
+        needs_no_positions(linear)?;
+    }
     Ok(match linear.kind {
         LinearKind::Cholesky => Box::new(CholeskyFactor::new(positions, simd)),
         LinearKind::Jacobi => Box::new(BlockJacobi::default()),
@@ -59,6 +62,23 @@ pub fn preconditioner(
         }
         LinearKind::Mas => Box::new(Mas::new(mas_options(linear, simd), positions)),
     })
+}
+
+/// Refuses options that mean nothing where it is not known where the unknowns are.
+fn needs_no_positions(linear: &Linear) -> Result<(), String> {
+    let affine = |count: Option<u32>| count.is_some_and(|count| count > 3);
+    let said = [
+        ("first", "names points in space", linear.first.is_some()),
+        ("unknowns", "above 3 stands for motions of places", affine(linear.unknowns)),
+        ("modes", "above 3 stands for motions of places", affine(linear.modes)),
+    ];
+    match said.into_iter().find(|(.., said)| *said) {
+        Some((option, meaning, _)) => Err(format!(
+            "`{option}` of `{}` {meaning}, and the positions of the unknowns are not known; give them, or leave `{option}` out",
+            linear.kind.word()
+        )),
+        None => Ok(()),
+    }
 }
 
 fn schwarz_options(linear: &Linear, simd: Simd) -> SchwarzOptions {

@@ -30,7 +30,7 @@ pub enum Fill {
     Threshold {
         /// Blocks below this fraction of their diagonals' geometric mean are dropped.
         drop_tolerance: f64,
-        /// A column keeps at most this many times the blocks that the matrix has there.
+        /// A column keeps at most this many times half the blocks of its row in the matrix: about those below the diagonal.
         factor: f64,
     },
 }
@@ -47,17 +47,19 @@ pub struct IncompleteCholesky {
     fill: Fill,
     positions: Option<Arc<[DVec3]>>,
     pattern: Option<Arc<BlockPattern>>,
-    factor: Triangular,
+    factor: Triangular<DMat3>,
 }
 
 impl IncompleteCholesky {
     /// With the given fill; nodes are ordered by position where there are positions, else by the graph.
     pub fn new(fill: Fill, positions: Option<Arc<[DVec3]>>) -> Self {
-        Self { fill, positions, pattern: None, factor: Triangular::default() }
+        Self { fill, positions, pattern: None, factor: Triangular::new(Schedule::default()) }
     }
 
+    /// Orders and colours the rows, if the pattern is another than before. Contacts make a new one of each matrix, mostly with
+    /// the same pairs.
     fn schedule(&mut self, pattern: &Arc<BlockPattern>) {
-        if self.pattern.as_ref().is_some_and(|known| Arc::ptr_eq(known, pattern)) {
+        if self.pattern.as_ref().is_some_and(|known| known.is_same(pattern)) {
             return;
         }
         let order = local_order(pattern, self.positions.as_deref());
@@ -354,21 +356,21 @@ fn unit_scale(matrix: &BlockMatrix) -> f64 {
 }
 
 /// Copies the panels of the matrix times `scale` into the form in which they are applied to the matrix itself.
-fn collect(panels: &[Panel], rows: &RowEntries, scale: f64, factor: &mut Triangular) {
+fn collect(panels: &[Panel], rows: &RowEntries, scale: f64, factor: &mut Triangular<DMat3>) {
     let mut firsts = Vec::with_capacity(panels.len());
     for panel in panels {
         firsts.push(factor.pivots.len() as u32);
         factor.pivots.extend(panel.inverses.iter().map(|inverse| *inverse * scale));
         for range in panel.starts.windows(2) {
             for at in range[0]..range[1] {
-                factor.upper.push(panel.rows[at], &panel.blocks[at].transpose());
+                factor.upper.push(panel.rows[at], panel.blocks[at].transpose());
             }
             factor.upper.end_row();
         }
     }
     for row in rows {
         for entry in row {
-            let block = &panels[entry.panel as usize].blocks[entry.at as usize];
+            let block = panels[entry.panel as usize].blocks[entry.at as usize];
             factor.lower.push(firsts[entry.panel as usize] + entry.column, block);
         }
         factor.lower.end_row();

@@ -38,6 +38,7 @@ mod stationary;
 mod triangular;
 mod vcycle;
 mod vectors;
+pub(crate) mod words;
 
 pub use block_jacobi::BlockJacobi;
 pub use block_matrix::{BlockMatrix, BlockPattern, OutsideBlock};

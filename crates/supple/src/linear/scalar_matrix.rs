@@ -68,6 +68,18 @@ impl ScalarMatrix {
         self.outside.extend_from_slice(&other.outside);
     }
 
+    /// The numbers of a matrix whose every block is a multiple of the identity; `None` for any other.
+    pub fn of_blocks(matrix: &BlockMatrix) -> Option<Self> {
+        let number = |block: &DMat3| {
+            let value = block.x_axis.x;
+            (*block == DMat3::from_diagonal(DVec3::splat(value))).then_some(value)
+        };
+        let values = matrix.blocks().iter().map(number).collect::<Option<Vec<f64>>>()?;
+        let outside = matrix.outside().iter().map(|o| Some((o.row, o.column, number(&o.block)?)));
+        let outside = outside.collect::<Option<Vec<_>>>()?;
+        Some(Self { pattern: matrix.pattern().clone(), values, outside })
+    }
+
     /// The same with full blocks, for solvers that need them.
     pub fn to_blocks(&self) -> BlockMatrix {
         let mut matrix = BlockMatrix::zero(self.pattern.clone());
@@ -152,6 +164,11 @@ mod tests {
         matrix.add_pair(0, 3, 0.25);
         let full = matrix.to_blocks();
         assert_eq!(full.outside().len(), 1);
+        let again = ScalarMatrix::of_blocks(&full).unwrap();
+        assert_eq!((again.values, again.outside), (matrix.values.clone(), matrix.outside.clone()));
+        let mut coupled = full.clone();
+        coupled.add_diagonal(2, DMat3::from_diagonal(DVec3::X));
+        assert!(ScalarMatrix::of_blocks(&coupled).is_none());
         let x = [DVec3::new(1.0, 2.0, -1.0), DVec3::new(0.5, -3.0, 2.0), DVec3::new(4.0, 0.0, 1.0)];
         let mut y = [DVec3::ZERO; 3];
         matrix.apply(&x, &mut y);

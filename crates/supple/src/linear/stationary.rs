@@ -4,7 +4,7 @@
 use glam::DVec3;
 
 use super::solver::{End, History, SolveOutcome, StopRule};
-use super::vectors::{Sums, add};
+use super::vectors::{Sums, add, solve_in_units, unit_of_extreme};
 use super::{CycleTimes, HistoryPoint, LinearOperator, LinearSolver, Preconditioner, Regions};
 
 /// A residual that has grown by this factor over its start will not come back.
@@ -33,8 +33,11 @@ impl Stationary {
         self.r.resize(n, DVec3::ZERO);
         self.z.resize(n, DVec3::ZERO);
         self.sums.resize(n);
-        self.history.start();
         let scale = self.sums.dot(rhs, rhs).sqrt();
+        if let Some(unit) = unit_of_extreme(rhs, scale) {
+            return solve_in_units(unit, rhs, x, |rhs, x| self.solve(matrix, rhs, x, stop, correct));
+        }
+        self.history.start();
         if scale == 0.0 {
             x.fill(DVec3::ZERO);
             self.history.push(0.0);
@@ -99,6 +102,10 @@ impl<P: Preconditioner> LinearSolver for StationarySolver<P> {
             preconditioner.apply(r, z);
             add(x, 1.0, z);
         })
+    }
+
+    fn forget(&mut self) {
+        self.preconditioner.forget();
     }
 
     fn history(&self) -> &[HistoryPoint] {

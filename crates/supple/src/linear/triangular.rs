@@ -3,7 +3,11 @@
 //! not couple with each other (Iwashita, Nakashima, Takahashi 2012, algebraic block multi-colouring), so a solve has as
 //! many barriers as colours, and its bits do not depend on threads.
 //!
-//! `L` is stored in `f32`: its entries are ratios of stiffnesses, and the solve is bound by memory.
+//! `L` is stored in `f32`: its entries are ratios of stiffnesses, and the solve is bound by memory. Where every block is a
+//! multiple of the identity one number a block is stored, a ninth as much.
+
+use std::fmt::Debug;
+use std::ops::Mul;
 
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
@@ -33,36 +37,72 @@ impl Schedule {
     }
 }
 
-/// Blocks by rows; columns are places.
-#[derive(Debug, Clone)]
-pub(super) struct Rows {
-    starts: Vec<usize>,
-    columns: Vec<u32>,
-    blocks: Vec<[f32; 9]>,
+/// A block of a factor: nine numbers, or one that stands for a multiple of the identity.
+pub(super) trait Block:
+    Copy + Debug + Send + Sync + Mul<DVec3, Output = DVec3> + Mul<Self, Output = Self>
+{
+    /// How it is stored.
+    type Stored: Copy + Debug + Send + Sync;
+    fn narrow(self) -> Self::Stored;
+    fn wide(stored: &Self::Stored) -> Self;
 }
 
-impl Default for Rows {
+impl Block for DMat3 {
+    type Stored = [f32; 9];
+
+    fn narrow(self) -> [f32; 9] {
+        self.to_cols_array().map(|e| e as f32)
+    }
+
+    #[inline]
+    fn wide(stored: &[f32; 9]) -> Self {
+        Self::from_cols_array(&stored.map(f64::from))
+    }
+}
+
+impl Block for f64 {
+    type Stored = f32;
+
+    fn narrow(self) -> f32 {
+        self as f32
+    }
+
+    #[inline]
+    fn wide(stored: &f32) -> Self {
+        f64::from(*stored)
+    }
+}
+
+/// Blocks by rows; columns are places.
+#[derive(Debug, Clone)]
+pub(super) struct Rows<B: Block> {
+    starts: Vec<usize>,
+    columns: Vec<u32>,
+    blocks: Vec<B::Stored>,
+}
+
+impl<B: Block> Default for Rows<B> {
     fn default() -> Self {
         Self { starts: vec![0], columns: Vec::new(), blocks: Vec::new() }
     }
 }
 
-impl Rows {
+impl<B: Block> Rows<B> {
     pub(super) fn clear(&mut self) {
         self.starts.truncate(1);
         self.columns.clear();
         self.blocks.clear();
     }
 
-    pub(super) fn push(&mut self, column: u32, block: &DMat3) {
+    pub(super) fn push(&mut self, column: u32, block: B) {
         self.columns.push(column);
-        self.blocks.push(narrow(block));
+        self.blocks.push(block.narrow());
     }
 
     /// Writes all blocks anew: `block(k)` is the one that was pushed as number `k`.
-    pub(super) fn refill(&mut self, block: impl Fn(usize) -> DMat3 + Sync) {
+    pub(super) fn refill(&mut self, block: impl Fn(usize) -> B + Sync) {
         let blocks = self.blocks.par_iter_mut().enumerate().with_min_len(1024);
-        blocks.for_each(|(k, stored)| *stored = narrow(&block(k)));
+        blocks.for_each(|(k, stored)| *stored = block(k).narrow());
     }
 
     pub(super) fn end_row(&mut self) {
@@ -70,35 +110,36 @@ impl Rows {
     }
 
     #[inline]
-    fn row(&self, place: usize) -> impl Iterator<Item = (usize, DMat3)> {
+    fn row(&self, place: usize) -> impl Iterator<Item = (usize, B)> {
         let range = self.starts[place]..self.starts[place + 1];
-        let wide = |block: &[f32; 9]| DMat3::from_cols_array(&block.map(f64::from));
-        self.columns[range.clone()].iter().map(|&c| c as usize).zip(self.blocks[range].iter().map(wide))
+        self.columns[range.clone()].iter().map(|&c| c as usize).zip(self.blocks[range].iter().map(B::wide))
     }
 
     fn bytes(&self) -> usize {
-        8 * self.starts.len() + 40 * self.columns.len()
+        8 * self.starts.len() + (4 + size_of::<B::Stored>()) * self.columns.len()
     }
 }
 
-fn narrow(block: &DMat3) -> [f32; 9] {
-    block.to_cols_array().map(|e| e as f32)
-}
-
 /// The factors.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Triangular {
+#[derive(Debug, Clone)]
+pub(super) struct Triangular<B: Block> {
     pub schedule: Schedule,
     /// `L` without its diagonal.
-    pub lower: Rows,
+    pub lower: Rows<B>,
     /// `Lᵀ` without its diagonal.
-    pub upper: Rows,
+    pub upper: Rows<B>,
     /// `D⁻¹`.
-    pub pivots: Vec<DMat3>,
+    pub pivots: Vec<B>,
     y: Vec<DVec3>,
 }
 
-impl Triangular {
+impl<B: Block> Triangular<B> {
+    /// No factors yet.
+    pub(super) fn new(schedule: Schedule) -> Self {
+        let (lower, upper) = (Rows::default(), Rows::default());
+        Self { schedule, lower, upper, pivots: Vec::new(), y: Vec::new() }
+    }
+
     /// Forgets the factors, keeps the memory.
     pub(super) fn clear(&mut self) {
         self.lower.clear();
@@ -120,13 +161,19 @@ impl Triangular {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let vectors = 72 * self.pivots.len() + 24 * self.y.len();
+        let vectors = size_of::<B>() * self.pivots.len() + 24 * self.y.len();
         self.schedule.bytes() + self.lower.bytes() + self.upper.bytes() + vectors
     }
 }
 
 /// `y = r - L y` on one colour, whose chunks only look back at earlier colours and into themselves.
-fn forward(schedule: &Schedule, lower: &Rows, [start, end]: [usize; 2], r: &[DVec3], y: &mut [DVec3]) {
+fn forward<B: Block>(
+    schedule: &Schedule,
+    lower: &Rows<B>,
+    [start, end]: [usize; 2],
+    r: &[DVec3],
+    y: &mut [DVec3],
+) {
     let (done, rest) = y.split_at_mut(start);
     rest[..end - start].par_chunks_mut(schedule.chunk).enumerate().for_each(|(k, part)| {
         let first = start + k * schedule.chunk;
@@ -140,7 +187,13 @@ fn forward(schedule: &Schedule, lower: &Rows, [start, end]: [usize; 2], r: &[DVe
 }
 
 /// `y = D⁻¹ y - Lᵀ y` on one colour, whose chunks only look at later colours and into themselves.
-fn backward(chunk: usize, upper: &Rows, pivots: &[DMat3], [start, end]: [usize; 2], y: &mut [DVec3]) {
+fn backward<B: Block>(
+    chunk: usize,
+    upper: &Rows<B>,
+    pivots: &[B],
+    [start, end]: [usize; 2],
+    y: &mut [DVec3],
+) {
     let (rest, done) = y.split_at_mut(end);
     rest[start..].par_chunks_mut(chunk).enumerate().for_each(|(k, part)| {
         let first = start + k * chunk;

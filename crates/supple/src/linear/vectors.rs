@@ -82,6 +82,36 @@ fn add_scaled(x: &mut [DVec3], alpha: f64, p: &[DVec3]) {
     }
 }
 
+/// Norms below the inverse of this, or above it, are of squares near the ends of `f64`, and products of them beyond.
+const EXTREME: f64 = 1e100;
+
+/// The unit in which a right-hand side of this norm is of ordinary size: a power of two near its largest entry. `None` for
+/// ordinary ones, and for those that are zero or not finite.
+pub(super) fn unit_of_extreme(rhs: &[DVec3], norm: f64) -> Option<f64> {
+    if (EXTREME.recip()..EXTREME).contains(&norm) {
+        return None;
+    }
+    let largest = rhs.iter().map(|b| if b.is_finite() { b.abs().max_element() } else { f64::INFINITY });
+    let largest = largest.fold(0.0, f64::max);
+    let ordinary = largest == 0.0 || largest.is_infinite();
+    // Below 2^-1000 the inverse of the unit would not be finite.
+    (!ordinary).then(|| largest.log2().round().max(-1000.0).exp2())
+}
+
+/// Solves for a right-hand side in other units, and gives the solution in those of the caller: the problem is linear.
+pub(super) fn solve_in_units<T>(
+    unit: f64,
+    rhs: &[DVec3],
+    x: &mut [DVec3],
+    solve: impl FnOnce(&[DVec3], &mut [DVec3]) -> T,
+) -> T {
+    let ordinary: Vec<DVec3> = rhs.iter().map(|b| *b / unit).collect();
+    x.iter_mut().for_each(|x| *x /= unit);
+    let outcome = solve(&ordinary, x);
+    x.iter_mut().for_each(|x| *x *= unit);
+    outcome
+}
+
 /// Eight running sums let the additions overlap; their order is fixed.
 fn dot(a: &[DVec3], b: &[DVec3]) -> f64 {
     let (a, b): (&[f64], &[f64]) = (bytemuck::cast_slice(a), bytemuck::cast_slice(b));

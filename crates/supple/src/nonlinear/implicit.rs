@@ -13,7 +13,7 @@ use crate::contact::PosedCollider;
 use crate::energy::Curvature;
 use crate::error::Error;
 use crate::geometry::Aabb;
-use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, ScalarMatrix};
+use crate::linear::{BlockMatrix, CycleTimes, ScalarMatrix};
 use crate::scene::{Method, Mode, Tangled};
 use crate::simulation::{
     EnergyReport, HierarchyLevel, Inspection, Setup, StageTimes, StateReader, StateWriter, StepReport,
@@ -47,8 +47,10 @@ pub struct ImplicitStepper {
     v: Vec<DVec3>,
     system: System,
     held: Vec<bool>,
-    /// The couplings for which the minimiser was made.
-    pattern: Option<Arc<BlockPattern>>,
+    /// Where the bodies started.
+    start: Vec<DVec3>,
+    /// The energies as they were before materials changed for the first time.
+    first: Option<System>,
     minimiser: Option<Box<dyn Minimiser>>,
     outcome: Outcome,
     /// How often the way to where a step begins was cut short, since surfaces would have touched.
@@ -104,10 +106,7 @@ impl ImplicitStepper {
         system.contacts.begin_step(&self.x, dt);
         system.self_contact.begin_step(&self.x, dt);
         system.seams.begin_step(end);
-        let (step, damped) = match setup.mode {
-            Mode::Dynamic => (dt, dt),
-            Mode::Quasistatic => (QUASISTATIC_STEP, f64::INFINITY),
-        };
+        let [step, damped] = inertia_and_damping(setup.mode, dt);
         system.blow(setup, &self.x, &self.v, [end, step]);
         system.inertia.rate = 1.0 / (step * step);
         system.inertia.gravity = setup.world.gravity;
@@ -119,7 +118,7 @@ impl ImplicitStepper {
         work.pinned.clone_from(&work.next);
         if self.minimiser.is_none() || work.held != self.held {
             self.held.clone_from(&work.held);
-            self.analyse(setup, damped)?;
+            self.analyse(setup)?;
         }
         self.system.elastic.iter_mut().for_each(|energy| energy.begin_step(&self.x, damped));
         self.begin_minimiser();
@@ -139,18 +138,23 @@ impl ImplicitStepper {
         minimiser.begin_step(&self.work.free);
     }
 
-    /// Chooses the method's structure from where the bodies started, not from where they are: a resumed run must choose the
-    /// same.
-    fn analyse(&mut self, setup: &Setup, damped: f64) -> Result<(), Error> {
+    /// Chooses the method's structure from where the bodies started, not from where they are, from the materials that they
+    /// had then, and from the scene's own step: a resumed run must choose the same.
+    fn analyse(&mut self, setup: &Setup) -> Result<(), Error> {
         let pattern = Arc::new(self.system.analyse(setup, &self.held));
-        let start: Vec<DVec3> = setup.bodies.iter().flat_map(|body| &body.start).copied().collect();
-        let free = start.iter().zip(&self.held).filter(|(_, held)| !**held);
+        let free = self.start.iter().zip(&self.held).filter(|(_, held)| !**held);
         let positions: Arc<[DVec3]> = free.map(|(x, _)| *x).collect();
         let at_start = setup.solver.linear.follows_stiffness().then(|| {
-            let pattern = pattern.clone();
-            self.system.start_matrix(&start, damped, pattern)
+            let steps = inertia_and_damping(setup.mode, setup.usual_step);
+            let first = match &mut self.first {
+                Some(first) => {
+                    first.analyse(setup, &self.held);
+                    first
+                }
+                None => &mut self.system,
+            };
+            first.start_matrix(&self.start, steps, pattern.clone())
         });
-        self.pattern = Some(pattern.clone());
         if let Some(forest) = &self.system.forest {
             let made = OctreeNewton::new(forest, &octree::trees(setup), &pattern, &setup.solver.octree);
             self.minimiser = Some(Box::new(made.map_err(Error::Invalid)?));
@@ -415,6 +419,7 @@ impl Stepper for ImplicitStepper {
     fn bodies_changed(&mut self, setup: &Setup, old_index: &[Option<usize>]) {
         (self.x, self.v) = setup.carry_over(old_index, &self.system.first_unknown, &self.x, &self.v);
         self.system = System::new(setup);
+        (self.start, self.first) = (start_positions(setup), None);
         if !self.system.self_contact.is_empty() {
             self.system.self_contact.look_for_tangle(&self.x);
         }
@@ -422,23 +427,28 @@ impl Stepper for ImplicitStepper {
     }
 
     fn materials_changed(&mut self, setup: &Setup) {
-        self.system = System::new(setup);
+        let before = std::mem::replace(&mut self.system, System::new(setup));
         // Contact may be new, and what crosses is known to the system that was.
         if !self.system.self_contact.is_empty() {
             self.system.self_contact.look_for_tangle(&self.x);
-        }
-        if self.minimiser.is_none() {
-            return;
         }
         // Octants keep their stiffness on every level.
         if self.system.forest.is_some() {
             self.minimiser = None;
             return;
         }
-        let pattern = self.system.analyse(setup, &self.held);
-        // A stiffness of zero couples nothing.
-        if self.pattern.as_deref() != Some(&pattern) {
+        // A stiffness of zero couples nothing; what was chosen for other couplings does not fit. Asked without what is held,
+        // so that a simulation that has not stepped yet finds the same.
+        let mut first = self.first.take().unwrap_or(before);
+        let free = vec![false; self.x.len()];
+        if self.system.analyse(setup, &free) != first.analyse(setup, &free) {
             self.minimiser = None;
+            self.start = start_positions(setup);
+            return;
+        }
+        self.first = Some(first);
+        if self.minimiser.is_some() {
+            self.system.analyse(setup, &self.held);
         }
     }
 
@@ -524,6 +534,18 @@ impl Stepper for ImplicitStepper {
 /// How far the last direction of a step may still move a vertex, in metres.
 fn settled(setup: &Setup, dt: f64) -> f64 {
     setup.solver.velocity_tolerance.map_or(0.0, |speed| speed * dt)
+}
+
+/// The steps by which inertia and damping are weighed in a step of `dt` seconds.
+fn inertia_and_damping(mode: Mode, dt: f64) -> [f64; 2] {
+    match mode {
+        Mode::Dynamic => [dt, dt],
+        Mode::Quasistatic => [QUASISTATIC_STEP, f64::INFINITY],
+    }
+}
+
+fn start_positions(setup: &Setup) -> Vec<DVec3> {
+    setup.bodies.iter().flat_map(|body| &body.start).copied().collect()
 }
 
 /// Yes and no, 32 in a word.

@@ -42,9 +42,14 @@ pub(super) fn minimiser(solver: &Solver, nodes: Nodes, simd: Simd) -> Result<Box
     let linear = &solver.linear;
     let refresh = |usual: u32| {
         let usual = if linear.kind == LinearKind::Mas { MAS_REFRESH } else { usual };
-        // Who says how far vertices may move means that alone.
-        let usual = if solver.refresh_moved.is_some() { u32::MAX } else { usual };
-        Refresh { every: solver.refresh.unwrap_or(usual), moved: solver.refresh_moved }
+        // Who says how far vertices may move, or for how many steps, means that alone.
+        let otherwise = solver.refresh_moved.is_some() || solver.refresh_steps.is_some();
+        let usual = if otherwise { u32::MAX } else { usual };
+        Refresh {
+            every: solver.refresh.unwrap_or(usual),
+            moved: solver.refresh_moved,
+            steps: solver.refresh_steps.unwrap_or(1),
+        }
     };
     // What a solver refuses of the matrix at the start it will refuse again when it matters; its structure is chosen.
     let linear_solver = || -> Result<_, String> {

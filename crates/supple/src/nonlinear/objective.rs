@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use glam::DVec3;
 
 use crate::energy::{Curvature, PointVisitor};
-use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, Regions, ScalarMatrix};
+use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Regions, ScalarMatrix};
 use crate::number::components;
 
 /// What is minimised, over all vertex positions.
@@ -411,6 +411,29 @@ fn describe_non_finite(work: &Workspace) -> String {
     format!("the forces are too large, their norm overflows: the largest, on vertex {vertex}, is {force} N")
 }
 
+/// Whether a direction `d` of a linear solve that ended at this relative residual may be searched along: it descends, and
+/// makes the model `½ dᵀA d - bᵀd` smaller than standing still does. Conjugate gradients always do, though their residual
+/// may rise at first; a stationary iteration that has diverged does not. `product` is room for one.
+pub(super) fn is_of_use(
+    matrix: &dyn LinearOperator,
+    rhs: &[DVec3],
+    direction: &[DVec3],
+    relative_residual: f64,
+    product: &mut Vec<DVec3>,
+) -> bool {
+    let slope = dot(rhs, direction);
+    if !(slope > 0.0 && slope.is_finite()) {
+        return false;
+    }
+    // From `|b - A d| <= |b|` follows nothing for any one matrix, but no iteration that ends there has diverged.
+    if relative_residual <= 1.0 {
+        return true;
+    }
+    product.resize(direction.len(), DVec3::ZERO);
+    matrix.apply(direction, product);
+    0.5 * dot(direction, product) < slope
+}
+
 /// Entries of a sum that one task adds.
 const CHUNK: usize = 4096;
 
@@ -423,4 +446,121 @@ pub(crate) fn dot(a: &[DVec3], b: &[DVec3]) -> f64 {
 /// The Euclidean norm of all components.
 pub(crate) fn norm(values: &[DVec3]) -> f64 {
     dot(values, values).sqrt()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::sync::Arc;
+
+    use glam::DMat3;
+
+    use super::*;
+    use crate::linear::{End, HistoryPoint, LinearSolver, SolveOutcome, StopRule};
+
+    /// A chain of springs of rest length zero, with a well of its own under each vertex.
+    pub(in super::super) struct Wells {
+        count: u32,
+    }
+
+    impl Wells {
+        pub(in super::super) fn new(count: u32) -> Self {
+            Self { count }
+        }
+
+        pub(in super::super) fn pattern(&self) -> Arc<BlockPattern> {
+            let pairs: Vec<[u32; 2]> = self.pairs().collect();
+            Arc::new(BlockPattern::new(&vec![false; self.count as usize], &pairs))
+        }
+
+        fn pairs(&self) -> impl Iterator<Item = [u32; 2]> {
+            (1..self.count).map(|v| [v - 1, v])
+        }
+
+        fn depth(v: u32) -> f64 {
+            3.0 + f64::from(v % 3)
+        }
+    }
+
+    impl Objective for Wells {
+        fn value(&self, x: &[DVec3]) -> f64 {
+            let wells = (0..self.count).map(|v| 0.5 * Self::depth(v) * x[v as usize].length_squared());
+            let springs = self.pairs().map(|[a, b]| 0.5 * x[a as usize].distance_squared(x[b as usize]));
+            wells.chain(springs).sum()
+        }
+
+        fn gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
+            (0..self.count).for_each(|v| gradient[v as usize] = Self::depth(v) * x[v as usize]);
+            for [a, b] in self.pairs().map(|pair| pair.map(|v| v as usize)) {
+                let pull = x[a] - x[b];
+                gradient[a] += pull;
+                gradient[b] -= pull;
+            }
+        }
+
+        fn hessian(&self, _x: &[DVec3], _curvature: Curvature, hessian: &mut BlockMatrix) {
+            (0..self.count).for_each(|v| hessian.add_diagonal(v, Self::depth(v) * DMat3::IDENTITY));
+            for [a, b] in self.pairs() {
+                hessian.add_diagonal(a, DMat3::IDENTITY);
+                hessian.add_diagonal(b, DMat3::IDENTITY);
+                hessian.add_pair(a, b, -DMat3::IDENTITY);
+            }
+        }
+
+        fn projective(&self, _x: &[DVec3], matrix: &mut ScalarMatrix) -> bool {
+            (0..self.count).for_each(|v| matrix.add_diagonal(v, Self::depth(v)));
+            for [a, b] in self.pairs() {
+                matrix.add_diagonal(a, 1.0);
+                matrix.add_diagonal(b, 1.0);
+                matrix.add_pair(a, b, -1.0);
+            }
+            true
+        }
+    }
+
+    /// A solver that ends far away, as stationary iterations do that diverge.
+    pub(in super::super) struct Diverging {
+        pub(in super::super) growth: f64,
+    }
+
+    impl LinearSolver for Diverging {
+        fn prepare(&mut self, _matrix: &dyn LinearOperator) -> Result<(), String> {
+            Ok(())
+        }
+
+        fn solve(
+            &mut self,
+            matrix: &dyn LinearOperator,
+            rhs: &[DVec3],
+            x: &mut [DVec3],
+            _stop: &StopRule,
+        ) -> SolveOutcome {
+            // Along the gradient, so that only its length tells.
+            x.iter_mut().zip(rhs).for_each(|(x, b)| *x = self.growth * *b);
+            let mut product = vec![DVec3::ZERO; rhs.len()];
+            matrix.apply(x, &mut product);
+            let rest: Vec<DVec3> = rhs.iter().zip(&product).map(|(b, q)| *b - *q).collect();
+            let end = if self.growth.is_nan() { End::NotFinite } else { End::Iterations };
+            SolveOutcome { iterations: 50, relative_residual: norm(&rest) / norm(rhs), end }
+        }
+
+        fn history(&self) -> &[HistoryPoint] {
+            &[]
+        }
+
+        fn bytes(&self) -> usize {
+            0
+        }
+    }
+
+    /// Until the gradient is a millionth of one newton.
+    pub(in super::super) fn limits() -> Limits {
+        Limits {
+            tolerance: 1e-6,
+            reference: 1.0,
+            max_iterations: 200,
+            deadline: None,
+            record: false,
+            longest_move: f64::INFINITY,
+        }
+    }
 }

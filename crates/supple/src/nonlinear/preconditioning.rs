@@ -36,8 +36,7 @@ impl Preconditioning {
     /// Renews the matrix and the preconditioner if it is time; says whether it did.
     pub(super) fn renew_if_due(&mut self, descent: &mut Descent<'_>) -> Result<bool, String> {
         let begun = Instant::now();
-        if descent.outcome.iterations == 0 {
-            self.preconditioner.forget();
+        if descent.outcome.iterations == 0 && !self.age.outlives_steps() {
             self.age.end();
         }
         if !self.age.is_due(descent.x) {
@@ -45,6 +44,9 @@ impl Preconditioning {
             return Ok(false);
         }
         self.age.end();
+        if descent.outcome.iterations == 0 || self.age.outlives_steps() {
+            self.preconditioner.forget();
+        }
         self.matrix.clear();
         descent.objective.hessian(descent.x, Curvature::Projected, &mut self.matrix);
         let assembled = Instant::now();
@@ -89,16 +91,23 @@ impl Preconditioning {
     }
 
     pub(super) fn begin_step(&mut self, positions: &[DVec3]) {
-        // Renewed in the first iteration of every step, whatever the preconditioner says.
-        self.preconditioner.begin_step(positions);
+        self.age.begin_step();
+        if self.preconditioner.begin_step(positions) {
+            self.age.end();
+        }
     }
 
     pub(super) fn save(&self) -> Vec<u32> {
-        self.preconditioner.save()
+        self.age.save(self.preconditioner.save(), &self.matrix)
     }
 
     pub(super) fn restore(&mut self, saved: &[u32]) {
-        self.preconditioner.restore(saved);
+        let (of_preconditioner, known) = self.age.restore(saved, &mut self.matrix);
+        self.preconditioner.restore(of_preconditioner);
+        self.preconditioner.forget();
+        if known && self.preconditioner.update(&self.matrix).is_err() {
+            self.age.end();
+        }
     }
 
     pub(super) fn regions(&self) -> Vec<Regions> {

@@ -8,7 +8,7 @@
 //!
 //! both steps together are one step of descent preconditioned by `L` (Liu et al. 2017). A line search makes it safe for
 //! energies that `L` only bounds: co-rotated elasticity, contact, wind. `L` changes only when contacts or holds do, and is
-//! factored or prepared only then.
+//! factored or prepared only then. Where an iterative solver diverges, `L`'s diagonal takes its place for the iteration.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,8 +16,9 @@ use std::time::Instant;
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
-use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace};
+use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace, is_of_use};
 use crate::body::{Body, Elements};
+use crate::energy::hinge::{Hinge, hinges};
 use crate::linear::{
     BlockMatrix, BlockPattern, CycleTimes, Factorisation, LinearSolver, Regions, ScalarCholesky,
     ScalarMatrix, StopRule, WithBlocks,
@@ -48,10 +49,20 @@ pub(crate) fn obstacle(body: &Body) -> Option<&'static str> {
     }
     if body.bending == Some(Bending::Dihedral) && !is_solid {
         Some("`bending = \"dihedral\"`; it takes `quadratic`")
+    } else if body.bending == Some(Bending::Quadratic) && is_curved(body) {
+        Some(
+            "quadratic `bending` of a cloth that is curved at rest; leave `bending` out, and its springs bend",
+        )
     } else {
         let pressed = body.pressure.is_some().then_some("`pressure`");
         pressed.or((limited && !is_solid).then_some("a `strain_limit`"))
     }
+}
+
+/// Whether a hinge of a cloth is folded at rest.
+fn is_curved(body: &Body) -> bool {
+    let Elements::Triangles(triangles) = &body.elements else { return false };
+    hinges(triangles, &body.rest_corners).iter().any(Hinge::is_folded)
 }
 
 /// Projective dynamics on one sparsity pattern.
@@ -62,6 +73,8 @@ pub struct Projective {
     prepared: Vec<f64>,
     work: Workspace,
     rhs: Vec<DVec3>,
+    /// Room for a product.
+    product: Vec<DVec3>,
 }
 
 impl Projective {
@@ -71,6 +84,7 @@ impl Projective {
             rhs: vec![DVec3::ZERO; pattern.unknowns()],
             matrix: ScalarMatrix::zero(pattern),
             prepared: Vec::new(),
+            product: Vec::new(),
             global,
         }
     }
@@ -122,6 +136,10 @@ impl Projective {
                 let matrix = WithBlocks { scalars: &self.matrix, blocks };
                 let solved = solver.solve(&matrix, &self.rhs, &mut self.work.direction, &stop);
                 descent.outcome.linear_iterations += solved.iterations as u32;
+                let (residual, direction) = (solved.relative_residual, &mut self.work.direction);
+                if !is_of_use(&matrix, &self.rhs, direction, residual, &mut self.product) {
+                    divide_by_diagonal(&self.matrix, &self.rhs, direction);
+                }
             }
             Global::Direct(factor) => {
                 self.work.direction.copy_from_slice(&self.rhs);
@@ -130,6 +148,14 @@ impl Projective {
             }
         }
         descent.outcome.solve_time += begun.elapsed();
+    }
+}
+
+/// `d = D⁻¹ b` with the matrix's diagonal, which is positive: masses and stiffnesses are.
+fn divide_by_diagonal(matrix: &ScalarMatrix, rhs: &[DVec3], direction: &mut [DVec3]) {
+    let pattern = matrix.pattern();
+    for (i, (d, b)) in direction.iter_mut().zip(rhs).enumerate() {
+        *d = *b / matrix.values()[pattern.diagonal_slot(i)];
     }
 }
 
@@ -199,6 +225,30 @@ impl Minimiser for Projective {
         match &self.global {
             Global::Direct(_) => Vec::new(),
             Global::Iterative { solver, .. } => solver.regions(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::objective::tests::{Diverging, Wells, limits};
+    use super::*;
+
+    #[test]
+    fn a_linear_solver_that_diverges_does_not_lead_astray() {
+        for growth in [1e3, -1.0, f64::NAN] {
+            let wells = Wells::new(8);
+            let pattern = wells.pattern();
+            let global = Global::Iterative {
+                solver: Box::new(Diverging { growth }),
+                stop: StopRule::tolerance(1e-2, 50),
+                blocks: BlockMatrix::zero(pattern.clone()),
+            };
+            let mut x = vec![DVec3::ONE; 8];
+            let mut outcome = Outcome::default();
+            let mut projective = Projective::new(pattern, 8, global);
+            projective.minimise(&wells, &mut x, &limits(), &mut outcome).unwrap();
+            assert_eq!(outcome.stop, Stop::Converged, "{growth}: {:?}", outcome.residuals);
         }
     }
 }

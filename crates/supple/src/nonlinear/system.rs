@@ -211,19 +211,22 @@ impl System {
         pattern
     }
 
-    /// The matrix of inertia and elasticity at the start, where nothing moves yet.
+    /// The matrix of inertia and elasticity at the start, where nothing moves yet, for the steps by which inertia and damping
+    /// are weighed.
     pub(super) fn start_matrix(
         &mut self,
         start: &[DVec3],
-        step: f64,
+        [step, damped]: [f64; 2],
         pattern: Arc<BlockPattern>,
     ) -> BlockMatrix {
         let mut matrix = BlockMatrix::zero(pattern);
         for energy in &mut self.elastic {
-            energy.begin_step(start, step);
+            energy.begin_step(start, damped);
             energy.add_hessian(start, Curvature::Projected, &mut matrix);
         }
+        let rate = std::mem::replace(&mut self.inertia.rate, 1.0 / (step * step));
         self.inertia.add_hessian(start, Curvature::Projected, &mut matrix);
+        self.inertia.rate = rate;
         matrix
     }
 
@@ -412,7 +415,7 @@ impl Gathered<'_> {
 
     fn quadratic_bending(&self) -> Option<Box<dyn Energy>> {
         let (hinges, materials) = self.hinges();
-        let elements = QuadraticBending::new(&hinges, |h| materials[h].bend_stiffness);
+        let elements = QuadraticBending::new(&hinges, |h| materials[h]);
         let sum = ElementSum::new(elements, self.vertices, self.simd);
         (!hinges.is_empty()).then(|| Box::new(sum) as Box<dyn Energy>)
     }

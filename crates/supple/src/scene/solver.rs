@@ -333,6 +333,9 @@ pub struct Solver {
     /// beside `refresh`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refresh_moved: Option<f64>,
+    /// Keep the preconditioner for so many steps instead of making one in each; `refresh` and `refresh_moved` may end it sooner.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refresh_steps: Option<u32>,
     /// `accelerated-gradient`: the estimate ρ of how fast plain descent converges; 0.99 if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spectral_radius: Option<f64>,
@@ -379,9 +382,14 @@ impl Solver {
             return Err(format!("`refresh_moved` is {moved}; it must be positive and finite, in metres"));
         }
         self.check_velocity_tolerance()?;
-        let refreshes = self.refresh.is_some() || self.refresh_moved.is_some();
+        if self.refresh_steps == Some(0) {
+            return Err("`refresh_steps` is 0; it must be 1 or more steps".to_owned());
+        }
+        let refreshes =
+            self.refresh.is_some() || self.refresh_moved.is_some() || self.refresh_steps.is_some();
         if refreshes && self.method == Method::Projective {
-            return Err("projective dynamics renews its matrix when it changes: leave `refresh` and `refresh_moved` out"
+            return Err("projective dynamics renews its matrix when it changes: leave `refresh`, `refresh_moved` and \
+                        `refresh_steps` out"
                 .to_owned());
         }
         match self.spectral_radius {
@@ -428,6 +436,7 @@ impl Default for Solver {
             velocity_tolerance: None,
             refresh: None,
             refresh_moved: None,
+            refresh_steps: None,
             spectral_radius: None,
             hpbd: hpbd::Options::default(),
             octree: octree::Options::default(),

@@ -3,6 +3,7 @@
 
 use glam::DVec3;
 
+use super::solver_change::can_take;
 use super::{BodyId, ColliderId, PinId, Setup, Simulation, remove_where, unknown};
 use crate::body::Body;
 use crate::contact::PosedCollider;
@@ -67,6 +68,7 @@ impl Simulation {
             return Err(Error::NotSupported("a body added to a scene whose last body tears".into()));
         }
         let built = Body::build(body, &self.setup.folder, self.setup.solver.method.into())?;
+        can_take(self.setup.solver.method, &built)?;
         let id = BodyId(self.new_id());
         let kept: Vec<Option<usize>> = (0..self.setup.bodies.len()).map(Some).chain([None]).collect();
         self.setup.bodies.push(built);
@@ -92,6 +94,7 @@ impl Simulation {
         let index = self.setup.body_index(body).ok_or_else(|| unknown("body"))?;
         changed.validate(&self.setup.folder)?;
         let built = Body::build(changed, &self.setup.folder, self.setup.solver.method.into())?;
+        can_take(self.setup.solver.method, &built)?;
         let before = &self.setup.bodies[index];
         if built.name != before.name || built.elements != before.elements {
             return Err(Error::Invalid(format!(

@@ -70,6 +70,8 @@ pub struct Setup {
     pub simd: Simd,
     /// Simulated time in seconds.
     pub time: f64,
+    /// The scene's own step in seconds; callers may make others.
+    pub usual_step: f64,
     /// Where relative file names start.
     pub folder: PathBuf,
 }
@@ -112,6 +114,7 @@ impl Setup {
             record: false,
             simd,
             time: 0.0,
+            usual_step: 1.0 / (scene.time.fps * f64::from(scene.time.substeps)),
             folder: scene.folder.clone(),
         };
         let until = f64::from(scene.time.frames) / scene.time.fps;

@@ -1,6 +1,7 @@
 //! Another solver between two steps.
 
 use super::Simulation;
+use crate::body::Body;
 use crate::error::Error;
 use crate::nonlinear::projective_obstacle;
 use crate::scene::{Method, Solver};
@@ -40,17 +41,21 @@ impl Simulation {
             )));
         }
         solver.validate()?;
-        if after == Method::Projective
-            && let Some((body, obstacle)) =
-                self.setup.bodies.iter().find_map(|body| Some((&body.name, projective_obstacle(body)?)))
-        {
-            return Err(Error::Invalid(format!(
-                "projective dynamics cannot take {obstacle} (body `{body}`); use `newton`"
-            )));
-        }
+        self.setup.bodies.iter().try_for_each(|body| can_take(after, body))?;
         self.setup.solver = solver;
         let kept: Vec<Option<usize>> = (0..self.setup.bodies.len()).map(Some).collect();
         self.rebuild(&kept);
         Ok(())
     }
+}
+
+/// Refuses a body that a method cannot simulate.
+pub(super) fn can_take(method: Method, body: &Body) -> Result<(), Error> {
+    let obstacle = if method == Method::Projective { projective_obstacle(body) } else { None };
+    obstacle.map_or(Ok(()), |obstacle| {
+        let name = &body.name;
+        Err(Error::Invalid(format!(
+            "projective dynamics cannot take {obstacle} (body `{name}`); use `newton`"
+        )))
+    })
 }

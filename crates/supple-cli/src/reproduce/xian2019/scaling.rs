@@ -1,8 +1,10 @@
 //! Figures 6 and 7: the same motion at all resolutions, and what it costs.
 
 use glam::DVec3;
+use supple::FileError;
 use supple::geometry::Aabb;
-use supple::linear::Preconditioner;
+use supple::linear::{Preconditioner, ScalarMatrix, WithBlocks};
+use supple::mesh::format::{Mesh, load};
 use supple::scene::{Levels, Method, Scene};
 use supple::simulation::Simulation;
 use supple::solvers::galerkin::{Galerkin, GalerkinOptions, Smoother};
@@ -34,6 +36,7 @@ const ELEMENTS_A_VERTEX: f64 = 4.8;
 
 /// Figure 6: how far the lowest part is from where it is on the finest mesh, over the way it has gone.
 pub(super) fn same_motion(request: &Request) -> Result<Findings, Failure> {
+    needs_resolutions(request)?;
     let size = request.value("size");
     let armadillo = ARMADILLO.with_metres(request.value("metres"));
     let mut paths: Vec<(String, Vec<DVec3>)> = Vec::new();
@@ -64,6 +67,18 @@ pub(super) fn same_motion(request: &Request) -> Result<Findings, Failure> {
     Ok(findings)
 }
 
+/// Refuses a mesh that cannot be filled at several resolutions.
+fn needs_resolutions(request: &Request) -> Result<(), Failure> {
+    let Some(path) = request.mesh.as_deref() else { return Ok(()) };
+    match load(path).map_err(Failure::usage)?.mesh {
+        Mesh::Surface(_) => Ok(()),
+        Mesh::Tets(_) => Err(Failure::usage(FileError::whole(
+            path,
+            "holds tetrahedra, which have one resolution; this figure needs several: give it a closed surface",
+        ))),
+    }
+}
+
 /// Where the mean of the part farthest from what is held goes.
 fn tip_path(scene: Scene, request: &Request) -> Result<(String, Vec<DVec3>), Failure> {
     let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
@@ -84,6 +99,7 @@ fn tip_path(scene: Scene, request: &Request) -> Result<(String, Vec<DVec3>), Fai
 
 /// Figure 7, with levels chosen from the mesh: the memory of the hierarchy, and the time of a frame.
 pub(super) fn memory_and_time(request: &Request) -> Result<Findings, Failure> {
+    needs_resolutions(request)?;
     let (largest, smallest) = (request.value("elements"), request.value("smallest"));
     let (mut memory, mut time) = (Vec::new(), Vec::new());
     let mut findings = Findings::default();
@@ -118,11 +134,13 @@ fn against_elements(label: &'static str, points: Vec<[f64; 2]>) -> Plot {
     }
 }
 
-/// What the hierarchy adds to the matrix of a scene.
+/// What the hierarchy adds to the matrix of a scene, with one number a block as projective dynamics has it.
 fn hierarchy_bytes(scene: Scene, request: &Request) -> Result<usize, Failure> {
     let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
     let system = simulation.step_system(1.0 / FPS).map_err(Failure::of)?;
     let mut galerkin = Galerkin::new(GalerkinOptions::default(), Some(system.positions));
-    galerkin.update(&system.matrix).map_err(running)?;
+    let scalars = ScalarMatrix::of_blocks(&system.matrix)
+        .ok_or_else(|| running("the matrix of projective dynamics couples directions".to_owned()))?;
+    galerkin.update(&WithBlocks { scalars: &scalars, blocks: &system.matrix }).map_err(running)?;
     Ok(galerkin.bytes())
 }

@@ -138,7 +138,10 @@ impl SparseMatrix {
             b[i] - product
         };
         let residuals: Vec<f64> = (0..self.rows()).into_par_iter().with_min_len(ROWS).map(residual).collect();
-        let norm = |vector: &[f64]| vector.iter().map(|value| value * value).sum::<f64>().sqrt();
+        // In units of the largest number, so that squares of very small or large ones stay in range.
+        let largest = b.iter().chain(&residuals).fold(0.0, |most: f64, value| most.max(value.abs()));
+        let unit = if largest > 0.0 && largest.is_finite() { largest } else { 1.0 };
+        let norm = |vector: &[f64]| vector.iter().map(|value| (value / unit).powi(2)).sum::<f64>().sqrt();
         let (above, below) = (norm(&residuals), norm(b));
         if above == 0.0 { 0.0 } else { above / below }
     }

@@ -2,7 +2,7 @@
 //! `F`, eight at a time. A law knows nothing of elements, so tetrahedra, octants and cells call the same file.
 //!
 //! All laws have the same small-strain limit, linear elasticity with the given Lamé parameters:
-//! `Ψ = μ |ε|² + λ/2 tr² ε + O(ε³)`.
+//! `Ψ = μ |ε|² + λ/2 tr² ε + O(ε³)`; only `arap` has that of `λ = 0`.
 
 mod arap;
 mod corotated;

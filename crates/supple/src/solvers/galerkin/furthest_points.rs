@@ -92,8 +92,9 @@ struct Front<'a> {
     metric: Metric<'a>,
     distance: Vec<f32>,
     nearest: Vec<u32>,
-    /// One entry a node with a distance that was its own once; it can only have become nearer. Nodes stand as `!node`, so
-    /// that the first of equally far ones is on top.
+    /// At most one entry a node, none before a sample has reached it, but for the first node of each part. Its distance was the
+    /// node's own once; most have become nearer since, and are put back when they come to the top. Nodes stand as `!node`,
+    /// so that the first of equally far ones is on top.
     far: BinaryHeap<u64>,
     near: BinaryHeap<Reverse<u64>>,
 }

@@ -71,7 +71,7 @@ impl<E: Entry> Hierarchy<E> {
 
     /// Whether this is the analysis of a pattern.
     pub(super) fn is_of(&self, pattern: &Arc<BlockPattern>) -> bool {
-        Arc::ptr_eq(&self.pattern, pattern) || self.pattern == *pattern
+        self.pattern.is_same(pattern)
     }
 
     /// Takes over the entries of a matrix on all levels, where they have changed.

@@ -15,9 +15,9 @@
 //! | 6, future work: heterogeneous materials | `distances` |
 //!
 //! What differs, and why:
-//! - Each coarse node has functions about its own centre and axes instead of one origin for all. They span the same motions,
-//!   and block smoothers do not see the difference, but the matrices survive single precision. The identity between coarse
-//!   levels becomes the change of frames.
+//! - Each coarse node has functions about its own centre and axes instead of one origin for all. They span the same motions
+//!   of its vertices, and smoothers by whole blocks see the difference in rounding only, but the matrices survive single
+//!   precision. The identity between coarse levels becomes the change of frames.
 //! - A sweep of Gauss-Seidel goes one way through the colours before the coarser levels and the other way after them, which makes
 //!   the cycle symmetric. The paper's iterations go both ways each time: one of them is two sweeps here.
 //! - Rank-deficient directions are left out instead of lifted; both give the same `x = U q`.
