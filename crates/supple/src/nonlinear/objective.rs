@@ -557,6 +557,7 @@ pub(super) mod tests {
         Limits {
             tolerance: 1e-6,
             reference: 1.0,
+            settled: 0.0,
             max_iterations: 200,
             deadline: None,
             record: false,
