@@ -290,12 +290,17 @@ impl Stepper for HpbdStepper {
         let split =
             ParticleSplit { particle, clones: &clones, fans, triangles: &mesh.triangles, start: &mesh.start };
         solver.split(&mut mesh.around, &split);
+        let changed = split.fans.iter().flatten().map(|&t| t as usize - mesh.first_triangle);
+        self.self_collisions.split(
+            particle,
+            clones.len(),
+            changed.map(|t| (t, elements[t].map(|v| v + first))),
+        );
     }
 
     fn after_tears(&mut self, setup: &Setup) {
         self.system.follow_tear(setup);
         self.drag = Drag::default();
-        self.self_collisions = SelfCollisions::new(setup, &self.system.first_unknown);
     }
 
     fn unknown_positions(&self) -> &[DVec3] {
