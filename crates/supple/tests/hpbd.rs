@@ -2,6 +2,7 @@
 
 use glam::DVec3;
 use supple::material::{MaterialSpec, StretchStiffness};
+use supple::mesh::generate::SphereShape;
 use supple::scene::{
     Body, Collider, Cuboid, Keyframe, Method, Model, Motion, Pin, Region, Scene, Selection, Shape,
     ShapeSource, World,
@@ -293,4 +294,29 @@ fn what_is_near_is_found_again_after_a_state_is_restored() {
     }
     assert!(pairs > 0, "it touches itself");
     assert_eq!(simulation.state_hash(), resumed.state_hash());
+}
+
+#[test]
+fn the_surface_of_a_solid_that_is_filled_by_cells_rests_on_a_collider() {
+    // A ball whose lattice neither fits its surface nor ends at it.
+    let ball = Shape::new(ShapeSource::Sphere(SphereShape { radius: 0.2, cells: 8 }));
+    let material = MaterialSpec {
+        young_modulus: Some(1e6),
+        poisson_ratio: Some(0.3),
+        density: Some(500.0),
+        damping: Some(0.05),
+        ..MaterialSpec::default()
+    };
+    let ball = Body { cell: Some(0.12), ..Body::new("ball", ball) }.material(material).at([0.0, 0.22, 0.0]);
+    let floor = Collider::cuboid("floor", [0.0, -0.5, 0.0], [4.0, 1.0, 4.0]);
+    let mut scene = Scene::builder().body(ball).collider(floor).build().unwrap();
+    scene.solver.method = Method::Hpbd;
+    let mut deepest = 0.0_f64;
+    let mut simulation = Simulation::new(scene).unwrap();
+    for _ in 0..120 {
+        deepest = deepest.max(simulation.step(1.0 / 60.0).unwrap().penetration);
+    }
+    let thickness = simulation.setup().contact.thickness;
+    assert!(deepest < 1e-3, "{deepest}");
+    assert!((lowest(&simulation) - thickness).abs() < 4e-3, "{} {thickness}", lowest(&simulation));
 }
