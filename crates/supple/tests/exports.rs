@@ -102,6 +102,53 @@ fn a_torn_body_is_refused_by_formats_of_fixed_points_and_leaves_no_file() {
 }
 
 #[test]
+fn a_format_that_is_refused_keeps_no_other_from_being_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut other = ball();
+    other.mesh.positions.push(DVec3::ONE);
+    let mut cache = write_run(&dir.path().join("run"), &[0, 1], &[Arc::new(ball())]);
+    cache.write(&frame(2, &[Arc::new(other)])).unwrap();
+    let mut last = (0, 0);
+    let error = export(
+        &cache,
+        &[ExportFormat::Mdd, ExportFormat::Gltf, ExportFormat::Obj],
+        dir.path(),
+        &mut |d, t| {
+            last = (d, t);
+            ControlFlow::Continue(())
+        },
+    );
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("MDD") && error.contains("glTF"), "{error}");
+    assert_eq!(fs::read_dir(dir.path().join("obj")).unwrap().count(), 3);
+    assert_eq!(last, (9, 9));
+}
+
+#[test]
+fn gltf_and_point_caches_hold_a_run_in_which_a_vertex_is_split() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut torn = ball();
+    torn.mesh.positions.push(torn.mesh.positions[torn.mesh.corners[0] as usize]);
+    torn.mesh.clone_of.push(torn.mesh.corners[0]);
+    torn.mesh.corners[0] = 4;
+    let mut cache = write_run(&dir.path().join("run"), &[0, 1], &[Arc::new(ball())]);
+    cache.write(&frame(2, &[Arc::new(torn)])).unwrap();
+    let files = run(&[ExportFormat::Gltf, ExportFormat::Mdd], &cache, &dir.path().join("out")).unwrap();
+    let bytes = fs::read(&files[0]).unwrap();
+    let length = u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
+    let document: serde_json::Value = serde_json::from_slice(&bytes[20..20 + length]).unwrap();
+    let primitive = &document["meshes"][0]["primitives"][0];
+    assert_eq!(primitive["targets"].as_array().unwrap().len(), 2);
+    let accessor = |index: &serde_json::Value| &document["accessors"][index.as_u64().unwrap() as usize];
+    let base = accessor(&primitive["attributes"]["POSITION"])["count"].as_u64().unwrap();
+    assert!(base >= 5, "{base}");
+    for target in primitive["targets"].as_array().unwrap() {
+        assert_eq!(accessor(&target["POSITION"])["count"], base);
+    }
+    assert_eq!(fs::read(&files[1]).unwrap()[4..8], 5i32.to_be_bytes());
+}
+
+#[test]
 fn obj_keeps_order_polygons_uvs_and_names() {
     let dir = tempfile::tempdir().unwrap();
     let surfaces = two_bodies();

@@ -2,8 +2,10 @@
 
 use glam::DVec3;
 use supple::material::{MaterialSpec, StretchStiffness};
+use supple::mesh::generate::SphereShape;
 use supple::scene::{
-    Body, Collider, Cuboid, Keyframe, Method, Model, Motion, Pin, Scene, Selection, Shape, ShapeSource, World,
+    Body, Collider, Cuboid, Keyframe, Method, Model, Motion, Pin, Region, Scene, Selection, Shape,
+    ShapeSource, World,
 };
 use supple::simulation::Simulation;
 use supple::solvers::hpbd::Options;
@@ -241,4 +243,80 @@ fn a_coarser_level_hangs_like_the_mesh_and_what_it_leaves_out_lies_between() {
         simulation.step(1.0 / 240.0).unwrap();
     }
     assert!((lowest(&simulation) + 0.5).abs() < 0.03, "{}", lowest(&simulation));
+}
+
+#[test]
+fn a_region_has_its_own_poisson_ratio() {
+    let shape = || Shape::new(ShapeSource::Box(Cuboid { size: [1.0, 0.2, 0.2], cells: None }));
+    let material = |poisson_ratio: f64| MaterialSpec {
+        young_modulus: Some(2e5),
+        poisson_ratio: Some(poisson_ratio),
+        density: Some(1000.0),
+        ..MaterialSpec::default()
+    };
+    let positions = |bar: Body| {
+        let wall = Selection::Plane { point: DVec3::new(-0.499, 0.0, 0.0), normal: -DVec3::X };
+        let mut scene = Scene::builder().body(bar).pin(Pin::hard("bar", wall)).build().unwrap();
+        scene.solver.method = Method::Hpbd;
+        run(scene, 10, 1.0 / 60.0).positions().to_vec()
+    };
+    let bar = |poisson_ratio: f64| {
+        Body { cell: Some(0.1), ..Body::new("bar", shape()) }.material(material(poisson_ratio))
+    };
+    let region = Region { selection: Selection::All {}, material: Some(material(0.45)), random: None };
+    assert_eq!(positions(Body { regions: vec![region], ..bar(0.25) }), positions(bar(0.45)));
+}
+
+#[test]
+fn what_is_near_is_found_again_after_a_state_is_restored() {
+    // A sheet that crumples on the floor.
+    let scene = {
+        let mut cloth = Body::cloth("cloth", 0.6, 0.6, [25, 25]).material("silk");
+        cloth.transform.rotate = DVec3::new(80.0, 10.0, 0.0);
+        cloth.transform.translate = 0.35 * DVec3::Y;
+        cloth.self_contact = true;
+        let floor = Collider::cuboid("floor", [0.0, -0.5, 0.0], [4.0, 1.0, 4.0]);
+        let mut scene = Scene::builder().body(cloth).collider(floor).build().unwrap();
+        scene.solver.method = Method::Hpbd;
+        scene
+    };
+    let mut simulation = Simulation::new(scene.clone()).unwrap();
+    let mut pairs = 0;
+    for _ in 0..24 {
+        pairs += simulation.step(1.0 / 60.0).unwrap().pairs;
+    }
+    let mut resumed = Simulation::new(scene).unwrap();
+    resumed.restore(&simulation.save()).unwrap();
+    for simulation in [&mut simulation, &mut resumed] {
+        for _ in 0..6 {
+            pairs += simulation.step(1.0 / 60.0).unwrap().pairs;
+        }
+    }
+    assert!(pairs > 0, "it touches itself");
+    assert_eq!(simulation.state_hash(), resumed.state_hash());
+}
+
+#[test]
+fn the_surface_of_a_solid_that_is_filled_by_cells_rests_on_a_collider() {
+    // A ball whose lattice neither fits its surface nor ends at it.
+    let ball = Shape::new(ShapeSource::Sphere(SphereShape { radius: 0.2, cells: 8 }));
+    let material = MaterialSpec {
+        young_modulus: Some(1e6),
+        poisson_ratio: Some(0.3),
+        density: Some(500.0),
+        damping: Some(0.05),
+        ..MaterialSpec::default()
+    };
+    let ball = Body { cell: Some(0.12), ..Body::new("ball", ball) }.material(material).at([0.0, 0.22, 0.0]);
+    let floor = Collider::cuboid("floor", [0.0, -0.5, 0.0], [4.0, 1.0, 4.0]);
+    let mut scene = Scene::builder().body(ball).collider(floor).build().unwrap();
+    scene.solver.method = Method::Hpbd;
+    let mut deepest = 0.0_f64;
+    let mut simulation = Simulation::new(scene).unwrap();
+    for _ in 0..120 {
+        deepest = deepest.max(simulation.step(1.0 / 60.0).unwrap().penetration);
+    }
+    let thickness = simulation.setup().contact.thickness;
+    assert!(deepest < 1e-3, "{deepest}");
+    assert!((lowest(&simulation) - thickness).abs() < 4e-3, "{} {thickness}", lowest(&simulation));
 }

@@ -74,6 +74,50 @@ fn nothing_on_any_level_joins_the_halves() {
     assert!(levels[1].links.len() > 200 && levels[2].links.len() > 40);
 }
 
+/// The longest side of any triangle of a piece that has a particle of a level.
+fn longest_side(simulation: &Simulation, level: u32) -> f64 {
+    let Elements::Triangles(triangles) = &simulation.setup().bodies[0].elements else { panic!("a cloth") };
+    let (piece, _) = pieces(simulation);
+    let particles = &simulation.particle_levels()[level as usize].particles;
+    let moved: BTreeSet<u32> = particles.iter().map(|&p| piece[p as usize]).collect();
+    let x = simulation.positions();
+    let sides = triangles.iter().filter(|t| moved.contains(&piece[t[0] as usize]));
+    let sides = sides.flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
+    sides.map(|[a, b]| x[a as usize].distance(x[b as usize])).fold(0.0, f64::max)
+}
+
+#[test]
+fn a_torn_cloth_stays_together_on_coarse_levels() {
+    for level in [1, 2] {
+        let mut simulation = torn([16, 40]);
+        simulation.set_level(level).unwrap();
+        for _ in 0..240 {
+            simulation.step(DT).unwrap();
+        }
+        // Sides are 35 mm at most, and the cells of the second level 0.1 m.
+        let longest = longest_side(&simulation, level);
+        assert!(longest < 0.15, "{longest} on level {level}");
+    }
+}
+
+#[test]
+fn a_state_saved_on_a_coarse_level_after_a_tear_goes_on_with_the_same_bits() {
+    let mut simulation = torn([12, 30]);
+    simulation.set_level(1).unwrap();
+    let run = |simulation: &mut Simulation| {
+        for _ in 0..20 {
+            simulation.step(DT).unwrap();
+        }
+    };
+    run(&mut simulation);
+    let mut resumed = Simulation::new(strip([12, 30]).0).unwrap();
+    resumed.restore(&simulation.save()).unwrap();
+    resumed.set_level(1).unwrap();
+    run(&mut simulation);
+    run(&mut resumed);
+    assert_eq!(simulation.state_hash(), resumed.state_hash());
+}
+
 #[test]
 fn one_half_does_not_feel_what_happens_to_the_other() {
     let start = torn([12, 30]);

@@ -66,8 +66,13 @@ pub fn cloth_springs(
     springs
 }
 
-/// The springs of a solid with these rest positions.
-pub fn solid_springs(rest: &[DVec3], tets: &[[u32; 4]], materials: &ElementMaterials) -> Vec<Spring> {
+/// The springs of a solid with these rest positions, whose elements have the Young's modulus `E` that `modulus` gives.
+pub fn solid_springs(
+    rest: &[DVec3],
+    tets: &[[u32; 4]],
+    materials: &ElementMaterials,
+    modulus: impl Fn(&Material) -> f64,
+) -> Vec<Spring> {
     // Of every edge the stiffness, and that times the damping.
     let mut edges: BTreeMap<[u32; 2], [f64; 2]> = BTreeMap::new();
     for (t, tet) in tets.iter().enumerate() {
@@ -78,7 +83,7 @@ pub fn solid_springs(rest: &[DVec3], tets: &[[u32; 4]], materials: &ElementMater
             let ends = [tet[i].min(tet[j]), tet[i].max(tet[j])];
             let length_squared = rest[tet[i] as usize].distance_squared(rest[tet[j] as usize]);
             if length_squared > 0.0 {
-                let stiffness = material.young_modulus * volume / length_squared;
+                let stiffness = modulus(&material) * volume / length_squared;
                 let edge = edges.entry(ends).or_default();
                 edge[0] += stiffness;
                 edge[1] += stiffness * material.damping;

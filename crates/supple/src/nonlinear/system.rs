@@ -356,7 +356,9 @@ impl Gathered<'_> {
                 Elements::Triangles(triangles) => {
                     cloth_springs(&body.rest_corners, triangles, &body.materials)
                 }
-                Elements::Tets(tets) => solid_springs(&body.rest, tets, &body.materials),
+                Elements::Tets(tets) => {
+                    solid_springs(&body.rest, tets, &body.materials, |material| material.young_modulus)
+                }
                 Elements::Octants(_) => Vec::new(),
             };
             let bends = body.bending.is_none();

@@ -132,9 +132,9 @@ impl<'a> Job<'a> {
         Ok(sequence)
     }
 
-    /// Reads a frame and refuses one with other bodies than the first.
+    /// Reads a frame with the vertices that its bodies have at the end, and refuses one with other bodies than the first.
     pub(super) fn read(&self, index: u32) -> Result<Frame, FileError> {
-        let frame = self.cache.read(index)?;
+        let mut frame = self.cache.read(index)?;
         let names = |bodies: &[FrameBody]| bodies.iter().map(|b| b.surface.name.clone()).collect::<Vec<_>>();
         if !frame.bodies.iter().map(|body| &body.surface.name).eq(self.surfaces.iter().map(|s| &s.name)) {
             let problem = format!(
@@ -144,6 +144,7 @@ impl<'a> Job<'a> {
             );
             return Err(FileError::whole(&self.cache.frame_path(index), problem));
         }
+        frame.bodies.iter_mut().zip(&self.surfaces).for_each(|(body, last)| body.make_torn(last));
         Ok(frame)
     }
 
@@ -153,13 +154,17 @@ impl<'a> Job<'a> {
         mut visit: impl FnMut(&Self, Frame) -> Result<(), Error>,
     ) -> Result<(), Error> {
         for position in 0..self.frames.len() {
-            let mut frame = self.read(self.frames[position])?;
-            frame.bodies.iter_mut().zip(&self.surfaces).for_each(|(body, last)| body.make_torn(last));
+            let frame = self.read(self.frames[position])?;
             visit(self, frame)?;
             self.done += 1;
             self.tell_progress()?;
         }
         Ok(())
+    }
+
+    /// Counts all frames of the first `formats` as done, whether they were written or refused.
+    pub(super) fn finish_formats(&mut self, formats: usize) {
+        self.done = (formats as u32).saturating_mul(self.frames.len() as u32);
     }
 
     /// Says how far the export is, and heeds the wish to stop.

@@ -93,7 +93,8 @@ impl From<ExportFormat> for &'static str {
 
 /// Writes every frame of `cache` in each of `formats` into `folder`, which is made if it does not exist, and
 /// returns every file written. `progress` gets the frames done and the frames to do, over all formats, and may break
-/// off: the export then ends with [`Error::Stopped`], files that were whole stay, and no half file is left.
+/// off: the export then ends with [`Error::Stopped`], files that were whole stay, and no half file is left. What a format
+/// cannot hold is an error after all others are written.
 pub fn export(
     cache: &FrameCache,
     formats: &[ExportFormat],
@@ -101,19 +102,28 @@ pub fn export(
     progress: &mut dyn FnMut(u32, u32) -> ControlFlow<()>,
 ) -> Result<Vec<PathBuf>, Error> {
     let mut job = Job::start(cache, formats.len() as u32, folder, progress)?;
-    let mut written = Vec::new();
-    for format in formats {
-        written.extend(match format {
-            ExportFormat::Pc2 => pc2::export(&mut job)?,
-            ExportFormat::Mdd => mdd::export(&mut job)?,
-            ExportFormat::Usd => usd::export(&mut job)?,
-            ExportFormat::Gltf => gltf::export(&mut job)?,
-            ExportFormat::Obj => sequence::export_obj(&mut job)?,
-            ExportFormat::Ply => sequence::export_ply(&mut job)?,
-            ExportFormat::Vtu => vtu::export(&mut job)?,
-        });
+    let (mut written, mut refused) = (Vec::new(), Vec::new());
+    for (number, format) in formats.iter().enumerate() {
+        match export_one(&mut job, *format) {
+            Ok(files) => written.extend(files),
+            Err(Error::Invalid(problem)) => refused.push(problem),
+            Err(other) => return Err(other),
+        }
+        job.finish_formats(number + 1);
     }
-    Ok(written)
+    if refused.is_empty() { Ok(written) } else { Err(Error::Invalid(refused.join("\n"))) }
+}
+
+fn export_one(job: &mut Job, format: ExportFormat) -> Result<Vec<PathBuf>, Error> {
+    match format {
+        ExportFormat::Pc2 => pc2::export(job),
+        ExportFormat::Mdd => mdd::export(job),
+        ExportFormat::Usd => usd::export(job),
+        ExportFormat::Gltf => gltf::export(job),
+        ExportFormat::Obj => sequence::export_obj(job),
+        ExportFormat::Ply => sequence::export_ply(job),
+        ExportFormat::Vtu => vtu::export(job),
+    }
 }
 
 fn unknown_format(word: &str) -> Error {

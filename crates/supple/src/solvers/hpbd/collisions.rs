@@ -6,6 +6,9 @@
 //! touches, or ends nearby, a plane keeps it outside: `C = n·(p - q) >= 0`. Planes are tangents; when all other
 //! constraints are done, what is still inside is moved out by the distance itself.
 //!
+//! Where a surface lies inside a lattice of particles, its points collide in their place: a point `Σ aᵢ pᵢ` is moved by moving its
+//! particles by their parts and inverse masses, `Δpᵢ = aᵢ wᵢ / Σ aⱼ² wⱼ` of its own way.
+//!
 //! Friction removes of the slip against the collider at most `μ` times what the plane has pushed in the step (Macklin 2014):
 //! all of it where the particle sticks.
 
@@ -13,20 +16,22 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::positions::Positions;
+use crate::body::{Body, Embedding};
 use crate::contact::PosedCollider;
 use crate::energy::chunks::Found;
 
 /// Steps of a march; a way that is still not at its end then touches.
 const MARCHES: usize = 64;
 
-/// A particle near a collider.
+/// A point near a collider.
 #[derive(Debug, Clone, Copy)]
 struct Touch {
-    particle: u32,
+    /// A particle, or after all of them a point between some.
+    point_number: u32,
     /// A point of the plane and its normal.
     point: DVec3,
     normal: DVec3,
-    /// Where the particle would be if it rode along.
+    /// Where it would be if it rode along.
     carried: DVec3,
     friction: f64,
 }
@@ -36,6 +41,63 @@ struct Touch {
 struct Clearance {
     from: DVec3,
     distance: f64,
+}
+
+/// What of the bodies may touch colliders.
+#[derive(Debug, Default)]
+struct Points {
+    particles: usize,
+    /// Which particles are of a lattice, whose surface collides in their place.
+    of_lattice: Vec<bool>,
+    /// The points of such surfaces, by all particles, and their friction coefficients.
+    embedded: Embedding,
+    friction: Vec<f64>,
+}
+
+impl Points {
+    fn len(&self) -> usize {
+        self.particles + self.friction.len()
+    }
+
+    /// The particles of a point with their parts of it; `None` for a particle itself.
+    fn weights(&self, point: usize) -> Option<&[(u32, f64)]> {
+        point.checked_sub(self.particles).map(|embedded| self.embedded.weights(embedded))
+    }
+
+    fn at(&self, point: usize, x: impl Fn(usize) -> DVec3) -> DVec3 {
+        match self.weights(point) {
+            None => x(point),
+            Some(weights) => weights.iter().map(|&(p, a)| a * x(p as usize)).sum(),
+        }
+    }
+
+    /// Whether something holds for all of its particles.
+    fn all(&self, point: usize, holds: impl Fn(u32) -> bool) -> bool {
+        match self.weights(point) {
+            None => holds(point as u32),
+            Some(weights) => weights.iter().all(|&(p, _)| holds(p)),
+        }
+    }
+
+    /// How far a unit of force moves it; nothing for what is held or does not collide.
+    fn give(&self, point: usize, weight: impl Fn(usize) -> f64) -> f64 {
+        match self.weights(point) {
+            None if self.of_lattice.get(point) == Some(&true) => 0.0,
+            None => weight(point),
+            Some(weights) => weights.iter().map(|&(p, a)| a * a * weight(p as usize)).sum(),
+        }
+    }
+
+    fn move_by(&self, point: usize, by: DVec3, positions: &Positions) {
+        let Some(weights) = self.weights(point) else {
+            return positions.set(point, positions.get(point) + by);
+        };
+        let give = self.give(point, |p| positions.weight(p));
+        for &(p, a) in weights.iter().filter(|_| give > 0.0) {
+            let p = p as usize;
+            positions.set(p, positions.get(p) + by * (a * positions.weight(p) / give));
+        }
+    }
 }
 
 /// All collisions of a step.
@@ -48,29 +110,50 @@ pub(super) struct Collisions {
     /// How far the plane of each has pushed in this step, and how far friction has held back, in metres.
     spent: Vec<[f64; 2]>,
     clearances: Vec<Clearance>,
+    points: Points,
 }
 
 impl Collisions {
+    /// Takes the bodies whose first particles are given.
+    pub(super) fn set_bodies(&mut self, bodies: &[Body], first: &[u32]) {
+        self.points = Points::default();
+        for (body, &first) in bodies.iter().zip(first) {
+            let embedding = &body.embedding;
+            let inside = |point: &usize| embedding.weights(*point).len() > 1;
+            let is_lattice = (0..embedding.len()).any(|point| inside(&point));
+            self.points.of_lattice.resize(first as usize + body.start.len(), is_lattice);
+            if is_lattice {
+                for (point, friction) in body.point_friction().into_iter().enumerate() {
+                    self.points.embedded.push(embedding.weights(point).iter().map(|&(v, a)| (v + first, a)));
+                    self.points.friction.push(friction);
+                }
+            }
+        }
+    }
+
     /// Looks for collisions on the way from `start` to where the particles are predicted. `reach` is how much farther
     /// constraints are expected to move them.
     pub(super) fn find(&mut self, start: &[DVec3], predicted: &[DVec3], weights: &[f64], reach: f64) {
+        self.points.particles = start.len();
+        let points = &self.points;
         let mut touches = std::mem::take(&mut self.touches);
-        touches.look(start.len(), |i, found| {
-            if weights[i] > 0.0 {
-                let touch = |collider| self.touch(collider, i, start[i], predicted[i], reach);
+        touches.look(if self.colliders.is_empty() { 0 } else { points.len() }, |i, found| {
+            if points.give(i, |p| weights[p]) > 0.0 {
+                let [start, predicted] = [start, predicted].map(|x| points.at(i, |p| x[p]));
+                let touch = |collider| self.touch(collider, i, start, predicted, reach);
                 found.extend(self.colliders.iter().filter_map(touch));
             }
         });
         self.touches = touches;
         self.spent.clear();
-        self.spent.resize(self.touches.iter().count(), [0.0; 2]);
+        self.spent.resize(self.touches.len(), [0.0; 2]);
         let mut clearances = std::mem::take(&mut self.clearances);
-        clearances.resize(if self.colliders.is_empty() { 0 } else { start.len() }, Clearance::default());
+        clearances.resize(if self.colliders.is_empty() { 0 } else { points.len() }, Clearance::default());
         clearances.par_iter_mut().enumerate().with_min_len(1024).for_each(|(i, clearance)| {
-            let free =
-                |collider: &PosedCollider| collider.separation(predicted[i]).distance - collider.thickness;
+            let from = points.at(i, |p| predicted[p]);
+            let free = |collider: &PosedCollider| collider.separation(from).distance - collider.thickness;
             let distance = self.colliders.iter().map(free).fold(f64::INFINITY, f64::min);
-            *clearance = Clearance { from: predicted[i], distance };
+            *clearance = Clearance { from, distance };
         });
         self.clearances = clearances;
     }
@@ -99,60 +182,74 @@ impl Collisions {
         }
         let free = found.distance - collider.thickness;
         let touch = Touch {
-            particle: i as u32,
+            point_number: i as u32,
             point: at - free * found.normal,
             normal: found.normal,
             carried,
-            friction: collider.friction.unwrap_or(self.friction[i]),
+            friction: collider.friction.unwrap_or_else(|| self.friction_of(i)),
         };
         // A march that ends before its way does has touched, however little particles move by themselves.
         let touches = done < length || free <= reach.max(1e-3 * collider.thickness);
         touches.then_some(touch)
     }
 
-    /// Projects every particle for which `on_level` holds to its side of the planes, and holds it back by friction.
+    fn friction_of(&self, point: usize) -> f64 {
+        let embedded = point.checked_sub(self.points.particles);
+        embedded.map_or_else(|| self.friction[point], |embedded| self.points.friction[embedded])
+    }
+
+    /// Projects every particle for which `on_level` holds, and points between such, to their side of the planes, and holds it back by friction.
     pub(super) fn project(&mut self, positions: &Positions, on_level: impl Fn(u32) -> bool) {
-        let touches = self.touches.iter().zip(&mut self.spent);
-        for (touch, [pushed, held]) in touches.filter(|(touch, _)| on_level(touch.particle)) {
-            let p = positions.get(touch.particle as usize);
+        let points = &self.points;
+        for (touch, [pushed, held]) in self.touches.iter().zip(&mut self.spent) {
+            let number = touch.point_number as usize;
+            if !points.all(number, &on_level) {
+                continue;
+            }
+            let p = points.at(number, |p| positions.get(p));
             let depth = (touch.point - p).dot(touch.normal).max(0.0);
             *pushed += depth;
             if *pushed > 0.0 {
-                let out = p + depth * touch.normal;
-                let back = touch.held_back(out, *pushed, *held);
+                let out = depth * touch.normal;
+                let back = touch.held_back(p + out, *pushed, *held);
                 *held += back.length();
-                positions.set(touch.particle as usize, out - back);
+                points.move_by(number, out - back, positions);
             }
         }
     }
 
     /// Moves out what is still inside.
     pub(super) fn finish(&self, positions: &Positions) {
-        for (i, clearance) in self.clearances.iter().enumerate().filter(|(i, _)| positions.weight(*i) > 0.0) {
-            let p = positions.get(i);
-            if p.distance(clearance.from) < clearance.distance {
+        let points = &self.points;
+        for (i, clearance) in self.clearances.iter().enumerate() {
+            let p = points.at(i, |p| positions.get(p));
+            if p.distance(clearance.from) < clearance.distance
+                || points.give(i, |p| positions.weight(p)) <= 0.0
+            {
                 continue;
             }
             for collider in &self.colliders {
-                let p = positions.get(i);
+                let p = points.at(i, |p| positions.get(p));
                 let found = collider.separation(p);
                 let depth = collider.thickness - found.distance;
                 if depth > 0.0 {
-                    positions.set(i, p + depth * found.normal);
+                    points.move_by(i, depth * found.normal, positions);
                 }
             }
         }
     }
 
-    /// The number of particles in contact, and the deepest penetration of a collider's shape in metres.
+    /// The number of particles and points in contact, and the deepest penetration of a collider's shape in metres.
     pub(super) fn count_and_depth(&self, positions: &[DVec3]) -> (u32, f64) {
         let (mut count, mut deepest) = (0, 0.0_f64);
         for (i, clearance) in self.clearances.iter().enumerate() {
-            if positions[i].distance(clearance.from) * (1.0 + 1e-9) + 1e-12 < clearance.distance {
+            let p = self.points.at(i, |p| positions[p]);
+            let is_free = p.distance(clearance.from) * (1.0 + 1e-9) + 1e-12 < clearance.distance;
+            if is_free || (i < self.points.particles && self.points.of_lattice.get(i) == Some(&true)) {
                 continue;
             }
             for collider in &self.colliders {
-                let distance = collider.separation(positions[i]).distance;
+                let distance = collider.separation(p).distance;
                 count += u32::from(distance < collider.thickness * (1.0 + 1e-6));
                 deepest = deepest.max(-distance);
             }

@@ -110,6 +110,17 @@ impl DistanceSweep {
         self.places.len()
     }
 
+    /// The same constraints in the same order, which act always.
+    pub(super) fn acting_always(&self) -> Self {
+        let mut always = self.clone();
+        for strip in always.phases.iter_mut().flatten() {
+            strip.groups.iter_mut().for_each(|group| group.acts = Acts::Both);
+            strip.singles.iter_mut().for_each(|single| single.constraint.acts = Acts::Both);
+        }
+        always.begin_step();
+        always
+    }
+
     fn strip(&self, place: Place) -> &Strip {
         &self.phases[place.strip as usize % 2][place.strip as usize / 2]
     }
@@ -393,6 +404,10 @@ impl Group {
         }
         let zero = Lanes::default();
         let apart = a - b;
+        if (is_first || step.stiffness.is_some()) && self.is_slack(apart.dot(apart)) {
+            self.multiplier = if is_first { zero } else { self.multiplier };
+            return;
+        }
         let length = apart.length();
         let give = weight_a + weight_b;
         let value = length - self.rest;
@@ -425,6 +440,17 @@ impl Group {
     fn compliant_change(&self, step: &Step<'_>, value: Lanes, give: Lanes, old: Lanes) -> Lanes {
         let soft = self.compliance * (1.0 / (step.length * step.length));
         self.side(old - (value + soft * old) / (give + soft), false) - old
+    }
+
+    /// Whether nothing is on the side where the group acts.
+    #[inline(always)]
+    fn is_slack(&self, length_squared: Lanes) -> bool {
+        let rest_squared = self.rest * self.rest;
+        match self.acts {
+            Acts::Both => false,
+            Acts::Stretched => length_squared.max(rest_squared) == rest_squared,
+            Acts::Pressed => length_squared.min(rest_squared) == rest_squared,
+        }
     }
 
     /// [`Step::damp`] for those of eight constraints that act.

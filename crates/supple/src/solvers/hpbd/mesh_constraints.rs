@@ -19,6 +19,7 @@ use crate::body::{Body, Elements};
 use crate::energy::hinge::hinges;
 use crate::energy::spring::{Resists, Spring};
 use crate::energy::spring_network::{cloth_springs, solid_springs};
+use crate::material::Material;
 use crate::scene::Bending;
 
 /// The constraints of all bodies, over all particles.
@@ -101,11 +102,9 @@ impl MeshConstraints {
     }
 
     fn add_solid(&mut self, body: &Body, tets: &[[u32; 4]], first: u32) {
-        let share = share_of_springs(body.materials.main().poisson_ratio);
-        for spring in solid_springs(&body.rest, tets, &body.materials) {
-            let spring = Spring { stiffness: share * spring.stiffness, ..spring };
-            self.links.push(distance(&spring, first));
-        }
+        let modulus = |material: &Material| share_of_springs(material.poisson_ratio) * material.young_modulus;
+        let springs = solid_springs(&body.rest, tets, &body.materials, modulus);
+        self.links.extend(springs.iter().map(|spring| distance(spring, first)));
         for (t, tet) in tets.iter().enumerate() {
             let lame = body.materials.of(t).solid_lame();
             let [a, b, c, d] = tet.map(|v| body.rest[v as usize]);

@@ -10,7 +10,7 @@
 //! | 6.3 constraint restriction | `collapse` |
 //! | 6.1 the levels | `hierarchy` |
 //! | 7 the hierarchical solver | `solver` |
-//! | 8 tearing | `tear` |
+//! | 8 tearing | `tear`, `followers` |
 //! | 9 coarser grids of a regular mesh | `grid_levels` |
 //!
 //! What differs from the paper:
@@ -28,6 +28,7 @@ mod collisions;
 mod constraint;
 mod distance_sweep;
 mod drag;
+mod followers;
 mod grid_levels;
 mod hierarchy;
 mod holds;

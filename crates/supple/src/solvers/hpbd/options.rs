@@ -83,8 +83,8 @@ impl Options {
         self.longest_step.unwrap_or(unset)
     }
 
-    /// What one of the sweeps of a step removes, so that all together remove `stiffness` (Müller 2006, section 3.3).
-    pub(super) fn stiffness_of_a_sweep(&self) -> Option<f64> {
-        self.stiffness.map(|stiffness| 1.0 - (1.0 - stiffness).powf(1.0 / f64::from(self.sweeps)))
+    /// What each of `sweeps` removes, so that all of them in a step remove `stiffness` together (Müller 2006, section 3.3).
+    pub(super) fn stiffness_of_a_sweep(&self, sweeps: u32) -> Option<f64> {
+        self.stiffness.map(|stiffness| 1.0 - (1.0 - stiffness).powf(1.0 / f64::from(sweeps)))
     }
 }

@@ -146,12 +146,13 @@ pub(super) struct Multiplied<C> {
 pub(super) struct Sweep<C> {
     /// The even strips and the odd ones.
     phases: [Vec<Vec<Multiplied<C>>>; 2],
-    count: usize,
+    /// The strip of each constraint and its place there.
+    places: Vec<[u32; 2]>,
 }
 
 impl<C> Default for Sweep<C> {
     fn default() -> Self {
-        Self { phases: Default::default(), count: 0 }
+        Self { phases: Default::default(), places: Vec::new() }
     }
 }
 
@@ -162,8 +163,9 @@ impl<C: Copy + Send> Sweep<C> {
         C: Constraint<K>,
     {
         let ends: Vec<[u32; K]> = constraints.iter().map(C::particles).collect();
-        let mut sweep = Self { count: constraints.len(), ..Self::default() };
+        let mut sweep = Self { places: vec![[0; 2]; constraints.len()], ..Self::default() };
         for (s, strip) in strips(&ends, particles).into_iter().enumerate() {
+            strip.iter().zip(0..).for_each(|(&c, place)| sweep.places[c as usize] = [s as u32, place]);
             let begin = |&c: &u32| Multiplied { constraint: constraints[c as usize], multiplier: 0.0 };
             sweep.phases[s % 2].push(strip.iter().map(begin).collect());
         }
@@ -176,7 +178,19 @@ impl<C: Copy + Send> Sweep<C> {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.count
+        self.places.len()
+    }
+
+    /// A constraint by its number.
+    pub(super) fn get(&self, constraint: u32) -> &C {
+        let [strip, place] = self.places[constraint as usize].map(|number| number as usize);
+        &self.phases[strip % 2][strip / 2][place].constraint
+    }
+
+    /// Changes a constraint; its particles may become clones of what they were.
+    pub(super) fn set(&mut self, constraint: u32, new: C) {
+        let [strip, place] = self.places[constraint as usize].map(|number| number as usize);
+        self.phases[strip % 2][strip / 2][place].constraint = new;
     }
 
     /// Projects every constraint once.
@@ -184,8 +198,9 @@ impl<C: Copy + Send> Sweep<C> {
     where
         C: Constraint<K>,
     {
+        let count = self.places.len() / 2;
         for phase in direction.phases() {
-            for_each_strip(&mut self.phases[phase], self.count / 2, |strip: &mut Vec<Multiplied<C>>| {
+            for_each_strip(&mut self.phases[phase], count, |strip: &mut Vec<Multiplied<C>>| {
                 let project = |c: &mut Multiplied<C>| {
                     step.project(&c.constraint, &mut c.multiplier);
                 };
@@ -202,8 +217,9 @@ impl<C: Copy + Send> Sweep<C> {
     where
         C: Constraint<K>,
     {
+        let count = self.places.len() / 2;
         for strips in &mut self.phases {
-            for_each_strip(strips, self.count / 2, |strip: &mut Vec<Multiplied<C>>| {
+            for_each_strip(strips, count, |strip: &mut Vec<Multiplied<C>>| {
                 for c in strip.iter().filter(|c| c.multiplier != 0.0) {
                     step.damp(&c.constraint, velocities);
                 }
@@ -216,16 +232,8 @@ impl<C: Copy + Send> Sweep<C> {
         self.phases.iter().flatten().flatten().map(|c| &c.constraint)
     }
 
-    /// Keeps the constraints for which `keep` holds, which may change them.
-    pub(super) fn retain(&mut self, mut keep: impl FnMut(&mut C) -> bool) {
-        for strip in self.phases.iter_mut().flatten() {
-            strip.retain_mut(|c| keep(&mut c.constraint));
-        }
-        self.count = self.phases.iter().flatten().map(Vec::len).sum();
-    }
-
     pub(super) fn bytes(&self) -> usize {
-        size_of::<Multiplied<C>>() * self.count
+        (size_of::<Multiplied<C>>() + 8) * self.places.len()
     }
 }
 

@@ -12,11 +12,15 @@
 //! the prediction brings them together and a tenth of an edge more, since constraints move particles too; half of the
 //! longest edge at most. So nothing passes through as long as no pair comes together faster. Friction takes back of the slip at
 //! most `μ` times what the constraint has pushed. Edges against edges are not looked at.
+//!
+//! What is near is looked for in a wider circle and remembered (Verlet 1967), until particles have moved against each other by so
+//! much that another could have come near. Which pairs a step has, and their order, do not depend on when that was.
 
 use glam::DVec3;
+use rayon::prelude::*;
 
 use super::particle_hash::ParticleHash;
-use super::positions::Positions;
+use super::positions::{Positions, TASK};
 use crate::body::{Body, Elements};
 use crate::energy::chunks::Found;
 use crate::geometry::triangle::closest_point;
@@ -36,6 +40,29 @@ struct Pair {
 
 /// How much farther than the prediction says pairs are looked for, over the longest edge.
 const SPARE: f64 = 0.1;
+
+/// How much wider the circle is in which triangles look for particles that they remember, over the longest edge.
+const SKIN: f64 = 0.25;
+/// Particles that are remembered together.
+const TOGETHER: usize = 6;
+
+/// Particles that may come near a triangle, in order of their numbers; a triangle with many has several of these.
+#[derive(Debug, Clone, Copy)]
+struct Near {
+    triangle: u32,
+    count: u32,
+    particles: [u32; TOGETHER],
+}
+
+/// What was near when it was last looked for.
+#[derive(Debug, Default)]
+struct Remembered {
+    near: Found<Near>,
+    /// Where the particles were then; nothing when it must be looked for again.
+    at: Vec<DVec3>,
+    /// The longest way then.
+    longest: f64,
+}
 
 /// Where particles go in a small step before constraints act.
 pub(super) struct Way<'a> {
@@ -64,8 +91,13 @@ pub(super) struct SelfCollisions {
     thickness: f64,
     /// Where the particles were at the start.
     start: Vec<DVec3>,
-    longest_edge: f64,
+    /// The longest edge at the start of each body and of what its triangles may meet.
+    edges: Vec<f64>,
+    widest: Vec<f64>,
+    /// Of most triangles the longest edge, or the thickness.
+    cell: f64,
     hash: ParticleHash,
+    remembered: Remembered,
     pairs: Found<Pair>,
     /// How far each pair was pushed apart in this step, and how far friction has held back, in metres.
     spent: Vec<[f64; 2]>,
@@ -88,12 +120,44 @@ impl SelfCollisions {
                 found.body_of_triangle.resize(found.triangles.len(), number);
             }
         }
+        found.measure();
+        found
+    }
+
+    fn measure(&mut self) {
         let side = |&[a, b, c]: &[u32; 3]| {
-            let [a, b, c] = [a, b, c].map(|p| found.start[p as usize]);
+            let [a, b, c] = [a, b, c].map(|p| self.start[p as usize]);
             a.distance(b).max(b.distance(c)).max(c.distance(a))
         };
-        found.longest_edge = found.triangles.iter().map(side).fold(0.0, f64::max);
-        found
+        let mut edges = vec![0.0_f64; self.touches_itself.len()];
+        let mut whole = 0.0;
+        for (triangle, &body) in self.triangles.iter().zip(&self.body_of_triangle) {
+            let side = side(triangle);
+            edges[body as usize] = edges[body as usize].max(side);
+            whole += side;
+        }
+        // Cells are as wide as triangles usually are: one large body must not fill them with the particles of a fine one.
+        self.cell = (whole / self.triangles.len().max(1) as f64).max(self.thickness);
+        let longest = edges.iter().copied().fold(0.0, f64::max);
+        self.widest = edges.iter().map(|&own| if self.between_bodies { longest } else { own }).collect();
+        self.edges = edges;
+    }
+
+    /// Follows a split of a particle of the last body: its clones come last, and these elements of the body have new corners.
+    pub(super) fn split(
+        &mut self,
+        particle: u32,
+        clones: usize,
+        changed: impl Iterator<Item = (usize, [u32; 3])>,
+    ) {
+        let (start, body) = (self.start[particle as usize], self.body_of_particle[particle as usize]);
+        self.start.resize(self.start.len() + clones, start);
+        self.body_of_particle.resize(self.start.len(), body);
+        let first = self.body_of_triangle.partition_point(|other| *other < body);
+        if first < self.triangles.len() {
+            changed.for_each(|(element, corners)| self.triangles[first + element] = corners);
+        }
+        self.remembered.at.clear();
     }
 
     /// Looks for particles near triangles where a small step begins.
@@ -102,29 +166,94 @@ impl SelfCollisions {
         if self.triangles.is_empty() {
             return;
         }
-        let spare = SPARE * self.longest_edge;
-        let farthest = (2.0 * way.longest + spare).min(0.5 * self.longest_edge) + self.thickness;
-        self.hash.fill(way.from, self.longest_edge.max(self.thickness));
-        let mut pairs = std::mem::take(&mut self.pairs);
-        pairs.look(self.triangles.len(), |t, found| {
-            let corners = self.triangles[t];
-            let at = corners.map(|p| way.from[p as usize]);
-            let low = at[0].min(at[1]).min(at[2]) - farthest;
-            let high = at[0].max(at[1]).max(at[2]) + farthest;
+        if !self.remembers(way) {
+            self.look_around(way);
+        }
+        let (mut pairs, mut remembered) =
+            (std::mem::take(&mut self.pairs), std::mem::take(&mut self.remembered));
+        pairs.look_through(&mut remembered.near, |near, found| {
+            self.pairs_of(near, way, weights, friction, found);
+        });
+        self.spent.resize(pairs.len(), [0.0; 2]);
+        (self.pairs, self.remembered) = (pairs, remembered);
+    }
+
+    /// How far from a triangle of bodies with this longest edge a particle may be that is its pair.
+    fn farthest(&self, longest_way: f64, edge: f64) -> f64 {
+        (2.0 * longest_way + SPARE * edge).min(0.5 * edge) + self.thickness
+    }
+
+    /// Whether all that is near is among what is remembered: two particles have come nearer by no more than twice what either has
+    /// moved beside what all have.
+    fn remembers(&self, way: &Way<'_>) -> bool {
+        let at = &self.remembered.at;
+        if at.len() != way.from.len() {
+            return false;
+        }
+        let moved = way.from.par_iter().zip(at).with_min_len(TASK).map(|(now, then)| *now - *then);
+        let none = || (DVec3::INFINITY, DVec3::NEG_INFINITY);
+        let (low, high) = moved
+            .fold(none, |(low, high), by| (low.min(by), high.max(by)))
+            .reduce(none, |a, b| (a.0.min(b.0), a.1.max(b.1)));
+        let nearer = (high - low).length();
+        self.widest.iter().all(|&edge| {
+            let then = self.farthest(self.remembered.longest, edge) + SKIN * edge;
+            self.farthest(way.longest, edge) + nearer <= then
+        })
+    }
+
+    /// Remembers which particles are in a wide circle around each triangle.
+    fn look_around(&mut self, way: &Way<'_>) {
+        let mut remembered = std::mem::take(&mut self.remembered);
+        self.hash.fill(way.from, self.cell);
+        remembered.near.look(self.triangles.len(), |t, found| {
+            let edge = self.widest[self.body_of_triangle[t] as usize];
+            let radius = self.farthest(way.longest, edge) + SKIN * edge;
+            let at = self.triangles[t].map(|p| way.from[p as usize]);
+            let low = at[0].min(at[1]).min(at[2]) - radius;
+            let high = at[0].max(at[1]).max(at[2]) + radius;
             let surroundings = Surroundings::new(&at);
-            let ways = corners.map(|p| way.of(p));
-            let mean = (ways[0] + ways[1] + ways[2]) / 3.0;
-            let apart = ways.map(|way| way.distance_squared(mean)).into_iter().fold(0.0, f64::max).sqrt();
+            let first = found.len();
+            let mut near = Near { triangle: t as u32, count: 0, particles: [0; TOGETHER] };
             self.hash.for_each_in(low, high, |particle, p| {
-                let together = way.of(particle).distance(mean) + apart;
-                let reach = (2.0 * together + spare + self.thickness).min(farthest);
-                if surroundings.lower_bound(p) < reach * reach && self.may_touch(t, particle) {
-                    found.extend(self.pair(particle, corners, p, &at, weights, friction, reach));
+                if surroundings.lower_bound(p) < radius * radius && self.may_touch(t, particle) {
+                    near.particles[near.count as usize] = particle;
+                    near.count += 1;
+                    if near.count as usize == TOGETHER {
+                        found.push(near);
+                        near.count = 0;
+                    }
                 }
             });
+            if near.count > 0 {
+                found.push(near);
+            }
+            sort(&mut found[first..]);
         });
-        self.spent.resize(pairs.iter().count(), [0.0; 2]);
-        self.pairs = pairs;
+        remembered.at.clear();
+        remembered.at.extend_from_slice(way.from);
+        remembered.longest = way.longest;
+        self.remembered = remembered;
+    }
+
+    fn pairs_of(&self, near: &Near, way: &Way<'_>, weights: &[f64], friction: &[f64], found: &mut Vec<Pair>) {
+        let corners = self.triangles[near.triangle as usize];
+        let at = corners.map(|p| way.from[p as usize]);
+        let surroundings = Surroundings::new(&at);
+        let ways = corners.map(|p| way.of(p));
+        let mean = (ways[0] + ways[1] + ways[2]) / 3.0;
+        let apart = ways.map(|way| way.distance_squared(mean)).into_iter().fold(0.0, f64::max).sqrt();
+        let own_edge = self.edges[self.body_of_triangle[near.triangle as usize] as usize];
+        for &particle in &near.particles[..near.count as usize] {
+            let p = way.from[particle as usize];
+            let edge = own_edge.max(self.edges[self.body_of_particle[particle as usize] as usize]);
+            let together = way.of(particle).distance(mean) + apart;
+            let reach =
+                (2.0 * together + SPARE * edge + self.thickness).min(self.farthest(way.longest, edge));
+            if surroundings.lower_bound(p) < reach * reach {
+                found.extend(self.pair(particle, corners, p, &at, weights, friction, reach));
+            }
+        }
     }
 
     fn may_touch(&self, triangle: usize, particle: u32) -> bool {
@@ -223,6 +352,19 @@ impl Pair {
             let corner = self.corners[k] as usize;
             positions.set(corner, positions.get(corner) - by * (part(k) / give));
         }
+    }
+}
+
+/// Puts all particles of one triangle in order: how the hash finds them depends on where its cells are.
+fn sort(near: &mut [Near]) {
+    if let [one] = near {
+        one.particles[..one.count as usize].sort_unstable();
+        return;
+    }
+    let mut all: Vec<u32> = near.iter().flat_map(|n| &n.particles[..n.count as usize]).copied().collect();
+    all.sort_unstable();
+    for (near, particles) in near.iter_mut().zip(all.chunks(TOGETHER)) {
+        near.particles[..particles.len()].copy_from_slice(particles);
     }
 }
 

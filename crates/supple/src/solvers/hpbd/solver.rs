@@ -30,6 +30,7 @@ use rayon::prelude::*;
 use super::collisions::Collisions;
 use super::constraint::{Acts, Constraint, Distance, Fold, Step, Volume};
 use super::distance_sweep::DistanceSweep;
+use super::followers::{Followers, follow};
 use super::hierarchy::{Finest, Level, Plan, build};
 use super::holds::Holds;
 use super::mesh_constraints::MeshConstraints;
@@ -85,6 +86,10 @@ pub(super) struct HierarchicalSolver {
     pub(super) is_damped: bool,
     /// The level that the last step simulated.
     active: usize,
+    /// What goes along there, since it was torn; found when a step needs it.
+    pub(super) followers: Option<Followers>,
+    /// Whether anything was torn.
+    pub(super) is_torn: bool,
     /// Of the links of every level.
     mean_lengths: Vec<f64>,
 }
@@ -96,6 +101,8 @@ pub(super) struct Work<'a> {
     pub(super) self_collisions: &'a mut SelfCollisions,
     pub(super) holds: &'a mut Holds,
     pub(super) options: &'a Options,
+    /// In how many small steps the step is taken.
+    pub(super) small_steps: u32,
 }
 
 impl HierarchicalSolver {
@@ -124,6 +131,8 @@ impl HierarchicalSolver {
             coarse: coarse_levels(levels, positions.len()),
             level_of,
             active: 0,
+            followers: None,
+            is_torn: false,
             mean_lengths,
         }
     }
@@ -159,9 +168,18 @@ impl HierarchicalSolver {
                 Some(l) => self.sweep_level(l, work, sweep),
             }
         }
+        self.lay_finer_levels(&work.step);
+    }
+
+    /// What the level that is simulated leaves out.
+    fn lay_finer_levels(&self, step: &Step<'_>) {
+        let nothing = Followers::default();
+        let followers = self.followers.as_ref().unwrap_or(&nothing);
+        follow(&followers.on_level, step.positions, step.start);
         for coarse in self.coarse[..self.active].iter().rev() {
-            coarse.lay_between(work.step.positions);
+            coarse.lay_between(step.positions, step.start);
         }
+        follow(&followers.between, step.positions, step.start);
     }
 
     /// Gets ready to simulate a level by itself; 0 is the mesh.
@@ -169,26 +187,35 @@ impl HierarchicalSolver {
         let level = level.min(self.coarse.len());
         if level != self.active {
             self.active = level;
+            self.followers = None;
             if let Some(next) = self.coarse.get_mut(level) {
                 next.give.fill(0.0);
             }
         }
         if let Some(l) = level.checked_sub(1).filter(|&l| self.coarse[l].own.is_none()) {
-            let compliance = |limit: usize| -> f64 {
-                let edges = self.edges_of(l, limit as u32);
-                edges.iter().map(|&e| self.distances.get(self.links[e as usize] as usize).compliance).sum()
-            };
-            let damping = self.links.first().map_or(0.0, |&link| self.distances.get(link as usize).damping);
-            let limits = self.coarse[l].level.limits.iter().enumerate();
-            let own = limits.map(|(number, limit)| Distance {
-                ends: limit.ends,
-                rest: limit.rest,
-                compliance: compliance(number),
-                damping,
-                acts: Acts::Both,
-            });
-            let own: Vec<Distance> = own.collect();
-            self.coarse[l].own = Some(DistanceSweep::new(&own, self.level_of.len()));
+            // In the order of the limits, which tears do not change: a run that goes on later has the same bits.
+            let mut own = self.coarse[l].sweep.acting_always();
+            for limit in 0..own.len() as u32 {
+                own.set(limit as usize, self.spring_of_limit(l, limit));
+            }
+            self.coarse[l].own = Some(own);
+        }
+        if self.is_torn && self.followers.is_none() {
+            self.followers = level.checked_sub(1).map(|l| self.find_followers(l));
+        }
+    }
+
+    /// What a limit of coarse level `l` is where that level is simulated by itself.
+    pub(super) fn spring_of_limit(&self, l: usize, number: u32) -> Distance {
+        let limit = self.coarse[l].level.limits[number as usize];
+        let edges = self.edges_of(l, number);
+        let edge = |e: &u32| self.distances.get(self.links[*e as usize] as usize);
+        Distance {
+            ends: limit.ends,
+            rest: limit.rest,
+            compliance: edges.iter().map(|e| edge(e).compliance).sum(),
+            damping: self.links.first().map_or(0.0, |link| self.distances.get(*link as usize).damping),
+            acts: Acts::Both,
         }
     }
 
@@ -244,10 +271,11 @@ impl HierarchicalSolver {
 
     fn solve_level(&mut self, l: usize, work: &mut Work<'_>) {
         // Limits are hard: their give is in their length.
-        let stiffness = work.step.stiffness.unwrap_or(1.0);
+        let sweeps = work.options.coarse_sweeps * self.coarse[l].sweeps;
+        let stiffness = work.options.stiffness_of_a_sweep(sweeps * work.small_steps).unwrap_or(1.0);
         let step = Step { stiffness: Some(stiffness), ..work.step };
         let on_level = |particle: u32| usize::from(self.level_of[particle as usize]) > l;
-        for sweep in 0..work.options.coarse_sweeps * self.coarse[l].sweeps {
+        for sweep in 0..sweeps {
             work.holds.project(&step, on_level);
             self.coarse[l].sweep.run(&step, Direction::of(sweep), false);
             work.collisions.project(step.positions, on_level);
@@ -507,14 +535,22 @@ impl CoarseLevel {
         self.before.extend(self.level.particles.iter().map(|&p| positions.get(p as usize)));
     }
 
-    /// Puts the children between their parents.
-    fn lay_between(&self, positions: &Positions) {
+    /// Puts the children between their parents. A child of a single one would lie on it and have no direction to it: it goes
+    /// along from where the step began.
+    fn lay_between(&self, positions: &Positions, start: &[DVec3]) {
         for (c, &child) in self.level.children.iter().enumerate() {
-            let parents = self.level.parents(c);
-            let whole: f64 = parents.iter().map(|parent| parent.weight).sum();
-            if positions.weight(child as usize) > 0.0 && whole > 0.0 {
-                let at = parents.iter().map(|p| p.weight * positions.get(p.particle as usize));
-                positions.set(child as usize, at.sum::<DVec3>() / whole);
+            let parents = self.level.parents(c).iter().filter(|parent| parent.weight > 0.0);
+            let (mut whole, mut at, mut moved, mut count) = (0.0, DVec3::ZERO, DVec3::ZERO, 0);
+            for parent in parents {
+                let now = positions.get(parent.particle as usize);
+                whole += parent.weight;
+                at += parent.weight * now;
+                moved = now - start[parent.particle as usize];
+                count += 1;
+            }
+            if count > 0 && positions.weight(child as usize) > 0.0 {
+                let new = if count == 1 { start[child as usize] + moved } else { at / whole };
+                positions.set(child as usize, new);
             }
         }
     }
@@ -525,9 +561,50 @@ impl CoarseLevel {
         self.level.children.par_iter().enumerate().with_min_len(2048).for_each(|(c, &child)| {
             let child = child as usize;
             if positions.weight(child) > 0.0 {
-                let by: DVec3 = self.level.parents(c).iter().map(|p| p.weight * moved(p.particle)).sum();
+                // Those that a tear took away may not be on this level any more.
+                let parents = self.level.parents(c).iter().filter(|parent| parent.weight > 0.0);
+                let by: DVec3 = parents.map(|p| p.weight * moved(p.particle)).sum();
                 positions.set(child, positions.get(child) + by);
             }
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::mesh_constraints::BodyParts;
+    use super::*;
+
+    /// How much of the stretch of one link a step leaves.
+    fn left(sweeps: u32, small_steps: u32) -> f64 {
+        let link = Distance { ends: [0, 1], rest: 1.0, compliance: 0.0, damping: 0.0, acts: Acts::Both };
+        let body = BodyParts { particles: 0..2, edges: 0..1, shears: 1..1, triangles: 0..0 };
+        let mesh = MeshConstraints { links: vec![link], bodies: vec![body], ..MeshConstraints::default() };
+        let start = [DVec3::ZERO, 1.5 * DVec3::X];
+        let options = Options { sweeps, stiffness: Some(0.6), ..Options::default() };
+        let mut solver = HierarchicalSolver::new(&mesh, &start, &[false; 2], &options);
+        let mut positions = Positions::default();
+        positions.copy_from(&start, &[1.0, 2.0]);
+        for _ in 0..small_steps {
+            let stiffness = options.stiffness_of_a_sweep(sweeps * small_steps);
+            let (positions, start) = (&positions, &start[..]);
+            solver.solve(&mut Work {
+                step: Step { positions, start, length: 0.1, stiffness, simd: Simd::Auto },
+                collisions: &mut Collisions::default(),
+                self_collisions: &mut SelfCollisions::default(),
+                holds: &mut Holds::default(),
+                options: &options,
+                small_steps,
+            });
+        }
+        (positions.get(1).distance(positions.get(0)) - 1.0) / 0.5
+    }
+
+    #[test]
+    fn stiffness_is_what_a_step_removes_for_any_number_of_sweeps_and_small_steps() {
+        for (sweeps, small_steps) in [(1, 1), (5, 1), (1, 7), (3, 4)] {
+            let left = left(sweeps, small_steps);
+            assert!((left - 0.4).abs() < 1e-12, "{left} after {sweeps} sweeps in {small_steps} small steps");
+        }
     }
 }

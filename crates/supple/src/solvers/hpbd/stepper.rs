@@ -83,8 +83,8 @@ impl HpbdStepper {
         (count * (1.0 - 1e-9)).ceil().clamp(1.0, MOST_SMALL_STEPS) as u32
     }
 
-    /// One small step of `dt` seconds to the time `end`; gives the seconds that its solution took.
-    fn advance(&mut self, setup: &Setup, end: f64, dt: f64) -> Result<f64, Error> {
+    /// One of `small_steps`, of `dt` seconds to the time `end`; gives the seconds that its solution took.
+    fn advance(&mut self, setup: &Setup, end: f64, dt: f64, small_steps: u32) -> Result<f64, Error> {
         setup.pose_colliders([end - dt, end], &mut self.collisions.colliders, &mut self.earlier_colliders)?;
         self.predict(setup, end, dt)?;
         let ways = self.x.par_iter().zip(&self.predicted).with_min_len(TASK);
@@ -93,7 +93,7 @@ impl HpbdStepper {
         let way = Way { from: &self.x, to: &self.predicted, longest: fastest };
         self.self_collisions.find(&way, &self.weights, &self.collisions.friction);
         let solving = Instant::now();
-        self.solve(setup, dt);
+        self.solve(setup, dt, small_steps);
         let solving = solving.elapsed().as_secs_f64();
         let steps = self.v.par_iter_mut().zip(&self.predicted).zip(&self.x).with_min_len(TASK);
         steps.for_each(|((v, new), old)| *v = (*new - *old) / dt);
@@ -140,7 +140,7 @@ impl HpbdStepper {
         self.self_collisions = SelfCollisions::new(setup, &self.system.first_unknown);
     }
 
-    fn solve(&mut self, setup: &Setup, dt: f64) {
+    fn solve(&mut self, setup: &Setup, dt: f64, small_steps: u32) {
         let Some(solver) = &mut self.solver else { return };
         self.positions.copy_from(&self.predicted, &self.weights);
         self.holds.begin_step();
@@ -149,7 +149,7 @@ impl HpbdStepper {
             positions: &self.positions,
             start: &self.x,
             length: dt,
-            stiffness: options.stiffness_of_a_sweep(),
+            stiffness: options.stiffness_of_a_sweep(options.sweeps * small_steps),
             simd: setup.simd,
         };
         let mut work = Work {
@@ -158,6 +158,7 @@ impl HpbdStepper {
             self_collisions: &mut self.self_collisions,
             holds: &mut self.holds,
             options,
+            small_steps,
         };
         solver.solve(&mut work);
         self.collisions.finish(&self.positions);
@@ -239,7 +240,7 @@ impl Stepper for HpbdStepper {
         self.solver.iter_mut().for_each(|solver| solver.begin_step(options));
         for step in 1..=steps {
             let end = setup.time + dt * (f64::from(step) / f64::from(steps));
-            solving += self.advance(setup, end, dt / f64::from(steps))?;
+            solving += self.advance(setup, end, dt / f64::from(steps), steps)?;
             if let Some(particle) = self.x.par_iter().with_min_len(TASK).position_first(|p| !p.is_finite()) {
                 let place = components(self.x[particle]);
                 return Err(setup.failed(format!("particle {particle} is at {place}")));
@@ -257,12 +258,14 @@ impl Stepper for HpbdStepper {
         (self.x, self.v) = setup.carry_over(old_index, &self.system.first_unknown, &self.x, &self.v);
         self.system = System::without_elasticity(setup);
         self.collisions.friction = setup.bodies.iter().flat_map(unknown_friction).collect();
+        self.collisions.set_bodies(&setup.bodies, &self.system.first_unknown);
         self.analyse(setup);
     }
 
     fn materials_changed(&mut self, setup: &Setup) {
         self.system = System::without_elasticity(setup);
         self.collisions.friction = setup.bodies.iter().flat_map(unknown_friction).collect();
+        self.collisions.set_bodies(&setup.bodies, &self.system.first_unknown);
         self.analyse(setup);
     }
 
@@ -290,12 +293,17 @@ impl Stepper for HpbdStepper {
         let split =
             ParticleSplit { particle, clones: &clones, fans, triangles: &mesh.triangles, start: &mesh.start };
         solver.split(&mut mesh.around, &split);
+        let changed = split.fans.iter().flatten().map(|&t| t as usize - mesh.first_triangle);
+        self.self_collisions.split(
+            particle,
+            clones.len(),
+            changed.map(|t| (t, elements[t].map(|v| v + first))),
+        );
     }
 
     fn after_tears(&mut self, setup: &Setup) {
         self.system.follow_tear(setup);
         self.drag = Drag::default();
-        self.self_collisions = SelfCollisions::new(setup, &self.system.first_unknown);
     }
 
     fn unknown_positions(&self) -> &[DVec3] {

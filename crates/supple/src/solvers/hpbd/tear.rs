@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use glam::DVec3;
 
 use super::constraint::{Distance, Fold};
-use super::hierarchy::Parent;
+use super::hierarchy::{Limit, Parent};
 use super::mesh_constraints::MeshConstraints;
 use super::restriction::parent_weights;
 use super::solver::HierarchicalSolver;
@@ -68,6 +68,8 @@ pub(super) struct Neighbourhood {
     braces: Vec<Vec<u32>>,
     /// The two triangles of such a spring.
     triangles_of_brace: BTreeMap<u32, [u32; 2]>,
+    /// The folds of every triangle.
+    folds: Vec<Vec<u32>>,
     /// The first distance constraint that is a bending spring: all before are links, and bear their number.
     first_bend: u32,
     levels: Vec<LevelNeighbourhood>,
@@ -77,20 +79,58 @@ pub(super) struct Neighbourhood {
 struct LevelNeighbourhood {
     /// For each link of the finer level, the limits that stand for it.
     limits: Vec<Vec<u32>>,
+    /// The limits at every particle.
+    at: Vec<Vec<u32>>,
     /// For each particle its place among the level's children.
     child: Vec<u32>,
+    /// The children that each particle leads or has led.
+    led: Vec<Vec<u32>>,
+    /// Of children whose parents are not all next to them the links of the finer level on the way there.
+    ways: BTreeMap<u32, BTreeSet<u32>>,
+    /// The children with a way over a link.
+    over: BTreeMap<u32, BTreeSet<u32>>,
 }
+
+impl LevelNeighbourhood {
+    fn forget_way(&mut self, child: u32) {
+        for link in self.ways.remove(&child).into_iter().flatten() {
+            self.over.get_mut(&link).map(|children| children.remove(&child));
+        }
+    }
+
+    fn keep_way(&mut self, child: u32, way: BTreeSet<u32>) {
+        way.iter().for_each(|&link| {
+            self.over.entry(link).or_default().insert(child);
+        });
+        self.ways.insert(child, way);
+    }
+}
+
+/// For every level the particles whose links changed.
+type Changed = Vec<BTreeSet<u32>>;
+
+/// A particle of a coarser level, and the links on the shortest way there.
+type Reached = (u32, Vec<u32>);
+
+/// Particles that a search for parents looks at, at most.
+const SEARCHED: usize = 128;
+/// A particle that lies between fewer parents is led by others from farther away too.
+const FEWEST_PARENTS: usize = 2;
 
 impl Neighbourhood {
     pub(super) fn new(mesh: &MeshConstraints, solver: &HierarchicalSolver, particles: usize) -> Self {
         let mut around = Self {
             links: vec![Vec::new(); particles],
             braces: vec![Vec::new(); mesh.triangles.len()],
+            folds: vec![Vec::new(); mesh.triangles.len()],
             first_bend: mesh.links.len() as u32,
             ..Self::default()
         };
         for link in mesh.bodies.iter().flat_map(|body| body.edges.clone()) {
             mesh.links[link as usize].ends.iter().for_each(|&p| around.links[p as usize].push(link));
+        }
+        for (fold, number) in mesh.folds.iter().zip(0..) {
+            fold.triangles.iter().for_each(|&t| around.folds[t as usize].push(number));
         }
         let flaps = flaps(&mesh.triangles);
         let shears = mesh.bodies.iter().flat_map(|body| body.shears.clone());
@@ -104,18 +144,33 @@ impl Neighbourhood {
         }
         let mut links = solver.links.len();
         for coarse in &solver.coarse {
-            let mut level =
-                LevelNeighbourhood { limits: vec![Vec::new(); links], child: vec![NONE; particles] };
-            for limit in 0..coarse.level.limits.len() {
-                for &part in coarse.level.parts(limit) {
-                    level.limits[part as usize].push(limit as u32);
+            let mut level = LevelNeighbourhood {
+                limits: vec![Vec::new(); links],
+                at: vec![Vec::new(); particles],
+                child: vec![NONE; particles],
+                led: vec![Vec::new(); particles],
+                ..LevelNeighbourhood::default()
+            };
+            for (limit, number) in coarse.level.limits.iter().zip(0..) {
+                limit.ends.iter().for_each(|&p| level.at[p as usize].push(number));
+                for &part in coarse.level.parts(number as usize) {
+                    level.limits[part as usize].push(number);
                 }
             }
-            coarse.level.children.iter().zip(0..).for_each(|(&p, child)| level.child[p as usize] = child);
+            for (&child, place) in coarse.level.children.iter().zip(0..) {
+                level.child[child as usize] = place;
+                let parents = coarse.level.parents(place as usize).iter();
+                parents.for_each(|parent| level.led[parent.particle as usize].push(child));
+            }
             links = coarse.level.limits.len();
             around.levels.push(level);
         }
         around
+    }
+
+    /// The links of level `l` at a particle.
+    fn links_at(&self, l: usize, particle: u32) -> &[u32] {
+        l.checked_sub(1).map_or(&self.links, |coarse| &self.levels[coarse].at)[particle as usize].as_slice()
     }
 }
 
@@ -135,24 +190,40 @@ fn flaps(triangles: &[[u32; 3]]) -> BTreeMap<[u32; 2], [u32; 2]> {
 }
 
 impl HierarchicalSolver {
-    /// Follows a split of a particle.
+    /// Follows a split of a particle. Clones are on the levels of their originals, as far as they have limits there.
     pub(super) fn split(&mut self, around: &mut Neighbourhood, split: &ParticleSplit<'_>) {
-        for _ in split.clones {
-            self.level_of.push(0);
-            self.coarse.iter_mut().for_each(|coarse| coarse.place.push(0));
-            around.links.push(Vec::new());
-            around.levels.iter_mut().for_each(|level| level.child.push(NONE));
+        (self.is_torn, self.followers) = (true, None);
+        split.clones.iter().for_each(|&clone| self.add_clone(around, split.particle, clone));
+        let mut changed: Changed = vec![BTreeSet::new(); self.coarse.len() + 1];
+        let level = usize::from(self.level_of[split.particle as usize]);
+        for of_level in &mut changed[..=level] {
+            of_level.extend(split.owners().map(|(owner, _)| owner));
         }
-        self.coarse.iter_mut().for_each(|coarse| coarse.own = None);
         let mut touched = self.split_links(around, split);
-        touched.extend(self.split_braces(around, split));
-        self.split_folds(split);
-        let mut ends: Vec<u32> = touched.iter().flat_map(|&link| self.ends_of_link(0, link)).collect();
-        ends.push(split.particle);
-        ends.iter().for_each(|&p| self.prune_parents(around, 0, p));
-        self.mend_limits(around, touched);
-        for &clone in split.clones {
-            self.adopt(around, clone, split.start);
+        touched.extend(self.split_braces(around, split, &mut changed[0]));
+        self.split_folds(around, split);
+        changed[0].extend(touched.iter().flat_map(|&link| self.ends_of_link(0, link)));
+        self.mend_limits(around, split, touched, &mut changed);
+        self.leave_levels(around, &mut changed);
+        for (l, particles) in changed.iter().enumerate().take(self.coarse.len()) {
+            let on_level = |p: &&u32| usize::from(self.level_of[**p as usize]) == l;
+            let children: Vec<u32> = particles.iter().filter(on_level).copied().collect();
+            children.iter().for_each(|&child| self.find_new_parents(around, l, child, split.start));
+        }
+    }
+
+    fn add_clone(&mut self, around: &mut Neighbourhood, original: u32, clone: u32) {
+        let level = self.level_of[original as usize];
+        self.level_of.push(level);
+        around.links.push(Vec::new());
+        for (l, coarse) in self.coarse.iter_mut().enumerate() {
+            coarse.place.push(coarse.level.particles.len() as u32);
+            if l < usize::from(level) {
+                coarse.level.particles.push(clone);
+            }
+            around.levels[l].child.push(NONE);
+            around.levels[l].at.push(Vec::new());
+            around.levels[l].led.push(Vec::new());
         }
     }
 
@@ -187,7 +258,12 @@ impl HierarchicalSolver {
     }
 
     /// Springs across an inner edge stay where both triangles still have it in common. Gives the links among those that changed.
-    fn split_braces(&mut self, around: &Neighbourhood, split: &ParticleSplit<'_>) -> Vec<u32> {
+    fn split_braces(
+        &mut self,
+        around: &Neighbourhood,
+        split: &ParticleSplit<'_>,
+        changed: &mut BTreeSet<u32>,
+    ) -> Vec<u32> {
         let triangles = split.fans.iter().flatten();
         let braces: BTreeSet<u32> =
             triangles.flat_map(|&t| around.braces.get(t as usize).into_iter().flatten().copied()).collect();
@@ -197,27 +273,33 @@ impl HierarchicalSolver {
             let ends = split.opposite(around.triangles_of_brace[&brace]).unwrap_or([old.ends[0]; 2]);
             self.distances.set(brace as usize, Distance { ends, ..old });
             if brace < around.first_bend && ends != old.ends {
+                changed.extend(old.ends);
                 touched.push(brace);
             }
         }
         touched
     }
 
-    fn split_folds(&mut self, split: &ParticleSplit<'_>) {
+    /// Folds stay where both triangles still have their edge in common; else their corners become one.
+    fn split_folds(&mut self, around: &Neighbourhood, split: &ParticleSplit<'_>) {
         let owner = |triangle: u32| {
             let has = |(_, fan): &(u32, &[u32])| fan.contains(&triangle);
             split.owners().find(has).map(|(owner, _)| owner)
         };
-        self.folds.retain(|fold: &mut Fold| {
-            if !fold.corners.contains(&split.particle) {
-                return true;
+        let of_triangle = |&t: &u32| around.folds.get(t as usize).into_iter().flatten().copied();
+        let folds: BTreeSet<u32> = split.fans.iter().flatten().flat_map(of_triangle).collect();
+        for number in folds {
+            let old: Fold = *self.folds.get(number);
+            if !old.corners.contains(&split.particle) {
+                continue;
             }
-            let Some([c, d]) = split.opposite(fold.triangles) else { return false };
-            let rename = |v: u32| if v == split.particle { owner(fold.triangles[0]).unwrap_or(v) } else { v };
-            let [a, b] = [fold.corners[0], fold.corners[1]].map(rename);
-            fold.corners = [a, b, c, d];
-            true
-        });
+            let rename = |v: u32| if v == split.particle { owner(old.triangles[0]).unwrap_or(v) } else { v };
+            let corners = match split.opposite(old.triangles) {
+                Some([c, d]) => [rename(old.corners[0]), rename(old.corners[1]), c, d],
+                None => [old.corners[0]; 4],
+            };
+            self.folds.set(number, Fold { corners, ..old });
+        }
     }
 
     /// The ends of a link of level `l`; twice the same where it was removed.
@@ -228,55 +310,189 @@ impl HierarchicalSolver {
         }
     }
 
-    /// Takes those parents away from a particle of level `l` whose links are gone or go to its clones.
-    fn prune_parents(&mut self, around: &Neighbourhood, l: usize, particle: u32) {
-        let Some(&child) = around.levels.get(l).and_then(|level| level.child.get(particle as usize)) else {
-            return;
-        };
+    /// Takes those parents away from a child of coarse level `l` whose links are gone or go to its clones; others may have become
+    /// clones themselves. Gives how many are left.
+    fn prune_parents(&mut self, around: &mut Neighbourhood, l: usize, particle: u32) -> usize {
+        let child = around.levels[l].child[particle as usize];
         if child == NONE {
-            return;
+            return 0;
         }
-        let holds = |parent: &Parent| {
-            let [a, b] = self.ends_of_link(l, parent.link);
-            [a, b] == [particle, parent.particle] || [b, a] == [particle, parent.particle]
+        let still = |parent: &Parent| {
+            let ends = self.ends_of_link(l, parent.link);
+            let other = if ends[0] == particle { ends[1] } else { ends[0] };
+            let holds = ends.contains(&particle) && usize::from(self.level_of[other as usize]) > l;
+            (other, holds && other != particle && parent.weight > 0.0)
         };
-        let kept: Vec<bool> = self.coarse[l].level.parents(child as usize).iter().map(holds).collect();
+        let kept: Vec<(u32, bool)> = self.coarse[l].level.parents(child as usize).iter().map(still).collect();
         let parents = self.coarse[l].level.parents_mut(child as usize);
-        let left: f64 = parents.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(p, _)| p.weight).sum();
-        for (parent, kept) in parents.iter_mut().zip(kept) {
-            parent.weight = if kept && left > 0.0 { parent.weight / left } else { 0.0 };
+        let left: f64 = parents.iter().zip(&kept).filter(|(_, (_, kept))| *kept).map(|(p, _)| p.weight).sum();
+        for (parent, &(other, kept)) in parents.iter_mut().zip(&kept) {
+            parent.weight = if kept { parent.weight / left } else { 0.0 };
+            if kept && parent.particle != other {
+                parent.particle = other;
+                around.levels[l].led[other as usize].push(particle);
+            }
         }
+        kept.iter().filter(|(_, kept)| *kept).count()
     }
 
-    /// Removes the coarse constraints whose edges no longer join their ends; lets the others around measure along them.
-    fn mend_limits(&mut self, around: &Neighbourhood, touched: Vec<u32>) {
+    /// Lets coarse constraints end at the clones that their edges lead to now, and removes those whose edges no longer join their
+    /// ends; lets the others around measure along them. What was led over changed links is noted too.
+    fn mend_limits(
+        &mut self,
+        around: &mut Neighbourhood,
+        split: &ParticleSplit<'_>,
+        touched: Vec<u32>,
+        changed: &mut Changed,
+    ) {
         let mut finer: BTreeSet<u32> = touched.into_iter().collect();
         for l in 0..self.coarse.len() {
+            let led = finer.iter().filter_map(|link| around.levels[l].over.get(link)).flatten();
+            changed[l].extend(led);
             let limits_of = |link: &u32| around.levels[l].limits[*link as usize].iter().copied();
             let limits: BTreeSet<u32> = finer.iter().flat_map(limits_of).collect();
             for &number in &limits {
-                let limit = self.coarse[l].level.limits[number as usize];
-                if limit.ends[0] == limit.ends[1] {
+                let Limit { ends, rest } = self.coarse[l].level.limits[number as usize];
+                if ends[0] == ends[1] {
                     continue;
                 }
-                let edges = self.edges_of(l, number);
-                let level = &mut self.coarse[l];
-                let ends = |&link: &u32| self.distances.get(self.links[link as usize] as usize).ends;
-                if is_joined(limit.ends, edges.iter().map(ends).collect()) {
-                    let along =
-                        edges.iter().map(|&e| self.distances.get(self.links[e as usize] as usize).rest).sum();
-                    let rest = limit.rest.max(along);
-                    level.level.limits[number as usize].rest = rest;
-                    level.sweep.set_rest(number as usize, rest);
-                    continue;
-                }
-                level.level.limits[number as usize].ends = [limit.ends[0]; 2];
-                let old = level.sweep.get(number as usize);
-                level.sweep.set(number as usize, Distance { ends: [limit.ends[0]; 2], ..old });
-                limit.ends.iter().for_each(|&p| self.prune_parents(around, l + 1, p));
+                let edges: Vec<Distance> = self.edges_of(l, number).iter().map(|&e| self.edge(e)).collect();
+                let along: f64 = edges.iter().map(|edge| edge.rest).sum();
+                let edge_ends: Vec<[u32; 2]> = edges.iter().map(|edge| edge.ends).collect();
+                let at = |owner: u32| ends.map(|p| if p == split.particle { owner } else { p });
+                let joined =
+                    split.owners().map(|(owner, _)| at(owner)).find(|new| is_joined(*new, &edge_ends));
+                changed[l + 1].extend(ends);
+                changed[l + 1].extend(joined.into_iter().flatten());
+                let limit = match joined {
+                    Some(ends) => Limit { ends, rest: rest.max(along) },
+                    None => Limit { ends: [ends[0]; 2], rest },
+                };
+                self.set_limit(around, l, number, limit);
             }
             finer = limits;
         }
+    }
+
+    /// A link of level 0.
+    fn edge(&self, link: u32) -> Distance {
+        self.distances.get(self.links[link as usize] as usize)
+    }
+
+    /// Changes a limit of coarse level `l`: one with twice the same end is removed.
+    fn set_limit(&mut self, around: &mut Neighbourhood, l: usize, number: u32, limit: Limit) {
+        let at = &mut around.levels[l].at;
+        let old = std::mem::replace(&mut self.coarse[l].level.limits[number as usize], limit);
+        old.ends.iter().for_each(|&p| at[p as usize].retain(|other| *other != number));
+        if limit.ends[0] != limit.ends[1] {
+            limit.ends.iter().for_each(|&p| at[p as usize].push(number));
+        }
+        let spring = self.spring_of_limit(l, number);
+        let coarse = &mut self.coarse[l];
+        let sweep = coarse.sweep.get(number as usize);
+        coarse.sweep.set(number as usize, Distance { ends: limit.ends, rest: limit.rest, ..sweep });
+        coarse.own.iter_mut().for_each(|own| own.set(number as usize, spring));
+    }
+
+    /// Particles that have lost all limits of a level leave it where others of that level can lead them; those that none is left
+    /// for lead what they have led before.
+    fn leave_levels(&mut self, around: &mut Neighbourhood, changed: &mut Changed) {
+        for l in 0..self.coarse.len() {
+            let loose = |p: &&u32| {
+                usize::from(self.level_of[**p as usize]) > l && around.levels[l].at[**p as usize].is_empty()
+            };
+            let loose: Vec<u32> = changed[l + 1].iter().filter(loose).copied().collect();
+            for particle in loose {
+                if self.reach(around, l, particle).is_empty() {
+                    continue;
+                }
+                let old = usize::from(self.level_of[particle as usize]);
+                self.clear_parents(around, old, particle);
+                for coarser in l..old {
+                    self.remove_from_level(around, coarser, particle, changed);
+                }
+                self.level_of[particle as usize] = l as u8;
+                changed[l].insert(particle);
+                changed[l].extend(&around.levels[l].led[particle as usize]);
+            }
+        }
+    }
+
+    fn remove_from_level(
+        &mut self,
+        around: &mut Neighbourhood,
+        l: usize,
+        particle: u32,
+        changed: &mut Changed,
+    ) {
+        for number in around.levels[l].at[particle as usize].clone() {
+            let limit = self.coarse[l].level.limits[number as usize];
+            changed[l + 1].extend(limit.ends);
+            self.set_limit(around, l, number, Limit { ends: [limit.ends[0]; 2], ..limit });
+        }
+        let coarse = &mut self.coarse[l];
+        let place = coarse.place[particle as usize];
+        coarse.level.particles.swap_remove(place as usize);
+        if let Some(&moved) = coarse.level.particles.get(place as usize) {
+            coarse.place[moved as usize] = place;
+        }
+    }
+
+    fn clear_parents(&mut self, around: &mut Neighbourhood, l: usize, particle: u32) {
+        let Some(level) = around.levels.get_mut(l) else { return };
+        level.forget_way(particle);
+        let child = std::mem::replace(&mut level.child[particle as usize], NONE);
+        if child != NONE {
+            let parents = self.coarse[l].level.parents_mut(child as usize);
+            parents.iter_mut().for_each(|parent| parent.weight = 0.0);
+        }
+    }
+
+    /// Keeps the parents of a child of coarse level `l` if there are enough left, and looks for others if not.
+    fn find_new_parents(&mut self, around: &mut Neighbourhood, l: usize, child: u32, start: &[DVec3]) {
+        let is_led_from_afar = around.levels[l].ways.contains_key(&child);
+        if !is_led_from_afar && self.prune_parents(around, l, child) >= FEWEST_PARENTS {
+            return;
+        }
+        self.clear_parents(around, l, child);
+        let reached = self.reach(around, l, child);
+        let parents: Vec<u32> = reached.iter().map(|(parent, _)| *parent).collect();
+        let weights = parent_weights(start[child as usize], &parents, start);
+        let parent = |((particle, weight), (_, way)): ((u32, f64), &Reached)| Parent {
+            particle,
+            weight,
+            link: way[0],
+        };
+        let level = &mut around.levels[l];
+        level.child[child as usize] = self.coarse[l].level.children.len() as u32;
+        parents.iter().for_each(|&parent| level.led[parent as usize].push(child));
+        self.coarse[l].level.push_child(child, weights.into_iter().zip(&reached).map(parent));
+        if reached.iter().any(|(_, way)| way.len() > 1) {
+            level.keep_way(child, reached.into_iter().flat_map(|(_, way)| way).collect());
+        }
+    }
+
+    /// The nearest particles of coarse level `l` by links of the next finer one: all that are as near as the second.
+    fn reach(&self, around: &Neighbourhood, l: usize, from: u32) -> Vec<Reached> {
+        let mut seen = BTreeSet::from([from]);
+        let mut ring: Vec<Reached> = vec![(from, Vec::new())];
+        let mut found: Vec<Reached> = Vec::new();
+        while !ring.is_empty() && found.len() < FEWEST_PARENTS && seen.len() < SEARCHED {
+            let mut next = Vec::new();
+            for (here, way) in &ring {
+                for &link in around.links_at(l, *here) {
+                    let [a, b] = self.ends_of_link(l, link);
+                    let other = if a == *here { b } else { a };
+                    if seen.insert(other) {
+                        let way: Vec<u32> = way.iter().copied().chain([link]).collect();
+                        let on_level = usize::from(self.level_of[other as usize]) > l;
+                        if on_level { found.push((other, way)) } else { next.push((other, way)) }
+                    }
+                }
+            }
+            ring = next;
+        }
+        found
     }
 
     /// The links of level 0 that a limit of coarse level `l` stands for.
@@ -287,29 +503,11 @@ impl HierarchicalSolver {
             Some(finer) => parts.iter().flat_map(|&part| self.edges_of(finer, part)).collect(),
         }
     }
-
-    /// Gives a clone its parents: those of its neighbours that are on the first coarse level.
-    fn adopt(&mut self, around: &mut Neighbourhood, clone: u32, start: &[DVec3]) {
-        let Some(coarse) = self.coarse.first_mut() else { return };
-        let mut links: Vec<(u32, u32)> = Vec::new();
-        for &link in &around.links[clone as usize] {
-            let [a, b] = self.distances.get(self.links[link as usize] as usize).ends;
-            let other = if a == clone { b } else { a };
-            if self.level_of[other as usize] > 0 {
-                links.push((other, link));
-            }
-        }
-        let parents: Vec<u32> = links.iter().map(|&(parent, _)| parent).collect();
-        let weights = parent_weights(start[clone as usize], &parents, start);
-        let parent =
-            |((particle, weight), (_, link)): ((u32, f64), (u32, u32))| Parent { particle, weight, link };
-        around.levels[0].child[clone as usize] = coarse.level.children.len() as u32;
-        coarse.level.push_child(clone, weights.into_iter().zip(links).map(parent));
-    }
 }
 
 /// Whether edges join two particles, all of them on the same side of any cut: their loads say how far a limit gives way.
-fn is_joined([from, to]: [u32; 2], mut left: Vec<[u32; 2]>) -> bool {
+fn is_joined([from, to]: [u32; 2], edges: &[[u32; 2]]) -> bool {
+    let mut left = edges.to_vec();
     let mut reached = vec![from];
     let mut next = 0;
     while let Some(&here) = reached.get(next) {

@@ -1,0 +1,128 @@
+//! What a torn cloth's coarse level cannot move by itself: particles whose limits lead to no more than a few others at the edge of a
+//! tear, while edges of the mesh still join them to the rest, and particles without parents. Each goes along with the nearest
+//! particle of the largest part of its piece, so that the piece stays together. They are looked for in the whole mesh, where a
+//! coarse level is simulated by itself and something has torn since the last step. A piece without any particle of the level has
+//! no leader: its particles fly each by itself.
+
+use glam::DVec3;
+
+use super::positions::Positions;
+use super::solver::HierarchicalSolver;
+
+const NONE: u32 = u32::MAX;
+
+/// A particle and the one that it goes along with.
+type Follower = [u32; 2];
+
+/// Of one level.
+#[derive(Debug, Default)]
+pub(super) struct Followers {
+    /// Particles of the level.
+    pub(super) on_level: Vec<Follower>,
+    /// Others, which lie between no parents.
+    pub(super) between: Vec<Follower>,
+}
+
+/// Moves followers as their leaders have moved since the step began.
+pub(super) fn follow(followers: &[Follower], positions: &Positions, start: &[DVec3]) {
+    for &[follower, leader] in followers {
+        let [follower, leader] = [follower as usize, leader as usize];
+        if positions.weight(follower) > 0.0 {
+            positions.set(follower, start[follower] + positions.get(leader) - start[leader]);
+        }
+    }
+}
+
+/// Which particles links join.
+struct Joined(Vec<u32>);
+
+impl Joined {
+    fn new(particles: usize, links: impl Iterator<Item = [u32; 2]>) -> Self {
+        let mut joined = Self((0..particles as u32).collect());
+        for [a, b] in links {
+            let [a, b] = [joined.of(a), joined.of(b)];
+            joined.0[a.max(b) as usize] = a.min(b);
+        }
+        joined
+    }
+
+    /// The first particle of the part that one is in.
+    fn of(&mut self, mut particle: u32) -> u32 {
+        while self.0[particle as usize] != particle {
+            let next = self.0[self.0[particle as usize] as usize];
+            self.0[particle as usize] = next;
+            particle = next;
+        }
+        particle
+    }
+}
+
+impl HierarchicalSolver {
+    /// The followers of coarse level `l`.
+    pub(super) fn find_followers(&self, l: usize) -> Followers {
+        let count = self.level_of.len();
+        let edges = || self.links.iter().map(|&link| self.distances.get(link as usize).ends);
+        let leader = self.leaders(l, &edges().collect::<Vec<_>>());
+        let on_level = |p: u32| usize::from(self.level_of[p as usize]) > l;
+        let mut is_laid: Vec<bool> = (0..count as u32).map(on_level).collect();
+        for level in self.coarse[..=l].iter().rev().map(|coarse| &coarse.level) {
+            for (c, &child) in level.children.iter().enumerate() {
+                let mut parents = level.parents(c).iter().filter(|parent| parent.weight > 0.0);
+                is_laid[child as usize] |= parents.any(|parent| is_laid[parent.particle as usize]);
+            }
+        }
+        let mut followers = Followers::default();
+        for (particle, &leader) in (0..count as u32).zip(&leader) {
+            let follower = [particle, leader];
+            if leader != NONE && leader != particle && on_level(particle) {
+                followers.on_level.push(follower);
+            } else if leader != NONE && !is_laid[particle as usize] {
+                followers.between.push(follower);
+            }
+        }
+        followers
+    }
+
+    /// For every particle the nearest one, by edges, of the largest part of coarse level `l` in its piece: itself if it is there.
+    fn leaders(&self, l: usize, edges: &[[u32; 2]]) -> Vec<u32> {
+        let count = self.level_of.len();
+        let mut piece = Joined::new(count, edges.iter().copied());
+        let mut part = Joined::new(count, self.coarse[l].level.limits.iter().map(|limit| limit.ends));
+        let particles = || (0..count as u32).filter(|p| usize::from(self.level_of[*p as usize]) > l);
+        let mut size = vec![0_u32; count];
+        particles().for_each(|p| size[part.of(p) as usize] += 1);
+        // The largest part of each piece.
+        let mut largest = vec![NONE; count];
+        for p in particles() {
+            let (own, of_piece) = (part.of(p), &mut largest[piece.of(p) as usize]);
+            if *of_piece == NONE || size[own as usize] > size[*of_piece as usize] {
+                *of_piece = own;
+            }
+        }
+        let mut reached: Vec<u32> =
+            particles().filter(|&p| largest[piece.of(p) as usize] == part.of(p)).collect();
+        let mut leader = vec![NONE; count];
+        reached.iter().for_each(|&p| leader[p as usize] = p);
+        let around = neighbours(count, edges);
+        let mut next = 0;
+        while let Some(&here) = reached.get(next) {
+            for &other in &around[here as usize] {
+                if leader[other as usize] == NONE {
+                    leader[other as usize] = leader[here as usize];
+                    reached.push(other);
+                }
+            }
+            next += 1;
+        }
+        leader
+    }
+}
+
+fn neighbours(count: usize, edges: &[[u32; 2]]) -> Vec<Vec<u32>> {
+    let mut around = vec![Vec::new(); count];
+    for &[a, b] in edges {
+        around[a as usize].push(b);
+        around[b as usize].push(a);
+    }
+    around
+}
