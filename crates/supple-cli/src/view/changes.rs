@@ -53,12 +53,15 @@ impl Subject {
     /// Changes a value of the scene. What is refused changes nothing.
     pub(super) fn set(&mut self, path: &str, value: &str) -> Result<Applied, Error> {
         check_path(path, value)?;
-        let text = self.scene.to_toml()?;
         let set = format!("{path}={value}");
-        let (name, folder) = (&self.scene.name, &self.scene.folder);
-        let read = Scene::from_toml_with(&text, name, folder, std::slice::from_ref(&set));
-        let changed = read.and_then(|scene| scene.validate().map(|()| scene));
-        let changed = changed.map_err(|error| without_place(&error, &set, name))?;
+        let name = self.scene.name.clone();
+        self.apply(&set).map_err(|error| without_place(&error, &set, &name))
+    }
+
+    fn apply(&mut self, set: &str) -> Result<Applied, Error> {
+        let text = self.scene.to_toml()?;
+        let changed = Scene::from_toml_with(&text, &self.scene.name, &self.scene.folder, &[set.to_owned()])?;
+        changed.validate()?;
         let applied = match self.reason_to_restart(&changed) {
             None => {
                 self.go_over_to(&changed)?;
