@@ -103,7 +103,7 @@ impl Drawing {
                 (Overlay::Hierarchy { regions, .. }, _) if !regions.is_empty() => {
                     Paint::Regions(&regions[points])
                 }
-                (Overlay::Stress(stress), Some(limit)) if stress.bodies[index].0 == stress.bodies[0].0 => {
+                (Overlay::Stress(stress), Some(limit)) if stress.has_first_unit(index) => {
                     Paint::Stress(&stress.of_point[points], limit)
                 }
                 (Overlay::None, Some(limit)) => Paint::Stretch(limit),
