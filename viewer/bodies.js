@@ -1,9 +1,14 @@
-// Bodies and colliders as meshes: smooth normals, wireframe, colours by stretch or by the solver's hierarchy.
+// Bodies and colliders as meshes: smooth normals, wireframe, colours by stretch, stress or the solver's hierarchy, and cut open
+// where cells inside are shown.
 
 import * as THREE from "./three/three.module.js";
-import { BODIES, regionColour, roundedLimit, writeStretch } from "./colours.js";
+import { BODIES, regionColour, roundedLimit, roundedUp, writeStress, writeStretch } from "./colours.js";
 
 const COLLIDER = 0xb0b0ae;
+/** The part of all vertices whose stress the scale covers: held corners would stretch it for all others. */
+const MOST_STRESSED = 0.99;
+/** Cuts nothing. */
+const WHOLE = [0, 0, 0, 1];
 
 /** Smooth normals: the sum of the faces' normals, weighted by area. */
 function writeNormals(positions, triangles, normals) {
@@ -50,13 +55,26 @@ function stretchOf(positions, triangles, frames, t) {
   return Math.sqrt(0.5 * (uu + vv + Math.hypot(uu - vv, 2 * uv)));
 }
 
+/** Leaves out what lies beyond a plane of the rest shape: of a fragment with rest place `r`, where `cut.xyz · r > cut.w`. */
+function cutOpen(material, cut) {
+  material.onBeforeCompile = (shader) => {
+    shader.uniforms.cut = cut;
+    shader.vertexShader = shader.vertexShader
+      .replace("#include <common>", "attribute vec3 rest;\nvarying vec3 vRest;\n#include <common>")
+      .replace("#include <begin_vertex>", "#include <begin_vertex>\nvRest = rest;");
+    shader.fragmentShader = shader.fragmentShader
+      .replace("#include <common>", "uniform vec4 cut;\nvarying vec3 vRest;\n#include <common>")
+      .replace("#include <clipping_planes_fragment>", "#include <clipping_planes_fragment>\nif (dot(vRest, cut.xyz) > cut.w) discard;");
+  };
+}
+
 class Body {
   constructor(header, message, index) {
     this.name = header.name;
     this.vertices = header.vertices;
     this.rest = message.floats(3 * header.vertices);
     this.triangles = message.words(3 * header.triangles);
-    const edges = message.words(2 * header.edges);
+    this.edges = message.words(2 * header.edges);
     this.frames = restFrames(this.rest, this.triangles);
     this.stretches = new Float32Array(header.triangles);
     this.positions = new Float32Array(this.rest);
@@ -67,16 +85,20 @@ class Body {
     this.geometry.setAttribute("position", attribute(this.positions));
     this.geometry.setAttribute("normal", attribute(this.normals));
     this.geometry.setAttribute("color", attribute(this.colours));
+    this.geometry.setAttribute("rest", new THREE.BufferAttribute(this.rest, 3));
     this.geometry.setIndex(new THREE.BufferAttribute(this.triangles, 1));
     this.plain = new THREE.Color(BODIES[index % BODIES.length]);
     this.material = new THREE.MeshStandardMaterial({ color: this.plain, roughness: 0.78, metalness: 0, side: THREE.DoubleSide });
+    this.cut = { value: new THREE.Vector4(...WHOLE) };
+    this.place = null;
+    cutOpen(this.material, this.cut);
     this.mesh = new THREE.Mesh(this.geometry, this.material);
     this.mesh.castShadow = this.mesh.receiveShadow = true;
     this.mesh.frustumCulled = false;
     this.mesh.userData.body = index;
     const lines = new THREE.BufferGeometry();
     lines.setAttribute("position", this.geometry.getAttribute("position"));
-    lines.setIndex(new THREE.BufferAttribute(edges, 1));
+    lines.setIndex(new THREE.BufferAttribute(this.edges, 1));
     this.wire = new THREE.LineSegments(lines, new THREE.LineBasicMaterial({ color: 0x10161d, transparent: true, opacity: 0.32 }));
     this.wire.frustumCulled = false;
     this.wire.visible = false;
@@ -90,6 +112,21 @@ class Body {
     this.geometry.getAttribute("normal").needsUpdate = true;
     this.geometry.boundingSphere = null;
     this.geometry.boundingBox = null;
+  }
+
+  /** Opens the body where its rest shape crosses `at` along an axis; `null` closes it. */
+  open(axis, at) {
+    if (this.place === at && this.axis === axis) return;
+    [this.axis, this.place] = [axis, at];
+    const isKept = (vertex) => at === null || this.rest[3 * vertex + axis] <= at;
+    const kept = (list, size) => list.filter((_, i) => {
+      const first = i - (i % size);
+      return list.subarray(first, first + size).some(isKept);
+    });
+    this.cut.value.set(...(at === null ? WHOLE : [0, 1, 2].map((k) => Number(k === axis)).concat(at)));
+    // Fragments are cut exactly; whole triangles too, or they would still cast shadows and be picked.
+    this.geometry.setIndex(new THREE.BufferAttribute(at === null ? this.triangles : kept(this.triangles, 3), 1));
+    this.wire.geometry.setIndex(new THREE.BufferAttribute(at === null ? this.edges : kept(this.edges, 2), 1));
   }
 
   measure() {
@@ -114,6 +151,11 @@ class Body {
     for (let v = 0; v < this.vertices; v++) {
       writeStretch(this.colours, v, sums[2 * v + 1] > 0 ? sums[2 * v] / sums[2 * v + 1] : 1, limit);
     }
+    this.showColours(true);
+  }
+
+  paintStress(stress, limit) {
+    for (let v = 0; v < this.vertices; v++) writeStress(this.colours, v, stress[v], limit);
     this.showColours(true);
   }
 
@@ -191,7 +233,9 @@ export class Bodies {
     this.colliders = [];
     this.colour = "plain";
     this.regions = null;
+    this.stress = null;
     this.limit = 1.005;
+    this.stressLimits = new Map();
     this.stretch = { max: 1, mean: 1 };
     this.wireframe = false;
     this.topology = null;
@@ -217,8 +261,9 @@ export class Bodies {
       this.colliderGroup.add(plane);
     }
     this.group.add(this.colliderGroup);
-    this.regions = null;
+    this.regions = this.stress = null;
     this.limit = 1.005;
+    this.stressLimits.clear();
     this.setWireframe(this.wireframe);
   }
 
@@ -258,7 +303,9 @@ export class Bodies {
     if (this.colour === "stretch") {
       this.limit = Math.max(this.limit, roundedLimit(this.stretch.max - 1));
       this.bodies.forEach((body) => body.paintStretch(this.limit));
-    } else if (this.colour === "plain" || !this.regions) {
+    } else if (this.colour === "stress" && this.stress) {
+      this.paintStress();
+    } else if (this.colour !== "hierarchy" || !this.regions) {
       this.bodies.forEach((body) => body.showColours(false));
     }
   }
@@ -266,6 +313,7 @@ export class Bodies {
   setColour(colour) {
     this.colour = colour;
     this.limit = 1.005;
+    this.stressLimits.clear();
     this.paint();
     if (colour === "hierarchy" && this.regions) this.paintRegions(this.regions);
   }
@@ -279,6 +327,29 @@ export class Bodies {
       body.paintRegions(regions.subarray(first, first + body.vertices));
       first += body.vertices;
     }
+  }
+
+  /** Takes over the stress of each vertex of all bodies, and the unit of each body. */
+  takeStress(values, units) {
+    this.stress = { values, units };
+    if (this.colour === "stress") this.paintStress();
+  }
+
+  paintStress() {
+    const { values, units } = this.stress;
+    let first = 0;
+    const parts = this.bodies.map((body) => values.subarray(first, (first += body.vertices)));
+    parts.forEach((part, k) => {
+      const most = Float32Array.from(part).sort()[Math.floor(MOST_STRESSED * (part.length - 1))] ?? 0;
+      const known = this.stressLimits.get(units[k]) ?? 0;
+      this.stressLimits.set(units[k], Math.max(known, roundedUp(Math.max(most, 1e-3))));
+    });
+    this.bodies.forEach((body, k) => body.paintStress(parts[k], this.stressLimits.get(units[k])));
+  }
+
+  /** Opens all bodies along an axis, each at its own place; without places all are whole. */
+  open(axis, places) {
+    this.bodies.forEach((body, k) => body.open(axis, places?.[k] ?? null));
   }
 
   forgetRegions() {

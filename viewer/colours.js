@@ -40,6 +40,16 @@ export function writeStretch(colours, v, stretch, limit) {
   colours[3 * v + 2] = divergingTable[at + 2];
 }
 
+/** Writes the colour of a stress into `colours` at vertex `v`: the upper half of the map, from nothing on. */
+export function writeStress(colours, v, stress, limit) {
+  writeStretch(colours, v, 1 + stress / limit, 2);
+}
+
+/** The colour of a kind of cells. */
+export function kindColour(kind) {
+  return BODIES[kind % BODIES.length];
+}
+
 /** The colour of a region; hues turn by the golden angle, so that near numbers are easy to tell apart. */
 export function regionColour(region) {
   if (region === NO_REGION) return [0.43, 0.43, 0.43];
@@ -52,10 +62,14 @@ export function regionColour(region) {
   });
 }
 
-/** The stretch at the end of the scale: the largest seen, rounded up to a number that reads well. */
-export function roundedLimit(deviation) {
-  const value = Math.min(Math.max(deviation, 0.005), 10);
+/** The next number that reads well. */
+export function roundedUp(value) {
   const power = 10 ** Math.floor(Math.log10(value));
   const step = [1, 1.5, 2, 3, 4, 5, 6, 8, 10].find((step) => step * power >= value * (1 - 1e-9)) ?? 10;
-  return 1 + step * power;
+  return step * power;
+}
+
+/** The stretch at the end of the scale: the largest seen, rounded up to a number that reads well. */
+export function roundedLimit(deviation) {
+  return 1 + roundedUp(Math.min(Math.max(deviation, 0.005), 10));
 }

@@ -4,6 +4,7 @@
 const TOPOLOGY = 1;
 const FRAME = 2;
 const HIERARCHY = 3;
+const STRESS = 4;
 
 /** Reads a binary message: its header, and a reader for the numbers after it. */
 export function parse(buffer) {
@@ -21,7 +22,7 @@ export function parse(buffer) {
 }
 
 export class Connection {
-  /** `handlers` has `topology`, `frame`, `hierarchy` for binary messages, one for each type of text, `open` and `lost`. */
+  /** `handlers` has `topology`, `frame`, `hierarchy`, `stress` for binary messages, one for each type of text, `open` and `lost`. */
   constructor(handlers) {
     this.handlers = handlers;
     this.delay = 500;
@@ -55,6 +56,7 @@ export class Connection {
     if (message.kind === TOPOLOGY) this.handlers.topology(message);
     if (message.kind === FRAME) this.handlers.frame(message);
     if (message.kind === HIERARCHY) this.handlers.hierarchy(message);
+    if (message.kind === STRESS) this.handlers.stress(message);
   }
 
   send(type, fields = {}) {

@@ -2,7 +2,7 @@
 
 import { Vector3 } from "./three/three.module.js";
 import { Bodies } from "./bodies.js";
-import { diverging } from "./colours.js";
+import { NO_REGION, diverging, kindColour } from "./colours.js";
 import { Connection } from "./connection.js";
 import { Hand } from "./hand.js";
 import { Panel } from "./panel.js";
@@ -12,6 +12,13 @@ import { Stage } from "./stage.js";
 const $ = (id) => document.getElementById(id);
 /** Between two looks at the solver's hierarchy, in milliseconds. */
 const HIERARCHY_EVERY = 400;
+/** The same for stress. */
+const STRESS_EVERY = 150;
+/** Where the panel rises from below. */
+const NARROW = "(max-width: 760px) and (min-height: 461px), (max-width: 560px)";
+/** Room to fall into above the ground, over the size of what is there: of a run it is known how deep things fell so far. */
+const ROOM = { live: 0.9, playback: 0.02 };
+const EMPTY = { points: new Float32Array(0), words: new Uint32Array(0) };
 
 const ICONS = {
   play: '<path d="M7 4.500v15l12.500-7.500z" fill="currentColor"/>',
@@ -41,7 +48,9 @@ let levels = [];
 let ground = null;
 let isFramed = false;
 let lastFrame = null;
+let cuts = null;
 let hierarchyAsked = 0;
+let stressAsked = 0;
 let framesDrawn = 0;
 let isScrubbing = false;
 
@@ -59,6 +68,7 @@ const connection = new Connection({
   topology: takeTopology,
   frame: takeFrame,
   hierarchy: takeHierarchy,
+  stress: takeStress,
 });
 
 /* What the program sends. */
@@ -75,9 +85,9 @@ function takeState(next) {
     $("transport").classList.toggle("has-timeline", !isLive);
     $("timeline").hidden = isLive;
     $("tab-change").hidden = $("save").hidden = !isLive;
-    document.querySelector('[value="hierarchy"]').disabled = !isLive;
     if (!isLive) openTab("look");
   }
+  offerColours(isLive);
   $("scene-name").textContent = state.scene;
   $("scene-description").textContent = state.description;
   icon($("play"), state.running ? "pause" : "play");
@@ -89,6 +99,22 @@ function takeState(next) {
   showFacts();
   if (state.problem && state.problem !== takeState.told) toast(state.problem, true);
   takeState.told = state.problem;
+}
+
+/** Colours that cannot be shown say why. */
+function offerColours(isLive) {
+  const reasons = [];
+  if (!isLive) reasons.push("A recorded run holds positions only: view the scene to see stress and the solver's hierarchy.");
+  if (isLive && !state.has_stress) reasons.push("This method has no stress: its constraints have no stiffness.");
+  choiceOf("hierarchy").disabled = !isLive;
+  choiceOf("stress").disabled = !isLive || !state.has_stress;
+  $("colour-hint").textContent = reasons.join(" ");
+  $("colour-hint").hidden = !reasons.length;
+  if (choiceOf(bodies.colour).disabled) setColour("plain");
+}
+
+function choiceOf(colour) {
+  return document.querySelector(`[name="colour"][value="${colour}"]`);
 }
 
 function takeTimeline() {
@@ -109,7 +135,7 @@ function takeTopology(message) {
   stage.setTheme(theme());
   isFramed &&= message.header.bodies.length > 0;
   levels = [];
-  stage.showHierarchy(new Float32Array(0), new Float32Array(0));
+  showHierarchy();
 }
 
 function takeFrame(message) {
@@ -118,9 +144,10 @@ function takeFrame(message) {
   const pins = bodies.move(message);
   if (!isFramed) {
     isFramed = true;
-    stage.fit(ground);
+    stage.fit(ground, ROOM[state?.mode ?? "live"]);
     stage.frameAll();
   }
+  if (ground === null && state?.mode === "playback") stage.lowerGround();
   stage.showPins(pins);
   stage.showGrabs(header.grabs);
   const isBefore = lastFrame && header.time < lastFrame.time;
@@ -131,6 +158,7 @@ function takeFrame(message) {
   showClock();
   showLegend();
   if (bodies.colour === "hierarchy") askHierarchy();
+  if (bodies.colour === "stress") askStress();
   stage.invalidate(() => {
     framesDrawn++;
     send("drawn");
@@ -141,8 +169,29 @@ function askHierarchy() {
   const now = performance.now();
   if (now - hierarchyAsked > HIERARCHY_EVERY && state?.mode === "live") {
     hierarchyAsked = now;
-    send("hierarchy");
+    send("hierarchy", { slice: { axis: Number($("slice-axis").value), share: Number($("slice-share").value) / 100 } });
   }
+}
+
+/** Asks again at once. */
+function askHierarchyAnew() {
+  hierarchyAsked = 0;
+  askHierarchy();
+}
+
+function askStress() {
+  const now = performance.now();
+  if (now - stressAsked > STRESS_EVERY && state?.mode === "live" && state.has_stress) {
+    stressAsked = now;
+    send("stress");
+  }
+}
+
+function takeStress(message) {
+  if (message.header.topology !== bodies.topology) return;
+  bodies.takeStress(message.floats(message.header.points), message.header.units);
+  showLegend();
+  stage.invalidate();
 }
 
 function takeHierarchy(message) {
@@ -152,7 +201,11 @@ function takeHierarchy(message) {
     regions: message.words(level.points),
     nodes: message.floats(3 * level.nodes),
     links: message.floats(6 * level.links),
+    cells: message.floats(12 * level.cells),
+    kindOfCell: message.words(level.cells),
+    kinds: level.kinds,
   }));
+  cuts = message.header;
   const select = $("level");
   const chosen = Math.min(Math.max(Number(select.value) || 0, 0), Math.max(levels.length - 1, 0));
   const names = levels.map((level) => level.name).join("\n");
@@ -166,15 +219,42 @@ function takeHierarchy(message) {
 
 function showHierarchy() {
   const isShown = bodies.colour === "hierarchy";
-  const level = levels[Number($("level").value)];
+  const level = isShown ? levels[Number($("level").value)] : undefined;
+  const hasCells = Boolean(level?.kinds.length);
   $("hierarchy-options").hidden = !isShown;
   $("level").disabled = !level;
-  const missing = lastFrame?.step ? "This solver has no hierarchy: choose Galerkin multigrid, multilevel or additive Schwarz, or hierarchical position based dynamics." : "The hierarchy is there after the first step.";
-  $("hierarchy-hint").textContent = level ? "Every region moves together on its level: one colour each. Held points are grey." : missing;
-  if (isShown && level) bodies.paintRegions(level.regions);
+  $("slice").hidden = !hasCells;
+  $("hierarchy-hint").textContent = hierarchyHint(level, hasCells);
+  // Around a slice the surface is grey: cells are often finer than its triangles, and colours would run together.
+  if (level) bodies.paintRegions(hasCells ? level.regions.map(() => NO_REGION) : level.regions);
   else bodies.forgetRegions();
-  const hasNodes = isShown && level && $("nodes").checked;
-  stage.showHierarchy(hasNodes ? level.nodes : new Float32Array(0), hasNodes ? level.links : new Float32Array(0));
+  const hasNodes = level && $("nodes").checked;
+  $("nodes").closest("label").hidden = hasCells;
+  stage.showHierarchy(hasNodes ? level.nodes : EMPTY.points, hasNodes ? level.links : EMPTY.points);
+  bodies.open(cuts?.axis ?? 2, hasCells ? cuts.cuts : null);
+  stage.showCells(hasCells ? level.cells : EMPTY.points, hasCells ? level.kindOfCell : EMPTY.words);
+  // The pins of what is cut away would hang in the air before the slice.
+  stage.pins.visible = $("pins").checked && !hasCells;
+  showKinds(hasCells ? level : null);
+}
+
+function hierarchyHint(level, hasCells) {
+  if (hasCells) return "The body is cut open where the slice is: colours show what its cells are.";
+  if (level) return "Every region moves together on its level: one colour each. Held points are grey.";
+  if (!lastFrame?.step) return "The hierarchy is there after the first step.";
+  return "This solver has no hierarchy: choose Galerkin multigrid, multilevel or additive Schwarz, hierarchical position based dynamics, an octree or a staggered lattice.";
+}
+
+function showKinds(level) {
+  const seen = new Set(level?.kindOfCell);
+  const items = (level?.kinds ?? []).map((name, kind) => [name, kind]).filter(([, kind]) => seen.has(kind));
+  $("kinds").hidden = !items.length;
+  $("kinds-list").replaceChildren(...items.map(([name, kind]) => {
+    const item = document.createElement("li");
+    item.textContent = name;
+    item.style.setProperty("--key", `#${kindColour(kind).toString(16).padStart(6, "0")}`);
+    return item;
+  }));
 }
 
 function lost(reason) {
@@ -213,22 +293,44 @@ function showClock() {
   if (!isScrubbing && lastFrame.place !== undefined) $("seek").value = lastFrame.place;
 }
 
+/** A stress with its unit and a prefix where it needs one. */
+function stressText(value, unit) {
+  const [factor, prefix] = value >= 1e6 ? [1e6, "M"] : value >= 1e3 ? [1e3, "k"] : [1, ""];
+  return `${short(value / factor)} ${prefix}${unit}`;
+}
+
+/** The colour scale that is shown: its title, the texts along it, and the place of each in the diverging map. */
+function scale() {
+  const shares = [0, 0.25, 0.5, 0.75, 1];
+  if (bodies.colour === "stretch") {
+    const low = Math.max(2 - bodies.limit, 0);
+    const value = (share) => low + share * (bodies.limit - low);
+    return { title: "stretch (length over rest length)", labels: shares.map((share) => value(share).toFixed(3)), place: (share) => (value(share) - 1) / (bodies.limit - 1) };
+  }
+  if (bodies.colour === "stress" && bodies.stressLimits.size) {
+    const limits = [...bodies.stressLimits];
+    const label = (share) => limits.map(([unit, limit]) => stressText(share * limit, unit)).join(", ");
+    return { title: "stress (von Mises)", labels: shares.map(label), place: (share) => share };
+  }
+  return null;
+}
+
 function showLegend() {
-  const isShown = bodies.colour === "stretch";
-  $("legend").hidden = !isShown;
-  if (!isShown || $("legend").dataset.limit === String(bodies.limit)) return;
-  $("legend").dataset.limit = bodies.limit;
-  const low = Math.max(2 - bodies.limit, 0);
+  const shown = scale();
+  $("legend").hidden = !shown;
+  const key = shown && shown.title + shown.labels.join();
+  if (!shown || $("legend").dataset.key === key) return;
+  $("legend").dataset.key = key;
+  $("legend-title").textContent = shown.title;
   const context = $("legend-bar").getContext("2d");
   const height = $("legend-bar").height;
   for (let y = 0; y < height; y++) {
-    const value = low + ((bodies.limit - low) * (height - 1 - y)) / (height - 1);
-    context.fillStyle = `rgb(${diverging((value - 1) / (bodies.limit - 1)).map(Math.round).join(" ")})`;
+    context.fillStyle = `rgb(${diverging(shown.place((height - 1 - y) / (height - 1))).map(Math.round).join(" ")})`;
     context.fillRect(0, y, 12, 1);
   }
-  const labels = [0, 0.25, 0.5, 0.75, 1].map((share) => {
+  const labels = shown.labels.map((text) => {
     const item = document.createElement("li");
-    item.textContent = (low + share * (bodies.limit - low)).toFixed(3);
+    item.textContent = text;
     return item;
   });
   $("legend-labels").replaceChildren(...labels);
@@ -282,26 +384,25 @@ function togglePanel(isOpen = document.body.classList.contains("closed")) {
 
 /** The panel covers the stage's right side, unless it rises from below. */
 function coverStage() {
-  const isBeside = matchMedia("(min-width: 761px)").matches && !document.body.classList.contains("closed");
+  const isBeside = !matchMedia(NARROW).matches && !document.body.classList.contains("closed");
   stage.setCovered(isBeside ? $("panel").offsetWidth + 16 : 0);
 }
 
 function setColour(colour) {
-  const choice = document.querySelector(`[name="colour"][value="${colour}"]`);
+  const choice = choiceOf(colour);
   if (choice.disabled) return;
   choice.checked = true;
   bodies.setColour(colour);
-  if (colour === "hierarchy") {
-    hierarchyAsked = 0;
-    askHierarchy();
-  }
+  if (colour === "hierarchy") askHierarchyAnew();
+  stressAsked = 0;
+  if (colour === "stress") askStress();
   showHierarchy();
   showLegend();
   stage.invalidate();
 }
 
 function nextColour() {
-  const order = ["plain", "stretch", "hierarchy"].filter((colour) => !document.querySelector(`[value="${colour}"]`).disabled);
+  const order = ["plain", "stretch", "stress", "hierarchy"].filter((colour) => !choiceOf(colour).disabled);
   setColour(order[(order.indexOf(bodies.colour) + 1) % order.length]);
 }
 
@@ -335,6 +436,8 @@ $("seek").addEventListener("change", () => (isScrubbing = false));
 document.querySelectorAll('[name="colour"]').forEach((choice) => choice.addEventListener("change", () => setColour(choice.value)));
 $("level").addEventListener("change", showHierarchy);
 $("nodes").addEventListener("change", showHierarchy);
+$("slice-axis").addEventListener("change", askHierarchyAnew);
+$("slice-share").addEventListener("input", askHierarchyAnew);
 $("wireframe").addEventListener("change", () => {
   bodies.setWireframe($("wireframe").checked);
   stage.invalidate();
@@ -344,10 +447,7 @@ $("colliders").addEventListener("change", () => {
   stage.invalidate();
 });
 $("shadows").addEventListener("change", () => stage.setShadows($("shadows").checked));
-$("pins").addEventListener("change", () => {
-  stage.pins.visible = $("pins").checked;
-  stage.invalidate();
-});
+$("pins").addEventListener("change", showHierarchy);
 
 const keys = {
   " ": actions.play,
@@ -379,8 +479,19 @@ addEventListener("keydown", (event) => {
 const dark = matchMedia("(prefers-color-scheme: dark)");
 dark.addEventListener("change", () => setTheme(dark.matches ? "dark" : "light"));
 setTheme(dark.matches ? "dark" : "light");
-matchMedia("(max-width: 760px)").addEventListener("change", coverStage);
-togglePanel(!matchMedia("(max-width: 760px)").matches);
+matchMedia(NARROW).addEventListener("change", coverStage);
+addEventListener("resize", coverStage);
+/** On a small screen the stage comes first. */
+togglePanel(!matchMedia("(max-width: 760px), (max-height: 500px)").matches);
+
+function explain(isOn) {
+  document.body.classList.toggle("explained", isOn);
+  document.querySelectorAll(".explain-switch").forEach((other) => (other.checked = isOn));
+  plots.draw();
+}
+document.querySelectorAll(".explain-switch").forEach((other) => other.addEventListener("change", () => explain(other.checked)));
+// Where nothing hovers there are no tooltips.
+explain(matchMedia("(hover: none)").matches);
 
 /** For tests and for the curious: what is on the page now. */
 window.supple = {
@@ -388,7 +499,10 @@ window.supple = {
   get state() { return state; },
   get frame() { return lastFrame; },
   get levels() { return levels; },
+  get stress() { return bodies.stress && { units: bodies.stress.units, most: Math.max(...bodies.stress.values) }; },
   get pins() { return stage.pinPlaces.length / 3; },
+  get ground() { return stage.groundHeight; },
+  get lowest() { return bodies.bounds().min.y; },
   position: (body, vertex) => [...bodies.bodies[body].positions.subarray(3 * vertex, 3 * vertex + 3)],
   place: (point) => stage.toPage(new Vector3(...point)),
 };

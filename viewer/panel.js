@@ -21,6 +21,11 @@ function written(value) {
   return value !== 0 && (Math.abs(value) < 1e-3 || Math.abs(value) >= 1e6) ? value.toExponential(3).replace(/\.?0+e/, "e").replace("e+", "e") : String(Number(value.toPrecision(6)));
 }
 
+/** What a control does, for those who cannot hover over it. */
+function help(control) {
+  return element("p", { class: "help" }, `${control.help}.`);
+}
+
 class NumberControl {
   constructor(control, change) {
     const id = newId();
@@ -29,7 +34,7 @@ class NumberControl {
     const name = element("label", { class: "name", for: id }, control.label);
     const unit = element("span", { class: "unit" }, control.unit);
     const value = element("span", { class: "value" }, this.text, unit);
-    this.root = element("div", { class: "control", title: control.help }, element("div", { class: "row" }, name, value), this.slider);
+    this.root = element("div", { class: "control", title: control.help }, element("div", { class: "row" }, name, value), this.slider, help(control));
     this.text.addEventListener("change", () => change(this.text.value.trim()));
     let last = 0;
     this.slider.addEventListener("input", () => {
@@ -68,7 +73,7 @@ class ChoiceControl {
   constructor(control, change) {
     const id = newId();
     this.select = element("select", { id, "data-path": control.path });
-    this.root = element("div", { class: "control", title: control.help }, element("label", { class: "name", for: id }, control.label), this.select);
+    this.root = element("div", { class: "control", title: control.help }, element("label", { class: "name", for: id }, control.label), this.select, help(control));
     this.select.addEventListener("change", () => change(JSON.stringify(this.select.value)));
     this.update(control);
   }
@@ -91,7 +96,7 @@ class VectorControl {
     const name = element("span", { class: "name" }, control.label);
     const row = element("div", { class: "row" }, name, element("span", { class: "unit" }, control.unit));
     const fields = ["x", "y", "z"].map((axis, k) => element("label", {}, axis, this.inputs[k]));
-    this.root = element("div", { class: "control", title: control.help }, row, element("div", { class: "vector" }, ...fields));
+    this.root = element("div", { class: "control", title: control.help }, row, element("div", { class: "vector" }, ...fields), help(control));
     for (const input of this.inputs) {
       input.addEventListener("change", () => change(`[${this.inputs.map((other) => other.value.trim() || "0").join(", ")}]`));
     }
@@ -105,7 +110,21 @@ class VectorControl {
   }
 }
 
-const KINDS = { number: NumberControl, choice: ChoiceControl, vector: VectorControl };
+class SwitchControl {
+  constructor(control, change) {
+    this.input = element("input", { type: "checkbox", "data-path": control.path });
+    const label = element("label", { class: "check" }, this.input, element("span", {}, control.label));
+    this.root = element("div", { class: "control", title: control.help }, label, help(control));
+    this.input.addEventListener("change", () => change(String(this.input.checked)));
+    this.update(control);
+  }
+
+  update(control) {
+    this.input.checked = control.value;
+  }
+}
+
+const KINDS = { number: NumberControl, choice: ChoiceControl, vector: VectorControl, switch: SwitchControl };
 
 /** Keeps the controls on the page the same as those of the program. */
 export class Panel {

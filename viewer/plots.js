@@ -4,6 +4,11 @@ const LENGTH = 160;
 const STAGE_COLOURS = ["#8894a5", "#4a7caa", "#4ca0a4", "#689e7c", "#daaa52", "#d67454", "#c6768c", "#8e70a4"];
 const LINE_COLOURS = ["#d67454", "#4a7caa", "#689e7c", "#8e70a4"];
 
+const RESIDUAL = {
+  step: "How far forces are from balance at each iteration. The number at the right is what is left of it at the end, as a part of the start: the step is done when that is below the tolerance.",
+  frame: "How far forces are from balance at the end of a frame, as a part of what it was at the start.",
+};
+
 /** A number with a few digits, and a power of ten where it needs one. */
 export function short(value, digits = 3) {
   if (!Number.isFinite(value)) return "–";
@@ -18,7 +23,7 @@ export function short(value, digits = 3) {
 
 class Plot {
   /** `kind` is `lines`, `stack` or `curve` (one value an iteration, logarithmic). */
-  constructor(parent, title, unit, names, colours, kind) {
+  constructor(parent, title, unit, names, colours, kind, help) {
     Object.assign(this, { unit, names, colours, kind, series: names.map(() => []) });
     const figure = document.createElement("figure");
     figure.className = "plot";
@@ -34,6 +39,10 @@ class Plot {
     this.canvas.setAttribute("aria-label", title);
     figure.append(header, this.canvas);
     if (names.length > 1) figure.append(this.keys());
+    const explained = document.createElement("p");
+    explained.className = "help";
+    explained.textContent = help;
+    figure.append(explained);
     parent.append(figure);
   }
 
@@ -160,10 +169,10 @@ export class Plots {
     const plot = (...rest) => new Plot(this.parent, ...rest);
     this.costPlace = document.createElement("div");
     this.parent.append(this.costPlace);
-    this.iterations = plot(`Iterations a ${unit}`, "", ["nonlinear", "linear"], LINE_COLOURS, "counts");
-    this.residuals = plot(unit === "step" ? "Residual of the last step, iteration by iteration" : "Residual a frame", "", ["residual"], LINE_COLOURS, "curve");
-    this.energies = plot("Energy", "J", ["kinetic", "elastic", "of height"], LINE_COLOURS, "lines");
-    this.stretch = plot("Stretch", "length over rest length", ["largest", "mean"], LINE_COLOURS, "lines");
+    this.iterations = plot(`Iterations a ${unit}`, "", ["nonlinear", "linear"], LINE_COLOURS, "counts", "Rounds of the method, and of the linear solver in all of them together.");
+    this.residuals = plot(unit === "step" ? "Residual of the last step, iteration by iteration" : "Residual a frame", "", ["residual"], LINE_COLOURS, "curve", RESIDUAL[unit]);
+    this.energies = plot("Energy", "J", ["kinetic", "elastic", "of height"], LINE_COLOURS, "lines", "Of movement, of deformation and of height over zero, of all bodies together.");
+    this.stretch = plot("Stretch", "length over rest length", ["largest", "mean"], LINE_COLOURS, "lines", "Of the triangles of all surfaces: 1 is undeformed, 1.1 is ten per cent longer.");
     this.last = null;
   }
 
@@ -174,7 +183,7 @@ export class Plots {
     if (!report) return;
     if (!this.cost) {
       const title = `Time a ${this.unit} by stage`;
-      this.cost = new Plot(this.costPlace, title, "ms", report.stages.map(([name]) => name), STAGE_COLOURS, "stack");
+      this.cost = new Plot(this.costPlace, title, "ms", report.stages.map(([name]) => name), STAGE_COLOURS, "stack", "What the computer does, and for how long.");
     }
     this.cost.push(report.stages.map(([, seconds]) => 1000 * seconds));
     this.iterations.push([report.iterations, report.linear_iterations]);

@@ -2,6 +2,7 @@
 
 import * as THREE from "./three/three.module.js";
 import { OrbitControls } from "./three/OrbitControls.js";
+import { kindColour } from "./colours.js";
 
 const THEMES = {
   light: { ground: 0xf3f4f6, fog: 0xe4e8ec, sky: 0xe6eefb, bounce: 0xd5d2cc, sun: 2.6, ambient: 2.0, pin: 0xd1432f, wire: 0x10161d, node: 0x14202e },
@@ -68,7 +69,14 @@ export class Stage {
       part.visible = false;
       part.renderOrder = 1;
     }
-    this.scene.add(this.pins, this.rubber, this.nodes, this.links);
+    // Without light, so that the colours are those of the legend.
+    this.cells = new THREE.Mesh(new THREE.BufferGeometry(), new THREE.MeshBasicMaterial({ vertexColors: true, side: THREE.DoubleSide, toneMapped: false, fog: false, polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 }));
+    this.cellEdges = new THREE.LineSegments(new THREE.BufferGeometry(), new THREE.LineBasicMaterial({ color: 0x10161d, transparent: true, opacity: 0.55 }));
+    for (const part of [this.cells, this.cellEdges]) {
+      part.frustumCulled = false;
+      part.visible = false;
+    }
+    this.scene.add(this.pins, this.rubber, this.nodes, this.links, this.cells, this.cellEdges);
   }
 
   setTheme(name) {
@@ -88,8 +96,8 @@ export class Stage {
     this.invalidate();
   }
 
-  /** Puts ground, light and markers to the size of what is there. */
-  fit(groundHeight) {
+  /** Puts ground, light and markers to the size of what is there; `room` is left to fall into, over that size. */
+  fit(groundHeight, room) {
     const box = this.bodies.bounds();
     for (const collider of this.bodies.colliders) {
       const around = new THREE.Box3().setFromBufferAttribute(collider.geometry.getAttribute("position"));
@@ -101,7 +109,7 @@ export class Stage {
     this.size = size;
     this.restBox = box;
     // Room to fall into, where the scene does not say where the ground is.
-    const lowest = groundHeight ?? box.min.y - 0.9 * size;
+    const lowest = groundHeight ?? box.min.y - room * size;
     this.groundHeight = lowest;
     const centre = box.getCenter(new THREE.Vector3());
     this.ground.position.set(centre.x, lowest - 1e-4 * size, centre.z);
@@ -167,6 +175,42 @@ export class Stage {
     const dense = nodes.length > 3 * 3000;
     this.nodes.material.size = (dense ? 2.5 : 6) * Math.min(devicePixelRatio, MOST_PIXELS);
     this.invalidate();
+  }
+
+  /** Draws cells of a slice: four corners each, coloured by kind. */
+  showCells(corners, kinds) {
+    const order = [0, 1, 2, 0, 2, 3];
+    const outline = [0, 1, 1, 2, 2, 3, 3, 0];
+    const places = (list) => {
+      const out = new Float32Array(3 * list.length * kinds.length);
+      for (let i = 0; i < kinds.length * list.length; i++) {
+        const from = 12 * Math.floor(i / list.length) + 3 * list[i % list.length];
+        out.set(corners.subarray(from, from + 3), 3 * i);
+      }
+      return new THREE.BufferAttribute(out, 3);
+    };
+    const colours = new Float32Array(18 * kinds.length);
+    const colour = new THREE.Color();
+    kinds.forEach((kind, cell) => {
+      colour.set(kindColour(kind));
+      for (let i = 0; i < 6; i++) colour.toArray(colours, 18 * cell + 3 * i);
+    });
+    this.cells.visible = this.cellEdges.visible = kinds.length > 0;
+    this.cells.geometry.setAttribute("position", places(order));
+    this.cells.geometry.setAttribute("color", new THREE.BufferAttribute(colours, 3));
+    this.cellEdges.geometry.setAttribute("position", places(outline));
+    this.invalidate();
+  }
+
+  /** In a recorded run nothing tells how deep bodies will fall: the ground makes way for them. */
+  lowerGround() {
+    const lowest = this.bodies.bounds().min.y;
+    if (lowest < this.groundHeight) this.setGround(lowest);
+  }
+
+  setGround(height) {
+    this.groundHeight = height;
+    this.ground.position.y = height - 1e-4 * this.size;
   }
 
   setShadows(shown) {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use supple::linear::Simd;
+use supple::simulation::Slice;
 
 /// Cloth and soft bodies by multilevel solvers. Without a command it runs the built-in scene `demo`.
 #[derive(Debug, Parser)]
@@ -134,7 +135,9 @@ pub(crate) enum Color {
     Plain,
     /// How far it is stretched
     Stretch,
-    /// The regions of the solver's hierarchy: of coarse nodes, domains, coarse particles
+    /// Von Mises' stress: in Pa for solids, in N/m for cloth
+    Stress,
+    /// The solver's hierarchy: regions of coarse nodes, domains or coarse particles, and a slice through octants or cells
     Hierarchy,
 }
 
@@ -156,6 +159,9 @@ pub(crate) struct Render {
     /// Which level of the hierarchy colours show, from 1, the finest
     #[arg(long, value_name = "L", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub level: u32,
+    /// Where octants and cells are shown, an axis and a part of the body: x:0.5; what lies before it is left out
+    #[arg(long, value_name = "AXIS:PART", default_value = "z:0.5", value_parser = slice)]
+    pub slice: Slice,
     /// Eye and target in metres: x,y,z,x,y,z; frames everything without it
     #[arg(long, value_name = "EYE,TARGET", value_delimiter = ',', num_args = 1, allow_hyphen_values = true)]
     pub camera: Vec<f64>,
@@ -282,4 +288,14 @@ pub(crate) struct Solve {
     /// Where to write iteration, seconds and relative residual (.csv)
     #[arg(long, value_name = "H.csv")]
     pub history: Option<PathBuf>,
+}
+
+/// Reads `x:0.5`.
+fn slice(text: &str) -> Result<Slice, String> {
+    let read = text.split_once(':').and_then(|(axis, share)| {
+        let axis = ["x", "y", "z"].iter().position(|name| *name == axis)?;
+        let share: f64 = share.parse().ok().filter(|share| (0.0..=1.0).contains(share))?;
+        Some(Slice { axis, share })
+    });
+    read.ok_or_else(|| "write it as x:0.5, an axis and a part from 0 to 1".into())
 }

@@ -1,7 +1,7 @@
 //! Pictures of a simulation as it is now.
 
 use glam::DVec3;
-use supple::output::render::{Camera, CameraChoice, ColorBy, RenderOptions, RenderScene, render};
+use supple::output::render::{Camera, CameraChoice, ColorBy, Overlay, RenderOptions, RenderScene, render};
 use supple::scene::Scene;
 use supple::simulation::Simulation;
 use supple::{Error, FileError};
@@ -44,7 +44,8 @@ pub(crate) fn draw(simulation: &Simulation, scene: &Scene, wish: &Wish) -> Resul
         ..RenderOptions::default()
     };
     let (frame, colliders) = (simulation.frame(0), drawn_colliders(&now, simulation.time()));
-    let image = render(&RenderScene { frame: &frame, colliders: &colliders, regions: &[] }, &options)?;
+    let image =
+        render(&RenderScene { frame: &frame, colliders: &colliders, overlay: &Overlay::None }, &options)?;
     let mut file = Vec::new();
     let told = |error| FileError::io("the picture".as_ref(), "write", &error);
     image.write_png(&mut file).map_err(told)?;

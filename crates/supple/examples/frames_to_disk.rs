@@ -4,7 +4,7 @@ use std::fs::File;
 use std::ops::ControlFlow;
 
 use supple::linear::Simd;
-use supple::output::render::{RenderOptions, RenderScene, render};
+use supple::output::render::{Overlay, RenderOptions, RenderScene, render};
 use supple::output::{ExportFormat, export};
 use supple::scene::Scene;
 use supple::simulation::{Begin, Run};
@@ -31,7 +31,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("exported {files:?}");
     let frame = run.cache().read(10)?;
     let options = RenderOptions { width: 320, height: 240, ..RenderOptions::default() };
-    let picture = render(&RenderScene { frame: &frame, colliders: &[], regions: &[] }, &options)?;
+    let picture = render(&RenderScene { frame: &frame, colliders: &[], overlay: &Overlay::None }, &options)?;
     picture.write_png(File::create(folder.join("last.png"))?)?;
     Ok(std::fs::remove_dir_all(&folder)?)
 }

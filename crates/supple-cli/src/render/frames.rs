@@ -4,9 +4,10 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use supple::FileError;
+use supple::output::render::Overlay;
 use supple::output::{Frame, FrameCache};
 use supple::scene::Scene;
-use supple::simulation::{Simulation, scene_of_run};
+use supple::simulation::{HierarchyLevel, NO_REGION, Simulation, scene_of_run};
 
 use super::spool::{Shown, Spool};
 use crate::arguments::{Color, Common, Render};
@@ -39,8 +40,13 @@ impl Source {
             let problem = "is a run: --resolution, --set, --frames and --solver have no effect on it";
             return Err(Failure::usage(anyhow!("{} {problem}", folder.display())));
         }
-        if matches!(options.color, Color::Hierarchy) {
-            let problem = "is a run, whose frames do not hold the solver's hierarchy: name the scene instead";
+        if let Some(what) = match options.color {
+            Color::Hierarchy => Some("the solver's hierarchy"),
+            Color::Stress => Some("stress"),
+            Color::Plain | Color::Stretch => None,
+        } {
+            let problem =
+                format!("is a run, whose frames hold positions and not {what}: name the scene instead");
             return Err(Failure::usage(anyhow!("{} {problem}", folder.display())));
         }
         let scene = scene_of_run(folder).map_err(Failure::usage)?;
@@ -54,13 +60,13 @@ impl Source {
         options: &Render,
         animated: bool,
         common: &Common,
-        visit: &mut dyn FnMut(&Frame),
+        visit: &mut dyn FnMut(&Shown),
     ) -> Result<Frames, Failure> {
         match self.cache {
             Some(cache) => {
                 let numbers = numbers_to_draw(&cache, options, animated)?;
                 for &number in &numbers {
-                    visit(&cache.read(number).map_err(Failure::usage)?);
+                    visit(&plain(cache.read(number).map_err(Failure::usage)?));
                     stop_if_asked(options, || format!("reading frame {number}"))?;
                 }
                 Ok(Frames::OfRun { cache, numbers })
@@ -81,16 +87,18 @@ impl Frames {
     /// The frame at a place, which must be below [`Frames::len`].
     pub(super) fn read(&mut self, place: usize) -> Result<Shown, Failure> {
         match self {
-            Self::OfRun { cache, numbers } => {
-                let frame = cache.read(numbers[place]).map_err(Failure::usage)?;
-                Ok(Shown { frame, regions: Vec::new() })
-            }
+            Self::OfRun { cache, numbers } => Ok(plain(cache.read(numbers[place]).map_err(Failure::usage)?)),
             Self::Simulated(spool) => {
                 let problem = |error| anyhow!("cannot read a frame back from the temporary file: {error}");
                 spool.read(place).map_err(|error| Failure::running(problem(error)))
             }
         }
     }
+}
+
+/// A frame of which nothing more is known.
+fn plain(frame: Frame) -> Shown {
+    Shown { frame, overlay: Overlay::None }
 }
 
 /// Ends with a message if Ctrl-C was pressed; `after` says what is done.
@@ -118,7 +126,7 @@ fn simulate(
     options: &Render,
     animated: bool,
     common: &Common,
-    visit: &mut dyn FnMut(&Frame),
+    visit: &mut dyn FnMut(&Shown),
 ) -> Result<Spool, Failure> {
     let mut simulation = Simulation::with_simd(scene.clone(), common.simd.into()).map_err(Failure::usage)?;
     simulation.check_finite(0).map_err(Failure::usage)?;
@@ -136,8 +144,8 @@ fn simulate(
         simulation.check_finite(frame).map_err(Failure::running)?;
         let is_drawn = if animated { frame.is_multiple_of(every) } else { frame == last };
         if is_drawn {
-            let shown = Shown { frame: simulation.frame(frame), regions: regions(&simulation, options)? };
-            visit(&shown.frame);
+            let shown = Shown { frame: simulation.frame(frame), overlay: overlay(&simulation, options)? };
+            visit(&shown);
             spool.push(&shown).map_err(disk_error)?;
         }
         progress.set(frame, last);
@@ -147,23 +155,34 @@ fn simulate(
     Ok(spool)
 }
 
-/// The regions of the solver's hierarchy, if they are to be shown; none before the first step.
-fn regions(simulation: &Simulation, options: &Render) -> Result<Vec<u32>, Failure> {
-    if !matches!(options.color, Color::Hierarchy) || simulation.time() == 0.0 {
-        return Ok(Vec::new());
+/// What colours show of the solver; of its hierarchy nothing before the first step.
+fn overlay(simulation: &Simulation, options: &Render) -> Result<Overlay, Failure> {
+    match options.color {
+        Color::Stress => simulation.stress().map(Overlay::Stress).map_err(Failure::usage),
+        Color::Hierarchy if simulation.time() > 0.0 => hierarchy(simulation, options),
+        _ => Ok(Overlay::None),
     }
-    let mut levels = simulation.hierarchy();
+}
+
+fn hierarchy(simulation: &Simulation, options: &Render) -> Result<Overlay, Failure> {
+    let mut levels = simulation.hierarchy_in(&options.slice);
     let (count, wanted) = (levels.len(), options.level as usize - 1);
     if count == 0 {
         let solver = simulation.setup().solver.name();
-        let problem = "has no hierarchy to show here; galerkin, mas, schwarz and hpbd have one (--solver)";
+        let problem = "has no hierarchy to show here; galerkin, mas, schwarz, hpbd, octree and staggered have one \
+                       (--solver)";
         return Err(Failure::usage(anyhow!("`{solver}` {problem}")));
     }
     if wanted >= count {
         let problem = format!("--level {}: the hierarchy has {count}", options.level);
         return Err(Failure::usage(anyhow!(problem)));
     }
-    Ok(levels.swap_remove(wanted).region_of_point)
+    let HierarchyLevel { region_of_point: mut regions, cells, .. } = levels.swap_remove(wanted);
+    if !cells.is_empty() {
+        // Cells are often finer than the surface's triangles, and colours would run together.
+        regions.fill(NO_REGION);
+    }
+    Ok(Overlay::Hierarchy { regions, cells, slice: options.slice })
 }
 
 /// The folder that a file is in.

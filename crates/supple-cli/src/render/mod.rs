@@ -38,9 +38,9 @@ pub(crate) fn render(options: &Render, common: &Common) -> Result<ExitCode, Fail
     let wanted = RenderOptions { ground: ground(&scene), ..wanted };
     let drawn = DrawnColliders::new(&scene);
     let mut survey = Survey::new(&wanted);
-    let mut frames = source.frames(options, animated, common, &mut |frame| {
+    let mut frames = source.frames(options, animated, common, &mut |Shown { frame, overlay }| {
         let colliders = drawn.at(frame.time);
-        survey.add(&RenderScene { frame, colliders: &colliders, regions: &[] }, &wanted);
+        survey.add(&RenderScene { frame, colliders: &colliders, overlay }, &wanted);
     })?;
     let studio = Studio { fps: scene.time.fps, colliders: drawn, options: wanted.fixed_for(&survey) };
     if animated {
@@ -79,9 +79,9 @@ struct Studio {
 }
 
 impl Studio {
-    fn picture(&self, Shown { frame, regions }: &Shown) -> Result<Image, Failure> {
+    fn picture(&self, Shown { frame, overlay }: &Shown) -> Result<Image, Failure> {
         let colliders = self.colliders.at(frame.time);
-        draw(&RenderScene { frame, colliders: &colliders, regions }, &self.options).map_err(Failure::usage)
+        draw(&RenderScene { frame, colliders: &colliders, overlay }, &self.options).map_err(Failure::usage)
     }
 }
 
@@ -143,6 +143,7 @@ fn render_options(options: &Render) -> Result<RenderOptions, Failure> {
     let color = match options.color {
         Color::Plain | Color::Hierarchy => ColorBy::Plain,
         Color::Stretch => ColorBy::Stretch { limit: None },
+        Color::Stress => ColorBy::Stress { limit: None },
     };
     Ok(RenderOptions {
         width,

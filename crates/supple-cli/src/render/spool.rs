@@ -6,7 +6,9 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::Arc;
 
+use supple::output::render::Overlay;
 use supple::output::{Frame, FrameBody, FrameSurface};
+use supple::simulation::{Slice, SlicedCell, Stress, StressUnit};
 
 /// Frames written one after the other, and read back by their place.
 pub(super) struct Spool {
@@ -19,17 +21,23 @@ pub(super) struct Spool {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Shown {
     pub(super) frame: Frame,
-    /// The region of every vertex; empty where colours show something else.
-    pub(super) regions: Vec<u32>,
+    pub(super) overlay: Overlay,
 }
 
-/// All of a frame but its positions and regions; surfaces are shared between frames.
+/// All of a frame but what is long; surfaces are shared between frames.
 struct Entry {
     index: u32,
     time: f64,
     bodies: Vec<(Arc<FrameSurface>, usize)>,
-    regions: usize,
+    overlay: OverlayEntry,
     start: u64,
+}
+
+/// All of an overlay but its numbers.
+enum OverlayEntry {
+    None,
+    Hierarchy { regions: usize, cells: usize, slice: Slice },
+    Stress(Vec<(StressUnit, usize)>),
 }
 
 impl Spool {
@@ -43,7 +51,7 @@ impl Spool {
         self.frames.len()
     }
 
-    pub(super) fn push(&mut self, Shown { frame, regions }: &Shown) -> io::Result<()> {
+    pub(super) fn push(&mut self, Shown { frame, overlay }: &Shown) -> io::Result<()> {
         let start = self.bytes;
         for body in &frame.bodies {
             for coordinate in body.positions.iter().flat_map(|p| p.to_array()) {
@@ -51,13 +59,35 @@ impl Spool {
             }
             self.bytes += 12 * body.positions.len() as u64;
         }
-        for region in regions {
-            self.file.write_all(&region.to_le_bytes())?;
-        }
-        self.bytes += 4 * regions.len() as u64;
+        let overlay = self.push_overlay(overlay)?;
         let bodies = frame.bodies.iter().map(|body| (Arc::clone(&body.surface), body.positions.len()));
         let (index, time, bodies) = (frame.index, frame.time, bodies.collect());
-        self.frames.push(Entry { index, time, bodies, regions: regions.len(), start });
+        self.frames.push(Entry { index, time, bodies, overlay, start });
+        Ok(())
+    }
+
+    fn push_overlay(&mut self, overlay: &Overlay) -> io::Result<OverlayEntry> {
+        match overlay {
+            Overlay::None => Ok(OverlayEntry::None),
+            Overlay::Hierarchy { regions, cells, slice } => {
+                self.push_words(regions.iter().copied())?;
+                let corners = cells.iter().flat_map(|cell| cell.corners).flat_map(|p| p.as_vec3().to_array());
+                self.push_words(corners.map(f32::to_bits))?;
+                self.push_words(cells.iter().map(|cell| cell.kind))?;
+                Ok(OverlayEntry::Hierarchy { regions: regions.len(), cells: cells.len(), slice: *slice })
+            }
+            Overlay::Stress(stress) => {
+                self.push_words(stress.of_point.iter().map(|stress| (*stress as f32).to_bits()))?;
+                Ok(OverlayEntry::Stress(stress.bodies.clone()))
+            }
+        }
+    }
+
+    fn push_words(&mut self, words: impl Iterator<Item = u32>) -> io::Result<()> {
+        for word in words {
+            self.file.write_all(&word.to_le_bytes())?;
+            self.bytes += 4;
+        }
         Ok(())
     }
 
@@ -72,8 +102,31 @@ impl Spool {
             let positions = (0..*count).map(|_| read_position(&mut file)).collect::<io::Result<_>>()?;
             bodies.push(FrameBody { surface: Arc::clone(surface), positions });
         }
-        let regions = (0..entry.regions).map(|_| read_word(&mut file)).collect::<io::Result<_>>()?;
-        Ok(Shown { frame: Frame { index: entry.index, time: entry.time, bodies }, regions })
+        let overlay = read_overlay(&mut file, &entry.overlay)?;
+        Ok(Shown { frame: Frame { index: entry.index, time: entry.time, bodies }, overlay })
+    }
+}
+
+fn read_overlay(file: &mut impl Read, entry: &OverlayEntry) -> io::Result<Overlay> {
+    match entry {
+        OverlayEntry::None => Ok(Overlay::None),
+        OverlayEntry::Hierarchy { regions, cells, slice } => {
+            let regions = (0..*regions).map(|_| read_word(file)).collect::<io::Result<_>>()?;
+            let corners = (0..4 * cells).map(|_| read_position(file)).collect::<io::Result<Vec<_>>>()?;
+            let kinds = (0..*cells).map(|_| read_word(file)).collect::<io::Result<Vec<_>>>()?;
+            let cell = |(corners, kind): (&[glam::Vec3], u32)| SlicedCell {
+                corners: std::array::from_fn(|k| corners[k].as_dvec3()),
+                kind,
+            };
+            let cells = corners.chunks_exact(4).zip(kinds).map(cell).collect();
+            Ok(Overlay::Hierarchy { regions, cells, slice: *slice })
+        }
+        OverlayEntry::Stress(bodies) => {
+            let points: usize = bodies.iter().map(|body| body.1).sum();
+            let number = |_| read_word(file).map(|word| f64::from(f32::from_bits(word)));
+            let of_point = (0..points).map(number).collect::<io::Result<_>>()?;
+            Ok(Overlay::Stress(Stress { of_point, bodies: bodies.clone() }))
+        }
     }
 }
 
@@ -103,12 +156,18 @@ mod tests {
         scene.scale_resolution(0.1).unwrap();
         let mut simulation = Simulation::new(scene).unwrap();
         let mut spool = Spool::new(folder.path()).unwrap();
-        let frames: Vec<Shown> = (0..3)
-            .map(|index| {
-                simulation.step(0.01).unwrap();
-                Shown { frame: simulation.frame(index), regions: vec![index; index as usize] }
-            })
-            .collect();
+        let corners = [glam::DVec3::ZERO, glam::DVec3::X, glam::DVec3::ONE, glam::DVec3::Y];
+        let cells = vec![SlicedCell { corners, kind: 1 }];
+        let overlays = [
+            Overlay::None,
+            Overlay::Hierarchy { regions: vec![7, 8], cells, slice: Slice { axis: 1, share: 0.25 } },
+            Overlay::Stress(Stress { of_point: vec![0.5, 2.0], bodies: vec![(StressUnit::Pascal, 2)] }),
+        ];
+        let mut frame = |index: usize| {
+            simulation.step(0.01).unwrap();
+            Shown { frame: simulation.frame(index as u32), overlay: overlays[index].clone() }
+        };
+        let frames: Vec<Shown> = (0..3).map(&mut frame).collect();
         for frame in &frames {
             spool.push(frame).unwrap();
         }

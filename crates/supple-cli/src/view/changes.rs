@@ -5,7 +5,7 @@ use glam::DVec3;
 use supple::Error;
 use supple::geometry::Ray;
 use supple::linear::Simd;
-use supple::scene::{Method, Pin, Scene, Selection};
+use supple::scene::{Expect, Method, Pin, Scene, Selection};
 use supple::simulation::{DryRun, PinId, PinnedPoint, Simulation};
 
 /// Parts of a scene that may be changed from the page.
@@ -23,6 +23,8 @@ const AROUND_VERTEX: f64 = 1e-7;
 /// A scene and its simulation.
 pub(super) struct Subject {
     pub(super) scene: Scene,
+    /// The scene as it was started.
+    started: Scene,
     pub(super) simulation: Simulation,
     simd: Simd,
 }
@@ -39,7 +41,7 @@ pub(super) enum Applied {
 impl Subject {
     pub(super) fn new(scene: Scene, simd: Simd) -> Result<Self, Error> {
         let simulation = Simulation::with_simd(scene.clone(), simd)?;
-        Ok(Self { scene, simulation, simd })
+        Ok(Self { started: scene.clone(), scene, simulation, simd })
     }
 
     /// Begins again with the scene as it is now.
@@ -51,9 +53,14 @@ impl Subject {
     /// Changes a value of the scene. What is refused changes nothing.
     pub(super) fn set(&mut self, path: &str, value: &str) -> Result<Applied, Error> {
         check_path(path, value)?;
-        let text = self.scene.to_toml()?;
         let set = format!("{path}={value}");
-        let changed = Scene::from_toml_with(&text, &self.scene.name, &self.scene.folder, &[set])?;
+        let name = self.scene.name.clone();
+        self.apply(&set).map_err(|error| without_place(&error, &set, &name))
+    }
+
+    fn apply(&mut self, set: &str) -> Result<Applied, Error> {
+        let text = self.scene.to_toml()?;
+        let changed = Scene::from_toml_with(&text, &self.scene.name, &self.scene.folder, &[set.to_owned()])?;
         changed.validate()?;
         let applied = match self.reason_to_restart(&changed) {
             None => {
@@ -69,12 +76,25 @@ impl Subject {
         Ok(applied)
     }
 
+    /// The scene as it is now. What was expected of it holds no longer once something is changed.
+    pub(super) fn scene_to_save(&self) -> Scene {
+        let mut scene = self.scene.clone();
+        if scene != self.started {
+            scene.expect = Expect::default();
+        }
+        scene
+    }
+
     /// Why the state cannot be kept.
     fn reason_to_restart(&self, changed: &Scene) -> Option<String> {
         let (before, after) = (self.scene.solver.method, changed.solver.method);
         if !after.shares_state_with(before) {
             let (before, after) = (before.word(), after.word());
             return Some(format!("`{after}` has another discretisation than `{before}`"));
+        }
+        let lattice = |scene: &Scene| (scene.solver.staggered.cell, scene.solver.staggered.padding);
+        if after == Method::Staggered && lattice(&self.scene) != lattice(changed) {
+            return Some("the lattice is another one".into());
         }
         if self.scene.time.mode != changed.time.mode {
             return Some("dynamics and statics do not share a state".into());
@@ -168,6 +188,19 @@ fn gone(kind: &str, name: &str) -> Error {
     Error::Invalid(format!("the {kind} `{name}` is not in the simulation any more: start it again"))
 }
 
+/// A refusal for people who see a page: neither the text of a `--set` nor lines of a file that they never saw.
+fn without_place(error: &Error, set: &str, name: &str) -> Error {
+    let text = error.to_string();
+    let after_line = |text: &str| {
+        let rest = text.strip_prefix(name)?.trim_start_matches([':', ',', ' ']);
+        let rest = rest.strip_prefix("line ").unwrap_or(rest);
+        let problem = rest.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix(':')?;
+        Some(problem.trim_start().to_owned())
+    };
+    let plain = text.strip_prefix(&format!("--set {set}: ")).map(str::to_owned);
+    Error::Invalid(plain.or_else(|| after_line(&text)).unwrap_or(text))
+}
+
 /// Files and shapes stay as the scene was started with; the page changes numbers and words only.
 fn check_path(path: &str, value: &str) -> Result<(), Error> {
     let parts: Vec<&str> = path.split('.').collect();
@@ -183,8 +216,11 @@ fn check_path(path: &str, value: &str) -> Result<(), Error> {
             "`{path}` cannot be changed while the scene runs: save the scene, change the file and start it again"
         )));
     }
-    if value.len() > LONGEST_VALUE || value.contains(['\n', '\r']) {
+    if value.len() > LONGEST_VALUE {
         return Err(Error::Invalid(format!("the value for `{path}` is too long")));
+    }
+    if value.contains(['\n', '\r']) {
+        return Err(Error::Invalid(format!("the value for `{path}` must stand on one line")));
     }
     Ok(())
 }
@@ -251,12 +287,38 @@ mod tests {
             ("output.formats", "[\"usd\"]", "cannot be changed"),
             ("", "", "cannot be changed"),
             ("solver.tolerance", &"9".repeat(1000), "too long"),
+            ("solver.tolerance", "0.1\n", "one line"),
+            ("solver.method", "octree", "octree"),
         ] {
             let error = subject.set(path, value).unwrap_err().to_string();
+            assert!(!error.contains("--set") && !error.contains("hanging-cloth"), "{error}");
             assert!(error.contains(reason), "{path}={value}: {error}");
             assert_eq!(subject.scene, scene);
             assert_eq!(subject.simulation.positions(), before);
         }
+    }
+
+    #[test]
+    fn expectations_are_saved_only_with_a_scene_that_is_as_it_was() {
+        let mut subject = subject();
+        assert!(subject.scene.expect != Expect::default());
+        assert_eq!(subject.scene_to_save(), subject.scene);
+        subject.set("world.gravity", "[0, -20, 0]").unwrap();
+        assert_eq!(subject.scene_to_save().expect, Expect::default());
+    }
+
+    #[test]
+    fn another_lattice_begins_again_and_other_sweeps_keep_the_state() {
+        let mut scene = Scene::builtin("elastic-box").unwrap();
+        scene.scale_resolution(0.4).unwrap();
+        let mut subject = Subject::new(scene, Simd::Auto).unwrap();
+        subject.simulation.step(0.01).unwrap();
+        let before = subject.simulation.positions().to_vec();
+        assert_eq!(subject.set("solver.staggered.boundary_sweeps", "2").unwrap(), Applied::Kept);
+        assert_eq!(subject.simulation.positions(), before);
+        let applied = subject.set("solver.staggered.padding", "1").unwrap();
+        assert_eq!(applied, Applied::Restarted("the lattice is another one".into()));
+        assert_ne!(subject.simulation.positions(), before);
     }
 
     #[test]

@@ -5,8 +5,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use supple::body::Elements;
 use supple::material::Material;
-use supple::scene::{LinearKind, Method, Scene};
+use supple::scene::{LinearKind, Method, Scene, Solver};
 use supple::simulation::Simulation;
+use supple::solvers::{octree, staggered};
 
 /// Something that can be changed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -33,6 +34,8 @@ enum Kind {
     Choice { value: String, choices: Vec<Value> },
     /// Three numbers.
     Vector { value: DVec3 },
+    /// Yes or no.
+    Switch { value: bool },
 }
 
 fn number(value: f64, [least, most]: [f64; 2]) -> Kind {
@@ -61,73 +64,152 @@ pub(super) fn controls(scene: &Scene, simulation: &Simulation) -> Vec<Control> {
     controls
 }
 
+/// A control of the solver.
+fn of_solver(path: &str, label: &'static str, unit: &'static str, help: &'static str, kind: Kind) -> Control {
+    Control { group: "Solver".into(), path: path.into(), label, unit, help, kind }
+}
+
 fn solver(scene: &Scene) -> Vec<Control> {
     let solver = &scene.solver;
-    let add = |path: &str, label, unit, help, kind| Control {
-        group: "Solver".into(),
-        path: path.into(),
-        label,
-        unit,
-        help,
-        kind,
-    };
     let method = words(solver.method.word(), &Method::SUPPORTED.map(|m| (m.word(), title_of_method(m))));
-    let mut list = vec![add("solver.method", "Method", "", "How a step is taken", method)];
-    let is_implicit = solver.method.shares_state_with(Method::Newton);
-    if is_implicit {
-        let kinds = LinearKind::ALL.map(|kind| (kind.word(), title_of_linear(kind)));
-        let help = "Solves or preconditions the linear systems of the method";
-        list.push(add("solver.linear", "Linear solver", "", help, words(solver.linear.kind.word(), &kinds)));
-        let help = "A step ends when its residual has fallen to this part";
-        list.push(add("solver.tolerance", "Tolerance", "", help, number(solver.tolerance, [1e-8, 0.5])));
-        let help = "A step ends after so many iterations at the latest";
-        list.push(add(
+    let mut list = vec![of_solver("solver.method", "Method", "", "How a step is taken", method)];
+    match solver.method {
+        Method::Hpbd => list.extend(of_hpbd(solver)),
+        Method::Octree => list.extend(until_done(solver).into_iter().chain(of_octree(&solver.octree))),
+        Method::Staggered => {
+            list.extend(until_done(solver).into_iter().chain(of_staggered(&solver.staggered)));
+        }
+        _ => {
+            let kinds = LinearKind::ALL.map(|kind| (kind.word(), title_of_linear(kind)));
+            let help = "Solves or preconditions the linear systems of the method";
+            let kind = words(solver.linear.kind.word(), &kinds);
+            list.push(of_solver("solver.linear", "Linear solver", "", help, kind));
+            list.extend(until_done(solver));
+            list.extend(of_linear(solver));
+        }
+    }
+    let help = "Time steps in a frame: more are slower and more accurate";
+    list.push(of_solver("time.substeps", "Steps a frame", "", help, count(scene.time.substeps, [1, 64])));
+    list
+}
+
+/// When a step is good enough.
+fn until_done(solver: &Solver) -> [Control; 2] {
+    let help = "The residual says how far forces are from balance, as a part of what it was when the step began. \
+                A step ends when it has fallen to this part: smaller is more accurate and slower";
+    let tolerance = number(solver.tolerance, [1e-8, 0.5]);
+    let most = "A step ends after so many iterations at the latest";
+    [
+        of_solver("solver.tolerance", "Tolerance", "", help, tolerance),
+        of_solver(
             "solver.max_iterations",
             "Most iterations",
             "",
-            help,
+            most,
             count(solver.max_iterations, [1, 500]),
-        ));
+        ),
+    ]
+}
+
+fn of_linear(solver: &Solver) -> Option<Control> {
+    let linear = &solver.linear;
+    let domain = |help, most| {
+        let nodes = count(linear.domain.unwrap_or(32), [4, most]);
+        of_solver("solver.linear.domain", "Domain", "nodes", help, nodes)
+    };
+    match linear.kind {
+        LinearKind::Mas => Some(domain("Nodes in a domain of the finest level", 128)),
+        LinearKind::Schwarz => Some(domain("Nodes in a domain", 256)),
+        LinearKind::Galerkin | LinearKind::GalerkinCycle => {
+            let help = "Smoothing sweeps on the finest level before and after the coarser ones";
+            let sweeps = count(linear.sweeps.unwrap_or(1), [1, 10]);
+            Some(of_solver("solver.linear.sweeps", "Sweeps", "", help, sweeps))
+        }
+        _ => None,
     }
-    if is_implicit && solver.linear.kind == LinearKind::Mas {
-        let help = "Nodes in a domain of the finest level";
-        list.push(add(
-            "solver.linear.domain",
-            "Domain",
-            "nodes",
-            help,
-            count(solver.linear.domain.unwrap_or(32), [4, 128]),
-        ));
-    }
-    if is_implicit && solver.linear.kind == LinearKind::Schwarz {
-        let help = "Nodes in a domain";
-        list.push(add(
-            "solver.linear.domain",
-            "Domain",
-            "nodes",
-            help,
-            count(solver.linear.domain.unwrap_or(32), [4, 256]),
-        ));
-    }
-    if is_implicit && matches!(solver.linear.kind, LinearKind::Galerkin | LinearKind::GalerkinCycle) {
-        let help = "Smoothing sweeps on the finest level before and after the coarser ones";
-        list.push(add(
-            "solver.linear.sweeps",
-            "Sweeps",
+}
+
+fn of_hpbd(solver: &Solver) -> [Control; 2] {
+    let sweeps = "Sweeps over the constraints of the mesh in a step";
+    let levels = "Coarse levels at most; 0 is plain position based dynamics";
+    [
+        of_solver("solver.hpbd.sweeps", "Sweeps", "", sweeps, count(solver.hpbd.sweeps, [1, 50])),
+        of_solver("solver.hpbd.levels", "Coarse levels", "", levels, count(solver.hpbd.levels, [0, 16])),
+    ]
+}
+
+fn of_octree(options: &octree::Options) -> [Control; 4] {
+    let smoother = match options.smoother {
+        octree::Smoother::Jacobi => "jacobi",
+        octree::Smoother::Chebyshev => "chebyshev",
+    };
+    let smoothers = words(smoother, &[("jacobi", "Damped Jacobi"), ("chebyshev", "Chebyshev")]);
+    let (levels, smooths) = ("Levels of octrees at most; 1 has no coarser ones", "What smooths every level");
+    let tolerance = "Conjugate gradients stop when the residual of the linear system has fallen to this part";
+    let most = "Conjugate gradients stop after so many iterations at the latest";
+    [
+        of_solver("solver.octree.levels", "Levels", "", levels, count(options.levels, [1, 32])),
+        of_solver("solver.octree.smoother", "Smoother", "", smooths, smoothers),
+        of_solver(
+            "solver.octree.tolerance",
+            "Linear tolerance",
             "",
-            help,
-            count(solver.linear.sweeps.unwrap_or(1), [1, 10]),
-        ));
-    }
-    if solver.method == Method::Hpbd {
-        let help = "Sweeps over the constraints of the mesh in a step";
-        list.push(add("solver.hpbd.sweeps", "Sweeps", "", help, count(solver.hpbd.sweeps, [1, 50])));
-        let help = "Coarse levels at most; 0 is plain position based dynamics";
-        list.push(add("solver.hpbd.levels", "Coarse levels", "", help, count(solver.hpbd.levels, [0, 16])));
-    }
-    let help = "Time steps in a frame: more are slower and more accurate";
-    list.push(add("time.substeps", "Steps a frame", "", help, count(scene.time.substeps, [1, 64])));
-    list
+            tolerance,
+            number(options.tolerance, [1e-8, 0.5]),
+        ),
+        of_solver(
+            "solver.octree.max_iterations",
+            "Most linear iterations",
+            "",
+            most,
+            count(options.max_iterations, [1, 1000]),
+        ),
+    ]
+}
+
+fn of_staggered(options: &staggered::Options) -> [Control; 7] {
+    let interpolation = match options.interpolation {
+        staggered::Interpolation::Trilinear => "trilinear",
+        staggered::Interpolation::Tricubic => "tricubic",
+    };
+    let kinds = words(interpolation, &[("trilinear", "Trilinear"), ("tricubic", "Tricubic, smooth")]);
+    let add =
+        |key: &str, label, help, kind| of_solver(&format!("solver.staggered.{key}"), label, "", help, kind);
+    let krylov = Kind::Switch { value: options.krylov };
+    [
+        add(
+            "boundary_sweeps",
+            "Boundary sweeps",
+            "Before and after every sweep inside",
+            count(options.boundary_sweeps, [1, 10]),
+        ),
+        add(
+            "extra_sweeps",
+            "Extra sweeps",
+            "More of them where lattices differ",
+            count(options.extra_sweeps, [0, 10]),
+        ),
+        add(
+            "visits",
+            "Visits",
+            "Of the coarser lattice in a cycle: 1 is a V-cycle, 2 a W-cycle",
+            count(options.visits, [1, 2]),
+        ),
+        add(
+            "max_cycles",
+            "Most cycles",
+            "A linear solve ends after so many at the latest",
+            count(options.max_cycles, [1, 200]),
+        ),
+        add("krylov", "GMRES", "Whether cycles precondition GMRES or stand alone, as in the paper", krylov),
+        add("interpolation", "Surface", "How the surface follows the lattice", kinds),
+        add(
+            "padding",
+            "Padding",
+            "Layers of cells around the body; another number begins again",
+            count(options.padding, [0, 8]),
+        ),
+    ]
 }
 
 fn world(scene: &Scene) -> Vec<Control> {
@@ -244,7 +326,9 @@ mod tests {
 
     #[test]
     fn every_control_of_every_scene_is_accepted_at_its_own_value() {
-        for (name, ..) in builtin_scenes().iter().take(6) {
+        let others = ["flesh-cube", "elastic-box", "flag-hpbd"];
+        let first = builtin_scenes().iter().map(|scene| scene.0).take(6);
+        for name in first.chain(others) {
             let mut scene = Scene::builtin(name).unwrap();
             scene.scale_resolution(0.1).unwrap();
             let simulation = Simulation::new(scene.clone()).unwrap();
@@ -260,6 +344,7 @@ mod tests {
                         value.clone()
                     }
                     Kind::Vector { value } => format!("{:?}", value.to_array()),
+                    Kind::Switch { value } => value.to_string(),
                 };
                 let set = format!("{}={value}", control.path);
                 let changed = Scene::from_toml_with(&text, name, "", std::slice::from_ref(&set));
@@ -267,6 +352,19 @@ mod tests {
                     .and_then(|scene| scene.validate())
                     .unwrap_or_else(|error| panic!("{name} {set}: {error}"));
             }
+        }
+    }
+
+    #[test]
+    fn every_method_has_options_of_its_own() {
+        for (name, own) in [("flesh-cube", "solver.octree."), ("elastic-box", "solver.staggered.")] {
+            let mut scene = Scene::builtin(name).unwrap();
+            scene.scale_resolution(0.2).unwrap();
+            let simulation = Simulation::new(scene.clone()).unwrap();
+            let controls = controls(&scene, &simulation);
+            assert!(controls.iter().filter(|control| control.path.starts_with(own)).count() >= 4, "{name}");
+            assert!(controls.iter().any(|control| control.path == "solver.tolerance"), "{name}");
+            assert!(!controls.iter().any(|control| control.path == "solver.linear"), "{name}");
         }
     }
 }

@@ -12,8 +12,8 @@ use supple::Error;
 use supple::geometry::Ray;
 use supple::linear::Simd;
 use supple::output::FrameSurface;
-use supple::scene::Scene;
-use supple::simulation::{GrabId, HierarchyLevel, StepReport};
+use supple::scene::{Method, Scene};
+use supple::simulation::{GrabId, HierarchyLevel, Slice, StepReport};
 
 use super::changes::{Applied, Subject};
 use super::clock::Clock;
@@ -66,6 +66,8 @@ struct LiveState<'a> {
     vertices: usize,
     elements: usize,
     unknowns: usize,
+    /// Whether the method has stress to show.
+    has_stress: bool,
     notes: &'a [String],
     controls: Vec<Control>,
 }
@@ -194,7 +196,8 @@ impl Live {
             Request::Speed { factor } => self.clock.set_speed(factor)?,
             Request::Set { path, value } => self.set(client, &path, &value)?,
             Request::Save {} => self.save(client)?,
-            Request::Hierarchy {} => self.show_hierarchy(client),
+            Request::Hierarchy { slice } => self.show_hierarchy(client, &slice),
+            Request::Stress {} => self.show_stress(client)?,
             Request::Seek { .. } => {
                 return Err("a running simulation has no timeline; open a run for that".into());
             }
@@ -239,16 +242,36 @@ impl Live {
     }
 
     fn save(&self, client: ClientId) -> Result<(), String> {
-        let toml = self.subject.scene.to_toml().map_err(|error| error.to_string())?;
+        let toml = self.subject.scene_to_save().to_toml().map_err(|error| error.to_string())?;
         let name = format!("{}.toml", self.subject.scene.name);
         let answer = json!({ "type": "scene", "name": name, "toml": toml });
         self.hub.answer(client, Message::text(answer.to_string()));
         Ok(())
     }
 
-    fn show_hierarchy(&self, client: ClientId) {
-        let levels = self.subject.simulation.hierarchy();
-        self.hub.answer(client, Message::Binary(hierarchy_message(&levels, self.drawer.next_topology() - 1)));
+    fn show_hierarchy(&self, client: ClientId, slice: &Slice) {
+        let simulation = &self.subject.simulation;
+        let levels = simulation.hierarchy_in(slice);
+        let cuts: Vec<f64> =
+            simulation.setup().bodies.iter().map(|body| slice.place(&body.surface.mesh.positions)).collect();
+        let about = json!({ "topology": self.shown_topology(), "axis": slice.axis(), "cuts": cuts });
+        self.hub.answer(client, Message::Binary(hierarchy_message(&levels, about)));
+    }
+
+    fn show_stress(&self, client: ClientId) -> Result<(), String> {
+        let stress = self.subject.simulation.stress().map_err(|error| error.to_string())?;
+        let units: Vec<&str> = stress.bodies.iter().map(|(unit, _)| unit.symbol()).collect();
+        let header =
+            json!({ "topology": self.shown_topology(), "units": units, "points": stress.of_point.len() });
+        let mut message = Binary::new(Kind::Stress, &header, stress.of_point.len());
+        message.numbers(stress.of_point.iter().map(|stress| *stress as f32));
+        self.hub.answer(client, Message::Binary(message.finish()));
+        Ok(())
+    }
+
+    /// The number of the topology that pages have.
+    fn shown_topology(&self) -> u64 {
+        self.drawer.next_topology() - 1
     }
 
     fn publish(&mut self) {
@@ -282,6 +305,7 @@ impl Live {
             vertices: counts.vertices,
             elements: counts.elements,
             unknowns: counts.unknowns,
+            has_stress: scene.solver.method != Method::Hpbd,
             notes: &self.notes,
             controls: controls(scene, simulation),
         };
@@ -304,8 +328,8 @@ fn report_value(report: &StepReport, seconds: f64) -> Value {
     })
 }
 
-/// The levels of a hierarchy: a region for every vertex, nodes and links as places.
-fn hierarchy_message(levels: &[HierarchyLevel], topology: u64) -> axum::body::Bytes {
+/// The levels of a hierarchy: a region for every vertex, nodes and links as places, and cells of the slice.
+fn hierarchy_message(levels: &[HierarchyLevel], mut about: Value) -> axum::body::Bytes {
     let header = |level: &HierarchyLevel| {
         json!({
             "name": level.name,
@@ -313,14 +337,18 @@ fn hierarchy_message(levels: &[HierarchyLevel], topology: u64) -> axum::body::By
             "points": level.region_of_point.len(),
             "nodes": level.nodes.len(),
             "links": level.links.len(),
+            "cells": level.cells.len(),
+            "kinds": level.kinds,
         })
     };
-    let headers: Vec<Value> = levels.iter().map(header).collect();
-    let mut message = Binary::new(Kind::Hierarchy, &json!({ "topology": topology, "levels": headers }), 0);
+    about["levels"] = levels.iter().map(header).collect();
+    let mut message = Binary::new(Kind::Hierarchy, &about, 0);
     for level in levels {
         message.words(level.region_of_point.iter().copied());
         message.points(level.nodes.iter().map(|p| p.as_vec3()));
         message.points(level.links.iter().flatten().map(|p| p.as_vec3()));
+        message.points(level.cells.iter().flat_map(|cell| cell.corners).map(|p| p.as_vec3()));
+        message.words(level.cells.iter().map(|cell| cell.kind));
     }
     message.finish()
 }

@@ -9,6 +9,7 @@ use axum::extract::ws::Message;
 use glam::{DVec3, Vec3};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use supple::simulation::Slice;
 
 /// No message of the page is longer.
 pub(super) const LONGEST_REQUEST: usize = 16 << 10;
@@ -38,13 +39,19 @@ pub(super) enum Request {
     /// Begin again.
     Reset {},
     /// So many times as fast as the world; `null` as fast as possible.
-    Speed { factor: Option<f64> },
+    Speed {
+        // Without this a message that forgets the factor would read as `null`.
+        #[serde(deserialize_with = "Option::deserialize")]
+        factor: Option<f64>,
+    },
     /// Change the scene as `--set` would.
     Set { path: String, value: String },
     /// The scene as it is now, as TOML.
     Save {},
-    /// The solver's hierarchy.
-    Hierarchy {},
+    /// The solver's hierarchy, with cells where this slice goes.
+    Hierarchy { slice: Slice },
+    /// The stress of every vertex.
+    Stress {},
     /// Show the frame at this place of the run.
     Seek { place: usize },
 }
@@ -61,7 +68,8 @@ impl Request {
             (self, later),
             (Self::Drag { .. }, Self::Drag { .. })
                 | (Self::Seek { .. }, Self::Seek { .. })
-                | (Self::Hierarchy {}, Self::Hierarchy {})
+                | (Self::Hierarchy { .. }, Self::Hierarchy { .. })
+                | (Self::Stress {}, Self::Stress {})
         )
     }
 }
@@ -82,6 +90,7 @@ pub(super) enum Kind {
     Topology = 1,
     Frame = 2,
     Hierarchy = 3,
+    Stress = 4,
 }
 
 /// A binary message being written.
@@ -103,6 +112,10 @@ impl Binary {
         for point in points {
             point.to_array().into_iter().for_each(|c| self.0.extend_from_slice(&c.to_le_bytes()));
         }
+    }
+
+    pub(super) fn numbers(&mut self, numbers: impl IntoIterator<Item = f32>) {
+        numbers.into_iter().for_each(|number| self.0.extend_from_slice(&number.to_le_bytes()));
     }
 
     pub(super) fn words(&mut self, words: impl IntoIterator<Item = u32>) {
@@ -137,6 +150,9 @@ mod tests {
             r#"{"type":"drag","target":["a","b","c"]}"#,
             r#"{"type":"pause","why":"tea"}"#,
             r#"{"type":"seek","place":-1}"#,
+            r#"{"type":"speed"}"#,
+            r#"{"type":"hierarchy"}"#,
+            r#"{"type":"hierarchy","slice":{"axis":-1,"share":0.5}}"#,
         ] {
             assert!(Request::read(bad).is_err_and(|problem| problem.contains("not a message")), "{bad}");
         }

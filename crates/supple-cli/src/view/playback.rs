@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::{Value, json};
 use supple::Error;
-use supple::output::{FrameCache, FrameSurface};
+use supple::output::{FrameCache, FrameSurface, is_being_written};
 use supple::scene::Scene;
 use supple::simulation::{FrameReport, scene_of_run};
 
@@ -24,9 +24,6 @@ use crate::interrupt;
 const NAP: Duration = Duration::from_millis(100);
 /// How often to look for new frames.
 const LOOK: Duration = Duration::from_millis(500);
-/// A run that has written nothing for so long is taken to be over.
-const SILENCE: Duration = Duration::from_secs(20);
-
 /// A run that is shown.
 pub(super) struct Player {
     hub: Arc<Hub>,
@@ -42,8 +39,9 @@ pub(super) struct Player {
     has_news: bool,
     problem: Option<String>,
     looked: Instant,
-    /// When a frame was last added.
-    grown: Option<Instant>,
+    folder: PathBuf,
+    /// Whether a process was writing the run at the last look.
+    is_growing: bool,
 }
 
 /// The reports of the frames, read as they are written.
@@ -96,10 +94,10 @@ impl Player {
             has_news: true,
             problem: None,
             looked: Instant::now(),
-            grown: None,
+            folder: folder.to_owned(),
+            is_growing: false,
         };
         player.look();
-        player.grown = None;
         Ok(player)
     }
 
@@ -128,22 +126,17 @@ impl Player {
     /// Takes in frames and reports that were written since the last look.
     fn look(&mut self) {
         self.looked = Instant::now();
+        // Before the frames: the last ones are written before the writer lets go.
+        self.is_growing = is_being_written(&self.folder);
         match self.cache.frames() {
             Ok(frames) => {
-                if frames.len() > self.frames.len() {
-                    self.grown = Some(Instant::now());
-                    self.has_news |= self.frames.is_empty();
-                }
+                self.has_news |= self.frames.is_empty() && !frames.is_empty();
                 self.frames = frames;
                 self.place = self.place.min(self.frames.len().saturating_sub(1));
             }
             Err(error) => self.problem = Some(error.to_string()),
         }
         self.reports.read_on();
-    }
-
-    fn is_growing(&self) -> bool {
-        self.grown.is_some_and(|grown| grown.elapsed() < SILENCE)
     }
 
     /// Seconds between two frames.
@@ -157,7 +150,7 @@ impl Player {
         let next = self.place + 1;
         if next < self.frames.len() {
             self.show(next);
-        } else if !self.is_growing() && self.frames.len() > 1 {
+        } else if !self.is_growing && self.frames.len() > 1 {
             self.show(0);
         }
     }
@@ -198,8 +191,10 @@ impl Player {
             | Request::Unpin { .. }
             | Request::Set { .. }
             | Request::Save {}
-            | Request::Hierarchy {} => {
-                Err("this is a recorded run: nothing in it can be changed; `supple view` a scene for that"
+            | Request::Hierarchy { .. }
+            | Request::Stress {} => {
+                Err("this is a recorded run, which holds positions only and cannot be changed: \
+                 `supple view` a scene for that"
                     .into())
             }
         };
@@ -239,7 +234,7 @@ impl Player {
             first: self.frames.first().copied().unwrap_or(0),
             last: self.frames.last().copied().unwrap_or(0),
             total: self.scene.time.frames,
-            growing: self.is_growing(),
+            growing: self.is_growing,
             notes: [],
             controls: [],
         };

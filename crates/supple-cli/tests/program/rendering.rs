@@ -66,3 +66,42 @@ fn what_cannot_be_written_is_refused_before_anything_is_simulated() {
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left behind");
 }
+
+#[test]
+fn slices_and_stress_are_drawn_of_scenes_and_refused_of_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let draw = |name: &str, more: &[&str]| {
+        let out = folder.path().join(name);
+        let scene =
+            ["render", "flesh-cube", "--resolution", "0.3", "--frame", "1", "--size", "96x72", "--quiet"];
+        succeed(&[&scene[..], more, &["--out", text(&out)]].concat());
+        fs::read(&out).unwrap()
+    };
+    let hierarchy = ["--color", "hierarchy"];
+    let pictures = [
+        draw("plain.png", &[]),
+        draw("stress.png", &["--color", "stress"]),
+        draw("finest.png", &hierarchy),
+        draw("coarser.png", &[&hierarchy[..], &["--level", "2"]].concat()),
+        draw("across.png", &[&hierarchy[..], &["--slice", "x:0.3"]].concat()),
+    ];
+    for (i, picture) in pictures.iter().enumerate() {
+        assert!(pictures[..i].iter().all(|other| other != picture), "picture {i} is like one before");
+    }
+    let out = folder.path().join("run");
+    succeed(&["run", "demo", "--resolution", "0.15", "--frames", "1", "--quiet", "--out", text(&out)]);
+    let picture = folder.path().join("x.png");
+    for (source, more, word) in [
+        (text(&out), ["--color", "stress"], "positions"),
+        ("demo", ["--slice", "w:0.5"], "axis"),
+        ("demo", ["--slice", "x:2"], "axis"),
+        ("flag-hpbd", ["--color", "stress"], "stiffness"),
+    ] {
+        let end = ["--resolution", "0.15", "--frame", "1", "--out", text(&picture)];
+        let sized = if source == text(&out) { &end[2..] } else { &end[..] };
+        let output = run(&[&["render", source], &more[..], sized].concat());
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains(word), "`{word}` is not in: {message}");
+    }
+}

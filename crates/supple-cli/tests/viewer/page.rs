@@ -12,7 +12,7 @@ const MODULES: &str = "SUPPLE_NODE_MODULES";
 const CHROMIUM: &str = "SUPPLE_CHROMIUM";
 
 /// Runs a script of this folder on a page; `None` where there is no browser.
-fn drive(script: &str, program: &Program) -> Option<()> {
+fn drive(script: &str, program: &Program, more: &[&str]) -> Option<()> {
     let (Some(modules), Some(chromium)) = (std::env::var_os(MODULES), std::env::var_os(CHROMIUM)) else {
         eprintln!(
             "\nSKIPPED: set {MODULES} to a node_modules with playwright-core, and {CHROMIUM} to a Chromium\n"
@@ -23,6 +23,7 @@ fn drive(script: &str, program: &Program) -> Option<()> {
     let output = Command::new("node")
         .arg(script)
         .arg(&program.address)
+        .args(more)
         .env(MODULES, modules)
         .env(CHROMIUM, chromium)
         .output()
@@ -36,7 +37,7 @@ fn drive(script: &str, program: &Program) -> Option<()> {
 
 #[test]
 fn a_person_drags_pins_changes_and_looks_inside() {
-    drive("live.mjs", &Program::start(&["hanging-cloth", "--resolution", "0.06"]));
+    drive("live.mjs", &Program::start(&["hanging-cloth", "--resolution", "0.06"]), &[]);
 }
 
 #[test]
@@ -48,5 +49,29 @@ fn a_person_plays_and_scrubs_a_finished_run() {
         .args(["run", "demo", "--resolution", "0.3", "--frames", "12", "--quiet", "--out", run])
         .status();
     assert!(made.unwrap().success());
-    drive("recorded.mjs", &Program::start(&[run]));
+    drive("recorded.mjs", &Program::start(&[run]), &[]);
+}
+
+#[test]
+fn the_ground_of_a_run_is_just_below_its_bodies() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    let run = run.to_str().unwrap();
+    let made = Command::new(env!("CARGO_BIN_EXE_supple"))
+        .args(["run", "hanging-cloth", "--resolution", "0.06", "--frames", "12", "--quiet", "--out", run])
+        .status();
+    assert!(made.unwrap().success());
+    drive("ground.mjs", &Program::start(&[run]), &[]);
+}
+
+#[test]
+fn a_person_sees_octants_and_stress_inside_flesh() {
+    let program = Program::start(&["flesh-cube", "--resolution", "0.5"]);
+    drive("inside.mjs", &program, &["octants of", "Smoother"]);
+}
+
+#[test]
+fn a_person_sees_the_cells_of_a_lattice_and_stress_inside_rubber() {
+    let program = Program::start(&["elastic-box", "--resolution", "0.7"]);
+    drive("inside.mjs", &program, &["boundary", "Boundary sweeps"]);
 }

@@ -140,7 +140,7 @@ fn the_hierarchy_covers_every_vertex_of_every_level() {
     client.frame();
     client.send(&json!({ "type": "step" }));
     client.frame_where(|frame| frame.header["step"] == 1);
-    client.send(&json!({ "type": "hierarchy" }));
+    client.send(&json!({ "type": "hierarchy", "slice": { "axis": 2, "share": 0.5 } }));
     let message = loop {
         match client.receive() {
             Received::Binary(message) if message.kind == 3 => break message,
@@ -161,7 +161,35 @@ fn the_hierarchy_covers_every_vertex_of_every_level() {
         let used: std::collections::BTreeSet<u32> =
             regions.iter().copied().filter(|r| *r != u32::MAX).collect();
         assert_eq!(used.len(), count("nodes"), "every coarse node has its region");
-        at += vertices + 3 * count("nodes") + 6 * count("links");
+        at += vertices + 3 * count("nodes") + 6 * count("links") + 13 * count("cells");
     }
     assert_eq!(at, words.len());
+}
+
+#[test]
+fn stress_is_told_for_every_vertex_with_its_unit_and_refused_where_there_is_none() {
+    let program = Program::start(&["hanging-cloth", "--resolution", "0.06", "--paused"]);
+    let mut client = program.connect();
+    let state = client.text("state");
+    assert_eq!(state["has_stress"], true);
+    client.frame();
+    client.send(&json!({ "type": "step" }));
+    client.frame_where(|frame| frame.header["step"] == 1);
+    client.send(&json!({ "type": "stress" }));
+    let message = loop {
+        match client.receive() {
+            Received::Binary(message) if message.kind == 4 => break message,
+            Received::Closed => panic!("the connection was closed"),
+            _ => {}
+        }
+    };
+    assert_eq!(message.header["units"], json!(["N/m"]));
+    let stress: Vec<f32> = message.words().into_iter().map(f32::from_bits).collect();
+    assert_eq!(Some(stress.len() as u64), state["vertices"].as_u64());
+    assert!(stress.iter().all(|stress| stress.is_finite() && *stress >= 0.0));
+    assert!(stress.iter().any(|stress| *stress > 1e-3), "the cloth hangs on its corners");
+    client.send(&json!({ "type": "set", "path": "solver.method", "value": "\"hpbd\"" }));
+    client.text_where("state", |state| state["has_stress"] == false);
+    client.send(&json!({ "type": "stress" }));
+    assert!(client.text("error")["problem"].as_str().unwrap().contains("stiffness"));
 }

@@ -33,25 +33,27 @@ fn a_finished_run_is_played_and_scrubbed_and_nothing_in_it_can_be_changed() {
 }
 
 #[test]
-fn a_run_that_is_still_being_written_grows_on_the_timeline() {
+fn a_run_grows_on_the_timeline_for_as_long_as_it_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("run");
     let text = run.to_str().unwrap();
-    let simulate = |frames: &str, more: &[&str]| {
-        let made = Command::new(env!("CARGO_BIN_EXE_supple"))
-            .args(["run", "demo", "--resolution", "0.2", "--frames", frames, "--quiet", "--out", text])
-            .args(more)
-            .status();
-        assert!(made.unwrap().success());
+    let simulation = |frames: &str, more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_supple"));
+        command.args(["run", "demo", "--resolution", "0.2", "--quiet", "--out", text, "--frames", frames]);
+        command.args(more);
+        command
     };
-    simulate("3", &[]);
+    assert!(simulation("3", &[]).status().unwrap().success());
     let program = Program::start(&[text]);
     let mut client = program.connect();
-    assert_eq!(client.text("state")["places"], 4);
-    simulate("8", &["--resume"]);
-    let state = client.text_where("state", |state| state["places"] == 9);
-    assert_eq!(state["growing"], true);
-    client.frame_where(|frame| frame.header["frame"] == 8);
+    let state = client.text("state");
+    assert_eq!((&state["places"], &state["growing"]), (&json!(4), &json!(false)), "it is over at once");
+    let mut writer = simulation("100000", &["--resume"]).spawn().unwrap();
+    client.text_where("state", |state| state["growing"] == true && state["places"].as_u64() > Some(6));
+    client.frame_where(|frame| frame.header["frame"].as_u64() > Some(5));
+    writer.kill().unwrap();
+    writer.wait().unwrap();
+    client.text_where("state", |state| state["growing"] == false);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::geometry::Aabb;
 use crate::linear::{BlockMatrix, CycleTimes, ScalarMatrix};
 use crate::scene::{Method, Mode, Tangled};
 use crate::simulation::{
-    EnergyReport, HierarchyLevel, Inspection, Setup, StageTimes, StateReader, StateWriter, StepReport,
+    EnergyReport, HierarchyLevel, Inspection, Setup, Slice, StageTimes, StateReader, StateWriter, StepReport,
     StepSystem, Stepper,
 };
 use crate::solvers::octree::{self, OctreeNewton};
@@ -514,12 +514,14 @@ impl Stepper for ImplicitStepper {
         vec![format!("{count} pairs of triangles cross at the start ({}); {fate}", names.join("; "))]
     }
 
-    fn hierarchy(&self) -> Vec<HierarchyLevel> {
+    fn hierarchy(&self, setup: &Setup, slice: &Slice) -> Vec<HierarchyLevel> {
         let Some(minimiser) = &self.minimiser else { return Vec::new() };
         let free: Vec<u32> = (0..).zip(&self.held).filter(|(_, held)| !**held).map(|(v, _)| v).collect();
         let points = &self.system.contacts.points;
         let level = |regions| HierarchyLevel::of_regions(regions, &free, &self.x, points);
-        minimiser.regions().iter().map(level).collect()
+        let mut levels: Vec<HierarchyLevel> = minimiser.regions().iter().map(level).collect();
+        octree::show_octants(&mut levels, setup, &self.x, slice);
+        levels
     }
 
     fn inspect(&self) -> Inspection {

@@ -17,4 +17,4 @@ pub use checkpoint::{Checkpoint, CheckpointStore, FoundCheckpoint};
 pub use export::{ExportFormat, export};
 pub use frame::{Frame, FrameBody, FrameSurface};
 pub use frame_cache::FrameCache;
-pub use run_folder::RunInfo;
+pub use run_folder::{RunInfo, is_being_written};

@@ -13,6 +13,8 @@ use crate::linear::Simd;
 const FORMAT: &str = "supple run";
 const VERSION: u32 = 1;
 const LOCK_NAME: &str = ".lock";
+/// Longer than a look at the lock takes.
+const LOOK: std::time::Duration = std::time::Duration::from_millis(30);
 
 /// What of a run its frames do not say; kept in `frames/run.json`, which also marks a folder as a run of Supple.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -119,7 +121,12 @@ pub(super) fn lock_for_writing(run: &Path) -> Result<WriterLock, FileError> {
     create_folder(&frames)?;
     let path = frames.join(LOCK_NAME);
     let file = File::create(&path).map_err(|e| write_error(&path, "create", &e))?;
-    let file = match file.try_lock() {
+    // Somebody who only looks whether the run is being written holds it for a moment.
+    let locked = file.try_lock().or_else(|_| {
+        std::thread::sleep(LOOK);
+        file.try_lock()
+    });
+    let file = match locked {
         Ok(()) => Some(file),
         Err(TryLockError::WouldBlock) => {
             let problem = "another process is writing this run; wait for it or choose another folder";
@@ -132,6 +139,12 @@ pub(super) fn lock_for_writing(run: &Path) -> Result<WriterLock, FileError> {
         sweep(folder)?;
     }
     Ok(WriterLock { _file: file })
+}
+
+/// Whether a process is writing the run now. Where the file system has no locks this is never known.
+pub fn is_being_written(run: &Path) -> bool {
+    let Ok(file) = File::open(frames_folder(run).join(LOCK_NAME)) else { return false };
+    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
 /// The numbers in the names `<prefix><number><suffix>` of a folder's files, sorted; none if there is no folder.

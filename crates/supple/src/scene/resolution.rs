@@ -29,6 +29,10 @@ impl Scene {
                 *cell = (*cell / factor).min(largest.max(*cell));
             }
         }
+        if !self.description.is_empty() {
+            // Descriptions may count vertices.
+            self.description += &format!(" (here at {factor} times that resolution)");
+        }
         Ok(())
     }
 

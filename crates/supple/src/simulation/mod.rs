@@ -21,6 +21,7 @@ mod solver_change;
 mod state;
 mod step_system;
 mod stepper;
+mod stress;
 mod targets;
 mod tearing;
 mod unpin;
@@ -32,7 +33,8 @@ use glam::{DVec3, Vec3};
 
 pub use compare::{Compared, Comparison, Curve, CurvePoint};
 pub use dry_run::DryRun;
-pub use hierarchy::{HierarchyLevel, NO_REGION};
+pub(crate) use hierarchy::carried;
+pub use hierarchy::{HierarchyLevel, NO_REGION, Slice, SlicedCell};
 pub(crate) use lead::Anchor;
 pub use pick::{GrabId, Picked};
 pub use pin::{PinId, PinPoint, SetupPin};
@@ -43,6 +45,7 @@ pub use setup::{BodyId, ColliderId, Grab, Setup};
 pub use state::{StateReader, StateWriter};
 pub use step_system::StepSystem;
 pub use stepper::{Inspection, ParticleLevel, Stepper, Torn};
+pub use stress::{Stress, StressUnit};
 pub use unpin::PinnedPoint;
 
 use self::pin::SavedPin;

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use glam::DVec3;
 
-use super::{HierarchyLevel, Setup, StateReader, StateWriter, StepReport, StepSystem};
+use super::{HierarchyLevel, Setup, Slice, StateReader, StateWriter, StepReport, StepSystem};
 use crate::body::Split;
 use crate::error::Error;
 use crate::nonlinear::IterationRecord;
@@ -90,8 +90,9 @@ pub trait Stepper: Send {
     }
     /// What plots show.
     fn inspect(&self) -> Inspection;
-    /// The levels of its hierarchy for drawing, the finest first; none before the first step.
-    fn hierarchy(&self) -> Vec<HierarchyLevel> {
+    /// The levels of its hierarchy for drawing, the finest first; none before the first step. Families with cells tell those
+    /// that the slice goes through.
+    fn hierarchy(&self, _setup: &Setup, _slice: &Slice) -> Vec<HierarchyLevel> {
         Vec::new()
     }
 }

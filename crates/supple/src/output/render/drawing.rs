@@ -9,9 +9,10 @@ use super::camera::Stage;
 use super::colors;
 use super::normals::{split_at_creases, vertex_normals};
 use super::survey::vertex_stretches;
-use super::{ColliderMesh, RenderScene};
+use super::{ColliderMesh, Overlay, RenderScene};
 use crate::mesh::SurfaceMesh;
 use crate::output::FrameBody;
+use crate::simulation::{Slice, SlicedCell};
 
 /// Triangles with longer edges are cut, since ambient light is known at vertices only (stage units).
 const LONGEST_EDGE: f32 = 0.1;
@@ -70,7 +71,12 @@ enum Paint<'a> {
     Stretch(f64),
     /// The region of each vertex.
     Regions(&'a [u32]),
+    /// The stress of each vertex, up to this limit.
+    Stress(&'a [f64], f64),
 }
+
+/// How much of a cell is drawn along its sides: the gaps show where cells end.
+const CELL: f64 = 0.94;
 
 /// The mesh of everything drawn.
 #[derive(Debug, Default)]
@@ -82,19 +88,31 @@ pub(super) struct Drawing {
 }
 
 impl Drawing {
-    /// All bodies and colliders of a scene; `stretch_limit` colours the bodies by stretch.
-    pub(super) fn new(scene: &RenderScene, stage: &Stage, stretch_limit: Option<f64>) -> Self {
+    /// All bodies and colliders of a scene; `limit` is where the scale of stretch or stress ends, if colours show one.
+    pub(super) fn new(scene: &RenderScene, stage: &Stage, limit: Option<f64>) -> Self {
         let mut drawing = Self::default();
-        let mut regions = scene.regions;
+        let cut = match scene.overlay {
+            Overlay::Hierarchy { cells, slice, .. } if !cells.is_empty() => Some(*slice),
+            _ => None,
+        };
+        let mut first = 0;
         for (index, body) in scene.frame.bodies.iter().enumerate() {
-            let (own, others) = regions.split_at(body.positions.len().min(regions.len()));
-            regions = others;
-            let paint = match stretch_limit {
-                _ if !own.is_empty() => Paint::Regions(own),
-                Some(limit) => Paint::Stretch(limit),
-                None => Paint::Body(index),
+            let points = first..first + body.positions.len();
+            first = points.end;
+            let paint = match (scene.overlay, limit) {
+                (Overlay::Hierarchy { regions, .. }, _) if !regions.is_empty() => {
+                    Paint::Regions(&regions[points])
+                }
+                (Overlay::Stress(stress), Some(limit)) if stress.has_first_unit(index) => {
+                    Paint::Stress(&stress.of_point[points], limit)
+                }
+                (Overlay::None, Some(limit)) => Paint::Stretch(limit),
+                _ => Paint::Body(index),
             };
-            drawing.add_body(body, paint, stage);
+            drawing.add_body(body, paint, stage, cut);
+        }
+        if let Overlay::Hierarchy { cells, .. } = scene.overlay {
+            drawing.add_cells(cells, stage);
         }
         for collider in scene.colliders {
             drawing.add_collider(collider, stage);
@@ -120,7 +138,7 @@ impl Drawing {
         triangle.corners.map(|v| self.vertices[v as usize].position)
     }
 
-    fn add_body(&mut self, body: &FrameBody, paint: Paint<'_>, stage: &Stage) {
+    fn add_body(&mut self, body: &FrameBody, paint: Paint<'_>, stage: &Stage, cut: Option<Slice>) {
         let mesh = &body.surface.mesh;
         let triangles = mesh.triangles();
         let edges = polygon_edges(mesh, &triangles);
@@ -135,8 +153,41 @@ impl Drawing {
                 let color = |s: f64| colors::diverging(((s - 1.0) / (limit - 1.0)) as f32) * 0.86;
                 (vertex_stretches(body, &triangles).into_iter().map(color).collect(), Matter::Measured)
             }
+            Paint::Stress(stress, limit) => {
+                let color = |s: &f64| colors::diverging((s / limit) as f32) * 0.86;
+                (stress.iter().map(color).collect(), Matter::Measured)
+            }
         };
-        self.add_mesh(&mesh.positions, &positions, &colors, &triangles, edges.into_iter(), matter);
+        let mut part = Part { rest: mesh.positions.clone(), positions, colors, triangles, edges };
+        if let Some(slice) = cut {
+            part.cut_open(slice.axis(), slice.place(&mesh.positions));
+        }
+        self.add_mesh(
+            &part.rest,
+            &part.positions,
+            &part.colors,
+            &part.triangles,
+            part.edges.into_iter(),
+            matter,
+        );
+    }
+
+    /// Cells of a slice, each for itself.
+    fn add_cells(&mut self, cells: &[SlicedCell], stage: &Stage) {
+        for cell in cells {
+            let middle = cell.corners.iter().sum::<DVec3>() / 4.0;
+            let corners = cell.corners.map(|corner| stage.point(middle + CELL * (corner - middle)));
+            let normal = (corners[2] - corners[0]).cross(corners[3] - corners[1]).normalize_or_zero();
+            let first = self.vertices.len() as u32;
+            let color = colors::body_color(cell.kind as usize);
+            self.vertices.extend(corners.map(|position| Vertex { position, normal, color }));
+            let halves = [([0, 1, 2], [true, true, false]), ([0, 2, 3], [false, true, true])];
+            self.triangles.extend(halves.map(|(corners, polygon_edges)| Triangle {
+                corners: corners.map(|corner| first + corner),
+                matter: Matter::Measured,
+                polygon_edges,
+            }));
+        }
     }
 
     fn add_collider(&mut self, collider: &ColliderMesh, stage: &Stage) {
@@ -218,6 +269,55 @@ impl Drawing {
         let [a, b] = [a, b].map(|v| self.vertices[v as usize].position);
         a.distance_squared(b) > LONGEST_EDGE * LONGEST_EDGE
             && (a + b).length() < 2.0 * CUT_WITHIN + a.distance(b)
+    }
+}
+
+/// A body on its way to being drawn.
+struct Part {
+    rest: Vec<DVec3>,
+    positions: Vec<Vec3>,
+    colors: Vec<Vec3>,
+    triangles: Vec<[u32; 3]>,
+    edges: Vec<[bool; 3]>,
+}
+
+impl Part {
+    /// Leaves out what lies beyond `at` along an axis of the rest shape.
+    fn cut_open(&mut self, axis: usize, at: f64) {
+        let mut crossings = HashMap::new();
+        let whole = std::mem::take(&mut self.triangles).into_iter().zip(std::mem::take(&mut self.edges));
+        for (triangle, edges) in whole {
+            let is_kept = triangle.map(|v| self.rest[v as usize][axis] <= at);
+            if is_kept == [true; 3] {
+                self.triangles.push(triangle);
+                self.edges.push(edges);
+                continue;
+            }
+            let mut outline = Vec::with_capacity(4);
+            for i in 0..3 {
+                let (a, b) = (triangle[i], triangle[(i + 1) % 3]);
+                outline.extend(is_kept[i].then_some(a));
+                if is_kept[i] != is_kept[(i + 1) % 3] {
+                    let key = (a.min(b), a.max(b));
+                    outline.push(*crossings.entry(key).or_insert_with(|| self.cross(key, axis, at)));
+                }
+            }
+            for i in 2..outline.len() {
+                self.triangles.push([outline[0], outline[i - 1], outline[i]]);
+                self.edges.push([false; 3]);
+            }
+        }
+    }
+
+    /// A new vertex where an edge meets the cut.
+    fn cross(&mut self, (a, b): (u32, u32), axis: usize, at: f64) -> u32 {
+        let (a, b) = (a as usize, b as usize);
+        let [low, high] = [a, b].map(|v| self.rest[v][axis]);
+        let share = (at - low) / (high - low);
+        self.rest.push(self.rest[a].lerp(self.rest[b], share));
+        self.positions.push(self.positions[a].lerp(self.positions[b], share as f32));
+        self.colors.push(self.colors[a].lerp(self.colors[b], share as f32));
+        self.rest.len() as u32 - 1
     }
 }
 

@@ -4,6 +4,7 @@ use glam::Vec2;
 
 use super::colors::{self, SrgbTable};
 use super::image::Image;
+use crate::simulation::StressUnit;
 
 const INK: [u8; 3] = [64, 66, 70];
 /// Height of the letters as a part of the picture's height, and never below this many pixels.
@@ -21,30 +22,68 @@ enum Stroke {
     Arc([f32; 2], [f32; 2], [f32; 2]),
 }
 
-/// Draws the scale of stretch up to `limit` into the lower right corner.
-pub(super) fn draw(image: &mut Image, limit: f64) {
+/// A scale of colours.
+pub(super) struct Scale {
+    title: String,
+    /// The values at its ends.
+    range: [f64; 2],
+    /// Values with their names.
+    labels: Vec<(f64, String)>,
+    /// Where the diverging map has its middle and its upper end.
+    map: [f64; 2],
+}
+
+impl Scale {
+    /// Of stretch up to `limit`, and as far below 1; nothing is shorter than 0.
+    pub(super) fn stretch(limit: f64) -> Self {
+        let range = [lowest(limit), limit];
+        Self { title: "stretch".into(), range, labels: labels(limit), map: [1.0, limit] }
+    }
+
+    /// Of stress from nothing up to `limit`.
+    pub(super) fn stress(limit: f64, unit: StressUnit) -> Self {
+        let (factor, prefix) = match limit {
+            1e6.. => (1e6, "M"),
+            1e3.. => (1e3, "k"),
+            _ => (1.0, ""),
+        };
+        let label = |quarter: i32| {
+            let value = 0.25 * f64::from(quarter) * limit;
+            (value, format!("{}", (1e4 * value / factor).round() / 1e4))
+        };
+        let title = format!("stress {prefix}{}", unit.symbol());
+        Self { title, range: [0.0, limit], labels: (0..=4).map(label).collect(), map: [0.0, limit] }
+    }
+
+    fn color(&self, value: f64) -> f32 {
+        ((value - self.map[0]) / (self.map[1] - self.map[0])) as f32
+    }
+}
+
+/// Draws a scale into the lower right corner.
+pub(super) fn draw(image: &mut Image, scale: &Scale) {
     let letter = (image.height() as f32 * LETTER_HEIGHT).max(SMALLEST_LETTER);
-    let labels = labels(limit);
-    let widest = labels.iter().map(|(_, text)| width(text)).fold(0.0, f32::max) * letter;
+    let named = scale.labels.iter().map(|(_, text)| width(text)).fold(0.0, f32::max) * letter;
     let size = Vec2::new(letter, image.height() as f32 * BAR_HEIGHT).round();
+    let widest = (0.7 * letter + size.x + named).max(width(&scale.title) * letter);
     let margin = 1.6 * letter;
-    let left = (image.width() as f32 - margin - widest - 0.7 * letter - size.x).round();
+    let left = (image.width() as f32 - margin - widest).round();
     let bottom = (image.height() as f32 - margin).round();
-    let value_of = bar(image, Vec2::new(left, bottom), size, limit);
-    for (value, text) in &labels {
+    let value_of = bar(image, Vec2::new(left, bottom), size, scale);
+    for (value, text) in &scale.labels {
         let y = bottom - size.y * value_of(*value);
         let start = Vec2::new(left + size.x + 0.6 * letter, y + 0.5 * letter);
         write(image, text, start, letter);
     }
-    write(image, "stretch", Vec2::new(left, bottom - size.y - 1.4 * letter), letter);
+    write(image, &scale.title, Vec2::new(left, bottom - size.y - 1.4 * letter), letter);
 }
 
-/// The least value of the scale: as far below 1 as the limit is above it, but nothing is shorter than 0.
+/// The least value of the scale of stretch: as far below 1 as the limit is above it, but nothing is shorter than 0.
 fn lowest(limit: f64) -> f64 {
     (2.0 - limit).max(0.0)
 }
 
-/// The values to be named, with as many digits as they need.
+/// The values of stretch to be named, with as many digits as they need.
 fn labels(limit: f64) -> Vec<(f64, String)> {
     let half = 0.5 * (limit - 1.0);
     let digits =
@@ -54,19 +93,19 @@ fn labels(limit: f64) -> Vec<(f64, String)> {
 }
 
 /// Draws the bar; returns where on it (0 bottom, 1 top) a value is.
-fn bar(image: &mut Image, low_left: Vec2, size: Vec2, limit: f64) -> impl Fn(f64) -> f32 + use<> {
+fn bar(image: &mut Image, low_left: Vec2, size: Vec2, scale: &Scale) -> impl Fn(f64) -> f32 + use<> {
     let table = SrgbTable::new();
-    let lowest = lowest(limit);
+    let [lowest, highest] = scale.range;
     for row in 0..size.y as i64 {
-        let value = lowest + (limit - lowest) * (row as f64 + 0.5) / f64::from(size.y);
-        let color = table.encode(colors::diverging(((value - 1.0) / (limit - 1.0)) as f32));
+        let value = lowest + (highest - lowest) * (row as f64 + 0.5) / f64::from(size.y);
+        let color = table.encode(colors::diverging(scale.color(value)));
         for column in 0..size.x as i64 {
             let edge = row == 0 || column == 0 || row == size.y as i64 - 1 || column == size.x as i64 - 1;
             let (x, y) = (low_left.x as i64 + column, low_left.y as i64 - 1 - row);
             blend(image, x, y, if edge { INK } else { color }, 1.0);
         }
     }
-    move |value| ((value - lowest) / (limit - lowest)) as f32
+    move |value| ((value - lowest) / (highest - lowest)) as f32
 }
 
 /// Writes a text with its base line starting at `start`.
@@ -182,6 +221,30 @@ fn glyph(c: char) -> (Vec<Stroke>, f32) {
             Arc([0.24, 0.42], [0.2, 0.26], [180.0, 0.0]),
             Line([0.44, 0.42, 0.44, 0.0]),
         ],
+        'a' => vec![Arc([0.23, 0.34], [0.22, 0.34], [0.0, 360.0]), Line([0.45, 0.68, 0.45, 0.0])],
+        'k' => {
+            vec![Line([0.04, 0.0, 0.04, 1.0]), Line([0.4, 0.66, 0.04, 0.28]), Line([0.16, 0.41, 0.43, 0.0])]
+        }
+        'm' => {
+            let arch = |x: f32| Arc([x, 0.45], [0.16, 0.23], [180.0, 0.0]);
+            let leg = |x: f32| Line([x, 0.45, x, 0.0]);
+            return (vec![Line([0.04, 0.0, 0.04, 0.68]), arch(0.2), leg(0.36), arch(0.52), leg(0.68)], 0.96);
+        }
+        'P' => vec![
+            Line([0.06, 0.0, 0.06, 1.0]),
+            Line([0.06, 1.0, 0.28, 1.0]),
+            Arc([0.28, 0.74], [0.24, 0.26], [90.0, -90.0]),
+            Line([0.28, 0.48, 0.06, 0.48]),
+        ],
+        'M' => {
+            let (left, right) = (Line([0.06, 0.0, 0.06, 1.0]), Line([0.72, 0.0, 0.72, 1.0]));
+            return (vec![left, Line([0.06, 1.0, 0.39, 0.35]), Line([0.39, 0.35, 0.72, 1.0]), right], 0.98);
+        }
+        'N' => {
+            let (left, right) = (Line([0.06, 0.0, 0.06, 1.0]), Line([0.58, 0.0, 0.58, 1.0]));
+            return (vec![left, Line([0.06, 1.0, 0.58, 0.0]), right], 0.86);
+        }
+        '/' => return (vec![Line([0.0, -0.1, 0.36, 1.05])], 0.52),
         _ => vec![],
     };
     (strokes, if c.is_ascii_digit() { 0.8 } else { 0.7 })
@@ -201,7 +264,7 @@ mod tests {
 
     #[test]
     fn every_character_of_every_label_has_a_shape() {
-        for c in "0123456789.stretch".chars() {
+        for c in "0123456789.stretchMkPaN/m".chars() {
             assert!(!glyph(c).0.is_empty(), "{c}");
         }
     }
@@ -209,7 +272,7 @@ mod tests {
     #[test]
     fn pictures_too_small_for_a_legend_are_left_whole() {
         for (width, height) in [(1, 1), (7, 300), (300, 7)] {
-            draw(&mut Image::filled(width, height, [255; 4]), 1.1);
+            draw(&mut Image::filled(width, height, [255; 4]), &Scale::stretch(1.1));
         }
     }
 }

@@ -4,7 +4,7 @@
 //! use supple::output::{Frame, render};
 //!
 //! let frame = Frame { index: 0, time: 0.0, bodies: Vec::new() };
-//! let scene = render::RenderScene { frame: &frame, colliders: &[], regions: &[] };
+//! let scene = render::RenderScene { frame: &frame, colliders: &[], overlay: &render::Overlay::None };
 //! let options = render::RenderOptions { width: 64, height: 48, ..Default::default() };
 //! let mut file = Vec::new();
 //! render::render(&scene, &options)?.write_png(&mut file)?;
@@ -49,8 +49,10 @@ pub use gif::{GifWriter, write_gif};
 pub use image::Image;
 pub use survey::Survey;
 
+use self::legend::Scale;
 use super::Frame;
 use crate::Error;
+use crate::simulation::{Slice, SlicedCell, Stress, StressUnit};
 
 /// The largest width and height of a picture in pixels.
 const LARGEST_SIDE: u32 = 8192;
@@ -76,6 +78,11 @@ pub enum ColorBy {
     /// The largest principal stretch against the rest shape, blue below 1 and red above, with a legend.
     Stretch {
         /// The stretch shown as the deepest red, above 1; `None` takes it from the data.
+        limit: Option<f64>,
+    },
+    /// The stress that the scene gives ([`Overlay::Stress`]), white to red from nothing on, with a legend.
+    Stress {
+        /// The stress shown as the deepest red, above 0; `None` takes it from the data.
         limit: Option<f64>,
     },
 }
@@ -163,6 +170,9 @@ impl RenderOptions {
         if fixed.color == (ColorBy::Stretch { limit: None }) {
             fixed.color = ColorBy::Stretch { limit: Some(survey.stretch_limit()) };
         }
+        if fixed.color == (ColorBy::Stress { limit: None }) {
+            fixed.color = ColorBy::Stress { limit: Some(survey.stress_limit()) };
+        }
         fixed
     }
 
@@ -190,6 +200,13 @@ impl RenderOptions {
                 "the colour scale ends at a stretch of {limit}; use more than 1"
             )));
         }
+        if let ColorBy::Stress { limit: Some(limit) } = self.color
+            && !(limit > 0.0 && limit.is_finite())
+        {
+            return Err(Error::Invalid(format!(
+                "the colour scale ends at a stress of {limit}; use more than 0"
+            )));
+        }
         match self.camera {
             CameraChoice::Auto => Ok(()),
             CameraChoice::Given(camera) => camera.check(),
@@ -210,6 +227,25 @@ pub struct ColliderMesh {
     pub color: Option<Rgb>,
 }
 
+/// What a solver knows of the bodies.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub enum Overlay {
+    /// Nothing: the options say what colours show.
+    #[default]
+    None,
+    /// A level of the solver's hierarchy.
+    Hierarchy {
+        /// The region of every vertex of all bodies, one body after the other: each gets a colour of its own, `u32::MAX` none.
+        regions: Vec<u32>,
+        /// Cells by their kinds. Where there are some, the slice cuts the bodies open to show them.
+        cells: Vec<SlicedCell>,
+        /// Where the cells are cut.
+        slice: Slice,
+    },
+    /// Stress, for [`ColorBy::Stress`]. Bodies with another unit than the first are drawn in their own colours.
+    Stress(Stress),
+}
+
 /// What is drawn: bodies and colliders.
 #[derive(Debug, Clone, Copy)]
 pub struct RenderScene<'a> {
@@ -217,18 +253,23 @@ pub struct RenderScene<'a> {
     pub frame: &'a Frame,
     /// The colliders.
     pub colliders: &'a [ColliderMesh],
-    /// The region of every vertex of all bodies, one body after the other, such as the regions of a solver's hierarchy: each
-    /// gets a colour of its own, `u32::MAX` none. Empty: the options say what colours show.
-    pub regions: &'a [u32],
+    /// What colours show of the solver.
+    pub overlay: &'a Overlay,
 }
 
 impl RenderScene<'_> {
     fn check(&self) -> Result<(), Error> {
         let vertices: usize = self.frame.bodies.iter().map(|body| body.positions.len()).sum();
-        if !self.regions.is_empty() && self.regions.len() != vertices {
+        let given = match self.overlay {
+            Overlay::Hierarchy { regions, .. } if !regions.is_empty() => Some(("regions", regions.len())),
+            Overlay::Stress(stress) => Some(("stresses", stress.of_point.len())),
+            _ => None,
+        };
+        if let Some((what, count)) = given
+            && count != vertices
+        {
             return Err(Error::Invalid(format!(
-                "{} regions are given for the {vertices} vertices of all bodies",
-                self.regions.len()
+                "{count} {what} are given for the {vertices} vertices of all bodies"
             )));
         }
         for body in &self.frame.bodies {
@@ -273,7 +314,7 @@ pub fn render(scene: &RenderScene, options: &RenderOptions) -> Result<Image, Err
         CameraChoice::Auto => unreachable!("a survey fixes the camera"),
     };
     let limit = match options.color {
-        ColorBy::Stretch { limit } => limit,
+        ColorBy::Stretch { limit } | ColorBy::Stress { limit } => limit,
         ColorBy::Plain => None,
     };
     let stage = camera::Stage::new(&camera);
@@ -296,8 +337,13 @@ pub fn render(scene: &RenderScene, options: &RenderOptions) -> Result<Image, Err
         wireframe: options.wireframe,
     };
     let mut image = painter.paint(options.width, options.height);
-    if let Some(limit) = limit {
-        legend::draw(&mut image, limit);
+    match (options.color, limit, scene.overlay) {
+        (ColorBy::Stretch { .. }, Some(limit), _) => legend::draw(&mut image, &Scale::stretch(limit)),
+        (ColorBy::Stress { .. }, Some(limit), Overlay::Stress(Stress { bodies, .. })) => {
+            let unit = bodies.first().map_or(StressUnit::Pascal, |body| body.0);
+            legend::draw(&mut image, &Scale::stress(limit, unit));
+        }
+        _ => {}
     }
     Ok(image)
 }

@@ -4,9 +4,10 @@
 use glam::DVec3;
 
 use super::camera::{Bounds, Camera, Framing};
-use super::{ColorBy, RenderOptions, RenderScene};
+use super::{ColorBy, Overlay, RenderOptions, RenderScene};
 use crate::geometry::stretch::principal_stretches;
 use crate::output::FrameBody;
+use crate::simulation::Stress;
 
 /// The extent of one or more frames: feed every frame with [`Survey::add`], then fix the options with
 /// [`RenderOptions::fixed_for`].
@@ -16,13 +17,15 @@ pub struct Survey {
     bounds: Option<Bounds>,
     framing: Framing,
     largest_deviation: f64,
+    largest_stress: f64,
 }
 
 impl Survey {
     /// Nothing seen yet, for pictures with these options.
     pub fn new(options: &RenderOptions) -> Self {
         let aspect = f64::from(options.width.max(1)) / f64::from(options.height.max(1));
-        Self { bodies: None, bounds: None, framing: Framing::new(aspect), largest_deviation: 0.0 }
+        let framing = Framing::new(aspect);
+        Self { bodies: None, bounds: None, framing, largest_deviation: 0.0, largest_stress: 0.0 }
     }
 
     /// Takes in one frame. Stretch is measured only if the options show it and leave its limit open.
@@ -36,6 +39,9 @@ impl Survey {
                 let deviation = stretches.iter().map(|s| (s - 1.0).abs()).fold(0.0, f64::max);
                 self.largest_deviation = self.largest_deviation.max(deviation);
             }
+        }
+        if let Overlay::Stress(stress) = scene.overlay {
+            self.largest_stress = self.largest_stress.max(most_stress(stress));
         }
         // A wide floor must not shrink everything else: of colliders only what is near the bodies counts.
         let near = self.bodies.map(|b| b.surroundings());
@@ -72,6 +78,28 @@ impl Survey {
     pub fn stretch_limit(&self) -> f64 {
         1.0 + rounded_up(self.largest_deviation.clamp(0.005, 10.0))
     }
+
+    /// The stress at the end of the colour scale, in the unit of the first body: one in a hundred vertices may have more.
+    pub fn stress_limit(&self) -> f64 {
+        rounded_up(self.largest_stress.clamp(1e-6, 1e15))
+    }
+}
+
+/// The part of all vertices whose stress the scale covers: held corners would stretch it for all others.
+const MOST_STRESSED: f64 = 0.99;
+
+/// The stress that nearly all vertices of the bodies with the first one's unit stay below.
+fn most_stress(stress: &Stress) -> f64 {
+    let first = stress.bodies.first().map(|body| body.0);
+    let mut rest = &stress.of_point[..];
+    let mut values = Vec::new();
+    for &(unit, points) in &stress.bodies {
+        let (own, others) = rest.split_at(points.min(rest.len()));
+        rest = others;
+        values.extend(own.iter().filter(|_| Some(unit) == first));
+    }
+    values.sort_unstable_by(f64::total_cmp);
+    values.get((MOST_STRESSED * values.len().saturating_sub(1) as f64) as usize).copied().unwrap_or(0.0)
 }
 
 fn merge(total: &mut Option<Bounds>, part: Option<Bounds>) {
@@ -144,7 +172,7 @@ mod tests {
         let options = RenderOptions::default();
         let mut survey = Survey::new(&options);
         assert_eq!(survey.bounds(), None);
-        survey.add(&RenderScene { frame: &frame, colliders: &[floor], regions: &[] }, &options);
+        survey.add(&RenderScene { frame: &frame, colliders: &[floor], overlay: &Overlay::None }, &options);
         let bounds = survey.bounds().unwrap();
         assert!((bounds.high - bounds.low).max_element() < 5.0);
     }

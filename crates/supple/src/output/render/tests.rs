@@ -59,7 +59,7 @@ fn cut_out(width: u32, height: u32) -> RenderOptions {
 }
 
 fn draw(bodies: Vec<FrameBody>, options: &RenderOptions) -> Image {
-    render(&RenderScene { frame: &frame(bodies), colliders: &[], regions: &[] }, options).unwrap()
+    render(&RenderScene { frame: &frame(bodies), colliders: &[], overlay: &Overlay::None }, options).unwrap()
 }
 
 /// The number of pixels covered, parts counted.
@@ -119,7 +119,8 @@ fn the_shadow_of_a_square_lands_where_the_light_puts_it() {
     let view = camera::View::new(&camera, &stage, 100, 100);
     let (height, half) = (0.8, 0.5);
     let frame = frame(vec![quad(DVec3::Y * height, DVec3::X * half, DVec3::NEG_Z * half)]);
-    let drawing = Drawing::new(&RenderScene { frame: &frame, colliders: &[], regions: &[] }, &stage, None);
+    let drawing =
+        Drawing::new(&RenderScene { frame: &frame, colliders: &[], overlay: &Overlay::None }, &stage, None);
     let lighting = Lighting::new(&drawing, &view, Some(stage.height(0.0)));
     let key = lighting.key();
     let shift = key * (-stage.height(height) / key.y);
@@ -149,8 +150,11 @@ fn lit_slopes_cast_no_shadow_on_themselves() {
         let tilt = DQuat::from_rotation_y(f64::from(turn)) * DQuat::from_rotation_x(0.1 * f64::from(turn));
         let sheet = quad(DVec3::ZERO, tilt * DVec3::X, tilt * DVec3::NEG_Z);
         let frame = frame(vec![sheet]);
-        let drawing =
-            Drawing::new(&RenderScene { frame: &frame, colliders: &[], regions: &[] }, &stage, None);
+        let drawing = Drawing::new(
+            &RenderScene { frame: &frame, colliders: &[], overlay: &Overlay::None },
+            &stage,
+            None,
+        );
         let lighting = Lighting::new(&drawing, &view, None);
         let normal = (tilt * DVec3::Y).as_vec3();
         if normal.dot(lighting.key()) < 0.2 {
@@ -174,7 +178,8 @@ fn open_ground_sees_all_of_the_sky_and_a_wall_half() {
         quad(DVec3::new(1.6, 0.0, 0.0), DVec3::Z * 0.2, DVec3::NEG_Y * 0.2),
     ];
     let frame = frame(bodies);
-    let drawing = Drawing::new(&RenderScene { frame: &frame, colliders: &[], regions: &[] }, &stage, None);
+    let drawing =
+        Drawing::new(&RenderScene { frame: &frame, colliders: &[], overlay: &Overlay::None }, &stage, None);
     let sky = ambient::Sky::new(&drawing).on_vertices(&drawing);
     for (vertex, sides) in drawing.vertices.iter().zip(sky) {
         if vertex.normal.y > 0.9 {
@@ -255,7 +260,7 @@ fn stretched_cloth_is_red_and_cloth_at_rest_is_neutral() {
 fn unusable_options_and_meshes_are_refused_by_name() {
     let empty = frame(vec![]);
     let refused = |options: RenderOptions| {
-        render(&RenderScene { frame: &empty, colliders: &[], regions: &[] }, &options)
+        render(&RenderScene { frame: &empty, colliders: &[], overlay: &Overlay::None }, &options)
             .unwrap_err()
             .to_string()
     };
@@ -271,12 +276,32 @@ fn unusable_options_and_meshes_are_refused_by_name() {
     let mut short = quad(DVec3::ZERO, DVec3::X, DVec3::Y);
     short.positions.pop();
     let short = frame(vec![short]);
-    let scene = RenderScene { frame: &short, colliders: &[], regions: &[] };
+    let scene = RenderScene { frame: &short, colliders: &[], overlay: &Overlay::None };
     let error = render(&scene, &RenderOptions::default()).unwrap_err().to_string();
     assert!(error.contains("`body`") && error.contains("frame 3") && error.contains('4'), "{error}");
     let collider =
         ColliderMesh { name: "floor".into(), positions: vec![], triangles: vec![[0, 1, 2]], color: None };
-    let scene = RenderScene { frame: &empty, colliders: &[collider], regions: &[] };
+    let scene = RenderScene { frame: &empty, colliders: &[collider], overlay: &Overlay::None };
     let error = render(&scene, &RenderOptions::default()).unwrap_err().to_string();
     assert!(error.contains("`floor`"), "{error}");
+}
+
+#[test]
+fn a_slice_cuts_bodies_open_exactly_and_shows_its_cells() {
+    let ball = frame(vec![sphere(DVec3::ZERO, 1.0, 7)]);
+    let corners = [[1.2, -0.2], [1.6, -0.2], [1.6, 0.2], [1.2, 0.2]].map(|[x, y]| DVec3::new(x, y, 0.0));
+    let overlay = Overlay::Hierarchy {
+        regions: vec![u32::MAX; ball.bodies[0].positions.len()],
+        cells: vec![SlicedCell { corners, kind: 1 }],
+        slice: Slice { axis: 0, share: 0.5 },
+    };
+    let scene = RenderScene { frame: &ball, colliders: &[], overlay: &overlay };
+    let image = render(&scene, &cut_out(80, 80)).unwrap();
+    // 20 pixels are a metre. The left half of the ball is there, the right half is not, whatever its triangles are.
+    let pixel = |x: f64, y: f64| image.pixels()[(40.0 - 20.0 * y) as usize * 80 + (40.0 + 20.0 * x) as usize];
+    for y in [-0.6, 0.0, 0.6] {
+        assert_eq!((pixel(-0.1, y)[3], pixel(0.15, y)[3]), (255, 0), "at height {y}");
+    }
+    let [r, _, b, a] = pixel(1.4, 0.0);
+    assert!(a == 255 && r > b + 40, "the second kind is orange, not {:?}", pixel(1.4, 0.0));
 }

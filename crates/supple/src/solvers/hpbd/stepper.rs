@@ -22,8 +22,8 @@ use crate::error::Error;
 use crate::nonlinear::System;
 use crate::number::components;
 use crate::simulation::{
-    EnergyReport, HierarchyLevel, Inspection, ParticleLevel, Setup, StageTimes, StateReader, StateWriter,
-    StepReport, Stepper, Torn,
+    EnergyReport, HierarchyLevel, Inspection, ParticleLevel, Setup, Slice, StageTimes, StateReader,
+    StateWriter, StepReport, Stepper, Torn,
 };
 
 /// Small steps of a step, at most.
@@ -336,7 +336,7 @@ impl Stepper for HpbdStepper {
         Ok(())
     }
 
-    fn hierarchy(&self) -> Vec<HierarchyLevel> {
+    fn hierarchy(&self, _setup: &Setup, _slice: &Slice) -> Vec<HierarchyLevel> {
         let Some(solver) = &self.solver else { return Vec::new() };
         super::inspection::hierarchy(solver, &self.x, &self.system.contacts.points)
     }

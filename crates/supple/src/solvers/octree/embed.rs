@@ -31,7 +31,7 @@ impl Octree {
     }
 
     /// Nodes and weights of a point, given in finest cells, by an element.
-    fn weights_of(&self, element: usize, cells: DVec3) -> Vec<(u32, f64)> {
+    pub(super) fn weights_of(&self, element: usize, cells: DVec3) -> Vec<(u32, f64)> {
         let octant = self.elements()[element];
         let anchor = DVec3::from_array(octant.anchor().map(f64::from));
         self.weights(element, ((cells - anchor) / f64::from(octant.size())).to_array())
@@ -39,7 +39,7 @@ impl Octree {
 
     /// The element that holds a point, or that begins next before it where none does: on the border of a cell the one beside
     /// may be meant, and vertices without faces may lie anywhere.
-    fn element_around(&self, cells: DVec3) -> usize {
+    pub(super) fn element_around(&self, cells: DVec3) -> usize {
         let most = f64::from((1u32 << self.frame.root) - 1);
         // What the surface is shrunk by, before it is cut into cells, moves its points by less than this.
         let slack = 1e-7 * most + 1e-6;
@@ -52,20 +52,24 @@ impl Octree {
         found.unwrap_or_else(|| self.before(middle))
     }
 
+    /// The deformation gradient in the middle of an element, with nodes at `x`.
+    pub fn deformation_gradient(&self, element: usize, x: &[DVec3]) -> DMat3 {
+        let w = gather_matrix(self.hanging()[element]);
+        let nodes = &self.conforming()[element];
+        let corner = |slot: usize| -> DVec3 { (0..8).map(|b| w[slot][b] * x[nodes[b] as usize]).sum() };
+        let corners: [DVec3; 8] = std::array::from_fn(corner);
+        let number = self.elements()[element].child_number();
+        // Slots count from the corner that the element shares with its parent.
+        let along = |k: usize| -> DVec3 {
+            let upper = |slot: usize| (slot ^ number) >> k & 1 == 1;
+            (0..8).map(|slot| if upper(slot) { corners[slot] } else { -corners[slot] }).sum()
+        };
+        DMat3::from_cols(along(0), along(1), along(2)) / (4.0 * self.side(element))
+    }
+
     /// The smallest volume of the middle of any element over its rest volume, with nodes at `x`.
     pub fn min_volume_ratio(&self, x: &[DVec3]) -> f64 {
-        let ratio = |e: usize| {
-            let w = gather_matrix(self.hanging()[e]);
-            let nodes = &self.conforming()[e];
-            let corner = |slot: usize| -> DVec3 { (0..8).map(|b| w[slot][b] * x[nodes[b] as usize]).sum() };
-            let corners: [DVec3; 8] = std::array::from_fn(corner);
-            let along = |k: usize| -> DVec3 {
-                (0..8).map(|slot| if slot >> k & 1 == 1 { corners[slot] } else { -corners[slot] }).sum()
-            };
-            let mirrored = self.elements()[e].child_number().count_ones() % 2 == 1;
-            let volume = DMat3::from_cols(along(0), along(1), along(2)).determinant();
-            (if mirrored { -volume } else { volume }) / (4.0 * self.side(e)).powi(3)
-        };
+        let ratio = |e: usize| self.deformation_gradient(e, x).determinant();
         (0..self.elements().len())
             .into_par_iter()
             .with_min_len(CHUNK)

@@ -37,6 +37,7 @@ mod elasticity;
 mod embed;
 mod energy;
 mod forest;
+mod inspection;
 mod largest_eigenvalue;
 mod level;
 #[cfg(test)]
@@ -62,6 +63,7 @@ pub use coarsen::{Coarsened, coarsen};
 pub use construct::{Filled, Inside, fill};
 pub(crate) use energy::{OctreeEnergy, forest, trees};
 pub use forest::{Flesh, Forest, Law, Tissue};
+pub(crate) use inspection::show_octants;
 pub use multigrid::{CycleOptions, FineOperator, Multigrid};
 pub(crate) use newton::OctreeNewton;
 pub use octant::{MAX_HEIGHT, Octant, morton_order};

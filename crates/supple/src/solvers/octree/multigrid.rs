@@ -61,6 +61,11 @@ impl Default for CycleOptions {
     }
 }
 
+/// The tree of a body on the next coarser level; `None` where it stays as it is.
+pub(super) fn coarser(tree: &Octree) -> Option<Coarsened> {
+    (tree.elements().len() > COARSEST).then(|| coarsen(tree)).flatten()
+}
+
 /// All levels.
 #[derive(Debug)]
 pub struct Multigrid {
@@ -105,10 +110,8 @@ impl Multigrid {
                 bottom = cheap_bottom(&trees, multigrid.size(0)[0], simd)?;
             }
             let full = bottom.is_some() || multigrid.levels.len() as u32 + 1 >= options.levels;
-            let coarser: Vec<Option<Coarsened>> = trees
-                .iter()
-                .map(|tree| (!full && tree.elements().len() > COARSEST).then(|| coarsen(tree)).flatten())
-                .collect();
+            let coarser: Vec<Option<Coarsened>> =
+                trees.iter().map(|tree| (!full).then(|| coarser(tree)).flatten()).collect();
             let done = coarser.iter().all(Option::is_none);
             let pairs: Vec<_> =
                 trees.iter().map(|tree| &**tree).zip(coarser.iter().map(Option::as_ref)).collect();

@@ -155,7 +155,12 @@ impl Minimiser for OctreeNewton {
 
     fn restore(&mut self, _saved: &[u32]) {}
 
+    /// Names only: a node belongs to several octants, which are told as cells.
     fn regions(&self) -> Vec<Regions> {
-        Vec::new()
+        let level = |k: usize| {
+            let name = format!("level {}: {} octants", k + 1, self.multigrid.size(k)[0]);
+            Regions { name, ..Regions::default() }
+        };
+        (0..self.multigrid.levels()).map(level).collect()
     }
 }

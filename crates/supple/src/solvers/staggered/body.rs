@@ -45,11 +45,11 @@ const FOLLOW: f64 = 0.05;
 /// A body on its lattice.
 #[derive(Debug)]
 pub(super) struct LatticeBody {
-    placement: Placement,
+    pub(super) placement: Placement,
     /// The body's unknowns as points of the lattice.
     points: LatticePoints,
     rest: Vec<DVec3>,
-    hierarchy: Hierarchy,
+    pub(super) hierarchy: Hierarchy,
     /// What co-rotational elasticity adds.
     corotation: Option<Corotation>,
     prescribed: Prescribed,

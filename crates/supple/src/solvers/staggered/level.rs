@@ -114,6 +114,13 @@ impl LatticeLevel {
         }
     }
 
+    /// Whether a cell has an unknown that the uniform distribution does not smooth, since the boundary is near.
+    pub fn is_near_boundary(&self, cell: usize) -> bool {
+        let has =
+            |field: usize| self.near.binary_search(&((field * self.lattice.len() + cell) as u32)).is_ok();
+        (0..4).any(has)
+    }
+
     /// The cells.
     pub fn lattice(&self) -> &Lattice {
         &self.lattice

@@ -42,6 +42,7 @@ mod discrepancy;
 mod embedding;
 mod gradients;
 mod hierarchy;
+mod inspection;
 mod kernels;
 mod lattice;
 mod level;

@@ -11,7 +11,8 @@ use crate::energy::{Curvature, Energy};
 use crate::error::Error;
 use crate::nonlinear::System;
 use crate::simulation::{
-    EnergyReport, Inspection, PinId, Setup, StageTimes, StateReader, StateWriter, StepReport, Stepper,
+    EnergyReport, HierarchyLevel, Inspection, PinId, Setup, Slice, StageTimes, StateReader, StateWriter,
+    StepReport, Stepper,
 };
 
 /// Linear systems are solved this much more exactly than the step.
@@ -298,6 +299,11 @@ impl Stepper for StaggeredStepper {
             format!("body `{}`: {}", body.name, lattice.describe())
         };
         setup.bodies.iter().zip(&self.bodies).map(lattice).collect()
+    }
+
+    fn hierarchy(&self, setup: &Setup, slice: &Slice) -> Vec<HierarchyLevel> {
+        let shown: Vec<_> = setup.bodies.iter().zip(&self.bodies).collect();
+        if self.problem.is_none() { super::inspection::hierarchy(&shown, slice) } else { Vec::new() }
     }
 
     fn inspect(&self) -> Inspection {
