@@ -1,13 +1,14 @@
 //! What a torn cloth's coarse level cannot move by itself: particles whose limits lead to no more than a few others at the edge of a
 //! tear, while edges of the mesh still join them to the rest, and particles without parents. Each goes along with the nearest
 //! particle of the largest part of its piece, so that the piece stays together. They are looked for in the whole mesh, where a
-//! coarse level is simulated by itself and something has torn since the last step. A piece without any particle of the level has
-//! no leader: its particles fly each by itself.
+//! coarse level is simulated by itself and something has torn since the last step. A scrap without any
+//! particle of the level goes along with its first one, without turning.
 
 use glam::DVec3;
 
 use super::positions::Positions;
 use super::solver::HierarchicalSolver;
+use crate::geometry::DisjointSets;
 
 const NONE: u32 = u32::MAX;
 
@@ -34,27 +35,15 @@ pub(super) fn follow(followers: &[Follower], positions: &Positions, start: &[DVe
 }
 
 /// Which particles links join.
-struct Joined(Vec<u32>);
+fn joined(particles: usize, links: impl Iterator<Item = [u32; 2]>) -> DisjointSets {
+    let mut sets = DisjointSets::new(particles);
+    links.for_each(|[a, b]| sets.join(a as usize, b as usize));
+    sets
+}
 
-impl Joined {
-    fn new(particles: usize, links: impl Iterator<Item = [u32; 2]>) -> Self {
-        let mut joined = Self((0..particles as u32).collect());
-        for [a, b] in links {
-            let [a, b] = [joined.of(a), joined.of(b)];
-            joined.0[a.max(b) as usize] = a.min(b);
-        }
-        joined
-    }
-
-    /// The first particle of the part that one is in.
-    fn of(&mut self, mut particle: u32) -> u32 {
-        while self.0[particle as usize] != particle {
-            let next = self.0[self.0[particle as usize] as usize];
-            self.0[particle as usize] = next;
-            particle = next;
-        }
-        particle
-    }
+/// The first particle of the set that one is in.
+fn first(sets: &mut DisjointSets, particle: u32) -> u32 {
+    sets.find(particle as usize).0 as u32
 }
 
 impl HierarchicalSolver {
@@ -76,7 +65,7 @@ impl HierarchicalSolver {
             let follower = [particle, leader];
             if leader != NONE && leader != particle && on_level(particle) {
                 followers.on_level.push(follower);
-            } else if leader != NONE && !is_laid[particle as usize] {
+            } else if leader != NONE && leader != particle && !is_laid[particle as usize] {
                 followers.between.push(follower);
             }
         }
@@ -86,21 +75,24 @@ impl HierarchicalSolver {
     /// For every particle the nearest one, by edges, of the largest part of coarse level `l` in its piece: itself if it is there.
     fn leaders(&self, l: usize, edges: &[[u32; 2]]) -> Vec<u32> {
         let count = self.level_of.len();
-        let mut piece = Joined::new(count, edges.iter().copied());
-        let mut part = Joined::new(count, self.coarse[l].level.limits.iter().map(|limit| limit.ends));
+        let mut pieces = joined(count, edges.iter().copied());
+        let mut parts = joined(count, self.coarse[l].level.limits.iter().map(|limit| limit.ends));
         let particles = || (0..count as u32).filter(|p| usize::from(self.level_of[*p as usize]) > l);
         let mut size = vec![0_u32; count];
-        particles().for_each(|p| size[part.of(p) as usize] += 1);
+        particles().for_each(|p| size[first(&mut parts, p) as usize] += 1);
         // The largest part of each piece.
         let mut largest = vec![NONE; count];
         for p in particles() {
-            let (own, of_piece) = (part.of(p), &mut largest[piece.of(p) as usize]);
+            let (own, of_piece) = (first(&mut parts, p), &mut largest[first(&mut pieces, p) as usize]);
             if *of_piece == NONE || size[own as usize] > size[*of_piece as usize] {
                 *of_piece = own;
             }
         }
-        let mut reached: Vec<u32> =
-            particles().filter(|&p| largest[piece.of(p) as usize] == part.of(p)).collect();
+        let mut leads = |p: &u32| largest[first(&mut pieces, *p) as usize] == first(&mut parts, *p);
+        let mut reached: Vec<u32> = particles().filter(&mut leads).collect();
+        // A scrap without any particle of the level goes along with its first one.
+        let is_scrap = |p: &u32| largest[*p as usize] == NONE && first(&mut pieces, *p) == *p;
+        reached.extend((0..count as u32).filter(is_scrap));
         let mut leader = vec![NONE; count];
         reached.iter().for_each(|&p| leader[p as usize] = p);
         let around = neighbours(count, edges);
