@@ -349,6 +349,7 @@ export class Bodies {
 
   /** Opens all bodies along an axis, each at its own place; without places all are whole. */
   open(axis, places) {
+    this.isOpen = Boolean(places);
     this.bodies.forEach((body, k) => body.open(axis, places?.[k] ?? null));
   }
 

@@ -65,6 +65,8 @@ export class Hand {
     const hit = this.caster.intersectObjects(this.bodies.meshes, false)[0];
     const pin = this.stage.pins.visible ? this.pinAt(event) : null;
     if (!hit && !pin) return;
+    // The solver knows nothing of the cut: its ray begins where the part that is left out ends.
+    if (hit && this.bodies.isOpen) ray.origin.addScaledVector(ray.direction, 0.98 * hit.distance);
     this.stage.controls.enabled = false;
     this.stage.canvas.setPointerCapture(event.pointerId);
     this.stage.canvas.focus({ preventScroll: true });

@@ -51,6 +51,7 @@ let lastFrame = null;
 let cuts = null;
 let hierarchyAsked = 0;
 let stressAsked = 0;
+let stressDue = 0;
 let framesDrawn = 0;
 let isScrubbing = false;
 
@@ -105,7 +106,7 @@ function takeState(next) {
 function offerColours(isLive) {
   const reasons = [];
   if (!isLive) reasons.push("A recorded run holds positions only: view the scene to see stress and the solver's hierarchy.");
-  if (isLive && !state.has_stress) reasons.push("This method has no stress: its constraints have no stiffness.");
+  if (isLive && !state.has_stress) reasons.push("This method has no stress: it has springs in place of an elastic law.");
   choiceOf("hierarchy").disabled = !isLive;
   choiceOf("stress").disabled = !isLive || !state.has_stress;
   $("colour-hint").textContent = reasons.join(" ");
@@ -180,11 +181,16 @@ function askHierarchyAnew() {
 }
 
 function askStress() {
-  const now = performance.now();
-  if (now - stressAsked > STRESS_EVERY && state?.mode === "live" && state.has_stress) {
-    stressAsked = now;
-    send("stress");
+  if (state?.mode !== "live" || !state.has_stress) return;
+  // The last frame before a pause is asked for too, once it is time.
+  clearTimeout(stressDue);
+  const wait = stressAsked + STRESS_EVERY - performance.now();
+  if (wait > 0) {
+    stressDue = setTimeout(askStress, wait);
+    return;
   }
+  stressAsked = performance.now();
+  send("stress");
 }
 
 function takeStress(message) {

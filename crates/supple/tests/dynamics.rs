@@ -3,8 +3,8 @@
 use glam::DVec3;
 use supple::material::MaterialSpec;
 use supple::scene::{
-    Body, Collider, Cuboid, Follow, Hold, Keyframe, Method, Model, Motion, Pin, Scene, Selection, Shape,
-    ShapeSource, Solver, World,
+    Body, Collider, Cuboid, Follow, Hold, Keyframe, Method, Mode, Model, Motion, Pin, Scene, Selection,
+    Shape, ShapeSource, Solver, World,
 };
 use supple::simulation::Simulation;
 
@@ -243,6 +243,11 @@ fn a_velocity_tolerance_is_positive_and_for_newton() {
     assert!(said.contains("-0.1") && said.contains("m/s"), "{said}");
     let said = refused(Solver { velocity_tolerance: Some(0.1), method: Method::Lbfgs, ..Solver::default() });
     assert!(said.contains("lbfgs"), "{said}");
+    let mut resting = scene(block(Model::NeoHookean, 1e4), vec![Pin::hard("block", everything_left())]);
+    resting.time.mode = Mode::Quasistatic;
+    resting.solver.velocity_tolerance = Some(0.1);
+    let said = format!("{:?}", resting.check());
+    assert!(said.contains("velocity_tolerance") && said.contains("quasistatic"), "{said}");
 }
 
 fn everything_left() -> Selection {

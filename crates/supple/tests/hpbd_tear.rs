@@ -203,6 +203,24 @@ fn a_state_saved_after_a_tear_goes_on_with_the_same_bits_for_any_number_of_threa
     }
 }
 
+/// So many particles that threads share the work of handing corrections down, with tears that gave many of them other parents.
+#[test]
+fn a_large_torn_cloth_has_the_same_bits_for_any_number_of_threads() {
+    let cells = [60, 150];
+    let state = torn(cells).save();
+    let hash = |threads: usize| {
+        rayon_pool(threads).install(|| {
+            let mut resumed = Simulation::new(strip(cells).0).unwrap();
+            resumed.restore(&state).unwrap();
+            (0..10).for_each(|_| drop(resumed.step(DT).unwrap()));
+            resumed.state_hash()
+        })
+    };
+    let alone = hash(1);
+    assert_eq!(hash(2), alone);
+    assert_eq!(hash(3), alone);
+}
+
 fn rayon_pool(threads: usize) -> rayon::ThreadPool {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
 }

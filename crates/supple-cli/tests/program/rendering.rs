@@ -95,7 +95,7 @@ fn slices_and_stress_are_drawn_of_scenes_and_refused_of_runs() {
         (text(&out), ["--color", "stress"], "positions"),
         ("demo", ["--slice", "w:0.5"], "axis"),
         ("demo", ["--slice", "x:2"], "axis"),
-        ("flag-hpbd", ["--color", "stress"], "stiffness"),
+        ("flag-hpbd", ["--color", "stress"], "elastic law"),
     ] {
         let end = ["--resolution", "0.15", "--frame", "1", "--out", text(&picture)];
         let sized = if source == text(&out) { &end[2..] } else { &end[..] };

@@ -333,7 +333,7 @@ impl BlockMatrix {
         self.blocks.iter_mut().zip(inside).for_each(|(stored, words)| *stored = block(words));
         let unknowns = self.pattern.unknowns() as u32;
         for &[row, column, ref words @ ..] in outside {
-            if row.max(column) >= unknowns {
+            if row.max(column) >= unknowns || row == column {
                 return None;
             }
             self.push_outside(row, column, block(words));

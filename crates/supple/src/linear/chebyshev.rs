@@ -86,12 +86,14 @@ impl LinearSolver for Chebyshev {
         x: &mut [DVec3],
         stop: &StopRule,
     ) -> SolveOutcome {
-        self.before.clear();
-        self.before.extend_from_slice(x);
+        self.before.resize(x.len(), DVec3::ZERO);
         let (mut iteration, mut before) =
             (std::mem::take(&mut self.iteration), std::mem::take(&mut self.before));
         let mut weight = 1.0;
         let outcome = iteration.solve(matrix, rhs, x, stop, |k, r, x, z| {
+            if k == 0 {
+                before.copy_from_slice(x);
+            }
             weight = self.weight(k, weight);
             self.jacobi.apply(r, z);
             accelerate(weight, self.relaxation, z, x, &mut before);

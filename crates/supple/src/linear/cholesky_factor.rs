@@ -32,7 +32,12 @@ impl Preconditioner for CholeskyFactor {
         let known = self.factor.take().filter(|factor| Arc::ptr_eq(factor.pattern(), matrix.pattern()));
         let mut factor = match known {
             Some(factor) => factor,
-            None => Cholesky::new(matrix.pattern().clone(), self.positions.as_deref(), self.simd)?,
+            // One that is made after a restart takes contacts into its order as one does that goes on.
+            None => {
+                let mut made = Cholesky::new(matrix.pattern().clone(), self.positions.as_deref(), self.simd)?;
+                made.forget();
+                made
+            }
         };
         let done = factor.factorise(matrix);
         self.factor = Some(factor);

@@ -94,8 +94,8 @@ pub(super) fn unit_of_extreme(rhs: &[DVec3], norm: f64) -> Option<f64> {
     let largest = rhs.iter().map(|b| if b.is_finite() { b.abs().max_element() } else { f64::INFINITY });
     let largest = largest.fold(0.0, f64::max);
     let ordinary = largest == 0.0 || largest.is_infinite();
-    // Below 2^-1000 the inverse of the unit would not be finite.
-    (!ordinary).then(|| largest.log2().round().max(-1000.0).exp2())
+    // Below 2^-1000 the inverse of the unit would not be finite, and above 2^1023 the unit itself.
+    (!ordinary).then(|| largest.log2().round().clamp(-1000.0, 1023.0).exp2())
 }
 
 /// Solves for a right-hand side in other units, and gives the solution in those of the caller: the problem is linear.

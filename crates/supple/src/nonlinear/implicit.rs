@@ -121,7 +121,6 @@ impl ImplicitStepper {
             self.analyse(setup)?;
         }
         self.system.elastic.iter_mut().for_each(|energy| energy.begin_step(&self.x, damped));
-        self.begin_minimiser();
         Ok(())
     }
 
@@ -136,6 +135,11 @@ impl ImplicitStepper {
         let free = self.x.iter().zip(&self.held).filter(|(_, held)| !**held);
         self.work.free.extend(free.map(|(x, _)| *x));
         minimiser.begin_step(&self.work.free);
+    }
+
+    /// What comes next chooses its structure anew, whatever a restored state says of another.
+    fn drop_minimiser(&mut self) {
+        (self.minimiser, self.restored) = (None, None);
     }
 
     /// Chooses the method's structure from where the bodies started, not from where they are, from the materials that they
@@ -339,6 +343,7 @@ impl Stepper for ImplicitStepper {
     fn step(&mut self, setup: &Setup, dt: f64, deadline: Option<Instant>) -> Result<StepReport, Error> {
         let begun = Instant::now();
         self.begin_step(setup, dt)?;
+        self.begin_minimiser();
         self.start_cuts = 0;
         let mut arrived = walk(&self.system, &self.x, &mut self.work.next, &mut self.start_cuts);
         let limits = Limits {
@@ -423,7 +428,7 @@ impl Stepper for ImplicitStepper {
         if !self.system.self_contact.is_empty() {
             self.system.self_contact.look_for_tangle(&self.x);
         }
-        self.minimiser = None;
+        self.drop_minimiser();
     }
 
     fn materials_changed(&mut self, setup: &Setup) {
@@ -434,7 +439,7 @@ impl Stepper for ImplicitStepper {
         }
         // Octants keep their stiffness on every level.
         if self.system.forest.is_some() {
-            self.minimiser = None;
+            self.drop_minimiser();
             return;
         }
         // A stiffness of zero couples nothing; what was chosen for other couplings does not fit. Asked without what is held,
@@ -442,7 +447,7 @@ impl Stepper for ImplicitStepper {
         let mut first = self.first.take().unwrap_or(before);
         let free = vec![false; self.x.len()];
         if self.system.analyse(setup, &free) != first.analyse(setup, &free) {
-            self.minimiser = None;
+            self.drop_minimiser();
             self.start = start_positions(setup);
             return;
         }

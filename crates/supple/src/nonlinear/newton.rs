@@ -61,6 +61,8 @@ pub struct Newton {
     projected_for: u32,
     /// The budget ended before the solver had any direction.
     out_of_time: bool,
+    /// Whether the direction is a solution: one that was cut off, or is of another matrix, does not say how far there is to go.
+    is_solution: bool,
 }
 
 impl Newton {
@@ -86,6 +88,7 @@ impl Newton {
             product: Vec::new(),
             projected_for: 0,
             out_of_time: false,
+            is_solution: false,
         }
     }
 
@@ -107,15 +110,19 @@ impl Newton {
         }
         self.projected_for -= 1;
         self.assemble(descent, Curvature::Projected);
-        let mut shift = FIRST_SHIFT * self.matrix.largest_diagonal();
+        let (mut shift, mut shifted) = (FIRST_SHIFT * self.matrix.largest_diagonal(), false);
         for _ in 0..MAX_SHIFTS {
             match self.solve(descent, false) {
-                Found::Direction => return Ok(()),
+                Found::Direction => {
+                    self.is_solution &= !shifted;
+                    return Ok(());
+                }
                 Found::Diverged if self.prepared.is_new() => return self.descend_by_diagonal(),
                 Found::Diverged => {}
                 Found::NotDefinite => {
                     self.matrix.shift_diagonal(shift);
                     shift *= 100.0;
+                    shifted = true;
                 }
             }
             self.prepared.end();
@@ -125,6 +132,7 @@ impl Newton {
 
     /// The direction `-D⁻¹ g` with the matrix's diagonal blocks.
     fn descend_by_diagonal(&mut self) -> Result<(), String> {
+        self.is_solution = false;
         self.diagonal.update(&self.matrix)?;
         self.diagonal.apply(&self.rhs, &mut self.work.direction);
         Ok(())
@@ -182,6 +190,7 @@ impl Newton {
             return Found::Direction;
         }
         let residual = solved.relative_residual;
+        self.is_solution = matches!(solved.end, End::Converged | End::Stalled);
         match solved.end {
             End::IndefinitePreconditioner => Found::NotDefinite,
             End::NegativeCurvature if must_be_definite || solved.iterations == 0 || !descends => {
@@ -229,13 +238,14 @@ impl Minimiser for Newton {
                 return descent.end(Stop::Deadline);
             }
             descent.outcome.iterations += 1;
-            let settled = self.work.farthest_move() <= limits.settled;
-            if descent.line_search(&mut self.work, 1.0).is_none() {
-                return descent.end(Stop::Stalled);
-            }
-            if settled {
+            let settled = self.is_solution && self.work.farthest_move() <= limits.settled;
+            let length = descent.line_search(&mut self.work, 1.0);
+            if settled && length.is_none_or(|length| length <= 1.0) {
                 descent.look(&mut self.work)?;
                 return descent.end(Stop::Converged);
+            }
+            if length.is_none() {
+                return descent.end(Stop::Stalled);
             }
         }
     }

@@ -32,7 +32,7 @@ pub trait Objective {
 /// Why the iteration ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Stop {
-    /// The gradient fell below the tolerance.
+    /// The gradient fell below the tolerance, or Newton's direction was short enough.
     #[default]
     Converged,
     /// No further decrease was found: rounding hides it, or the direction is bad.

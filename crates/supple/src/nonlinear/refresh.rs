@@ -58,7 +58,8 @@ impl Age {
     /// Whether there is none, or it has served long enough with the vertices at `x` now.
     pub(super) fn is_due(&self, x: &[DVec3]) -> bool {
         let Some(served) = self.served else { return true };
-        let far = |limit: f64| farthest(&self.at, x) > limit;
+        // A state of other options may not say where the vertices were.
+        let far = |limit: f64| self.at.len() != x.len() || farthest(&self.at, x) > limit;
         served >= self.refresh.every || self.refresh.moved.is_some_and(far)
     }
 

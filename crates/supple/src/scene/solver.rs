@@ -385,6 +385,9 @@ impl Solver {
         if self.refresh_steps == Some(0) {
             return Err("`refresh_steps` is 0; it must be 1 or more steps".to_owned());
         }
+        if self.refresh_steps.is_some() && !self.method.solves_linear_systems() {
+            return Err(format!("`refresh_steps` has no meaning for `{method}`; leave it out"));
+        }
         let refreshes =
             self.refresh.is_some() || self.refresh_moved.is_some() || self.refresh_steps.is_some();
         if refreshes && self.method == Method::Projective {

@@ -37,13 +37,16 @@ impl Solver {
             self.method = Method::Newton;
         }
         self.method = method.unwrap_or(self.method);
+        if self.method != Method::Newton {
+            self.velocity_tolerance = None;
+        }
         self.linear.kind = linear.unwrap_or(self.linear.kind);
         Ok(())
     }
 }
 
 impl Method {
-    fn solves_linear_systems(self) -> bool {
+    pub(super) fn solves_linear_systems(self) -> bool {
         !matches!(self, Self::Hpbd | Self::Octree | Self::Staggered)
     }
 }

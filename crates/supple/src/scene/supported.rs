@@ -41,6 +41,11 @@ pub(super) fn unsupported(scene: &Scene) -> Vec<(String, String)> {
     let (solver, mode) = (&scene.solver, scene.time.mode);
     word(MODES.contains(&mode), "time.mode", "mode", word_of(&mode));
     word(Method::SUPPORTED.contains(&solver.method), "solver.method", "method", word_of(&solver.method));
+    // Equilibrium knows no velocity.
+    if mode == Mode::Quasistatic && solver.velocity_tolerance.is_some() {
+        let what = "`velocity_tolerance` with `mode = \"quasistatic\"`".to_owned();
+        found.push(("solver.velocity_tolerance".to_owned(), what));
+    }
     if solver.method == Method::Hpbd {
         in_hpbd(scene, &mut found);
     }

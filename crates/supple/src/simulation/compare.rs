@@ -88,7 +88,12 @@ impl Comparison {
         let (best, best_curve) = begin.take(&reference, None)?;
         let (mut taken, mut left_out) = (Vec::new(), Vec::new());
         for (name, solver) in &self.solvers {
-            let solver = Solver { tolerance: self.tolerance, max_iterations: 1_000_000, ..solver.clone() };
+            let solver = Solver {
+                tolerance: self.tolerance,
+                velocity_tolerance: None,
+                max_iterations: 1_000_000,
+                ..solver.clone()
+            };
             match begin.take(&solver, Some(self.budget)) {
                 Ok((records, curve)) => taken.push((records, Curve { name: name.clone(), ..curve })),
                 Err(error) => left_out.push((name.clone(), error)),

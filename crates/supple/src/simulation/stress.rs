@@ -58,7 +58,8 @@ impl StressUnit {
 }
 
 impl Simulation {
-    /// The stress in all bodies as they are now. Position based dynamics has none: its constraints have no stiffness.
+    /// The stress in all bodies as they are now. Position based dynamics has none: springs and volumes are
+    /// no elastic law.
     ///
     /// ```
     /// use supple::{scene::{Body, Scene}, simulation::{Simulation, StressUnit}};
@@ -70,7 +71,7 @@ impl Simulation {
     /// ```
     pub fn stress(&self) -> Result<Stress, Error> {
         if self.setup.solver.method == Method::Hpbd {
-            let reason = "`hpbd` has no stress to show: its constraints have no stiffness";
+            let reason = "`hpbd` has no stress to show: it has springs in place of an elastic law";
             return Err(Error::Invalid(reason.into()));
         }
         let mut rest = self.stepper.unknown_positions();

@@ -81,7 +81,7 @@ impl Survey {
 
     /// The stress at the end of the colour scale, in the unit of the first body: one in a hundred vertices may have more.
     pub fn stress_limit(&self) -> f64 {
-        rounded_up(self.largest_stress.clamp(1e-6, 1e15))
+        rounded_up(self.largest_stress.clamp(1e-3, 1e15))
     }
 }
 

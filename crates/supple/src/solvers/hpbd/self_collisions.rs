@@ -196,7 +196,8 @@ impl SelfCollisions {
             .fold(none, |(low, high), by| (low.min(by), high.max(by)))
             .reduce(none, |a, b| (a.0.min(b.0), a.1.max(b.1)));
         let nearer = (high - low).length();
-        self.widest.iter().all(|&edge| {
+        // A body without triangles here has no edge, and nothing is looked for around it.
+        self.widest.iter().filter(|edge| **edge > 0.0).all(|&edge| {
             let then = self.farthest(self.remembered.longest, edge) + SKIN * edge;
             self.farthest(way.longest, edge) + nearer <= then
         })
@@ -361,11 +362,38 @@ fn sort(near: &mut [Near]) {
         one.particles[..one.count as usize].sort_unstable();
         return;
     }
-    let mut all: Vec<u32> = near.iter().flat_map(|n| &n.particles[..n.count as usize]).copied().collect();
-    all.sort_unstable();
-    for (near, particles) in near.iter_mut().zip(all.chunks(TOGETHER)) {
-        near.particles[..particles.len()].copy_from_slice(particles);
+    // By a heap in place, since steps allocate nothing.
+    let count: usize = near.iter().map(|n| n.count as usize).sum();
+    (0..count / 2).rev().for_each(|root| sink(near, root, count));
+    for end in (1..count).rev() {
+        swap(near, 0, end);
+        sink(near, 0, end);
     }
+}
+
+/// Lets the particle at `root` sink to its place in the heap of the first `end`.
+fn sink(near: &mut [Near], mut root: usize, end: usize) {
+    while 2 * root + 1 < end {
+        let left = 2 * root + 1;
+        let right_is_larger = left + 1 < end && get(near, left + 1) > get(near, left);
+        let larger = left + usize::from(right_is_larger);
+        if get(near, root) >= get(near, larger) {
+            return;
+        }
+        swap(near, root, larger);
+        root = larger;
+    }
+}
+
+/// The particle at a place in the list of one triangle.
+fn get(near: &[Near], place: usize) -> u32 {
+    near[place / TOGETHER].particles[place % TOGETHER]
+}
+
+fn swap(near: &mut [Near], i: usize, j: usize) {
+    let (a, b) = (get(near, i), get(near, j));
+    near[i / TOGETHER].particles[i % TOGETHER] = b;
+    near[j / TOGETHER].particles[j % TOGETHER] = a;
 }
 
 /// The least area of a triangle with a plane, over the product of two sides.

@@ -562,9 +562,13 @@ impl CoarseLevel {
             let child = child as usize;
             if positions.weight(child) > 0.0 {
                 // Those that a tear took away may not be on this level any more.
-                let parents = self.level.parents(c).iter().filter(|parent| parent.weight > 0.0);
-                let by: DVec3 = parents.map(|p| p.weight * moved(p.particle)).sum();
-                positions.set(child, positions.get(child) + by);
+                let mut parents =
+                    self.level.parents(c).iter().filter(|parent| parent.weight > 0.0).peekable();
+                // A child that was given other parents is twice in the list: only one entry may write.
+                if parents.peek().is_some() {
+                    let by: DVec3 = parents.map(|p| p.weight * moved(p.particle)).sum();
+                    positions.set(child, positions.get(child) + by);
+                }
             }
         });
     }

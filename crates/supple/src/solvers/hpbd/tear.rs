@@ -410,6 +410,7 @@ impl HierarchicalSolver {
                 self.clear_parents(around, old, particle);
                 for coarser in l..old {
                     self.remove_from_level(around, coarser, particle, changed);
+                    changed[coarser].extend(&around.levels[coarser].led[particle as usize]);
                 }
                 self.level_of[particle as usize] = l as u8;
                 changed[l].insert(particle);
