@@ -191,5 +191,5 @@ fn stress_is_told_for_every_vertex_with_its_unit_and_refused_where_there_is_none
     client.send(&json!({ "type": "set", "path": "solver.method", "value": "\"hpbd\"" }));
     client.text_where("state", |state| state["has_stress"] == false);
     client.send(&json!({ "type": "stress" }));
-    assert!(client.text("error")["problem"].as_str().unwrap().contains("stiffness"));
+    assert!(client.text("error")["problem"].as_str().unwrap().contains("elastic law"));
 }
