@@ -167,7 +167,7 @@ impl SelfCollisions {
             return;
         }
         if !self.remembers(way) {
-            self.look_around(way);
+            self.look_around(way, self.will_last(way));
         }
         let (mut pairs, mut remembered) =
             (std::mem::take(&mut self.pairs), std::mem::take(&mut self.remembered));
@@ -190,12 +190,7 @@ impl SelfCollisions {
         if at.len() != way.from.len() {
             return false;
         }
-        let moved = way.from.par_iter().zip(at).with_min_len(TASK).map(|(now, then)| *now - *then);
-        let none = || (DVec3::INFINITY, DVec3::NEG_INFINITY);
-        let (low, high) = moved
-            .fold(none, |(low, high), by| (low.min(by), high.max(by)))
-            .reduce(none, |a, b| (a.0.min(b.0), a.1.max(b.1)));
-        let nearer = (high - low).length();
+        let nearer = nearer(way.from, at);
         // A body without triangles here has no edge, and nothing is looked for around it.
         self.widest.iter().filter(|edge| **edge > 0.0).all(|&edge| {
             let then = self.farthest(self.remembered.longest, edge) + SKIN * edge;
@@ -203,13 +198,22 @@ impl SelfCollisions {
         })
     }
 
-    /// Remembers which particles are in a wide circle around each triangle.
-    fn look_around(&mut self, way: &Way<'_>) {
+    /// Whether what is looked for now will still do after two steps like this one: a wider circle costs more than it saves where
+    /// steps are long.
+    fn will_last(&self, way: &Way<'_>) -> bool {
+        let edges = self.widest.iter().copied().filter(|edge| *edge > 0.0);
+        2.0 * nearer(way.to, way.from) <= SKIN * edges.fold(f64::INFINITY, f64::min)
+    }
+
+    /// Remembers which particles are in a wide circle around each triangle; if that does not last, those that are pairs now.
+    fn look_around(&mut self, way: &Way<'_>, lasts: bool) {
+        let skin = if lasts { SKIN } else { 0.0 };
         let mut remembered = std::mem::take(&mut self.remembered);
         self.hash.fill(way.from, self.cell);
         remembered.near.look(self.triangles.len(), |t, found| {
             let edge = self.widest[self.body_of_triangle[t] as usize];
-            let radius = self.farthest(way.longest, edge) + SKIN * edge;
+            let radius = self.farthest(way.longest, edge) + skin * edge;
+            let reach = self.reach(t, way);
             let at = self.triangles[t].map(|p| way.from[p as usize]);
             let low = at[0].min(at[1]).min(at[2]) - radius;
             let high = at[0].max(at[1]).max(at[2]) + radius;
@@ -217,6 +221,7 @@ impl SelfCollisions {
             let first = found.len();
             let mut near = Near { triangle: t as u32, count: 0, particles: [0; TOGETHER] };
             self.hash.for_each_in(low, high, |particle, p| {
+                let radius = if lasts { radius } else { reach(particle) };
                 if surroundings.lower_bound(p) < radius * radius && self.may_touch(t, particle) {
                     near.particles[near.count as usize] = particle;
                     near.count += 1;
@@ -232,25 +237,33 @@ impl SelfCollisions {
             sort(&mut found[first..]);
         });
         remembered.at.clear();
-        remembered.at.extend_from_slice(way.from);
+        if lasts {
+            remembered.at.extend_from_slice(way.from);
+        }
         remembered.longest = way.longest;
         self.remembered = remembered;
+    }
+
+    /// How near a particle must be to a triangle to be its pair, by how fast the two may close in.
+    fn reach<'a>(&'a self, triangle: usize, way: &'a Way<'_>) -> impl Fn(u32) -> f64 + 'a {
+        let ways = self.triangles[triangle].map(|p| way.of(p));
+        let mean = (ways[0] + ways[1] + ways[2]) / 3.0;
+        let apart = ways.map(|way| way.distance_squared(mean)).into_iter().fold(0.0, f64::max).sqrt();
+        let own_edge = self.edges[self.body_of_triangle[triangle] as usize];
+        move |particle| {
+            let edge = own_edge.max(self.edges[self.body_of_particle[particle as usize] as usize]);
+            let together = way.of(particle).distance(mean) + apart;
+            (2.0 * together + SPARE * edge + self.thickness).min(self.farthest(way.longest, edge))
+        }
     }
 
     fn pairs_of(&self, near: &Near, way: &Way<'_>, weights: &[f64], friction: &[f64], found: &mut Vec<Pair>) {
         let corners = self.triangles[near.triangle as usize];
         let at = corners.map(|p| way.from[p as usize]);
         let surroundings = Surroundings::new(&at);
-        let ways = corners.map(|p| way.of(p));
-        let mean = (ways[0] + ways[1] + ways[2]) / 3.0;
-        let apart = ways.map(|way| way.distance_squared(mean)).into_iter().fold(0.0, f64::max).sqrt();
-        let own_edge = self.edges[self.body_of_triangle[near.triangle as usize] as usize];
+        let reach = self.reach(near.triangle as usize, way);
         for &particle in &near.particles[..near.count as usize] {
-            let p = way.from[particle as usize];
-            let edge = own_edge.max(self.edges[self.body_of_particle[particle as usize] as usize]);
-            let together = way.of(particle).distance(mean) + apart;
-            let reach =
-                (2.0 * together + SPARE * edge + self.thickness).min(self.farthest(way.longest, edge));
+            let (p, reach) = (way.from[particle as usize], reach(particle));
             if surroundings.lower_bound(p) < reach * reach {
                 found.extend(self.pair(particle, corners, p, &at, weights, friction, reach));
             }
@@ -354,6 +367,16 @@ impl Pair {
             positions.set(corner, positions.get(corner) - by * (part(k) / give));
         }
     }
+}
+
+/// By how much two of these points can have come nearer to each other at most.
+fn nearer(now: &[DVec3], then: &[DVec3]) -> f64 {
+    let moved = now.par_iter().zip(then).with_min_len(TASK).map(|(now, then)| *now - *then);
+    let none = || (DVec3::INFINITY, DVec3::NEG_INFINITY);
+    let (low, high) = moved
+        .fold(none, |(low, high), by| (low.min(by), high.max(by)))
+        .reduce(none, |a, b| (a.0.min(b.0), a.1.max(b.1)));
+    (high - low).length()
 }
 
 /// Puts all particles of one triangle in order: how the hash finds them depends on where its cells are.
