@@ -166,14 +166,26 @@ impl SelfCollisions {
         if self.triangles.is_empty() {
             return;
         }
-        if !self.remembers(way) {
-            self.look_around(way, self.will_last(way));
+        let remembers = self.remembers(way);
+        let lasts = remembers || self.will_last(way);
+        if !remembers {
+            self.hash.fill(way.from, self.cell);
+            self.remembered.at.clear();
+        }
+        if lasts && !remembers {
+            self.look_around(way);
         }
         let (mut pairs, mut remembered) =
             (std::mem::take(&mut self.pairs), std::mem::take(&mut self.remembered));
-        pairs.look_through(&mut remembered.near, |near, found| {
-            self.pairs_of(near, way, weights, friction, found);
-        });
+        if lasts {
+            pairs.look_through(&mut remembered.near, |near, found| {
+                self.pairs_of(near, way, weights, friction, found);
+            });
+        } else {
+            pairs.look(self.triangles.len(), |t, found| {
+                self.pairs_around(t, way, weights, friction, found);
+            });
+        }
         self.spent.resize(pairs.len(), [0.0; 2]);
         (self.pairs, self.remembered) = (pairs, remembered);
     }
@@ -205,23 +217,18 @@ impl SelfCollisions {
         2.0 * nearer(way.to, way.from) <= SKIN * edges.fold(f64::INFINITY, f64::min)
     }
 
-    /// Remembers which particles are in a wide circle around each triangle; if that does not last, those that are pairs now.
-    fn look_around(&mut self, way: &Way<'_>, lasts: bool) {
-        let skin = if lasts { SKIN } else { 0.0 };
+    /// Remembers which particles are in a wide circle around each triangle.
+    fn look_around(&mut self, way: &Way<'_>) {
         let mut remembered = std::mem::take(&mut self.remembered);
-        self.hash.fill(way.from, self.cell);
         remembered.near.look(self.triangles.len(), |t, found| {
             let edge = self.widest[self.body_of_triangle[t] as usize];
-            let radius = self.farthest(way.longest, edge) + skin * edge;
-            let reach = self.reach(t, way);
+            let radius = self.farthest(way.longest, edge) + SKIN * edge;
             let at = self.triangles[t].map(|p| way.from[p as usize]);
-            let low = at[0].min(at[1]).min(at[2]) - radius;
-            let high = at[0].max(at[1]).max(at[2]) + radius;
+            let [low, high] = bounds(&at, radius);
             let surroundings = Surroundings::new(&at);
             let first = found.len();
             let mut near = Near { triangle: t as u32, count: 0, particles: [0; TOGETHER] };
             self.hash.for_each_in(low, high, |particle, p| {
-                let radius = if lasts { radius } else { reach(particle) };
                 if surroundings.lower_bound(p) < radius * radius && self.may_touch(t, particle) {
                     near.particles[near.count as usize] = particle;
                     near.count += 1;
@@ -236,10 +243,7 @@ impl SelfCollisions {
             }
             sort(&mut found[first..]);
         });
-        remembered.at.clear();
-        if lasts {
-            remembered.at.extend_from_slice(way.from);
-        }
+        remembered.at.extend_from_slice(way.from);
         remembered.longest = way.longest;
         self.remembered = remembered;
     }
@@ -257,6 +261,32 @@ impl SelfCollisions {
         }
     }
 
+    /// The pairs of a triangle among the particles around it, in the order in which what is remembered has them.
+    fn pairs_around(
+        &self,
+        triangle: usize,
+        way: &Way<'_>,
+        weights: &[f64],
+        friction: &[f64],
+        found: &mut Vec<Pair>,
+    ) {
+        let corners = self.triangles[triangle];
+        let at = corners.map(|p| way.from[p as usize]);
+        let surroundings = Surroundings::new(&at);
+        let reach = self.reach(triangle, way);
+        let edge = self.widest[self.body_of_triangle[triangle] as usize];
+        let [low, high] = bounds(&at, self.farthest(way.longest, edge));
+        let first = found.len();
+        self.hash.for_each_in(low, high, |particle, p| {
+            let reach = reach(particle);
+            if surroundings.lower_bound(p) < reach * reach && self.may_touch(triangle, particle) {
+                found.extend(self.pair(particle, corners, p, &at, weights, friction, reach));
+            }
+        });
+        found[first..].sort_unstable_by_key(|pair| pair.particle);
+    }
+
+    /// The pairs of a triangle among those that it remembers.
     fn pairs_of(&self, near: &Near, way: &Way<'_>, weights: &[f64], friction: &[f64], found: &mut Vec<Pair>) {
         let corners = self.triangles[near.triangle as usize];
         let at = corners.map(|p| way.from[p as usize]);
@@ -367,6 +397,11 @@ impl Pair {
             positions.set(corner, positions.get(corner) - by * (part(k) / give));
         }
     }
+}
+
+/// The box around a triangle, so much wider on every side.
+fn bounds(&[a, b, c]: &[DVec3; 3], radius: f64) -> [DVec3; 2] {
+    [a.min(b).min(c) - radius, a.max(b).max(c) + radius]
 }
 
 /// By how much two of these points can have come nearer to each other at most.
