@@ -5,15 +5,14 @@ use std::path::PathBuf;
 use glam::DVec3;
 
 use super::lead::Lead;
+use super::solver_change::can_take;
 use super::{GrabId, PinId, PinPoint, SetupPin, SetupSeam};
 use crate::body::{Body, Elements};
 use crate::contact::{ColliderMeshes, PosedCollider};
 use crate::error::Error;
 use crate::linear::Simd;
-use crate::nonlinear::projective_obstacle;
 use crate::scene::{
-    ClosedMesh, Collider, Contact, Hold, Method, Mode, Pin, Problem, Scene, Selection, SelectionPoints,
-    Solver, World,
+    ClosedMesh, Collider, Contact, Hold, Mode, Pin, Problem, Scene, Selection, SelectionPoints, Solver, World,
 };
 
 /// A body of a running simulation.
@@ -94,8 +93,9 @@ impl Setup {
                 collect(built, scene, &format!("{place}.shape"), &mut bodies, &mut problems);
             }
         }
-        if scene.solver.method == Method::Projective {
-            problems.extend(bodies.iter().filter_map(|body| projective_problem(scene, body)));
+        for body in &bodies {
+            let taken = can_take(scene.solver.method, body);
+            collect(taken, scene, "solver.method", &mut Vec::new(), &mut problems);
         }
         let mut ids = 1..;
         let mut next = || ids.next().unwrap_or(u32::MAX);
@@ -273,15 +273,6 @@ fn has_problem(known: &[Problem], place: &str) -> bool {
         problem.place.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
     known.iter().any(inside)
-}
-
-/// What keeps a body from projective dynamics, with the scene's file and line.
-fn projective_problem(scene: &Scene, body: &Body) -> Option<Error> {
-    let obstacle = projective_obstacle(body)?;
-    let name = &body.name;
-    let problem =
-        format!("projective dynamics cannot take {obstacle} (body `{name}`); use `method = \"newton\"`");
-    Some(scene.problem_at("solver.method", &problem))
 }
 
 /// Sorts a result into what was built and what is wrong, the latter with the scene's file and line.

@@ -55,7 +55,7 @@ pub(super) fn can_take(method: Method, body: &Body) -> Result<(), Error> {
     obstacle.map_or(Ok(()), |obstacle| {
         let name = &body.name;
         Err(Error::Invalid(format!(
-            "projective dynamics cannot take {obstacle} (body `{name}`); use `newton`"
+            "projective dynamics cannot take {obstacle} (body `{name}`); use `method = \"newton\"`"
         )))
     })
 }
