@@ -94,21 +94,20 @@ fn solver(scene: &Scene) -> Vec<Control> {
 }
 
 /// When a step is good enough.
-fn until_done(solver: &Solver) -> [Control; 2] {
+fn until_done(solver: &Solver) -> Vec<Control> {
     let help = "The residual says how far forces are from balance, as a part of what it was when the step began. \
                 A step ends when it has fallen to this part: smaller is more accurate and slower";
     let tolerance = number(solver.tolerance, [1e-8, 0.5]);
-    let most = "A step ends after so many iterations at the latest";
-    [
-        of_solver("solver.tolerance", "Tolerance", "", help, tolerance),
-        of_solver(
-            "solver.max_iterations",
-            "Most iterations",
-            "",
-            most,
-            count(solver.max_iterations, [1, 500]),
-        ),
-    ]
+    let most = count(solver.max_iterations, [1, 500]);
+    let speed = solver.velocity_tolerance.map(|speed| {
+        let help = "A step ends too when an iteration would move no vertex faster than this";
+        of_solver("solver.velocity_tolerance", "Velocity tolerance", "m/s", help, number(speed, [1e-4, 1.0]))
+    });
+    let help_most = "A step ends after so many iterations at the latest";
+    let mut list = vec![of_solver("solver.tolerance", "Tolerance", "", help, tolerance)];
+    list.extend(speed);
+    list.push(of_solver("solver.max_iterations", "Most iterations", "", help_most, most));
+    list
 }
 
 fn of_linear(solver: &Solver) -> Option<Control> {
@@ -167,7 +166,7 @@ fn of_octree(options: &octree::Options) -> [Control; 4] {
     ]
 }
 
-fn of_staggered(options: &staggered::Options) -> [Control; 7] {
+fn of_staggered(options: &staggered::Options) -> Vec<Control> {
     let interpolation = match options.interpolation {
         staggered::Interpolation::Trilinear => "trilinear",
         staggered::Interpolation::Tricubic => "tricubic",
@@ -175,41 +174,30 @@ fn of_staggered(options: &staggered::Options) -> [Control; 7] {
     let kinds = words(interpolation, &[("trilinear", "Trilinear"), ("tricubic", "Tricubic, smooth")]);
     let add =
         |key: &str, label, help, kind| of_solver(&format!("solver.staggered.{key}"), label, "", help, kind);
-    let krylov = Kind::Switch { value: options.krylov };
-    [
-        add(
+    let visits = "Of the coarser lattice in a cycle: 1 is a V-cycle, 2 a W-cycle";
+    let padding = "Layers of cells around the body; another number begins again";
+    let cycles = "A linear solve ends after so many at the latest";
+    let counts = [
+        (
             "boundary_sweeps",
             "Boundary sweeps",
             "Before and after every sweep inside",
-            count(options.boundary_sweeps, [1, 10]),
+            options.boundary_sweeps,
+            [1, 10],
         ),
-        add(
-            "extra_sweeps",
-            "Extra sweeps",
-            "More of them where lattices differ",
-            count(options.extra_sweeps, [0, 10]),
-        ),
-        add(
-            "visits",
-            "Visits",
-            "Of the coarser lattice in a cycle: 1 is a V-cycle, 2 a W-cycle",
-            count(options.visits, [1, 2]),
-        ),
-        add(
-            "max_cycles",
-            "Most cycles",
-            "A linear solve ends after so many at the latest",
-            count(options.max_cycles, [1, 200]),
-        ),
-        add("krylov", "GMRES", "Whether cycles precondition GMRES or stand alone, as in the paper", krylov),
+        ("extra_sweeps", "Extra sweeps", "More of them where lattices differ", options.extra_sweeps, [0, 10]),
+        ("visits", "Visits", visits, options.visits, [1, 2]),
+        ("max_cycles", "Most cycles", cycles, options.max_cycles, [1, 200]),
+        ("padding", "Padding", padding, options.padding, [0, 8]),
+    ];
+    let counts = counts.map(|(key, label, help, value, range)| add(key, label, help, count(value, range)));
+    let krylov = Kind::Switch { value: options.krylov };
+    let cycles_or_krylov = "Whether cycles precondition GMRES or stand alone, as in the paper";
+    let others = [
+        add("krylov", "GMRES", cycles_or_krylov, krylov),
         add("interpolation", "Surface", "How the surface follows the lattice", kinds),
-        add(
-            "padding",
-            "Padding",
-            "Layers of cells around the body; another number begins again",
-            count(options.padding, [0, 8]),
-        ),
-    ]
+    ];
+    counts.into_iter().chain(others).collect()
 }
 
 fn world(scene: &Scene) -> Vec<Control> {
