@@ -5,7 +5,7 @@ use std::path::Path;
 
 use supple::linear::Simd;
 use supple::scene::Scene;
-use supple::simulation::{Begin, Run};
+use supple::simulation::{Begin, FrameReport, Run};
 
 const BODY: &str = "[time]\nfps = 60\nframes = 12\n[[body]]\nname = \"cloth\"\n\
     shape = { grid = { size = [1, 1], vertices = [5, 5] } }\n";
@@ -22,21 +22,31 @@ fn hashes(run: &Run) -> Vec<String> {
     run.reports().unwrap().into_iter().map(|report| report.state_hash).collect()
 }
 
+/// Asserts that a run which is broken off after each of these numbers of frames has the bits of a whole one, and gives its
+/// reports.
+fn assert_same_bits(scene: &Scene, parts: &[u32]) -> Vec<FrameReport> {
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, broken) = (folder.path().join("whole"), folder.path().join("broken"));
+    let mut unbroken = begin(scene, &whole, Begin::Fresh, Simd::Auto).unwrap();
+    frames(&mut unbroken, parts.iter().sum());
+    let mut done = 0;
+    for &part in parts {
+        let how = if done == 0 { Begin::Fresh } else { Begin::Resume };
+        let mut run = begin(scene, &broken, how, Simd::Auto).unwrap();
+        assert_eq!(run.frame(), done);
+        frames(&mut run, part);
+        done += part;
+        assert_eq!(hashes(&run), hashes(&unbroken)[..done as usize], "{}, {parts:?}", scene.solver.name());
+    }
+    unbroken.reports().unwrap()
+}
+
 #[test]
 fn a_run_resumed_while_a_late_pin_holds_has_the_same_bits() {
     let pin = "[[pin]]\nbody = \"cloth\"\nselection = { indices = [0] }\nduring = [0.05, 1]\n";
     let scene = Scene::from_toml(&format!("{BODY}{pin}"), "late", ".").unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let (whole, broken) = (folder.path().join("whole"), folder.path().join("broken"));
-    let mut unbroken = begin(&scene, &whole, Begin::Fresh, Simd::Auto).unwrap();
-    frames(&mut unbroken, 12);
     // Before the pin begins, and while it holds.
-    frames(&mut begin(&scene, &broken, Begin::Fresh, Simd::Auto).unwrap(), 2);
-    frames(&mut begin(&scene, &broken, Begin::Resume, Simd::Auto).unwrap(), 5);
-    let mut resumed = begin(&scene, &broken, Begin::Resume, Simd::Auto).unwrap();
-    assert_eq!(resumed.frame(), 7);
-    frames(&mut resumed, 5);
-    assert_eq!(hashes(&resumed), hashes(&unbroken));
+    assert_same_bits(&scene, &[2, 5, 5]);
 }
 
 /// The hierarchy follows the stiffness, which changes as the cloth moves: it must be that of the start.
@@ -49,15 +59,7 @@ fn a_resumed_multigrid_run_has_the_same_bits() {
          [solver]\nlinear = {{ kind = \"galerkin\", levels = [40, 8] }}\n",
         BODY.replace("[5, 5]", "[13, 13]")
     );
-    let scene = Scene::from_toml(&text, "multigrid", ".").unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let (whole, broken) = (folder.path().join("whole"), folder.path().join("broken"));
-    let mut unbroken = begin(&scene, &whole, Begin::Fresh, Simd::Auto).unwrap();
-    frames(&mut unbroken, 12);
-    frames(&mut begin(&scene, &broken, Begin::Fresh, Simd::Auto).unwrap(), 7);
-    let mut resumed = begin(&scene, &broken, Begin::Resume, Simd::Auto).unwrap();
-    frames(&mut resumed, 5);
-    assert_eq!(hashes(&resumed), hashes(&unbroken));
+    assert_same_bits(&Scene::from_toml(&text, "multigrid", ".").unwrap(), &[7, 5]);
 }
 
 /// Domains are cut every fourth step, from where the cloth is then: between two cuts they must be known.
@@ -70,18 +72,8 @@ fn a_resumed_run_with_lagging_domains_has_the_same_bits() {
              [solver]\nmethod = \"{method}\"\nlinear = {{ kind = \"mas\", domain = 8, rebuild = 4 }}\n",
             BODY.replace("[5, 5]", "[13, 13]")
         );
-        let scene = Scene::from_toml(&text, "domains", ".").unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let (whole, broken) = (folder.path().join("whole"), folder.path().join("broken"));
-        let mut unbroken = begin(&scene, &whole, Begin::Fresh, Simd::Auto).unwrap();
-        frames(&mut unbroken, 12);
         // In the middle of a cut's life, just before the second pin begins, and after it.
-        frames(&mut begin(&scene, &broken, Begin::Fresh, Simd::Auto).unwrap(), 3);
-        frames(&mut begin(&scene, &broken, Begin::Resume, Simd::Auto).unwrap(), 3);
-        frames(&mut begin(&scene, &broken, Begin::Resume, Simd::Auto).unwrap(), 3);
-        let mut resumed = begin(&scene, &broken, Begin::Resume, Simd::Auto).unwrap();
-        frames(&mut resumed, 3);
-        assert_eq!(hashes(&resumed), hashes(&unbroken), "{method}");
+        assert_same_bits(&Scene::from_toml(&text, "domains", ".").unwrap(), &[3, 3, 3, 3]);
     }
 }
 
@@ -99,20 +91,9 @@ fn a_resumed_run_with_a_factor_from_earlier_steps_has_the_same_bits() {
              [solver]\nmethod = \"{method}\"\nlinear = {linear}\n{kept}\n",
             BODY.replace("[5, 5]", "[13, 13]")
         );
-        let scene = Scene::from_toml(&text, "kept", ".").unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let (whole, broken) = (folder.path().join("whole"), folder.path().join("broken"));
-        let mut unbroken = begin(&scene, &whole, Begin::Fresh, Simd::Auto).unwrap();
-        frames(&mut unbroken, 12);
-        frames(&mut begin(&scene, &broken, Begin::Fresh, Simd::Auto).unwrap(), 3);
-        frames(&mut begin(&scene, &broken, Begin::Resume, Simd::Auto).unwrap(), 3);
-        frames(&mut begin(&scene, &broken, Begin::Resume, Simd::Auto).unwrap(), 2);
-        let mut resumed = begin(&scene, &broken, Begin::Resume, Simd::Auto).unwrap();
-        frames(&mut resumed, 4);
-        assert_eq!(hashes(&resumed), hashes(&unbroken), "{method}, {linear}");
+        let reports = assert_same_bits(&Scene::from_toml(&text, "kept", ".").unwrap(), &[3, 3, 2, 4]);
         // The factor is really kept: steps in its life need iterations, not one solve each.
         if linear == "\"cholesky\"" {
-            let reports = unbroken.reports().unwrap();
             let more = |frame: usize| reports[frame].linear_iterations > reports[frame].nonlinear_iterations;
             assert!(more(2) && more(3), "{reports:?}");
         }
