@@ -21,9 +21,11 @@ function written(value) {
   return value !== 0 && (Math.abs(value) < 1e-3 || Math.abs(value) >= 1e6) ? value.toExponential(3).replace(/\.?0+e/, "e").replace("e+", "e") : String(Number(value.toPrecision(6)));
 }
 
-/** What a control does, for those who cannot hover over it. */
-function help(control) {
-  return element("p", { class: "help" }, `${control.help}.`);
+/** What a control does, for those who cannot hover over it; screen readers read it with each of its inputs. */
+function help(control, ...inputs) {
+  const id = newId();
+  inputs.forEach((input) => input.setAttribute("aria-describedby", id));
+  return element("p", { class: "help", id }, `${control.help}.`);
 }
 
 class NumberControl {
@@ -34,7 +36,7 @@ class NumberControl {
     const name = element("label", { class: "name", for: id }, control.label);
     const unit = element("span", { class: "unit" }, control.unit);
     const value = element("span", { class: "value" }, this.text, unit);
-    this.root = element("div", { class: "control", title: control.help }, element("div", { class: "row" }, name, value), this.slider, help(control));
+    this.root = element("div", { class: "control", title: control.help }, element("div", { class: "row" }, name, value), this.slider, help(control, this.text, this.slider));
     this.text.addEventListener("change", () => change(this.text.value.trim()));
     let last = 0;
     this.slider.addEventListener("input", () => {
@@ -73,7 +75,7 @@ class ChoiceControl {
   constructor(control, change) {
     const id = newId();
     this.select = element("select", { id, "data-path": control.path });
-    this.root = element("div", { class: "control", title: control.help }, element("label", { class: "name", for: id }, control.label), this.select, help(control));
+    this.root = element("div", { class: "control", title: control.help }, element("label", { class: "name", for: id }, control.label), this.select, help(control, this.select));
     this.select.addEventListener("change", () => change(JSON.stringify(this.select.value)));
     this.update(control);
   }
@@ -96,7 +98,7 @@ class VectorControl {
     const name = element("span", { class: "name" }, control.label);
     const row = element("div", { class: "row" }, name, element("span", { class: "unit" }, control.unit));
     const fields = ["x", "y", "z"].map((axis, k) => element("label", {}, axis, this.inputs[k]));
-    this.root = element("div", { class: "control", title: control.help }, row, element("div", { class: "vector" }, ...fields), help(control));
+    this.root = element("div", { class: "control", title: control.help }, row, element("div", { class: "vector" }, ...fields), help(control, ...this.inputs));
     for (const input of this.inputs) {
       input.addEventListener("change", () => change(`[${this.inputs.map((other) => other.value.trim() || "0").join(", ")}]`));
     }
@@ -114,7 +116,7 @@ class SwitchControl {
   constructor(control, change) {
     this.input = element("input", { type: "checkbox", "data-path": control.path });
     const label = element("label", { class: "check" }, this.input, element("span", {}, control.label));
-    this.root = element("div", { class: "control", title: control.help }, label, help(control));
+    this.root = element("div", { class: "control", title: control.help }, label, help(control, this.input));
     this.input.addEventListener("change", () => change(String(this.input.checked)));
     this.update(control);
   }

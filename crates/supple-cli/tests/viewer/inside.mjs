@@ -66,6 +66,10 @@ await onPage(address, async (page) => {
   assert.ok(await help.isHidden());
   await page.getByText("Explain what they do").click();
   assert.ok(await help.isVisible());
+  const described = await page.evaluate(() =>
+    [...document.querySelectorAll("[data-path]")].map((input) => document.getElementById(input.getAttribute("aria-describedby"))?.textContent),
+  );
+  assert.ok(described.length > 0 && described.every(Boolean), `every input has its explanation: ${described}`);
 
   // A phone on its side: the open panel leaves more than half of the stage, a closed one all of it.
   await page.setViewportSize({ width: 740, height: 360 });
