@@ -98,6 +98,14 @@ impl Simulation {
         Ok(owned(py, velocities))
     }
 
+    /// Von Mises' stress at every vertex: Pa in solids, N/m in cloth.
+    fn stress<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let mut guard = self.lock()?;
+        let state = &mut *guard;
+        let stress = in_pool(py, move || state.engine.stress())?.map_err(exception)?;
+        Ok(PyArray1::from_vec(py, stress.of_point))
+    }
+
     /// Triangles of all surfaces, with vertices numbered as in `positions`.
     #[getter]
     fn faces<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i32>>> {

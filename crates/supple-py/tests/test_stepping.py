@@ -42,6 +42,27 @@ def test_velocities_of_a_surface_inside_tetrahedra_go_through_its_weights():
     np.testing.assert_allclose(sim.velocities, (sim.positions - before) / 0.01, atol=1e-9)
 
 
+def test_stress_is_that_of_the_strain(grid):
+    """Drawn out evenly, a cloth has the same stress everywhere, and nearly twice as much of it under twice the strain."""
+    vertices, faces = grid
+
+    def stress(strain: float) -> np.ndarray:
+        b = supple.SceneBuilder()
+        b.add_cloth(vertices * (1 + strain), faces, rest=vertices)
+        return b.finalize().stress()
+
+    assert np.abs(stress(0.0)).max() < 1e-9
+    once, twice = stress(0.001), stress(0.002)
+    assert once.shape == (len(vertices),) and once.min() > 0
+    np.testing.assert_allclose(once, once[0], rtol=1e-6)
+    np.testing.assert_allclose(twice, 2 * once, rtol=1e-2)
+
+
+def test_particles_have_no_stress():
+    with pytest.raises(supple.InvalidInput, match="elastic law"):
+        cloth().finalize(solver="hpbd").stress()
+
+
 def test_positions_are_not_copied_and_stay_what_they_are():
     sim = hanging().finalize()
     first = sim.positions

@@ -66,6 +66,10 @@ class Simulation:
         """How fast they move, in m/s, shape (n, 3); a new array each time."""
         return self._native.velocities
 
+    def stress(self) -> FloatArray:
+        """Von Mises' stress at every vertex, shape (n,): in Pa in solids, in N/m in cloth. `hpbd` has none and raises `InvalidInput`."""
+        return self._native.stress()
+
     @property
     def faces(self) -> npt.NDArray[np.int32]:
         """The triangles of all surfaces, shape (m, 3), by numbers of vertices; polygons are cut."""
