@@ -38,6 +38,7 @@ pub(crate) fn compare(options: &Compare, common: &Common) -> Result<ExitCode, Fa
         solvers: solvers(options)?,
         budget: Duration::from_secs_f64(options.budget),
         tolerance: options.tolerance,
+        reference_budget: None,
     };
     let compared = comparison.run(&scene, common.simd.into()).map_err(Failure::of)?;
     let reasons: Vec<String> =

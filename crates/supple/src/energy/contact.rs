@@ -103,6 +103,9 @@ impl Contacts {
 
     /// The number of points in contact, and the deepest penetration past the thickness in metres.
     pub fn count_and_depth(&self, x: &[DVec3]) -> (u32, f64) {
+        if self.colliders.is_empty() {
+            return (0, 0.0);
+        }
         let deeper = |a: (u32, f64), b: (u32, f64)| (a.0 + b.0, a.1.max(b.1));
         chunks::fold(
             self.points.len(),
@@ -177,12 +180,18 @@ fn grip(collider: &PosedCollider, i: usize, position: DVec3, area: f64, friction
 
 impl Energy for Contacts {
     fn value(&self, x: &[DVec3]) -> f64 {
+        if self.colliders.is_empty() {
+            return 0.0;
+        }
         let friction = |grip: &Grip| grip.limit * self.law.value(self.slip(grip, x));
         chunks::sum(self.points.len(), |i| self.penalty_value(i, x))
             + self.grips.iter().map(friction).sum::<f64>()
     }
 
     fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
+        if self.colliders.is_empty() {
+            return;
+        }
         let forces = &mut self.scratch.lock().unwrap_or_else(PoisonError::into_inner).forces;
         forces.look(self.points.len(), |i, found| found.extend(self.penalty_gradient(i, x)));
         forces.iter().for_each(|&(i, force)| self.points.scatter(i, force, gradient));

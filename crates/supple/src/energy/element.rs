@@ -338,7 +338,8 @@ impl<E: Element<K>, const K: usize> Kernel for Value<'_, E, K> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn run(self) -> f64 {
         let Self { chunk, damped } = self;
-        let mut sum = 0.0;
+        // Lanes are added up each by itself, so that one batch does not wait for the sum over another.
+        let (mut sums, mut rest) = (Lanes::default(), 0.0);
         for (batch, first, count) in chunk.batches() {
             let x = chunk.corners_of(chunk.x, first, count);
             let value = if damped {
@@ -346,9 +347,13 @@ impl<E: Element<K>, const K: usize> Kernel for Value<'_, E, K> {
             } else {
                 chunk.elements.elastic_value(batch, &x)
             };
-            sum += value.sum_of_first(count);
+            if count == WIDTH {
+                sums += value;
+            } else {
+                rest += value.sum_of_first(count);
+            }
         }
-        sum
+        sums.sum_of_first(WIDTH) + rest
     }
 }
 

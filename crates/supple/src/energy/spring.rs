@@ -14,6 +14,7 @@
 //! semi-definite, since the eigenvectors are `e` and its complement.
 
 use glam::DVec3;
+use rayon::prelude::*;
 
 use super::Curvature;
 use super::element::{Blocks, Element};
@@ -46,47 +47,71 @@ pub struct Spring {
 /// All springs, elastic and damping part, over one step.
 #[derive(Debug, Clone, Default)]
 pub struct Springs {
-    springs: Vec<Spring>,
     ends: Vec<[u32; 2]>,
-    /// Length of each at the step's start, as far as it acts.
-    start_lengths: Vec<f64>,
+    /// Their numbers, as evaluations read them.
+    eights: Vec<Eight>,
     /// The step in seconds; infinite switches damping off.
     step: f64,
 }
 
+/// The numbers of eight springs; those beyond the last repeat it.
+#[derive(Debug, Clone, Copy)]
+struct Eight {
+    rest: Lanes,
+    /// The length beyond which it hangs loose.
+    longest: Lanes,
+    stiffness: Lanes,
+    /// Damping time times stiffness.
+    drag: Lanes,
+    /// Length at the step's start, as far as it acts.
+    start: Lanes,
+}
+
 /// Below this length (metres) a spring has no direction: it pushes along x.
 const SHORTEST: f64 = 1e-12;
+/// Batches handled by one task.
+const TASK: usize = 256;
 
 impl Springs {
     /// Springs at rest lengths, before any step.
     pub fn new(springs: Vec<Spring>) -> Self {
-        let start_lengths = springs.iter().map(|s| s.rest).collect();
         let ends = springs.iter().map(|s| s.ends).collect();
-        Self { springs, ends, start_lengths, step: f64::INFINITY }
+        let eight = |springs: &[Spring]| {
+            let of = |value: &dyn Fn(&Spring) -> f64| {
+                Lanes::from_fn(|lane| value(&springs[lane.min(springs.len() - 1)]))
+            };
+            let rest = of(&|s| s.rest);
+            Eight {
+                rest,
+                // One-sided springs act up to their rest length only.
+                longest: of(&|s| if s.resists == Resists::Both { f64::INFINITY } else { s.rest }),
+                stiffness: of(&|s| s.stiffness),
+                drag: of(&|s| s.damping * s.stiffness),
+                start: rest,
+            }
+        };
+        Self { ends, eights: springs.chunks(WIDTH).map(eight).collect(), step: f64::INFINITY }
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn batch(&self, batch: usize, x: &[LaneVec3; 2]) -> Batch {
-        let lane = |i: usize| (WIDTH * batch + i).min(self.springs.len() - 1);
-        let of = |value: &dyn Fn(&Spring) -> f64| Lanes::from_fn(|i| value(&self.springs[lane(i)]));
+        let Eight { rest, longest, stiffness, drag, start } = self.eights[batch];
         let separation = x[0] - x[1];
         let exact = separation.dot(separation).sqrt();
         let shortest = Lanes::splat(SHORTEST);
         let length = exact.max(shortest);
+        let inverse = Lanes::splat(1.0) / length;
         let pick =
-            |c: usize, fallback: f64| shortest.less(exact, separation[c] / length, Lanes::splat(fallback));
-        let rest = of(&|s| s.rest);
-        // One-sided springs act up to their rest length only.
-        let longest = of(&|s| if s.resists == Resists::Both { f64::INFINITY } else { s.rest });
+            |c: usize, fallback: f64| shortest.less(exact, separation[c] * inverse, Lanes::splat(fallback));
         let acting = length.min(longest);
         Batch {
             direction: LaneVec3([pick(0, 1.0), pick(1, 0.0), pick(2, 0.0)]),
             length,
             acts: length.less(longest, Lanes::splat(1.0), Lanes::splat(0.0)),
             strain: acting - rest,
-            slip: acting - Lanes::from_fn(|i| self.start_lengths[lane(i)]),
-            stiffness: of(&|s| s.stiffness),
-            viscosity: of(&|s| s.damping * s.stiffness / self.step),
+            slip: acting - start,
+            stiffness,
+            viscosity: drag * (1.0 / self.step),
         }
     }
 }
@@ -114,9 +139,14 @@ impl Batch {
 impl Element<2> for Springs {
     fn begin_step(&mut self, x: &[DVec3], dt: f64) {
         self.step = dt;
-        for (length, spring) in self.start_lengths.iter_mut().zip(&self.springs) {
-            *length = acting_length(spring, separation(spring, x).length());
-        }
+        let batches = self.eights.par_iter_mut().zip(self.ends.par_chunks(WIDTH)).with_min_len(TASK);
+        batches.for_each(|(eight, ends)| {
+            let length = |lane: usize| {
+                let [a, b] = ends[lane.min(ends.len() - 1)];
+                x[a as usize].distance(x[b as usize])
+            };
+            eight.start = Lanes::from_fn(length).min(eight.longest);
+        });
     }
 
     fn vertices(&self) -> &[[u32; 2]] {
@@ -124,8 +154,8 @@ impl Element<2> for Springs {
     }
 
     fn projective(&self, e: usize) -> Option<[[f64; 2]; 2]> {
-        let spring = &self.springs[e];
-        let weight = spring.stiffness * (1.0 + spring.damping / self.step);
+        let eight = &self.eights[e / WIDTH];
+        let weight = eight.stiffness.0[e % WIDTH] + eight.drag.0[e % WIDTH] / self.step;
         Some([[weight, -weight], [-weight, weight]])
     }
 
@@ -161,19 +191,6 @@ impl Element<2> for Springs {
         let zero = LaneMat3::default();
         [[block, zero], [zero - block, block]]
     }
-}
-
-fn separation(spring: &Spring, x: &[DVec3]) -> DVec3 {
-    x[spring.ends[0] as usize] - x[spring.ends[1] as usize]
-}
-
-fn is_active(spring: &Spring, length: f64) -> bool {
-    spring.resists == Resists::Both || length < spring.rest
-}
-
-/// The length up to which a spring is active: its own, or the rest length of a bending spring that is stretched.
-fn acting_length(spring: &Spring, length: f64) -> f64 {
-    if is_active(spring, length) { length } else { spring.rest }
 }
 
 #[cfg(test)]

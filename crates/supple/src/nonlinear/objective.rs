@@ -1,10 +1,12 @@
 //! What nonlinear methods minimise, and what they promise.
 
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use glam::DVec3;
+use rayon::prelude::*;
 
-use crate::energy::{Curvature, PointVisitor};
+use crate::energy::{Curvature, PointVisitor, chunks};
 use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Regions, ScalarMatrix};
 use crate::number::components;
 
@@ -26,6 +28,10 @@ pub trait Objective {
     /// Adds what projective dynamics has in place of the Hessian; `false` if there is none.
     fn projective(&self, _x: &[DVec3], _matrix: &mut ScalarMatrix) -> bool {
         false
+    }
+    /// Whether that depends on where the vertices are.
+    fn projective_varies(&self) -> bool {
+        true
     }
 }
 
@@ -161,7 +167,9 @@ pub(crate) struct Workspace {
     pub(crate) vertices: Vec<u32>,
     /// The gradient over all vertices.
     full: Vec<DVec3>,
+    /// Where a step of `trial_length` leads.
     trial: Vec<DVec3>,
+    trial_length: f64,
     /// The gradient over the unknowns.
     pub(crate) gradient: Vec<DVec3>,
     /// The direction of search over the unknowns.
@@ -176,6 +184,7 @@ impl Workspace {
             vertices: free.collect(),
             full: vec![DVec3::ZERO; vertices],
             trial: vec![DVec3::ZERO; vertices],
+            trial_length: f64::NAN,
             gradient: vec![DVec3::ZERO; unknowns],
             direction: vec![DVec3::ZERO; unknowns],
         }
@@ -188,9 +197,23 @@ impl Workspace {
 
     /// `trial = x + length direction`.
     fn move_trial(&mut self, x: &[DVec3], length: f64) {
-        self.trial.copy_from_slice(x);
-        for (&v, d) in self.vertices.iter().zip(&self.direction) {
-            self.trial[v as usize] += length * *d;
+        let Self { vertices, direction, trial, .. } = self;
+        trial.par_chunks_mut(CHUNK).zip(x.par_chunks(CHUNK)).enumerate().for_each(|(chunk, (trial, x))| {
+            trial.copy_from_slice(x);
+            let first = chunk * CHUNK;
+            let unknown = |vertex: usize| vertices.partition_point(|v| (*v as usize) < vertex);
+            let own = unknown(first)..unknown(first + x.len());
+            for (&v, d) in vertices[own.clone()].iter().zip(&direction[own]) {
+                trial[v as usize - first] += length * *d;
+            }
+        });
+        self.trial_length = length;
+    }
+
+    /// The same, if the last trial on this way was of another length.
+    fn try_length(&mut self, x: &[DVec3], length: f64) {
+        if self.trial_length != length {
+            self.move_trial(x, length);
         }
     }
 }
@@ -244,9 +267,9 @@ impl<'a> Descent<'a> {
         }
         self.iteration_begun = Instant::now();
         self.objective.gradient(self.x, &mut work.full);
-        for (g, &v) in work.gradient.iter_mut().zip(&work.vertices) {
-            *g = work.full[v as usize];
-        }
+        let Workspace { gradient, vertices, full, .. } = work;
+        let free = gradient.par_iter_mut().zip(&*vertices).with_min_len(CHUNK);
+        free.for_each(|(g, &v)| *g = full[v as usize]);
         let norm = norm(&work.gradient);
         self.outcome.evaluation_time += self.iteration_begun.elapsed();
         if !norm.is_finite() {
@@ -315,12 +338,12 @@ impl<'a> Descent<'a> {
         self.in_rounding = slope.abs() * length <= HIDDEN * self.value.abs();
         let mut length = self.free_length(work, length.min(self.longest_step(work)));
         if self.in_rounding {
-            work.move_trial(self.x, length);
+            work.try_length(self.x, length);
             let value = self.objective.value(&work.trial);
             return self.accept(work, (length, value));
         }
         for halvings in 0..MAX_HALVINGS {
-            work.move_trial(self.x, length);
+            work.try_length(self.x, length);
             let lower = self.objective.value(&work.trial);
             if lower <= self.value + SUFFICIENT_DECREASE * length * slope + rounding {
                 // A parabola still falls beyond the step where it has fallen by more than 2/3 of what its slope says.
@@ -370,9 +393,14 @@ impl<'a> Descent<'a> {
     }
 
     fn accept(&mut self, work: &mut Workspace, (length, value): (f64, f64)) -> Option<f64> {
-        work.move_trial(self.x, length);
-        let moved = self.x.iter().zip(&work.trial).any(|(a, b)| a != b);
-        self.x.copy_from_slice(&work.trial);
+        work.try_length(self.x, length);
+        let parts = self.x.par_chunks_mut(CHUNK).zip(work.trial.par_chunks(CHUNK));
+        let goes = |(x, trial): (&mut [DVec3], &[DVec3])| {
+            let moves = *x != *trial;
+            x.copy_from_slice(trial);
+            moves
+        };
+        let moved = parts.map(goes).reduce(|| false, |a, b| a | b);
         self.value = value;
         moved.then_some(length)
     }
@@ -439,8 +467,9 @@ const CHUNK: usize = 4096;
 
 /// The scalar product, over fixed chunks.
 pub(crate) fn dot(a: &[DVec3], b: &[DVec3]) -> f64 {
-    let part = |(a, b): (&[DVec3], &[DVec3])| a.iter().zip(b).map(|(a, b)| a.dot(*b)).sum::<f64>();
-    a.chunks(CHUNK).zip(b.chunks(CHUNK)).map(part).sum()
+    let part =
+        |range: Range<usize>| a[range.clone()].iter().zip(&b[range]).map(|(a, b)| a.dot(*b)).sum::<f64>();
+    chunks::fold(a.len().min(b.len()), CHUNK, 0.0, part, |a, b| a + b)
 }
 
 /// The Euclidean norm of all components.

@@ -89,8 +89,11 @@ impl Projective {
         }
     }
 
-    /// Assembles the matrix, and factors or prepares it if it has changed.
+    /// Assembles the matrix where it may have changed, and factors or prepares it if it has.
     fn prepare(&mut self, descent: &mut Descent<'_>) -> Result<(), String> {
+        if descent.outcome.iterations > 0 && !descent.objective.projective_varies() {
+            return Ok(());
+        }
         let begun = Instant::now();
         self.matrix.clear();
         if !descent.objective.projective(descent.x, &mut self.matrix) {
@@ -126,9 +129,8 @@ impl Projective {
 
     fn find_direction(&mut self, descent: &mut Descent<'_>) {
         let begun = Instant::now();
-        for (b, g) in self.rhs.iter_mut().zip(&self.work.gradient) {
-            *b = -*g;
-        }
+        let pairs = self.rhs.par_iter_mut().zip(&self.work.gradient).with_min_len(4096);
+        pairs.for_each(|(b, g)| *b = -*g);
         match &mut self.global {
             Global::Iterative { solver, stop, blocks } => {
                 self.work.direction.fill(DVec3::ZERO);

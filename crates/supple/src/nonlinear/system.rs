@@ -265,6 +265,10 @@ impl Objective for System {
         self.energies().all(|energy| energy.add_projective(x, matrix))
     }
 
+    fn projective_varies(&self) -> bool {
+        !self.contacts.colliders.is_empty() || !self.self_contact.is_empty()
+    }
+
     fn free_way(&self, from: &[DVec3], to: &[DVec3]) -> f64 {
         self.self_contact.free_way(from, to)
     }

@@ -61,6 +61,8 @@ pub struct Comparison {
     pub budget: Duration,
     /// The residual to reach.
     pub tolerance: f64,
+    /// Time for the reference; as long as it takes if there is none.
+    pub reference_budget: Option<Duration>,
 }
 
 /// What came out.
@@ -73,6 +75,8 @@ pub struct Compared {
     /// Whether the reference solution converged to what double precision allows; errors are against the lowest objective
     /// that any solver found.
     pub reference_converged: bool,
+    /// The residual that it ended with.
+    pub reference_residual: f64,
 }
 
 /// Below this the errors are rounding.
@@ -85,7 +89,7 @@ impl Comparison {
         let reference =
             Solver { method: Method::Newton, tolerance: 1e-13, max_iterations: 300, ..Solver::default() };
         let begin = Begin { scene, start: &start, step, simd };
-        let (best, best_curve) = begin.take(&reference, None)?;
+        let (best, best_curve) = begin.take(&reference, self.reference_budget)?;
         let (mut taken, mut left_out) = (Vec::new(), Vec::new());
         for (name, solver) in &self.solvers {
             let solver = Solver {
@@ -105,6 +109,7 @@ impl Comparison {
             curves: taken.into_iter().map(|(records, curve)| with_errors(curve, &records, lowest)).collect(),
             left_out,
             reference_converged: best_curve.converged,
+            reference_residual: best.last().map_or(0.0, |record| record.residual),
         })
     }
 

@@ -100,6 +100,7 @@ pub(super) fn nonlinear(request: &Request) -> Result<Findings, Failure> {
         solvers,
         budget: Duration::from_secs_f64(request.value("budget")),
         tolerance: 1e-6,
+        reference_budget: None,
     };
     let compared = comparison.run(&scene, request.simd).map_err(Failure::of)?;
     let mut findings = Findings::default();

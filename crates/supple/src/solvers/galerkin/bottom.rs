@@ -12,6 +12,8 @@ pub(super) struct Bottom {
     simd: Simd,
     /// Right-hand sides: 3 where the matrix does not couple directions.
     sides: usize,
+    /// How far apart the numbers of one of them stand.
+    stride: usize,
     x: Vec<f64>,
 }
 
@@ -45,7 +47,7 @@ impl Bottom {
                 columns[missing] = 1.0;
             }
         }
-        self.sides = 3 / width;
+        (self.sides, self.stride) = (3 / width, E::STRIDE / width);
         self.x.resize(rows, 0.0);
         self.factor.factorise(self.simd)
     }
@@ -53,10 +55,10 @@ impl Bottom {
     /// `x = A⁻¹ b`.
     pub(super) fn solve(&mut self, b: &[f32], x: &mut [f32]) {
         for side in 0..self.sides {
-            let own = b.iter().skip(side).step_by(self.sides);
+            let own = b.iter().skip(side).step_by(self.stride);
             self.x.iter_mut().zip(own).for_each(|(x, b)| *x = f64::from(*b));
             self.factor.solve(&mut self.x);
-            let own = x.iter_mut().skip(side).step_by(self.sides);
+            let own = x.iter_mut().skip(side).step_by(self.stride);
             own.zip(&self.x).for_each(|(x, exact)| *x = *exact as f32);
         }
     }

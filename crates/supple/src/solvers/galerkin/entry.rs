@@ -18,6 +18,8 @@ pub(super) trait Entry:
     const ZERO: Self;
     /// How many unknowns of each function it couples; the other directions are right-hand sides of their own.
     const WIDTH: usize;
+    /// Numbers of a function in the vectors of a level.
+    const STRIDE: usize;
 
     /// A number of it.
     fn at(&self, row: usize, column: usize) -> f64;
@@ -34,6 +36,7 @@ pub(super) trait Entry:
 impl Entry for DMat3 {
     const ZERO: Self = Self::ZERO;
     const WIDTH: usize = 3;
+    const STRIDE: usize = 3;
 
     fn at(&self, row: usize, column: usize) -> f64 {
         self.col(column)[row]
@@ -47,6 +50,8 @@ impl Entry for DMat3 {
 impl Entry for f64 {
     const ZERO: Self = 0.0;
     const WIDTH: usize = 1;
+    /// The three directions, and one that stays zero: together they fill a register.
+    const STRIDE: usize = 4;
 
     fn at(&self, _row: usize, _column: usize) -> f64 {
         *self

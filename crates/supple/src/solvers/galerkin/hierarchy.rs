@@ -22,6 +22,8 @@ pub(super) struct Cycle {
     pub(super) order: Vec<u32>,
     /// The place of each vertex.
     pub(super) place: Vec<u32>,
+    /// Numbers of a vertex in the vectors.
+    pub(super) stride: usize,
     /// The matrix's scale: the largest diagonal entry becomes about one, so that no physical unit leaves the range of `f32`.
     pub(super) scale: f64,
 }
@@ -57,14 +59,14 @@ impl<E: Entry> Hierarchy<E> {
         let (order, place) = (solvers[0].order.clone(), solvers[0].place.clone());
         let level = |(level, solver): (usize, Placed)| {
             let projection = match (tree.projections.get(level), places.get(level)) {
-                (Some(projection), Some(place)) => projection.renumbered(&solver.order, place),
+                (Some(projection), Some(place)) => projection.renumbered(&solver.order, place, E::STRIDE),
                 _ => Projection::default(),
             };
             let sweeps = if level == 0 { options.sweeps } else { options.coarse_sweeps };
             GalerkinLevel::new(solver.solver, solver.numbers, sweeps, projection)
         };
         let levels = solvers.into_iter().enumerate().map(level).collect();
-        let cycle = Cycle { levels, order, place, scale: 1.0 };
+        let cycle = Cycle { levels, order, place, stride: E::STRIDE, scale: 1.0 };
         let (pattern, fingerprint) = (pattern.clone(), Fingerprint::default());
         Self { pattern, coarse, cycle, simd: options.simd, fingerprint }
     }
@@ -140,7 +142,7 @@ impl Placed {
         };
         let same = || (0..nodes as u32).collect::<Vec<_>>();
         let (order, place) = schedule.map_or_else(|| (same(), same()), |s| (s.order, s.place));
-        Self { solver, order, place, numbers: 3 * numbers.functions * nodes }
+        Self { solver, order, place, numbers: E::STRIDE * numbers.functions * nodes }
     }
 }
 

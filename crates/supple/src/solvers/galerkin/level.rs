@@ -27,9 +27,9 @@ pub(super) enum LevelSolver {
     /// Coarse nodes of twelve.
     Wide(Relaxation<12, 1>),
     /// As narrow, where directions are not coupled.
-    NarrowSides(Relaxation<1, 3>),
+    NarrowSides(Relaxation<1, 4>),
     /// As wide, likewise.
-    WideSides(Relaxation<4, 3>),
+    WideSides(Relaxation<4, 4>),
     /// The coarsest level.
     Bottom(Bottom),
 }

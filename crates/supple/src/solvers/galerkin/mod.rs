@@ -195,21 +195,23 @@ impl Preconditioner for Galerkin {
 
     fn apply(&mut self, r: &[DVec3], z: &mut [DVec3]) {
         let Some(hierarchy) = &mut self.hierarchy else { return };
-        let Cycle { levels, order, place, scale } = hierarchy.cycle_mut();
+        let Cycle { levels, order, place, stride, scale } = hierarchy.cycle_mut();
+        let stride = *stride;
         // The largest entry becomes one, so that the cycle stays in the range of single precision.
         let size = r.par_iter().with_min_len(4096).map(|r| r.abs().max_element()).reduce(|| 0.0, f64::max);
         if size == 0.0 || !size.is_finite() {
             return z.copy_from_slice(r);
         }
-        let (b, _) = levels[0].b.as_chunks_mut::<3>();
-        b.par_iter_mut().zip(&*order).with_min_len(4096).for_each(|(b, &vertex)| {
-            *b = (r[vertex as usize] / size).to_array().map(|entry| entry as f32);
+        let b = levels[0].b.par_chunks_exact_mut(stride);
+        b.zip(&*order).with_min_len(4096).for_each(|(b, &vertex)| {
+            b[..3].copy_from_slice(&(r[vertex as usize] / size).to_array().map(|entry| entry as f32));
         });
         v_cycle(levels, &mut self.times);
-        let (x, _) = levels[0].x.as_chunks::<3>();
+        let x = &levels[0].x;
         let factor = size * *scale;
         z.par_iter_mut().zip(&*place).with_min_len(4096).for_each(|(z, &place)| {
-            *z = DVec3::from_array(x[place as usize].map(f64::from)) * factor;
+            let own = &x[stride * place as usize..][..3];
+            *z = DVec3::new(f64::from(own[0]), f64::from(own[1]), f64::from(own[2])) * factor;
         });
     }
 

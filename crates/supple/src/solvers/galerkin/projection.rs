@@ -21,6 +21,8 @@ const NODES: usize = 512;
 pub(super) struct Projection {
     /// Functions of a node of the finer and of the coarser level.
     pub(super) functions: [usize; 2],
+    /// Numbers of a function in the vectors: its three directions, and perhaps one that stays zero.
+    stride: usize,
     /// The parent of every node.
     pub(super) parents: Vec<u32>,
     /// The children of parent `k` are `children[starts[k]..starts[k + 1]]`, ascending.
@@ -34,48 +36,54 @@ impl Projection {
     /// A projection to `count` parents with the shares of every node one after the other.
     pub(super) fn new(functions: [usize; 2], parents: Vec<u32>, count: usize, shares: Vec<f32>) -> Self {
         let (starts, children) = children(&parents, count);
-        Self { functions, parents, starts, children, shares }
+        Self { functions, stride: 3, parents, starts, children, shares }
     }
 
     /// The same with nodes and parents renumbered: `order` says which node stands at each place,
-    /// `parent_place` where each parent stands.
-    pub(super) fn renumbered(&self, order: &[u32], parent_place: &[u32]) -> Self {
+    /// `parent_place` where each parent stands, for vectors of another stride.
+    pub(super) fn renumbered(&self, order: &[u32], parent_place: &[u32], stride: usize) -> Self {
         let size = self.functions[0] * self.functions[1];
         let parent = |&node: &u32| parent_place[self.parents[node as usize] as usize];
         let share = |&node: &u32| self.shares[node as usize * size..][..size].iter().copied();
         let parents = order.iter().map(parent).collect();
         let shares = order.iter().flat_map(share).collect();
-        Self::new(self.functions, parents, parent_place.len(), shares)
+        Self { stride, ..Self::new(self.functions, parents, parent_place.len(), shares) }
     }
 
     /// `b' = Uᵀ r`.
     pub(super) fn restrict(&self, r: &[f32], b: &mut [f32]) {
-        match self.functions {
-            [1, 1] => self.restrict_by::<1, 1>(r, b),
-            [1, _] => self.restrict_by::<1, 4>(r, b),
-            _ => self.restrict_by::<4, 4>(r, b),
+        match (self.functions, self.stride) {
+            ([1, 1], 3) => self.restrict_by::<1, 1, 3>(r, b),
+            ([1, 1], _) => self.restrict_by::<1, 1, 4>(r, b),
+            ([1, _], 3) => self.restrict_by::<1, 4, 3>(r, b),
+            ([1, _], _) => self.restrict_by::<1, 4, 4>(r, b),
+            (_, 3) => self.restrict_by::<4, 4, 3>(r, b),
+            _ => self.restrict_by::<4, 4, 4>(r, b),
         }
     }
 
     /// `x += U x'`.
     pub(super) fn prolong_add(&self, coarse: &[f32], x: &mut [f32]) {
-        match self.functions {
-            [1, 1] => self.prolong_by::<1, 1>(coarse, x),
-            [1, _] => self.prolong_by::<1, 4>(coarse, x),
-            _ => self.prolong_by::<4, 4>(coarse, x),
+        match (self.functions, self.stride) {
+            ([1, 1], 3) => self.prolong_by::<1, 1, 3>(coarse, x),
+            ([1, 1], _) => self.prolong_by::<1, 1, 4>(coarse, x),
+            ([1, _], 3) => self.prolong_by::<1, 4, 3>(coarse, x),
+            ([1, _], _) => self.prolong_by::<1, 4, 4>(coarse, x),
+            (_, 3) => self.prolong_by::<4, 4, 3>(coarse, x),
+            _ => self.prolong_by::<4, 4, 4>(coarse, x),
         }
     }
 
-    fn restrict_by<const C: usize, const P: usize>(&self, r: &[f32], b: &mut [f32]) {
+    fn restrict_by<const C: usize, const P: usize, const D: usize>(&self, r: &[f32], b: &mut [f32]) {
         let (shares, _) = self.shares.as_chunks::<P>();
-        b.par_chunks_mut(3 * P).zip(self.starts.par_windows(2)).with_min_len(4).for_each(|(b, range)| {
-            let mut sum = [[0.0; 3]; P];
+        let (r, _) = r.as_chunks::<D>();
+        b.par_chunks_mut(D * P).zip(self.starts.par_windows(2)).with_min_len(4).for_each(|(b, range)| {
+            let mut sum = [[0.0; D]; P];
             for &child in &self.children[range[0]..range[1]] {
-                let child = child as usize;
-                let (r, _) = r[3 * C * child..][..3 * C].as_chunks::<3>();
-                for (r, shares) in r.iter().zip(&shares[C * child..]) {
+                let own = C * child as usize..C * (child as usize + 1);
+                for (r, shares) in r[own.clone()].iter().zip(&shares[own]) {
                     for g in 0..P {
-                        for d in 0..3 {
+                        for d in 0..D {
                             sum[g][d] += shares[g] * r[d];
                         }
                     }
@@ -85,17 +93,18 @@ impl Projection {
         });
     }
 
-    fn prolong_by<const C: usize, const P: usize>(&self, coarse: &[f32], x: &mut [f32]) {
+    fn prolong_by<const C: usize, const P: usize, const D: usize>(&self, coarse: &[f32], x: &mut [f32]) {
         let (shares, _) = self.shares.as_chunks::<P>();
-        x.par_chunks_mut(3 * C * NODES).enumerate().for_each(|(chunk, x)| {
-            for (k, x) in x.chunks_mut(3 * C).enumerate() {
+        let (coarse, _) = coarse.as_chunks::<D>();
+        x.par_chunks_mut(D * C * NODES).enumerate().for_each(|(chunk, x)| {
+            let (x, _) = x.as_chunks_mut::<D>();
+            for (k, x) in x.chunks_mut(C).enumerate() {
                 let node = chunk * NODES + k;
-                let (q, _) = coarse[3 * P * self.parents[node] as usize..][..3 * P].as_chunks::<3>();
-                let (x, _) = x.as_chunks_mut::<3>();
+                let q = &coarse[P * self.parents[node] as usize..][..P];
                 for (x, shares) in x.iter_mut().zip(&shares[C * node..]) {
-                    for g in 0..P {
-                        for d in 0..3 {
-                            x[d] += shares[g] * q[g][d];
+                    for (q, share) in q.iter().zip(shares) {
+                        for d in 0..D {
+                            x[d] += share * q[d];
                         }
                     }
                 }
@@ -138,9 +147,14 @@ mod tests {
             let plain = Projection::new(functions, parents, 11, shares);
             let order: Vec<u32> = (0..50).map(|i| i * 3 % 50).collect();
             let parent_place: Vec<u32> = (0..11).map(|i| i * 4 % 11).collect();
-            for projection in [plain.renumbered(&order, &parent_place), plain] {
-                let r: Vec<f32> = (0..3 * functions[0] * 50).map(|i| wave(i + 9)).collect();
-                let q: Vec<f32> = (0..3 * functions[1] * 11).map(|i| wave(2 * i + 1)).collect();
+            for projection in [
+                plain.renumbered(&order, &parent_place, 3),
+                plain.renumbered(&order, &parent_place, 4),
+                plain,
+            ] {
+                let stride = projection.stride;
+                let r: Vec<f32> = (0..stride * functions[0] * 50).map(|i| wave(i + 9)).collect();
+                let q: Vec<f32> = (0..stride * functions[1] * 11).map(|i| wave(2 * i + 1)).collect();
                 let (mut b, mut x) = (q.clone(), vec![0.0; r.len()]);
                 projection.restrict(&r, &mut b);
                 projection.prolong_add(&q, &mut x);
