@@ -71,7 +71,7 @@ impl Positions {
         z.set(position.z);
     }
 
-    /// Position and inverse mass at once: atomics are loaded one by one through the stack, which takes kernels twice as long.
+    /// Position and inverse mass at once: atomics are loaded one by one and go through the stack before they are lanes.
     ///
     /// # Safety
     /// No other thread may write this particle meanwhile.
