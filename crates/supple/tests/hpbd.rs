@@ -320,3 +320,55 @@ fn the_surface_of_a_solid_that_is_filled_by_cells_rests_on_a_collider() {
     assert!(deepest < 1e-3, "{deepest}");
     assert!((lowest(&simulation) - thickness).abs() < 4e-3, "{} {thickness}", lowest(&simulation));
 }
+
+#[test]
+fn a_solid_that_is_filled_by_cells_rests_on_a_cloth() {
+    let ball = Shape::new(ShapeSource::Sphere(SphereShape { radius: 0.15, cells: 8 }));
+    let material = MaterialSpec {
+        young_modulus: Some(1e6),
+        poisson_ratio: Some(0.3),
+        density: Some(100.0),
+        damping: Some(0.05),
+        ..MaterialSpec::default()
+    };
+    let ball = Body { cell: Some(0.09), ..Body::new("ball", ball) }.material(material).at([0.0, 0.2, 0.0]);
+    let mut scene = curtain(30, "denim");
+    scene.bodies[0].transform.rotate = DVec3::ZERO;
+    let side = |normal: DVec3| Selection::Plane { point: 0.499 * normal, normal };
+    scene.pins = [DVec3::X, -DVec3::X, DVec3::Z, -DVec3::Z].map(|n| Pin::hard("cloth", side(n))).into();
+    scene.bodies.push(ball);
+    let simulation = run(scene, 60, 1.0 / 60.0);
+    let (cloth, ball) = simulation.positions().split_at(31 * 31);
+    let lowest = |points: &[DVec3]| points.iter().map(|p| p.y).fold(f64::INFINITY, f64::min);
+    // It would have fallen by 4.9 m. The ball lies in the hollow that its weight of 14 N makes, on edges between vertices.
+    let (sag, ball) = (lowest(cloth), lowest(ball));
+    assert!(sag < -1e-3 && sag > -0.3, "{sag}");
+    assert!(ball > sag - 0.01, "{ball} {sag}");
+}
+
+#[test]
+fn sheets_thrown_at_each_other_do_not_pass_in_long_steps() {
+    // Two sheets are thrown at each other, by an edge a step.
+    let mut cloth = Body::cloth("cloth", 0.4, 0.4, [21, 21]).material("cotton");
+    cloth.self_contact = true;
+    let other = Body { velocity: DVec3::new(0.0, 0.6, 0.0), ..cloth.clone() }.at([0.003, -0.03, 0.004]);
+    cloth.velocity = DVec3::new(0.0, -0.6, 0.0);
+    let other = Body { name: "other".into(), ..other };
+    let mut scene = Scene::builder().body(cloth).body(other).build().unwrap();
+    scene.world.gravity = DVec3::ZERO;
+    scene.solver.method = Method::Hpbd;
+    scene.solver.hpbd = Options { sweeps: 2, stiffness: Some(1.0), ..Options::default() };
+    let mut simulation = Simulation::new(scene).unwrap();
+    let mut touched = 0;
+    for _ in 0..60 {
+        touched += simulation.step(1.0 / 60.0).unwrap().pairs;
+        let (upper, lower) = simulation.positions().split_at(441);
+        for p in upper.iter().filter(|p| p.x.abs() < 0.17 && p.z.abs() < 0.17) {
+            let flat = |q: &DVec3| (*q - *p).with_y(0.0).length_squared();
+            let below = lower.iter().min_by(|a, b| flat(a).total_cmp(&flat(b))).unwrap();
+            // The nearest vertex is up to 14 mm away.
+            assert!(p.y > below.y - 0.007, "{p} {below}");
+        }
+    }
+    assert!(touched > 0, "they meet");
+}

@@ -348,3 +348,30 @@ fn fewer_coarse_constraints_are_removed_than_by_the_papers_rule() {
     }
     assert!(lost > 0 && lost < by_paper, "{lost} {by_paper}");
 }
+
+#[test]
+fn a_body_with_fewer_levels_than_are_simulated_stays_whole_when_another_tears() {
+    let (mut scene, _) = strip([24, 60]);
+    let row = Selection::Box { min: DVec3::new(-1.0, -1e-3, -1.0), max: DVec3::new(1.0, 1e-3, 1.0) };
+    scene.bodies[0].tear_stretch = None;
+    scene.bodies[0].tears = vec![Tear { time: 10.5 * DT, selection: row, across: DVec3::Y }];
+    let mut small = Body::cloth("small", 0.2, 0.2, [4, 4]).material("jersey").at([1.0, 0.0, 0.0]);
+    small.transform.rotate = 90.0 * DVec3::X;
+    let side = Selection::Plane { point: DVec3::new(1.0, 0.0999, 0.0), normal: DVec3::Y };
+    scene.pins.push(Pin::hard("small", side));
+    scene.bodies.insert(0, small);
+    let mut simulation = Simulation::new(scene).unwrap();
+    let start = simulation.positions()[..16].to_vec();
+    let levels = simulation.particle_levels();
+    let of_small = |level: usize| levels[level].particles.iter().filter(|p| **p < 16).count();
+    assert!(levels.len() >= 4 && of_small(3) == of_small(2) && of_small(3) > 0, "{}", levels.len());
+    simulation.set_level(3).unwrap();
+    for step in 0..240 {
+        simulation.step(DT).unwrap();
+        // It hangs where it was, stretched by its own weight and by what a sweep leaves: a tenth at most.
+        for (now, then) in simulation.positions().iter().zip(&start) {
+            assert!(now.distance(*then) < 0.02, "{now} {then} at step {step}");
+        }
+    }
+    assert!(!simulation.setup().bodies[1].surface.mesh.clone_of.is_empty(), "the other is torn");
+}

@@ -6,17 +6,15 @@
 //! touches, or ends nearby, a plane keeps it outside: `C = n·(p - q) >= 0`. Planes are tangents; when all other
 //! constraints are done, what is still inside is moved out by the distance itself.
 //!
-//! Where a surface lies inside a lattice of particles, its points collide in their place: a point `Σ aᵢ pᵢ` is moved by moving its
-//! particles by their parts and inverse masses, `Δpᵢ = aᵢ wᵢ / Σ aⱼ² wⱼ` of its own way.
-//!
 //! Friction removes of the slip against the collider at most `μ` times what the plane has pushed in the step (Macklin 2014):
 //! all of it where the particle sticks.
 
 use glam::DVec3;
 use rayon::prelude::*;
 
+use super::points::Points;
 use super::positions::Positions;
-use crate::body::{Body, Embedding};
+use crate::body::Body;
 use crate::contact::PosedCollider;
 use crate::energy::chunks::Found;
 
@@ -26,7 +24,6 @@ const MARCHES: usize = 64;
 /// A point near a collider.
 #[derive(Debug, Clone, Copy)]
 struct Touch {
-    /// A particle, or after all of them a point between some.
     point_number: u32,
     /// A point of the plane and its normal.
     point: DVec3,
@@ -41,63 +38,6 @@ struct Touch {
 struct Clearance {
     from: DVec3,
     distance: f64,
-}
-
-/// What of the bodies may touch colliders.
-#[derive(Debug, Default)]
-struct Points {
-    particles: usize,
-    /// Which particles are of a lattice, whose surface collides in their place.
-    of_lattice: Vec<bool>,
-    /// The points of such surfaces, by all particles, and their friction coefficients.
-    embedded: Embedding,
-    friction: Vec<f64>,
-}
-
-impl Points {
-    fn len(&self) -> usize {
-        self.particles + self.friction.len()
-    }
-
-    /// The particles of a point with their parts of it; `None` for a particle itself.
-    fn weights(&self, point: usize) -> Option<&[(u32, f64)]> {
-        point.checked_sub(self.particles).map(|embedded| self.embedded.weights(embedded))
-    }
-
-    fn at(&self, point: usize, x: impl Fn(usize) -> DVec3) -> DVec3 {
-        match self.weights(point) {
-            None => x(point),
-            Some(weights) => weights.iter().map(|&(p, a)| a * x(p as usize)).sum(),
-        }
-    }
-
-    /// Whether something holds for all of its particles.
-    fn all(&self, point: usize, holds: impl Fn(u32) -> bool) -> bool {
-        match self.weights(point) {
-            None => holds(point as u32),
-            Some(weights) => weights.iter().all(|&(p, _)| holds(p)),
-        }
-    }
-
-    /// How far a unit of force moves it; nothing for what is held or does not collide.
-    fn give(&self, point: usize, weight: impl Fn(usize) -> f64) -> f64 {
-        match self.weights(point) {
-            None if self.of_lattice.get(point) == Some(&true) => 0.0,
-            None => weight(point),
-            Some(weights) => weights.iter().map(|&(p, a)| a * a * weight(p as usize)).sum(),
-        }
-    }
-
-    fn move_by(&self, point: usize, by: DVec3, positions: &Positions) {
-        let Some(weights) = self.weights(point) else {
-            return positions.set(point, positions.get(point) + by);
-        };
-        let give = self.give(point, |p| positions.weight(p));
-        for &(p, a) in weights.iter().filter(|_| give > 0.0) {
-            let p = p as usize;
-            positions.set(p, positions.get(p) + by * (a * positions.weight(p) / give));
-        }
-    }
 }
 
 /// All collisions of a step.
@@ -116,28 +56,16 @@ pub(super) struct Collisions {
 impl Collisions {
     /// Takes the bodies whose first particles are given.
     pub(super) fn set_bodies(&mut self, bodies: &[Body], first: &[u32]) {
-        self.points = Points::default();
-        for (body, &first) in bodies.iter().zip(first) {
-            let embedding = &body.embedding;
-            let inside = |point: &usize| embedding.weights(*point).len() > 1;
-            let is_lattice = (0..embedding.len()).any(|point| inside(&point));
-            self.points.of_lattice.resize(first as usize + body.start.len(), is_lattice);
-            if is_lattice {
-                for (point, friction) in body.point_friction().into_iter().enumerate() {
-                    self.points.embedded.push(embedding.weights(point).iter().map(|&(v, a)| (v + first, a)));
-                    self.points.friction.push(friction);
-                }
-            }
-        }
+        self.points = Points::new(bodies, first);
     }
 
     /// Looks for collisions on the way from `start` to where the particles are predicted. `reach` is how much farther
     /// constraints are expected to move them.
     pub(super) fn find(&mut self, start: &[DVec3], predicted: &[DVec3], weights: &[f64], reach: f64) {
-        self.points.particles = start.len();
         let points = &self.points;
+        let count = if self.colliders.is_empty() { 0 } else { points.embedded() + start.len() };
         let mut touches = std::mem::take(&mut self.touches);
-        touches.look(if self.colliders.is_empty() { 0 } else { points.len() }, |i, found| {
+        touches.look(count, |i, found| {
             if points.give(i, |p| weights[p]) > 0.0 {
                 let [start, predicted] = [start, predicted].map(|x| points.at(i, |p| x[p]));
                 let touch = |collider| self.touch(collider, i, start, predicted, reach);
@@ -148,7 +76,7 @@ impl Collisions {
         self.spent.clear();
         self.spent.resize(self.touches.len(), [0.0; 2]);
         let mut clearances = std::mem::take(&mut self.clearances);
-        clearances.resize(if self.colliders.is_empty() { 0 } else { points.len() }, Clearance::default());
+        clearances.resize(count, Clearance::default());
         clearances.par_iter_mut().enumerate().with_min_len(1024).for_each(|(i, clearance)| {
             let from = points.at(i, |p| predicted[p]);
             let free = |collider: &PosedCollider| collider.separation(from).distance - collider.thickness;
@@ -186,16 +114,11 @@ impl Collisions {
             point: at - free * found.normal,
             normal: found.normal,
             carried,
-            friction: collider.friction.unwrap_or_else(|| self.friction_of(i)),
+            friction: collider.friction.unwrap_or_else(|| self.points.friction(i, &self.friction)),
         };
         // A march that ends before its way does has touched, however little particles move by themselves.
         let touches = done < length || free <= reach.max(1e-3 * collider.thickness);
         touches.then_some(touch)
-    }
-
-    fn friction_of(&self, point: usize) -> f64 {
-        let embedded = point.checked_sub(self.points.particles);
-        embedded.map_or_else(|| self.friction[point], |embedded| self.points.friction[embedded])
     }
 
     /// Projects every particle for which `on_level` holds, and points between such, to their side of the planes, and holds it back by friction.
@@ -245,7 +168,7 @@ impl Collisions {
         for (i, clearance) in self.clearances.iter().enumerate() {
             let p = self.points.at(i, |p| positions[p]);
             let is_free = p.distance(clearance.from) * (1.0 + 1e-9) + 1e-12 < clearance.distance;
-            if is_free || (i < self.points.particles && self.points.of_lattice.get(i) == Some(&true)) {
+            if is_free || !self.points.collides(i) {
                 continue;
             }
             for collider in &self.colliders {

@@ -377,6 +377,28 @@ impl Kernel for Energies<'_> {
     }
 }
 
+/// The positions and inverse masses of eight particles.
+#[inline(always)]
+fn gather(positions: &Positions, particles: &[u32; WIDTH]) -> (LaneVec3, Lanes) {
+    let (mut at, mut weight) = (LaneVec3::default(), Lanes::default());
+    for i in 0..WIDTH {
+        // SAFETY: these particles belong to one strip, and strips that run at the same time have none in common (see `schedule`).
+        let [x, y, z, w] = unsafe { positions.load(particles[i] as usize) };
+        (at.0[0].0[i], at.0[1].0[i], at.0[2].0[i], weight.0[i]) = (x, y, z, w);
+    }
+    (at, weight)
+}
+
+/// Moves eight particles.
+#[inline(always)]
+fn scatter(positions: &Positions, particles: &[u32; WIDTH], at: &LaneVec3, weight: &Lanes) {
+    for i in 0..WIDTH {
+        let new = [at.0[0].0[i], at.0[1].0[i], at.0[2].0[i], weight.0[i]];
+        // SAFETY: as in `gather`.
+        unsafe { positions.store(particles[i] as usize, new) };
+    }
+}
+
 impl Group {
     /// What of a violation (or, with the other sign, of a multiplier) is on the side where the group acts.
     #[inline(always)]
@@ -392,19 +414,13 @@ impl Group {
     /// [`Step::project`] for eight constraints.
     #[inline(always)]
     fn project(&mut self, step: &Step<'_>, is_first: bool) {
-        let (mut a, mut b) = (LaneVec3::default(), LaneVec3::default());
-        let (mut weight_a, mut weight_b) = (Lanes::default(), Lanes::default());
-        for i in 0..WIDTH {
-            let (p, q) = (self.ends[0][i] as usize, self.ends[1][i] as usize);
-            let (at_p, at_q) = (step.positions.get(p), step.positions.get(q));
-            (a.0[0].0[i], a.0[1].0[i], a.0[2].0[i]) = (at_p.x, at_p.y, at_p.z);
-            (b.0[0].0[i], b.0[1].0[i], b.0[2].0[i]) = (at_q.x, at_q.y, at_q.z);
-            weight_a.0[i] = step.positions.weight(p);
-            weight_b.0[i] = step.positions.weight(q);
-        }
+        let (mut a, weight_a) = gather(step.positions, &self.ends[0]);
+        let (mut b, weight_b) = gather(step.positions, &self.ends[1]);
         let zero = Lanes::default();
         let apart = a - b;
-        if (is_first || step.stiffness.is_some()) && self.is_slack(apart.dot(apart)) {
+        // A compliant constraint that has pulled before must let go first.
+        let pulls = !is_first && step.stiffness.is_none() && self.multiplier != zero;
+        if !pulls && self.is_slack(apart.dot(apart)) {
             self.multiplier = if is_first { zero } else { self.multiplier };
             return;
         }
@@ -417,23 +433,19 @@ impl Group {
             None => self.compliant_change(step, value, give, old),
         };
         // Where nothing can move or there is no direction, nothing changes.
+        let shortest = Lanes::splat(SHORTEST);
         let movable = zero.less(give, wanted, zero);
-        let change = Lanes::splat(SHORTEST).less(length, movable, zero);
+        let change = shortest.less(length, movable, zero);
         self.multiplier = old + change;
         if change == zero {
             return;
         }
         self.pulled += change;
-        let along = apart * (change / length);
+        let along = apart * shortest.less(length, change / length, zero);
         a += along * weight_a;
         b = b - along * weight_b;
-        for i in 0..WIDTH {
-            // A pair without a direction stays where it is; its lanes may not be numbers.
-            if change.0[i] != 0.0 {
-                step.positions.set(self.ends[0][i] as usize, a.lane(i));
-                step.positions.set(self.ends[1][i] as usize, b.lane(i));
-            }
-        }
+        scatter(step.positions, &self.ends[0], &a, &weight_a);
+        scatter(step.positions, &self.ends[1], &b, &weight_b);
     }
 
     #[inline(always)]

@@ -127,6 +127,14 @@ impl Level {
         }
     }
 
+    /// A level that is the finer one once more: for bodies that have fewer levels than others.
+    pub(super) fn repeat(&self) -> Self {
+        let mut level =
+            Self { particles: self.particles.clone(), triangles: self.triangles.clone(), ..Self::default() };
+        self.limits.iter().zip(0..).for_each(|(limit, number)| level.push_limit(*limit, [number]));
+        level
+    }
+
     /// The links of the next finer level that a limit stands for.
     pub(super) fn parts(&self, limit: usize) -> &[u32] {
         &self.parts[self.first_part[limit] as usize..self.first_part[limit + 1] as usize]
@@ -177,6 +185,21 @@ pub(super) fn general_levels(finest: &Finest<'_>, plan: Plan) -> Vec<Level> {
         levels.push(level);
     }
     levels
+}
+
+impl Finest<'_> {
+    /// The mesh as if it were a coarse level.
+    pub(super) fn level(&self) -> Level {
+        let mut level = Level {
+            particles: (0..self.positions.len() as u32).collect(),
+            triangles: self.triangles.to_vec(),
+            ..Level::default()
+        };
+        for (&(ends, rest), number) in self.links.iter().chain(self.shears).zip(0..) {
+            level.push_limit(Limit { ends, rest }, [number]);
+        }
+        level
+    }
 }
 
 impl RestLengths {

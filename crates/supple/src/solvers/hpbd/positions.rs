@@ -26,15 +26,20 @@ impl Shared {
     }
 }
 
+/// A position and its inverse mass, within one line of the cache.
+#[derive(Debug, Default)]
+#[repr(C, align(32))]
+struct Particle([Shared; 4]);
+
 /// Positions in metres with inverse masses in 1/kg; 0 for what is held.
 #[derive(Debug, Default)]
-pub(super) struct Positions(Vec<[Shared; 4]>);
+pub(super) struct Positions(Vec<Particle>);
 
 impl Positions {
     pub(super) fn copy_from(&mut self, positions: &[DVec3], weights: &[f64]) {
         self.0.resize_with(positions.len(), Default::default);
         let both = positions.par_iter().zip(weights).with_min_len(TASK);
-        self.0.par_iter().zip(both).for_each(|([x, y, z, w], (position, weight))| {
+        self.0.par_iter().zip(both).for_each(|(Particle([x, y, z, w]), (position, weight))| {
             x.set(position.x);
             y.set(position.y);
             z.set(position.z);
@@ -48,21 +53,60 @@ impl Positions {
 
     #[inline(always)]
     pub(super) fn get(&self, particle: usize) -> DVec3 {
-        let [x, y, z, _] = &self.0[particle];
+        let Particle([x, y, z, _]) = &self.0[particle];
         DVec3::new(x.get(), y.get(), z.get())
     }
 
     /// The inverse mass.
     #[inline(always)]
     pub(super) fn weight(&self, particle: usize) -> f64 {
-        self.0[particle][3].get()
+        self.0[particle].0[3].get()
     }
 
     #[inline(always)]
     pub(super) fn set(&self, particle: usize, position: DVec3) {
-        let [x, y, z, _] = &self.0[particle];
+        let Particle([x, y, z, _]) = &self.0[particle];
         x.set(position.x);
         y.set(position.y);
         z.set(position.z);
+    }
+
+    /// Position and inverse mass at once: atomics are loaded one by one and go through the stack before they are lanes.
+    ///
+    /// # Safety
+    /// No other thread may write this particle meanwhile.
+    #[inline(always)]
+    pub(super) unsafe fn load(&self, particle: usize) -> [f64; 4] {
+        // SAFETY: an atomic has the layout of its number, the particle is in bounds, and the caller says that no thread writes it.
+        unsafe { *(&raw const self.0[particle]).cast::<[f64; 4]>() }
+    }
+
+    /// What [`Self::load`] reads, written at once, so that the next load need not wait for parts of it.
+    ///
+    /// # Safety
+    /// No other thread may read or write this particle meanwhile.
+    #[inline(always)]
+    pub(super) unsafe fn store(&self, particle: usize, position_and_weight: [f64; 4]) {
+        let place: *const Particle = &raw const self.0[particle];
+        // SAFETY: as in `load`; atomics may be written behind a shared reference.
+        unsafe { *place.cast_mut().cast::<[f64; 4]>() = position_and_weight }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_loaded_and_stored_at_once_is_what_single_numbers_say() {
+        let mut positions = Positions::default();
+        positions.copy_from(&[DVec3::X, DVec3::new(1.0, -2.0, 3.5)], &[0.0, 7.0]);
+        // SAFETY: one thread.
+        unsafe {
+            assert_eq!(positions.load(1), [1.0, -2.0, 3.5, 7.0]);
+            positions.store(0, [4.0, 5.0, 6.0, 0.25]);
+        }
+        assert_eq!((positions.get(0), positions.weight(0)), (DVec3::new(4.0, 5.0, 6.0), 0.25));
+        assert_eq!((positions.get(1), positions.weight(1)), (DVec3::new(1.0, -2.0, 3.5), 7.0));
     }
 }

@@ -1,6 +1,8 @@
 //! Collisions of surfaces with themselves and each other: particles against triangles, found by a spatial hash of the particles
 //! (Müller 2008, section 3, line 7; the constraint is that of Müller 2006, section 4.4).
 //!
+//! Where a surface lies inside a lattice, its points take part as particles do (see `points`).
+//!
 //! Where a particle is near a triangle when the step begins, `q = Σ bᵢ aᵢ` is the triangle's nearest point and `n` the direction
 //! from there to the particle. The constraint keeps them apart on this side,
 //!
@@ -13,6 +15,9 @@
 //! longest edge at most. So nothing passes through as long as no pair comes together faster. Friction takes back of the slip at
 //! most `μ` times what the constraint has pushed. Edges against edges are not looked at.
 //!
+//! Around each triangle particles are looked for as far away as the fastest of them there may come from, which bounds of the ways in
+//! large cells tell (see `way_bounds`): a cloth that moves as a whole, however fast, is searched closely.
+//!
 //! What is near is looked for in a wider circle and remembered (Verlet 1967), until particles have moved against each other by so
 //! much that another could have come near. Which pairs a step has, and their order, do not depend on when that was.
 
@@ -20,13 +25,15 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::particle_hash::ParticleHash;
+use super::points::Points;
 use super::positions::{Positions, TASK};
+use super::way_bounds::WayBounds;
 use crate::body::{Body, Elements};
 use crate::energy::chunks::Found;
 use crate::geometry::triangle::closest_point;
 use crate::simulation::Setup;
 
-/// A particle near a triangle.
+/// A particle near a triangle; both by numbers of points.
 #[derive(Debug, Clone, Copy)]
 struct Pair {
     particle: u32,
@@ -37,6 +44,8 @@ struct Pair {
     distance: f64,
     friction: f64,
 }
+
+const NONE: u32 = u32::MAX;
 
 /// How much farther than the prediction says pairs are looked for, over the longest edge.
 const SPARE: f64 = 0.1;
@@ -72,6 +81,15 @@ pub(super) struct Way<'a> {
     pub(super) longest: f64,
 }
 
+/// How a triangle moves before constraints act.
+struct Motion {
+    /// The mean way of its corners, and how far from it any of them goes.
+    mean: DVec3,
+    apart: f64,
+    /// The longest edge of its body.
+    edge: f64,
+}
+
 impl Way<'_> {
     fn of(&self, particle: u32) -> DVec3 {
         self.to[particle as usize] - self.from[particle as usize]
@@ -81,22 +99,26 @@ impl Way<'_> {
 /// All such collisions of a step.
 #[derive(Debug, Default)]
 pub(super) struct SelfCollisions {
-    /// Over all particles.
+    points: Points,
+    /// Over all points.
     triangles: Vec<[u32; 3]>,
-    /// The body of each triangle and of each particle.
+    /// The body of each triangle and of each point; [`NONE`] for points that do not collide.
     body_of_triangle: Vec<u32>,
-    body_of_particle: Vec<u32>,
+    body_of_point: Vec<u32>,
     touches_itself: Vec<bool>,
     between_bodies: bool,
     thickness: f64,
-    /// Where the particles were at the start.
+    /// Where the points were at the start.
     start: Vec<DVec3>,
+    /// Where they are when a small step begins, and where they go, if there are others than particles.
+    way: [Vec<DVec3>; 2],
     /// The longest edge at the start of each body and of what its triangles may meet.
     edges: Vec<f64>,
     widest: Vec<f64>,
     /// Of most triangles the longest edge, or the thickness.
     cell: f64,
     hash: ParticleHash,
+    way_bounds: WayBounds,
     remembered: Remembered,
     pairs: Found<Pair>,
     /// How far each pair was pushed apart in this step, and how far friction has held back, in metres.
@@ -104,21 +126,31 @@ pub(super) struct SelfCollisions {
 }
 
 impl SelfCollisions {
-    /// Of the bodies of a setup whose surfaces are particles; the first particle of each is given.
+    /// Of the bodies of a setup; the first particle of each is given.
     pub(super) fn new(setup: &Setup, first: &[u32]) -> Self {
         let mut found = Self {
+            points: Points::new(&setup.bodies, first),
             between_bodies: setup.contact.between_bodies && setup.bodies.len() > 1,
             thickness: setup.contact.thickness,
             ..Self::default()
         };
+        let particles: Vec<DVec3> = setup.bodies.iter().flat_map(|body| &body.start).copied().collect();
+        found.points.place(&particles, &mut found.start);
+        found.body_of_point = vec![NONE; found.start.len()];
+        let embedded = found.points.embedded() as u32;
         for ((body, &first), number) in setup.bodies.iter().zip(first).zip(0..) {
             found.touches_itself.push(body.self_contact);
-            found.start.extend_from_slice(&body.start);
-            found.body_of_particle.resize(found.start.len(), number);
+            let in_lattice = found.points.first_embedded(number as usize);
+            let points = match in_lattice {
+                Some(first) => first..first + body.embedding.len() as u32,
+                None => embedded + first..embedded + first + body.start.len() as u32,
+            };
             if body.self_contact || found.between_bodies {
-                found.triangles.extend(particle_triangles(body).map(|t| t.map(|p| p + first)));
+                let triangles = surface(body, in_lattice.is_some());
+                found.triangles.extend(triangles.map(|t| t.map(|p| p + points.start)));
                 found.body_of_triangle.resize(found.triangles.len(), number);
             }
+            found.body_of_point[points.start as usize..points.end as usize].fill(number);
         }
         found.measure();
         found
@@ -150,12 +182,16 @@ impl SelfCollisions {
         clones: usize,
         changed: impl Iterator<Item = (usize, [u32; 3])>,
     ) {
-        let (start, body) = (self.start[particle as usize], self.body_of_particle[particle as usize]);
+        let embedded = self.points.embedded();
+        let point = embedded + particle as usize;
+        let (start, body) = (self.start[point], self.body_of_point[point]);
         self.start.resize(self.start.len() + clones, start);
-        self.body_of_particle.resize(self.start.len(), body);
+        self.body_of_point.resize(self.start.len(), body);
         let first = self.body_of_triangle.partition_point(|other| *other < body);
         if first < self.triangles.len() {
-            changed.for_each(|(element, corners)| self.triangles[first + element] = corners);
+            changed.for_each(|(element, corners)| {
+                self.triangles[first + element] = corners.map(|p| p + embedded as u32);
+            });
         }
         self.remembered.at.clear();
     }
@@ -166,6 +202,18 @@ impl SelfCollisions {
         if self.triangles.is_empty() {
             return;
         }
+        if self.points.embedded() == 0 {
+            return self.find_among_points(way, weights, friction);
+        }
+        let [mut from, mut to] = std::mem::take(&mut self.way);
+        self.points.place(way.from, &mut from);
+        self.points.place(way.to, &mut to);
+        let way = Way { from: &from, to: &to, longest: way.longest };
+        self.find_among_points(&way, weights, friction);
+        self.way = [from, to];
+    }
+
+    fn find_among_points(&mut self, way: &Way<'_>, weights: &[f64], friction: &[f64]) {
         let remembers = self.remembers(way);
         let lasts = remembers || self.will_last(way);
         if !remembers {
@@ -182,6 +230,7 @@ impl SelfCollisions {
                 self.pairs_of(near, way, weights, friction, found);
             });
         } else {
+            self.way_bounds.fill(way.from, way.to, self.cell);
             pairs.look(self.triangles.len(), |t, found| {
                 self.pairs_around(t, way, weights, friction, found);
             });
@@ -248,17 +297,30 @@ impl SelfCollisions {
         self.remembered = remembered;
     }
 
-    /// How near a particle must be to a triangle to be its pair, by how fast the two may close in.
-    fn reach<'a>(&'a self, triangle: usize, way: &'a Way<'_>) -> impl Fn(u32) -> f64 + 'a {
+    /// How a triangle moves.
+    fn motion(&self, triangle: usize, way: &Way<'_>) -> Motion {
         let ways = self.triangles[triangle].map(|p| way.of(p));
         let mean = (ways[0] + ways[1] + ways[2]) / 3.0;
         let apart = ways.map(|way| way.distance_squared(mean)).into_iter().fold(0.0, f64::max).sqrt();
-        let own_edge = self.edges[self.body_of_triangle[triangle] as usize];
-        move |particle| {
-            let edge = own_edge.max(self.edges[self.body_of_particle[particle as usize] as usize]);
-            let together = way.of(particle).distance(mean) + apart;
-            (2.0 * together + SPARE * edge + self.thickness).min(self.farthest(way.longest, edge))
-        }
+        let edge = self.edges[self.body_of_triangle[triangle] as usize];
+        Motion { mean, apart, edge }
+    }
+
+    /// How near a particle must be to a triangle to be its pair, by how fast the two may close in.
+    #[inline]
+    fn reach(&self, motion: &Motion, particle: u32, way: &Way<'_>) -> f64 {
+        let body = self.body_of_point[particle as usize];
+        let edge = self.edges.get(body as usize).map_or(motion.edge, |edge| edge.max(motion.edge));
+        let together = way.of(particle).distance(motion.mean) + motion.apart;
+        (2.0 * together + SPARE * edge + self.thickness).min(self.farthest(way.longest, edge))
+    }
+
+    /// No less than the reach of any particle around a triangle, given the widest that it can be.
+    fn widest_reach(&self, at: &[DVec3; 3], motion: &Motion, widest: f64, edge: f64) -> f64 {
+        let [low, high] = bounds(at, widest);
+        let together = self.way_bounds.farthest_in(low, high, motion.mean) + motion.apart;
+        // Rounding must not leave out a particle at the edge.
+        widest.min((2.0 * together + SPARE * edge + self.thickness) * (1.0 + 1e-9))
     }
 
     /// The pairs of a triangle among the particles around it, in the order in which what is remembered has them.
@@ -272,15 +334,19 @@ impl SelfCollisions {
     ) {
         let corners = self.triangles[triangle];
         let at = corners.map(|p| way.from[p as usize]);
-        let surroundings = Surroundings::new(&at);
-        let reach = self.reach(triangle, way);
+        let motion = self.motion(triangle, way);
         let edge = self.widest[self.body_of_triangle[triangle] as usize];
-        let [low, high] = bounds(&at, self.farthest(way.longest, edge));
+        let radius = self.widest_reach(&at, &motion, self.farthest(way.longest, edge), edge);
+        let surroundings = Surroundings::new(&at);
+        let [low, high] = bounds(&at, radius);
         let first = found.len();
         self.hash.for_each_in(low, high, |particle, p| {
-            let reach = reach(particle);
-            if surroundings.lower_bound(p) < reach * reach && self.may_touch(triangle, particle) {
-                found.extend(self.pair(particle, corners, p, &at, weights, friction, reach));
+            let near = surroundings.lower_bound(p);
+            if near < radius * radius && self.may_touch(triangle, particle) {
+                let reach = self.reach(&motion, particle, way);
+                if near < reach * reach {
+                    found.extend(self.pair(particle, corners, p, &at, weights, friction, reach));
+                }
             }
         });
         found[first..].sort_unstable_by_key(|pair| pair.particle);
@@ -291,9 +357,9 @@ impl SelfCollisions {
         let corners = self.triangles[near.triangle as usize];
         let at = corners.map(|p| way.from[p as usize]);
         let surroundings = Surroundings::new(&at);
-        let reach = self.reach(near.triangle as usize, way);
+        let motion = self.motion(near.triangle as usize, way);
         for &particle in &near.particles[..near.count as usize] {
-            let (p, reach) = (way.from[particle as usize], reach(particle));
+            let (p, reach) = (way.from[particle as usize], self.reach(&motion, particle, way));
             if surroundings.lower_bound(p) < reach * reach {
                 found.extend(self.pair(particle, corners, p, &at, weights, friction, reach));
             }
@@ -302,11 +368,11 @@ impl SelfCollisions {
 
     fn may_touch(&self, triangle: usize, particle: u32) -> bool {
         let [of_triangle, of_particle] =
-            [self.body_of_triangle[triangle], self.body_of_particle[particle as usize]];
+            [self.body_of_triangle[triangle], self.body_of_point[particle as usize]];
         let meet = if of_triangle == of_particle {
             self.touches_itself[of_triangle as usize]
         } else {
-            self.between_bodies
+            self.between_bodies && of_particle != NONE
         };
         meet && !self.triangles[triangle].contains(&particle)
     }
@@ -325,8 +391,8 @@ impl SelfCollisions {
         let nearest = closest_point(at, p);
         let apart = p - nearest.point;
         let distance = apart.length();
-        let all_held =
-            weights[particle as usize] == 0.0 && corners.iter().all(|&c| weights[c as usize] == 0.0);
+        let held = |point: &u32| self.points.all(*point as usize, |p| weights[p as usize] == 0.0);
+        let all_held = held(&particle) && corners.iter().all(held);
         if !(distance > 1e-9 && distance < reach) || all_held {
             return None;
         }
@@ -334,21 +400,22 @@ impl SelfCollisions {
         let [a, b, c] = corners.map(|c| self.start[c as usize]);
         let at_start = barycentric.x * a + barycentric.y * b + barycentric.z * c;
         let apart_at_start = self.start[particle as usize].distance(at_start);
-        let friction_of_triangle = DVec3::from_array(corners.map(|c| friction[c as usize]));
+        let friction = |point: u32| self.points.friction(point as usize, friction);
+        let friction_of_triangle = DVec3::from_array(corners.map(friction));
         Some(Pair {
             particle,
             corners,
             barycentric,
             normal: apart / distance,
             distance: self.thickness.min(apart_at_start),
-            friction: 0.5 * (friction[particle as usize] + barycentric.dot(friction_of_triangle)),
+            friction: 0.5 * (friction(particle) + barycentric.dot(friction_of_triangle)),
         })
     }
 
     /// Pushes apart what has come too near, and holds back what slips.
     pub(super) fn project(&mut self, positions: &Positions, x: &[DVec3]) {
         for (pair, [pushed, held]) in self.pairs.iter().zip(&mut self.spent) {
-            pair.project(positions, x, pushed, held);
+            pair.project(&self.points, positions, x, pushed, held);
         }
     }
 
@@ -359,11 +426,8 @@ impl SelfCollisions {
 }
 
 impl Pair {
-    fn project(&self, positions: &Positions, x: &[DVec3], pushed: &mut f64, held: &mut f64) {
-        let corners = self.corners.map(|c| c as usize);
-        let [a, b, c] = corners.map(|c| positions.get(c));
-        let weights = self.barycentric;
-        let apart = positions.get(self.particle as usize) - (weights.x * a + weights.y * b + weights.z * c);
+    fn project(&self, points: &Points, positions: &Positions, x: &[DVec3], pushed: &mut f64, held: &mut f64) {
+        let apart = self.apart(points, |p| positions.get(p));
         let depth = self.distance - apart.dot(self.normal);
         let by = if depth > 0.0 { depth * self.normal } else { DVec3::ZERO };
         *pushed += depth.max(0.0);
@@ -371,30 +435,48 @@ impl Pair {
             return;
         }
         // The slip since the step began.
-        let [a, b, c] = corners.map(|c| x[c]);
-        let before = x[self.particle as usize] - (weights.x * a + weights.y * b + weights.z * c);
-        let moved = apart + by - before;
+        let moved = apart + by - self.apart(points, |p| x[p]);
         let slip = moved - moved.dot(self.normal) * self.normal;
         let limit = (self.friction * *pushed - *held).max(0.0);
         let length = slip.length();
         let back = if length <= limit { slip } else { slip * (limit / length) };
         *held += back.length();
-        self.move_apart(positions, by - back);
+        self.move_apart(points, positions, by - back);
+    }
+
+    /// The vector from the triangle to the particle.
+    #[inline]
+    fn apart(&self, points: &Points, x: impl Fn(usize) -> DVec3) -> DVec3 {
+        let [a, b, c] = self.corners.map(|corner| points.at(corner as usize, &x));
+        let weights = self.barycentric;
+        points.at(self.particle as usize, &x) - (weights.x * a + weights.y * b + weights.z * c)
+    }
+
+    /// The points with their parts of that vector.
+    fn parts(&self) -> [(usize, f64); 4] {
+        let [a, b, c] = self.corners.map(|corner| corner as usize);
+        let weights = self.barycentric;
+        [(self.particle as usize, 1.0), (a, -weights.x), (b, -weights.y), (c, -weights.z)]
     }
 
     /// Changes the vector between the two by moving each by its inverse mass.
-    fn move_apart(&self, positions: &Positions, by: DVec3) {
-        let particle = self.particle as usize;
-        let own = positions.weight(particle);
-        let part = |k: usize| self.barycentric[k] * positions.weight(self.corners[k] as usize);
-        let give = own + (0..3).map(|k| self.barycentric[k] * part(k)).sum::<f64>();
+    fn move_apart(&self, points: &Points, positions: &Positions, by: DVec3) {
+        let parts = self.parts();
+        let mut give = 0.0;
+        for (point, part) in parts {
+            points.for_each_part(point, |p, a| {
+                // What of the whole vector is this particle's: points inside one cell share particles.
+                let shares = parts.iter().map(|&(other, of_other)| of_other * points.part_of(other, p));
+                give += part * a * positions.weight(p) * shares.sum::<f64>();
+            });
+        }
         if give <= 0.0 {
             return;
         }
-        positions.set(particle, positions.get(particle) + by * (own / give));
-        for k in 0..3 {
-            let corner = self.corners[k] as usize;
-            positions.set(corner, positions.get(corner) - by * (part(k) / give));
+        for (point, part) in parts {
+            points.for_each_part(point, |p, a| {
+                positions.set(p, positions.get(p) + by * (part * a * positions.weight(p) / give));
+            });
         }
     }
 }
@@ -487,22 +569,18 @@ impl Surroundings {
     }
 }
 
-/// The triangles of a body's surface, by its particles; none where the surface lies inside other elements.
-fn particle_triangles(body: &Body) -> impl Iterator<Item = [u32; 3]> {
-    let vertex = |point: u32| match body.embedding.weights(point as usize) {
-        [(vertex, _)] => Some(*vertex),
-        _ => None,
+/// The triangles of a body's surface: by its particles, or where it lies inside a lattice by its own points.
+fn surface(body: &Body, is_in_lattice: bool) -> impl Iterator<Item = [u32; 3]> {
+    let point = move |point: u32| match body.embedding.weights(point as usize) {
+        [(vertex, _)] if !is_in_lattice => *vertex,
+        _ => point,
     };
-    let of_surface = move |t: &[u32; 3]| Some([vertex(t[0])?, vertex(t[1])?, vertex(t[2])?]);
-    let cloth = match &body.elements {
-        Elements::Triangles(triangles) => triangles.as_slice(),
-        Elements::Tets(_) | Elements::Octants(_) => &[],
+    let (cloth, solid) = match &body.elements {
+        Elements::Triangles(triangles) => (triangles.as_slice(), &[][..]),
+        Elements::Tets(_) => (&[][..], body.surface_triangles.as_slice()),
+        Elements::Octants(_) => (&[][..], &[][..]),
     };
-    let solid = match &body.elements {
-        Elements::Triangles(_) | Elements::Octants(_) => &[][..],
-        Elements::Tets(_) => body.surface_triangles.as_slice(),
-    };
-    cloth.iter().copied().chain(solid.iter().filter_map(of_surface))
+    cloth.iter().copied().chain(solid.iter().map(move |t| t.map(point)))
 }
 
 #[cfg(test)]

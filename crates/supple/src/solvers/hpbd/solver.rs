@@ -33,7 +33,7 @@ use super::distance_sweep::DistanceSweep;
 use super::followers::{Followers, follow};
 use super::hierarchy::{Finest, Level, Plan, build};
 use super::holds::Holds;
-use super::mesh_constraints::MeshConstraints;
+use super::mesh_constraints::{BodyParts, MeshConstraints};
 use super::options::Options;
 use super::positions::Positions;
 use super::schedule::{Direction, Sweep};
@@ -382,42 +382,58 @@ impl HierarchicalSolver {
     }
 }
 
-/// The coarse levels of all bodies together.
+/// The coarse levels of all bodies together. A body with fewer levels than another is on the coarser ones as on its coarsest, so
+/// that it is whole on whichever level is simulated.
 fn all_levels(
     mesh: &MeshConstraints,
     positions: &[DVec3],
     attached: &[bool],
     options: &Options,
 ) -> Vec<Level> {
-    let plan = Plan { levels: options.levels, parents: options.parents, rest_lengths: options.rest_lengths };
-    let mut levels: Vec<Level> = Vec::new();
-    for body in &mesh.bodies {
-        let first = body.particles.start;
-        let particles = places(&body.particles);
-        let own = |links: &Range<u32>| -> Vec<([u32; 2], f64)> {
-            let links = mesh.links[places(links)].iter();
-            links.map(|link| (link.ends.map(|p| p - first), link.rest)).collect()
-        };
-        let (links, shears) = (own(&body.edges), own(&body.shears));
-        let triangles = mesh.triangles[places(&body.triangles)].iter();
-        let triangles: Vec<[u32; 3]> = triangles.map(|t| t.map(|p| p - first)).collect();
-        let finest = Finest {
-            positions: &positions[particles.clone()],
-            links: &links,
-            shears: &shears,
-            triangles: &triangles,
-            attached: &attached[particles],
-        };
+    let of_bodies: Vec<Vec<Level>> =
+        mesh.bodies.iter().map(|body| levels_of_body(mesh, body, positions, attached, options)).collect();
+    let count = of_bodies.iter().map(Vec::len).max().map_or(0, |count| count - 1);
+    let mut levels = vec![Level::default(); count];
+    for (body, mut own) in mesh.bodies.iter().zip(of_bodies) {
+        while own.len() <= count {
+            own.push(own[own.len() - 1].repeat());
+        }
         let mut first_link = body.edges.start;
-        for (l, level) in build(&finest, plan).iter().enumerate() {
-            if l == levels.len() {
-                levels.push(Level::default());
-            }
-            let limits_before = levels[l].limits.len() as u32;
-            levels[l].append(level, first, first_link);
+        for (level, own) in levels.iter_mut().zip(&own[1..]) {
+            let limits_before = level.limits.len() as u32;
+            level.append(own, body.particles.start, first_link);
             first_link = limits_before;
         }
     }
+    levels
+}
+
+/// A body's mesh and its coarse levels, by its own numbers.
+fn levels_of_body(
+    mesh: &MeshConstraints,
+    body: &BodyParts,
+    positions: &[DVec3],
+    attached: &[bool],
+    options: &Options,
+) -> Vec<Level> {
+    let plan = Plan { levels: options.levels, parents: options.parents, rest_lengths: options.rest_lengths };
+    let (first, particles) = (body.particles.start, places(&body.particles));
+    let own = |links: &Range<u32>| -> Vec<([u32; 2], f64)> {
+        let links = mesh.links[places(links)].iter();
+        links.map(|link| (link.ends.map(|p| p - first), link.rest)).collect()
+    };
+    let (links, shears) = (own(&body.edges), own(&body.shears));
+    let triangles = mesh.triangles[places(&body.triangles)].iter();
+    let triangles: Vec<[u32; 3]> = triangles.map(|t| t.map(|p| p - first)).collect();
+    let finest = Finest {
+        positions: &positions[particles.clone()],
+        links: &links,
+        shears: &shears,
+        triangles: &triangles,
+        attached: &attached[particles],
+    };
+    let mut levels = build(&finest, plan);
+    levels.insert(0, finest.level());
     levels
 }
 
