@@ -12,9 +12,9 @@ use supple::mesh::generate::{
 };
 use supple::mesh::implicit::{Character, ImplicitShape};
 use supple::scene::{
-    Axis, Bending, Body, ClosedMesh, Collider, ColliderShape, Contact, Cuboid, Expect, Follow, Hold,
-    Keyframe, Linear, LinearKind, Method, Mode, Model, Motion, Output, Pin, Placement, Region, Scene, Seam,
-    Selection, Shape, ShapeSource, Solver, Spread, Tangled, Tear, Time, World, builtin_scenes,
+    Axis, Bending, Body, ClosedMesh, Collider, ColliderShape, Contact, Cuboid, Expect, Follow, FrictionModel,
+    Hold, Keyframe, Linear, LinearKind, Method, Mode, Model, Motion, Output, Pin, Placement, Region, Scene,
+    Seam, Selection, Shape, ShapeSource, Solver, Spread, Tangled, Tear, Time, World, builtin_scenes,
 };
 use supple::solvers::hpbd::Options;
 use supple::solvers::octree;
@@ -289,12 +289,15 @@ fn settings() -> BoxedStrategy<(Time, World, Solver, Output, Expect)> {
 
 fn contact() -> BoxedStrategy<Contact> {
     let tangled = prop::sample::select(vec![Tangled::Push, Tangled::Ignore]);
-    (any::<bool>(), number(), prop::option::of(number()), tangled)
-        .prop_map(|(between_bodies, thickness, stiffness, tangled)| Contact {
+    let friction =
+        prop::sample::select(vec![FrictionModel::Smooth, FrictionModel::Adhesive, FrictionModel::Impulse]);
+    (any::<bool>(), number(), prop::option::of(number()), tangled, friction)
+        .prop_map(|(between_bodies, thickness, stiffness, tangled, friction_model)| Contact {
             between_bodies,
             thickness,
             stiffness,
             tangled,
+            friction_model,
         })
         .boxed()
 }

@@ -8,7 +8,8 @@
 //! and leaves it alone until it has moved that far.
 //!
 //! Friction (`friction.rs`) acts on points that touched at the step's start, with normal force and normal as they were
-//! then. The slip is that against the collider's own motion.
+//! then. The slip is that against the collider's own motion. Adhesive friction remembers where on the collider a point took hold.
+//! Friction by impulses (`friction_impulses.rs`) is no part of the energy.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -17,17 +18,28 @@ use rayon::prelude::*;
 
 use super::attachment::point_couplings;
 use super::chunks::{self, CHUNK, Found};
-use super::friction::{Friction, outer};
-use super::{Energy, PointVisitor};
+use super::friction::{Friction, across, outer};
+use super::friction_impulses::{FrictionImpulses, Press};
+use super::{Curvature, Energy, PointVisitor, apply_point};
 use crate::body::Embedding;
 use crate::contact::PosedCollider;
+use crate::error::Error;
+use crate::linear::BlockMatrix;
+use crate::scene::FrictionModel;
+use crate::simulation::{StateReader, StateWriter};
+
+/// Where a point would be if it stuck to a collider.
+#[derive(Debug, Clone, Copy)]
+struct Hold {
+    point: u32,
+    collider: u32,
+    anchor: DVec3,
+}
 
 /// Friction of one point over one step.
 #[derive(Debug, Clone, Copy)]
 struct Grip {
-    point: u32,
-    /// Where the point would be if it stuck to the collider.
-    anchor: DVec3,
+    hold: Hold,
     normal: DVec3,
     /// Friction coefficient times normal force, in newtons.
     limit: f64,
@@ -44,8 +56,14 @@ pub struct Contacts {
     pub friction: Vec<f64>,
     /// The colliders over this step.
     pub colliders: Vec<PosedCollider>,
+    /// How friction holds.
+    pub model: FrictionModel,
+    /// The thickness of surfaces in metres, which says how far adhesive friction gives way.
+    pub thickness: f64,
     grips: Found<Grip>,
     law: Friction,
+    /// Where points have taken hold, by point and collider: for adhesive friction.
+    holds: Vec<Hold>,
     clearances: Vec<Clearance>,
     scratch: Mutex<Scratch>,
 }
@@ -55,6 +73,7 @@ pub struct Contacts {
 struct Scratch {
     forces: Found<(usize, DVec3)>,
     hessians: Found<(usize, DMat3)>,
+    presses: Found<(usize, Press)>,
 }
 
 /// Where a point was at the step's start, and how far it can move before it can touch anything, in metres.
@@ -67,7 +86,7 @@ struct Clearance {
 impl Contacts {
     /// Starts a step of `dt` seconds from `x`, with the colliders as they are: friction anchors and limits are taken here.
     pub fn begin_step(&mut self, x: &[DVec3], dt: f64) {
-        self.law = Friction::over(dt);
+        self.law = Friction::over(self.model, dt, self.thickness);
         let mut clearances = std::mem::take(&mut self.clearances);
         clearances.resize(self.points.len(), Clearance::default());
         clearances.par_iter_mut().enumerate().with_min_len(CHUNK).for_each(|(i, clearance)| {
@@ -75,8 +94,69 @@ impl Contacts {
         });
         self.clearances = clearances;
         let mut grips = std::mem::take(&mut self.grips);
-        grips.look(self.points.len(), |i, found| found.extend(self.grips_of(i)));
+        let count = if self.model == FrictionModel::Impulse { 0 } else { self.points.len() };
+        grips.look(count, |i, found| found.extend(self.grips_of(i)));
         self.grips = grips;
+    }
+
+    /// Ends a step at `x`: adhesive friction keeps where points hold.
+    pub fn end_step(&mut self, x: &[DVec3]) {
+        if self.model != FrictionModel::Adhesive {
+            return;
+        }
+        let mut holds = std::mem::take(&mut self.holds);
+        holds.clear();
+        holds.extend(self.grips.iter().map(|grip| {
+            // From where the point is now: on what is round, an anchor would else be left behind below the surface.
+            let position = self.points.position(grip.hold.point as usize, x);
+            Hold { anchor: position - self.law.kept(self.slip(grip, x)), ..grip.hold }
+        }));
+        self.holds = holds;
+    }
+
+    /// Takes over where points hold on from the contacts of the same points before.
+    pub fn hold_on(&mut self, before: &mut Self) {
+        self.holds = std::mem::take(&mut before.holds);
+    }
+
+    /// Saves where points hold.
+    pub fn save(&self, state: &mut StateWriter) {
+        let words: Vec<u32> = self.holds.iter().flat_map(|hold| [hold.point, hold.collider]).collect();
+        let anchors: Vec<DVec3> = self.holds.iter().map(|hold| hold.anchor).collect();
+        state.words(&words);
+        state.vectors(&anchors);
+    }
+
+    /// Takes over what was saved.
+    pub fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error> {
+        let words = state.words()?;
+        let anchors = state.list()?;
+        let hold = |(&[point, collider], anchor): (&[u32; 2], DVec3)| Hold { point, collider, anchor };
+        self.holds = words.as_chunks::<2>().0.iter().zip(anchors).map(hold).collect();
+        Ok(())
+    }
+
+    /// Adds what friction by impulses has to hold against over a step of `dt` seconds that ends at `x`.
+    pub fn add_impulses(&self, x: &[DVec3], dt: f64, impulses: &mut FrictionImpulses) {
+        let mut touching = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        let touching = &mut touching.presses;
+        touching.look(self.points.len(), |i, found| found.extend(self.presses(i, x)));
+        for &(i, Press { normal, limit, carried }) in touching.iter() {
+            impulses.push(self.points.weights(i), Press { normal, limit: dt * limit, carried });
+        }
+    }
+
+    /// How a point presses on the colliders that it touches, with limits in newtons.
+    fn presses(&self, i: usize, x: &[DVec3]) -> impl Iterator<Item = (usize, Press)> {
+        let near = self.near(i, x).map(|position| (position, self.clearances[i].from));
+        self.colliders.iter().filter_map(move |collider| {
+            let (position, from) = near?;
+            let separation = collider.separation_after(from, position);
+            let force = self.areas[i] * collider.stiffness * (collider.thickness - separation.distance);
+            let limit = collider.friction.unwrap_or(self.friction[i]) * force;
+            let carried = collider.carry(from) - from;
+            (limit > 0.0).then_some((i, Press { normal: separation.normal, limit, carried }))
+        })
     }
 
     fn clearance(&self, from: DVec3) -> Clearance {
@@ -96,9 +176,30 @@ impl Contacts {
 
     fn grips_of(&self, i: usize) -> impl Iterator<Item = Grip> {
         let Clearance { from, distance } = self.clearances[i];
-        let touches = move |collider: &&PosedCollider| distance <= 0.0 || !collider.rests();
-        let grip = move |collider| grip(collider, i, from, self.areas[i], self.friction[i]);
-        self.colliders.iter().filter(touches).filter_map(grip)
+        let touches = move |collider: &PosedCollider| distance <= 0.0 || !collider.rests();
+        let colliders = (0..).zip(&self.colliders).filter(move |(_, collider)| touches(collider));
+        colliders.filter_map(move |(c, collider)| self.grip([i as u32, c], collider, from))
+    }
+
+    fn grip(&self, [point, c]: [u32; 2], collider: &PosedCollider, position: DVec3) -> Option<Grip> {
+        let (area, friction) = (self.areas[point as usize], self.friction[point as usize]);
+        let separation = collider.start_separation(position);
+        let force = area * collider.stiffness * (collider.thickness - separation.distance);
+        let limit = collider.friction.unwrap_or(friction) * force;
+        let here = collider.carry(position);
+        let normal = collider.separation(here).normal;
+        let fresh = Grip { hold: Hold { point, collider: c, anchor: here }, normal, limit };
+        (limit > 0.0).then(|| self.held(fresh, collider, here))
+    }
+
+    /// The same grip where the point took hold earlier, if it did. What is farther than any hold was left is of another collider,
+    /// or of a state that was changed by hand.
+    fn held(&self, fresh: Grip, collider: &PosedCollider, here: DVec3) -> Grip {
+        let key = |hold: &Hold| (hold.point, hold.collider);
+        let Ok(place) = self.holds.binary_search_by_key(&key(&fresh.hold), key) else { return fresh };
+        let anchor = collider.carry(self.holds[place].anchor);
+        let grip = Grip { hold: Hold { anchor, ..fresh.hold }, ..fresh };
+        if self.law.holds(across(here - anchor, grip.normal)) { grip } else { fresh }
     }
 
     /// The number of points in contact, and the deepest penetration past the thickness in metres.
@@ -163,19 +264,20 @@ impl Contacts {
         block.map(|block| (i, block))
     }
 
-    fn slip(&self, grip: &Grip, x: &[DVec3]) -> DVec3 {
-        let moved = self.points.position(grip.point as usize, x) - grip.anchor;
-        moved - moved.dot(grip.normal) * grip.normal
+    /// Calls `visit` with the Hessian of every point in contact.
+    fn hessians(&self, x: &[DVec3], curvature: Curvature, visit: PointVisitor<'_>) {
+        let hessians = &mut self.scratch.lock().unwrap_or_else(PoisonError::into_inner).hessians;
+        hessians.look(self.points.len(), |i, found| found.extend(self.penalty_hessian(i, x)));
+        hessians.iter().for_each(|&(i, block)| visit(self.points.weights(i), block));
+        for grip in self.grips.iter() {
+            let hessian = grip.limit * self.law.hessian(self.slip(grip, x), grip.normal, curvature);
+            visit(self.points.weights(grip.hold.point as usize), hessian);
+        }
     }
-}
 
-fn grip(collider: &PosedCollider, i: usize, position: DVec3, area: f64, friction: f64) -> Option<Grip> {
-    let separation = collider.start_separation(position);
-    let force = area * collider.stiffness * (collider.thickness - separation.distance);
-    let limit = collider.friction.unwrap_or(friction) * force;
-    let anchor = collider.carry(position);
-    let normal = collider.separation(anchor).normal;
-    (limit > 0.0).then_some(Grip { point: i as u32, anchor, normal, limit })
+    fn slip(&self, grip: &Grip, x: &[DVec3]) -> DVec3 {
+        across(self.points.position(grip.hold.point as usize, x) - grip.hold.anchor, grip.normal)
+    }
 }
 
 impl Energy for Contacts {
@@ -197,7 +299,7 @@ impl Energy for Contacts {
         forces.iter().for_each(|&(i, force)| self.points.scatter(i, force, gradient));
         for grip in self.grips.iter() {
             let force = grip.limit * self.law.gradient(self.slip(grip, x));
-            self.points.scatter(grip.point as usize, force, gradient);
+            self.points.scatter(grip.hold.point as usize, force, gradient);
         }
     }
 
@@ -208,13 +310,15 @@ impl Energy for Contacts {
     }
 
     fn point_hessians(&self, x: &[DVec3], visit: PointVisitor<'_>) {
-        let hessians = &mut self.scratch.lock().unwrap_or_else(PoisonError::into_inner).hessians;
-        hessians.look(self.points.len(), |i, found| found.extend(self.penalty_hessian(i, x)));
-        hessians.iter().for_each(|&(i, block)| visit(self.points.weights(i), block));
-        for grip in self.grips.iter() {
-            let hessian = grip.limit * self.law.hessian(self.slip(grip, x), grip.normal);
-            visit(self.points.weights(grip.point as usize), hessian);
-        }
+        self.hessians(x, Curvature::Projected, visit);
+    }
+
+    fn add_hessian(&self, x: &[DVec3], curvature: Curvature, hessian: &mut BlockMatrix) {
+        self.hessians(x, curvature, &mut |point, block| hessian.add_point(point, block));
+    }
+
+    fn apply_hessian(&self, x: &[DVec3], curvature: Curvature, d: &[DVec3], product: &mut [DVec3]) {
+        self.hessians(x, curvature, &mut |point, block| apply_point(point, block, d, product));
     }
 }
 

@@ -1,16 +1,34 @@
-//! Coulomb friction with a smoothed static part, for all contact. With the tangential slip `u` over a step, the largest force
-//! `limit` (friction coefficient times normal force) and `y = |u|`, the energy is `limit f(y)` where
+//! Coulomb friction as a potential, for all contact. With the tangential slip `u`, the largest force `limit` (friction
+//! coefficient times normal force) and `y = |u|`, the energy is `limit f(y)` where
 //!
 //! ```text
-//! f(y) = y²/ε - y³/(3 ε²) + ε/3   for y < ε,      f(y) = y   beyond,      ε = 1 mm/s times the step.
+//! f(y) = y²/ε - y³/(3 ε²) + ε/3   for y < ε,      f(y) = y   beyond.
 //! ```
 //!
-//! `f` is convex and once more differentiable than Coulomb's law: below `ε` it holds like static friction.
+//! `f` is convex and once more differentiable than Coulomb's law: below `ε` it holds like static friction. What `u` and `ε` are
+//! makes the model:
+//!
+//! - *smooth*: `u` is the slip of the step under way and `ε` is 1 mm/s times the step. To hold at all, what should stick must slip a
+//!   little in every step: it creeps.
+//! - *adhesive* (as in Wu, Wu, Yang and Wang 2020): `u` is the slip since the pair took hold, kept from step to step as in a spring,
+//!   and `ε` is a tenth of the thickness. What sticks comes to rest, a little beside where it was. Where the pair slides, the hold is
+//!   drawn along: after each step `u` is cut to `ε`.
+//!
+//! `f` turns within `ε`, much less than Newton's method moves. Along the slip its curvature beyond `ε` is zero, so a step that
+//! should end where a point sticks goes past it, and the line search cuts it for all points. The projected Hessian has `f'(y)/y` in
+//! all directions instead: the parabola with it lies above `f`, since `f` is concave in `y²`, and ends at the point that sticks.
 
 use glam::{DMat3, DVec3};
 
-/// The slip velocity in m/s below which friction holds like static friction.
+use super::Curvature;
+use crate::scene::FrictionModel;
+
+/// The slip velocity in m/s below which smooth friction holds like static friction.
 const STATIC_SPEED: f64 = 1e-3;
+/// The slip below which adhesive friction does, as a fraction of the thickness.
+const ADHESION: f64 = 0.1;
+/// How far, as a fraction of that, rounding may carry a hold beyond it.
+const ROUNDING: f64 = 1e-6;
 
 /// Friction over one step.
 #[derive(Debug, Clone, Copy, Default)]
@@ -20,9 +38,23 @@ pub(super) struct Friction {
 }
 
 impl Friction {
-    /// For a step of `dt` seconds.
-    pub(super) fn over(dt: f64) -> Self {
-        Self { static_slip: STATIC_SPEED * dt }
+    /// By a model, for a step of `dt` seconds and surfaces of a thickness in metres.
+    pub(super) fn over(model: FrictionModel, dt: f64, thickness: f64) -> Self {
+        let static_slip = match model {
+            FrictionModel::Smooth | FrictionModel::Impulse => STATIC_SPEED * dt,
+            FrictionModel::Adhesive => ADHESION * thickness,
+        };
+        Self { static_slip }
+    }
+
+    /// The slip that is left to a hold after a step.
+    pub(super) fn kept(&self, slip: DVec3) -> DVec3 {
+        slip.clamp_length_max(self.static_slip)
+    }
+
+    /// Whether a slip may be what a hold was left with.
+    pub(super) fn holds(&self, slip: DVec3) -> bool {
+        slip.length() <= (1.0 + ROUNDING) * self.static_slip
     }
 
     /// `f`, in metres.
@@ -38,17 +70,27 @@ impl Friction {
         scale * slip
     }
 
-    /// The Hessian of `f` by what moves, of which the slip is the part across a unit `normal`.
-    pub(super) fn hessian(&self, slip: DVec3, normal: DVec3) -> DMat3 {
+    /// The Hessian of `f` by what moves, of which the slip is the part across a unit `normal`; or, projected, `f'(y)/y` times all
+    /// directions across the normal.
+    pub(super) fn hessian(&self, slip: DVec3, normal: DVec3, curvature: Curvature) -> DMat3 {
         let (size, eps) = (slip.length(), self.static_slip);
         let tangents = DMat3::IDENTITY - outer(normal);
-        if size >= eps {
-            return (tangents - outer(slip / size)) * size.recip();
+        // f'(y)/y, and what f''(y) is less.
+        let (around, less) = if size < eps {
+            (2.0 / eps - size / (eps * eps), size / (eps * eps))
+        } else {
+            (size.recip(), size.recip())
+        };
+        match curvature {
+            Curvature::Exact => around * tangents - less * outer(slip.normalize_or_zero()),
+            Curvature::Projected => around * tangents,
         }
-        // f'(y)/y = 2/ε - y/ε², f''(y) = 2/ε - 2y/ε².
-        let around = 2.0 / eps - size / (eps * eps);
-        around * tangents - size / (eps * eps) * outer(slip.normalize_or_zero())
     }
+}
+
+/// The part of a vector across a unit `normal`.
+pub(super) fn across(v: DVec3, normal: DVec3) -> DVec3 {
+    v - v.dot(normal) * normal
 }
 
 /// `v vᵀ`.

@@ -14,6 +14,7 @@ pub mod contact;
 pub mod element;
 mod element_order;
 mod friction;
+pub mod friction_impulses;
 mod gather;
 pub mod hinge;
 pub mod inertia;
@@ -46,6 +47,12 @@ pub enum Curvature {
     Projected,
 }
 
+/// Adds the product of a material point's Hessian with `d`.
+fn apply_point(point: &[(u32, f64)], block: DMat3, d: &[DVec3], product: &mut [DVec3]) {
+    let moved = block * point.iter().map(|&(v, w)| w * d[v as usize]).sum::<DVec3>();
+    point.iter().for_each(|&(v, w)| product[v as usize] += w * moved);
+}
+
 /// One term of what a step minimises, as a function of all vertex positions (held vertices included), in joules.
 pub trait Energy: Send + Sync {
     /// Starts a step of `dt` seconds from `x`: what resists the change over a step begins here.
@@ -67,19 +74,11 @@ pub trait Energy: Send + Sync {
     fn point_hessians(&self, _x: &[DVec3], _visit: PointVisitor<'_>) {}
     /// Adds its Hessian to a matrix on the pattern it is bound to.
     fn add_hessian(&self, x: &[DVec3], _curvature: Curvature, hessian: &mut BlockMatrix) {
-        self.point_hessians(x, &mut |point, block| {
-            for (i, &(a, wa)) in point.iter().enumerate() {
-                hessian.add_diagonal(a, wa * wa * block);
-                point[..i].iter().for_each(|&(b, wb)| hessian.add_pair(a, b, wa * wb * block));
-            }
-        });
+        self.point_hessians(x, &mut |point, block| hessian.add_point(point, block));
     }
     /// Adds the product of its Hessian with `d`, without a matrix.
     fn apply_hessian(&self, x: &[DVec3], _curvature: Curvature, d: &[DVec3], product: &mut [DVec3]) {
-        self.point_hessians(x, &mut |point, block| {
-            let moved = block * point.iter().map(|&(v, w)| w * d[v as usize]).sum::<DVec3>();
-            point.iter().for_each(|&(v, w)| product[v as usize] += w * moved);
-        });
+        self.point_hessians(x, &mut |point, block| apply_point(point, block, d, product));
     }
     /// Adds the matrix that projective dynamics has in place of the Hessian, one number a block; `false` if the energy has
     /// none. Points take an upper bound of their Hessian's eigenvalues.

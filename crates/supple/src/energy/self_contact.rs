@@ -15,9 +15,10 @@
 //!
 //! The stiffness `k = P A / D` makes about the pressure `P` at half the reach on the area `A` that a point stands for.
 //!
-//! Friction acts on pairs that were near at the step's start, with force, normal and weights as they were then. Pairs in a
-//! tangle have no energy but a spring that draws them apart by a thickness a step.
+//! Friction acts on pairs that were near at the step's start, with force, normal and weights as they were then; adhesive friction
+//! (`adhesion`) remembers their slip. Friction by impulses is no part of the energy. Pairs in a tangle have no energy but a spring that draws them apart by a thickness a step.
 
+mod adhesion;
 mod barrier;
 #[cfg(test)]
 mod tests;
@@ -28,12 +29,17 @@ use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
 use super::chunks::{self, CHUNK, Found};
-use super::friction::{Friction, outer};
+use super::friction::{Friction, across, outer};
+use super::friction_impulses::{FrictionImpulses, Press};
 use super::{Curvature, Energy, PointVisitor};
 use crate::body::Embedding;
 use crate::contact::{Candidate, Candidates, Closeness, Kind, Surfaces, Tangle};
+use crate::error::Error;
 use crate::geometry::Aabb;
 use crate::linear::{BlockMatrix, PointSums, ScalarMatrix};
+use crate::scene::FrictionModel;
+use crate::simulation::{StateReader, StateWriter};
+use adhesion::Adhesion;
 use barrier::{Fade, barrier};
 
 /// What contact needs to know of a system.
@@ -51,6 +57,8 @@ pub struct ContactProperties {
     pub thickness: f64,
     /// Whether what is tangled is drawn apart, or left alone.
     pub untangle: bool,
+    /// How friction holds.
+    pub friction_model: FrictionModel,
 }
 
 /// What contact did, for reports.
@@ -69,6 +77,8 @@ pub struct ContactSummary {
 pub struct SelfContact {
     properties: ContactProperties,
     grips: Vec<Grip>,
+    /// What pairs have slipped since they took hold: for adhesive friction.
+    adhesion: Adhesion,
     tugs: Vec<Tug>,
     friction: Friction,
     /// Whether something may cross.
@@ -96,6 +106,7 @@ struct Detection {
 /// A pair nearer than its reach.
 #[derive(Debug, Clone, Copy)]
 struct Touch {
+    kind: Kind,
     points: [u32; 4],
     weights: [f64; 4],
     normal: DVec3,
@@ -108,10 +119,11 @@ struct Touch {
 /// Friction of one pair over one step.
 #[derive(Debug, Clone, Copy)]
 struct Grip {
+    kind: Kind,
     points: [u32; 4],
     weights: [f64; 4],
     normal: DVec3,
-    /// `Σ wᵢ pᵢ` at the step's start.
+    /// `Σ wᵢ pᵢ` where it would be without any slip.
     anchor: DVec3,
     /// Friction coefficient times normal force, in newtons.
     limit: f64,
@@ -160,20 +172,6 @@ impl SelfContact {
         self.properties.surfaces.is_empty()
     }
 
-    /// Whether something may cross, which a later step must look at.
-    pub fn is_tangled(&self) -> bool {
-        self.tangled
-    }
-
-    /// Says so of a restored state; what crosses is found when its next step begins.
-    pub fn set_tangled(&mut self, tangled: bool) {
-        self.tangled = tangled;
-        self.tangle = Tangle::default();
-        let found = self.detection.get_mut().unwrap_or_else(PoisonError::into_inner);
-        found.candidates.set_loose(&[]);
-        found.known = false;
-    }
-
     /// The surfaces.
     pub fn surfaces(&self) -> &Surfaces {
         &self.properties.surfaces
@@ -200,7 +198,8 @@ impl SelfContact {
         if self.is_empty() {
             return;
         }
-        self.friction = Friction::over(dt);
+        let ContactProperties { friction_model, thickness, .. } = self.properties;
+        self.friction = Friction::over(friction_model, dt, thickness);
         if self.tangled {
             self.look_for_tangle(x);
         }
@@ -212,19 +211,78 @@ impl SelfContact {
         if self.tangled && self.properties.untangle {
             self.find_tugs(&found.at, &mut tugs);
         }
-        grips.extend(found.touches.iter().filter_map(|touch| self.grip(touch, &found.at)));
+        if self.properties.friction_model != FrictionModel::Impulse {
+            grips.extend(found.touches.iter().filter_map(|touch| self.grip(touch, &found.at)));
+        }
         drop(found);
         (self.tugs, self.grips) = (tugs, grips);
     }
 
-    fn grip(&self, touch: &Touch, at: &[DVec3]) -> Option<Grip> {
-        let Touch { points, weights, normal, .. } = *touch;
+    /// Ends a step at `x`: adhesive friction keeps what pairs have slipped.
+    pub fn end_step(&mut self, x: &[DVec3]) {
+        if self.properties.friction_model != FrictionModel::Adhesive {
+            return;
+        }
+        let mut adhesion = std::mem::take(&mut self.adhesion);
+        let found = self.touches(x);
+        adhesion.keep(&self.grips, &found.at, |grip| self.friction.kept(self.slip(grip, &found.at)));
+        drop(found);
+        self.adhesion = adhesion;
+    }
+
+    /// Takes over what pairs have slipped from the contact of the same surfaces before.
+    pub fn hold_on(&mut self, before: &mut Self) {
+        self.adhesion = std::mem::take(&mut before.adhesion);
+    }
+
+    /// Saves what later steps depend on.
+    pub fn save(&self, state: &mut StateWriter) {
+        state.whole(u64::from(self.tangled));
+        self.adhesion.save(state);
+    }
+
+    /// Takes over what was saved; what crosses is found when the next step begins.
+    pub fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error> {
+        self.tangled = state.whole()? != 0;
+        self.adhesion.restore(state)?;
+        self.tangle = Tangle::default();
+        let found = self.detection.get_mut().unwrap_or_else(PoisonError::into_inner);
+        found.candidates.set_loose(&[]);
+        found.known = false;
+        Ok(())
+    }
+
+    /// Adds what friction by impulses has to hold against over a step of `dt` seconds that ends at `x`.
+    pub fn add_impulses(&self, x: &[DVec3], dt: f64, impulses: &mut FrictionImpulses) {
+        if self.is_empty() {
+            return;
+        }
+        let mut found = self.touches(x);
+        let mut list = std::mem::take(&mut found.weights);
+        for touch in found.touches.iter() {
+            let limit = dt * self.friction_limit(touch);
+            on_unknowns(&self.properties.points, &touch.points, &touch.weights, &mut list);
+            if limit > 0.0 {
+                impulses.push(&list, Press { normal: touch.normal, limit, carried: DVec3::ZERO });
+            }
+        }
+        found.weights = list;
+    }
+
+    /// The largest friction of a pair in newtons.
+    fn friction_limit(&self, touch: &Touch) -> f64 {
         // Both sides have weights that sum to one.
-        let sum: f64 =
-            points.iter().zip(weights).map(|(&p, w)| w.abs() * self.properties.friction[p as usize]).sum();
-        let limit = 0.5 * sum * -touch.barrier()[1];
-        let anchor = combine(&points, &weights, at);
-        (limit > 0.0).then_some(Grip { points, weights, normal, anchor, limit })
+        let of = |(&p, w): (&u32, f64)| w.abs() * self.properties.friction[p as usize];
+        let sum: f64 = touch.points.iter().zip(touch.weights).map(of).sum();
+        0.5 * sum * -touch.barrier()[1]
+    }
+
+    fn grip(&self, touch: &Touch, at: &[DVec3]) -> Option<Grip> {
+        let Touch { kind, points, weights, normal, .. } = *touch;
+        let limit = self.friction_limit(touch);
+        let slipped = self.adhesion.slip(kind, points, normal, at);
+        let anchor = combine(&points, &weights, at) - slipped;
+        (limit > 0.0).then_some(Grip { kind, points, weights, normal, anchor, limit })
     }
 
     fn find_tugs(&self, at: &[DVec3], tugs: &mut Vec<Tug>) {
@@ -305,6 +363,7 @@ impl SelfContact {
             }
         };
         Touch {
+            kind,
             points,
             weights: closest.weights,
             normal: closest.offset.normalize_or_zero(),
@@ -315,17 +374,22 @@ impl SelfContact {
     }
 
     fn slip(&self, grip: &Grip, at: &[DVec3]) -> DVec3 {
-        let moved = combine(&grip.points, &grip.weights, at) - grip.anchor;
-        moved - moved.dot(grip.normal) * grip.normal
+        across(combine(&grip.points, &grip.weights, at) - grip.anchor, grip.normal)
     }
 
     /// Calls `visit` with weights on points and the Hessian of what they make.
-    fn hessians(&self, found: &Detection, mut visit: impl FnMut(&[u32], &[f64], DMat3)) {
+    fn hessians(
+        &self,
+        found: &Detection,
+        curvature: Curvature,
+        mut visit: impl FnMut(&[u32], &[f64], DMat3),
+    ) {
         for touch in found.touches.iter() {
             visit(&touch.points, &touch.weights, touch.barrier()[2] * outer(touch.normal));
         }
         for grip in &self.grips {
-            let hessian = grip.limit * self.friction.hessian(self.slip(grip, &found.at), grip.normal);
+            let hessian =
+                grip.limit * self.friction.hessian(self.slip(grip, &found.at), grip.normal, curvature);
             visit(&grip.points, &grip.weights, hessian);
         }
         for tug in &self.tugs {
@@ -431,7 +495,7 @@ impl Energy for SelfContact {
         }
         let mut found = self.touches(x);
         let mut list = std::mem::take(&mut found.weights);
-        self.hessians(&found, |points, weights, block| {
+        self.hessians(&found, Curvature::Projected, |points, weights, block| {
             on_unknowns(&self.properties.points, points, weights, &mut list);
             visit(&list, block);
         });
@@ -439,7 +503,7 @@ impl Energy for SelfContact {
     }
 
     /// The same sums as by single points, row by row on all threads.
-    fn add_hessian(&self, x: &[DVec3], _curvature: Curvature, hessian: &mut BlockMatrix) {
+    fn add_hessian(&self, x: &[DVec3], curvature: Curvature, hessian: &mut BlockMatrix) {
         if self.is_empty() {
             return;
         }
@@ -447,7 +511,7 @@ impl Energy for SelfContact {
         let mut list = std::mem::take(&mut found.weights);
         let mut sums = std::mem::take(&mut found.sums);
         sums.clear();
-        self.hessians(&found, |points, weights, block| {
+        self.hessians(&found, curvature, |points, weights, block| {
             on_unknowns(&self.properties.points, points, weights, &mut list);
             sums.push(&list, block);
         });

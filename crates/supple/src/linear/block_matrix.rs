@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
+use xxhash_rust::xxh3::Xxh3;
 
 use super::LinearOperator;
 use super::node_order::Graph;
@@ -32,6 +33,15 @@ const HELD: u32 = u32::MAX;
 const ROWS: usize = 512;
 
 impl BlockPattern {
+    /// A number for where its blocks are, in two words.
+    fn hash(&self) -> [u32; 2] {
+        let mut hash = Xxh3::new();
+        self.row_starts.iter().for_each(|start| hash.update(&(*start as u64).to_le_bytes()));
+        self.columns.iter().for_each(|column| hash.update(&column.to_le_bytes()));
+        let hash = hash.digest();
+        [hash as u32, (hash >> 32) as u32]
+    }
+
     /// The pattern of a system with one unknown 3-vector for each vertex that is not `held`, coupled by `pairs` of
     /// vertices (in any order, repeats allowed).
     pub fn new(held: &[bool], pairs: &[[u32; 2]]) -> Self {
@@ -299,6 +309,14 @@ impl BlockMatrix {
         Some(merged)
     }
 
+    /// Adds the Hessian of a material point, given by vertices and weights.
+    pub(crate) fn add_point(&mut self, point: &[(u32, f64)], block: DMat3) {
+        for (i, &(a, wa)) in point.iter().enumerate() {
+            self.add_diagonal(a, wa * wa * block);
+            point[..i].iter().for_each(|&(b, wb)| self.add_pair(a, b, wa * wb * block));
+        }
+    }
+
     /// Takes over the numbers of a matrix on the same pattern, in the memory that is there.
     pub(crate) fn copy_from(&mut self, other: &Self) {
         self.blocks.clone_from(&other.blocks);
@@ -306,12 +324,13 @@ impl BlockMatrix {
         self.outside_rows.clear();
     }
 
-    /// Adds its numbers to the words of a checkpoint; the pattern is known from elsewhere.
+    /// Adds its numbers to the words of a checkpoint, and a hash of the pattern, which is known from elsewhere.
     pub(crate) fn save(&self, words: &mut Vec<u32>) {
         let block = |words: &mut Vec<u32>, block: &DMat3| {
             block.to_cols_array().into_iter().for_each(|number| words::push(words, number));
         };
         words.extend([self.blocks.len() as u32, self.outside.len() as u32]);
+        words.extend(self.pattern.hash());
         self.blocks.iter().for_each(|stored| block(words, stored));
         for outside in &self.outside {
             words.extend([outside.row, outside.column]);
@@ -321,9 +340,9 @@ impl BlockMatrix {
 
     /// Takes over what was saved of a matrix on the same pattern; `None` if it is not of one.
     pub(crate) fn restore(&mut self, saved: &[u32]) -> Option<()> {
-        let (&[blocks, more], rest) = saved.split_first_chunk()?;
+        let (&[blocks, more, ref hash @ ..], rest) = saved.split_first_chunk::<4>()?;
         let whole = 18 * blocks as usize + 20 * more as usize == rest.len();
-        if blocks as usize != self.blocks.len() || !whole {
+        if blocks as usize != self.blocks.len() || *hash != self.pattern.hash() || !whole {
             return None;
         }
         let (inside, outside) = rest.split_at(18 * blocks as usize);

@@ -11,10 +11,11 @@ use super::objective::{Limits, Minimiser, Objective, Outcome, Stop, norm};
 use super::system::System;
 use crate::contact::PosedCollider;
 use crate::energy::Curvature;
+use crate::energy::friction_impulses::FrictionImpulses;
 use crate::error::Error;
 use crate::geometry::Aabb;
 use crate::linear::{BlockMatrix, CycleTimes, ScalarMatrix};
-use crate::scene::{Method, Mode, Tangled};
+use crate::scene::{FrictionModel, Method, Mode, Tangled};
 use crate::simulation::{
     EnergyReport, HierarchyLevel, Inspection, Setup, Slice, StageTimes, StateReader, StateWriter, StepReport,
     StepSystem, Stepper,
@@ -83,6 +84,8 @@ struct Work {
     free: Vec<DVec3>,
     /// Empty: room for the colliders of the next step.
     colliders: Vec<PosedCollider>,
+    /// Friction by impulses.
+    impulses: FrictionImpulses,
 }
 
 impl ImplicitStepper {
@@ -317,6 +320,18 @@ impl ImplicitStepper {
         Ok(())
     }
 
+    /// Friction by impulses, on what the step has come to; what would make surfaces touch is cut.
+    fn rub(&mut self, dt: f64) {
+        let Work { next, flying: to, impulses, .. } = &mut self.work;
+        impulses.clear();
+        self.system.add_impulses(next, dt, impulses);
+        to.clone_from(next);
+        let (mass, held) = (&self.system.inertia.mass, &self.held);
+        impulses.slow(&self.x, to, dt, |v| (!held[v]).then(|| mass[v]));
+        walk(&self.system, next, to, &mut self.start_cuts);
+        std::mem::swap(next, to);
+    }
+
     fn report(&self, setup: &Setup) -> StepReport {
         let outcome = &self.outcome;
         let [kinetic, potential] = self.system.inertia.energies(&self.x, &self.v, setup.world.gravity);
@@ -371,6 +386,9 @@ impl Stepper for ImplicitStepper {
             self.settle_in_wind(setup, setup.time + dt, &limits)?;
         }
         let (ended, cycles) = (Instant::now(), self.cycle_times().since(&earlier));
+        if setup.contact.friction_model == FrictionModel::Impulse {
+            self.rub(dt);
+        }
         std::mem::swap(&mut self.x, &mut self.work.next);
         for (v, (new, old)) in self.v.iter_mut().zip(self.x.iter().zip(&self.work.next)) {
             *v = match setup.mode {
@@ -378,6 +396,8 @@ impl Stepper for ImplicitStepper {
                 Mode::Quasistatic => DVec3::ZERO,
             };
         }
+        self.system.contacts.end_step(&self.x);
+        self.system.self_contact.end_step(&self.x);
         let report = self.report(setup);
         Ok(StepReport { times: self.times([begun, minimising, ended], cycles), ..report })
     }
@@ -432,7 +452,8 @@ impl Stepper for ImplicitStepper {
     }
 
     fn materials_changed(&mut self, setup: &Setup) {
-        let before = std::mem::replace(&mut self.system, System::new(setup));
+        let mut before = std::mem::replace(&mut self.system, System::new(setup));
+        self.system.hold_on(&mut before);
         // Contact may be new, and what crosses is known to the system that was.
         if !self.system.self_contact.is_empty() {
             self.system.self_contact.look_for_tangle(&self.x);
@@ -483,19 +504,16 @@ impl Stepper for ImplicitStepper {
         };
         state.words(if saved.is_empty() { &[] } else { &held });
         state.words(&saved);
-        if !self.system.self_contact.is_empty() {
-            state.whole(u64::from(self.system.self_contact.is_tangled()));
-        }
+        self.system.contacts.save(state);
+        self.system.self_contact.save(state);
     }
 
     fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error> {
         let x = state.vectors(self.x.len())?;
         let v = state.vectors(self.v.len())?;
         let restored = Lagging { held: state.words()?, saved: state.words()? };
-        if !self.system.self_contact.is_empty() {
-            let tangled = state.whole()? != 0;
-            self.system.self_contact.set_tangled(tangled);
-        }
+        self.system.contacts.restore(state)?;
+        self.system.self_contact.restore(state)?;
         self.restored = Some(restored);
         (self.x, self.v) = (x, v);
         Ok(())

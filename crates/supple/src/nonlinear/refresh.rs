@@ -212,5 +212,8 @@ mod tests {
             let (_, whole) = again.restore(&words[..end], &mut copy);
             assert!(!whole && again.is_due(&[]), "{end}");
         }
+        // As many blocks, but elsewhere.
+        let elsewhere = Arc::new(BlockPattern::new(&[false; 3], &[[1, 2]]));
+        assert!(!again.restore(&words, &mut BlockMatrix::zero(elsewhere)).1);
     }
 }

@@ -12,6 +12,7 @@ use crate::energy::bending_dihedral::{DihedralBending, HingeMaterial};
 use crate::energy::bending_quadratic::QuadraticBending;
 use crate::energy::contact::Contacts;
 use crate::energy::element::ElementSum;
+use crate::energy::friction_impulses::FrictionImpulses;
 use crate::energy::hinge::{Hinge, hinges};
 use crate::energy::inertia::Inertia;
 use crate::energy::pressure::Pressure;
@@ -107,6 +108,8 @@ impl System {
         system.wind = Wind::new(&points, triangles, &closed);
         system.self_contact = self_contact(setup, &points, &system.contacts.friction);
         system.contacts.points = points;
+        system.contacts.model = setup.contact.friction_model;
+        system.contacts.thickness = setup.contact.thickness;
         system
     }
 
@@ -230,6 +233,18 @@ impl System {
         matrix
     }
 
+    /// Takes over where friction holds from the system of the same bodies before.
+    pub(super) fn hold_on(&mut self, before: &mut Self) {
+        self.contacts.hold_on(&mut before.contacts);
+        self.self_contact.hold_on(&mut before.self_contact);
+    }
+
+    /// Adds what friction by impulses has to hold against over a step of `dt` seconds that ends at `x`.
+    pub(super) fn add_impulses(&self, x: &[DVec3], dt: f64, impulses: &mut FrictionImpulses) {
+        self.contacts.add_impulses(x, dt, impulses);
+        self.self_contact.add_impulses(x, dt, impulses);
+    }
+
     /// Elastic energy in joules.
     pub(super) fn elastic_energy(&self, x: &[DVec3]) -> f64 {
         self.elastic.iter().map(|energy| energy.elastic_energy(x)).sum()
@@ -294,6 +309,7 @@ fn self_contact(setup: &Setup, points: &Embedding, friction: &[f64]) -> SelfCont
         friction: friction.to_vec(),
         thickness: contact.thickness,
         untangle: contact.tangled == Tangled::Push,
+        friction_model: contact.friction_model,
     })
 }
 

@@ -42,7 +42,7 @@ pub use builtin::builtin_scenes;
 pub use check::Problem;
 pub use closed_mesh::ClosedMesh;
 pub use collider::{Collider, ColliderShape};
-pub use contact::{Contact, Tangled};
+pub use contact::{Contact, FrictionModel, Tangled};
 pub use document::Source;
 pub use levels::Levels;
 pub use motion::{Keyframe, Motion, MovingPose, Pose};

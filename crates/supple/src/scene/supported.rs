@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::{Body, Method, Mode, Model, Scene};
+use super::{Body, FrictionModel, Method, Mode, Model, Scene};
 
 impl Method {
     /// Those that exist.
@@ -45,6 +45,17 @@ pub(super) fn unsupported(scene: &Scene) -> Vec<(String, String)> {
     if mode == Mode::Quasistatic && solver.velocity_tolerance.is_some() {
         let what = "`velocity_tolerance` with `mode = \"quasistatic\"`".to_owned();
         found.push(("solver.velocity_tolerance".to_owned(), what));
+    }
+    let model = scene.contact.friction_model;
+    // Equilibrium knows no impulses; families with steps of their own have friction of their own.
+    let without = match solver.method {
+        Method::Hpbd | Method::Staggered if model != FrictionModel::Smooth => Some(word_of(&solver.method)),
+        _ if model == FrictionModel::Impulse && mode == Mode::Quasistatic => Some(word_of(&mode)),
+        _ => None,
+    };
+    if let Some(without) = without {
+        let what = format!("`friction_model = \"{}\"` with `{without}`", word_of(&model));
+        found.push(("contact.friction_model".to_owned(), what));
     }
     if solver.method == Method::Hpbd {
         in_hpbd(scene, &mut found);

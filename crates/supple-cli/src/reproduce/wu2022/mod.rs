@@ -122,8 +122,8 @@ pub(super) static ALL: [Reproduction; 13] = [
     },
     Reproduction {
         name: "wu2022-fig21",
-        title: "cost for growing numbers of contacts",
-        parameters: &[RESOLUTION, STEPS],
+        title: "cost for growing numbers of contacts in a stack of cloths",
+        parameters: &[VERTICES],
         run: scaling::contacts,
     },
     Reproduction {

@@ -1,13 +1,13 @@
 //! Figures 18 to 21: how cost grows with stiffness, resolution and contacts.
 
 use supple::scene::Linear;
-use supple::simulation::{Simulation, StepSystem};
+use supple::simulation::StepSystem;
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;
 use super::course::{Course, Problem};
 use super::examples::{
-    STEP, Spreading, armadillo, builtin, cloth, jacobi, mas, multigrid, paper_mas, schwarz,
+    LAYERS, Spreading, armadillo, cloth, jacobi, mas, multigrid, paper_mas, schwarz, stack,
 };
 use crate::failure::Failure;
 use crate::plot::{Line, Plot, Scale};
@@ -108,37 +108,14 @@ pub(super) fn body_resolution(request: &Request) -> Result<Findings, Failure> {
     Ok(growth.findings([Some(24.0), Some(23.0), Some(3.0), Some(14.0), Some(14.0)]))
 }
 
-/// Figure 21: a cloth on a turning ball, whose contacts grow in number. A cloth that has not landed is another problem than one in
-/// folds, so the system of the last state is also solved with the contacts of the cloth with itself left out: that is the point
-/// of no pairs.
+/// Figure 21: a stack of cloths of which more and more touch. All systems are solved for the loads of the one without contact: a
+/// stack that is pressed is another problem, whatever its matrix.
 pub(super) fn contacts(request: &Request) -> Result<Findings, Failure> {
-    let scene = builtin("cloth-drop", request.value("resolution"))?;
-    let steps = request.count("steps");
-    let mut cloth = scene.bodies[0].clone();
-    let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
-    let mut looks = Vec::new();
-    let mut most = 0;
-    for step in 0..=steps {
-        // Looked at where they have doubled, and at the end.
-        let system = simulation.step_system(STEP).map_err(Failure::of)?;
-        let pairs = system.matrix.outside().len();
-        if step == steps || pairs > 2 * most + 1000 {
-            most = pairs;
-            looks.push(system);
-        }
-        if step < steps {
-            simulation.step(STEP).map_err(Failure::of)?;
-        }
-    }
-    cloth.self_contact = false;
-    let body = simulation.body(&cloth.name).expect("the scene has it");
-    simulation.change_body(body, &cloth).map_err(Failure::of)?;
-    let mut without = simulation.step_system(STEP).map_err(Failure::of)?;
-    if let Some(last) = looks.last() {
-        without.rhs.clone_from(&last.rhs);
-    }
-    let mut growth = Growth::new("contact pairs");
-    for system in std::iter::once(without).chain(looks) {
+    let mut growth = Growth::new("couplings by contact");
+    let mut loads = None;
+    for touching in [0, 1, 3, LAYERS - 1] {
+        let mut system = stack(request.value("vertices"), touching, request)?;
+        system.rhs = loads.get_or_insert_with(|| system.rhs.clone()).clone();
         growth.add(system.matrix.outside().len() as f64, system, request)?;
     }
     // "Barely changes."

@@ -26,6 +26,7 @@ fn two_sheets(turn: f64, friction: f64) -> (SelfContact, Vec<DVec3>) {
         friction: vec![friction; 18],
         thickness: THICKNESS,
         untangle: true,
+        friction_model: FrictionModel::Smooth,
     });
     contact.look_for_tangle(&x);
     contact.begin_step(&x, 1.0);

@@ -52,6 +52,7 @@ use crate::linear::{BlockMatrix, BlockPattern, LinearOperator, Preconditioner, R
 use application::Vectors;
 use connections::Connections;
 use precomputation::Inverses;
+use saved_levels::Saved;
 use selective_update::{Signatures, touched_domains};
 use stiffness_domains::is_heterogeneous;
 use supernodes::{Cut, Level, levels};
@@ -278,16 +279,24 @@ impl Preconditioner for Mas {
     }
 
     fn save(&self) -> Vec<u32> {
-        match (self.age, &self.built) {
-            (Some(age), Some(built)) => saved_levels::write(age, &built.levels),
-            _ => Vec::new(),
+        match (self.age, &self.built, &self.restored) {
+            (Some(age), Some(Built { levels, .. }), _) | (Some(age), None, Some(levels)) => {
+                saved_levels::write(age, levels)
+            }
+            (Some(age), None, None) => saved_levels::write_due(age, self.positions.as_deref().unwrap_or(&[])),
+            (None, ..) => Vec::new(),
         }
     }
 
     fn restore(&mut self, saved: &[u32]) {
         (self.age, self.restored, self.built) = (None, None, None);
-        if let Some((age, levels)) = saved_levels::read(saved) {
-            (self.age, self.restored) = (Some(age), Some(levels));
+        let Some((age, saved)) = saved_levels::read(saved) else { return };
+        self.age = Some(age);
+        match saved {
+            Saved::Levels(levels) => self.restored = Some(levels),
+            Saved::Due(positions) => {
+                self.positions = Some(positions.into()).filter(|x: &Arc<[DVec3]>| !x.is_empty())
+            }
         }
     }
 

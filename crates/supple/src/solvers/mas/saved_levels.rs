@@ -1,8 +1,26 @@
 //! The levels as words of a checkpoint: domains are cut every few steps only, from what was near and in contact then, so a resumed
-//! run must know them.
+//! run must know them. Where no matrix has been met since they were due, it must know the positions that they will be cut from.
+
+use glam::DVec3;
 
 use super::modes::Seat;
 use super::supernodes::{Grouping, Level};
+use crate::linear::words::{numbers, push};
+
+/// What a checkpoint says of the domains.
+pub(super) enum Saved {
+    /// They were cut.
+    Levels(Vec<Level>),
+    /// They are due, from these positions.
+    Due(Vec<DVec3>),
+}
+
+/// The age of domains that are not cut yet, no levels, and the positions that they will be cut from.
+pub(super) fn write_due(age: u32, positions: &[DVec3]) -> Vec<u32> {
+    let mut words = vec![age, 0];
+    positions.iter().flat_map(|x| x.to_array()).for_each(|number| push(&mut words, number));
+    words
+}
 
 /// The age of the levels, their number, and each one's lists with their lengths.
 pub(super) fn write(age: u32, levels: &[Level]) -> Vec<u32> {
@@ -21,10 +39,15 @@ pub(super) fn write(age: u32, levels: &[Level]) -> Vec<u32> {
     words
 }
 
-/// Reads them back; `None` if they are not levels, of which each is made of the one below.
-pub(super) fn read(words: &[u32]) -> Option<(u32, Vec<Level>)> {
+/// Reads them back; `None` if they are neither positions nor levels, of which each is made of the one below.
+pub(super) fn read(words: &[u32]) -> Option<(u32, Saved)> {
     let mut rest = words;
     let (age, count) = (take(&mut rest, 1)?[0], take(&mut rest, 1)?[0]);
+    if count == 0 {
+        let (places, more) = rest.as_chunks::<6>();
+        let due = places.iter().map(|words| DVec3::from_array(numbers(words))).collect();
+        return more.is_empty().then_some((age, Saved::Due(due)));
+    }
     let mut levels: Vec<Level> = Vec::new();
     for _ in 0..count {
         let level = read_level(&mut rest)?;
@@ -33,7 +56,7 @@ pub(super) fn read(words: &[u32]) -> Option<(u32, Vec<Level>)> {
         fits.then_some(())?;
     }
     let ends = levels.last().is_some_and(|level| level.parent.is_empty());
-    (ends && rest.is_empty()).then_some((age, levels))
+    (ends && rest.is_empty()).then_some((age, Saved::Levels(levels)))
 }
 
 /// Whether levels are of so many unknowns, and their domains no larger than these options allow: a run may go on with others.

@@ -50,13 +50,33 @@ impl Signatures {
     }
 }
 
-/// Mixes a block into a signature (the multiplication and shift of splitmix64).
+/// Mixes a block into a signature. Its numbers are mixed side by side, each by a factor of its own, and only their sum in turn: one
+/// after the other they would wait for nine multiplications. The upper bits go into the lower ones before, since a sum of products
+/// carries nothing downwards and two changed signs would cancel.
 fn folded(signature: u64, other: u64, block: &DMat3) -> u64 {
-    let mix = |hash: u64, bits: u64| {
-        let hash = (hash ^ bits).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        hash ^ hash >> 29
-    };
-    block.to_cols_array().iter().fold(mix(signature, other), |hash, number| mix(hash, number.to_bits()))
+    const FACTORS: [u64; 9] = factors();
+    let numbers = block.to_cols_array();
+    let mut sum = other.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    for (number, factor) in numbers.iter().zip(FACTORS) {
+        let bits = number.to_bits();
+        let product = (bits ^ bits >> 32).wrapping_mul(factor);
+        sum = sum.wrapping_add(product ^ product >> 29);
+    }
+    let mixed = (signature ^ sum).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed ^ mixed >> 31
+}
+
+/// Odd numbers without pattern: the sequence of splitmix64.
+const fn factors() -> [u64; 9] {
+    let (mut factors, mut state, mut i) = ([0; 9], 0_u64, 0);
+    while i < 9 {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        factors[i] = (mixed ^ mixed >> 31) | 1;
+        i += 1;
+    }
+    factors
 }
 
 /// The domains of each level that some nodes of the finest one touch; all of them for no list.
@@ -75,4 +95,31 @@ pub(super) fn touched_domains(levels: &[Level], nodes: Option<&[u32]>) -> Vec<Ve
         touched.push(flags);
     }
     touched
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_single_and_paired_change_of_bits_changes_the_signature() {
+        let block = DMat3::from_cols_array(&[1.0, 2.5, -3.0, 2.5, 1e-7, 0.0, -3.0, 0.0, 1e9]);
+        let first = folded(7, 3, &block);
+        let flipped = |changes: &[(usize, u32)]| {
+            let mut numbers = block.to_cols_array();
+            for &(i, bit) in changes {
+                numbers[i] = f64::from_bits(numbers[i].to_bits() ^ 1 << bit);
+            }
+            folded(7, 3, &DMat3::from_cols_array(&numbers))
+        };
+        for i in 0..9 {
+            for bit in 0..64 {
+                assert_ne!(flipped(&[(i, bit)]), first, "{i} {bit}");
+                // As the two halves of a symmetric block change.
+                (0..i).for_each(|j| assert_ne!(flipped(&[(i, bit), (j, bit)]), first, "{i} {j} {bit}"));
+            }
+        }
+        assert_ne!(folded(8, 3, &block), first);
+        assert_ne!(folded(7, 4, &block), first);
+    }
 }
