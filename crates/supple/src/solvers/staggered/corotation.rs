@@ -28,7 +28,7 @@ use rayon::prelude::*;
 use super::gradients::CellGradients;
 use super::lattice::PRESSURE;
 use super::rows::Operator;
-use crate::geometry::svd::svd;
+use crate::geometry::svd::{polar_rotation, svd};
 use crate::simd::{Kernel, LaneMat3, LaneVec3, Lanes, Simd, WIDTH, dispatch};
 
 /// Cells handled by one task.
@@ -203,6 +203,14 @@ impl Corotation {
         let Some((slots, count)) = self.gradients.around_edge(i, j, edge) else { return 0.0 };
         let sum: f64 = slots[..count].iter().map(|slot| self.stresses[*slot].col(j)[i]).sum();
         sum / count as f64
+    }
+
+    /// The rotation nearest to the sum of all cells' rotations.
+    pub(super) fn mean_rotation(&self) -> DMat3 {
+        let sums = self.rotations.par_chunks(CHUNK).map(|part| part.iter().sum::<DMat3>());
+        let sum: DMat3 = sums.collect::<Vec<_>>().iter().sum();
+        let scale = 1.0 / self.rotations.len().max(1) as f64;
+        polar_rotation(LaneMat3::from_fn(|_| scale * sum)).lane(0)
     }
 
     /// Elastic energy in units of the shear modulus times a cell's side, from the cells' mean gradients.

@@ -11,7 +11,7 @@
 //! | 5.3 symmetric boundary discretisation and its smoother | `rows`, `classes`, `band` |
 //! | 6 transfers, sweeps where lattices differ | `transfer`, `discrepancy` |
 //! | algorithm 1 | [`Hierarchy`] |
-//! | 7 co-rotational elasticity | `gradients`, `corotation` |
+//! | 7 co-rotational elasticity | `gradients`, `corotation`, `frame` |
 //! | 8 dynamics, kinematic cells | [`StaggeredStepper`], [`Prescribed`] |
 //! | 9.2 forces on points, 9.3 trilinear and tricubic embedding | [`LatticePoints`] |
 //! | 9.4 parallel sweeps | `planes`, `spans`, `band` |
@@ -40,6 +40,7 @@ mod coarsest;
 mod corotation;
 mod discrepancy;
 mod embedding;
+mod frame;
 mod gradients;
 mod hierarchy;
 mod inspection;
