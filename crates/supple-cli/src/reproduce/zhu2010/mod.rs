@@ -42,7 +42,7 @@ pub(super) static ALL: [Reproduction; 9] = [
             },
             Parameter {
                 name: "arms",
-                default: 96.0,
+                default: 135.0,
                 range: [32.0, 256.0],
                 meaning: "cells along the lattice of the body with thin arms; an eighth of its cells is the body",
             },

@@ -38,9 +38,6 @@ pub(super) type PointStiffness<'a> = dyn FnMut(&[DVec3], &mut [DVec3]) + 'a;
 /// The largest ratio of the moduli: pressures of materials with a smaller Poisson's ratio than 0.0005 are those of that one.
 const MOST_COMPRESSIBLE: f64 = 1e3;
 
-/// Iterations of GMRES before it restarts where cycles do not know the whole operator.
-const LONG_RESTART: usize = 30;
-
 /// How exactly unknowns follow what is prescribed before Newton's method begins.
 const FOLLOW: f64 = 0.05;
 
@@ -324,8 +321,7 @@ impl LatticeBody {
         let scale = self.share / (self.placement.cell * self.shear_modulus);
         self.residual(forces);
         self.step.fill(0.0);
-        let mut limits =
-            Limits { tolerance, max_cycles: self.options.max_cycles as usize, ..Limits::default() };
+        let limits = Limits { tolerance, max_cycles: self.options.max_cycles as usize, ..Limits::default() };
         let Self { hierarchy, corotation, step, right, work, points, moved, answers, prescribed, frame, .. } =
             self;
         let solved = if stiffness.is_none() && corotation.is_none() {
@@ -334,7 +330,6 @@ impl LatticeBody {
                 false => solve_by_cycles(hierarchy, (step, right), &limits, work),
             }
         } else {
-            limits.restart = LONG_RESTART;
             let mut add = |fields: &[f64], out: &mut [f64]| {
                 if let Some(corotation) = corotation.as_mut() {
                     corotation.subtract_product(fields, out);

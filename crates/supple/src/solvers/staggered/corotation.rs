@@ -19,7 +19,7 @@
 //! Newton's method needs the change of `R`: `dR = R [w]`, where `(tr(S) - S) w` is the axis of `R^T dF - dF^T R`. With that
 //! the tangent is exact; with `w` bounded such that no rotation gains energy, it is definite also where a body is
 //! compressed. Each linear system is solved by GMRES with the exact product, preconditioned by cycles of `L`. These are
-//! the better the less a body has turned against its lattice: measured on a box at Poisson's ratios 0.3 and 0.49, an
+//! the better the less a cell has turned against the body's frame: measured on a box at Poisson's ratios 0.3 and 0.49, an
 //! iteration leaves 0.15 of the residual at rest, 0.4 turned by 20 degrees, 0.65 by 45, 0.8 by 70 and 0.9 by 90.
 
 use glam::{DMat3, DVec3};

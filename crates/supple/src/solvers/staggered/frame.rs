@@ -167,3 +167,46 @@ fn is_known(lattice: &Lattice, field: usize, cell: usize) -> bool {
     let near = (0..3).all(|a| at[a] >= -1 && at[a] <= size[a] as i32);
     near && matches!(lattice.variable(field, cell), Variable::Interior | Variable::Dirichlet)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::ball;
+    use super::*;
+
+    /// Displacements that a deformation gives in a frame, on all faces with values.
+    fn seen_from(frame: &Frame, lattice: &Lattice, deformed: impl Fn(DVec3) -> DVec3) -> Vec<f64> {
+        let len = lattice.len();
+        let mut fields = vec![0.0; 3 * len];
+        for field in 0..3 {
+            for cell in (0..len).filter(|c| is_known(lattice, field, *c)) {
+                let rest = in_cells(lattice, field, cell);
+                fields[field * len + cell] = frame.displacement(rest, deformed(rest))[field];
+            }
+        }
+        fields
+    }
+
+    #[test]
+    fn a_linear_deformation_is_the_same_in_a_frame_that_has_turned() {
+        let lattice = ball(12);
+        let old = Frame::new(&[DVec3::ZERO, DVec3::splat(12.0)]);
+        let new = old.turned(DMat3::from_axis_angle(DVec3::new(0.6, 0.0, 0.8), 0.7)).unwrap();
+        let f = DMat3::from_axis_angle(DVec3::Y, 0.5) * DMat3::from_diagonal(DVec3::new(1.2, 0.9, 1.0));
+        let deformed = |rest: DVec3| f * rest + DVec3::new(3.0, -1.0, 0.5);
+        let before = seen_from(&old, &lattice, deformed);
+        let mut fields = before.clone();
+        FaceVectors::new(&lattice).turn(&lattice, &mut fields, &before, |rest, u| {
+            new.displacement(rest, old.place(rest, u))
+        });
+        for (found, expected) in fields.iter().zip(seen_from(&new, &lattice, deformed)) {
+            assert!((found - expected).abs() < 1e-11, "{found} {expected}");
+        }
+    }
+
+    #[test]
+    fn small_turns_leave_a_frame_where_it_is() {
+        let frame = Frame::new(&[DVec3::ZERO, DVec3::ONE]);
+        assert_eq!(frame.turned(DMat3::from_rotation_x(0.9 * FARTHEST)), None);
+        assert!(frame.turned(DMat3::from_rotation_x(1.1 * FARTHEST)).is_some());
+    }
+}

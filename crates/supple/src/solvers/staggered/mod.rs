@@ -28,9 +28,9 @@
 //! - Coarsening stops where limbs would be one or two cells thick. The coarsest lattice may still be singular where a feature
 //!   is a cell thick: lost pivots are left out.
 //! - Forces on points (contact, soft pins, dragging) have their Hessian in the products of GMRES, not in the cycle.
-//!
 //! - Co-rotational elasticity (section 7) is the linear operator plus what it lacks in whole cells, solved by Newton's method
-//!   with the exact derivative instead of frozen rotations; cycles are those of the linear operator.
+//!   with the exact derivative instead of frozen rotations; cycles are those of the linear operator. The rotation of a whole
+//!   body is factored out of its displacements.
 
 mod band;
 mod body;
