@@ -322,8 +322,9 @@ impl LatticeBody {
         self.residual(forces);
         self.step.fill(0.0);
         let limits = Limits { tolerance, max_cycles: self.options.max_cycles as usize, ..Limits::default() };
-        let Self { hierarchy, corotation, step, right, work, points, moved, answers, prescribed, frame, .. } =
-            self;
+        let Self {
+            hierarchy, corotation, step, right, work, points, moved, answers, prescribed, frame, ..
+        } = self;
         let solved = if stiffness.is_none() && corotation.is_none() {
             match self.options.krylov {
                 true => solve(hierarchy, (step, right), &limits, work, None),

@@ -195,9 +195,8 @@ mod tests {
         let deformed = |rest: DVec3| f * rest + DVec3::new(3.0, -1.0, 0.5);
         let before = seen_from(&old, &lattice, deformed);
         let mut fields = before.clone();
-        FaceVectors::new(&lattice).turn(&lattice, &mut fields, &before, |rest, u| {
-            new.displacement(rest, old.place(rest, u))
-        });
+        FaceVectors::new(&lattice)
+            .turn(&lattice, &mut fields, &before, |rest, u| new.displacement(rest, old.place(rest, u)));
         for (found, expected) in fields.iter().zip(seen_from(&new, &lattice, deformed)) {
             assert!((found - expected).abs() < 1e-11, "{found} {expected}");
         }

@@ -172,7 +172,11 @@ impl Staggered {
                 }
                 Some(free) => {
                     own += 0.5 * mu;
-                    let at = if self.traction == Traction::Stresses { self.middle(cell) } else { self.place(free) };
+                    let at = if self.traction == Traction::Stresses {
+                        self.middle(cell)
+                    } else {
+                        self.place(free)
+                    };
                     given += 0.5 * self.given_stress(system, &stretch, at, [axis, axis]);
                 }
             }
