@@ -23,7 +23,7 @@ const SWEPT: usize = 5;
 const COMPARED: usize = 6;
 
 fn main() {
-    let cells = std::env::args().filter_map(|argument| argument.parse().ok()).next().unwrap_or(CELLS);
+    let cells = std::env::args().find_map(|argument| argument.parse().ok()).unwrap_or(CELLS);
     let lattice = Lattice::new([cells; 3], |[x, ..]| if x == -1 { Cell::Dirichlet } else { Cell::Interior });
     let field = 4 * lattice.interior_cells();
     let options = CycleOptions { visits: 1, ..CycleOptions::default() };
