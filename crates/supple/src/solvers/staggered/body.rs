@@ -7,7 +7,8 @@
 //! ```
 //!
 //! `f` are forces on material points, spread over the lattice by their weights (section 9.2). For statics `c = 0` and
-//! `t = 1`. For co-rotational elasticity `L u` is `L u + div Q` ([`Corotation`]).
+//! `t = 1`. For co-rotational elasticity `L u` is `L u + div Q` ([`Corotation`]), and all of it stands in a frame that turns
+//! with the body ([`Frame`]).
 
 use std::collections::BTreeMap;
 
@@ -15,6 +16,7 @@ use glam::DVec3;
 
 use super::corotation::Corotation;
 use super::embedding::{Interpolation, LatticePoints};
+use super::frame::{FaceVectors, Frame};
 use super::hierarchy::Hierarchy;
 use super::lattice::{Cell, Lattice};
 use super::options::Options;
@@ -36,9 +38,6 @@ pub(super) type PointStiffness<'a> = dyn FnMut(&[DVec3], &mut [DVec3]) + 'a;
 /// The largest ratio of the moduli: pressures of materials with a smaller Poisson's ratio than 0.0005 are those of that one.
 const MOST_COMPRESSIBLE: f64 = 1e3;
 
-/// Iterations of GMRES before it restarts where cycles do not know the whole operator.
-const LONG_RESTART: usize = 30;
-
 /// How exactly unknowns follow what is prescribed before Newton's method begins.
 const FOLLOW: f64 = 0.05;
 
@@ -52,12 +51,15 @@ pub(super) struct LatticeBody {
     pub(super) hierarchy: Hierarchy,
     /// What co-rotational elasticity adds.
     corotation: Option<Corotation>,
+    /// Where displacements are counted from, and what it takes to turn that, once it had to.
+    pub(super) frame: Frame,
+    faces: Option<FaceVectors>,
     prescribed: Prescribed,
     /// Where each prescribed entry was when its pin began to hold it, in metres.
     pub(super) starts: Vec<DVec3>,
     /// Where each is on what leads its pin.
     anchors: Vec<Option<Anchor>>,
-    /// Displacements in metres and pressures times the cell's side; velocities in m/s.
+    /// Displacements in metres and pressures times the cell's side; velocities in m/s; as the frame sees them.
     pub(super) u: Vec<f64>,
     pub(super) v: Vec<f64>,
     constant: Vec<f64>,
@@ -117,6 +119,8 @@ impl LatticeBody {
             anchors,
             placement,
             points,
+            frame: Frame::new(&body.start),
+            faces: None,
             rest: body.start.clone(),
             hierarchy,
             corotation,
@@ -152,14 +156,32 @@ impl LatticeBody {
     /// Where the body's unknowns are.
     pub(super) fn positions(&self, out: &mut [DVec3]) {
         for (n, (out, rest)) in out.iter_mut().zip(&self.rest).enumerate() {
-            *out = *rest + self.points.displacement(n, &self.u, self.len());
+            *out = self.frame.place(*rest, self.points.displacement(n, &self.u, self.len()));
         }
     }
 
     /// How fast the body's unknowns are.
     pub(super) fn velocities(&self, out: &mut [DVec3]) {
-        let velocity = |n: usize| self.points.displacement(n, &self.v, self.len());
+        let velocity = |n: usize| self.frame.rotation * self.points.displacement(n, &self.v, self.len());
         out.iter_mut().enumerate().for_each(|(n, out)| *out = velocity(n));
+    }
+
+    /// Takes the frame along if the body has turned far against it.
+    pub(super) fn turn_frame(&mut self) {
+        let Some(corotation) = &mut self.corotation else { return };
+        corotation.linearise(&self.u, true);
+        let Some(frame) = self.frame.turned(corotation.mean_rotation()) else { return };
+        let lattice = self.hierarchy.finest().lattice();
+        let faces = self.faces.get_or_insert_with(|| FaceVectors::new(lattice));
+        let (old, placement) = (self.frame, self.placement);
+        self.before.clone_from(&self.u);
+        faces.turn(lattice, &mut self.u, &self.before, |at, u| {
+            let rest = placement.origin + placement.cell * at;
+            frame.displacement(rest, old.place(rest, u))
+        });
+        self.before.clone_from(&self.v);
+        faces.turn(lattice, &mut self.v, &self.before, |_, v| frame.inward(old.rotation * v));
+        self.frame = frame;
     }
 
     /// Starts a step: the constant part of its equations, prescribed entries where their pins are at its end, and the free
@@ -179,7 +201,7 @@ impl LatticeBody {
         if share < 1.0 {
             self.add_damping(1.0 - share, inertia);
         }
-        let weight = setup.world.gravity * (share * h * h / mu * self.density);
+        let weight = self.frame.inward(setup.world.gravity) * (share * h * h / mu * self.density);
         for field in 0..3 {
             for cell in field * len..(field + 1) * len {
                 self.constant[cell] -= inertia * (self.u[cell] + dt * self.v[cell]) + weight[field];
@@ -263,7 +285,7 @@ impl LatticeBody {
                 let place =
                     self.placement.of_entry(self.hierarchy.finest().lattice(), held.field, held.entry);
                 let point = PinPoint { anchor: *anchor, ..PinPoint::new(Vec::new(), *start) };
-                let moved = pose.target(&point) - place;
+                let moved = self.frame.displacement(place, pose.target(&point));
                 self.u[held.field * len + held.entry] = moved[held.field];
             }
         }
@@ -276,13 +298,13 @@ impl LatticeBody {
         if other.u.len() != self.u.len() {
             return;
         }
-        (self.u, self.v) = (other.u, other.v);
+        (self.u, self.v, self.frame) = (other.u, other.v, other.frame);
         let len = self.len();
         let places: Vec<DVec3> = self.starts.iter().map(|p| self.placement.in_cells(*p)).collect();
         let at = LatticePoints::new(self.lattice(), &places, Interpolation::Trilinear);
         for (n, held) in self.prescribed.held.iter().enumerate() {
             if setup.pins[held.holder as usize].begun.is_some_and(|begun| begun > 0.0) {
-                self.starts[n] += at.displacement(n, &self.u, len);
+                self.starts[n] = self.frame.place(self.starts[n], at.displacement(n, &self.u, len));
             }
         }
     }
@@ -299,27 +321,28 @@ impl LatticeBody {
         let scale = self.share / (self.placement.cell * self.shear_modulus);
         self.residual(forces);
         self.step.fill(0.0);
-        let mut limits =
-            Limits { tolerance, max_cycles: self.options.max_cycles as usize, ..Limits::default() };
-        let Self { hierarchy, corotation, step, right, work, points, moved, answers, prescribed, .. } = self;
+        let limits = Limits { tolerance, max_cycles: self.options.max_cycles as usize, ..Limits::default() };
+        let Self {
+            hierarchy, corotation, step, right, work, points, moved, answers, prescribed, frame, ..
+        } = self;
         let solved = if stiffness.is_none() && corotation.is_none() {
             match self.options.krylov {
                 true => solve(hierarchy, (step, right), &limits, work, None),
                 false => solve_by_cycles(hierarchy, (step, right), &limits, work),
             }
         } else {
-            limits.restart = LONG_RESTART;
             let mut add = |fields: &[f64], out: &mut [f64]| {
                 if let Some(corotation) = corotation.as_mut() {
                     corotation.subtract_product(fields, out);
                 }
                 let Some(stiffness) = stiffness.as_mut() else { return };
                 moved.clear();
-                moved.extend((0..points.len()).map(|n| points.displacement(n, fields, len)));
+                moved.extend((0..points.len()).map(|n| frame.rotation * points.displacement(n, fields, len)));
                 answers.clear();
                 answers.resize(points.len(), DVec3::ZERO);
                 stiffness(moved, answers);
-                answers.iter().enumerate().for_each(|(n, f)| points.scatter(n, scale * *f, out, len));
+                let answers = answers.iter().map(|force| scale * frame.inward(*force));
+                answers.enumerate().for_each(|(n, force)| points.scatter(n, force, out, len));
                 // What is prescribed has no equation.
                 prescribed.held.iter().for_each(|h| out[h.field * len + h.entry] = 0.0);
             };
@@ -340,7 +363,7 @@ impl LatticeBody {
         let scale = self.share / (self.placement.cell * self.shear_modulus);
         self.change.copy_from_slice(&self.constant);
         for (n, force) in forces.iter().enumerate().filter(|(_, f)| **f != DVec3::ZERO) {
-            self.points.scatter(n, -scale * *force, &mut self.change, len);
+            self.points.scatter(n, -scale * self.frame.inward(*force), &mut self.change, len);
         }
         self.prescribed.subtract(&self.u, &mut self.change);
         self.take_held();
@@ -381,8 +404,14 @@ impl LatticeBody {
             + self.change.len()
             + self.step.len()
             + self.before.len();
-        let turned = self.corotation.as_ref().map_or(0, Corotation::bytes);
+        let turned = self.corotation.as_ref().map_or(0, Corotation::bytes)
+            + self.faces.as_ref().map_or(0, FaceVectors::bytes);
         turned + fields + rest + self.work.bytes() + 8 * wide + self.points.bytes()
+    }
+
+    /// Whether one linear solve is all of Newton's method as long as nothing acts on points.
+    pub(super) fn is_linear(&self) -> bool {
+        self.corotation.is_none()
     }
 
     /// The lattices, for what the user should know.

@@ -19,7 +19,7 @@
 //! Newton's method needs the change of `R`: `dR = R [w]`, where `(tr(S) - S) w` is the axis of `R^T dF - dF^T R`. With that
 //! the tangent is exact; with `w` bounded such that no rotation gains energy, it is definite also where a body is
 //! compressed. Each linear system is solved by GMRES with the exact product, preconditioned by cycles of `L`. These are
-//! the better the less a body has turned against its lattice: measured on a box at Poisson's ratios 0.3 and 0.49, an
+//! the better the less a cell has turned against the body's frame: measured on a box at Poisson's ratios 0.3 and 0.49, an
 //! iteration leaves 0.15 of the residual at rest, 0.4 turned by 20 degrees, 0.65 by 45, 0.8 by 70 and 0.9 by 90.
 
 use glam::{DMat3, DVec3};
@@ -28,7 +28,7 @@ use rayon::prelude::*;
 use super::gradients::CellGradients;
 use super::lattice::PRESSURE;
 use super::rows::Operator;
-use crate::geometry::svd::svd;
+use crate::geometry::svd::{polar_rotation, svd};
 use crate::simd::{Kernel, LaneMat3, LaneVec3, Lanes, Simd, WIDTH, dispatch};
 
 /// Cells handled by one task.
@@ -203,6 +203,14 @@ impl Corotation {
         let Some((slots, count)) = self.gradients.around_edge(i, j, edge) else { return 0.0 };
         let sum: f64 = slots[..count].iter().map(|slot| self.stresses[*slot].col(j)[i]).sum();
         sum / count as f64
+    }
+
+    /// The rotation nearest to the sum of all cells' rotations.
+    pub(super) fn mean_rotation(&self) -> DMat3 {
+        let sums = self.rotations.par_chunks(CHUNK).map(|part| part.iter().sum::<DMat3>());
+        let sum: DMat3 = sums.collect::<Vec<_>>().iter().sum();
+        let scale = 1.0 / self.rotations.len().max(1) as f64;
+        polar_rotation(LaneMat3::from_fn(|_| scale * sum)).lane(0)
     }
 
     /// Elastic energy in units of the shear modulus times a cell's side, from the cells' mean gradients.

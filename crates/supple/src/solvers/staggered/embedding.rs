@@ -41,8 +41,9 @@ pub struct LatticePoints {
 
 impl LatticePoints {
     /// Points given in cells from the lattice's origin. Values that are neither unknown nor prescribed are extrapolated
-    /// linearly along the axes on which two values are known, or else left out, and the others take their weight. Where a
-    /// body is one or two cells thick there may be none at all: the point then follows the nearest value.
+    /// linearly along the axes on which two values are known; at edges and corners of a body those two are extrapolated
+    /// themselves, so that linear fields are kept there too. What has no such line is left out, and the others take its
+    /// weight. Where a body is one or two cells thick there may be none at all: the point then follows the nearest value.
     pub fn new(lattice: &Lattice, points: &[DVec3], interpolation: Interpolation) -> Self {
         let mut embedding = Self { starts: vec![0], weights: Vec::new() };
         for point in points {
@@ -83,23 +84,12 @@ impl LatticePoints {
         if is_known(lattice, field, at) {
             return self.weights.push((lattice.index(at) as u32, weight));
         }
-        let mut lines = Vec::with_capacity(6);
-        for axis in 0..3 {
-            for sign in [-1, 1] {
-                let moved = |by: i32| {
-                    let mut to = at;
-                    to[axis] += sign * by;
-                    to
-                };
-                if is_known(lattice, field, moved(1)) && is_known(lattice, field, moved(2)) {
-                    lines.push([moved(1), moved(2)]);
-                }
-            }
-        }
+        let lines = (0..3).map(|steps| lines(lattice, field, at, steps)).find(|lines| !lines.is_empty());
+        let lines = lines.unwrap_or_default();
         let share = weight / lines.len().max(1) as f64;
         for [near, far] in lines {
-            self.weights.push((lattice.index(near) as u32, 2.0 * share));
-            self.weights.push((lattice.index(far) as u32, -share));
+            self.push_value(lattice, field, near, 2.0 * share);
+            self.push_value(lattice, field, far, -share);
         }
     }
 
@@ -147,6 +137,29 @@ fn offset(point: DVec3, field: usize) -> DVec3 {
     let mut at = point - 0.5;
     at[field] += 0.5;
     at
+}
+
+/// The next two values along every half axis from a place, where both are known or extrapolated in so many steps, one axis
+/// each.
+fn lines(lattice: &Lattice, field: usize, at: [i32; 3], steps: usize) -> Vec<[[i32; 3]; 2]> {
+    let there = |place: [i32; 3]| {
+        is_known(lattice, field, place)
+            || (0..steps).any(|steps| !lines(lattice, field, place, steps).is_empty())
+    };
+    let mut found = Vec::with_capacity(6);
+    for axis in 0..3 {
+        for sign in [-1, 1] {
+            let moved = |by: i32| {
+                let mut to = at;
+                to[axis] += sign * by;
+                to
+            };
+            if there(moved(1)) && there(moved(2)) {
+                found.push([moved(1), moved(2)]);
+            }
+        }
+    }
+    found
 }
 
 /// How many cells away a value may be that a point follows.
@@ -227,9 +240,12 @@ mod tests {
     }
 
     #[test]
-    fn linear_fields_are_kept_up_to_the_faces_of_a_body() {
+    fn linear_fields_are_kept_up_to_the_corners_of_a_body() {
         let lattice = solid();
-        let points = [DVec3::new(0.1, 4.2, 3.7), DVec3::new(4.0, 0.0, 3.3), DVec3::new(7.9, 2.0, 5.1)];
+        // Inside, on faces, on edges, at corners.
+        let places = [[0.1, 4.2, 3.7], [4.0, 0.0, 3.3], [7.9, 2.0, 5.1], [0.0, 0.0, 3.3], [4.0, 8.0, 8.0]];
+        let corners = [[0.0, 0.0, 0.0], [8.0, 8.0, 8.0], [0.0, 8.0, 0.0]];
+        let points: Vec<DVec3> = places.into_iter().chain(corners).map(DVec3::from).collect();
         let linear = |f: usize, p: DVec3| 0.3 + p.dot(DVec3::new(0.2, -0.4, 0.7)) * (1.0 + f as f64);
         let embedding = LatticePoints::new(&lattice, &points, Interpolation::Trilinear);
         let fields = field_of(&lattice, linear);

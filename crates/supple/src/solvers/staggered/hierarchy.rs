@@ -167,8 +167,10 @@ fn coarsened(lattice: &Lattice, options: &CycleOptions) -> Option<Lattice> {
     (has_unknowns && !stays).then_some(coarser)
 }
 
-/// Lattices with more interior cells are coarsened even if that makes them thin.
-const LARGEST_COARSEST: usize = 3000;
+/// Lattices with more interior cells are coarsened even if that makes them thin. A lattice whose limbs are one or two cells
+/// thick is several times too soft, so that cycles over it diverge; a direct solve of as many cells takes as long as a
+/// few sweeps over the hundred times as many of a finest lattice.
+const LARGEST_COARSEST: usize = 8000;
 /// The share of cells in thin places from which on a lattice is thin.
 const THIN: f64 = 0.02;
 

@@ -125,7 +125,8 @@ impl<'a> Shown<'a> {
         let lattice = self.finest();
         carried(point, low, high, |at| {
             let on_lattice = LatticePoints::new(lattice, &[at], Interpolation::Trilinear);
-            rest(at) + on_lattice.displacement(0, &self.lattices.u, lattice.len())
+            let moved = on_lattice.displacement(0, &self.lattices.u, lattice.len());
+            self.lattices.frame.place(rest(at), moved)
         })
     }
 }

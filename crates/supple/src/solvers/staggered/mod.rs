@@ -11,7 +11,7 @@
 //! | 5.3 symmetric boundary discretisation and its smoother | `rows`, `classes`, `band` |
 //! | 6 transfers, sweeps where lattices differ | `transfer`, `discrepancy` |
 //! | algorithm 1 | [`Hierarchy`] |
-//! | 7 co-rotational elasticity | `gradients`, `corotation` |
+//! | 7 co-rotational elasticity | `gradients`, `corotation`, `frame` |
 //! | 8 dynamics, kinematic cells | [`StaggeredStepper`], [`Prescribed`] |
 //! | 9.2 forces on points, 9.3 trilinear and tricubic embedding | [`LatticePoints`] |
 //! | 9.4 parallel sweeps | `planes`, `spans`, `band` |
@@ -28,9 +28,9 @@
 //! - Coarsening stops where limbs would be one or two cells thick. The coarsest lattice may still be singular where a feature
 //!   is a cell thick: lost pivots are left out.
 //! - Forces on points (contact, soft pins, dragging) have their Hessian in the products of GMRES, not in the cycle.
-//!
 //! - Co-rotational elasticity (section 7) is the linear operator plus what it lacks in whole cells, solved by Newton's method
-//!   with the exact derivative instead of frozen rotations; cycles are those of the linear operator.
+//!   with the exact derivative instead of frozen rotations; cycles are those of the linear operator. The rotation of a whole
+//!   body is factored out of its displacements.
 
 mod band;
 mod body;
@@ -40,6 +40,7 @@ mod coarsest;
 mod corotation;
 mod discrepancy;
 mod embedding;
+mod frame;
 mod gradients;
 mod hierarchy;
 mod inspection;

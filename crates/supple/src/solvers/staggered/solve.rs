@@ -40,13 +40,13 @@ pub struct Limits {
     pub tolerance: f64,
     /// The most cycles.
     pub max_cycles: usize,
-    /// Iterations of GMRES before it restarts.
+    /// Iterations of GMRES before it restarts. Memory is taken for as many as are done.
     pub restart: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { tolerance: 1e-6, max_cycles: 60, restart: 16 }
+        Self { tolerance: 1e-6, max_cycles: 60, restart: 30 }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 
 use super::body::LatticeBody;
 use crate::contact::PosedCollider;
@@ -15,8 +15,13 @@ use crate::simulation::{
     StepReport, Stepper,
 };
 
-/// Linear systems are solved this much more exactly than the step.
+/// The last linear system is solved this much more exactly than the step.
 const LINEAR_SHARE: f64 = 0.1;
+/// How exactly the first linear system of a step is solved whose forces are not linear.
+const FIRST_GOAL: f64 = 0.1;
+/// Share of the square of the last step's gain in how exactly the next linear system is solved (Eisenstat and Walker 1996,
+/// choice 2).
+const GAIN_SHARE: f64 = 0.9;
 /// Steps of Newton's method that are taken whole, whatever the residual.
 const WHOLE_STEPS: u32 = 4;
 /// Later ones are halved down to this part of them.
@@ -123,7 +128,9 @@ impl StaggeredStepper {
                 }
                 out.copy_from_slice(&answer[first..first + d.len()]);
             };
-            let goal = (LINEAR_SHARE * tolerance / relative).min(0.1);
+            let exact = LINEAR_SHARE * tolerance / relative;
+            let linear = bodies[index].is_linear() && !acted_on;
+            let goal = if linear { exact } else { exact.max(forcing(residuals)) }.min(FIRST_GOAL);
             let joined = acted_on.then_some(&mut stiffness as &mut super::body::PointStiffness<'_>);
             let solve = bodies[index].improve(&forces[range.clone()], joined, goal);
             cycles += solve.cycles() as u32;
@@ -177,6 +184,14 @@ impl StaggeredStepper {
     }
 }
 
+/// How exactly the next linear system is worth solving: the better Newton's method converges, the more exactly.
+fn forcing(residuals: &[f64]) -> f64 {
+    match residuals {
+        [.., before, now] => GAIN_SHARE * (now / before).powi(2),
+        _ => FIRST_GOAL,
+    }
+}
+
 fn hard_pins(setup: &Setup) -> impl Iterator<Item = PinId> {
     setup.pins.iter().filter(|pin| pin.stiffness.is_none()).map(|pin| pin.id)
 }
@@ -203,6 +218,7 @@ impl Stepper for StaggeredStepper {
         system.apply_pins(setup, setup.time + dt, &mut self.pinned, &mut self.held)?;
         let (mut iterations, mut cycles, mut residual) = (0, 0, 0.0_f64);
         for index in 0..self.bodies.len() {
+            self.bodies[index].turn_frame();
             self.before.clone_from(&self.bodies[index].u);
             self.bodies[index].begin_step(setup, dt)?;
             let done = self.solve_body(index, setup);
@@ -278,6 +294,7 @@ impl Stepper for StaggeredStepper {
             state.numbers(&body.u);
             state.numbers(&body.v);
             state.vectors(&body.starts);
+            state.numbers(&body.frame.rotation.to_cols_array());
         }
     }
 
@@ -285,10 +302,11 @@ impl Stepper for StaggeredStepper {
         let mut fields = Vec::new();
         for body in &self.bodies {
             let (u, v) = (state.numbers(body.u.len())?, state.numbers(body.v.len())?);
-            fields.push((u, v, state.vectors(body.starts.len())?));
+            fields.push((u, v, state.vectors(body.starts.len())?, state.numbers(9)?));
         }
-        for (body, fields) in self.bodies.iter_mut().zip(fields) {
-            (body.u, body.v, body.starts) = fields;
+        for (body, (u, v, starts, rotation)) in self.bodies.iter_mut().zip(fields) {
+            (body.u, body.v, body.starts) = (u, v, starts);
+            body.frame.rotation = DMat3::from_cols_slice(&rotation);
         }
         self.refresh_all();
         Ok(())

@@ -346,6 +346,14 @@ fn a_body_that_hangs_on_thin_limbs_converges() {
     assert!(solve.converged && rate <= 0.33, "{rate}");
 }
 
+/// Cycles alone as well, since limbs of one or two cells are not left to coarser lattices: at the paper's rate or better.
+#[test]
+fn cycles_alone_converge_on_thin_limbs() {
+    let options = CycleOptions { boundary_sweeps: 4, extra_sweeps: 3, ..CycleOptions::default() };
+    let solve = rates(&ball_with_arms(48), 0.475, options, false);
+    assert!(solve.rate(2, 8) <= 0.62 && solve.rate(8, solve.cycles()) <= 0.62, "{:?}", solve.residuals);
+}
+
 /// Section 9.1: without pressures as unknowns cycles stall as the material gets incompressible.
 #[test]
 fn without_augmentation_convergence_worsens_with_the_ratio() {

@@ -18,8 +18,11 @@
 //! through `p`.
 //!
 //! Where the given stresses come from:
-//! - On the lattice's faces (section 5.3) from the exact stress at the face, as held displacements are exact there. `P_ii`
-//!   stands half a cell behind its face, which is the first order of the method.
+//! - On the lattice from the exact stress where the discretisation's own stress stands, as held displacements are exact where
+//!   they stand: then nothing is left but the differences' own error, of second order.
+//! - On the lattice's faces (section 5.3) from the exact stress at the face. `P_ii` stands half a cell behind its face, which
+//!   is the first order of the method, and the larger the less compressible the body is: the stress of a dilation that
+//!   changes along the normal changes by `lambda` times as much over that half cell.
 //! - From the outline (section 9.2) as forces on a polygon, which go to displacements by bilinear weights. What falls on one
 //!   beyond a free face belongs to the stresses between it and the displacements behind. The paper gives `N . N'` of the
 //!   force to every face of the normal `N'`: on a staircase of 45 degrees 1.4 times the force, and errors do not fall. Here
@@ -35,6 +38,7 @@ type Face = (usize, [i32; 2]);
 /// Where given stresses come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Traction {
+    Stresses,
     Faces,
     Outline,
 }
@@ -86,6 +90,10 @@ impl Staggered {
 
     fn place(&self, (axis, cell): Face) -> [f64; 2] {
         [0, 1].map(|k| (f64::from(cell[k]) + if k == axis { 0.0 } else { 0.5 }) * self.cells.spacing())
+    }
+
+    fn middle(&self, cell: [i32; 2]) -> [f64; 2] {
+        cell.map(|k| (f64::from(k) + 0.5) * self.cells.spacing())
     }
 
     fn role(&self, face @ (axis, cell): Face) -> Role {
@@ -164,7 +172,12 @@ impl Staggered {
                 }
                 Some(free) => {
                     own += 0.5 * mu;
-                    given += 0.5 * self.given_stress(system, &stretch, self.place(free), [axis, axis]);
+                    let at = if self.traction == Traction::Stresses {
+                        self.middle(cell)
+                    } else {
+                        self.place(free)
+                    };
+                    given += 0.5 * self.given_stress(system, &stretch, at, [axis, axis]);
                 }
             }
         }
