@@ -14,32 +14,32 @@ const STATIC_SPEED: f64 = 1e-3;
 
 /// Friction over one step.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Friction {
+pub(crate) struct Friction {
     /// The slip in metres below which it holds.
     static_slip: f64,
 }
 
 impl Friction {
     /// For a step of `dt` seconds.
-    pub(super) fn over(dt: f64) -> Self {
+    pub(crate) fn over(dt: f64) -> Self {
         Self { static_slip: STATIC_SPEED * dt }
     }
 
     /// `f`, in metres.
-    pub(super) fn value(&self, slip: DVec3) -> f64 {
+    pub(crate) fn value(&self, slip: DVec3) -> f64 {
         let (y, eps) = (slip.length(), self.static_slip);
         if y < eps { y * y / eps - y * y * y / (3.0 * eps * eps) + eps / 3.0 } else { y }
     }
 
     /// The gradient of `f` by the slip.
-    pub(super) fn gradient(&self, slip: DVec3) -> DVec3 {
+    pub(crate) fn gradient(&self, slip: DVec3) -> DVec3 {
         let (y, eps) = (slip.length(), self.static_slip);
         let scale = if y < eps { 2.0 / eps - y / (eps * eps) } else { 1.0 / y };
         scale * slip
     }
 
     /// The Hessian of `f` by what moves, of which the slip is the part across a unit `normal`.
-    pub(super) fn hessian(&self, slip: DVec3, normal: DVec3) -> DMat3 {
+    pub(crate) fn hessian(&self, slip: DVec3, normal: DVec3) -> DMat3 {
         let (size, eps) = (slip.length(), self.static_slip);
         let tangents = DMat3::IDENTITY - outer(normal);
         if size >= eps {
@@ -52,6 +52,6 @@ impl Friction {
 }
 
 /// `v vᵀ`.
-pub(super) fn outer(v: DVec3) -> DMat3 {
+pub(crate) fn outer(v: DVec3) -> DMat3 {
     DMat3::from_cols(v * v.x, v * v.y, v * v.z)
 }
