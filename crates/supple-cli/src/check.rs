@@ -6,12 +6,13 @@ use std::process::ExitCode;
 use glam::DVec3;
 use serde_json::json;
 use supple::FileError;
-use supple::contact::Surfaces;
+use supple::contact::{InsideCheck, Surfaces};
 use supple::mesh::check::{MeshReport, Severity, check_surface, check_tets};
 use supple::mesh::format::{self, Mesh};
 use supple::output::FrameCache;
-use supple::scene::{MeshFile, Scene};
+use supple::scene::{MeshFile, Method, Scene};
 use supple::simulation::{DryRun, Simulation, scene_of_run};
+use supple::solvers::octree::SelfCollisions;
 
 use crate::arguments::Common;
 use crate::failure::Failure;
@@ -29,45 +30,110 @@ pub(crate) fn check(path: &Path, common: &Common) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Looks in every frame of a run for triangles that pass through each other where contact should keep them apart.
+/// Frames that a vertex may be inside another part, where crossed parts are pushed back.
+const FRAMES_INSIDE: u32 = 3;
+
+/// Looks in every frame of a run for triangles that pass through each other where contact should keep them apart, and for
+/// vertices of solids that stay inside another part.
 fn check_run(folder: &Path, common: &Common) -> Result<ExitCode, Failure> {
     let cache = FrameCache::open(folder).map_err(Failure::usage)?;
     let simulation = Simulation::new(scene_of_run(folder).map_err(Failure::usage)?).map_err(Failure::of)?;
-    let surfaces = Surfaces::of_setup(simulation.setup());
+    let setup = simulation.setup();
+    let surfaces = Surfaces::of_setup(setup);
+    let mut stays = Stays::new(InsideCheck::new(setup), surfaces.start.len());
     let (mut frames, mut bad) = (0, 0);
     for index in cache.frames().map_err(Failure::usage)? {
-        let frame = cache.read(index).map_err(Failure::usage)?;
-        let at: Vec<DVec3> =
-            frame.bodies.iter().flat_map(|b| b.positions.iter().map(|p| p.as_dvec3())).collect();
-        if at.len() != surfaces.start.len() {
-            let problem =
-                format!("holds {} vertices, the scene of its folder {}", at.len(), surfaces.start.len());
-            return Err(Failure::usage(FileError::whole(&cache.frame_path(index), problem)));
-        }
+        let at = frame_positions(&cache, index, surfaces.start.len())?;
         let crossings = surfaces.crossings(&at);
         frames += 1;
         bad += u32::from(!crossings.is_empty());
-        if let (false, Some([a, b])) = (common.json || crossings.is_empty(), crossings.first()) {
-            let [a, b] = [a, b].map(|t| surfaces.triangles[*t as usize]);
-            let count = crossings.len();
-            line(format!(
-                "frame {index}: {count} pairs of triangles cross, the first at vertices {a:?} and {b:?}"
-            ));
-        } else if common.json && !crossings.is_empty() {
-            line(json!({ "frame": index, "crossings": crossings.len() }));
-        }
+        let inside = stays.look(index, &at);
+        tell_frame(index, &crossings, inside, &surfaces, common);
     }
+    let pushed_back = setup.solver.method == Method::Octree
+        && setup.solver.octree.self_collision == SelfCollisions::Intersection;
+    let fine = stays.longest <= FRAMES_INSIDE && (pushed_back || bad == 0);
     let triangles = surfaces.triangles.len();
     if common.json {
-        line(
-            json!({ "summary": { "frames": frames, "triangles": triangles, "frames_with_crossings": bad } }),
-        );
-    } else if bad == 0 {
+        line(json!({ "summary": { "frames": frames, "triangles": triangles, "frames_with_crossings": bad,
+            "longest_inside": stays.longest } }));
+    } else if bad == 0 && stays.longest == 0 {
         line(format!("{frames} frames of {triangles} triangles in contact: none crosses another"));
     } else {
         line(format!("{bad} of {frames} frames have triangles that cross"));
+        line(stays.to_string());
     }
-    Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(if fine { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// The positions of all vertices in a frame.
+fn frame_positions(cache: &FrameCache, index: u32, expected: usize) -> Result<Vec<DVec3>, Failure> {
+    let frame = cache.read(index).map_err(Failure::usage)?;
+    let at: Vec<DVec3> = frame.bodies.iter().flat_map(|b| b.positions.iter().map(|p| p.as_dvec3())).collect();
+    if at.len() == expected {
+        return Ok(at);
+    }
+    let problem = format!("holds {} vertices, the scene of its folder {expected}", at.len());
+    Err(Failure::usage(FileError::whole(&cache.frame_path(index), problem)))
+}
+
+fn tell_frame(index: u32, crossings: &[[u32; 2]], inside: usize, surfaces: &Surfaces, common: &Common) {
+    let Some(first) = crossings.first() else { return };
+    let count = crossings.len();
+    if common.json {
+        line(json!({ "frame": index, "crossings": count, "inside": inside }));
+    } else {
+        let [a, b] = first.map(|t| surfaces.triangles[t as usize]);
+        line(format!(
+            "frame {index}: {count} pairs of triangles cross, the first at vertices {a:?} and {b:?}; \
+             {inside} vertices are inside another part"
+        ));
+    }
+}
+
+/// How long vertices stay inside another part.
+struct Stays {
+    check: InsideCheck,
+    /// For each vertex, in how many frames up to the last one.
+    since: Vec<u32>,
+    longest: u32,
+    /// The vertex that stays longest, and the frame where that ends.
+    worst: (usize, u32),
+}
+
+impl Stays {
+    fn new(check: InsideCheck, vertices: usize) -> Self {
+        Self { check, since: vec![0; vertices], longest: 0, worst: (0, 0) }
+    }
+
+    /// Takes in a frame; returns how many vertices are inside in it.
+    fn look(&mut self, index: u32, at: &[DVec3]) -> usize {
+        let found = self.check.find(at);
+        let mut is_inside = vec![false; at.len()];
+        found.iter().for_each(|&v| is_inside[v as usize] = true);
+        for (v, (since, inside)) in self.since.iter_mut().zip(is_inside).enumerate() {
+            *since = if inside { *since + 1 } else { 0 };
+            if *since > self.longest {
+                (self.longest, self.worst) = (*since, (v, index));
+            }
+        }
+        found.len()
+    }
+}
+
+impl std::fmt::Display for Stays {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.longest {
+            0 => write!(f, "no vertex is inside another part"),
+            longest => {
+                let (vertex, frame) = self.worst;
+                write!(
+                    f,
+                    "no vertex is inside another part for more than {longest} frames on end (vertex {vertex}, up to frame {frame})"
+                )
+            }
+        }
+    }
 }
 
 fn check_mesh(path: &Path, common: &Common) -> Result<ExitCode, Failure> {

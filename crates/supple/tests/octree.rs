@@ -110,6 +110,24 @@ fn a_sheared_neo_hookean_block_does_too() {
     sheared_block_differs_less_and_less_from_tetrahedra(Model::NeoHookean);
 }
 
+/// A block pressed to four fifths between plates that hold its ends bulges in the middle as it does in tetrahedra.
+#[test]
+fn a_pressed_block_bulges_as_it_does_in_tetrahedra() {
+    let side = 0.4;
+    let bulge = |method: Method| {
+        let mut scene = held_bar([side; 3], side / 16.0, rubber(1e5, 0.3), method);
+        scene.bodies[0].interior = (method == Method::Octree).then_some(0.25);
+        scene.world = World { gravity: DVec3::ZERO, ..World::default() };
+        let plate = Selection::Plane { point: DVec3::new(side - 1e-6, 0.0, 0.0), normal: DVec3::X };
+        let keyframes = vec![Keyframe::at(0.0), Keyframe::at(1.0).translate([-0.2 * side, 0.0, 0.0])];
+        scene.pins.push(Pin::hard("bar", plate).following(Motion { keyframes, ..Motion::default() }));
+        let middle = |p: DVec3| (p.x - 0.5 * side).abs() < 1e-6 && p.y > 0.499 * side && p.z.abs() < 1e-6;
+        mean(&settled(scene), middle).y - 0.5 * side
+    };
+    let [octants, tets] = [Method::Octree, Method::Newton].map(bulge);
+    assert!(tets > 0.01 * side && (octants / tets - 1.0).abs() < 0.02, "{octants} {tets}");
+}
+
 /// Flesh that hardly changes its volume stretches by a third and keeps it: stress in the middle is ρgL/2, and the bulk
 /// modulus gives a third of that over it as the mean change of volume.
 #[test]

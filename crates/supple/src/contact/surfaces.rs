@@ -57,6 +57,14 @@ impl Surfaces {
         surfaces
     }
 
+    /// One surface that touches itself.
+    #[cfg(test)]
+    pub(crate) fn of_one(start: Vec<DVec3>, triangles: Vec<[u32; 3]>) -> Self {
+        let stands_for = (0..start.len() as u32).collect();
+        let body_of_point = vec![0; start.len()];
+        Self { triangles, start, stands_for, body_of_point, touches_itself: vec![true], ..Self::default() }
+    }
+
     /// Takes points that are sewn together for one: pieces that have them in common do not push each other apart.
     pub fn sew(&mut self, bodies: &[Body], seams: &[SetupSeam]) {
         self.sewn = SewnPoints::new(bodies, seams, &self.stands_for);

@@ -32,14 +32,14 @@ const ROUNDING: f64 = 1e-6;
 
 /// Friction over one step.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Friction {
+pub(crate) struct Friction {
     /// The slip in metres below which it holds.
     static_slip: f64,
 }
 
 impl Friction {
     /// By a model, for a step of `dt` seconds and surfaces of a thickness in metres.
-    pub(super) fn over(model: FrictionModel, dt: f64, thickness: f64) -> Self {
+    pub(crate) fn over(model: FrictionModel, dt: f64, thickness: f64) -> Self {
         let static_slip = match model {
             FrictionModel::Smooth | FrictionModel::Impulse => STATIC_SPEED * dt,
             FrictionModel::Adhesive => ADHESION * thickness,
@@ -58,13 +58,13 @@ impl Friction {
     }
 
     /// `f`, in metres.
-    pub(super) fn value(&self, slip: DVec3) -> f64 {
+    pub(crate) fn value(&self, slip: DVec3) -> f64 {
         let (y, eps) = (slip.length(), self.static_slip);
         if y < eps { y * y / eps - y * y * y / (3.0 * eps * eps) + eps / 3.0 } else { y }
     }
 
     /// The gradient of `f` by the slip.
-    pub(super) fn gradient(&self, slip: DVec3) -> DVec3 {
+    pub(crate) fn gradient(&self, slip: DVec3) -> DVec3 {
         let (y, eps) = (slip.length(), self.static_slip);
         let scale = if y < eps { 2.0 / eps - y / (eps * eps) } else { 1.0 / y };
         scale * slip
@@ -72,7 +72,7 @@ impl Friction {
 
     /// The Hessian of `f` by what moves, of which the slip is the part across a unit `normal`; or, projected, `f'(y)/y` times all
     /// directions across the normal.
-    pub(super) fn hessian(&self, slip: DVec3, normal: DVec3, curvature: Curvature) -> DMat3 {
+    pub(crate) fn hessian(&self, slip: DVec3, normal: DVec3, curvature: Curvature) -> DMat3 {
         let (size, eps) = (slip.length(), self.static_slip);
         let tangents = DMat3::IDENTITY - outer(normal);
         // f'(y)/y, and what f''(y) is less.
@@ -94,6 +94,6 @@ pub(super) fn across(v: DVec3, normal: DVec3) -> DVec3 {
 }
 
 /// `v vᵀ`.
-pub(super) fn outer(v: DVec3) -> DMat3 {
+pub(crate) fn outer(v: DVec3) -> DMat3 {
     DMat3::from_cols(v * v.x, v * v.y, v * v.z)
 }

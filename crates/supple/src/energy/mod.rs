@@ -13,7 +13,7 @@ pub(crate) mod chunks;
 pub mod contact;
 pub mod element;
 mod element_order;
-mod friction;
+pub(crate) mod friction;
 pub mod friction_impulses;
 mod gather;
 pub mod hinge;

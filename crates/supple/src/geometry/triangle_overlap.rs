@@ -114,8 +114,8 @@ fn project(p: DVec3, plane: [usize; 2]) -> Coord<f64> {
     Coord { x: p[plane[0]], y: p[plane[1]] }
 }
 
-/// The exact sign of the volume of four points.
-fn orientation(a: DVec3, b: DVec3, c: DVec3, d: DVec3) -> i32 {
+/// The exact sign of the volume of four points: positive where the last lies behind the triangle of the others.
+pub(crate) fn orientation(a: DVec3, b: DVec3, c: DVec3, d: DVec3) -> i32 {
     let of = |p: DVec3| Coord3D { x: p.x, y: p.y, z: p.z };
     sign(robust::orient3d(of(a), of(b), of(c), of(d)))
 }

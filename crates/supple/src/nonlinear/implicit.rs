@@ -38,6 +38,9 @@ const LAST_PLACES: f64 = 4.0;
 /// How many crossing triangles are named to the user.
 const NAMED_CROSSINGS: usize = 5;
 
+/// How often a step goes on where parts have crossed at its end.
+const COLLISION_ROUNDS: u32 = 2;
+
 /// How often a step tries to bring pins home whose way surfaces block.
 const PIN_ROUNDS: u32 = 4;
 
@@ -108,6 +111,9 @@ impl ImplicitStepper {
         let system = &mut self.system;
         system.contacts.begin_step(&self.x, dt);
         system.self_contact.begin_step(&self.x, dt);
+        if let Some(collision) = &mut system.self_collision {
+            collision.begin_step(&self.x, dt);
+        }
         system.seams.begin_step(end);
         let [step, damped] = inertia_and_damping(setup.mode, dt);
         system.blow(setup, &self.x, &self.v, [end, step]);
@@ -332,11 +338,26 @@ impl ImplicitStepper {
         std::mem::swap(next, to);
     }
 
+    /// Goes on with the step where parts have crossed at its end, with what pushes them back.
+    fn push_back(&mut self, setup: &Setup, limits: &Limits) -> Result<(), Error> {
+        for round in 0..=COLLISION_ROUNDS {
+            let Some(collision) = &mut self.system.self_collision else { break };
+            if !collision.look_again(&self.work.next) || round == COLLISION_ROUNDS {
+                break;
+            }
+            self.minimise_again(setup, limits)?;
+        }
+        Ok(())
+    }
+
     fn report(&self, setup: &Setup) -> StepReport {
         let outcome = &self.outcome;
         let [kinetic, potential] = self.system.inertia.energies(&self.x, &self.v, setup.world.gravity);
         let (contacts, penetration) = self.system.contacts.count_and_depth(&self.x);
-        let touching = self.system.self_contact.summary(&self.x);
+        let touching = match &self.system.self_collision {
+            Some(collision) => collision.summary(&self.x),
+            None => self.system.self_contact.summary(&self.x),
+        };
         StepReport {
             nonlinear_iterations: outcome.iterations,
             linear_iterations: outcome.linear_iterations,
@@ -385,6 +406,7 @@ impl Stepper for ImplicitStepper {
         if setup.mode == Mode::Quasistatic && !self.system.wind.is_still() {
             self.settle_in_wind(setup, setup.time + dt, &limits)?;
         }
+        self.push_back(setup, &limits)?;
         let (ended, cycles) = (Instant::now(), self.cycle_times().since(&earlier));
         if setup.contact.friction_model == FrictionModel::Impulse {
             self.rub(dt);

@@ -31,7 +31,7 @@ use crate::material::law::SolidLaw;
 use crate::material::membrane::{Sheet, SheetLaw};
 use crate::scene::{Bending, Method, Model, Tangled};
 use crate::simulation::Setup;
-use crate::solvers::octree::{self, Forest, OctreeEnergy};
+use crate::solvers::octree::{self, Forest, OctreeEnergy, SelfCollision, SelfCollisions};
 
 /// How much stiffer a sheet is beyond its strain limit.
 const LIMIT_STIFFNESS: f64 = 100.0;
@@ -64,6 +64,8 @@ pub(crate) struct System {
     pub(super) seams: Seams,
     pub(crate) contacts: Contacts,
     pub(super) self_contact: SelfContact,
+    /// In place of the former, where octrees push back what has crossed.
+    pub(super) self_collision: Option<SelfCollision>,
     pub(crate) wind: Wind,
     /// The first unknown of each body, and the end.
     pub(crate) first_unknown: Vec<u32>,
@@ -106,7 +108,11 @@ impl System {
             system.first_unknown.push(system.inertia.mass.len() as u32);
         }
         system.wind = Wind::new(&points, triangles, &closed);
-        system.self_contact = self_contact(setup, &points, &system.contacts.friction);
+        if pushes_back(setup) {
+            system.self_collision = Some(SelfCollision::new(setup, &points, &system.contacts.friction));
+        } else {
+            system.self_contact = self_contact(setup, &points, &system.contacts.friction);
+        }
         system.contacts.points = points;
         system.contacts.model = setup.contact.friction_model;
         system.contacts.thickness = setup.contact.thickness;
@@ -253,7 +259,8 @@ impl System {
     fn energies(&self) -> impl Iterator<Item = &dyn Energy> {
         let others: [&dyn Energy; 6] =
             [&self.inertia, &self.attachments, &self.seams, &self.contacts, &self.self_contact, &self.wind];
-        self.elastic.iter().map(|energy| &**energy).chain(others)
+        let pushes = self.self_collision.as_ref().map(|energy| energy as &dyn Energy);
+        self.elastic.iter().map(|energy| &**energy).chain(others).chain(pushes)
     }
 }
 
@@ -287,6 +294,12 @@ impl Objective for System {
     fn free_way(&self, from: &[DVec3], to: &[DVec3]) -> f64 {
         self.self_contact.free_way(from, to)
     }
+}
+
+/// Whether what has crossed is pushed back, in place of a barrier that keeps it from that.
+fn pushes_back(setup: &Setup) -> bool {
+    let asked = setup.solver.octree.self_collision == SelfCollisions::Intersection;
+    asked && setup.solver.method == Method::Octree && !Surfaces::of_setup(setup).is_empty()
 }
 
 /// Contact of the bodies with themselves and each other, `friction` of each point.

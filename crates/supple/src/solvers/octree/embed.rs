@@ -25,7 +25,8 @@ impl Octree {
         Some(self.weights_of(element, cells))
     }
 
-    fn embed_point(&self, point: DVec3) -> Vec<(u32, f64)> {
+    /// A point near the surface in metres as nodes and weights.
+    pub(super) fn embed_point(&self, point: DVec3) -> Vec<(u32, f64)> {
         let cells = (point - self.frame.origin) / self.frame.cell;
         self.weights_of(self.element_around(cells), cells)
     }

@@ -16,6 +16,7 @@
 //! | 7.3 the coarse operator | [`Multigrid`] |
 //! | 7.4 the diagonal | `stiffness` |
 //! | 8 springs at material points | `springs`, `embed` |
+//! | 8 self-collision | `intersection_curves`, `self_collision` |
 //! | 9 blocks and threads | `blocks` |
 //!
 //! What differs from the paper:
@@ -27,7 +28,8 @@
 //! - Blocks have an outbox in place of ghost cells (`blocks`).
 //! - Nodes are numbered apart from elements (`tree`), so that vectors over nodes have no gaps.
 //! - Elements that the surface cuts weigh and resist by the part that is inside ([`Filled`]); the paper takes them whole.
-//! - Contact of bodies with colliders, themselves and each other is the engine's, at the points of the embedded surface.
+//! - Contact with colliders is the engine's, at the points of the embedded surface. That of bodies with themselves and each other is
+//!   the engine's barrier, or the paper's where a scene asks for it ([`SelfCollisions`]).
 
 mod blocks;
 mod bottom;
@@ -38,6 +40,7 @@ mod embed;
 mod energy;
 mod forest;
 mod inspection;
+mod intersection_curves;
 mod largest_eigenvalue;
 mod level;
 #[cfg(test)]
@@ -48,6 +51,7 @@ mod octant;
 mod options;
 mod principal;
 mod rasterise;
+mod self_collision;
 mod shape_functions;
 mod smoother;
 mod splits;
@@ -67,6 +71,7 @@ pub(crate) use inspection::show_octants;
 pub use multigrid::{CycleOptions, FineOperator, Multigrid};
 pub(crate) use newton::OctreeNewton;
 pub use octant::{MAX_HEIGHT, Octant, morton_order};
-pub use options::Options;
+pub use options::{Options, SelfCollisions};
+pub(crate) use self_collision::SelfCollision;
 pub use smoother::Smoother;
 pub use tree::{Frame, Hanging, Octree};

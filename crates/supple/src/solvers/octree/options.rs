@@ -5,6 +5,17 @@ use serde::{Deserialize, Serialize};
 use super::multigrid::CycleOptions;
 use super::smoother::Smoother;
 
+/// What keeps bodies from passing through themselves and each other.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SelfCollisions {
+    /// A barrier that grows without bound as surfaces come to touch; every move is cut before they would.
+    #[default]
+    Barrier,
+    /// Springs that draw out what has crossed, as in the paper.
+    Intersection,
+}
+
 /// How the linear systems of Newton's method are solved.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -23,6 +34,8 @@ pub struct Options {
     pub tolerance: f64,
     /// Or after this many iterations.
     pub max_iterations: u32,
+    /// What keeps bodies from passing through themselves and each other.
+    pub self_collision: SelfCollisions,
 }
 
 impl Default for Options {
@@ -34,6 +47,7 @@ impl Default for Options {
             smoother: Smoother::Jacobi,
             tolerance: 1e-2,
             max_iterations: 200,
+            self_collision: SelfCollisions::Barrier,
         }
     }
 }
