@@ -131,8 +131,9 @@ fn fingers_of_one_body_pressed_into_each_other_come_to_rest_apart() {
     let mut simulation = Simulation::new(fingers(folder.path(), SelfCollisions::Intersection)).unwrap();
     let (longest, last) = longest_inside(&mut simulation, 24);
     assert!(longest <= 3 && last == 0, "inside for {longest} steps, {last} at the end");
+    // They touch; turned against each other, one may reach past the farthest of the other beside it, by the thickness at most.
     let gap = gap(&simulation);
-    assert!((0.0..0.006).contains(&gap), "they touch: {gap}");
+    assert!((-0.003..0.006).contains(&gap), "they touch: {gap}");
     // Without contact they cross by far.
     let mut scene = fingers(folder.path(), SelfCollisions::Intersection);
     scene.bodies[0].self_contact = false;

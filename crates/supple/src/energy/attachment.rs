@@ -3,7 +3,7 @@
 
 use glam::{DMat3, DVec3};
 
-use super::{Energy, PointVisitor};
+use super::{Curvature, Energy, PointVisitor};
 use crate::body::Embedding;
 
 /// How a material point is held.
@@ -71,7 +71,7 @@ impl Energy for Attachments {
         (0..self.holds.len()).for_each(|i| point_couplings(self.points.weights(i), pair));
     }
 
-    fn point_hessians(&self, _x: &[DVec3], visit: PointVisitor<'_>) {
+    fn point_hessians(&self, _x: &[DVec3], _curvature: Curvature, visit: PointVisitor<'_>) {
         for (i, hold) in self.holds.iter().enumerate() {
             visit(self.points.weights(i), DMat3::from_diagonal(DVec3::splat(hold.stiffness)));
         }

@@ -20,11 +20,10 @@ use super::attachment::point_couplings;
 use super::chunks::{self, CHUNK, Found};
 use super::friction::{Friction, across, outer};
 use super::friction_impulses::{FrictionImpulses, Press};
-use super::{Curvature, Energy, PointVisitor, apply_point};
+use super::{Curvature, Energy, PointVisitor};
 use crate::body::Embedding;
 use crate::contact::PosedCollider;
 use crate::error::Error;
-use crate::linear::BlockMatrix;
 use crate::scene::FrictionModel;
 use crate::simulation::{StateReader, StateWriter};
 
@@ -264,17 +263,6 @@ impl Contacts {
         block.map(|block| (i, block))
     }
 
-    /// Calls `visit` with the Hessian of every point in contact.
-    fn hessians(&self, x: &[DVec3], curvature: Curvature, visit: PointVisitor<'_>) {
-        let hessians = &mut self.scratch.lock().unwrap_or_else(PoisonError::into_inner).hessians;
-        hessians.look(self.points.len(), |i, found| found.extend(self.penalty_hessian(i, x)));
-        hessians.iter().for_each(|&(i, block)| visit(self.points.weights(i), block));
-        for grip in self.grips.iter() {
-            let hessian = grip.limit * self.law.hessian(self.slip(grip, x), grip.normal, curvature);
-            visit(self.points.weights(grip.hold.point as usize), hessian);
-        }
-    }
-
     fn slip(&self, grip: &Grip, x: &[DVec3]) -> DVec3 {
         across(self.points.position(grip.hold.point as usize, x) - grip.hold.anchor, grip.normal)
     }
@@ -309,16 +297,14 @@ impl Energy for Contacts {
         }
     }
 
-    fn point_hessians(&self, x: &[DVec3], visit: PointVisitor<'_>) {
-        self.hessians(x, Curvature::Projected, visit);
-    }
-
-    fn add_hessian(&self, x: &[DVec3], curvature: Curvature, hessian: &mut BlockMatrix) {
-        self.hessians(x, curvature, &mut |point, block| hessian.add_point(point, block));
-    }
-
-    fn apply_hessian(&self, x: &[DVec3], curvature: Curvature, d: &[DVec3], product: &mut [DVec3]) {
-        self.hessians(x, curvature, &mut |point, block| apply_point(point, block, d, product));
+    fn point_hessians(&self, x: &[DVec3], curvature: Curvature, visit: PointVisitor<'_>) {
+        let hessians = &mut self.scratch.lock().unwrap_or_else(PoisonError::into_inner).hessians;
+        hessians.look(self.points.len(), |i, found| found.extend(self.penalty_hessian(i, x)));
+        hessians.iter().for_each(|&(i, block)| visit(self.points.weights(i), block));
+        for grip in self.grips.iter() {
+            let hessian = grip.limit * self.law.hessian(self.slip(grip, x), grip.normal, curvature);
+            visit(self.points.weights(grip.hold.point as usize), hessian);
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
 use super::chunks::{self, CHUNK};
-use super::{Energy, PointVisitor};
+use super::{Curvature, Energy, PointVisitor};
 
 /// The inertia and weight of lumped masses over one step.
 #[derive(Debug, Clone, Default)]
@@ -51,7 +51,7 @@ impl Energy for Inertia {
 
     fn couplings(&self, _pair: &mut dyn FnMut(u32, u32)) {}
 
-    fn point_hessians(&self, _x: &[DVec3], visit: PointVisitor<'_>) {
+    fn point_hessians(&self, _x: &[DVec3], _curvature: Curvature, visit: PointVisitor<'_>) {
         for (i, mass) in self.mass.iter().enumerate() {
             visit(&[(i as u32, 1.0)], DMat3::from_diagonal(DVec3::splat(mass * self.rate)));
         }

@@ -47,12 +47,6 @@ pub enum Curvature {
     Projected,
 }
 
-/// Adds the product of a material point's Hessian with `d`.
-fn apply_point(point: &[(u32, f64)], block: DMat3, d: &[DVec3], product: &mut [DVec3]) {
-    let moved = block * point.iter().map(|&(v, w)| w * d[v as usize]).sum::<DVec3>();
-    point.iter().for_each(|&(v, w)| product[v as usize] += w * moved);
-}
-
 /// One term of what a step minimises, as a function of all vertex positions (held vertices included), in joules.
 pub trait Energy: Send + Sync {
     /// Starts a step of `dt` seconds from `x`: what resists the change over a step begins here.
@@ -71,19 +65,22 @@ pub trait Energy: Send + Sync {
     fn bind(&mut self, _pattern: &BlockPattern) {}
     /// Calls `visit` with the Hessian of every material point on which it acts, given as vertices and weights. Energies of
     /// elements have none: they write the three methods below themselves.
-    fn point_hessians(&self, _x: &[DVec3], _visit: PointVisitor<'_>) {}
+    fn point_hessians(&self, _x: &[DVec3], _curvature: Curvature, _visit: PointVisitor<'_>) {}
     /// Adds its Hessian to a matrix on the pattern it is bound to.
-    fn add_hessian(&self, x: &[DVec3], _curvature: Curvature, hessian: &mut BlockMatrix) {
-        self.point_hessians(x, &mut |point, block| hessian.add_point(point, block));
+    fn add_hessian(&self, x: &[DVec3], curvature: Curvature, hessian: &mut BlockMatrix) {
+        self.point_hessians(x, curvature, &mut |point, block| hessian.add_point(point, block));
     }
     /// Adds the product of its Hessian with `d`, without a matrix.
-    fn apply_hessian(&self, x: &[DVec3], _curvature: Curvature, d: &[DVec3], product: &mut [DVec3]) {
-        self.point_hessians(x, &mut |point, block| apply_point(point, block, d, product));
+    fn apply_hessian(&self, x: &[DVec3], curvature: Curvature, d: &[DVec3], product: &mut [DVec3]) {
+        self.point_hessians(x, curvature, &mut |point, block| {
+            let moved = block * point.iter().map(|&(v, w)| w * d[v as usize]).sum::<DVec3>();
+            point.iter().for_each(|&(v, w)| product[v as usize] += w * moved);
+        });
     }
     /// Adds the matrix that projective dynamics has in place of the Hessian, one number a block; `false` if the energy has
     /// none. Points take an upper bound of their Hessian's eigenvalues.
     fn add_projective(&self, x: &[DVec3], matrix: &mut ScalarMatrix) -> bool {
-        self.point_hessians(x, &mut |point, block| {
+        self.point_hessians(x, Curvature::Projected, &mut |point, block| {
             let bound = if is_isotropic(&block) { block.x_axis.x } else { steady_bound(&block) };
             for (i, &(a, wa)) in point.iter().enumerate() {
                 matrix.add_diagonal(a, wa * wa * bound);
@@ -93,8 +90,8 @@ pub trait Energy: Send + Sync {
         true
     }
     /// Adds the diagonal blocks of its Hessian.
-    fn add_diagonal(&self, x: &[DVec3], _curvature: Curvature, diagonal: &mut [DMat3]) {
-        self.point_hessians(x, &mut |point, block| {
+    fn add_diagonal(&self, x: &[DVec3], curvature: Curvature, diagonal: &mut [DMat3]) {
+        self.point_hessians(x, curvature, &mut |point, block| {
             point.iter().for_each(|&(v, w)| diagonal[v as usize] += w * w * block);
         });
     }

@@ -4,7 +4,7 @@
 use glam::{DMat3, DVec3};
 
 use super::attachment::point_couplings;
-use super::{Energy, PointVisitor};
+use super::{Curvature, Energy, PointVisitor};
 
 /// A vertex of one boundary sewn to a point of an edge of the other.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,7 +73,7 @@ impl Energy for Seams {
         self.stitches.iter().for_each(|stitch| point_couplings(&stitch.weights, pair));
     }
 
-    fn point_hessians(&self, _x: &[DVec3], visit: PointVisitor<'_>) {
+    fn point_hessians(&self, _x: &[DVec3], _curvature: Curvature, visit: PointVisitor<'_>) {
         for stitch in &self.stitches {
             visit(&stitch.weights, DMat3::from_diagonal(DVec3::splat(stitch.stiffness)));
         }

@@ -489,13 +489,13 @@ impl Energy for SelfContact {
     /// None that last: pairs come and go, and their blocks lie outside the pattern.
     fn couplings(&self, _pair: &mut dyn FnMut(u32, u32)) {}
 
-    fn point_hessians(&self, x: &[DVec3], visit: PointVisitor<'_>) {
+    fn point_hessians(&self, x: &[DVec3], curvature: Curvature, visit: PointVisitor<'_>) {
         if self.is_empty() {
             return;
         }
         let mut found = self.touches(x);
         let mut list = std::mem::take(&mut found.weights);
-        self.hessians(&found, Curvature::Projected, |points, weights, block| {
+        self.hessians(&found, curvature, |points, weights, block| {
             on_unknowns(&self.properties.points, points, weights, &mut list);
             visit(&list, block);
         });
@@ -521,7 +521,7 @@ impl Energy for SelfContact {
 
     /// A bound by its diagonal, `wᵢ wⱼ <= |wᵢ| Σ |wⱼ|`: the factor of projective dynamics has no room for other pairs.
     fn add_projective(&self, x: &[DVec3], matrix: &mut ScalarMatrix) -> bool {
-        self.point_hessians(x, &mut |point, block| {
+        self.point_hessians(x, Curvature::Projected, &mut |point, block| {
             let bound = block.to_cols_array().into_iter().map(|entry| entry * entry).sum::<f64>().sqrt();
             let total: f64 = point.iter().map(|(_, w)| w.abs()).sum();
             point.iter().for_each(|&(v, w)| matrix.add_diagonal(v, w.abs() * total * bound));

@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use super::attachment::point_couplings;
 use super::chunks::{self, CHUNK};
 use super::friction::outer;
-use super::{Energy, PointVisitor};
+use super::{Curvature, Energy, PointVisitor};
 use crate::body::Embedding;
 use crate::scene::World;
 
@@ -159,7 +159,7 @@ impl Energy for Wind {
         }
     }
 
-    fn point_hessians(&self, _x: &[DVec3], visit: PointVisitor<'_>) {
+    fn point_hessians(&self, _x: &[DVec3], _curvature: Curvature, visit: PointVisitor<'_>) {
         for (t, sail) in self.sails.iter().enumerate() {
             visit(self.centroids.weights(t), sail.drag * (1.0 / self.step));
         }

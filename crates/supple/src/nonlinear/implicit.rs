@@ -229,18 +229,26 @@ impl ImplicitStepper {
     /// are only rounding, or not worth solving for, count as solved.
     fn reference(&mut self, setup: &Setup) -> f64 {
         let begin = self.free_force();
-        let least = self.force_floor(setup).max(self.rounding_force());
+        let least = self.force_floor(setup).max(self.rounding_force(setup.solver.tolerance * begin));
         // Without any body there is no force at all.
         begin.max(least / setup.solver.tolerance).max(f64::MIN_POSITIVE)
     }
 
-    /// How far forces change where positions do by a few units in their last place: no solution is nearer than that.
-    /// Follows [`Self::free_force`].
-    fn rounding_force(&mut self) -> f64 {
+    /// How far forces change where positions do by a few units in their last place: no solution is nearer than that. Follows
+    /// [`Self::free_force`]. Where elements are inside out, forces may jump between two positions next to each other, which
+    /// says nothing of rounding: a jump stays what it is when positions change by more. What matters is above `least`.
+    fn rounding_force(&mut self, least: f64) -> f64 {
+        let change = self.change_of_forces(LAST_PLACES);
+        let jumps = change > least && self.change_of_forces(16.0 * LAST_PLACES) < 4.0 * change;
+        if jumps { 0.0 } else { change }
+    }
+
+    /// How far forces change where positions do by so many units in their last place.
+    fn change_of_forces(&mut self, places: f64) -> f64 {
         let Work { next, flying: shaken, forces, shaken_forces, .. } = &mut self.work;
         // Neighbours are moved apart; signs from a scrambled index follow no pattern of the mesh.
         let sign = |i: usize| if (i as u32).wrapping_mul(0x9e37_79b9) >> 31 == 0 { 1.0 } else { -1.0 };
-        let shake = |(i, x): (usize, &DVec3)| *x * (1.0 + LAST_PLACES * f64::EPSILON * sign(i));
+        let shake = |(i, x): (usize, &DVec3)| *x * (1.0 + places * f64::EPSILON * sign(i));
         shaken.clear();
         shaken.extend(next.iter().enumerate().map(shake));
         shaken_forces.resize(next.len(), DVec3::ZERO);

@@ -280,7 +280,7 @@ impl Objective for System {
     }
 
     fn point_hessians(&self, x: &[DVec3], visit: PointVisitor<'_>) {
-        self.energies().for_each(|energy| energy.point_hessians(x, &mut *visit));
+        self.energies().for_each(|energy| energy.point_hessians(x, Curvature::Projected, &mut *visit));
     }
 
     fn projective(&self, x: &[DVec3], matrix: &mut ScalarMatrix) -> bool {

@@ -339,7 +339,7 @@ impl Energy for SelfCollision {
     /// None that last: springs come and go.
     fn couplings(&self, _pair: &mut dyn FnMut(u32, u32)) {}
 
-    fn point_hessians(&self, x: &[DVec3], visit: PointVisitor<'_>) {
+    fn point_hessians(&self, x: &[DVec3], curvature: Curvature, visit: PointVisitor<'_>) {
         for spring in &self.springs {
             let (depth, slip) = spring.depth_and_slip(spring.offset(x));
             let mut block = DMat3::ZERO;
@@ -347,7 +347,7 @@ impl Energy for SelfCollision {
                 block += spring.stiffness * outer(spring.normal);
             }
             if spring.grip > 0.0 {
-                block += spring.grip * self.law.hessian(slip, spring.normal, Curvature::Projected);
+                block += spring.grip * self.law.hessian(slip, spring.normal, curvature);
             }
             if block != DMat3::ZERO {
                 visit(&spring.weights, block);
