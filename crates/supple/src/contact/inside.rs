@@ -11,7 +11,8 @@ use crate::body::Elements;
 use crate::geometry::{TriangleTree, WindingNumber};
 use crate::simulation::Setup;
 
-/// How far outside a vertex the winding number is taken, over the length of its edges.
+/// How far outside a vertex the winding number is taken, over the length of its edges or the thickness of surfaces: nearer than
+/// contact keeps anything else.
 const OUTSIDE: f64 = 1e-3;
 /// Vertices handled by one task.
 const CHUNK: usize = 256;
@@ -21,6 +22,7 @@ const CHUNK: usize = 256;
 pub struct InsideCheck {
     bodies: Vec<ClosedBody>,
     between_bodies: bool,
+    thickness: f64,
 }
 
 #[derive(Debug)]
@@ -46,7 +48,8 @@ impl InsideCheck {
             }
             first += points;
         }
-        Self { bodies, between_bodies: setup.contact.between_bodies }
+        let contact = &setup.contact;
+        Self { bodies, between_bodies: contact.between_bodies, thickness: contact.thickness }
     }
 
     /// The points inside a part that they may touch, with all points `at` these places.
@@ -58,7 +61,7 @@ impl InsideCheck {
         let around: Vec<WindingNumber> = self.bodies.iter().map(winding).collect();
         let mut found = Vec::new();
         for (b, body) in self.bodies.iter().enumerate() {
-            let queries = body.just_outside(at);
+            let queries = body.just_outside(at, self.thickness);
             let counts = |other: usize| if other == b { body.touches_itself } else { self.between_bodies };
             let inside = queries.par_iter().with_min_len(CHUNK).map(|query| {
                 let Some(query) = query else { return false };
@@ -75,7 +78,7 @@ impl InsideCheck {
 
 impl ClosedBody {
     /// A place just outside each point that belongs to a triangle.
-    fn just_outside(&self, at: &[DVec3]) -> Vec<Option<DVec3>> {
+    fn just_outside(&self, at: &[DVec3], thickness: f64) -> Vec<Option<DVec3>> {
         let mut normals = vec![(DVec3::ZERO, 0u32); self.points];
         let place = |p: u32| at[self.first + p as usize];
         for corners in &self.triangles {
@@ -88,7 +91,7 @@ impl ClosedBody {
         }
         let outside = |(p, &(normal, count)): (usize, &(DVec3, u32))| {
             let length = (normal.length() / f64::from(count.max(1))).sqrt();
-            (length > 0.0).then(|| place(p as u32) + OUTSIDE * length * normal.normalize())
+            (length > 0.0).then(|| place(p as u32) + OUTSIDE * length.min(thickness) * normal.normalize())
         };
         normals.iter().enumerate().map(outside).collect()
     }
@@ -106,7 +109,7 @@ mod tests {
             bodies.push(ClosedBody { first, points, triangles: triangles.clone(), touches_itself });
             at.extend(positions);
         }
-        (InsideCheck { bodies, between_bodies: true }, at)
+        (InsideCheck { bodies, between_bodies: true, thickness: 1e-3 }, at)
     }
 
     #[test]

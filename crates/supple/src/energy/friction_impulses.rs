@@ -63,7 +63,8 @@ impl FrictionImpulses {
 
     /// Takes slip out of a step of `dt` seconds from `from` to `to`. Unknowns that are held have no `mass` that could be moved.
     pub fn slow(&mut self, from: &[DVec3], to: &mut [DVec3], dt: f64, mass: impl Fn(usize) -> Option<f64>) {
-        let softness = |v: u32| mass(v as usize).map_or(0.0, f64::recip);
+        // What weighs nothing, at the tip of a triangle without area, is left alone too.
+        let softness = |v: u32| mass(v as usize).filter(|mass| *mass > 0.0).map_or(0.0, f64::recip);
         for _ in 0..TURNS {
             let mut start = 0;
             for contact in &mut self.contacts {

@@ -10,8 +10,9 @@ use rayon::prelude::*;
 /// Particles of a task of its own.
 pub(super) const TASK: usize = 8192;
 
-/// One number.
+/// One number, with the layout of an `f64`.
 #[derive(Debug, Default)]
+#[repr(transparent)]
 struct Shared(AtomicU64);
 
 impl Shared {

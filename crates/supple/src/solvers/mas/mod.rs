@@ -295,7 +295,8 @@ impl Preconditioner for Mas {
         match saved {
             Saved::Levels(levels) => self.restored = Some(levels),
             Saved::Due(positions) => {
-                self.positions = Some(positions.into()).filter(|x: &Arc<[DVec3]>| !x.is_empty())
+                self.positions = Some(positions.into())
+                    .filter(|x: &Arc<[DVec3]>| !x.is_empty() && x.iter().all(|p| p.is_finite()))
             }
         }
     }

@@ -19,7 +19,8 @@
 //! - A step looks again where it ends, and is taken further with what has crossed in it.
 //! - A vertex whose rays meet nothing that it has crossed is drawn to the nearest place of that.
 //!
-//! The springs depend on the positions at a step's start alone, so nothing of them is saved.
+//! The springs depend on where a step begins and on what crosses where it would end, not on earlier steps, so nothing of them is
+//! saved.
 
 use std::sync::Arc;
 
