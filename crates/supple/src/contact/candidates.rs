@@ -76,6 +76,11 @@ impl Candidates {
         }
     }
 
+    /// Drops the list: what it knows of pairs is no longer right.
+    pub(crate) fn forget(&mut self) {
+        self.made = false;
+    }
+
     /// Finds all pairs within their reach at some positions, in an order that depends on the surfaces alone: `look` gets each
     /// with its closest points.
     pub(crate) fn look<R: Send>(

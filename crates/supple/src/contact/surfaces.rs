@@ -25,6 +25,8 @@ pub struct Surfaces {
     between_bodies: bool,
     pieces: Vec<Pieces>,
     sewn: SewnPoints,
+    /// How near pieces of two bodies come at most before they are pushed apart, where that is less than the thickness.
+    between_reach: Option<f64>,
 }
 
 /// The vertices and edges of a triangle that no earlier triangle has: so each is looked at once.
@@ -129,11 +131,20 @@ impl Surfaces {
         }
     }
 
+    /// Lets pieces of two bodies come as near as this before they are pushed apart, and no nearer than the thickness for `None`.
+    /// Says whether that is new.
+    pub(crate) fn set_between_reach(&mut self, reach: Option<f64>) -> bool {
+        std::mem::replace(&mut self.between_reach, reach) != reach
+    }
+
     /// How near a pair comes before it is pushed apart: the `thickness`, but within a body no more than the distance at which
-    /// it started, so that no mesh is too fine for it.
+    /// it started, so that no mesh is too fine for it, and between bodies no more than they are allowed for now.
     pub fn reach(&self, kind: Kind, points: [u32; 4], thickness: f64) -> f64 {
+        if self.body(points[0]) != self.body(points[3]) {
+            return self.between_reach.map_or(thickness, |reach| reach.min(thickness));
+        }
         let start = points.map(|p| self.start[p as usize]);
-        if self.body(points[0]) != self.body(points[3]) || kind.is_surely_farther(&start, thickness) {
+        if kind.is_surely_farther(&start, thickness) {
             return thickness;
         }
         kind.distance(&start).clamp(LEAST_REACH * thickness, thickness)

@@ -17,6 +17,9 @@
 //!
 //! Friction acts on pairs that were near at the step's start, with force, normal and weights as they were then; adhesive friction
 //! (`adhesion`) remembers their slip. Friction by impulses is no part of the energy. Pairs in a tangle have no energy but a spring that draws them apart by a thickness a step.
+//!
+//! Bodies that start nearer to each other than the thickness would be thrown apart by it. Between bodies the reach is therefore the
+//! least distance at which any two of them start, and grows from there to the thickness ([`START_WIDENING`]).
 
 mod adhesion;
 mod barrier;
@@ -41,6 +44,10 @@ use crate::scene::FrictionModel;
 use crate::simulation::{StateReader, StateWriter};
 use adhesion::Adhesion;
 use barrier::{Fade, barrier};
+
+/// How long it takes, in seconds, until bodies that start touching have the whole thickness between them: at a thickness of a
+/// millimetre they are moved apart by a centimetre a second, from which they would fly half a hundredth of a millimetre high.
+const START_WIDENING: f64 = 0.1;
 
 /// What contact needs to know of a system.
 #[derive(Debug, Default)]
@@ -84,7 +91,25 @@ pub struct SelfContact {
     /// Whether something may cross.
     tangled: bool,
     tangle: Tangle,
+    start_gap: Option<StartGap>,
     detection: Mutex<Detection>,
+}
+
+/// How near bodies were when they started, if that was nearer than the thickness.
+#[derive(Debug, Clone, Copy)]
+struct StartGap {
+    /// The time in seconds.
+    time: f64,
+    /// The least distance of two bodies in metres.
+    distance: f64,
+}
+
+impl StartGap {
+    /// How near bodies may come at a time before they are pushed apart; `None` once that is the thickness.
+    fn reach(&self, time: f64, thickness: f64) -> Option<f64> {
+        let reach = self.distance + thickness * (time - self.time) / START_WIDENING;
+        (reach < thickness).then_some(reach)
+    }
 }
 
 /// What is found at some positions, kept so that evaluations allocate nothing.
@@ -193,12 +218,37 @@ impl SelfContact {
         self.tangled = !self.tangle.crossings.is_empty();
     }
 
-    /// Starts a step of `dt` seconds from `x`: friction and what is tangled are taken here.
-    pub fn begin_step(&mut self, x: &[DVec3], dt: f64) {
+    /// Looks how near the bodies that start now, at this time in seconds, are to others.
+    pub fn look_for_start_gap(&mut self, x: &[DVec3], time: f64, starts: impl Fn(u32) -> bool) {
+        self.let_bodies_near(None);
+        let surfaces = self.surfaces();
+        let between = |touch: &&Touch| {
+            let [a, b] = [0, 3].map(|side| surfaces.body(touch.points[side]));
+            a != b && (starts(a) || starts(b))
+        };
+        let found = self.touches(x);
+        let least = found.touches.iter().filter(between).map(|touch| touch.distance).reduce(f64::min);
+        drop(found);
+        // What touches is tangled, or is kept by the line search where it is.
+        self.start_gap = least.filter(|distance| *distance > 0.0).map(|distance| StartGap { time, distance });
+    }
+
+    fn let_bodies_near(&mut self, reach: Option<f64>) {
+        if self.properties.surfaces.set_between_reach(reach) {
+            let found = self.detection.get_mut().unwrap_or_else(PoisonError::into_inner);
+            found.candidates.forget();
+            found.known = false;
+        }
+    }
+
+    /// Starts a step of `dt` seconds that ends at `end` from `x`: friction and what is tangled are taken here.
+    pub fn begin_step(&mut self, x: &[DVec3], [end, dt]: [f64; 2]) {
         if self.is_empty() {
             return;
         }
-        let ContactProperties { friction_model, thickness, .. } = self.properties;
+        let thickness = self.properties.thickness;
+        self.let_bodies_near(self.start_gap.and_then(|gap| gap.reach(end, thickness)));
+        let friction_model = self.properties.friction_model;
         self.friction = Friction::over(friction_model, dt, thickness);
         if self.tangled {
             self.look_for_tangle(x);
@@ -230,9 +280,10 @@ impl SelfContact {
         self.adhesion = adhesion;
     }
 
-    /// Takes over what pairs have slipped from the contact of the same surfaces before.
+    /// Takes over what is known from the contact of the same surfaces before: what pairs have slipped, and how near bodies began.
     pub fn hold_on(&mut self, before: &mut Self) {
         self.adhesion = std::mem::take(&mut before.adhesion);
+        self.start_gap = before.start_gap;
     }
 
     /// Saves what later steps depend on.

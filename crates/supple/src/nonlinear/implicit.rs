@@ -110,7 +110,7 @@ impl ImplicitStepper {
         )?;
         let system = &mut self.system;
         system.contacts.begin_step(&self.x, dt);
-        system.self_contact.begin_step(&self.x, dt);
+        system.self_contact.begin_step(&self.x, [end, dt]);
         if let Some(collision) = &mut system.self_collision {
             collision.begin_step(&self.x, dt);
         }
@@ -184,13 +184,15 @@ impl ImplicitStepper {
     /// the first; where surfaces are in the way the flight ends early. Returns whether the pins came home.
     fn choose_start(&mut self, arrived: bool) -> bool {
         let Work { next: resting, flying, pinned, .. } = &mut self.work;
+        // Before the flight is looked at: contact still knows what is near here.
+        let at_rest = self.system.value(resting);
         flying.clear();
         let fly = |v: usize| if self.held[v] { pinned[v] } else { self.system.inertia.flight(v) };
         flying.extend((0..resting.len()).map(fly));
         let whole = walk(&self.system, &self.x, flying, &mut self.start_cuts);
         let landed = whole || self.system.self_contact.is_empty() || self.pins_are_home(&self.work.flying);
         let Work { next: resting, flying, .. } = &mut self.work;
-        let better = self.system.value(flying) <= self.system.value(resting);
+        let better = self.system.value(flying) <= at_rest;
         if (landed && !arrived) || (landed == arrived && better) {
             std::mem::swap(resting, flying);
         }
@@ -477,6 +479,8 @@ impl Stepper for ImplicitStepper {
         (self.start, self.first) = (start_positions(setup), None);
         if !self.system.self_contact.is_empty() {
             self.system.self_contact.look_for_tangle(&self.x);
+            let starts = |body: u32| old_index[body as usize].is_none();
+            self.system.self_contact.look_for_start_gap(&self.x, setup.time, starts);
         }
         self.drop_minimiser();
     }
