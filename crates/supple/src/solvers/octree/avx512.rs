@@ -101,7 +101,8 @@ impl Vector for Eight {
         // SAFETY: four numbers are read from nodes of as many.
         unsafe {
             let row = |number: &u16| _mm256_loadu_pd(from[node(*number)].as_ptr());
-            let two = |low: &u16, high: &u16| _mm512_insertf64x4(_mm512_castpd256_pd512(row(low)), row(high), 1);
+            let two =
+                |low: &u16, high: &u16| _mm512_insertf64x4(_mm512_castpd256_pd512(row(low)), row(high), 1);
             let [ae, bf, cg, dh] = [two(a, e), two(b, f), two(c, g), two(d, h)];
             let [xz, xz2] = [_mm512_unpacklo_pd(ae, bf), _mm512_unpacklo_pd(cg, dh)];
             let [yw, yw2] = [_mm512_unpackhi_pd(ae, bf), _mm512_unpackhi_pd(cg, dh)];

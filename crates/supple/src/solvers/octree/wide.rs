@@ -171,7 +171,10 @@ pub(super) type WideMat3<V> = [[V; 3]; 3];
 
 /// Part `half` of sixteen stored matrices.
 #[inline(always)]
-pub(super) fn load_matrix<V: Vector>([a, b, c, d, e, f, g, h, i]: &[[f32; BATCH]; 9], half: usize) -> WideMat3<V> {
+pub(super) fn load_matrix<V: Vector>(
+    [a, b, c, d, e, f, g, h, i]: &[[f32; BATCH]; 9],
+    half: usize,
+) -> WideMat3<V> {
     [
         [V::load(a, half), V::load(b, half), V::load(c, half)],
         [V::load(d, half), V::load(e, half), V::load(f, half)],
