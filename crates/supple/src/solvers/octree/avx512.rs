@@ -2,7 +2,10 @@
 //! plain loops of [`Wide`](super::wide::Wide), and the same bits (a test compares them). A node is read and written whole, and
 //! shuffles turn rows of nodes into rows of components.
 //!
-//! Every function must be inlined into one that is compiled for AVX-512 and runs where the machine has it.
+//! Every function must be inlined into one that is compiled for AVX-512 and runs where the machine has it. Like the other
+//! instruction sets (`crate::simd`) it is left out of builds with debug assertions.
+
+#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
 
 use std::arch::x86_64::*;
 use std::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};

@@ -31,7 +31,7 @@
 //! - Contact with colliders is the engine's, at the points of the embedded surface. That of bodies with themselves and each other is
 //!   the engine's barrier, or the paper's where a scene asks for it ([`SelfCollisions`]).
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
 mod avx512;
 mod blocks;
 mod bottom;

@@ -35,7 +35,7 @@ pub(super) trait Real:
     /// Numbers side by side on any machine.
     type Portable: Vector<Number = Self>;
     /// The same with AVX-512.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
     type Avx512: Vector<Number = Self>;
     /// The thread's buffers for the nodes of a block.
     fn with_scratch<R>(work: impl FnOnce(&mut Scratch<Self>) -> R) -> R;
@@ -48,7 +48,7 @@ macro_rules! real {
         }
         impl Real for $number {
             type Portable = Wide<$number, $lanes>;
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
             type Avx512 = super::avx512::$avx512;
             #[inline(always)]
             fn of(value: f32) -> Self {
