@@ -493,10 +493,7 @@ pub trait Kernel {
 pub fn dispatch<K: Kernel>(simd: Simd, kernel: K) -> K::Output {
     #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
     if simd == Simd::Auto {
-        if is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("avx512dq")
-        {
+        if has_avx512(simd) {
             // SAFETY: the features were detected on this machine.
             return unsafe { run_avx512(kernel) };
         }
@@ -508,9 +505,20 @@ pub fn dispatch<K: Kernel>(simd: Simd, kernel: K) -> K::Output {
     kernel.run()
 }
 
+/// Whether kernels may use AVX-512 and the machine has what [`run_avx512`] needs.
+#[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
+#[inline]
+pub(crate) fn has_avx512(simd: Simd) -> bool {
+    simd == Simd::Auto
+        && is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512dq")
+}
+
+/// Runs a kernel compiled for AVX-512.
 #[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx2,fma")]
-fn run_avx512<K: Kernel>(kernel: K) -> K::Output {
+pub(crate) fn run_avx512<K: Kernel>(kernel: K) -> K::Output {
     kernel.run()
 }
 

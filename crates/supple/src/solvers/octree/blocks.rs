@@ -10,7 +10,7 @@
 use std::ops::Range;
 
 use super::tree::{Hanging, Octree, hangs};
-use super::wide::{Real, Wide};
+use super::wide::{Real, Vector};
 
 /// Elements in a block.
 pub(super) const BLOCK: usize = 512;
@@ -49,19 +49,20 @@ pub(super) struct Blocks {
     parcels: Vec<Parcel>,
 }
 
-/// A thread's copy of the nodes of a block, by components.
+/// A thread's copy of the nodes of a block. The fourth number of a node stays zero: with it a node is read and written at once.
 pub(super) struct Scratch<T> {
-    pub(super) x: [Box<[T; LOCAL]>; 3],
-    pub(super) y: [Box<[T; LOCAL]>; 3],
+    pub(super) x: Box<[[T; 4]; LOCAL]>,
+    pub(super) y: Box<[[T; 4]; LOCAL]>,
 }
 
 impl<T: Real> Default for Scratch<T> {
     fn default() -> Self {
-        let empty = || -> Box<[T; LOCAL]> {
-            vec![T::default(); LOCAL].try_into().unwrap_or_else(|_| unreachable!("it has that many entries"))
-        };
-        Self { x: [empty(), empty(), empty()], y: [empty(), empty(), empty()] }
+        Self { x: zeros(), y: zeros() }
     }
+}
+
+fn zeros<T: Real>() -> Box<[[T; 4]; LOCAL]> {
+    vec![[T::default(); 4]; LOCAL].try_into().unwrap_or_else(|_| unreachable!("it has that many entries"))
 }
 
 /// What is done with the elements of a block: reads `x` and adds to `y` of the scratch; returns a part of a sum.
@@ -229,12 +230,11 @@ impl Blocks {
         let foreign =
             &self.foreign[self.foreign_start[block] as usize..self.foreign_start[block + 1] as usize];
         let local = own.len() + foreign.len();
-        for c in 0..3 {
-            let copy = &mut scratch.x[c][..local];
-            copy.iter_mut().zip(&x[own.clone()]).for_each(|(to, from)| *to = from[c]);
-            copy[own.len()..].iter_mut().zip(foreign).for_each(|(to, node)| *to = x[*node as usize][c]);
-            scratch.y[c][..local].fill(T::default());
-        }
+        let widen = |[a, b, c]: [T; 3]| [a, b, c, T::default()];
+        let (to_own, to_foreign) = scratch.x[..local].split_at_mut(own.len());
+        to_own.iter_mut().zip(&x[own]).for_each(|(to, from)| *to = widen(*from));
+        to_foreign.iter_mut().zip(foreign).for_each(|(to, node)| *to = widen(x[*node as usize]));
+        scratch.y[..local].fill([T::default(); 4]);
     }
 
     /// Runs `work` on every block with its part of vectors over nodes and of the outbox, which may both be empty.
@@ -267,132 +267,109 @@ impl Blocks {
 
 /// Copies a part of what a block has summed up.
 fn store<T: Real>(scratch: &Scratch<T>, first: usize, to: &mut [[T; 3]]) {
-    for (i, to) in to.iter_mut().enumerate() {
-        *to = [scratch.y[0][first + i], scratch.y[1][first + i], scratch.y[2][first + i]];
+    for (to, [a, b, c, _]) in to.iter_mut().zip(&scratch.y[first..]) {
+        *to = [*a, *b, *c];
     }
 }
 
-/// The values at the corners of `N` elements: eight slots of three components.
-pub(super) type CornerValues<T, const N: usize> = [[Wide<T, N>; 3]; 8];
+/// The values at the corners of elements: three components of eight slots.
+pub(super) type CornerValues<V> = [[V; 8]; 3];
 
 impl Corners {
     /// Part `half` of the elements' corners: conforming values gathered, hanging slots interpolated.
     #[inline(always)]
-    pub(super) fn gather<T: Real, const N: usize>(
-        &self,
-        from: &[Box<[T; LOCAL]>; 3],
-        half: usize,
-    ) -> CornerValues<T, N> {
-        let mut x = [[Wide::zero(); 3]; 8];
+    pub(super) fn gather<V: Vector>(&self, from: &[[V::Number; 4]; LOCAL], half: usize) -> CornerValues<V> {
+        let mut x = [[V::splat(0.0); 8]; 3];
         for slot in 0..8 {
-            let nodes = &self.slots[slot].as_chunks::<N>().0[half];
-            for c in 0..3 {
-                for i in 0..N {
-                    // The mask says to the compiler what is true anyway: no index is out of bounds.
-                    x[slot][c].0[i] = from[c][usize::from(nodes[i]) & (LOCAL - 1)];
-                }
-            }
+            let node = V::gather(from, &self.slots[slot], half);
+            (x[0][slot], x[1][slot], x[2][slot]) = (node[0], node[1], node[2]);
         }
-        if self.hanging != [0; BATCH] {
-            let (edges, faces) = self.flags(half);
-            interpolate(&mut x, edges, faces);
+        if self.some_hang() {
+            let weights = self.weights(half);
+            for c in 0..3 {
+                interpolate(&mut x[c], &weights);
+            }
         }
         x
     }
 
     /// Adds forces at corners to conforming nodes: the transpose of [`Self::gather`].
     #[inline(always)]
-    pub(super) fn scatter<T: Real, const N: usize>(
+    pub(super) fn scatter<V: Vector>(
         &self,
-        mut forces: CornerValues<T, N>,
+        mut forces: CornerValues<V>,
         half: usize,
-        to: &mut [Box<[T; LOCAL]>; 3],
+        to: &mut [[V::Number; 4]; LOCAL],
     ) {
-        if self.hanging != [0; BATCH] {
-            let (edges, faces) = self.flags(half);
-            distribute(&mut forces, edges, faces);
+        if self.some_hang() {
+            let weights = self.weights(half);
+            for c in 0..3 {
+                distribute(&mut forces[c], &weights);
+            }
         }
         self.add(&forces, half, to);
     }
 
     /// Adds values to the conforming nodes of all slots.
     #[inline(always)]
-    pub(super) fn add<T: Real, const N: usize>(
+    pub(super) fn add<V: Vector>(
         &self,
-        values: &CornerValues<T, N>,
+        values: &CornerValues<V>,
         half: usize,
-        to: &mut [Box<[T; LOCAL]>; 3],
+        to: &mut [[V::Number; 4]; LOCAL],
     ) {
         for slot in 0..8 {
-            let nodes = &self.slots[slot].as_chunks::<N>().0[half];
-            for c in 0..3 {
-                for i in 0..N {
-                    to[c][usize::from(nodes[i]) & (LOCAL - 1)] += values[slot][c].0[i];
-                }
-            }
+            let node = [values[0][slot], values[1][slot], values[2][slot]];
+            V::add_to(node, to, &self.slots[slot], half);
         }
     }
 
-    /// One where a slot hangs, else zero: for the three edges and the three faces.
+    /// Whether a slot of an element hangs.
     #[inline(always)]
-    fn flags<T: Real, const N: usize>(&self, half: usize) -> ([Wide<T, N>; 3], [Wide<T, N>; 3]) {
-        let hanging = &self.hanging.as_chunks::<N>().0[half];
-        let (mut edges, mut faces) = ([Wide::zero(); 3], [Wide::zero(); 3]);
+    fn some_hang(&self) -> bool {
+        self.hanging != [0; BATCH]
+    }
+
+    #[inline(always)]
+    fn weights<V: Vector>(&self, half: usize) -> Weights<V> {
+        let (flags, mut edges, mut faces) = (&self.hanging, [V::splat(0.0); 3], [V::splat(0.0); 3]);
         for k in 0..3 {
-            for i in 0..N {
-                edges[k].0[i] = T::of(f32::from(hanging[i] >> k & 1));
-                faces[k].0[i] = T::of(f32::from(hanging[i] >> (3 + k) & 1));
-            }
+            edges[k] = V::where_set(flags, half, 1 << k, 0.5);
+            faces[k] = V::where_set(flags, half, 8 << k, 0.25);
         }
-        (edges, faces)
+        Weights { edges, faces }
     }
 }
 
-/// `x = W x̃`: faces first, since they need the conforming values of their edges.
-#[inline(always)]
-fn interpolate<T: Real, const N: usize>(
-    x: &mut CornerValues<T, N>,
-    edges: [Wide<T, N>; 3],
-    faces: [Wide<T, N>; 3],
-) {
-    let (half, quarter) = (Wide::splat(T::of(0.5)), Wide::splat(T::of(0.25)));
-    for k in 0..3 {
-        let (i, j, face) = (1 << ((k + 1) % 3), 1 << ((k + 2) % 3), 7 ^ (1 << k));
-        for c in 0..3 {
-            let mean = (x[0][c] + x[i][c] + x[j][c] + x[face][c]) * quarter;
-            x[face][c] = x[face][c] + faces[k] * (mean - x[face][c]);
-        }
-    }
-    for k in 0..3 {
-        for c in 0..3 {
-            x[1 << k][c] = x[1 << k][c] + edges[k] * half * (x[0][c] - x[1 << k][c]);
-        }
-    }
+/// Weights of the other corners at hanging slots, zero where a slot does not hang: for the three edges and the three faces.
+struct Weights<V> {
+    edges: [V; 3],
+    faces: [V; 3],
 }
 
-/// `f̃ = Wᵀ f`: edges first.
+/// `x = W x̃` for one component: faces first, since they need the conforming values of their edges.
 #[inline(always)]
-fn distribute<T: Real, const N: usize>(
-    f: &mut CornerValues<T, N>,
-    edges: [Wide<T, N>; 3],
-    faces: [Wide<T, N>; 3],
-) {
-    let (half, quarter) = (Wide::splat(T::of(0.5)), Wide::splat(T::of(0.25)));
-    for k in 0..3 {
-        for c in 0..3 {
-            let moved = edges[k] * half * f[1 << k][c];
-            f[0][c] += moved;
-            f[1 << k][c] -= moved;
-        }
-    }
-    for k in 0..3 {
-        let (i, j, face) = (1 << ((k + 1) % 3), 1 << ((k + 2) % 3), 7 ^ (1 << k));
-        for c in 0..3 {
-            let moved = faces[k] * quarter * f[face][c];
-            f[0][c] += moved;
-            f[i][c] += moved;
-            f[j][c] += moved;
-            f[face][c] -= moved + moved + moved;
-        }
-    }
+fn interpolate<V: Vector>(x: &mut [V; 8], Weights { edges, faces }: &Weights<V>) {
+    let three = V::splat(3.0);
+    x[6] += faces[0] * (x[0] + x[2] + x[4] - three * x[6]);
+    x[5] += faces[1] * (x[0] + x[4] + x[1] - three * x[5]);
+    x[3] += faces[2] * (x[0] + x[1] + x[2] - three * x[3]);
+    x[1] += edges[0] * (x[0] - x[1]);
+    x[2] += edges[1] * (x[0] - x[2]);
+    x[4] += edges[2] * (x[0] - x[4]);
+}
+
+/// `f̃ = Wᵀ f` for one component: edges first.
+#[inline(always)]
+fn distribute<V: Vector>(f: &mut [V; 8], Weights { edges, faces }: &Weights<V>) {
+    let three = V::splat(3.0);
+    let along = [edges[0] * f[1], edges[1] * f[2], edges[2] * f[4]];
+    let across = [faces[0] * f[6], faces[1] * f[5], faces[2] * f[3]];
+    f[0] += along[0] + along[1] + along[2] + (across[0] + across[1] + across[2]);
+    f[1] += across[1] + across[2] - along[0];
+    f[2] += across[0] + across[2] - along[1];
+    f[4] += across[0] + across[1] - along[2];
+    f[6] -= three * across[0];
+    f[5] -= three * across[1];
+    f[3] -= three * across[2];
 }

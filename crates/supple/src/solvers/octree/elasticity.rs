@@ -126,7 +126,7 @@ impl Rest {
     }
 }
 
-type Corners8 = CornerValues<f64, 8>;
+type Corners8 = CornerValues<Wide<f64, 8>>;
 
 /// The four low ends of the edges along each axis.
 const LOW: [[usize; 4]; 3] = [[0, 2, 4, 6], [0, 1, 4, 5], [0, 1, 2, 3]];
@@ -135,9 +135,9 @@ const LOW: [[usize; 4]; 3] = [[0, 2, 4, 6], [0, 1, 4, 5], [0, 1, 2, 3]];
 fn edge(x: &Corners8, k: usize, low: usize) -> LaneVec3 {
     let high = low | 1 << k;
     LaneVec3([
-        Lanes((x[high][0] - x[low][0]).0),
-        Lanes((x[high][1] - x[low][1]).0),
-        Lanes((x[high][2] - x[low][2]).0),
+        Lanes((x[0][high] - x[0][low]).0),
+        Lanes((x[1][high] - x[1][low]).0),
+        Lanes((x[2][high] - x[2][low]).0),
     ])
 }
 
@@ -246,7 +246,7 @@ fn elastic(
         None => (Lanes::default(), LaneMat3::default()),
     };
     let mut squares = Lanes::default();
-    let mut forces = [[Wide::<f64, 8>::zero(); 3]; 8];
+    let mut forces = [[Wide::<f64, 8>::zero(); 8]; 3];
     let spring = rest.mu * rest.side * 0.5;
     for k in 0..3 {
         let along = rest.side * rest.side * 0.25;
@@ -256,8 +256,8 @@ fn elastic(
             squares += strain.dot(strain);
             let force = strain * spring + across;
             for c in 0..3 {
-                forces[low | 1 << k][c] += Wide(force[c].0);
-                forces[low][c] -= Wide(force[c].0);
+                forces[c][low | 1 << k] += Wide(force[c].0);
+                forces[c][low] -= Wide(force[c].0);
             }
         }
     }

@@ -7,14 +7,13 @@ use std::sync::{Arc, Mutex};
 
 use rayon::prelude::*;
 
-use super::blocks::{BlockWork, Blocks, Output};
+use super::blocks::{Blocks, Output};
 use super::bottom::Bottom;
 use super::elasticity::Rest;
 use super::largest_eigenvalue::largest_eigenvalue;
-use super::principal::PrincipalBatch;
 use super::smoother::{Smoother, Step};
 use super::springs::Springs;
-use super::stiffness::{CorotatedBatch, Product, Stiffness};
+use super::stiffness::Stiffness;
 use super::transfer::Transfer;
 use super::wide::Real;
 use crate::linear::{Direction, Level};
@@ -39,11 +38,7 @@ pub(super) struct Operator {
 
 impl Operator {
     /// `y = A x`, where held nodes neither move nor feel anything; then `finish` on each part of `y`.
-    pub(super) fn apply<T: Real>(&self, x: &[[T; 3]], output: Output<'_, T>)
-    where
-        for<'a> Product<'a, CorotatedBatch>: BlockWork<T>,
-        for<'a> Product<'a, PrincipalBatch>: BlockWork<T>,
-    {
+    pub(super) fn apply<T: Real>(&self, x: &[[T; 3]], output: Output<'_, T>) {
         let Output { y, outbox } = output;
         self.stiffness.apply(&self.blocks, x, Output { y, outbox }, |first, y| {
             for (i, y) in y.iter_mut().enumerate() {

@@ -17,7 +17,7 @@
 //! | 7.4 the diagonal | `stiffness` |
 //! | 8 springs at material points | `springs`, `embed` |
 //! | 8 self-collision | `intersection_curves`, `self_collision` |
-//! | 9 blocks and threads | `blocks` |
+//! | 9 blocks, threads and vectors | `blocks`, `wide`, `avx512` |
 //!
 //! What differs from the paper:
 //! - The damping of Jacobi's method is found on every level from the largest eigenvalue (`largest_eigenvalue`). The paper's fixed
@@ -31,6 +31,8 @@
 //! - Contact with colliders is the engine's, at the points of the embedded surface. That of bodies with themselves and each other is
 //!   the engine's barrier, or the paper's where a scene asks for it ([`SelfCollisions`]).
 
+#[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
+mod avx512;
 mod blocks;
 mod bottom;
 mod coarsen;

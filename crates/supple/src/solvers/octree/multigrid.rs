@@ -36,8 +36,12 @@ const COARSEST: usize = 64;
 const MOST_NODES: usize = 20_000;
 /// nor those whose factors have more numbers for each element of the finest level, since every cycle reads them twice,
 const MOST_NUMBERS: f64 = 50.0;
-/// nor those whose factorisation takes more products of blocks for each, about as much as four cycles.
+/// nor those whose factorisation takes more products of blocks for each, about as much as four cycles,
 const MOST_WORK: f64 = 300.0;
+/// nor, where that is more than some room that any machine has, those that take more bytes for each: all else of an element
+/// takes about 500. The fronts of a factorisation need more than the factor itself.
+const MOST_BYTES: f64 = 100.0;
+const ROOM: f64 = 40e6;
 
 /// Nodes handled by one task.
 const CHUNK: usize = 4096;
@@ -348,8 +352,9 @@ fn cheap_bottom(trees: &[Cow<'_, Octree>], finest: usize, simd: Simd) -> Result<
     }
     let bottom = direct_bottom(trees, simd)?;
     let each = finest as f64;
-    let is_cheap = bottom.factor_len() as f64 <= MOST_NUMBERS * each && bottom.work() <= MOST_WORK * each;
-    Ok(is_cheap.then_some(bottom))
+    let is_fast = bottom.factor_len() as f64 <= MOST_NUMBERS * each && bottom.work() <= MOST_WORK * each;
+    let is_small = bottom.bytes() as f64 <= (MOST_BYTES * each).max(ROOM);
+    Ok((is_fast && is_small).then_some(bottom))
 }
 
 fn direct_bottom(trees: &[Cow<'_, Octree>], simd: Simd) -> Result<Bottom, String> {

@@ -26,7 +26,7 @@ pub(crate) struct OctreeNewton {
     iteration: ConjugateGradient,
     stop: StopRule,
     work: Workspace,
-    /// Over all nodes.
+    /// Gradient and direction over all nodes where some are held; else those of the workspace serve.
     rhs: Vec<DVec3>,
     direction: Vec<DVec3>,
     inertia: Vec<f64>,
@@ -44,14 +44,15 @@ impl OctreeNewton {
         let mut multigrid = Multigrid::new(forest, trees, &options.cycle())?;
         let held: Vec<bool> = (0..nodes as u32).map(|node| pattern.unknown(node).is_none()).collect();
         multigrid.set_held(&held);
+        let spread = if held.contains(&true) { nodes } else { 0 };
         Ok(Self {
             forest: forest.clone(),
             multigrid,
             iteration: ConjugateGradient::default(),
             stop: StopRule::tolerance(options.tolerance, options.max_iterations as usize),
             work: Workspace::new(pattern, nodes),
-            rhs: vec![DVec3::ZERO; nodes],
-            direction: vec![DVec3::ZERO; nodes],
+            rhs: vec![DVec3::ZERO; spread],
+            direction: vec![DVec3::ZERO; spread],
             inertia: Vec::with_capacity(nodes),
         })
     }
@@ -81,28 +82,32 @@ impl OctreeNewton {
     /// Finds the direction.
     fn solve(&mut self, descent: &mut Descent<'_>) -> Result<(), String> {
         let begun = Instant::now();
-        self.rhs.fill(DVec3::ZERO);
-        for (&node, gradient) in self.work.vertices.iter().zip(&self.work.gradient) {
-            self.rhs[node as usize] = -*gradient;
+        let Self { work, rhs, direction, multigrid, iteration, .. } = self;
+        let is_spread = !rhs.is_empty();
+        for (&node, gradient) in work.vertices.iter().zip(&work.gradient).filter(|_| is_spread) {
+            rhs[node as usize] = *gradient;
         }
+        let (rhs, solution) =
+            if is_spread { (&*rhs, &mut *direction) } else { (&work.gradient, &mut work.direction) };
         let stop = StopRule { deadline: descent.limits.deadline, ..self.stop };
-        let operator = self.multigrid.operator();
+        let operator = multigrid.operator();
         let mut end = End::IndefinitePreconditioner;
         for _ in 0..MORE_DAMPING {
-            self.direction.fill(DVec3::ZERO);
-            let solved =
-                self.iteration.solve(&operator, &mut self.multigrid, &self.rhs, &mut self.direction, &stop);
+            solution.fill(DVec3::ZERO);
+            let solved = iteration.solve(&operator, multigrid, rhs, solution, &stop);
             descent.outcome.linear_iterations += solved.iterations as u32;
             end = solved.end;
             if end != End::IndefinitePreconditioner {
                 break;
             }
-            self.multigrid.damp_more();
+            multigrid.damp_more();
         }
         descent.outcome.solve_time += begun.elapsed();
-        for (&node, direction) in self.work.vertices.iter().zip(&mut self.work.direction) {
-            *direction = self.direction[node as usize];
+        for (&node, to) in work.vertices.iter().zip(&mut work.direction).filter(|_| is_spread) {
+            *to = direction[node as usize];
         }
+        // The system was solved for the gradient: the way down is the other one.
+        work.direction.iter_mut().for_each(|direction| *direction = -*direction);
         match end {
             End::NotFinite | End::IndefinitePreconditioner => {
                 Err("the octree's system could not be solved: stiffnesses differ by more than single precision holds".into())
@@ -140,7 +145,10 @@ impl Minimiser for OctreeNewton {
     }
 
     fn bytes(&self) -> usize {
-        self.multigrid.bytes() + self.iteration.bytes() + 56 * self.rhs.len()
+        self.multigrid.bytes()
+            + self.iteration.bytes()
+            + 24 * (self.rhs.len() + self.direction.len())
+            + 8 * self.inertia.capacity()
     }
 
     fn cycle_times(&self) -> CycleTimes {

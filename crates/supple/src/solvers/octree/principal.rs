@@ -20,7 +20,7 @@
 use super::blocks::BATCH;
 use super::elasticity::{Eight, twists};
 use super::stiffness::{ElementBatch, PAIRS};
-use super::wide::{Real, Wide, WideMat3, load_matrix, matrix_product, transposed};
+use super::wide::{Vector, Wide, WideMat3, load_matrix, matrix_product, transposed};
 use crate::geometry::svd::{Svd, svd};
 use crate::geometry::symmetric_eigen::positive_part;
 use crate::material::law::{LaneLame, Law, NeoHookean};
@@ -87,11 +87,11 @@ impl ElementBatch for PrincipalBatch {
     }
 
     #[inline(always)]
-    fn centre<T: Real, const N: usize>(&self, half: usize, sums: &WideMat3<T, N>) -> WideMat3<T, N> {
+    fn centre<V: Vector>(&self, half: usize, sums: &WideMat3<V>) -> WideMat3<V> {
         let (u, v) = (load_matrix(&self.u, half), load_matrix(&self.v, half));
         let b = matrix_product(&matrix_product(&transposed(&u), sums), &v);
         let mut p = matrix_product(&u, &matrix_product(&self.stretched(half, &b), &transposed(&v)));
-        let mean = Wide::load(&self.mean, half);
+        let mean = V::load(&self.mean, half);
         for c in 0..3 {
             for k in 0..3 {
                 p[c][k] += mean * sums[c][k];
@@ -145,22 +145,18 @@ impl ElementBatch for PrincipalBatch {
 impl PrincipalBatch {
     /// What the law makes of a change in the principal axes.
     #[inline(always)]
-    fn stretched<T: Real, const N: usize>(
-        &self,
-        half: usize,
-        b: &[[Wide<T, N>; 3]; 3],
-    ) -> [[Wide<T, N>; 3]; 3] {
-        let mut y = [[Wide::<T, N>::zero(); 3]; 3];
+    fn stretched<V: Vector>(&self, half: usize, b: &WideMat3<V>) -> WideMat3<V> {
+        let mut y = [[V::splat(0.0); 3]; 3];
         for i in 0..3 {
             for j in 0..3 {
-                let scaling: Wide<T, N> = Wide::load(&self.scaling[place(i, j)], half);
+                let scaling = V::load(&self.scaling[place(i, j)], half);
                 y[i][i] += scaling * b[j][j];
             }
         }
         for k in 0..3 {
             let (i, j) = BESIDE[k];
-            let same: Wide<T, N> = Wide::load(&self.same[k], half);
-            let mirrored = Wide::load(&self.mirrored[k], half);
+            let same = V::load(&self.same[k], half);
+            let mirrored = V::load(&self.mirrored[k], half);
             y[i][j] = same * b[i][j] + mirrored * b[j][i];
             y[j][i] = same * b[j][i] + mirrored * b[i][j];
         }

@@ -26,8 +26,10 @@ use super::forest::Law;
 use super::principal::PrincipalBatch;
 use super::shape_functions::gather_matrix;
 use super::tree::Hanging;
-use super::wide::{Real, Wide, WideMat3, load_matrix, matrix_product, transposed};
+use super::wide::{Real, Vector, Wide, WideMat3, load_matrix, matrix_product, transposed};
 use crate::simd::{Kernel, LaneMat3, Simd, dispatch};
+#[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
+use crate::simd::{has_avx512, run_avx512};
 
 /// The stiffness of sixteen elements in one of its forms. The numbers are single: they are rounded alike on both sides of the
 /// diagonal, so that the operator stays symmetric whatever precision it is applied in.
@@ -36,7 +38,7 @@ pub(super) trait ElementBatch: Copy + Default + Send + Sync + 'static {
     fn spring(&self) -> &[f32; BATCH];
 
     /// What the centre adds to the force along the edges of each axis: `[component][axis]` for the sums of differences.
-    fn centre<T: Real, const N: usize>(&self, half: usize, sums: &WideMat3<T, N>) -> WideMat3<T, N>;
+    fn centre<V: Vector>(&self, half: usize, sums: &WideMat3<V>) -> WideMat3<V>;
 
     /// The centre's part of the diagonal for component `c` of a node whose shape function has the gradient `g` over `4h`.
     fn centre_diagonal(&self, c: usize, g: &[Wide<f32, BATCH>; 3]) -> Wide<f32, BATCH>;
@@ -101,7 +103,7 @@ fn corner_forces<B: ElementBatch>(batch: &B, lane: usize, x: &[DVec3; 8]) -> [DV
             sums[c][k] += Wide([x[high][c] - x[low][c]]);
         }
     });
-    let p = batch.centre::<f64, 1>(lane, &sums);
+    let p = batch.centre::<Wide<f64, 1>>(lane, &sums);
     let spring = f64::from(batch.spring()[lane]);
     let mut forces = [DVec3::ZERO; 8];
     each_edge(|k, low, high| {
@@ -139,9 +141,6 @@ fn each_edge(mut edge: impl FnMut(usize, usize, usize)) {
     }
 }
 
-/// The four low ends of the edges along each axis.
-const LOW: [[usize; 4]; 3] = [[0, 2, 4, 6], [0, 1, 4, 5], [0, 1, 2, 3]];
-
 /// The product with the stiffness.
 pub(super) struct Product<'a, B> {
     corners: &'a [Corners],
@@ -149,76 +148,91 @@ pub(super) struct Product<'a, B> {
     simd: Simd,
 }
 
-struct ProductOfBlock<'a, B, T>(&'a [Corners], &'a [B], &'a mut Scratch<T>);
+pub(super) struct ProductOfBlock<'a, B, V: Vector>(
+    pub(super) &'a [Corners],
+    pub(super) &'a [B],
+    pub(super) &'a mut Scratch<V::Number>,
+);
 
-impl<B: ElementBatch> BlockWork<f32> for Product<'_, B> {
-    fn run(&self, batches: Range<usize>, scratch: &mut Scratch<f32>) -> f64 {
-        let block = ProductOfBlock(&self.corners[batches.clone()], &self.stiffness[batches], scratch);
-        dispatch(self.simd, block);
-        0.0
-    }
-}
-
-impl<B: ElementBatch> BlockWork<f64> for Product<'_, B> {
-    fn run(&self, batches: Range<usize>, scratch: &mut Scratch<f64>) -> f64 {
-        let block = ProductOfBlock(&self.corners[batches.clone()], &self.stiffness[batches], scratch);
-        dispatch(self.simd, block);
-        0.0
-    }
-}
-
-impl<B: ElementBatch> Kernel for ProductOfBlock<'_, B, f32> {
-    type Output = ();
-    #[inline(always)]
-    fn run(self) {
-        for b in 0..self.0.len() {
-            product::<B, f32, 16>(&self.0[b], &self.1[b], 0, self.2);
+impl<B: ElementBatch, T: Real> BlockWork<T> for Product<'_, B> {
+    fn run(&self, batches: Range<usize>, scratch: &mut Scratch<T>) -> f64 {
+        let (corners, stiffness) = (&self.corners[batches.clone()], &self.stiffness[batches]);
+        #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
+        if has_avx512(self.simd) {
+            // SAFETY: the features were detected on this machine.
+            unsafe { run_avx512(ProductOfBlock::<B, T::Avx512>(corners, stiffness, scratch)) };
+            return 0.0;
         }
+        dispatch(self.simd, ProductOfBlock::<B, T::Portable>(corners, stiffness, scratch));
+        0.0
     }
 }
 
-impl<B: ElementBatch> Kernel for ProductOfBlock<'_, B, f64> {
+impl<B: ElementBatch, V: Vector> Kernel for ProductOfBlock<'_, B, V> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
         for b in 0..self.0.len() {
-            product::<B, f64, 8>(&self.0[b], &self.1[b], 0, self.2);
-            product::<B, f64, 8>(&self.0[b], &self.1[b], 1, self.2);
+            for half in 0..BATCH / V::LANES {
+                product::<B, V>(&self.0[b], &self.1[b], half, self.2);
+            }
         }
     }
 }
 
 #[inline(always)]
-fn product<B: ElementBatch, T: Real, const N: usize>(
+fn product<B: ElementBatch, V: Vector>(
     corners: &Corners,
     batch: &B,
     half: usize,
-    scratch: &mut Scratch<T>,
+    scratch: &mut Scratch<V::Number>,
 ) {
-    let x: CornerValues<T, N> = corners.gather(&scratch.x, half);
-    // Sums of differences: `sums[c][k]`.
-    let mut sums = [[Wide::<T, N>::zero(); 3]; 3];
-    for k in 0..3 {
-        for low in LOW[k] {
-            for c in 0..3 {
-                sums[c][k] += x[low | 1 << k][c] - x[low][c];
-            }
-        }
-    }
-    let p = batch.centre(half, &sums);
-    let spring = Wide::load(batch.spring(), half);
-    let mut forces = [[Wide::<T, N>::zero(); 3]; 8];
-    for k in 0..3 {
-        for low in LOW[k] {
-            let high = low | 1 << k;
-            for c in 0..3 {
-                let force = spring * (x[high][c] - x[low][c]) + p[c][k];
-                forces[high][c] += force;
-                forces[low][c] -= force;
-            }
-        }
-    }
+    let x: CornerValues<V> = corners.gather(&scratch.x, half);
+    let edges = [differences(&x[0]), differences(&x[1]), differences(&x[2])];
+    let p = batch.centre(half, &[sums(&edges[0]), sums(&edges[1]), sums(&edges[2])]);
+    let spring = V::load(batch.spring(), half);
+    let forces = [
+        edge_forces(&edges[0], spring, p[0]),
+        edge_forces(&edges[1], spring, p[1]),
+        edge_forces(&edges[2], spring, p[2]),
+    ];
     corners.scatter(forces, half, &mut scratch.y);
+}
+
+/// One component of the differences along the four edges of each axis, by their low ends.
+type Edges<V> = [[V; 4]; 3];
+
+#[inline(always)]
+fn differences<V: Vector>(x: &[V; 8]) -> Edges<V> {
+    [
+        [x[1] - x[0], x[3] - x[2], x[5] - x[4], x[7] - x[6]],
+        [x[2] - x[0], x[3] - x[1], x[6] - x[4], x[7] - x[5]],
+        [x[4] - x[0], x[5] - x[1], x[6] - x[2], x[7] - x[3]],
+    ]
+}
+
+/// The sums over the edges of each axis.
+#[inline(always)]
+fn sums<V: Vector>([i, j, k]: &Edges<V>) -> [V; 3] {
+    [i[0] + i[1] + (i[2] + i[3]), j[0] + j[1] + (j[2] + j[3]), k[0] + k[1] + (k[2] + k[3])]
+}
+
+/// One component of the forces on the slots: springs along the edges, and the same force of the centre along all edges of an
+/// axis.
+#[inline(always)]
+fn edge_forces<V: Vector>([i, j, k]: &Edges<V>, spring: V, [a, b, c]: [V; 3]) -> [V; 8] {
+    let (both, apart) = (a + b, a - b);
+    let centre = [both + c, apart - c, both - c, apart + c];
+    [
+        -(spring * (i[0] + j[0] + k[0]) + centre[0]),
+        spring * (i[0] - j[1] - k[1]) + centre[1],
+        spring * (j[0] - i[1] - k[2]) - centre[3],
+        spring * (i[1] + j[1] - k[3]) + centre[2],
+        spring * (k[0] - i[2] - j[2]) - centre[2],
+        spring * (i[2] - j[3] + k[1]) + centre[3],
+        spring * (j[2] - i[3] + k[2]) - centre[1],
+        spring * (i[3] + j[3] + k[3]) + centre[0],
+    ]
 }
 
 impl ElementBatch for CorotatedBatch {
@@ -229,12 +243,17 @@ impl ElementBatch for CorotatedBatch {
 
     /// `P = R (λ' tr(B) I + E{L' (E : B)})` with `B = Rᵀ D`.
     #[inline(always)]
-    fn centre<T: Real, const N: usize>(&self, half: usize, sums: &WideMat3<T, N>) -> WideMat3<T, N> {
+    fn centre<V: Vector>(&self, half: usize, sums: &WideMat3<V>) -> WideMat3<V> {
         let r = load_matrix(&self.rotation, half);
-        let mut l = [Wide::<T, N>::zero(); 6];
-        for i in 0..6 {
-            l[i] = Wide::load(&self.twist[i], half);
-        }
+        let [xx, yy, zz, yz, xz, xy] = &self.twist;
+        let l = [
+            V::load(xx, half),
+            V::load(yy, half),
+            V::load(zz, half),
+            V::load(yz, half),
+            V::load(xz, half),
+            V::load(xy, half),
+        ];
         let b = matrix_product(&transposed(&r), sums);
         let v = [b[1][2] - b[2][1], b[2][0] - b[0][2], b[0][1] - b[1][0]];
         let u = [
@@ -242,7 +261,7 @@ impl ElementBatch for CorotatedBatch {
             l[5] * v[0] + l[1] * v[1] + l[3] * v[2],
             l[4] * v[0] + l[3] * v[1] + l[2] * v[2],
         ];
-        let trace = Wide::load(&self.lambda, half) * (b[0][0] + b[1][1] + b[2][2]);
+        let trace = V::load(&self.lambda, half) * (b[0][0] + b[1][1] + b[2][2]);
         let turned = [[trace, u[2], -u[1]], [-u[2], trace, u[0]], [u[1], -u[0], trace]];
         matrix_product(&r, &turned)
     }
@@ -335,7 +354,7 @@ fn diagonal<B: ElementBatch>(
     scratch: &mut Scratch<f32>,
 ) {
     let zero = Wide::<f32, BATCH>::zero();
-    let mut values = [[zero; 3]; 8];
+    let mut values = [[zero; 8]; 3];
     for slot in 0..8 {
         let (mut springs, mut g) = (zero, [zero; 3]);
         for i in 0..BATCH {
@@ -346,7 +365,7 @@ fn diagonal<B: ElementBatch>(
             }
         }
         for c in 0..3 {
-            values[slot][c] = Wide(*batch.spring()) * springs + batch.centre_diagonal(c, &g);
+            values[c][slot] = Wide(*batch.spring()) * springs + batch.centre_diagonal(c, &g);
         }
     }
     corners.add(&values, 0, &mut scratch.y);
@@ -392,10 +411,7 @@ impl Stiffness {
         x: &[[T; 3]],
         output: Output<'_, T>,
         finish: impl Fn(usize, &mut [[T; 3]]) + Sync,
-    ) where
-        for<'a> Product<'a, CorotatedBatch>: BlockWork<T>,
-        for<'a> Product<'a, PrincipalBatch>: BlockWork<T>,
-    {
+    ) {
         let (corners, simd) = (blocks.corners(), self.simd);
         match &self.batches {
             Batches::Corotated(stiffness) => {

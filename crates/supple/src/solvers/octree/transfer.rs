@@ -17,6 +17,9 @@ use super::tree::{Hanging, Octree, hangs};
 /// Nodes handled by one task.
 const CHUNK: usize = 1024;
 
+/// All weights are multiples of this.
+const UNIT: f32 = 1.0 / 64.0;
+
 /// The weights of conforming nodes for hanging slots and a place.
 static WEIGHTS: LazyLock<Vec<[[f32; 8]; 27]>> = LazyLock::new(|| {
     let of = |hanging: Hanging, place: usize| {
@@ -43,9 +46,10 @@ pub(super) struct Transfer {
     seats: Vec<Seat>,
     /// The conforming nodes of the coarse elements.
     conforming: Vec<[u32; 8]>,
-    /// The transposed weights: the entries of each coarse node.
+    /// The transposed weights: the fine nodes of each coarse node, and their weights as multiples of [`UNIT`].
     starts: Vec<u32>,
-    entries: Vec<(u32, f32)>,
+    fine: Vec<u32>,
+    units: Vec<u8>,
 }
 
 impl Transfer {
@@ -86,22 +90,25 @@ impl Transfer {
             starts[coarse + 1] += starts[coarse];
         }
         let mut next = starts.clone();
-        let mut entries = vec![(0, 0.0); starts[coarse_nodes] as usize];
+        let count = starts[coarse_nodes] as usize;
+        let (mut nodes, mut units) = (vec![0; count], vec![0; count]);
         for fine in 0..self.seats.len() {
             for (coarse, weight) in self.weights(fine) {
-                let at = &mut next[coarse as usize];
-                entries[*at as usize] = (fine as u32, weight);
-                *at += 1;
+                let at = next[coarse as usize] as usize;
+                (nodes[at], units[at]) = (fine as u32, (weight / UNIT) as u8);
+                next[coarse as usize] += 1;
             }
         }
-        (self.starts, self.entries) = (starts, entries);
+        (self.starts, self.fine, self.units) = (starts, nodes, units);
     }
 
     /// `coarse = Pᵀ fine`.
     pub(super) fn restrict(&self, fine: &[[f32; 3]], coarse: &mut [[f32; 3]]) {
         coarse.par_iter_mut().enumerate().with_min_len(CHUNK).for_each(|(node, sum)| {
             *sum = [0.0; 3];
-            for &(from, weight) in &self.entries[self.starts[node] as usize..self.starts[node + 1] as usize] {
+            let own = self.starts[node] as usize..self.starts[node + 1] as usize;
+            for (&from, &units) in self.fine[own.clone()].iter().zip(&self.units[own]) {
+                let weight = UNIT * f32::from(units);
                 for c in 0..3 {
                     sum[c] += weight * fine[from as usize][c];
                 }
@@ -132,7 +139,7 @@ impl Transfer {
         size_of::<Seat>() * self.seats.len()
             + 32 * self.conforming.len()
             + 4 * self.starts.len()
-            + 8 * self.entries.len()
+            + 5 * self.fine.len()
     }
 }
 
@@ -170,4 +177,15 @@ fn place_in(anchor: [u16; 3], size: u16, number: usize, node: [u16; 3]) -> u8 {
         place = 3 * place + from_slot_zero;
     }
     place
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_are_whole_multiples_of_their_unit_and_at_most_one() {
+        let units = WEIGHTS.iter().flatten().flatten().map(|weight| weight / UNIT);
+        assert!(units.into_iter().all(|units| units == units.round() && (0.0..=64.0).contains(&units)));
+    }
 }
