@@ -91,7 +91,7 @@ impl HpbdStepper {
         let fastest = ways.map(|(x, p)| x.distance_squared(*p)).reduce(|| 0.0, f64::max).sqrt();
         self.collisions.find(&self.x, &self.predicted, &self.weights, fastest);
         let way = Way { from: &self.x, to: &self.predicted, longest: fastest };
-        self.self_collisions.find(&way, &self.weights, &self.collisions.friction);
+        self.self_collisions.find(&way, &self.weights, &self.collisions.friction, setup.simd);
         let solving = Instant::now();
         self.solve(setup, dt, small_steps);
         let solving = solving.elapsed().as_secs_f64();
