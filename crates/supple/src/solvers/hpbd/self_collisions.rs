@@ -503,3 +503,93 @@ fn surface(body: &Body, is_in_lattice: bool) -> impl Iterator<Item = [u32; 3]> {
     };
     cloth.iter().copied().chain(solid.iter().map(move |t| t.map(point)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two rumpled sheets that cross, the second of which meets nothing of its own.
+    fn sheets(n: u32) -> SelfCollisions {
+        let wobble = |k: u32, by: f64| 0.05 * (f64::from(k) * by).sin();
+        let mut collisions = SelfCollisions { thickness: 0.01, between_bodies: true, ..Default::default() };
+        for body in 0..2 {
+            let first = collisions.start.len() as u32;
+            for k in 0..n * n {
+                let (u, v) =
+                    (0.1 * f64::from(k / n) + wobble(k, 12.9), 0.1 * f64::from(k % n) + wobble(k, 78.2));
+                let height = 0.3 * (7.0 * u).sin() * (5.0 * v).cos() + wobble(k, 37.7);
+                collisions.start.push(if body == 0 {
+                    DVec3::new(u, v, height)
+                } else {
+                    DVec3::new(v, height, u)
+                });
+                collisions.body_of_point.push(if k % 17 == 3 { NONE } else { body });
+            }
+            for (i, j) in (0..n - 1).flat_map(|i| (0..n - 1).map(move |j| (i, j))) {
+                let [a, b] = [first + i * n + j, first + (i + 1) * n + j];
+                collisions.triangles.extend([[a, b, a + 1], [b, b + 1, a + 1]]);
+            }
+            collisions.body_of_triangle.resize(collisions.triangles.len(), body);
+            collisions.touches_itself.push(body == 0);
+        }
+        collisions.measure();
+        collisions
+    }
+
+    /// The pairs by every particle against every triangle.
+    fn all_pairs(collisions: &SelfCollisions, way: &Way<'_>) -> Vec<(u32, [u32; 3])> {
+        let mut pairs = Vec::new();
+        for (t, &corners) in collisions.triangles.iter().enumerate() {
+            let ways = corners.map(|p| way.of(p));
+            let mean = (ways[0] + ways[1] + ways[2]) / 3.0;
+            let apart = ways.map(|way| way.distance(mean)).into_iter().fold(0.0, f64::max);
+            let body = collisions.body_of_triangle[t];
+            for (particle, p) in (0..).zip(way.from) {
+                let other = collisions.body_of_point[particle as usize];
+                let edge = collisions.edges.get(other as usize).copied().unwrap_or(0.0);
+                let edge = edge.max(collisions.edges[body as usize]);
+                let together = way.of(particle).distance(mean) + apart;
+                let reach = (2.0 * together + SPARE * edge + collisions.thickness)
+                    .min((2.0 * way.longest + SPARE * edge).min(0.5 * edge) + collisions.thickness);
+                let nearest = closest_point(&corners.map(|p| way.from[p as usize]), *p).point;
+                let may_touch = other != NONE && (other != body || body == 0) && !corners.contains(&particle);
+                let distance = nearest.distance(*p);
+                // What touches has no direction.
+                if may_touch && distance > 1e-9 && distance < reach {
+                    pairs.push((particle, corners));
+                }
+            }
+        }
+        pairs
+    }
+
+    #[test]
+    fn pairs_are_those_of_every_particle_against_every_triangle_whether_remembered_or_not() {
+        let mut collisions = sheets(14);
+        let mut from = collisions.start.clone();
+        let (weights, friction) = (vec![1.0; from.len()], vec![0.3; from.len()]);
+        let (mut remembered, mut looked) = (0, 0);
+        for step in 0..12 {
+            // Short steps, which are remembered, and long ones.
+            let length = if step % 4 == 3 { 0.08 } else { 0.002 };
+            let by = |k: u32| {
+                DVec3::new(f64::from(k + step).sin(), f64::from(3 * k).cos(), f64::from(5 * k + step).sin())
+            };
+            let to: Vec<DVec3> = (0..).zip(&from).map(|(k, p)| *p + length * by(k)).collect();
+            let longest = from.iter().zip(&to).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+            let way = Way { from: &from, to: &to, longest };
+            if collisions.remembers(&way) {
+                remembered += 1
+            } else {
+                looked += 1
+            }
+            collisions.find(&way, &weights, &friction, Simd::Auto);
+            let pairs = collisions.blocks.iter().flat_map(|block| &block.pairs);
+            let found: Vec<(u32, [u32; 3])> = pairs.map(|pair| (pair.particle, pair.corners)).collect();
+            assert!(found == all_pairs(&collisions, &way), "step {step}");
+            assert!(found.len() > 100, "{} pairs", found.len());
+            from = to;
+        }
+        assert!(remembered > 2 && looked > 2, "{remembered} steps remembered, {looked} looked");
+    }
+}

@@ -101,6 +101,16 @@ impl HpbdStepper {
         Ok(solving)
     }
 
+    fn check(&self, setup: &Setup) -> Result<(), Error> {
+        let is_finite = |particles: &[DVec3]| particles.iter().all(|p| p.is_finite());
+        if self.x.par_chunks(TASK).all(is_finite) {
+            return Ok(());
+        }
+        let particle = self.x.iter().position(|p| !p.is_finite()).unwrap_or(0);
+        let place = components(self.x[particle]);
+        Err(setup.failed(format!("particle {particle} is at {place}")))
+    }
+
     /// Where everything would fly in the wind, and held particles where their pins are at the step's end.
     fn predict(&mut self, setup: &Setup, end: f64, dt: f64) -> Result<(), Error> {
         let fall = dt * dt * setup.world.gravity;
@@ -241,10 +251,7 @@ impl Stepper for HpbdStepper {
         for step in 1..=steps {
             let end = setup.time + dt * (f64::from(step) / f64::from(steps));
             solving += self.advance(setup, end, dt / f64::from(steps), steps)?;
-            if let Some(particle) = self.x.par_iter().with_min_len(TASK).position_first(|p| !p.is_finite()) {
-                let place = components(self.x[particle]);
-                return Err(setup.failed(format!("particle {particle} is at {place}")));
-            }
+            self.check(setup)?;
         }
         self.finish(setup, dt, steps);
         Ok(self.report(setup, begun, solving, steps))
