@@ -406,7 +406,7 @@ impl Pair {
     }
 
     /// The vector from the triangle to the particle.
-    #[inline]
+    #[inline(always)]
     fn apart(&self, points: &Points, x: impl Fn(usize) -> DVec3) -> DVec3 {
         let [a, b, c] = self.corners.map(|corner| points.at(corner as usize, &x));
         let weights = self.barycentric;
@@ -424,6 +424,14 @@ impl Pair {
     fn move_apart(&self, points: &Points, positions: &Positions, by: DVec3) {
         let parts = self.parts();
         let mut give = 0.0;
+        if points.embedded() == 0 {
+            // Most scenes have particles alone, and this is done by one thread.
+            parts.iter().for_each(|&(p, part)| give += part * positions.weight(p) * part);
+            for (p, part) in parts.into_iter().filter(|_| give > 0.0) {
+                positions.set(p, positions.get(p) + by * (part * positions.weight(p) / give));
+            }
+            return;
+        }
         for (point, part) in parts {
             points.for_each_part(point, |p, a| {
                 // What of the whole vector is this particle's: points inside one cell share particles.
