@@ -36,6 +36,7 @@ mod inspection;
 mod mesh_constraints;
 mod options;
 mod particle_hash;
+mod patches;
 mod points;
 mod positions;
 mod restriction;
@@ -44,7 +45,6 @@ mod self_collisions;
 mod solver;
 mod stepper;
 mod tear;
-mod way_bounds;
 
 pub use constraint::{Acts, Distance, Fold, Volume};
 pub use hierarchy::RestLengths;

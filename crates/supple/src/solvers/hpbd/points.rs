@@ -42,6 +42,7 @@ impl Points {
     }
 
     /// How many there are beside particles.
+    #[inline]
     pub(super) fn embedded(&self) -> usize {
         self.friction.len()
     }
@@ -70,7 +71,7 @@ impl Points {
         self.particle(point).map_or_else(|| self.friction[point], |particle| of_particles[particle])
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn at(&self, point: usize, x: impl Fn(usize) -> DVec3) -> DVec3 {
         match self.weights(point) {
             None => x(point - self.embedded()),

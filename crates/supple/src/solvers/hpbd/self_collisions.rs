@@ -15,22 +15,22 @@
 //! longest edge at most. So nothing passes through as long as no pair comes together faster. Friction takes back of the slip at
 //! most `μ` times what the constraint has pushed. Edges against edges are not looked at.
 //!
-//! Around each triangle particles are looked for as far away as the fastest of them there may come from, which bounds of the ways in
-//! large cells tell (see `way_bounds`): a cloth that moves as a whole, however fast, is searched closely.
-//!
-//! What is near is looked for in a wider circle and remembered (Verlet 1967), until particles have moved against each other by so
-//! much that another could have come near. Which pairs a step has, and their order, do not depend on when that was.
+//! What is near is looked for around patches of triangles (see `patches`), in a wider circle where that lasts, and remembered (Verlet
+//! 1967) until particles have moved against each other by so much that another could have come near. Which pairs a step has, and
+//! their order, do not depend on when that was.
+
+#![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
 
 use glam::DVec3;
 use rayon::prelude::*;
 
 use super::particle_hash::ParticleHash;
+use super::patches::{BLOCK, Patch, Patches, Surface, Surroundings};
 use super::points::Points;
 use super::positions::{Positions, TASK};
-use super::way_bounds::WayBounds;
 use crate::body::{Body, Elements};
-use crate::energy::chunks::Found;
 use crate::geometry::triangle::closest_point;
+use crate::simd::{Kernel, LaneVec3, Lanes, Simd, WIDTH, dispatch};
 use crate::simulation::Setup;
 
 /// A particle near a triangle; both by numbers of points.
@@ -50,23 +50,31 @@ const NONE: u32 = u32::MAX;
 /// How much farther than the prediction says pairs are looked for, over the longest edge.
 const SPARE: f64 = 0.1;
 
-/// How much wider the circle is in which triangles look for particles that they remember, over the longest edge.
+/// How much wider the circle is in which patches look for particles that they remember, over the longest edge.
 const SKIN: f64 = 0.25;
-/// Particles that are remembered together.
-const TOGETHER: usize = 6;
+/// How much wider, over its radius, so that rounding leaves out nothing at its rim.
+const ROUNDING: f64 = 1e-9;
 
-/// Particles that may come near a triangle, in order of their numbers; a triangle with many has several of these.
-#[derive(Debug, Clone, Copy)]
-struct Near {
-    triangle: u32,
-    count: u32,
-    particles: [u32; TOGETHER],
+/// A block of triangles: what is near them, and their pairs.
+#[derive(Debug, Default)]
+struct Block {
+    near: Patches,
+    /// What of it may be pairs of the patch that is looked at, by its lanes.
+    close: Vec<Close>,
+    pairs: Vec<Pair>,
 }
 
-/// What was near when it was last looked for.
+/// A particle within reach of the triangle of a lane, or nearly.
+#[derive(Debug, Clone, Copy)]
+struct Close {
+    lane: u32,
+    particle: u32,
+    reach: f64,
+}
+
+/// The state of which particles near triangles are remembered.
 #[derive(Debug, Default)]
 struct Remembered {
-    near: Found<Near>,
     /// Where the particles were then; nothing when it must be looked for again.
     at: Vec<DVec3>,
     /// The longest way then.
@@ -81,16 +89,24 @@ pub(super) struct Way<'a> {
     pub(super) longest: f64,
 }
 
-/// How a triangle moves before constraints act.
+/// What a step asks for its pairs.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    way: &'a Way<'a>,
+    /// The inverse masses and friction coefficients of the particles.
+    weights: &'a [f64],
+    friction: &'a [f64],
+}
+
+/// How the triangles of a patch move before constraints act.
 struct Motion {
-    /// The mean way of its corners, and how far from it any of them goes.
-    mean: DVec3,
-    apart: f64,
-    /// The longest edge of its body.
-    edge: f64,
+    /// The mean way of the corners, and how far from it any of them goes.
+    mean: LaneVec3,
+    apart: Lanes,
 }
 
 impl Way<'_> {
+    #[inline(always)]
     fn of(&self, particle: u32) -> DVec3 {
         self.to[particle as usize] - self.from[particle as usize]
     }
@@ -118,9 +134,8 @@ pub(super) struct SelfCollisions {
     /// Of most triangles the longest edge, or the thickness.
     cell: f64,
     hash: ParticleHash,
-    way_bounds: WayBounds,
     remembered: Remembered,
-    pairs: Found<Pair>,
+    blocks: Vec<Block>,
     /// How far each pair was pushed apart in this step, and how far friction has held back, in metres.
     spent: Vec<[f64; 2]>,
 }
@@ -197,46 +212,33 @@ impl SelfCollisions {
     }
 
     /// Looks for particles near triangles where a small step begins.
-    pub(super) fn find(&mut self, way: &Way<'_>, weights: &[f64], friction: &[f64]) {
+    pub(super) fn find(&mut self, way: &Way<'_>, weights: &[f64], friction: &[f64], simd: Simd) {
         self.spent.clear();
         if self.triangles.is_empty() {
             return;
         }
         if self.points.embedded() == 0 {
-            return self.find_among_points(way, weights, friction);
+            return self.find_among_points(Asked { way, weights, friction }, simd);
         }
         let [mut from, mut to] = std::mem::take(&mut self.way);
         self.points.place(way.from, &mut from);
         self.points.place(way.to, &mut to);
         let way = Way { from: &from, to: &to, longest: way.longest };
-        self.find_among_points(&way, weights, friction);
+        self.find_among_points(Asked { way: &way, weights, friction }, simd);
         self.way = [from, to];
     }
 
-    fn find_among_points(&mut self, way: &Way<'_>, weights: &[f64], friction: &[f64]) {
-        let remembers = self.remembers(way);
-        let lasts = remembers || self.will_last(way);
-        if !remembers {
-            self.hash.fill(way.from, self.cell);
-            self.remembered.at.clear();
+    fn find_among_points(&mut self, asked: Asked<'_>, simd: Simd) {
+        let mut blocks = std::mem::take(&mut self.blocks);
+        if !self.remembers(asked.way) {
+            self.look_around(asked.way, &mut blocks);
         }
-        if lasts && !remembers {
-            self.look_around(way);
-        }
-        let (mut pairs, mut remembered) =
-            (std::mem::take(&mut self.pairs), std::mem::take(&mut self.remembered));
-        if lasts {
-            pairs.look_through(&mut remembered.near, |near, found| {
-                self.pairs_of(near, way, weights, friction, found);
-            });
-        } else {
-            self.way_bounds.fill(way.from, way.to, self.cell);
-            pairs.look(self.triangles.len(), |t, found| {
-                self.pairs_around(t, way, weights, friction, found);
-            });
-        }
-        self.spent.resize(pairs.len(), [0.0; 2]);
-        (self.pairs, self.remembered) = (pairs, remembered);
+        blocks.par_iter_mut().for_each(|block| {
+            block.pairs.clear();
+            dispatch(simd, PairsOf { collisions: self, asked, block });
+        });
+        self.spent.resize(blocks.iter().map(|block| block.pairs.len()).sum(), [0.0; 2]);
+        self.blocks = blocks;
     }
 
     /// How far from a triangle of bodies with this longest edge a particle may be that is its pair.
@@ -266,128 +268,86 @@ impl SelfCollisions {
         2.0 * nearer(way.to, way.from) <= SKIN * edges.fold(f64::INFINITY, f64::min)
     }
 
-    /// Remembers which particles are in a wide circle around each triangle.
-    fn look_around(&mut self, way: &Way<'_>) {
-        let mut remembered = std::mem::take(&mut self.remembered);
-        remembered.near.look(self.triangles.len(), |t, found| {
-            let edge = self.widest[self.body_of_triangle[t] as usize];
-            let radius = self.farthest(way.longest, edge) + SKIN * edge;
-            let at = self.triangles[t].map(|p| way.from[p as usize]);
-            let [low, high] = bounds(&at, radius);
-            let surroundings = Surroundings::new(&at);
-            let first = found.len();
-            let mut near = Near { triangle: t as u32, count: 0, particles: [0; TOGETHER] };
-            self.hash.for_each_in(low, high, |particle, p| {
-                if surroundings.lower_bound(p) < radius * radius && self.may_touch(t, particle) {
-                    near.particles[near.count as usize] = particle;
-                    near.count += 1;
-                    if near.count as usize == TOGETHER {
-                        found.push(near);
-                        near.count = 0;
-                    }
-                }
-            });
-            if near.count > 0 {
-                found.push(near);
-            }
-            sort(&mut found[first..]);
+    /// Finds which particles are near triangles; in a wide circle if that is worth it.
+    fn look_around(&mut self, way: &Way<'_>, blocks: &mut Vec<Block>) {
+        self.hash.fill(way.from, self.cell);
+        self.remembered.at.clear();
+        let lasts = self.will_last(way);
+        if lasts {
+            self.remembered.at.extend_from_slice(way.from);
+            self.remembered.longest = way.longest;
+        }
+        let radius = |body: u32| {
+            let edge = self.widest[body as usize];
+            let skin = if lasts { SKIN * edge } else { 0.0 };
+            (self.farthest(way.longest, edge) + skin) * (1.0 + ROUNDING)
+        };
+        let (triangles, body_of_triangle) = (&self.triangles, &self.body_of_triangle);
+        let surface =
+            Surface { triangles, body_of_triangle, at: way.from, hash: &self.hash, cell: self.cell };
+        blocks.resize_with(triangles.len().div_ceil(BLOCK), Block::default);
+        blocks.par_iter_mut().enumerate().for_each(|(b, block)| {
+            let range = [b * BLOCK, triangles.len().min((b + 1) * BLOCK)];
+            block.near.look(&surface, range, radius, |body, particle| self.meet(body, particle));
         });
-        remembered.at.extend_from_slice(way.from);
-        remembered.longest = way.longest;
-        self.remembered = remembered;
     }
 
-    /// How a triangle moves.
-    fn motion(&self, triangle: usize, way: &Way<'_>) -> Motion {
-        let ways = self.triangles[triangle].map(|p| way.of(p));
-        let mean = (ways[0] + ways[1] + ways[2]) / 3.0;
-        let apart = ways.map(|way| way.distance_squared(mean)).into_iter().fold(0.0, f64::max).sqrt();
-        let edge = self.edges[self.body_of_triangle[triangle] as usize];
-        Motion { mean, apart, edge }
+    /// Whether a particle may touch triangles of a body.
+    fn meet(&self, body: u32, particle: u32) -> bool {
+        match self.body_of_point[particle as usize] {
+            NONE => false,
+            own if own == body => self.touches_itself[body as usize],
+            _ => self.between_bodies,
+        }
     }
 
-    /// How near a particle must be to a triangle to be its pair, by how fast the two may close in.
-    #[inline]
-    fn reach(&self, motion: &Motion, particle: u32, way: &Way<'_>) -> f64 {
-        let body = self.body_of_point[particle as usize];
-        let edge = self.edges.get(body as usize).map_or(motion.edge, |edge| edge.max(motion.edge));
-        let together = way.of(particle).distance(motion.mean) + motion.apart;
-        (2.0 * together + SPARE * edge + self.thickness).min(self.farthest(way.longest, edge))
-    }
-
-    /// No less than the reach of any particle around a triangle, given the widest that it can be.
-    fn widest_reach(&self, at: &[DVec3; 3], motion: &Motion, widest: f64, edge: f64) -> f64 {
-        let [low, high] = bounds(at, widest);
-        let together = self.way_bounds.farthest_in(low, high, motion.mean) + motion.apart;
-        // Rounding must not leave out a particle at the edge.
-        widest.min((2.0 * together + SPARE * edge + self.thickness) * (1.0 + 1e-9))
-    }
-
-    /// The pairs of a triangle among the particles around it, in the order in which what is remembered has them.
-    fn pairs_around(
-        &self,
-        triangle: usize,
-        way: &Way<'_>,
-        weights: &[f64],
-        friction: &[f64],
-        found: &mut Vec<Pair>,
-    ) {
-        let corners = self.triangles[triangle];
-        let at = corners.map(|p| way.from[p as usize]);
-        let motion = self.motion(triangle, way);
-        let edge = self.widest[self.body_of_triangle[triangle] as usize];
-        let radius = self.widest_reach(&at, &motion, self.farthest(way.longest, edge), edge);
-        let surroundings = Surroundings::new(&at);
-        let [low, high] = bounds(&at, radius);
-        let first = found.len();
-        self.hash.for_each_in(low, high, |particle, p| {
-            let near = surroundings.lower_bound(p);
-            if near < radius * radius && self.may_touch(triangle, particle) {
-                let reach = self.reach(&motion, particle, way);
-                if near < reach * reach {
-                    found.extend(self.pair(particle, corners, p, &at, weights, friction, reach));
-                }
+    /// How the triangles of a patch move, and what is around them.
+    #[inline(always)]
+    fn triangles_of(&self, patch: Patch, way: &Way<'_>) -> (Motion, Surroundings) {
+        let (mut at, mut ways) = ([LaneVec3::default(); 3], [LaneVec3::default(); 3]);
+        for lane in 0..WIDTH {
+            // Lanes without a triangle have the last.
+            let triangle = patch.first as usize + lane.min(patch.count as usize - 1);
+            for k in 0..3 {
+                let corner = self.triangles[triangle][k];
+                let (p, w) = (way.from[corner as usize], way.of(corner));
+                (at[k].0[0].0[lane], at[k].0[1].0[lane], at[k].0[2].0[lane]) = (p.x, p.y, p.z);
+                (ways[k].0[0].0[lane], ways[k].0[1].0[lane], ways[k].0[2].0[lane]) = (w.x, w.y, w.z);
             }
-        });
-        found[first..].sort_unstable_by_key(|pair| pair.particle);
+        }
+        let mean = (ways[0] + ways[1] + ways[2]) * Lanes::splat(1.0 / 3.0);
+        let off = [ways[0] - mean, ways[1] - mean, ways[2] - mean];
+        let apart = off[0].dot(off[0]).max(off[1].dot(off[1])).max(off[2].dot(off[2])).sqrt();
+        (Motion { mean, apart }, Surroundings::new(at[0], at[1], at[2]))
     }
 
-    /// The pairs of a triangle among those that it remembers.
-    fn pairs_of(&self, near: &Near, way: &Way<'_>, weights: &[f64], friction: &[f64], found: &mut Vec<Pair>) {
-        let corners = self.triangles[near.triangle as usize];
-        let at = corners.map(|p| way.from[p as usize]);
-        let surroundings = Surroundings::new(&at);
-        let motion = self.motion(near.triangle as usize, way);
-        for &particle in &near.particles[..near.count as usize] {
-            let (p, reach) = (way.from[particle as usize], self.reach(&motion, particle, way));
-            if surroundings.lower_bound(p) < reach * reach {
-                found.extend(self.pair(particle, corners, p, &at, weights, friction, reach));
+    /// How near a particle must be to each triangle of a patch to be its pair, by how fast the two may close in.
+    #[inline(always)]
+    fn reach(&self, motion: &Motion, particle: u32, own_edge: f64, way: &Way<'_>) -> Lanes {
+        let body = self.body_of_point[particle as usize] as usize;
+        let edge = if body < self.edges.len() { self.edges[body].max(own_edge) } else { own_edge };
+        let apart = splat(way.of(particle)) - motion.mean;
+        let together = apart.length() + motion.apart;
+        (together * 2.0 + (SPARE * edge + self.thickness)).min(Lanes::splat(self.farthest(way.longest, edge)))
+    }
+
+    /// The pairs of a patch, in order of its triangles and their particles.
+    fn add_pairs(&self, patch: Patch, asked: &Asked<'_>, close: &[Close], pairs: &mut Vec<Pair>) {
+        for lane in 0..patch.count {
+            let corners = self.triangles[(patch.first + lane) as usize];
+            let at = corners.map(|p| asked.way.from[p as usize]);
+            for near in close.iter().filter(|near| near.lane == lane) {
+                if !corners.contains(&near.particle) {
+                    pairs.extend(self.pair(near, corners, &at, asked));
+                }
             }
         }
     }
 
-    fn may_touch(&self, triangle: usize, particle: u32) -> bool {
-        let [of_triangle, of_particle] =
-            [self.body_of_triangle[triangle], self.body_of_point[particle as usize]];
-        let meet = if of_triangle == of_particle {
-            self.touches_itself[of_triangle as usize]
-        } else {
-            self.between_bodies && of_particle != NONE
-        };
-        meet && !self.triangles[triangle].contains(&particle)
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "one place calls it, in the inner loop")]
-    fn pair(
-        &self,
-        particle: u32,
-        corners: [u32; 3],
-        p: DVec3,
-        at: &[DVec3; 3],
-        weights: &[f64],
-        friction: &[f64],
-        reach: f64,
-    ) -> Option<Pair> {
+    fn pair(&self, near: &Close, corners: [u32; 3], at: &[DVec3; 3], asked: &Asked<'_>) -> Option<Pair> {
+        let &Close { particle, reach, .. } = near;
+        let Asked { way, weights, friction } = *asked;
+        let p = way.from[particle as usize];
         let nearest = closest_point(at, p);
         let apart = p - nearest.point;
         let distance = apart.length();
@@ -414,7 +374,8 @@ impl SelfCollisions {
 
     /// Pushes apart what has come too near, and holds back what slips.
     pub(super) fn project(&mut self, positions: &Positions, x: &[DVec3]) {
-        for (pair, [pushed, held]) in self.pairs.iter().zip(&mut self.spent) {
+        let pairs = self.blocks.iter().flat_map(|block| &block.pairs);
+        for (pair, [pushed, held]) in pairs.zip(&mut self.spent) {
             pair.project(&self.points, positions, x, pushed, held);
         }
     }
@@ -445,7 +406,7 @@ impl Pair {
     }
 
     /// The vector from the triangle to the particle.
-    #[inline]
+    #[inline(always)]
     fn apart(&self, points: &Points, x: impl Fn(usize) -> DVec3) -> DVec3 {
         let [a, b, c] = self.corners.map(|corner| points.at(corner as usize, &x));
         let weights = self.barycentric;
@@ -463,6 +424,14 @@ impl Pair {
     fn move_apart(&self, points: &Points, positions: &Positions, by: DVec3) {
         let parts = self.parts();
         let mut give = 0.0;
+        if points.embedded() == 0 {
+            // Most scenes have particles alone, and this is done by one thread.
+            parts.iter().for_each(|&(p, part)| give += part * positions.weight(p) * part);
+            for (p, part) in parts.into_iter().filter(|_| give > 0.0) {
+                positions.set(p, positions.get(p) + by * (part * positions.weight(p) / give));
+            }
+            return;
+        }
         for (point, part) in parts {
             points.for_each_part(point, |p, a| {
                 // What of the whole vector is this particle's: points inside one cell share particles.
@@ -481,9 +450,42 @@ impl Pair {
     }
 }
 
-/// The box around a triangle, so much wider on every side.
-fn bounds(&[a, b, c]: &[DVec3; 3], radius: f64) -> [DVec3; 2] {
-    [a.min(b).min(c) - radius, a.max(b).max(c) + radius]
+/// The pairs of a block.
+struct PairsOf<'a> {
+    collisions: &'a SelfCollisions,
+    asked: Asked<'a>,
+    block: &'a mut Block,
+}
+
+impl Kernel for PairsOf<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { collisions, asked, block: Block { near, close, pairs } } = self;
+        for (patch, particles) in near.iter() {
+            close.clear();
+            let (motion, surroundings) = collisions.triangles_of(patch, asked.way);
+            let edge = collisions.edges[collisions.body_of_triangle[patch.first as usize] as usize];
+            for &particle in particles {
+                let reach = collisions.reach(&motion, particle, edge, asked.way);
+                let bound = surroundings.lower_bound(splat(asked.way.from[particle as usize]));
+                let spare = reach * reach - bound;
+                for lane in 0..WIDTH {
+                    if spare.0[lane] > 0.0 {
+                        close.push(Close { lane: lane as u32, particle, reach: reach.0[lane] });
+                    }
+                }
+            }
+            collisions.add_pairs(patch, &asked, close, pairs);
+        }
+    }
+}
+
+/// The same for all lanes.
+#[inline(always)]
+fn splat(v: DVec3) -> LaneVec3 {
+    LaneVec3([Lanes::splat(v.x), Lanes::splat(v.y), Lanes::splat(v.z)])
 }
 
 /// By how much two of these points can have come nearer to each other at most.
@@ -494,79 +496,6 @@ fn nearer(now: &[DVec3], then: &[DVec3]) -> f64 {
         .fold(none, |(low, high), by| (low.min(by), high.max(by)))
         .reduce(none, |a, b| (a.0.min(b.0), a.1.max(b.1)));
     (high - low).length()
-}
-
-/// Puts all particles of one triangle in order: how the hash finds them depends on where its cells are.
-fn sort(near: &mut [Near]) {
-    if let [one] = near {
-        one.particles[..one.count as usize].sort_unstable();
-        return;
-    }
-    // By a heap in place, since steps allocate nothing.
-    let count: usize = near.iter().map(|n| n.count as usize).sum();
-    (0..count / 2).rev().for_each(|root| sink(near, root, count));
-    for end in (1..count).rev() {
-        swap(near, 0, end);
-        sink(near, 0, end);
-    }
-}
-
-/// Lets the particle at `root` sink to its place in the heap of the first `end`.
-fn sink(near: &mut [Near], mut root: usize, end: usize) {
-    while 2 * root + 1 < end {
-        let left = 2 * root + 1;
-        let right_is_larger = left + 1 < end && get(near, left + 1) > get(near, left);
-        let larger = left + usize::from(right_is_larger);
-        if get(near, root) >= get(near, larger) {
-            return;
-        }
-        swap(near, root, larger);
-        root = larger;
-    }
-}
-
-/// The particle at a place in the list of one triangle.
-fn get(near: &[Near], place: usize) -> u32 {
-    near[place / TOGETHER].particles[place % TOGETHER]
-}
-
-fn swap(near: &mut [Near], i: usize, j: usize) {
-    let (a, b) = (get(near, i), get(near, j));
-    near[i / TOGETHER].particles[i % TOGETHER] = b;
-    near[j / TOGETHER].particles[j % TOGETHER] = a;
-}
-
-/// The least area of a triangle with a plane, over the product of two sides.
-const LEAST_AREA: f64 = 1e-6;
-
-/// What tells particles that are surely far from a triangle: they are as far from its plane and, within it, from the lines along its
-/// sides as the planes say, and no nearer to the triangle.
-struct Surroundings {
-    corner: DVec3,
-    normal: DVec3,
-    /// Within the plane, out of the triangle, across each side.
-    out: [DVec3; 3],
-    /// Where the sides are along them, from the corner.
-    sides: [f64; 3],
-}
-
-impl Surroundings {
-    fn new(&[a, b, c]: &[DVec3; 3]) -> Self {
-        let across = (b - a).cross(c - a);
-        // A triangle with hardly any area has no plane that rounding leaves right.
-        let has_plane = across.length() > LEAST_AREA * (b - a).length() * (c - a).length();
-        let normal = if has_plane { across.normalize() } else { DVec3::ZERO };
-        let out = [b - a, c - b, a - c].map(|side| side.cross(normal).normalize_or_zero());
-        Self { corner: a, normal, out, sides: [0.0, out[1].dot(b - a), 0.0] }
-    }
-
-    /// At most the square of the distance of a point.
-    fn lower_bound(&self, p: DVec3) -> f64 {
-        let from = p - self.corner;
-        let height = from.dot(self.normal);
-        let beyond = (0..3).map(|k| from.dot(self.out[k]) - self.sides[k]).fold(0.0, f64::max);
-        height * height + beyond * beyond
-    }
 }
 
 /// The triangles of a body's surface: by its particles, or where it lies inside a lattice by its own points.
@@ -586,28 +515,89 @@ fn surface(body: &Body, is_in_lattice: bool) -> impl Iterator<Item = [u32; 3]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
-    fn point() -> impl Strategy<Value = DVec3> {
-        prop::array::uniform3(-1.0..1.0).prop_map(DVec3::from_array)
+    /// Two rumpled sheets that cross, the second of which meets nothing of its own.
+    fn sheets(n: u32) -> SelfCollisions {
+        let wobble = |k: u32, by: f64| 0.05 * (f64::from(k) * by).sin();
+        let mut collisions = SelfCollisions { thickness: 0.01, between_bodies: true, ..Default::default() };
+        for body in 0..2 {
+            let first = collisions.start.len() as u32;
+            for k in 0..n * n {
+                let (u, v) =
+                    (0.1 * f64::from(k / n) + wobble(k, 12.9), 0.1 * f64::from(k % n) + wobble(k, 78.2));
+                let height = 0.3 * (7.0 * u).sin() * (5.0 * v).cos() + wobble(k, 37.7);
+                collisions.start.push(if body == 0 {
+                    DVec3::new(u, v, height)
+                } else {
+                    DVec3::new(v, height, u)
+                });
+                collisions.body_of_point.push(if k % 17 == 3 { NONE } else { body });
+            }
+            for (i, j) in (0..n - 1).flat_map(|i| (0..n - 1).map(move |j| (i, j))) {
+                let [a, b] = [first + i * n + j, first + (i + 1) * n + j];
+                collisions.triangles.extend([[a, b, a + 1], [b, b + 1, a + 1]]);
+            }
+            collisions.body_of_triangle.resize(collisions.triangles.len(), body);
+            collisions.touches_itself.push(body == 0);
+        }
+        collisions.measure();
+        collisions
     }
 
-    proptest! {
-        #[test]
-        fn no_particle_is_nearer_than_the_surroundings_say(
-            corners in prop::array::uniform3(point()),
-            p in point(),
-            flat in 0..4,
-        ) {
-            let [a, b, c] = corners;
-            // Triangles without area have no planes that could hide anything.
-            let corners = match flat {
-                0 => [a, b, a + 0.3 * (b - a)],
-                1 => [a, a, a],
-                _ => [a, b, c],
-            };
-            let distance = closest_point(&corners, p).point.distance_squared(p);
-            prop_assert!(Surroundings::new(&corners).lower_bound(p) <= distance + 1e-9);
+    /// The pairs by every particle against every triangle.
+    fn all_pairs(collisions: &SelfCollisions, way: &Way<'_>) -> Vec<(u32, [u32; 3])> {
+        let mut pairs = Vec::new();
+        for (t, &corners) in collisions.triangles.iter().enumerate() {
+            let ways = corners.map(|p| way.of(p));
+            let mean = (ways[0] + ways[1] + ways[2]) / 3.0;
+            let apart = ways.map(|way| way.distance(mean)).into_iter().fold(0.0, f64::max);
+            let body = collisions.body_of_triangle[t];
+            for (particle, p) in (0..).zip(way.from) {
+                let other = collisions.body_of_point[particle as usize];
+                let edge = collisions.edges.get(other as usize).copied().unwrap_or(0.0);
+                let edge = edge.max(collisions.edges[body as usize]);
+                let together = way.of(particle).distance(mean) + apart;
+                let reach = (2.0 * together + SPARE * edge + collisions.thickness)
+                    .min((2.0 * way.longest + SPARE * edge).min(0.5 * edge) + collisions.thickness);
+                let nearest = closest_point(&corners.map(|p| way.from[p as usize]), *p).point;
+                let may_touch = other != NONE && (other != body || body == 0) && !corners.contains(&particle);
+                let distance = nearest.distance(*p);
+                // What touches has no direction.
+                if may_touch && distance > 1e-9 && distance < reach {
+                    pairs.push((particle, corners));
+                }
+            }
         }
+        pairs
+    }
+
+    #[test]
+    fn pairs_are_those_of_every_particle_against_every_triangle_whether_remembered_or_not() {
+        let mut collisions = sheets(14);
+        let mut from = collisions.start.clone();
+        let (weights, friction) = (vec![1.0; from.len()], vec![0.3; from.len()]);
+        let (mut remembered, mut looked) = (0, 0);
+        for step in 0..12 {
+            // Short steps, which are remembered, and long ones.
+            let length = if step % 4 == 3 { 0.08 } else { 0.002 };
+            let by = |k: u32| {
+                DVec3::new(f64::from(k + step).sin(), f64::from(3 * k).cos(), f64::from(5 * k + step).sin())
+            };
+            let to: Vec<DVec3> = (0..).zip(&from).map(|(k, p)| *p + length * by(k)).collect();
+            let longest = from.iter().zip(&to).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+            let way = Way { from: &from, to: &to, longest };
+            if collisions.remembers(&way) {
+                remembered += 1
+            } else {
+                looked += 1
+            }
+            collisions.find(&way, &weights, &friction, Simd::Auto);
+            let pairs = collisions.blocks.iter().flat_map(|block| &block.pairs);
+            let found: Vec<(u32, [u32; 3])> = pairs.map(|pair| (pair.particle, pair.corners)).collect();
+            assert!(found == all_pairs(&collisions, &way), "step {step}");
+            assert!(found.len() > 100, "{} pairs", found.len());
+            from = to;
+        }
+        assert!(remembered > 2 && looked > 2, "{remembered} steps remembered, {looked} looked");
     }
 }

@@ -91,7 +91,7 @@ impl HpbdStepper {
         let fastest = ways.map(|(x, p)| x.distance_squared(*p)).reduce(|| 0.0, f64::max).sqrt();
         self.collisions.find(&self.x, &self.predicted, &self.weights, fastest);
         let way = Way { from: &self.x, to: &self.predicted, longest: fastest };
-        self.self_collisions.find(&way, &self.weights, &self.collisions.friction);
+        self.self_collisions.find(&way, &self.weights, &self.collisions.friction, setup.simd);
         let solving = Instant::now();
         self.solve(setup, dt, small_steps);
         let solving = solving.elapsed().as_secs_f64();
@@ -99,6 +99,16 @@ impl HpbdStepper {
         steps.for_each(|((v, new), old)| *v = (*new - *old) / dt);
         std::mem::swap(&mut self.x, &mut self.predicted);
         Ok(solving)
+    }
+
+    fn check(&self, setup: &Setup) -> Result<(), Error> {
+        let is_finite = |particles: &[DVec3]| particles.iter().all(|p| p.is_finite());
+        if self.x.par_chunks(TASK).all(is_finite) {
+            return Ok(());
+        }
+        let particle = self.x.iter().position(|p| !p.is_finite()).unwrap_or(0);
+        let place = components(self.x[particle]);
+        Err(setup.failed(format!("particle {particle} is at {place}")))
     }
 
     /// Where everything would fly in the wind, and held particles where their pins are at the step's end.
@@ -241,10 +251,7 @@ impl Stepper for HpbdStepper {
         for step in 1..=steps {
             let end = setup.time + dt * (f64::from(step) / f64::from(steps));
             solving += self.advance(setup, end, dt / f64::from(steps), steps)?;
-            if let Some(particle) = self.x.par_iter().with_min_len(TASK).position_first(|p| !p.is_finite()) {
-                let place = components(self.x[particle]);
-                return Err(setup.failed(format!("particle {particle} is at {place}")));
-            }
+            self.check(setup)?;
         }
         self.finish(setup, dt, steps);
         Ok(self.report(setup, begun, solving, steps))
