@@ -2,9 +2,6 @@
 //! put into groups of eight, one for each lane. What finds no full group is projected by itself at the strip's end, and so
 //! is what tearing adds.
 //!
-//! Springs that bend cloth, which act where they are pressed, take part in the first sweep of a small step alone: further sweeps are
-//! for what must not stretch, and a step of one sweep has no more of them.
-//!
 //! Tearing changes constraints in place: one end becomes a clone of what it was. Constraints that share the clone shared
 //! the original before, so groups and strips stay free of common particles.
 
@@ -39,8 +36,6 @@ struct Strip {
     groups: Vec<Group>,
     /// Of every group, apart from what sweeps read.
     dampings: Vec<Lanes>,
-    /// The first groups, up to those that act where they are pressed.
-    lasting: usize,
     singles: Vec<Single>,
     /// The elastic energy in joules when it was last asked for.
     energy: f64,
@@ -120,7 +115,6 @@ impl DistanceSweep {
         let mut always = self.clone();
         for strip in always.phases.iter_mut().flatten() {
             strip.groups.iter_mut().for_each(|group| group.acts = Acts::Both);
-            strip.lasting = strip.groups.len();
             strip.singles.iter_mut().for_each(|single| single.constraint.acts = Acts::Both);
         }
         always.begin_step();
@@ -285,9 +279,6 @@ impl Strip {
             acts: of(&batch[0]).acts,
         });
         self.dampings.push(lane(&|c| c.damping));
-        if of(&batch[0]).acts != Acts::Pressed {
-            self.lasting = self.groups.len();
-        }
     }
 
     fn get(&self, group: usize, lane: usize) -> Distance {
@@ -316,20 +307,14 @@ impl Kernel for Projections<'_, '_> {
     #[inline(always)]
     fn run(self) {
         let Self { strip, step, direction, is_first } = self;
-        let has_all = is_first || step.stiffness.is_some();
-        let groups = if has_all { strip.groups.len() } else { strip.lasting };
-        let (groups, singles) = (&mut strip.groups[..groups], strip.singles.iter_mut());
-        let mut singles = singles.filter(|single| has_all || single.constraint.acts != Acts::Pressed);
         if direction == Direction::Forward {
-            for group in groups {
+            for group in &mut strip.groups {
                 group.project(step, is_first);
             }
-            singles.for_each(|single| single.project(step, is_first));
+            strip.singles.iter_mut().for_each(|single| single.project(step, is_first));
         } else {
-            while let Some(single) = singles.next_back() {
-                single.project(step, is_first);
-            }
-            for group in groups.iter_mut().rev() {
+            strip.singles.iter_mut().rev().for_each(|single| single.project(step, is_first));
+            for group in strip.groups.iter_mut().rev() {
                 group.project(step, is_first);
             }
         }
@@ -598,29 +583,6 @@ mod tests {
                 assert!((fast.get(i) - fast_alone.get(i)).length() < 1e-11, "{i}");
             }
             assert!((0..start.len()).any(|i| fast.get(i).distance(moved[i]) > 0.01), "it damps");
-        }
-    }
-
-    #[test]
-    fn later_sweeps_leave_out_what_bends_unless_a_stiffness_is_to_be_removed() {
-        let (springs, start) = springs(24);
-        let bends = |c: &usize| springs[*c].acts == Acts::Pressed;
-        for (stiffness, direction) in
-            [(None, Direction::Forward), (None, Direction::Backward), (Some(0.5), Direction::Forward)]
-        {
-            let mut positions = Positions::default();
-            positions.copy_from(&start, &vec![1.0; start.len()]);
-            let mut sweep = DistanceSweep::new(&springs, start.len());
-            let mut pulls = || -> Vec<f64> {
-                let is_first = (0..springs.len()).all(|c| sweep.pull(c) == 0.0);
-                sweep.run(&step(&positions, &start, stiffness), direction, is_first);
-                (0..springs.len()).map(|c| sweep.pull(c)).collect()
-            };
-            let (first, second) = (pulls(), pulls());
-            let changed = |c: &usize| first[*c] != second[*c];
-            assert!((0..springs.len()).filter(bends).any(|c| first[c] != 0.0), "it bends at first");
-            assert_eq!((0..springs.len()).filter(bends).any(|c| changed(&c)), stiffness.is_some());
-            assert!((0..springs.len()).any(|c| !bends(&c) && changed(&c)), "others go on");
         }
     }
 

@@ -18,8 +18,7 @@ pub struct Options {
     /// Parents that every particle has on the next coarser level, at least.
     pub parents: u32,
     /// Sweeps over the constraints of the mesh in every small step, forwards and backwards in turn. Two steps of half the length
-    /// with one sweep each stretch less than one with two (Macklin et al. 2019); in steps as they come the paper takes 2. Springs that
-    /// bend cloth take part in the first one, and with a `stiffness` in all.
+    /// with one sweep each stretch less than one with two (Macklin et al. 2019); in steps as they come the paper takes 2.
     pub sweeps: u32,
     /// Sweeps over the finest of the coarse levels. Every coarser one gets twice the sweeps of the one before, as far as that
     /// costs no more than the finest: it has fewer constraints, and they carry farther.
