@@ -18,12 +18,9 @@ pub enum Factorisation {
     NotPositiveDefinite,
 }
 
-/// A factor with blocks outside the pattern may cost this many times the work of the pattern alone before another order of
-/// elimination is looked for.
+/// A new analysis may cost this many times the work of the order found for the pattern alone before another order is
+/// looked for.
 const TOLERATED_WORK: f64 = 1.5;
-/// Multiplications of a factorisation that take as long as the search for an order, for each unknown node: while the old order
-/// costs less than that, a better one could save nothing.
-const ORDERING_WORK: f64 = 5e4;
 
 /// A sparse Cholesky solver for matrices of one pattern.
 ///
@@ -149,10 +146,9 @@ impl Cholesky {
         let pairs: Vec<[u32; 2]> = matrix.outside().iter().map(|block| [block.row, block.column]).collect();
         let graph = Graph::new(&self.pattern, &pairs);
         let (order, before) = &self.first_order;
-        let tolerated = TOLERATED_WORK * before + ORDERING_WORK * self.pattern.unknowns() as f64;
         let analyse = |order: &[u32]| Analysis::new(&self.pattern, &graph, order, 3, self.simd);
         let analysis = match analyse(order) {
-            Ok(same_order) if same_order.frontal.work() <= tolerated => Ok(same_order),
+            Ok(same_order) if same_order.frontal.work() <= TOLERATED_WORK * *before => Ok(same_order),
             _ => analyse(&self.ordering.order(&graph, self.positions.as_deref())),
         };
         self.analysis = analysis.unwrap_or_else(|_| handle_alloc_error(Layout::new::<f64>()));
