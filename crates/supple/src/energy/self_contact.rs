@@ -19,7 +19,7 @@
 //! (`adhesion`) remembers their slip. Friction by impulses is no part of the energy. Pairs in a tangle have no energy but a spring that draws them apart by a thickness a step.
 //!
 //! Bodies that start nearer to each other than the thickness would be thrown apart by it. Between bodies the reach is therefore the
-//! least distance at which any two of them start, and grows from there to the thickness ([`START_WIDENING`]).
+//! least distance at which any two of them start, and grows from there to the thickness (`START_WIDENING`).
 
 mod adhesion;
 mod barrier;
