@@ -219,7 +219,7 @@ fn bodies_that_start_almost_touching_are_not_thrown_apart() {
     const THICKNESS: f64 = 0.001;
     for gap in [1e-8, 1e-4, 6e-4] {
         let block = |name, y| {
-            let shape = ShapeSource::Box(Cuboid { size: [0.2, 0.1, 0.2], cells: Some([3, 2, 3]) });
+            let shape = ShapeSource::Box(Cuboid { size: [0.2, 0.1, 0.2], cells: None });
             Body::new(name, shape).solid(0.05).material("rubber").at([0.0, y, 0.0])
         };
         let above = Selection::Plane { point: DVec3::new(0.0, -1.0, 0.0), normal: DVec3::Y };
