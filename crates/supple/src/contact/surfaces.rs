@@ -25,8 +25,8 @@ pub struct Surfaces {
     between_bodies: bool,
     pieces: Vec<Pieces>,
     sewn: SewnPoints,
-    /// How near pieces of two bodies come at most before they are pushed apart, where that is less than the thickness.
-    between_reach: Option<f64>,
+    /// How near other bodies come to each body before they are pushed away, where that is less than the thickness; empty if nowhere.
+    reach_of_body: Vec<f64>,
 }
 
 /// The vertices and edges of a triangle that no earlier triangle has: so each is looked at once.
@@ -131,17 +131,24 @@ impl Surfaces {
         }
     }
 
-    /// Lets pieces of two bodies come as near as this before they are pushed apart, and no nearer than the thickness for `None`.
-    /// Says whether that is new.
-    pub(crate) fn set_between_reach(&mut self, reach: Option<f64>) -> bool {
-        std::mem::replace(&mut self.between_reach, reach) != reach
+    /// Lets other bodies come as near to each body before they are pushed away; at most as near as the thickness. Says whether that is
+    /// new.
+    pub(crate) fn set_reaches(&mut self, reaches: impl Iterator<Item = f64> + Clone) -> bool {
+        let is_new = !reaches.clone().eq(self.reach_of_body.iter().copied());
+        if is_new {
+            self.reach_of_body.clear();
+            self.reach_of_body.extend(reaches);
+        }
+        is_new
     }
 
     /// How near a pair comes before it is pushed apart: the `thickness`, but within a body no more than the distance at which
-    /// it started, so that no mesh is too fine for it, and between bodies no more than they are allowed for now.
+    /// it started, so that no mesh is too fine for it, and between bodies no more than theirs.
     pub fn reach(&self, kind: Kind, points: [u32; 4], thickness: f64) -> f64 {
-        if self.body(points[0]) != self.body(points[3]) {
-            return self.between_reach.map_or(thickness, |reach| reach.min(thickness));
+        let bodies = [0, 3].map(|side| self.body(points[side]));
+        if bodies[0] != bodies[1] {
+            let reach = |body: u32| self.reach_of_body.get(body as usize).copied().unwrap_or(thickness);
+            return thickness.min(reach(bodies[0])).min(reach(bodies[1]));
         }
         let start = points.map(|p| self.start[p as usize]);
         if kind.is_surely_farther(&start, thickness) {

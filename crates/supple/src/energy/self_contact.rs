@@ -18,11 +18,11 @@
 //! Friction acts on pairs that were near at the step's start, with force, normal and weights as they were then; adhesive friction
 //! (`adhesion`) remembers their slip. Friction by impulses is no part of the energy. Pairs in a tangle have no energy but a spring that draws them apart by a thickness a step.
 //!
-//! Bodies that start nearer to each other than the thickness would be thrown apart by it. Between bodies the reach is therefore the
-//! least distance at which any two of them start, and grows from there to the thickness (`START_WIDENING`).
+//! Bodies that start nearer to each other than the thickness get it bit by bit (`start_gaps`).
 
 mod adhesion;
 mod barrier;
+mod start_gaps;
 #[cfg(test)]
 mod tests;
 
@@ -44,10 +44,7 @@ use crate::scene::FrictionModel;
 use crate::simulation::{StateReader, StateWriter};
 use adhesion::Adhesion;
 use barrier::{Fade, barrier};
-
-/// How long it takes, in seconds, until bodies that start touching have the whole thickness between them: at a thickness of a
-/// millimetre they are moved apart by a centimetre a second, from which they would fly half a hundredth of a millimetre high.
-const START_WIDENING: f64 = 0.1;
+use start_gaps::StartGaps;
 
 /// What contact needs to know of a system.
 #[derive(Debug, Default)]
@@ -91,25 +88,8 @@ pub struct SelfContact {
     /// Whether something may cross.
     tangled: bool,
     tangle: Tangle,
-    start_gap: Option<StartGap>,
+    start_gaps: StartGaps,
     detection: Mutex<Detection>,
-}
-
-/// How near bodies were when they started, if that was nearer than the thickness.
-#[derive(Debug, Clone, Copy)]
-struct StartGap {
-    /// The time in seconds.
-    time: f64,
-    /// The least distance of two bodies in metres.
-    distance: f64,
-}
-
-impl StartGap {
-    /// How near bodies may come at a time before they are pushed apart; `None` once that is the thickness.
-    fn reach(&self, time: f64, thickness: f64) -> Option<f64> {
-        let reach = self.distance + thickness * (time - self.time) / START_WIDENING;
-        (reach < thickness).then_some(reach)
-    }
 }
 
 /// What is found at some positions, kept so that evaluations allocate nothing.
@@ -218,23 +198,10 @@ impl SelfContact {
         self.tangled = !self.tangle.crossings.is_empty();
     }
 
-    /// Looks how near the bodies that start now, at this time in seconds, are to others.
-    pub fn look_for_start_gap(&mut self, x: &[DVec3], time: f64, starts: impl Fn(u32) -> bool) {
-        self.let_bodies_near(None);
-        let surfaces = self.surfaces();
-        let between = |touch: &&Touch| {
-            let [a, b] = [0, 3].map(|side| surfaces.body(touch.points[side]));
-            a != b && (starts(a) || starts(b))
-        };
-        let found = self.touches(x);
-        let least = found.touches.iter().filter(between).map(|touch| touch.distance).reduce(f64::min);
-        drop(found);
-        // What touches is tangled, or is kept by the line search where it is.
-        self.start_gap = least.filter(|distance| *distance > 0.0).map(|distance| StartGap { time, distance });
-    }
-
-    fn let_bodies_near(&mut self, reach: Option<f64>) {
-        if self.properties.surfaces.set_between_reach(reach) {
+    /// Lets bodies come as near to each other as they may at a time before they are pushed apart.
+    fn set_reaches(&mut self, gaps: &StartGaps, time: f64) {
+        let thickness = self.properties.thickness;
+        if self.properties.surfaces.set_reaches(gaps.reaches(time, thickness)) {
             let found = self.detection.get_mut().unwrap_or_else(PoisonError::into_inner);
             found.candidates.forget();
             found.known = false;
@@ -246,9 +213,10 @@ impl SelfContact {
         if self.is_empty() {
             return;
         }
-        let thickness = self.properties.thickness;
-        self.let_bodies_near(self.start_gap.and_then(|gap| gap.reach(end, thickness)));
-        let friction_model = self.properties.friction_model;
+        let gaps = std::mem::take(&mut self.start_gaps);
+        self.set_reaches(&gaps, end);
+        self.start_gaps = gaps;
+        let ContactProperties { friction_model, thickness, .. } = self.properties;
         self.friction = Friction::over(friction_model, dt, thickness);
         if self.tangled {
             self.look_for_tangle(x);
@@ -283,19 +251,21 @@ impl SelfContact {
     /// Takes over what is known from the contact of the same surfaces before: what pairs have slipped, and how near bodies began.
     pub fn hold_on(&mut self, before: &mut Self) {
         self.adhesion = std::mem::take(&mut before.adhesion);
-        self.start_gap = before.start_gap;
+        self.start_gaps = std::mem::take(&mut before.start_gaps);
     }
 
     /// Saves what later steps depend on.
     pub fn save(&self, state: &mut StateWriter) {
         state.whole(u64::from(self.tangled));
         self.adhesion.save(state);
+        state.numbers(&self.start_gaps.saved());
     }
 
     /// Takes over what was saved; what crosses is found when the next step begins.
     pub fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error> {
         self.tangled = state.whole()? != 0;
         self.adhesion.restore(state)?;
+        self.start_gaps.restore(&state.numbers(self.start_gaps.saved_len())?);
         self.tangle = Tangle::default();
         let found = self.detection.get_mut().unwrap_or_else(PoisonError::into_inner);
         found.candidates.set_loose(&[]);

@@ -475,12 +475,11 @@ impl Stepper for ImplicitStepper {
 
     fn bodies_changed(&mut self, setup: &Setup, old_index: &[Option<usize>]) {
         (self.x, self.v) = setup.carry_over(old_index, &self.system.first_unknown, &self.x, &self.v);
-        self.system = System::new(setup);
+        let before = std::mem::replace(&mut self.system, System::new(setup));
         (self.start, self.first) = (start_positions(setup), None);
         if !self.system.self_contact.is_empty() {
             self.system.self_contact.look_for_tangle(&self.x);
-            let starts = |body: u32| old_index[body as usize].is_none();
-            self.system.self_contact.look_for_start_gap(&self.x, setup.time, starts);
+            self.system.self_contact.begin_bodies(&before.self_contact, &self.x, setup.time, old_index);
         }
         self.drop_minimiser();
     }

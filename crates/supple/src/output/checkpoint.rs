@@ -10,7 +10,7 @@ use super::run_folder::{checkpoints_folder, numbered_files};
 use crate::error::FileError;
 
 const CHECKPOINT: RecordKind =
-    RecordKind { code: *b"CHKP", version: 3, name: "checkpoint", remedy: "resume from an earlier one" };
+    RecordKind { code: *b"CHKP", version: 4, name: "checkpoint", remedy: "resume from an earlier one" };
 /// Frame and fingerprint, before the state itself.
 const HEAD_BYTES: usize = 4 + 8;
 /// A checkpoint below this size is written every frame, unless the scene says otherwise.
