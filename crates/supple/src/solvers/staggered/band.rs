@@ -8,10 +8,7 @@ use rayon::prelude::*;
 use super::classes::{Class, Classes};
 use super::lattice::PRESSURE;
 use super::rows::{Operator, Row};
-use super::stencils::{RowList, Stencils, apply_each, groups};
-
-/// Rows handled by one task.
-const CHUNK: usize = 2048;
+use super::stencils::{ROWS, RowList, Stencils, apply_each, groups};
 
 /// Rows of one colour that are smoothed by distribution, each with the kind of its column of the distribution matrix.
 #[derive(Debug, Default)]
@@ -80,7 +77,7 @@ impl Band {
             list.rows.cells = rows.iter().map(|row| row.2).collect();
         }
         let eliminated = self.eliminated.iter_mut().flatten();
-        eliminated.chain([&mut self.pressures]).for_each(|list| list.group(usize::MAX));
+        eliminated.chain([&mut self.pressures]).for_each(RowList::cut_into_tasks);
     }
 
     /// One sweep: distribution in the order of algorithm 2, then Gauss-Seidel and the pressures that it eliminated.
@@ -107,13 +104,11 @@ impl Band {
         for (field, colours) in self.eliminated.iter().enumerate() {
             for list in colours {
                 pass.values(list, field * len, u, buffer);
-                let own = &mut u[field * len..(field + 1) * len];
-                list.cells.iter().zip(buffer.iter()).for_each(|(cell, delta)| own[*cell as usize] += delta);
+                list.set_each(&mut u[field * len..(field + 1) * len], buffer, |own, delta| *own += delta);
             }
         }
         pass.values(&self.pressures, PRESSURE * len, u, buffer);
-        let own = &mut u[PRESSURE * len..];
-        self.pressures.cells.iter().zip(buffer.iter()).for_each(|(cell, value)| own[*cell as usize] = *value);
+        self.pressures.set_each(&mut u[PRESSURE * len..], buffer, |own, value| *own = value);
     }
 
     /// Number of equations.
@@ -138,8 +133,8 @@ impl Pass<'_> {
     /// other, so all are computed before any is written.
     fn values(&self, rows: &RowList, own: usize, u: &[f32], buffer: &mut Vec<f32>) {
         buffer.resize(rows.len(), 0.0);
-        let (cells, kinds) = (rows.cells.par_chunks(CHUNK), rows.kinds.par_chunks(CHUNK));
-        buffer.par_chunks_mut(CHUNK).zip(cells.zip(kinds)).for_each(|(out, (cells, kinds))| {
+        let (cells, kinds) = (rows.cells.par_chunks(ROWS), rows.kinds.par_chunks(ROWS));
+        buffer.par_chunks_mut(ROWS).zip(cells.zip(kinds)).for_each(|(out, (cells, kinds))| {
             for group in groups(kinds) {
                 self.group(kinds[group.start], own, u, &cells[group.clone()], &mut out[group]);
             }

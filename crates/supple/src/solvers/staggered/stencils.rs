@@ -131,7 +131,12 @@ pub(super) struct RowList {
     pub(super) cells: Vec<u32>,
     /// The kind of each row.
     pub(super) kinds: Vec<u32>,
+    /// The lowest cell of every [`ROWS`] rows, where they are in [`RowList::cut_into_tasks`].
+    starts: Vec<u32>,
 }
+
+/// Rows of one task.
+pub(super) const ROWS: usize = 2048;
 
 impl RowList {
     pub(super) fn push(&mut self, cell: usize, kind: u32) {
@@ -154,6 +159,26 @@ impl RowList {
         (self.cells, self.kinds) = rows.into_iter().unzip();
     }
 
+    /// Cuts the rows into tasks of [`ROWS`] rows with cells that lie before those of the next task, and puts rows of one kind next to
+    /// each other within each.
+    pub(super) fn cut_into_tasks(&mut self) {
+        let mut rows: Vec<(u32, u32)> = self.iter().collect();
+        rows.sort_unstable();
+        self.starts = rows.iter().step_by(ROWS).map(|row| row.0).collect();
+        rows.chunks_mut(ROWS).for_each(|task| task.sort_unstable_by_key(|&(cell, kind)| (kind, cell)));
+        (self.cells, self.kinds) = rows.into_iter().unzip();
+    }
+
+    /// Calls `set` with the entry of each row's cell and the row's value, on all threads. Needs [`RowList::cut_into_tasks`].
+    pub(super) fn set_each(
+        &self,
+        field: &mut [f32],
+        values: &[f32],
+        set: impl Fn(&mut f32, f32) + Copy + Sync,
+    ) {
+        set_tasks(&self.starts, &self.cells, (field, 0), values, set);
+    }
+
     /// The rows of cells in a range of whole chunks, one kind after the other.
     pub(super) fn within(&self, cells: std::ops::Range<usize>) -> impl Iterator<Item = (u32, &[u32])> {
         let start = self.cells.partition_point(|c| (*c as usize) < cells.start);
@@ -166,6 +191,29 @@ impl RowList {
     pub(super) fn bytes(&self) -> usize {
         self.len() * 8
     }
+}
+
+/// Sets the entries of the rows of some tasks, whose cells lie in a part of the field from an entry on.
+fn set_tasks(
+    starts: &[u32],
+    cells: &[u32],
+    (field, first): (&mut [f32], u32),
+    values: &[f32],
+    set: impl Fn(&mut f32, f32) + Copy + Sync,
+) {
+    let half = starts.len() / 2;
+    if half == 0 {
+        cells.iter().zip(values).for_each(|(cell, value)| set(&mut field[(cell - first) as usize], *value));
+        return;
+    }
+    let middle = starts[half];
+    let (low, high) = field.split_at_mut((middle - first) as usize);
+    let [cells, high_cells] = [&cells[..half * ROWS], &cells[half * ROWS..]];
+    let [values, high_values] = [&values[..half * ROWS], &values[half * ROWS..]];
+    rayon::join(
+        || set_tasks(&starts[..half], cells, (low, first), values, set),
+        || set_tasks(&starts[half..], high_cells, (high, middle), high_values, set),
+    );
 }
 
 /// The ranges of equal kinds.
