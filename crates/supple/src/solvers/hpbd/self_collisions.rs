@@ -10,10 +10,19 @@
 //! C = n·(p - Σ bᵢ aᵢ) - d >= 0,
 //! ```
 //!
-//! with `d` the thickness, or the distance at the start where that is smaller. Pairs are as near to each other as twice the way that
-//! the prediction brings them together and a tenth of an edge more, since constraints move particles too; half of the
-//! longest edge at most. So nothing passes through as long as no pair comes together faster. Friction takes back of the slip at
-//! most `μ` times what the constraint has pushed. Edges against edges are not looked at.
+//! with `d` the thickness, or the distance at the start where that is smaller. A pair whose motions differ by `m`, of which the
+//! prediction brings it together by
+//!
+//! ```text
+//! c = maxᵢ n·Δaᵢ - n·Δp <= m
+//! ```
+//!
+//! (every point of the triangle lies beyond `q` along `n`), is as near as `m + c` and a tenth of an edge more, since constraints move
+//! particles too; half of the longest edge at most. So nothing passes through as long as no pair comes together faster. Friction takes
+//! back of the slip at most `μ` times what the constraint has pushed. Edges against edges are not looked at.
+//!
+//! Pairs are projected one after the other. Most have nothing to say: those that are a thickness farther apart than they must be where a
+//! sweep begins, and were not pushed in this step, are left out of it; all threads look for them.
 //!
 //! What is near is looked for around patches of triangles (see `patches`), in a wider circle where that lasts, and remembered (Verlet
 //! 1967) until particles have moved against each other by so much that another could have come near. Which pairs a step has, and
@@ -62,6 +71,10 @@ struct Block {
     /// What of it may be pairs of the patch that is looked at, by its lanes.
     close: Vec<Close>,
     pairs: Vec<Pair>,
+    /// How far each pair was pushed apart in this step, and how far friction has held back, in metres.
+    spent: Vec<[f64; 2]>,
+    /// The pairs that take part in a sweep.
+    active: Vec<u32>,
 }
 
 /// A particle within reach of the triangle of a lane, or nearly.
@@ -70,6 +83,8 @@ struct Close {
     lane: u32,
     particle: u32,
     reach: f64,
+    /// How much of the reach is there whatever the direction in which the two come together.
+    around: f64,
 }
 
 /// The state of which particles near triangles are remembered.
@@ -136,8 +151,6 @@ pub(super) struct SelfCollisions {
     hash: ParticleHash,
     remembered: Remembered,
     blocks: Vec<Block>,
-    /// How far each pair was pushed apart in this step, and how far friction has held back, in metres.
-    spent: Vec<[f64; 2]>,
 }
 
 impl SelfCollisions {
@@ -213,7 +226,6 @@ impl SelfCollisions {
 
     /// Looks for particles near triangles where a small step begins.
     pub(super) fn find(&mut self, way: &Way<'_>, weights: &[f64], friction: &[f64], simd: Simd) {
-        self.spent.clear();
         if self.triangles.is_empty() {
             return;
         }
@@ -236,8 +248,9 @@ impl SelfCollisions {
         blocks.par_iter_mut().for_each(|block| {
             block.pairs.clear();
             dispatch(simd, PairsOf { collisions: self, asked, block });
+            block.spent.clear();
+            block.spent.resize(block.pairs.len(), [0.0; 2]);
         });
-        self.spent.resize(blocks.iter().map(|block| block.pairs.len()).sum(), [0.0; 2]);
         self.blocks = blocks;
     }
 
@@ -321,14 +334,16 @@ impl SelfCollisions {
         (Motion { mean, apart }, Surroundings::new(at[0], at[1], at[2]))
     }
 
-    /// How near a particle must be to each triangle of a patch to be its pair, by how fast the two may close in.
+    /// How near a particle must be to each triangle of a patch to be its pair, by how fast the two may close in; and how near if they
+    /// do not.
     #[inline(always)]
-    fn reach(&self, motion: &Motion, particle: u32, own_edge: f64, way: &Way<'_>) -> Lanes {
+    fn reach(&self, motion: &Motion, particle: u32, own_edge: f64, way: &Way<'_>) -> (Lanes, Lanes) {
         let body = self.body_of_point[particle as usize] as usize;
         let edge = if body < self.edges.len() { self.edges[body].max(own_edge) } else { own_edge };
         let apart = splat(way.of(particle)) - motion.mean;
         let together = apart.length() + motion.apart;
-        (together * 2.0 + (SPARE * edge + self.thickness)).min(Lanes::splat(self.farthest(way.longest, edge)))
+        let around = together + (SPARE * edge + self.thickness);
+        ((around + together).min(Lanes::splat(self.farthest(way.longest, edge))), around)
     }
 
     /// The pairs of a patch, in order of its triangles and their particles.
@@ -345,15 +360,23 @@ impl SelfCollisions {
     }
 
     fn pair(&self, near: &Close, corners: [u32; 3], at: &[DVec3; 3], asked: &Asked<'_>) -> Option<Pair> {
-        let &Close { particle, reach, .. } = near;
+        let &Close { particle, reach, around, .. } = near;
         let Asked { way, weights, friction } = *asked;
         let p = way.from[particle as usize];
         let nearest = closest_point(at, p);
         let apart = p - nearest.point;
         let distance = apart.length();
+        if !(distance > 1e-9 && distance < reach) {
+            return None;
+        }
+        let along = |point: u32| way.of(point).dot(apart);
+        let [a, b, c] = corners;
+        let together = along(a).max(along(b)).max(along(c)) - along(particle);
+        if distance >= around + together.max(0.0) / distance {
+            return None;
+        }
         let held = |point: &u32| self.points.all(*point as usize, |p| weights[p as usize] == 0.0);
-        let all_held = held(&particle) && corners.iter().all(held);
-        if !(distance > 1e-9 && distance < reach) || all_held {
+        if held(&particle) && corners.iter().all(held) {
             return None;
         }
         let barycentric = DVec3::from_array(nearest.barycentric);
@@ -374,20 +397,38 @@ impl SelfCollisions {
 
     /// Pushes apart what has come too near, and holds back what slips.
     pub(super) fn project(&mut self, positions: &Positions, x: &[DVec3]) {
-        let pairs = self.blocks.iter().flat_map(|block| &block.pairs);
-        for (pair, [pushed, held]) in pairs.zip(&mut self.spent) {
-            pair.project(&self.points, positions, x, pushed, held);
+        let (points, slack) = (&self.points, self.thickness);
+        self.blocks.par_iter_mut().for_each(|Block { pairs, spent, active, .. }| {
+            active.clear();
+            let near = |pair: &Pair| pair.depth(points, positions) > -slack;
+            active.extend(
+                (0..).zip(&*pairs).zip(&*spent).filter_map(|((number, pair), [pushed, _])| {
+                    (*pushed > 0.0 || near(pair)).then_some(number)
+                }),
+            );
+        });
+        for Block { pairs, spent, active, .. } in &mut self.blocks {
+            for number in active.iter().map(|number| *number as usize) {
+                pairs[number].project(points, positions, x, &mut spent[number]);
+            }
         }
     }
 
     /// Pairs that are pushed apart in this step.
     pub(super) fn count(&self) -> u32 {
-        self.spent.iter().filter(|[pushed, _]| *pushed > 0.0).count() as u32
+        let spent = self.blocks.iter().flat_map(|block| &block.spent);
+        spent.filter(|[pushed, _]| *pushed > 0.0).count() as u32
     }
 }
 
 impl Pair {
-    fn project(&self, points: &Points, positions: &Positions, x: &[DVec3], pushed: &mut f64, held: &mut f64) {
+    /// By how much it is too near; negative if it is not.
+    #[inline(always)]
+    fn depth(&self, points: &Points, positions: &Positions) -> f64 {
+        self.distance - self.apart(points, |p| positions.get(p)).dot(self.normal)
+    }
+
+    fn project(&self, points: &Points, positions: &Positions, x: &[DVec3], [pushed, held]: &mut [f64; 2]) {
         let apart = self.apart(points, |p| positions.get(p));
         let depth = self.distance - apart.dot(self.normal);
         let by = if depth > 0.0 { depth * self.normal } else { DVec3::ZERO };
@@ -462,18 +503,19 @@ impl Kernel for PairsOf<'_> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { collisions, asked, block: Block { near, close, pairs } } = self;
+        let Self { collisions, asked, block: Block { near, close, pairs, .. } } = self;
         for (patch, particles) in near.iter() {
             close.clear();
             let (motion, surroundings) = collisions.triangles_of(patch, asked.way);
             let edge = collisions.edges[collisions.body_of_triangle[patch.first as usize] as usize];
             for &particle in particles {
-                let reach = collisions.reach(&motion, particle, edge, asked.way);
+                let (reach, around) = collisions.reach(&motion, particle, edge, asked.way);
                 let bound = surroundings.lower_bound(splat(asked.way.from[particle as usize]));
                 let spare = reach * reach - bound;
                 for lane in 0..WIDTH {
                     if spare.0[lane] > 0.0 {
-                        close.push(Close { lane: lane as u32, particle, reach: reach.0[lane] });
+                        let (reach, around) = (reach.0[lane], around.0[lane]);
+                        close.push(Close { lane: lane as u32, particle, reach, around });
                     }
                 }
             }
@@ -560,6 +602,10 @@ mod tests {
                 let reach = (2.0 * together + SPARE * edge + collisions.thickness)
                     .min((2.0 * way.longest + SPARE * edge).min(0.5 * edge) + collisions.thickness);
                 let nearest = closest_point(&corners.map(|p| way.from[p as usize]), *p).point;
+                let normal = (*p - nearest).normalize_or_zero();
+                let closing = ways.map(|way| way.dot(normal)).into_iter().fold(f64::NEG_INFINITY, f64::max);
+                let closing = (closing - way.of(particle).dot(normal)).max(0.0);
+                let reach = reach.min(together + closing + SPARE * edge + collisions.thickness);
                 let may_touch = other != NONE && (other != body || body == 0) && !corners.contains(&particle);
                 let distance = nearest.distance(*p);
                 // What touches has no direction.
