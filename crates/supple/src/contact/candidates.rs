@@ -7,7 +7,7 @@
 use glam::DVec3;
 
 use super::closeness::{Closeness, Kind};
-use super::surfaces::Surfaces;
+use super::surfaces::{Surfaces, corners, places};
 use super::sweep::{Sweep, SweepTree};
 use super::time_of_impact::{free_fraction, surely_free};
 use super::travel::Travel;
@@ -103,7 +103,7 @@ impl Candidates {
             if candidate.free - gone >= (1.0 + SURELY) * candidate.reach {
                 return;
             }
-            let closest = candidate.kind.closest(&candidate.points.map(|p| at[p as usize]));
+            let closest = candidate.kind.closest(&places(candidate.points, at));
             let distance = closest.offset.length();
             candidate.free = gone + distance;
             if distance < candidate.reach || distance.is_nan() {
@@ -133,9 +133,9 @@ impl Candidates {
             if surely_free(candidate.free - travel.of(points), way.of(points), least, until) {
                 return until;
             }
-            let corners = points.map(|p| p as usize);
-            let moves = corners.map(|p| to[p] - from[p]);
-            free_fraction(candidate.kind, &corners.map(|p| from[p]), &moves, least, until)
+            let (start, end) = (places(points, from), places(points, to));
+            let moves = [end[0] - start[0], end[1] - start[1], end[2] - start[2], end[3] - start[3]];
+            free_fraction(candidate.kind, &start, &moves, least, until)
         })
     }
 
@@ -165,8 +165,8 @@ impl Candidates {
         self.moves.extend(from.iter().zip(to).map(|(a, b)| *b - *a));
         let (from, moves, loose) = (&self.from, &self.moves, &self.loose);
         self.tree.refit(|t| {
-            let corners = surfaces.triangles[t as usize].map(|p| p as usize);
-            Sweep::of(corners.map(|p| from[p]), corners.map(|p| moves[p]))
+            let triangle = surfaces.triangles[t as usize];
+            Sweep::of(corners(triangle, from), corners(triangle, moves))
         });
         self.margin = self.next_margin;
         let search = Search { surfaces, from, moves, loose, thickness, margin: self.margin };
@@ -201,10 +201,7 @@ impl Candidates {
         keep: impl Fn(u32, u32) -> bool + Sync,
     ) -> Vec<[u32; 2]> {
         self.made = false;
-        self.tree.refit(|t| {
-            let corners = surfaces.triangles[t as usize].map(|p| at[p as usize]);
-            Sweep::of(corners, [DVec3::ZERO; 3])
-        });
+        self.tree.refit(|t| Sweep::of(corners(surfaces.triangles[t as usize], at), [DVec3::ZERO; 3]));
         let (tree, mut met) = (&self.tree, Found::default());
         met.look(tree.len(), |position, found: &mut Vec<[u32; 2]>| {
             tree.later_meetings(position, 0.0, |a, b| {
@@ -241,13 +238,9 @@ impl Search<'_> {
         }
         // Most pairs of pieces of two triangles that may meet are too far apart to be measured.
         let far = self.within() + self.approach(a, b);
-        self.surfaces.for_each_pair(a, b, |kind, points| {
-            let at = points.map(|p| self.from[p as usize]);
-            if kind.is_surely_farther(&at, far) {
-                return;
-            }
-            let distance = kind.distance(&at);
-            let least = distance - kind.approach(&points.map(|p| self.moves[p as usize]));
+        self.surfaces.for_each_pair([a, b], self.from, far, |kind, points| {
+            let distance = kind.distance(&places(points, self.from));
+            let least = distance - kind.approach(&places(points, self.moves));
             if least <= self.within() && !self.is_loose(points) {
                 let reach = self.surfaces.reach(kind, points, self.thickness);
                 found.push(Candidate { kind, points, reach, free: distance });
@@ -257,12 +250,14 @@ impl Search<'_> {
 
     /// By how much any pieces of two triangles can come nearer on the way.
     fn approach(&self, a: u32, b: u32) -> f64 {
-        let moves = [a, b].map(|t| self.surfaces.triangles[t as usize].map(|p| self.moves[p as usize]));
-        let common = moves.as_flattened().iter().sum::<DVec3>() / 6.0;
-        moves
-            .map(|side| side.map(|m| (m - common).length_squared()).into_iter().fold(0.0, f64::max).sqrt())
-            .iter()
-            .sum()
+        let of = |t: u32| corners(self.surfaces.triangles[t as usize], self.moves);
+        let (first, second) = (of(a), of(b));
+        let common = (first[0] + first[1] + first[2] + second[0] + second[1] + second[2]) / 6.0;
+        let farthest = |[a, b, c]: [DVec3; 3]| {
+            let off = |m: DVec3| (m - common).length_squared();
+            off(a).max(off(b)).max(off(c)).sqrt()
+        };
+        farthest(first) + farthest(second)
     }
 
     fn is_loose(&self, points: [u32; 4]) -> bool {

@@ -4,6 +4,7 @@
 
 use glam::DVec3;
 
+use crate::geometry::Aabb;
 use crate::geometry::triangle::closest_point;
 
 /// Edges whose directions differ by less than the root of this, in radians, count as parallel when closest points are sought.
@@ -44,12 +45,12 @@ impl Kind {
     /// Whether the boxes around both pieces are farther apart than so many metres; quicker than the distance, which may be
     /// larger still.
     pub fn is_surely_farther(self, &[a, b, c, d]: &[DVec3; 4], metres: f64) -> bool {
-        let [(low, high), (other_low, other_high)] = match self {
-            Self::VertexTriangle => [(a, a), (b.min(c).min(d), b.max(c).max(d))],
-            Self::EdgeEdge => [(a.min(b), a.max(b)), (c.min(d), c.max(d))],
+        let around = |low: DVec3, high: DVec3| Aabb { low, high };
+        let [first, second] = match self {
+            Self::VertexTriangle => [around(a, a), around(b.min(c).min(d), b.max(c).max(d))],
+            Self::EdgeEdge => [around(a.min(b), a.max(b)), around(c.min(d), c.max(d))],
         };
-        let gap = (low - other_high).max(other_low - high).max(DVec3::ZERO);
-        gap.length_squared() > metres * metres
+        first.gap_squared(&second) > metres * metres
     }
 
     /// How fast the distance can change when the points move like this: the sum of the largest velocities on both sides,

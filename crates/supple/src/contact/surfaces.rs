@@ -8,6 +8,7 @@ use super::closeness::Kind;
 use super::sewn_points::SewnPoints;
 use crate::body::Body;
 use crate::body::weld::weld;
+use crate::geometry::Aabb;
 use crate::simulation::SetupSeam;
 
 /// All surfaces of a system that take part in contact. Points are numbered as in the system's embedding; of points at one
@@ -102,26 +103,50 @@ impl Surfaces {
 
     /// Whether two triangles may touch each other, by their bodies.
     pub fn may_touch(&self, a: u32, b: u32) -> bool {
-        let [first, second] = [a, b].map(|t| self.body(self.triangles[t as usize][0]));
+        let (first, second) =
+            (self.body(self.triangles[a as usize][0]), self.body(self.triangles[b as usize][0]));
         if first == second { self.touches_itself[first as usize] } else { self.between_bodies }
     }
 
     /// Calls `visit` with every pair of a vertex and a triangle and every pair of edges of two triangles, without those that
-    /// share a vertex; over all pairs of triangles each such pair once.
-    pub fn for_each_pair(&self, a: u32, b: u32, mut visit: impl FnMut(Kind, [u32; 4])) {
-        let [first, second] = [a, b].map(|t| self.triangles[t as usize]);
-        let [of_first, of_second] = [a, b].map(|t| self.pieces[t as usize]);
-        let mut vertices = |from: [u32; 3], own: Pieces, to: [u32; 3]| {
-            for (v, own) in from.into_iter().zip(own.vertices) {
-                if own && !to.contains(&v) && !self.sewn.any(&[v], &to) {
+    /// share a vertex and those that are farther apart than `far` metres by their boxes; over all pairs of triangles each such pair
+    /// once.
+    #[inline]
+    pub fn for_each_pair(
+        &self,
+        [a, b]: [u32; 2],
+        at: &[DVec3],
+        far: f64,
+        mut visit: impl FnMut(Kind, [u32; 4]),
+    ) {
+        let (first, second) = (self.triangles[a as usize], self.triangles[b as usize]);
+        let places = [corners(first, at), corners(second, at)];
+        let around = |a: DVec3, b: DVec3| Aabb { low: a.min(b), high: a.max(b) };
+        let whole = |[a, b, c]: [DVec3; 3]| Aabb { low: a.min(b).min(c), high: a.max(b).max(c) };
+        let boxes = [whole(places[0]), whole(places[1])];
+        let is_near = |a: &Aabb, b: &Aabb| a.gap_squared(b) <= far * far;
+        if !is_near(&boxes[0], &boxes[1]) {
+            return;
+        }
+        let (of_first, of_second) = (self.pieces[a as usize], self.pieces[b as usize]);
+        let mut vertices = |from: [u32; 3], own: Pieces, places: [DVec3; 3], to: [u32; 3], bounds: &Aabb| {
+            for i in (0..3).filter(|&i| own.vertices[i]) {
+                let (v, place) = (from[i], places[i]);
+                if is_near(&around(place, place), bounds) && !to.contains(&v) && !self.sewn.any(&[v], &to) {
                     visit(Kind::VertexTriangle, [v, to[0], to[1], to[2]]);
                 }
             }
         };
-        vertices(first, of_first, second);
-        vertices(second, of_second, first);
+        vertices(first, of_first, places[0], second, &boxes[1]);
+        vertices(second, of_second, places[1], first, &boxes[0]);
+        let edge = |corners: &[DVec3; 3], i: usize| around(corners[i], corners[(i + 1) % 3]);
+        let edges = [edge(&places[1], 0), edge(&places[1], 1), edge(&places[1], 2)];
         for i in (0..3).filter(|&i| of_first.edges[i]) {
-            for j in (0..3).filter(|&j| of_second.edges[j]) {
+            let bounds = edge(&places[0], i);
+            if !is_near(&bounds, &boxes[1]) {
+                continue;
+            }
+            for j in (0..3).filter(|&j| of_second.edges[j] && is_near(&bounds, &edges[j])) {
                 let [p, q] = [first[i], first[(i + 1) % 3]];
                 let [r, s] = [second[j], second[(j + 1) % 3]];
                 if p != r && p != s && q != r && q != s && !self.sewn.any(&[p, q], &[r, s]) {
@@ -156,6 +181,18 @@ impl Surfaces {
         }
         kind.distance(&start).clamp(LEAST_REACH * thickness, thickness)
     }
+}
+
+/// Where the corners of a triangle are. Spelt out, since maps of arrays are not always inlined.
+#[inline(always)]
+pub(super) fn corners([a, b, c]: [u32; 3], at: &[DVec3]) -> [DVec3; 3] {
+    [at[a as usize], at[b as usize], at[c as usize]]
+}
+
+/// Where four points are.
+#[inline(always)]
+pub(super) fn places([a, b, c, d]: [u32; 4], at: &[DVec3]) -> [DVec3; 4] {
+    [at[a as usize], at[b as usize], at[c as usize], at[d as usize]]
 }
 
 /// The least fraction of the thickness at which pairs are pushed apart, however near they started.

@@ -53,6 +53,12 @@ impl Aabb {
         self.low.cmple(point).all() && point.cmple(self.high).all()
     }
 
+    /// Squared distance of two boxes in square metres; 0 where they share a point.
+    #[inline]
+    pub fn gap_squared(&self, other: &Self) -> f64 {
+        (self.low - other.high).max(other.low - self.high).max(DVec3::ZERO).length_squared()
+    }
+
     /// Squared distance from `point` to the box in square metres; 0 inside, infinite for an empty box.
     pub fn distance_squared(&self, point: DVec3) -> f64 {
         if self.is_empty() {

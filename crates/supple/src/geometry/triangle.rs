@@ -56,12 +56,11 @@ pub fn closest_point(triangle: &[DVec3; 3], query: DVec3) -> ClosestOnTriangle {
     if let Some(barycentric) = inner_projection(triangle, query) {
         return ClosestOnTriangle { point: combine(triangle, barycentric), barycentric };
     }
-    let candidates = [0, 1, 2].map(|i| closest_on_edge(triangle, i, query));
-    let distance = |c: &ClosestOnTriangle| c.point.distance_squared(query);
-    candidates
-        .into_iter()
-        .reduce(|a, b| if distance(&b) < distance(&a) { b } else { a })
-        .unwrap_or(candidates[0])
+    let nearer = |a: ClosestOnTriangle, b: ClosestOnTriangle| {
+        if b.point.distance_squared(query) < a.point.distance_squared(query) { b } else { a }
+    };
+    let first = nearer(closest_on_edge(triangle, 0, query), closest_on_edge(triangle, 1, query));
+    nearer(first, closest_on_edge(triangle, 2, query))
 }
 
 /// Weights of the orthogonal projection onto the triangle's plane, if it falls into the triangle.
