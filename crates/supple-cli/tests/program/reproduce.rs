@@ -17,7 +17,7 @@ fn without_a_name_all_reproductions_are_listed_with_their_parameters() {
     }
     for name in [
         "table1", "fig4", "fig5", "fig9", "fig10", "fig14", "fig16", "fig17", "fig18", "fig19", "fig20",
-        "fig21", "fig23",
+        "fig21", "pressed", "fig23",
     ] {
         assert!(listed.contains(&format!("wu2022-{name} ")), "{name}: {listed}");
     }
@@ -30,7 +30,7 @@ fn without_a_name_all_reproductions_are_listed_with_their_parameters() {
     assert!(listed.contains("size=0.2") && listed.contains("frames=10"), "{listed}");
     let lines = succeed(&["reproduce", "--json"]);
     let parameters = values(&lines, "parameters");
-    assert_eq!(parameters.len(), 44);
+    assert_eq!(parameters.len(), 45);
     assert!(parameters.iter().all(|list| list[0]["meaning"].is_string()));
 }
 

@@ -32,7 +32,7 @@ const STEPS: Parameter = Parameter {
 };
 
 /// All reproductions of the paper.
-pub(super) static ALL: [Reproduction; 13] = [
+pub(super) static ALL: [Reproduction; 14] = [
     Reproduction {
         name: "wu2022-table1",
         title: "cost of each stage and condition numbers",
@@ -122,9 +122,24 @@ pub(super) static ALL: [Reproduction; 13] = [
     },
     Reproduction {
         name: "wu2022-fig21",
-        title: "cost for growing numbers of contacts in a stack of cloths",
-        parameters: &[VERTICES],
+        title: "cost for growing numbers of contacts of a cloth that is wound up by a ball",
+        parameters: &[
+            RESOLUTION,
+            Parameter {
+                name: "first",
+                default: 40.0,
+                meaning: "steps before the first system is taken",
+                ..STEPS
+            },
+            Parameter { default: 120.0, meaning: "steps before the last system is taken", ..STEPS },
+        ],
         run: scaling::contacts,
+    },
+    Reproduction {
+        name: "wu2022-pressed",
+        title: "the same in a stack of cloths that are pressed against each other",
+        parameters: &[VERTICES],
+        run: scaling::pressed,
     },
     Reproduction {
         name: "wu2022-fig23",

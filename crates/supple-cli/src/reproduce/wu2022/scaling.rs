@@ -1,16 +1,19 @@
 //! Figures 18 to 21: how cost grows with stiffness, resolution and contacts.
 
 use supple::scene::Linear;
-use supple::simulation::StepSystem;
+use supple::simulation::{Simulation, StepSystem};
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;
 use super::course::{Course, Problem};
 use super::examples::{
-    LAYERS, Spreading, armadillo, cloth, jacobi, mas, multigrid, paper_mas, schwarz, stack,
+    LAYERS, STEP, Spreading, armadillo, builtin, cloth, jacobi, mas, multigrid, paper_mas, schwarz, stack,
 };
 use crate::failure::Failure;
 use crate::plot::{Line, Plot, Scale};
+
+/// Times at which figure 21 takes a system.
+const CONTACT_TIMES: usize = 4;
 
 /// What is compared.
 fn solvers() -> [(&'static str, Linear); 5] {
@@ -108,16 +111,36 @@ pub(super) fn body_resolution(request: &Request) -> Result<Findings, Failure> {
     Ok(growth.findings([Some(24.0), Some(23.0), Some(3.0), Some(14.0), Some(14.0)]))
 }
 
-/// Figure 21: a stack of cloths of which more and more touch. All systems are solved for the loads of the one without contact: a
-/// stack that is pressed is another problem, whatever its matrix.
+/// Figure 21: a cloth on a turning ball, from where it lies around it to where it is wound up.
 pub(super) fn contacts(request: &Request) -> Result<Findings, Failure> {
-    let mut growth = Growth::new("couplings by contact");
+    let (first, last) = (request.count("first"), request.count("steps"));
+    let scene = builtin("cloth-drop", request.value("resolution"))?;
+    let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
+    let mut growth = Growth::new("contact pairs");
+    let times = (0..CONTACT_TIMES).map(|k| first + k * last.saturating_sub(first) / (CONTACT_TIMES - 1));
+    let mut step = 0;
+    for time in times {
+        request.tell(&format!("step {time} of the cloth on a turning ball"));
+        while step < time {
+            simulation.step(STEP).map_err(Failure::of)?;
+            step += 1;
+        }
+        let system = simulation.step_system(STEP).map_err(Failure::of)?;
+        growth.add(system.matrix.outside().len() as f64, system, request)?;
+    }
+    // "Barely changes."
+    Ok(growth.findings([None; 5]))
+}
+
+/// The same for a stack of cloths of which more and more are pressed against each other. All systems
+/// are solved for the loads of the one without contact: a stack that is pressed is another problem, whatever its matrix.
+pub(super) fn pressed(request: &Request) -> Result<Findings, Failure> {
+    let mut growth = Growth::new("contact pairs");
     let mut loads = None;
     for touching in [0, 1, 3, LAYERS - 1] {
         let mut system = stack(request.value("vertices"), touching, request)?;
         system.rhs = loads.get_or_insert_with(|| system.rhs.clone()).clone();
         growth.add(system.matrix.outside().len() as f64, system, request)?;
     }
-    // "Barely changes."
     Ok(growth.findings([None; 5]))
 }
