@@ -62,8 +62,8 @@ pub struct Candidates {
 impl Candidates {
     /// No candidates yet.
     pub fn new(surfaces: &Surfaces) -> Self {
-        let corners = |t: &[u32; 3]| t.map(|p| surfaces.start[p as usize]);
-        let boxes: Vec<Aabb> = surfaces.triangles.iter().map(|t| Aabb::of_points(&corners(t))).collect();
+        let bounds = |t: &[u32; 3]| Aabb::of_points(&corners(*t, &surfaces.start));
+        let boxes: Vec<Aabb> = surfaces.triangles.iter().map(bounds).collect();
         Self { tree: SweepTree::new(&boxes), next_margin: MARGINS[0], ..Self::default() }
     }
 
@@ -255,7 +255,7 @@ impl Search<'_> {
         let common = (first[0] + first[1] + first[2] + second[0] + second[1] + second[2]) / 6.0;
         let farthest = |[a, b, c]: [DVec3; 3]| {
             let off = |m: DVec3| (m - common).length_squared();
-            off(a).max(off(b)).max(off(c)).sqrt()
+            0.0_f64.max(off(a)).max(off(b)).max(off(c)).sqrt()
         };
         farthest(first) + farthest(second)
     }

@@ -109,8 +109,8 @@ impl Surfaces {
     }
 
     /// Calls `visit` with every pair of a vertex and a triangle and every pair of edges of two triangles, without those that
-    /// share a vertex and those that are farther apart than `far` metres by their boxes; over all pairs of triangles each such pair
-    /// once.
+    /// share a vertex and those whose boxes are farther apart than `far` metres where the points are `at`; over all pairs of triangles
+    /// each such pair once.
     #[inline]
     pub fn for_each_pair(
         &self,
@@ -124,15 +124,16 @@ impl Surfaces {
         let around = |a: DVec3, b: DVec3| Aabb { low: a.min(b), high: a.max(b) };
         let whole = |[a, b, c]: [DVec3; 3]| Aabb { low: a.min(b).min(c), high: a.max(b).max(c) };
         let boxes = [whole(places[0]), whole(places[1])];
-        let is_near = |a: &Aabb, b: &Aabb| a.gap_squared(b) <= far * far;
-        if !is_near(&boxes[0], &boxes[1]) {
+        // What is not a number must not be passed over.
+        let is_far = |a: &Aabb, b: &Aabb| a.gap_squared(b) > far * far;
+        if is_far(&boxes[0], &boxes[1]) {
             return;
         }
         let (of_first, of_second) = (self.pieces[a as usize], self.pieces[b as usize]);
         let mut vertices = |from: [u32; 3], own: Pieces, places: [DVec3; 3], to: [u32; 3], bounds: &Aabb| {
             for i in (0..3).filter(|&i| own.vertices[i]) {
                 let (v, place) = (from[i], places[i]);
-                if is_near(&around(place, place), bounds) && !to.contains(&v) && !self.sewn.any(&[v], &to) {
+                if !is_far(&around(place, place), bounds) && !to.contains(&v) && !self.sewn.any(&[v], &to) {
                     visit(Kind::VertexTriangle, [v, to[0], to[1], to[2]]);
                 }
             }
@@ -143,10 +144,10 @@ impl Surfaces {
         let edges = [edge(&places[1], 0), edge(&places[1], 1), edge(&places[1], 2)];
         for i in (0..3).filter(|&i| of_first.edges[i]) {
             let bounds = edge(&places[0], i);
-            if !is_near(&bounds, &boxes[1]) {
+            if is_far(&bounds, &boxes[1]) {
                 continue;
             }
-            for j in (0..3).filter(|&j| of_second.edges[j] && is_near(&bounds, &edges[j])) {
+            for j in (0..3).filter(|&j| of_second.edges[j] && !is_far(&bounds, &edges[j])) {
                 let [p, q] = [first[i], first[(i + 1) % 3]];
                 let [r, s] = [second[j], second[(j + 1) % 3]];
                 if p != r && p != s && q != r && q != s && !self.sewn.any(&[p, q], &[r, s]) {

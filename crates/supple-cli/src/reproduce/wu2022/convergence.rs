@@ -100,7 +100,8 @@ pub(super) fn sorted_before(request: &Request) -> Result<Findings, Failure> {
     }
     courses.reverse();
     for course in &courses {
-        let case = format!("{} vertices, {pairs} contact pairs, {}", problem.system.rhs.len(), course.name);
+        let case =
+            format!("{} vertices, {pairs} couplings by contact, {}", problem.system.rhs.len(), course.name);
         findings.add(case, "iterations to the paper's stop", None, course.iterations());
     }
     findings.plots.extend(plots("domains sorted before", &courses));

@@ -137,7 +137,7 @@ pub(super) static ALL: [Reproduction; 14] = [
     },
     Reproduction {
         name: "wu2022-pressed",
-        title: "the same in a stack of cloths that are pressed against each other",
+        title: "cost for growing numbers of contacts in a stack of cloths that are pressed against each other",
         parameters: &[VERTICES],
         run: scaling::pressed,
     },

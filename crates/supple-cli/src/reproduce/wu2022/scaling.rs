@@ -114,10 +114,15 @@ pub(super) fn body_resolution(request: &Request) -> Result<Findings, Failure> {
 /// Figure 21: a cloth on a turning ball, from where it lies around it to where it is wound up.
 pub(super) fn contacts(request: &Request) -> Result<Findings, Failure> {
     let (first, last) = (request.count("first"), request.count("steps"));
+    if last < first {
+        return Err(Failure::usage(anyhow::anyhow!(
+            "steps={last}: the last system cannot be taken before first={first}"
+        )));
+    }
     let scene = builtin("cloth-drop", request.value("resolution"))?;
     let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
-    let mut growth = Growth::new("contact pairs");
-    let times = (0..CONTACT_TIMES).map(|k| first + k * last.saturating_sub(first) / (CONTACT_TIMES - 1));
+    let mut growth = Growth::new("couplings by contact");
+    let times = (0..CONTACT_TIMES).map(|k| first + k * (last - first) / (CONTACT_TIMES - 1));
     let mut step = 0;
     for time in times {
         request.tell(&format!("step {time} of the cloth on a turning ball"));
@@ -135,7 +140,7 @@ pub(super) fn contacts(request: &Request) -> Result<Findings, Failure> {
 /// The same for a stack of cloths of which more and more are pressed against each other. All systems
 /// are solved for the loads of the one without contact: a stack that is pressed is another problem, whatever its matrix.
 pub(super) fn pressed(request: &Request) -> Result<Findings, Failure> {
-    let mut growth = Growth::new("contact pairs");
+    let mut growth = Growth::new("couplings by contact");
     let mut loads = None;
     for touching in [0, 1, 3, LAYERS - 1] {
         let mut system = stack(request.value("vertices"), touching, request)?;

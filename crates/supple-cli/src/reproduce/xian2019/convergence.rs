@@ -112,7 +112,7 @@ fn compare(
     let (own, other) = compared.curves.split_at(count);
     let best =
         |curves: &[Curve]| curves.iter().map(|curve| seconds(curve, 0.01)).fold(f64::INFINITY, f64::min);
-    findings.add("all", "best V-cycle over best other, to 0.01", None, best(own) / best(other));
+    findings.add("all", "best by V-cycles over best other, to 0.01", None, best(own) / best(other));
     findings.add("reference", "residual", None, compared.reference_residual);
     findings.plots.push(("", convergence(format!("{name}, projective dynamics"), &compared.curves)));
     Ok(findings)

@@ -10,19 +10,20 @@
 //! C = n·(p - Σ bᵢ aᵢ) - d >= 0,
 //! ```
 //!
-//! with `d` the thickness, or the distance at the start where that is smaller. A pair whose motions differ by `m`, of which the
-//! prediction brings it together by
+//! with `d` the thickness, or the distance at the start where that is smaller. Where the motions of particle and triangle differ by
+//! at most `m`, the prediction brings them together by at most
 //!
 //! ```text
-//! c = maxᵢ n·Δaᵢ - n·Δp <= m
+//! c = max(maxᵢ n·Δaᵢ - n·Δp, 0) <= m,
 //! ```
 //!
-//! (every point of the triangle lies beyond `q` along `n`), is as near as `m + c` and a tenth of an edge more, since constraints move
-//! particles too; half of the longest edge at most. So nothing passes through as long as no pair comes together faster. Friction takes
-//! back of the slip at most `μ` times what the constraint has pushed. Edges against edges are not looked at.
+//! since no point of the triangle lies before `q` along `n`. They are a pair if they are nearer than `m + c`, the thickness and a tenth of
+//! an edge, since constraints move particles too; half of the longest edge and the thickness at most. So nothing passes through as long
+//! as no pair comes together faster. Friction takes back of the slip at most `μ` times what the constraint has pushed. Edges against
+//! edges are not looked at.
 //!
-//! Pairs are projected one after the other. Most have nothing to say: those that are a thickness farther apart than they must be where a
-//! sweep begins, and were not pushed in this step, are left out of it; all threads look for them.
+//! Pairs are projected one after the other. Most have nothing to say, and all threads look which: a sweep has those that are at most a
+//! thickness farther apart than they must be or were pushed in this step already, and then those that it has itself brought too near.
 //!
 //! What is near is looked for around patches of triangles (see `patches`), in a wider circle where that lasts, and remembered (Verlet
 //! 1967) until particles have moved against each other by so much that another could have come near. Which pairs a step has, and
@@ -397,15 +398,19 @@ impl SelfCollisions {
 
     /// Pushes apart what has come too near, and holds back what slips.
     pub(super) fn project(&mut self, positions: &Positions, x: &[DVec3]) {
-        let (points, slack) = (&self.points, self.thickness);
+        let slack = self.thickness;
+        self.project_if(positions, x, |pushed, depth| pushed > 0.0 || depth > -slack);
+        self.project_if(positions, x, |pushed, depth| pushed == 0.0 && depth > 0.0);
+    }
+
+    /// Projects the pairs that are chosen by how far they were pushed in this step and by how much they are too near.
+    fn project_if(&mut self, positions: &Positions, x: &[DVec3], chosen: impl Fn(f64, f64) -> bool + Sync) {
+        let points = &self.points;
         self.blocks.par_iter_mut().for_each(|Block { pairs, spent, active, .. }| {
             active.clear();
-            let near = |pair: &Pair| pair.depth(points, positions) > -slack;
-            active.extend(
-                (0..).zip(&*pairs).zip(&*spent).filter_map(|((number, pair), [pushed, _])| {
-                    (*pushed > 0.0 || near(pair)).then_some(number)
-                }),
-            );
+            let all = (0..).zip(pairs.iter().zip(&*spent));
+            let chosen = all.filter(|(_, (pair, spent))| chosen(spent[0], pair.depth(points, positions)));
+            active.extend(chosen.map(|(number, _): (u32, _)| number));
         });
         for Block { pairs, spent, active, .. } in &mut self.blocks {
             for number in active.iter().map(|number| *number as usize) {
@@ -557,6 +562,7 @@ fn surface(body: &Body, is_in_lattice: bool) -> impl Iterator<Item = [u32; 3]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     /// Two rumpled sheets that cross, the second of which meets nothing of its own.
     fn sheets(n: u32) -> SelfCollisions {
@@ -615,6 +621,59 @@ mod tests {
             }
         }
         pairs
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_comes_nearer_than_along_its_normal(points in prop::array::uniform8(prop::array::uniform3(-1.0..1.0))) {
+            let [p, a, b, c, by, by_a, by_b, by_c] = points.map(DVec3::from_array);
+            let nearest = closest_point(&[a, b, c], p).point;
+            let (before, normal) = (p.distance(nearest), (p - nearest).normalize_or_zero());
+            let moved = [a + by_a, b + by_b, c + by_c];
+            let after = closest_point(&moved, p + by).point.distance(p + by);
+            let closing = [by_a, by_b, by_c].map(|by| by.dot(normal)).into_iter().fold(f64::NEG_INFINITY, f64::max);
+            prop_assert!(after >= before - (closing - by.dot(normal)).max(0.0) - 1e-9);
+        }
+    }
+
+    /// Three layers of one triangle each and a particle above: it is pushed into the first layer below, whose corners then come too
+    /// near the next, which was far when the sweep began.
+    #[test]
+    fn what_a_sweep_itself_brings_too_near_is_pushed_in_the_same_sweep() {
+        let layer = |height: f64| {
+            [DVec3::new(0.0, height, 0.0), DVec3::new(1.0, height, 0.0), DVec3::new(0.0, height, 1.0)]
+        };
+        let mut collisions = SelfCollisions { thickness: 0.01, between_bodies: true, ..Default::default() };
+        for (body, height) in [(0, 0.0), (1, -0.04)] {
+            let first = collisions.start.len() as u32;
+            collisions.start.extend(layer(height));
+            collisions.triangles.push([first, first + 1, first + 2]);
+            collisions.body_of_triangle.push(body);
+            collisions.body_of_point.extend([body; 3]);
+            collisions.touches_itself.push(false);
+        }
+        // Wide apart along the layers, so that they are pushed by the particle alone.
+        collisions.start.push(DVec3::new(0.2, 0.02, 0.2));
+        collisions.body_of_point.push(2);
+        collisions.touches_itself.push(false);
+        collisions.measure();
+        let from = collisions.start.clone();
+        let (mut weights, friction) = (vec![1.0; from.len()], vec![0.0; from.len()]);
+        // The particle does not give way, and neither does the lowest layer.
+        weights[6] = 0.0;
+        weights[3..6].fill(0.0);
+        let mut to = from.clone();
+        to[6].y -= 0.1;
+        let way = Way { from: &from, to: &to, longest: 0.1 };
+        collisions.find(&way, &weights, &friction, Simd::Auto);
+        let mut positions = Positions::default();
+        positions.copy_from(&to, &weights);
+        let apart = |positions: &Positions| positions.get(0).y - positions.get(3).y;
+        assert!(apart(&positions) > 0.03, "far when the sweep begins");
+        collisions.project(&positions, &from);
+        let pushed = collisions.blocks.iter().flat_map(|block| block.pairs.iter().zip(&block.spent));
+        let layers = pushed.filter(|(pair, _)| pair.particle < 3 && pair.corners == [3, 4, 5]);
+        assert!(layers.filter(|(_, spent)| spent[0] > 0.0).count() > 0, "{:?}", collisions.blocks[0].spent);
     }
 
     #[test]

@@ -131,7 +131,7 @@ pub(super) struct RowList {
     pub(super) cells: Vec<u32>,
     /// The kind of each row.
     pub(super) kinds: Vec<u32>,
-    /// The lowest cell of every [`ROWS`] rows, where they are in [`RowList::cut_into_tasks`].
+    /// The lowest cell of each task, after [`RowList::cut_into_tasks`].
     starts: Vec<u32>,
 }
 
@@ -224,4 +224,24 @@ pub(super) fn groups(kinds: &[u32]) -> impl Iterator<Item = std::ops::Range<usiz
         next += group.len();
         start..next
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_of_many_tasks_sets_its_own_entry() {
+        let mut list = RowList::default();
+        let cell = |row: usize| row * 7919 % 20_011;
+        (0..9000).for_each(|row| list.push(cell(row), (row % 5) as u32));
+        list.cut_into_tasks();
+        assert!(list.starts.len() > 3);
+        let values: Vec<f32> = list.cells.iter().map(|cell| *cell as f32).collect();
+        let mut field = vec![-1.0; 20_011];
+        list.set_each(&mut field, &values, |own, value| *own += value);
+        let mut expected = vec![-1.0; 20_011];
+        (0..9000).for_each(|row| expected[cell(row)] += cell(row) as f32);
+        assert_eq!(field, expected);
+    }
 }
