@@ -132,6 +132,12 @@ pub(super) static ALL: [Reproduction; 14] = [
                 ..STEPS
             },
             Parameter { default: 120.0, meaning: "steps before the last system is taken", ..STEPS },
+            Parameter {
+                name: "thickness",
+                default: 0.004,
+                range: [1e-5, 0.1],
+                meaning: "of the cloth in m; the thicker, the more pairs",
+            },
         ],
         run: scaling::contacts,
     },

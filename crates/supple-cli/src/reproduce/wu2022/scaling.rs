@@ -119,7 +119,8 @@ pub(super) fn contacts(request: &Request) -> Result<Findings, Failure> {
             "steps={last}: the last system cannot be taken before first={first}"
         )));
     }
-    let scene = builtin("cloth-drop", request.value("resolution"))?;
+    let mut scene = builtin("cloth-drop", request.value("resolution"))?;
+    scene.contact.thickness = request.value("thickness");
     let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
     let mut growth = Growth::new("couplings by contact");
     let times = (0..CONTACT_TIMES).map(|k| first + k * (last - first) / (CONTACT_TIMES - 1));
