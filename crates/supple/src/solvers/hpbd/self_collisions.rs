@@ -22,8 +22,8 @@
 //! as no pair comes together faster. Friction takes back of the slip at most `μ` times what the constraint has pushed. Edges against
 //! edges are not looked at.
 //!
-//! Pairs are projected one after the other. Most have nothing to say, and all threads look which: a sweep has those that are at most a
-//! thickness farther apart than they must be or were pushed in this step already, and then those that it has itself brought too near.
+//! Pairs are projected one after the other. Most have nothing to say, and all threads look which: a sweep has those that were pushed in
+//! this step already, or are no farther apart than they must be by a thickness and the same tenth of an edge when it begins.
 //!
 //! What is near is looked for around patches of triangles (see `patches`), in a wider circle where that lasts, and remembered (Verlet
 //! 1967) until particles have moved against each other by so much that another could have come near. Which pairs a step has, and
@@ -398,18 +398,14 @@ impl SelfCollisions {
 
     /// Pushes apart what has come too near, and holds back what slips.
     pub(super) fn project(&mut self, positions: &Positions, x: &[DVec3]) {
-        let slack = self.thickness;
-        self.project_if(positions, x, |pushed, depth| pushed > 0.0 || depth > -slack);
-        self.project_if(positions, x, |pushed, depth| pushed == 0.0 && depth > 0.0);
-    }
-
-    /// Projects the pairs that are chosen by how far they were pushed in this step and by how much they are too near.
-    fn project_if(&mut self, positions: &Positions, x: &[DVec3], chosen: impl Fn(f64, f64) -> bool + Sync) {
         let points = &self.points;
+        let slack = self.thickness + SPARE * self.widest.iter().copied().fold(0.0, f64::max);
         self.blocks.par_iter_mut().for_each(|Block { pairs, spent, active, .. }| {
             active.clear();
+            let takes_part =
+                |pair: &Pair, pushed: f64| pushed > 0.0 || pair.depth(points, positions) > -slack;
             let all = (0..).zip(pairs.iter().zip(&*spent));
-            let chosen = all.filter(|(_, (pair, spent))| chosen(spent[0], pair.depth(points, positions)));
+            let chosen = all.filter(|(_, (pair, [pushed, _]))| takes_part(pair, *pushed));
             active.extend(chosen.map(|(number, _): (u32, _)| number));
         });
         for Block { pairs, spent, active, .. } in &mut self.blocks {
@@ -636,8 +632,8 @@ mod tests {
         }
     }
 
-    /// Two layers of one triangle each and a particle above, which pushes the upper one through the lower one: they are far from each other
-    /// when the sweep begins.
+    /// Two layers of one triangle each and a particle above, which pushes the upper one through the lower one: they are three thicknesses
+    /// farther apart than they must be when the sweep begins, but less than a tenth of an edge.
     #[test]
     fn what_a_sweep_itself_brings_too_near_is_pushed_in_the_same_sweep() {
         let layer = |height: f64| {
