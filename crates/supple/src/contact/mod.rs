@@ -5,16 +5,19 @@ mod candidates;
 mod closeness;
 mod collider;
 mod crossings;
+mod drift;
 mod inside;
+mod lane_triangles;
 mod mesh_source;
+mod patches;
 mod sewn_points;
 mod shape;
 mod signed_mesh;
+mod single_lanes;
 mod surfaces;
 mod sweep;
 mod tangle;
 mod time_of_impact;
-mod travel;
 
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,6 @@ use super::closeness::Kind;
 use super::sewn_points::SewnPoints;
 use crate::body::Body;
 use crate::body::weld::weld;
-use crate::geometry::Aabb;
 use crate::simulation::SetupSeam;
 
 /// All surfaces of a system that take part in contact. Points are numbered as in the system's embedding; of points at one
@@ -32,10 +31,10 @@ pub struct Surfaces {
 
 /// The vertices and edges of a triangle that no earlier triangle has: so each is looked at once.
 #[derive(Debug, Clone, Copy, Default)]
-struct Pieces {
-    vertices: [bool; 3],
+pub(super) struct Pieces {
+    pub(super) vertices: [bool; 3],
     /// From corner `i` to the next.
-    edges: [bool; 3],
+    pub(super) edges: [bool; 3],
 }
 
 impl Surfaces {
@@ -65,7 +64,16 @@ impl Surfaces {
     pub(crate) fn of_one(start: Vec<DVec3>, triangles: Vec<[u32; 3]>) -> Self {
         let stands_for = (0..start.len() as u32).collect();
         let body_of_point = vec![0; start.len()];
-        Self { triangles, start, stands_for, body_of_point, touches_itself: vec![true], ..Self::default() }
+        let mut one = Self {
+            triangles,
+            start,
+            stands_for,
+            body_of_point,
+            touches_itself: vec![true],
+            ..Self::default()
+        };
+        one.find_pieces();
+        one
     }
 
     /// Takes points that are sewn together for one: pieces that have them in common do not push each other apart.
@@ -103,58 +111,28 @@ impl Surfaces {
 
     /// Whether two triangles may touch each other, by their bodies.
     pub fn may_touch(&self, a: u32, b: u32) -> bool {
-        let (first, second) =
-            (self.body(self.triangles[a as usize][0]), self.body(self.triangles[b as usize][0]));
-        if first == second { self.touches_itself[first as usize] } else { self.between_bodies }
+        let [first, second] = [a, b].map(|t| self.body(self.triangles[t as usize][0]));
+        let (itself, others) = self.touches(first);
+        if first == second { itself } else { others }
     }
 
-    /// Calls `visit` with every pair of a vertex and a triangle and every pair of edges of two triangles, without those that
-    /// share a vertex and those whose boxes are farther apart than `far` metres where the points are `at`; over all pairs of triangles
-    /// each such pair once.
-    #[inline]
-    pub fn for_each_pair(
-        &self,
-        [a, b]: [u32; 2],
-        at: &[DVec3],
-        far: f64,
-        mut visit: impl FnMut(Kind, [u32; 4]),
-    ) {
-        let (first, second) = (self.triangles[a as usize], self.triangles[b as usize]);
-        let places = [corners(first, at), corners(second, at)];
-        let around = |a: DVec3, b: DVec3| Aabb { low: a.min(b), high: a.max(b) };
-        let whole = |[a, b, c]: [DVec3; 3]| Aabb { low: a.min(b).min(c), high: a.max(b).max(c) };
-        let boxes = [whole(places[0]), whole(places[1])];
-        // What is not a number must not be passed over.
-        let is_far = |a: &Aabb, b: &Aabb| a.gap_squared(b) > far * far;
-        if is_far(&boxes[0], &boxes[1]) {
-            return;
-        }
-        let (of_first, of_second) = (self.pieces[a as usize], self.pieces[b as usize]);
-        let mut vertices = |from: [u32; 3], own: Pieces, places: [DVec3; 3], to: [u32; 3], bounds: &Aabb| {
-            for i in (0..3).filter(|&i| own.vertices[i]) {
-                let (v, place) = (from[i], places[i]);
-                if !is_far(&around(place, place), bounds) && !to.contains(&v) && !self.sewn.any(&[v], &to) {
-                    visit(Kind::VertexTriangle, [v, to[0], to[1], to[2]]);
-                }
-            }
+    /// The vertices and edges of a triangle that no earlier one has.
+    pub(super) fn own_pieces(&self, triangle: u32) -> Pieces {
+        self.pieces[triangle as usize]
+    }
+
+    /// Whether a body touches itself, and whether it touches others.
+    pub(super) fn touches(&self, body: u32) -> (bool, bool) {
+        (self.touches_itself[body as usize], self.between_bodies)
+    }
+
+    /// Whether the pieces of a pair hang together by a seam.
+    pub(super) fn are_sewn(&self, kind: Kind, points: [u32; 4]) -> bool {
+        let (first, second) = match kind {
+            Kind::VertexTriangle => points.split_at(1),
+            Kind::EdgeEdge => points.split_at(2),
         };
-        vertices(first, of_first, places[0], second, &boxes[1]);
-        vertices(second, of_second, places[1], first, &boxes[0]);
-        let edge = |corners: &[DVec3; 3], i: usize| around(corners[i], corners[(i + 1) % 3]);
-        let edges = [edge(&places[1], 0), edge(&places[1], 1), edge(&places[1], 2)];
-        for i in (0..3).filter(|&i| of_first.edges[i]) {
-            let bounds = edge(&places[0], i);
-            if is_far(&bounds, &boxes[1]) {
-                continue;
-            }
-            for j in (0..3).filter(|&j| of_second.edges[j] && !is_far(&bounds, &edges[j])) {
-                let [p, q] = [first[i], first[(i + 1) % 3]];
-                let [r, s] = [second[j], second[(j + 1) % 3]];
-                if p != r && p != s && q != r && q != s && !self.sewn.any(&[p, q], &[r, s]) {
-                    visit(Kind::EdgeEdge, [p, q, r, s]);
-                }
-            }
-        }
+        self.sewn.any(first, second)
     }
 
     /// Lets other bodies come as near to each body before they are pushed away; at most as near as the thickness. Says whether that is

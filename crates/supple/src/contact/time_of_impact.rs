@@ -16,19 +16,28 @@ const CAUTION: f64 = 0.9;
 /// Steps after which the search ends early, with less than the whole way.
 const MAX_STEPS: u32 = 400;
 
-/// The fraction, 0 to `until`, of the `moves` that four points may make before their distance has shrunk to a tenth, or to
-/// `least`; never more than what brings them to touch. Points that are nearer than `least` already lose at most a tenth of
-/// their distance: else many motions one after the other would use up what double precision can tell.
-pub fn free_fraction(kind: Kind, points: &[DVec3; 4], moves: &[DVec3; 4], least: f64, until: f64) -> f64 {
+/// The fraction of its reach below which a pair comes nearer only slowly.
+const LEAST: f64 = 1e-3;
+
+/// The distance that a pair at some `distance` may come to in one motion: a tenth of it, but no less than a small part of its `reach`, and
+/// no more than the reach itself, so that only what comes within its reach is ever cut short. Points that are very near
+/// already lose at most a tenth of their distance: else many motions one after the other would use up what double precision can tell.
+fn enough(distance: f64, reach: f64) -> f64 {
+    let left = (LEAST * reach / distance).clamp(LEFT, MOST_LEFT);
+    (left * distance).min(reach)
+}
+
+/// The fraction, 0 to `until`, of the `moves` that four points may make before their distance has shrunk so far that a pair with this
+/// `reach` in metres must be looked at again; never more than what brings them to touch.
+pub fn free_fraction(kind: Kind, points: &[DVec3; 4], moves: &[DVec3; 4], reach: f64, until: f64) -> f64 {
     let approach = kind.approach(moves);
     let first = kind.distance(points);
-    let left = (least / first).clamp(LEFT, MOST_LEFT);
-    if (1.0 - left) * first >= approach * until {
+    let enough = enough(first, reach);
+    if first - enough >= approach * until {
         return until;
     }
-    let enough = left * first;
     let mut gone = 0.0;
-    let mut step = (1.0 - left) * first / approach;
+    let mut step = (first - enough) / approach;
     for _ in 0..MAX_STEPS {
         let next = gone + step;
         if next >= until {
@@ -46,9 +55,8 @@ pub fn free_fraction(kind: Kind, points: &[DVec3; 4], moves: &[DVec3; 4], least:
 
 /// Whether [`free_fraction`] gives the whole way `until` for every pair that is no nearer than `distance` and comes nearer by no
 /// more than `approach` over the whole way.
-pub(crate) fn surely_free(distance: f64, approach: f64, least: f64, until: f64) -> bool {
-    distance > 0.0
-        && (1.0 - (least / distance).clamp(LEFT, MOST_LEFT)) * distance > (1.0 + 1e-9) * approach * until
+pub(crate) fn surely_free(distance: f64, approach: f64, reach: f64, until: f64) -> bool {
+    distance > 0.0 && distance - enough(distance, reach) > (1.0 + 1e-9) * approach * until
 }
 
 #[cfg(test)]
@@ -56,6 +64,9 @@ mod tests {
     use super::super::tests::vector;
     use super::*;
     use proptest::prelude::*;
+
+    /// Less than distances of random points are.
+    const REACH: f64 = 1e-6;
 
     /// The first root in (0, 1] of the cubic volume of the four moving points at which the pieces truly touch, by an
     /// independent way: signs of the volume on a fine grid, then bisection, then the test of being inside.
@@ -90,16 +101,16 @@ mod tests {
             m in prop::array::uniform4(vector(2.0)),
         ) {
             for kind in [Kind::VertexTriangle, Kind::EdgeEdge] {
-                let free = free_fraction(kind, &p, &m, 0.0, 1.0);
+                let free = free_fraction(kind, &p, &m, REACH, 1.0);
                 prop_assert!((0.0..=1.0).contains(&free));
                 if let Some(touching) = touching_time(kind, &p, &m) {
                     prop_assert!(free < touching, "{kind:?}: {free} is not before {touching}");
                 } else {
-                    // What never touches is cut only where it comes within a tenth of its first distance.
+                    // What never touches is cut only where it comes within its reach.
                     let at = |t: f64| -> [DVec3; 4] { std::array::from_fn(|i| p[i] + t * m[i]) };
                     let nearest = (0..=400).map(|i| kind.distance(&at(f64::from(i) / 400.0)));
                     let nearest = nearest.fold(f64::INFINITY, f64::min);
-                    prop_assert!(free == 1.0 || nearest < 0.2 * kind.distance(&p), "{kind:?}: {free} {nearest}");
+                    prop_assert!(free == 1.0 || nearest < 0.01 * kind.distance(&p), "{kind:?}: {free} {nearest}");
                 }
             }
         }
@@ -110,7 +121,7 @@ mod tests {
             m in prop::array::uniform4(vector(50.0)),
         ) {
             for kind in [Kind::VertexTriangle, Kind::EdgeEdge] {
-                let free = free_fraction(kind, &p, &m, 0.0, 1.0);
+                let free = free_fraction(kind, &p, &m, REACH, 1.0);
                 let end: [DVec3; 4] = std::array::from_fn(|i| p[i] + free * m[i]);
                 prop_assert!(kind.distance(&end) > 0.05 * kind.distance(&p).min(1e-6));
             }
@@ -122,11 +133,11 @@ mod tests {
         fn what_is_surely_free_is_free(
             p in prop::array::uniform4(vector(1.0)),
             m in prop::array::uniform4(vector(0.3)),
-            (least, until, less) in (0.0..0.3f64, 0.1..1.0f64, 0.5..1.0f64),
+            (reach, until, less) in (1e-6..3.0f64, 0.1..1.0f64, 0.5..1.0f64),
         ) {
             for kind in [Kind::VertexTriangle, Kind::EdgeEdge] {
-                if surely_free(less * kind.distance(&p), kind.approach(&m), least, until) {
-                    prop_assert_eq!(free_fraction(kind, &p, &m, least, until), until);
+                if surely_free(less * kind.distance(&p), kind.approach(&m), reach, until) {
+                    prop_assert_eq!(free_fraction(kind, &p, &m, reach, until), until);
                 }
             }
         }
@@ -136,6 +147,6 @@ mod tests {
     fn common_motion_is_no_approach() {
         let p = [[0.2, 1e-3, 0.2], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]].map(DVec3::from);
         let away = [DVec3::new(3.0, -200.0, 7.0); 4];
-        assert_eq!(free_fraction(Kind::VertexTriangle, &p, &away, 0.0, 1.0), 1.0);
+        assert_eq!(free_fraction(Kind::VertexTriangle, &p, &away, REACH, 1.0), 1.0);
     }
 }

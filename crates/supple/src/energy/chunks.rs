@@ -69,19 +69,15 @@ impl<R: Send> Found<R> {
         });
     }
 
-    /// Looks at all that was found elsewhere, and may note something there.
-    pub(crate) fn look_through<S: Send>(
-        &mut self,
-        given: &mut Found<S>,
-        look: impl Fn(&mut S, &mut Vec<R>) + Sync,
-    ) {
-        self.used = given.used;
+    /// Fills a list for each of some parts anew: `fill` puts what it finds in one of them at the end of its list.
+    pub(crate) fn fill<P: Sync>(&mut self, parts: &[P], fill: impl Fn(&P, &mut Vec<R>) + Sync) {
+        self.used = parts.len();
         if self.chunks.len() < self.used {
             self.chunks.resize_with(self.used, Vec::new);
         }
-        self.chunks[..self.used].par_iter_mut().zip(&mut given.chunks).for_each(|(found, given)| {
+        self.chunks[..self.used].par_iter_mut().zip(parts).for_each(|(found, part)| {
             found.clear();
-            given.iter_mut().for_each(|item| look(item, found));
+            fill(part, found);
         });
     }
 
@@ -92,14 +88,6 @@ impl<R: Send> Found<R> {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &R> {
         self.chunks[..self.used].iter().flatten()
-    }
-}
-
-impl<R: Sync> Found<R> {
-    /// The least of what `value` gives, which may stop early at the least so far; `most` for nothing.
-    pub(crate) fn least(&self, most: f64, value: impl Fn(f64, &R) -> f64 + Sync) -> f64 {
-        let of_chunk = |found: &Vec<R>| found.iter().fold(most, &value);
-        fold(self.used, 1, most, |range| of_chunk(&self.chunks[range.start]), f64::min)
     }
 }
 
@@ -134,12 +122,10 @@ mod tests {
                 });
             });
             let expected: Vec<usize> = (0..count).step_by(step).flat_map(|i| [i, i]).collect();
-            let mut odd = Found::default();
-            odd.look_through(&mut found, |i: &mut usize, list| list.extend(Some(*i).filter(|i| i % 2 == 1)));
-            assert!(odd.iter().copied().eq(expected.iter().copied().filter(|i| i % 2 == 1)));
-            let least = odd.least(1e9, |least, i| least.min(*i as f64));
-            assert_eq!(least, odd.iter().min().map_or(1e9, |i| *i as f64));
             assert!(found.iter().copied().eq(expected));
+            let mut tens = Found::default();
+            tens.fill(&[3, 0, 2], |part, list: &mut Vec<usize>| list.extend(10 * part..10 * part + part));
+            assert!(tens.iter().copied().eq([30, 31, 32, 20, 21]));
         }
     }
 }

@@ -1,0 +1,295 @@
+//! The triangles of surfaces in patches of eight neighbours, one for each lane, and the pairs of pieces of two patches that come near.
+
+use glam::DVec3;
+
+use super::closeness::Kind;
+use super::lane_triangles::{LaneTriangles, at_most, gap_squared, surely};
+use super::single_lanes::{LANES, SingleVec3, Singles, equal, take_lane};
+use super::surfaces::Surfaces;
+use crate::geometry::Aabb;
+use crate::simd::Kernel;
+
+/// Up to eight triangles.
+#[derive(Debug, Clone)]
+pub(super) struct Patch {
+    /// How many they are; lanes beyond have the last.
+    pub(super) count: u32,
+    /// The points of each corner.
+    pub(super) points: [[u32; LANES]; 3],
+    bodies: [u32; LANES],
+    /// The lanes whose corner `i` no earlier triangle of the surface has: so each vertex is looked at once.
+    own_vertices: [u32; 3],
+    /// The same for the edge from corner `i` to the next.
+    own_edges: [u32; 3],
+}
+
+/// The patches of triangles that stand in an order in which neighbours are near.
+pub(super) fn cut_patches(surfaces: &Surfaces, order: &[u32]) -> Vec<Patch> {
+    order.chunks(LANES).map(|triangles| Patch::new(surfaces, triangles)).collect()
+}
+
+impl Patch {
+    fn new(surfaces: &Surfaces, triangles: &[u32]) -> Self {
+        let mut patch = Self {
+            count: triangles.len() as u32,
+            points: [[0; LANES]; 3],
+            bodies: [0; LANES],
+            own_vertices: [0; 3],
+            own_edges: [0; 3],
+        };
+        for lane in 0..LANES {
+            let triangle = triangles[lane.min(triangles.len() - 1)];
+            let own = surfaces.own_pieces(triangle);
+            let corners = surfaces.triangles[triangle as usize];
+            patch.bodies[lane] = surfaces.body(corners[0]);
+            for k in 0..3 {
+                patch.points[k][lane] = corners[k];
+                patch.own_vertices[k] |= u32::from(own.vertices[k]) << lane;
+                patch.own_edges[k] |= u32::from(own.edges[k]) << lane;
+            }
+        }
+        patch
+    }
+
+    /// The corners of a triangle.
+    pub(super) fn triangle(&self, lane: usize) -> [u32; 3] {
+        [self.points[0][lane], self.points[1][lane], self.points[2][lane]]
+    }
+
+    /// The box around what its points have.
+    pub(super) fn bounds(&self, of_points: &[DVec3]) -> Aabb {
+        let points = self.points.iter().flat_map(|corner| &corner[..self.count as usize]);
+        points
+            .map(|&p| of_points[p as usize])
+            .fold(Aabb::EMPTY, |bounds, v| Aabb { low: bounds.low.min(v), high: bounds.high.max(v) })
+    }
+
+    fn lanes(&self) -> u32 {
+        (1 << self.count) - 1
+    }
+}
+
+/// A patch where its points are, in single precision about one of them, and how its triangles move from there.
+#[derive(Debug, Clone)]
+pub(super) struct Shape {
+    origin: DVec3,
+    triangles: LaneTriangles,
+    /// The mean way of each triangle's corners, less what is common to all patches, and the farthest of a corner's way from it.
+    ways: SingleVec3,
+    spread: Singles,
+    longest_edge: f32,
+    /// The largest coordinate about the origin.
+    size: f32,
+}
+
+impl Shape {
+    /// Where the points of a patch are with the ways that they go, all of which have `common`.
+    pub(super) fn new(patch: &Patch, at: &[DVec3], ways: &[DVec3], common: DVec3) -> Self {
+        let origin = at[patch.points[0][0] as usize];
+        let mut corners = [SingleVec3::ZERO; 3];
+        let (mut mean_ways, mut spread) = (SingleVec3::ZERO, Singles::ZERO);
+        for lane in 0..LANES {
+            let points = patch.triangle(lane).map(|p| p as usize);
+            for (corner, p) in corners.iter_mut().zip(points) {
+                corner.set(lane, (at[p] - origin).as_vec3().to_array());
+            }
+            let way = points.map(|p| ways[p] - common);
+            let mean = (way[0] + way[1] + way[2]) / 3.0;
+            mean_ways.set(lane, mean.as_vec3().to_array());
+            let off = way.map(|way| way.distance_squared(mean));
+            spread.0[lane] = off[0].max(off[1]).max(off[2]).sqrt() as f32;
+        }
+        let triangles = LaneTriangles::new(corners);
+        let extent = triangles.high.max(SingleVec3::ZERO - triangles.low).0;
+        let size = extent.iter().flat_map(|extent| extent.0).fold(0.0, f32::max);
+        let longest_edge = triangles.longest_edge(patch.count as usize);
+        Self { origin, triangles, ways: mean_ways, spread, longest_edge, size }
+    }
+}
+
+impl Shape {
+    /// By how much a triangle and those of another patch may come nearer on their ways.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn coming(&self, lane: usize, other: &Self) -> Singles {
+        let way = other.ways - self.ways.splat_of(lane);
+        way.dot(way).sqrt() + Singles::splat(self.spread.0[lane]) + other.spread
+    }
+}
+
+/// A pair of pieces that come near.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Near {
+    pub(super) kind: Kind,
+    pub(super) points: [u32; 4],
+    /// A distance in metres, where the points are, that it is not below.
+    pub(super) distance: f64,
+}
+
+/// Finds the pairs of pieces of two patches that come as near as `within` metres on their ways. Each pair comes once over all pairs of
+/// patches, in an order that does not depend on where the points are.
+pub(super) struct FindNear<'a> {
+    pub(super) surfaces: &'a Surfaces,
+    pub(super) first: (&'a Patch, &'a Shape),
+    pub(super) second: (&'a Patch, &'a Shape),
+    /// Whether both are the same patch.
+    pub(super) same: bool,
+    /// Whether they stay where they are, whatever ways they have.
+    pub(super) still: bool,
+    pub(super) within: f64,
+    pub(super) near: &'a mut Vec<Near>,
+}
+
+impl Kernel for FindNear<'_> {
+    type Output = ();
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn run(self) {
+        let Self { surfaces, first: (own, shape), second: (patch, other), same, still, within, near } = self;
+        let apart = shape.origin - other.origin;
+        let size = shape.size + other.size + apart.abs().max_element() as f32;
+        let shift = SingleVec3::splat([apart.x as f32, apart.y as f32, apart.z as f32]);
+        let edges = 2.0 * (shape.longest_edge + other.longest_edge);
+        for lane in 0..own.count as usize {
+            let mut lanes = patch.lanes() & touching(surfaces, own.bodies[lane], patch);
+            if same {
+                // Each pair of triangles once, and none with itself.
+                lanes &= !0 << (lane + 1);
+            }
+            let coming = if still { Singles::ZERO } else { shape.coming(lane, other) };
+            let far = at_most(coming + Singles::splat(within as f32), edges, size);
+            let one = shape.triangles.one(lane, shift);
+            lanes &= not_far([one.low, one.high], [other.triangles.low, other.triangles.high], far);
+            if lanes != 0 {
+                let one = One { corners: own.triangle(lane), own, lane, triangle: &one };
+                one.find(patch, &other.triangles, lanes, far, |kind, points, squared| {
+                    near.push(Near { kind, points, distance: surely(squared, edges, size) });
+                });
+            }
+        }
+    }
+}
+
+/// The lanes of a patch that a triangle of a body may touch.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn touching(surfaces: &Surfaces, body: u32, patch: &Patch) -> u32 {
+    let (itself, others) = surfaces.touches(body);
+    let same = equal(&patch.bodies, body);
+    (if itself { same } else { 0 }) | (if others { !same } else { 0 })
+}
+
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn not_far(a: [SingleVec3; 2], b: [SingleVec3; 2], far: Singles) -> u32 {
+    gap_squared(a, b).not_above(far)
+}
+
+/// One triangle against those of a patch.
+struct One<'a> {
+    corners: [u32; 3],
+    own: &'a Patch,
+    lane: usize,
+    /// In all lanes.
+    triangle: &'a LaneTriangles,
+}
+
+impl One<'_> {
+    /// Calls `visit` with the pairs of its pieces and those of some lanes that are no farther apart than the root of `far`, and share
+    /// no vertex; with their squared distances.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn find(
+        &self,
+        patch: &Patch,
+        others: &LaneTriangles,
+        lanes: u32,
+        far: Singles,
+        mut visit: impl FnMut(Kind, [u32; 4], f32),
+    ) {
+        let Self { corners, own, lane, triangle } = self;
+        let mut shared = [[0; 3]; 3];
+        for i in 0..3 {
+            for j in 0..3 {
+                shared[i][j] = equal(&patch.points[j], corners[i]);
+            }
+        }
+        let bounds = [others.low, others.high];
+        for i in 0..3 {
+            let mut near = lanes & !(shared[i][0] | shared[i][1] | shared[i][2]);
+            if own.own_vertices[i] >> lane & 1 == 0 || near == 0 {
+                continue;
+            }
+            let vertex = triangle.corners[i];
+            near &= not_far([vertex, vertex], bounds, far);
+            if near == 0 {
+                continue;
+            }
+            let squared = others.to_point(vertex);
+            near &= squared.not_above(far);
+            while near != 0 {
+                let l = take_lane(&mut near);
+                let [a, b, c] = patch.triangle(l);
+                visit(Kind::VertexTriangle, [corners[i], a, b, c], squared.0[l]);
+            }
+        }
+        for j in 0..3 {
+            let mut near = lanes & patch.own_vertices[j] & !(shared[0][j] | shared[1][j] | shared[2][j]);
+            if near == 0 {
+                continue;
+            }
+            let vertex = others.corners[j];
+            near &= not_far([vertex, vertex], [triangle.low, triangle.high], far);
+            if near == 0 {
+                continue;
+            }
+            let squared = triangle.to_point(vertex);
+            near &= squared.not_above(far);
+            while near != 0 {
+                let l = take_lane(&mut near);
+                let [a, b, c] = *corners;
+                visit(Kind::VertexTriangle, [patch.points[j][l], a, b, c], squared.0[l]);
+            }
+        }
+        for i in 0..3 {
+            if own.own_edges[i] >> lane & 1 == 0 {
+                continue;
+            }
+            let edge = triangle.edge_box(i);
+            let around = lanes & not_far(edge, bounds, far);
+            if around != 0 {
+                self.edge_pairs(i, patch, others, (around, &shared), far, &mut visit);
+            }
+        }
+    }
+
+    /// The pairs of edge `i` and edges of some lanes.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn edge_pairs(
+        &self,
+        i: usize,
+        patch: &Patch,
+        others: &LaneTriangles,
+        (lanes, shared): (u32, &[[u32; 3]; 3]),
+        far: Singles,
+        visit: &mut impl FnMut(Kind, [u32; 4], f32),
+    ) {
+        let next = (i + 1) % 3;
+        let edge = self.triangle.edge_box(i);
+        for j in 0..3 {
+            let after = (j + 1) % 3;
+            let meet = shared[i][j] | shared[i][after] | shared[next][j] | shared[next][after];
+            let mut near = lanes & patch.own_edges[j] & !meet;
+            if near == 0 {
+                continue;
+            }
+            near &= not_far(edge, others.edge_box(j), far);
+            if near == 0 {
+                continue;
+            }
+            let squared = self.triangle.edge_to_edge(i, others, j);
+            near &= squared.not_above(far);
+            while near != 0 {
+                let l = take_lane(&mut near);
+                let ends = [self.corners[i], self.corners[next], patch.points[j][l], patch.points[after][l]];
+                visit(Kind::EdgeEdge, ends, squared.0[l]);
+            }
+        }
+    }
+}
