@@ -1,5 +1,7 @@
 //! The triangles of surfaces in patches of eight neighbours, one for each lane, and the pairs of pieces of two patches that come near.
 
+#![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
+
 use glam::DVec3;
 
 use super::closeness::Kind;
@@ -160,8 +162,9 @@ impl Kernel for FindNear<'_> {
             let one = shape.triangles.one(lane, shift);
             lanes &= not_far([one.low, one.high], [other.triangles.low, other.triangles.high], far);
             if lanes != 0 {
-                let one = One { corners: own.triangle(lane), own, lane, triangle: &one };
-                one.find(patch, &other.triangles, lanes, far, |kind, points, squared| {
+                let (corners, triangle, others) = (own.triangle(lane), &one, &other.triangles);
+                let one = One { corners, own, lane, triangle, patch, others, far, shared: [[0; 3]; 3] };
+                one.find(lanes, |kind, points, squared| {
                     near.push(Near { kind, points, distance: surely(squared, edges, size) });
                 });
             }
@@ -189,35 +192,39 @@ struct One<'a> {
     lane: usize,
     /// In all lanes.
     triangle: &'a LaneTriangles,
+    patch: &'a Patch,
+    others: &'a LaneTriangles,
+    /// The squares of distances beyond which nothing is near.
+    far: Singles,
+    /// The lanes whose corner `j` is corner `i` of the one: `shared[i][j]`.
+    shared: [[u32; 3]; 3],
 }
 
 impl One<'_> {
-    /// Calls `visit` with the pairs of its pieces and those of some lanes that are no farther apart than the root of `far`, and share
-    /// no vertex; with their squared distances.
+    /// Calls `visit` with the pairs of its pieces and those of some lanes that are near and share no vertex, and their squared distances.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn find(
-        &self,
-        patch: &Patch,
-        others: &LaneTriangles,
-        lanes: u32,
-        far: Singles,
-        mut visit: impl FnMut(Kind, [u32; 4], f32),
-    ) {
-        let Self { corners, own, lane, triangle } = self;
-        let mut shared = [[0; 3]; 3];
+    fn find(mut self, lanes: u32, mut visit: impl FnMut(Kind, [u32; 4], f32)) {
         for i in 0..3 {
             for j in 0..3 {
-                shared[i][j] = equal(&patch.points[j], corners[i]);
+                self.shared[i][j] = equal(&self.patch.points[j], self.corners[i]);
             }
         }
-        let bounds = [others.low, others.high];
+        self.own_vertices(lanes, &mut visit);
+        self.other_vertices(lanes, &mut visit);
+        self.edges(lanes, &mut visit);
+    }
+
+    /// Its own vertices with the triangles of the lanes.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn own_vertices(&self, lanes: u32, visit: &mut impl FnMut(Kind, [u32; 4], f32)) {
+        let Self { others, shared, far, .. } = *self;
         for i in 0..3 {
             let mut near = lanes & !(shared[i][0] | shared[i][1] | shared[i][2]);
-            if own.own_vertices[i] >> lane & 1 == 0 || near == 0 {
+            if self.own.own_vertices[i] >> self.lane & 1 == 0 || near == 0 {
                 continue;
             }
-            let vertex = triangle.corners[i];
-            near &= not_far([vertex, vertex], bounds, far);
+            let vertex = self.triangle.corners[i];
+            near &= not_far([vertex, vertex], [others.low, others.high], far);
             if near == 0 {
                 continue;
             }
@@ -225,16 +232,22 @@ impl One<'_> {
             near &= squared.not_above(far);
             while near != 0 {
                 let l = take_lane(&mut near);
-                let [a, b, c] = patch.triangle(l);
-                visit(Kind::VertexTriangle, [corners[i], a, b, c], squared.0[l]);
+                let [a, b, c] = self.patch.triangle(l);
+                visit(Kind::VertexTriangle, [self.corners[i], a, b, c], squared.0[l]);
             }
         }
+    }
+
+    /// Itself with the vertices of the lanes.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn other_vertices(&self, lanes: u32, visit: &mut impl FnMut(Kind, [u32; 4], f32)) {
+        let Self { triangle, patch, shared, far, .. } = *self;
         for j in 0..3 {
             let mut near = lanes & patch.own_vertices[j] & !(shared[0][j] | shared[1][j] | shared[2][j]);
             if near == 0 {
                 continue;
             }
-            let vertex = others.corners[j];
+            let vertex = self.others.corners[j];
             near &= not_far([vertex, vertex], [triangle.low, triangle.high], far);
             if near == 0 {
                 continue;
@@ -243,35 +256,33 @@ impl One<'_> {
             near &= squared.not_above(far);
             while near != 0 {
                 let l = take_lane(&mut near);
-                let [a, b, c] = *corners;
+                let [a, b, c] = self.corners;
                 visit(Kind::VertexTriangle, [patch.points[j][l], a, b, c], squared.0[l]);
-            }
-        }
-        for i in 0..3 {
-            if own.own_edges[i] >> lane & 1 == 0 {
-                continue;
-            }
-            let edge = triangle.edge_box(i);
-            let around = lanes & not_far(edge, bounds, far);
-            if around != 0 {
-                self.edge_pairs(i, patch, others, (around, &shared), far, &mut visit);
             }
         }
     }
 
-    /// The pairs of edge `i` and edges of some lanes.
+    /// Its own edges with those of the lanes.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn edge_pairs(
-        &self,
-        i: usize,
-        patch: &Patch,
-        others: &LaneTriangles,
-        (lanes, shared): (u32, &[[u32; 3]; 3]),
-        far: Singles,
-        visit: &mut impl FnMut(Kind, [u32; 4], f32),
-    ) {
+    fn edges(&self, lanes: u32, visit: &mut impl FnMut(Kind, [u32; 4], f32)) {
+        let Self { others, far, .. } = *self;
+        for i in 0..3 {
+            if self.own.own_edges[i] >> self.lane & 1 == 0 {
+                continue;
+            }
+            let around = lanes & not_far(self.triangle.edge_box(i), [others.low, others.high], far);
+            if around != 0 {
+                self.edges_with(i, around, visit);
+            }
+        }
+    }
+
+    /// Its edge `i` with those of the lanes.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn edges_with(&self, i: usize, lanes: u32, visit: &mut impl FnMut(Kind, [u32; 4], f32)) {
+        let Self { corners, triangle, patch, others, shared, far, .. } = *self;
         let next = (i + 1) % 3;
-        let edge = self.triangle.edge_box(i);
+        let edge = triangle.edge_box(i);
         for j in 0..3 {
             let after = (j + 1) % 3;
             let meet = shared[i][j] | shared[i][after] | shared[next][j] | shared[next][after];
@@ -283,11 +294,11 @@ impl One<'_> {
             if near == 0 {
                 continue;
             }
-            let squared = self.triangle.edge_to_edge(i, others, j);
+            let squared = triangle.edge_to_edge(i, others, j);
             near &= squared.not_above(far);
             while near != 0 {
                 let l = take_lane(&mut near);
-                let ends = [self.corners[i], self.corners[next], patch.points[j][l], patch.points[after][l]];
+                let ends = [corners[i], corners[next], patch.points[j][l], patch.points[after][l]];
                 visit(Kind::EdgeEdge, ends, squared.0[l]);
             }
         }
