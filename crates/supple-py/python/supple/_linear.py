@@ -155,7 +155,7 @@ class MultilevelSchwarz(Preconditioner):
     """The multilevel additive Schwarz preconditioner of Wu, Wang and Wang 2022.
 
     `domain` is the number of nodes in a domain (32), `modes` the unknowns of a supernode, 3, 6 or 12 (6), `partition` how domains are cut
-    (`"auto"`, `"morton"`, `"stiffness"`), `layout` how inverses are stored (`"i16"`, `"f32"`).
+    (`"stiffness"`, `"morton"`), `layout` how inverses are stored (`"i16"`, `"f32"`).
     """
 
     _kind = "mas"

@@ -79,8 +79,11 @@ pub(super) struct Shape {
     /// The mean way of each triangle's corners, less what is common to all patches, and the farthest of a corner's way from it.
     ways: SingleVec3,
     spread: Singles,
+    /// The least and the most that a triangle's corners go along each axis.
+    least: SingleVec3,
+    most: SingleVec3,
     longest_edge: f32,
-    /// The largest coordinate about the origin.
+    /// The largest coordinate about the origin and the largest of a way, together.
     size: f32,
 }
 
@@ -90,6 +93,7 @@ impl Shape {
         let origin = at[patch.points[0][0] as usize];
         let mut corners = [SingleVec3::ZERO; 3];
         let (mut mean_ways, mut spread) = (SingleVec3::ZERO, Singles::ZERO);
+        let (mut least, mut most) = (SingleVec3::ZERO, SingleVec3::ZERO);
         for lane in 0..LANES {
             let points = patch.triangle(lane).map(|p| p as usize);
             for (corner, p) in corners.iter_mut().zip(points) {
@@ -98,23 +102,64 @@ impl Shape {
             let way = points.map(|p| ways[p] - common);
             let mean = (way[0] + way[1] + way[2]) / 3.0;
             mean_ways.set(lane, mean.as_vec3().to_array());
+            least.set(lane, way[0].min(way[1]).min(way[2]).as_vec3().to_array());
+            most.set(lane, way[0].max(way[1]).max(way[2]).as_vec3().to_array());
             let off = way.map(|way| way.distance_squared(mean));
             spread.0[lane] = off[0].max(off[1]).max(off[2]).sqrt() as f32;
         }
         let triangles = LaneTriangles::new(corners);
-        let extent = triangles.high.max(SingleVec3::ZERO - triangles.low).0;
-        let size = extent.iter().flat_map(|extent| extent.0).fold(0.0, f32::max);
+        let largest = |low: SingleVec3, high: SingleVec3| {
+            let extent = high.max(SingleVec3::ZERO - low).0;
+            extent.iter().flat_map(|extent| extent.0).fold(0.0, f32::max)
+        };
+        let size = largest(triangles.low, triangles.high) + largest(least, most);
         let longest_edge = triangles.longest_edge(patch.count as usize);
-        Self { origin, triangles, ways: mean_ways, spread, longest_edge, size }
+        Self { origin, triangles, ways: mean_ways, spread, least, most, longest_edge, size }
     }
 }
 
-impl Shape {
-    /// By how much a triangle and those of another patch may come nearer on their ways.
+/// How a triangle and those of another patch move against each other, and how near their pieces must be for that.
+#[derive(Clone, Copy)]
+struct Meeting {
+    /// How far the others come down and up each axis.
+    back: SingleVec3,
+    forth: SingleVec3,
+    /// How near boxes must be along every axis after that.
+    within: SingleVec3,
+    /// The squares of distances that are too far before.
+    far: Singles,
+}
+
+impl Meeting {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn coming(&self, lane: usize, other: &Self) -> Singles {
-        let way = other.ways - self.ways.splat_of(lane);
-        way.dot(way).sqrt() + Singles::splat(self.spread.0[lane]) + other.spread
+    fn new((shape, lane): (&Shape, usize), other: &Shape, within: f32, [edges, size]: [f32; 2]) -> Self {
+        let way = other.ways - shape.ways.splat_of(lane);
+        let coming = way.dot(way).sqrt() + Singles::splat(shape.spread.0[lane]) + other.spread;
+        Self {
+            back: (other.least - shape.most.splat_of(lane)).min(SingleVec3::ZERO),
+            forth: (other.most - shape.least.splat_of(lane)).max(SingleVec3::ZERO),
+            ..Self::from_all_sides(coming, within, [edges, size])
+        }
+    }
+
+    /// Of what comes nearer by so much, from wherever that is.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn from_all_sides(coming: Singles, within: f32, [edges, size]: [f32; 2]) -> Self {
+        let rounded = within * (1.0 + 4.0 * f32::EPSILON) + 16.0 * f32::EPSILON * size;
+        Self {
+            back: SingleVec3::ZERO,
+            forth: SingleVec3::ZERO,
+            within: SingleVec3::splat([rounded; 3]),
+            far: at_most(coming + Singles::splat(within), edges, size),
+        }
+    }
+
+    /// The lanes in which a box of the one triangle and one of another may come near.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn of_boxes(&self, [low, high]: [SingleVec3; 2], other: [SingleVec3; 2]) -> u32 {
+        let apart = (other[0] + self.back - high).max(low - other[1] - self.forth) - self.within;
+        let apart = apart.0[0].max(apart.0[1]).max(apart.0[2]);
+        gap_squared([low, high], other).not_above(self.far) & apart.not_above(Singles::ZERO)
     }
 }
 
@@ -150,20 +195,23 @@ impl Kernel for FindNear<'_> {
         let apart = shape.origin - other.origin;
         let size = shape.size + other.size + apart.abs().max_element() as f32;
         let shift = SingleVec3::splat([apart.x as f32, apart.y as f32, apart.z as f32]);
-        let edges = 2.0 * (shape.longest_edge + other.longest_edge);
+        let (edges, within) = (2.0 * (shape.longest_edge + other.longest_edge), within as f32);
         for lane in 0..own.count as usize {
             let mut lanes = patch.lanes() & touching(surfaces, own.bodies[lane], patch);
             if same {
                 // Each pair of triangles once, and none with itself.
                 lanes &= !0 << (lane + 1);
             }
-            let coming = if still { Singles::ZERO } else { shape.coming(lane, other) };
-            let far = at_most(coming + Singles::splat(within as f32), edges, size);
+            let meeting = if still {
+                Meeting::from_all_sides(Singles::ZERO, within, [edges, size])
+            } else {
+                Meeting::new((shape, lane), other, within, [edges, size])
+            };
             let one = shape.triangles.one(lane, shift);
-            lanes &= not_far([one.low, one.high], [other.triangles.low, other.triangles.high], far);
+            lanes &= meeting.of_boxes([one.low, one.high], [other.triangles.low, other.triangles.high]);
             if lanes != 0 {
                 let (corners, triangle, others) = (own.triangle(lane), &one, &other.triangles);
-                let one = One { corners, own, lane, triangle, patch, others, far, shared: [[0; 3]; 3] };
+                let one = One { corners, own, lane, triangle, patch, others, meeting, shared: [[0; 3]; 3] };
                 one.find(lanes, |kind, points, squared| {
                     near.push(Near { kind, points, distance: surely(squared, edges, size) });
                 });
@@ -180,11 +228,6 @@ fn touching(surfaces: &Surfaces, body: u32, patch: &Patch) -> u32 {
     (if itself { same } else { 0 }) | (if others { !same } else { 0 })
 }
 
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn not_far(a: [SingleVec3; 2], b: [SingleVec3; 2], far: Singles) -> u32 {
-    gap_squared(a, b).not_above(far)
-}
-
 /// One triangle against those of a patch.
 struct One<'a> {
     corners: [u32; 3],
@@ -194,8 +237,7 @@ struct One<'a> {
     triangle: &'a LaneTriangles,
     patch: &'a Patch,
     others: &'a LaneTriangles,
-    /// The squares of distances beyond which nothing is near.
-    far: Singles,
+    meeting: Meeting,
     /// The lanes whose corner `j` is corner `i` of the one: `shared[i][j]`.
     shared: [[u32; 3]; 3],
 }
@@ -217,19 +259,19 @@ impl One<'_> {
     /// Its own vertices with the triangles of the lanes.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn own_vertices(&self, lanes: u32, visit: &mut impl FnMut(Kind, [u32; 4], f32)) {
-        let Self { others, shared, far, .. } = *self;
+        let Self { others, shared, meeting, .. } = *self;
         for i in 0..3 {
             let mut near = lanes & !(shared[i][0] | shared[i][1] | shared[i][2]);
             if self.own.own_vertices[i] >> self.lane & 1 == 0 || near == 0 {
                 continue;
             }
             let vertex = self.triangle.corners[i];
-            near &= not_far([vertex, vertex], [others.low, others.high], far);
+            near &= meeting.of_boxes([vertex, vertex], [others.low, others.high]);
             if near == 0 {
                 continue;
             }
             let squared = others.to_point(vertex);
-            near &= squared.not_above(far);
+            near &= squared.not_above(meeting.far);
             while near != 0 {
                 let l = take_lane(&mut near);
                 let [a, b, c] = self.patch.triangle(l);
@@ -241,19 +283,19 @@ impl One<'_> {
     /// Itself with the vertices of the lanes.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn other_vertices(&self, lanes: u32, visit: &mut impl FnMut(Kind, [u32; 4], f32)) {
-        let Self { triangle, patch, shared, far, .. } = *self;
+        let Self { triangle, patch, shared, meeting, .. } = *self;
         for j in 0..3 {
             let mut near = lanes & patch.own_vertices[j] & !(shared[0][j] | shared[1][j] | shared[2][j]);
             if near == 0 {
                 continue;
             }
             let vertex = self.others.corners[j];
-            near &= not_far([vertex, vertex], [triangle.low, triangle.high], far);
+            near &= meeting.of_boxes([triangle.low, triangle.high], [vertex, vertex]);
             if near == 0 {
                 continue;
             }
             let squared = triangle.to_point(vertex);
-            near &= squared.not_above(far);
+            near &= squared.not_above(meeting.far);
             while near != 0 {
                 let l = take_lane(&mut near);
                 let [a, b, c] = self.corners;
@@ -265,12 +307,12 @@ impl One<'_> {
     /// Its own edges with those of the lanes.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn edges(&self, lanes: u32, visit: &mut impl FnMut(Kind, [u32; 4], f32)) {
-        let Self { others, far, .. } = *self;
+        let Self { others, meeting, .. } = *self;
         for i in 0..3 {
             if self.own.own_edges[i] >> self.lane & 1 == 0 {
                 continue;
             }
-            let around = lanes & not_far(self.triangle.edge_box(i), [others.low, others.high], far);
+            let around = lanes & meeting.of_boxes(self.triangle.edge_box(i), [others.low, others.high]);
             if around != 0 {
                 self.edges_with(i, around, visit);
             }
@@ -280,7 +322,7 @@ impl One<'_> {
     /// Its edge `i` with those of the lanes.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn edges_with(&self, i: usize, lanes: u32, visit: &mut impl FnMut(Kind, [u32; 4], f32)) {
-        let Self { corners, triangle, patch, others, shared, far, .. } = *self;
+        let Self { corners, triangle, patch, others, shared, meeting, .. } = *self;
         let next = (i + 1) % 3;
         let edge = triangle.edge_box(i);
         for j in 0..3 {
@@ -290,12 +332,12 @@ impl One<'_> {
             if near == 0 {
                 continue;
             }
-            near &= not_far(edge, others.edge_box(j), far);
+            near &= meeting.of_boxes(edge, others.edge_box(j));
             if near == 0 {
                 continue;
             }
             let squared = triangle.edge_to_edge(i, others, j);
-            near &= squared.not_above(far);
+            near &= squared.not_above(meeting.far);
             while near != 0 {
                 let l = take_lane(&mut near);
                 let ends = [corners[i], corners[next], patch.points[j][l], patch.points[after][l]];

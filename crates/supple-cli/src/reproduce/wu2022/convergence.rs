@@ -5,13 +5,13 @@ use std::time::Instant;
 use supple::linear::{Preconditioner, Schwarz, SchwarzOptions};
 use supple::scene::{Linear, LinearKind};
 use supple::simulation::Simulation;
-use supple::solvers::mas::{Mas, MasOptions, Modes};
+use supple::solvers::mas::{Mas, MasOptions};
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;
 use super::course::{Course, Problem, plots};
 use super::examples::{
-    STEP, Spreading, armadillo, builtin, cloth, jacobi, mas, multigrid, paper_mas, schwarz,
+    STEP, Spreading, armadillo, as_in_the_paper, builtin, cloth, jacobi, mas, multigrid, paper_mas, schwarz,
 };
 use crate::failure::Failure;
 
@@ -91,8 +91,7 @@ pub(super) fn sorted_before(request: &Request) -> Result<Findings, Failure> {
     let mut findings = Findings::default();
     let mut courses = Vec::new();
     for (age, positions) in AGES.iter().rev().zip(positions) {
-        let options = MasOptions { modes: Modes::Translations, simd: request.simd, ..MasOptions::default() };
-        let mut mas = Mas::new(options, Some(positions));
+        let mut mas = Mas::new(as_in_the_paper(request), Some(positions));
         let begun = Instant::now();
         mas.update(&problem.system.matrix).map_err(|e| Failure::running(anyhow::anyhow!(e)))?;
         let name = format!("sorted {age} steps ago");
@@ -125,13 +124,11 @@ pub(super) fn domain_sizes(request: &Request) -> Result<Findings, Failure> {
         add(format!("AS, domains of {domain}"), Box::new(Schwarz::new(options, Some(positions.clone()))))?;
     }
     for domain in [16, 32, 64, 128] {
-        let options =
-            MasOptions { domain, modes: Modes::Translations, simd: request.simd, ..MasOptions::default() };
+        let options = MasOptions { domain, ..as_in_the_paper(request) };
         add(format!("MAS, domains of {domain}"), Box::new(Mas::new(options, Some(positions.clone()))))?;
     }
     for levels in [1, 2, 3, 4] {
-        let options =
-            MasOptions { modes: Modes::Translations, levels, simd: request.simd, ..MasOptions::default() };
+        let options = MasOptions { levels, ..as_in_the_paper(request) };
         add(format!("MAS, at most {levels} levels"), Box::new(Mas::new(options, Some(positions.clone()))))?;
     }
     let mut findings = Findings::default();
@@ -151,11 +148,10 @@ pub(super) fn heterogeneity(request: &Request) -> Result<Findings, Failure> {
         ("random in each tetrahedron", Spreading::Random),
         ("eight regions", Spreading::Regions),
     ];
-    let morton = Linear { partition: Some(supple::solvers::mas::Partition::Morton), ..paper_mas().1 };
     let solvers = [
         ("IC0", LinearKind::Ic0.into()),
         schwarz(),
-        ("MAS, 3 unknowns, Morton", morton),
+        ("MAS, 3 unknowns, Morton", paper_mas().1),
         ("MAS, default", LinearKind::Mas.into()),
     ];
     let mut findings = Findings::default();

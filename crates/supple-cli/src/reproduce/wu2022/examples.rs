@@ -13,6 +13,7 @@ use supple::scene::{
     Body, Linear, LinearKind, Model, Pin, Region, Scene, Selection, Shape, ShapeSource, Solver, Spread,
 };
 use supple::simulation::{Simulation, StepSystem};
+use supple::solvers::mas::{MasOptions, Modes, Partition};
 
 use super::super::catalogue::Request;
 use crate::failure::Failure;
@@ -44,12 +45,23 @@ pub(super) fn schwarz() -> (&'static str, Linear) {
     ("AS", LinearKind::Schwarz.into())
 }
 
-/// Multilevel additive Schwarz as in the paper: supernodes have three unknowns.
+/// Multilevel additive Schwarz as in the paper: supernodes have three unknowns, domains follow the Morton curve.
 pub(super) fn paper_mas() -> (&'static str, Linear) {
-    ("MAS, 3 unknowns", Linear { modes: Some(3), ..LinearKind::Mas.into() })
+    let morton = Some(Partition::Morton);
+    ("MAS, 3 unknowns", Linear { modes: Some(3), partition: morton, ..LinearKind::Mas.into() })
 }
 
-/// The same as it is the default here.
+/// The same by its options.
+pub(super) fn as_in_the_paper(request: &Request) -> MasOptions {
+    MasOptions {
+        modes: Modes::Translations,
+        partition: Partition::Morton,
+        simd: request.simd,
+        ..MasOptions::default()
+    }
+}
+
+/// As it is the default here.
 pub(super) fn mas() -> (&'static str, Linear) {
     ("MAS, 6 unknowns", LinearKind::Mas.into())
 }

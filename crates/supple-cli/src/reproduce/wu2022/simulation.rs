@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 use supple::linear::{BlockJacobi, LinearOperator, Preconditioner};
 use supple::scene::{Linear, LinearKind, Method, Scene, Solver};
 use supple::simulation::{Comparison, Simulation, StageTimes, StepSystem};
-use supple::solvers::mas::{Mas, MasOptions, Modes};
+use supple::solvers::mas::Mas;
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;
 use super::course::{Course, Problem, plots};
-use super::examples::{STEP, Spreading, armadillo, builtin, cloth, jacobi, mas};
+use super::examples::{STEP, Spreading, armadillo, as_in_the_paper, builtin, cloth, jacobi, mas};
 use crate::compare::convergence;
 use crate::failure::Failure;
 
@@ -57,8 +57,7 @@ pub(super) fn costs(request: &Request) -> Result<Findings, Failure> {
 
 /// Seconds of construction, precomputation, application and product.
 fn stages(system: &StepSystem, request: &Request) -> Result<[f64; 4], Failure> {
-    let options = MasOptions { modes: Modes::Translations, simd: request.simd, ..MasOptions::default() };
-    let mut mas = Mas::new(options, Some(system.current.clone()));
+    let mut mas = Mas::new(as_in_the_paper(request), Some(system.current.clone()));
     mas.update(&system.matrix).map_err(|e| Failure::running(anyhow::anyhow!(e)))?;
     let mut z = system.rhs.clone();
     let mut best = |work: &mut dyn FnMut(&mut Vec<glam::DVec3>)| {

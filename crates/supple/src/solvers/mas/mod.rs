@@ -12,7 +12,7 @@
 //! | 6.3 selective update | `selective_update` |
 //! | 7 coarsening, products, prolongation | `application` |
 //! | 7.1 packed symmetric inverses | `packed` |
-//! | 9, future work: stiffness in the coarse space | `stiffness_domains` |
+//! | 9, future work: stiffness in the coarse space | `stiffness_domains`, the default |
 //!
 //! What differs, and why:
 //! - Supernodes may move rigidly or affinely (`modes`), not by translations only. That halves the iterations on solids for a few
@@ -21,7 +21,8 @@
 //!   third of the precomputation, and the result is positive definite however coarsely `W` is rounded; so 16 bits do.
 //! - The elimination is in `f64`: matrices of thin cloth are too ill-conditioned for single precision, and by tiles it is fast.
 //! - Vectors are coarsened from level to level instead of from the finest to each.
-//! - Domains are cut by the Morton curve only where the stiffness is about the same everywhere.
+//! - Domains follow strong connections, not the Morton curve: as many iterations where the stiffness is about the same everywhere, and
+//!   less than half of them where stiff parts lie in soft ones or cloths on each other.
 //! - Without positions, nodes are ordered by the graph and supernodes have translations only.
 //! - What has changed since the last update is found from the matrix, not told by the contacts.
 
@@ -54,7 +55,6 @@ use connections::Connections;
 use precomputation::Inverses;
 use saved_levels::Saved;
 use selective_update::{Signatures, touched_domains};
-use stiffness_domains::is_heterogeneous;
 use supernodes::{Cut, Level, levels};
 
 pub use inverse::MOST_NODES;
@@ -64,13 +64,11 @@ pub use modes::Modes;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Partition {
-    /// By stiffness where the matrix is heterogeneous, else along the Morton curve.
+    /// Along strong connections: those of stiff parts, and of surfaces in contact.
     #[default]
-    Auto,
-    /// Along the Morton curve through the positions.
-    Morton,
-    /// Along strong connections.
     Stiffness,
+    /// Along the Morton curve through the positions, as in the paper.
+    Morton,
 }
 
 /// How inverses are stored.
@@ -109,7 +107,7 @@ impl Default for MasOptions {
             domain: 32,
             modes: Modes::Rigid,
             levels: usize::MAX,
-            partition: Partition::Auto,
+            partition: Partition::Stiffness,
             layout: Layout::I16,
             rebuild: 10,
             simd: Simd::Auto,
@@ -200,11 +198,7 @@ impl Mas {
         let positions = self.positions.as_deref().filter(|x| x.len() == matrix.unknowns());
         let options = &self.options;
         let modes = if positions.is_some() { options.modes } else { Modes::Translations };
-        let by_stiffness = match options.partition {
-            Partition::Auto => is_heterogeneous(matrix),
-            Partition::Morton => false,
-            Partition::Stiffness => true,
-        };
+        let by_stiffness = options.partition == Partition::Stiffness;
         let sizes = [options.domain, coarse_domain(options.domain, modes)];
         let restored =
             self.restored.take().filter(|levels| saved_levels::fit(levels, matrix.unknowns(), sizes));

@@ -6,22 +6,6 @@ use rayon::prelude::*;
 
 use super::connections::Connections;
 use super::supernodes::Grouping;
-use crate::linear::BlockMatrix;
-
-/// A matrix is heterogeneous if a twentieth of its nodes is so many times as stiff as another twentieth.
-const CONTRAST: f64 = 100.0;
-
-/// Whether a matrix couples some nodes far more strongly than others.
-pub(super) fn is_heterogeneous(matrix: &BlockMatrix) -> bool {
-    let trace = |i: usize| {
-        let block = matrix.diagonal_block(i);
-        block.x_axis.x + block.y_axis.y + block.z_axis.z
-    };
-    let mut traces: Vec<f64> = (0..matrix.pattern().unknowns()).map(trace).collect();
-    let count = traces.len();
-    let mut at = |k: usize| *traces.select_nth_unstable_by(k, f64::total_cmp).1;
-    count > 0 && at(count - 1 - count / 20) > CONTRAST * at(count / 20)
-}
 
 const NONE: u32 = u32::MAX;
 

@@ -329,11 +329,21 @@ fn bits_do_not_depend_on_the_number_of_threads() {
 fn domains_by_stiffness_follow_stiff_columns() {
     let body = columns(8, 1e4);
     let with = |partition| iterations(&body, MasOptions { partition, ..MasOptions::default() });
-    let (morton, stiffness, auto) =
-        (with(Partition::Morton), with(Partition::Stiffness), with(Partition::Auto));
+    let (morton, stiffness) = (with(Partition::Morton), with(Partition::Stiffness));
     assert!(4 * stiffness <= morton, "{stiffness} {morton}");
-    assert_eq!(auto, stiffness);
-    assert!(!is_heterogeneous(&columns(8, 10.0).matrix));
+}
+
+/// Sheets on each other with stiff springs between nodes that do not lie above each other.
+#[test]
+fn domains_by_stiffness_follow_contacts() {
+    let mut body = sheets(24, 3, 1e-3);
+    for v in 0..2 * 576 {
+        let aside = v - v % 576 + (v % 576 + 577 * (v % 2) + 24 * (v % 3)) % 576;
+        add_spring(&mut body.matrix, &body.positions, [v, aside + 576], 1e4);
+    }
+    let with = |partition| iterations(&body, MasOptions { partition, ..MasOptions::default() });
+    let (morton, stiffness) = (with(Partition::Morton), with(Partition::Stiffness));
+    assert!(4 * stiffness <= 3 * morton, "{stiffness} {morton}");
 }
 
 #[test]
