@@ -37,6 +37,9 @@ const LASTING: [f64; 2] = [2.0, 0.25];
 const CANDIDATES_PER_TRIANGLE: [usize; 2] = [3, 10];
 /// If lists for one way are made for more than one in so many pairs of patches, a lasting one is due.
 const MANY: usize = 8;
+/// Ways for which a lasting list must have served to have paid, and the most ways without one after those that did not.
+const WORTH: u32 = 3;
+const LONGEST_PAUSE: u32 = 32;
 /// Patches in a chunk, which one task handles.
 const PATCHES: usize = 32;
 
@@ -99,6 +102,10 @@ pub struct Candidates {
     /// For how far it serves in metres, and, as a multiple of the thickness, the next one.
     lasting: f64,
     next_lasting: f64,
+    /// Ways since then, for how many of them it has served, and how many go by before the next.
+    ways: u32,
+    served: u32,
+    pause: u32,
     /// The way for which the tree was asked.
     from: Vec<DVec3>,
     moves: Vec<DVec3>,
@@ -244,13 +251,32 @@ impl Candidates {
         self.moves.clear();
         self.moves.extend(from.iter().zip(to).map(|(a, b)| *b - *a));
         self.find_shapes();
-        let moved: usize = self.chunks.iter().map(|chunk| chunk.moved).sum();
-        let met: usize = self.chunks.iter().map(|chunk| chunk.met).sum();
-        if self.lasting_at.is_empty() || MANY * moved > met {
+        if self.lasting_is_due() {
             self.make_lasting(surfaces, thickness);
         }
         self.find_groups(surfaces, thickness, to);
         self.made = true;
+    }
+
+    /// Whether another lasting list would pay. Where everything moves against everything none lasts: one that has served for a few ways
+    /// only is not followed by the next at once, but after twice as many ways as the last time.
+    fn lasting_is_due(&mut self) -> bool {
+        let moved: usize = self.chunks.iter().map(|chunk| chunk.moved).sum();
+        let met: usize = self.chunks.iter().map(|chunk| chunk.met).sum();
+        self.ways += 1;
+        if self.lasting_at.is_empty() {
+            self.pause = 0;
+        } else if MANY * moved <= met {
+            self.served = self.ways;
+            return false;
+        } else if self.ways < self.served + self.pause {
+            return false;
+        } else {
+            let paid = self.served >= WORTH;
+            self.pause = if paid { 0 } else { (2 * self.pause).clamp(1, LONGEST_PAUSE) };
+        }
+        (self.ways, self.served) = (0, 0);
+        true
     }
 
     fn find_shapes(&mut self) {

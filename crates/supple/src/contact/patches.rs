@@ -82,9 +82,28 @@ pub(super) struct Shape {
     /// The least and the most that a triangle's corners go along each axis.
     least: SingleVec3,
     most: SingleVec3,
+    /// The same of the whole patch, and the box around it.
+    whole: Whole,
     longest_edge: f32,
     /// The largest coordinate about the origin and the largest of a way, together.
     size: f32,
+}
+
+/// A patch as one thing.
+#[derive(Debug, Clone, Copy)]
+struct Whole {
+    low: [f32; 3],
+    high: [f32; 3],
+    least: [f32; 3],
+    most: [f32; 3],
+}
+
+impl Whole {
+    fn new(triangles: &LaneTriangles, least: &SingleVec3, most: &SingleVec3) -> Self {
+        let low = |v: &SingleVec3| v.0.map(|lanes| lanes.0.into_iter().fold(f32::INFINITY, f32::min));
+        let high = |v: &SingleVec3| v.0.map(|lanes| lanes.0.into_iter().fold(f32::NEG_INFINITY, f32::max));
+        Self { low: low(&triangles.low), high: high(&triangles.high), least: low(least), most: high(most) }
+    }
 }
 
 impl Shape {
@@ -114,7 +133,23 @@ impl Shape {
         };
         let size = largest(triangles.low, triangles.high) + largest(least, most);
         let longest_edge = triangles.longest_edge(patch.count as usize);
-        Self { origin, triangles, ways: mean_ways, spread, least, most, longest_edge, size }
+        let whole = Whole::new(&triangles, &least, &most);
+        Self { origin, triangles, ways: mean_ways, spread, least, most, whole, longest_edge, size }
+    }
+}
+
+impl Shape {
+    /// The triangles that may come as near as `within` metres to another patch as a whole, which is moved by `shift`.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn meeting_whole(&self, other: &Whole, shift: SingleVec3, within: Singles, still: bool) -> u32 {
+        let (mut back, mut forth) = (SingleVec3::ZERO, SingleVec3::ZERO);
+        if !still {
+            back = (self.least - SingleVec3::splat(other.most)).min(back);
+            forth = (self.most - SingleVec3::splat(other.least)).max(forth);
+        }
+        let (low, high) = (SingleVec3::splat(other.low) + shift, SingleVec3::splat(other.high) + shift);
+        let apart = (self.triangles.low + back - high).max(low - self.triangles.high - forth);
+        apart.0[0].max(apart.0[1]).max(apart.0[2]).not_above(within)
     }
 }
 
@@ -145,11 +180,10 @@ impl Meeting {
     /// Of what comes nearer by so much, from wherever that is.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn from_all_sides(coming: Singles, within: f32, [edges, size]: [f32; 2]) -> Self {
-        let rounded = within * (1.0 + 4.0 * f32::EPSILON) + 16.0 * f32::EPSILON * size;
         Self {
             back: SingleVec3::ZERO,
             forth: SingleVec3::ZERO,
-            within: SingleVec3::splat([rounded; 3]),
+            within: SingleVec3::splat([rounded_up(within, size); 3]),
             far: at_most(coming + Singles::splat(within), edges, size),
         }
     }
@@ -196,8 +230,13 @@ impl Kernel for FindNear<'_> {
         let size = shape.size + other.size + apart.abs().max_element() as f32;
         let shift = SingleVec3::splat([apart.x as f32, apart.y as f32, apart.z as f32]);
         let (edges, within) = (2.0 * (shape.longest_edge + other.longest_edge), within as f32);
-        for lane in 0..own.count as usize {
-            let mut lanes = patch.lanes() & touching(surfaces, own.bodies[lane], patch);
+        let (rounded, back) = (Singles::splat(rounded_up(within, size)), SingleVec3::ZERO - shift);
+        // Most triangles of two patches that meet are far from each other.
+        let mut own_lanes = own.lanes() & shape.meeting_whole(&other.whole, back, rounded, still);
+        let near_lanes = patch.lanes() & other.meeting_whole(&shape.whole, shift, rounded, still);
+        while own_lanes != 0 && near_lanes != 0 {
+            let lane = take_lane(&mut own_lanes);
+            let mut lanes = near_lanes & touching(surfaces, own.bodies[lane], patch);
             if same {
                 // Each pair of triangles once, and none with itself.
                 lanes &= !0 << (lane + 1);
@@ -218,6 +257,12 @@ impl Kernel for FindNear<'_> {
             }
         }
     }
+}
+
+/// How near boxes must be along an axis for pieces to come as near as `within` metres, with coordinates of at most `size` metres.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn rounded_up(within: f32, size: f32) -> f32 {
+    within * (1.0 + 4.0 * f32::EPSILON) + 16.0 * f32::EPSILON * size
 }
 
 /// The lanes of a patch that a triangle of a body may touch.
