@@ -18,6 +18,7 @@ use rayon::prelude::*;
 
 use super::Curvature;
 use super::element::{Blocks, Element};
+use super::element_order::morton_order;
 use crate::simd::{LaneMat3, LaneVec3, Lanes, WIDTH};
 
 /// Whether a spring resists both ways.
@@ -42,6 +43,13 @@ pub struct Spring {
     pub damping: f64,
     /// Which way it resists.
     pub resists: Resists,
+}
+
+/// The same springs along the Morton curve of their middles, so that those of a chunk share vertices; `place` says where a vertex
+/// starts.
+pub fn in_local_order(springs: &[Spring], place: impl Fn(u32) -> DVec3) -> Vec<Spring> {
+    let middle = |spring: usize| springs[spring].ends.map(&place).into_iter().sum::<DVec3>() * 0.5;
+    morton_order(springs.len(), middle).into_iter().map(|spring| springs[spring as usize]).collect()
 }
 
 /// All springs, elastic and damping part, over one step.
@@ -268,6 +276,36 @@ mod tests {
         assert!(near(bending_force(0.9, 0.8), 40.0 * -0.2 + viscosity * -0.1), "compressed all the way");
         // Only the part of the way below the rest length counts.
         assert!(near(bending_force(1.2, 0.9), 40.0 * -0.1 + viscosity * -0.1));
+    }
+
+    #[test]
+    fn springs_in_local_order_are_the_same_ones_and_share_vertices() {
+        let place = |v: u32| DVec3::new(f64::from(v % 64), 0.0, f64::from(v / 64));
+        let spring = |ends: [u32; 2]| Spring {
+            ends,
+            rest: 1.0,
+            stiffness: f64::from(ends[0]),
+            damping: 0.0,
+            resists: Resists::Both,
+        };
+        let along = (0..64 * 64).filter(|v| v % 64 < 63).map(|v| spring([v, v + 1]));
+        let across = (0..63 * 64).map(|v| spring([v, v + 64]));
+        let springs: Vec<Spring> = along.chain(across).collect();
+        let ordered = in_local_order(&springs, place);
+        let ends = |springs: &[Spring]| {
+            let mut ends: Vec<[u32; 2]> = springs.iter().map(|s| s.ends).collect();
+            ends.sort_unstable();
+            ends
+        };
+        assert_eq!(ends(&ordered), ends(&springs));
+        assert!(ordered.iter().all(|s| s.stiffness == f64::from(s.ends[0])));
+        for part in ordered.chunks(512) {
+            let mut touched = ends(part).into_flattened();
+            touched.sort_unstable();
+            touched.dedup();
+            // Springs are twice as many as vertices; a patch has some more at its border.
+            assert!(3 * touched.len() < 2 * 512, "{}", touched.len());
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@
 use glam::DVec3;
 
 use super::solver::{End, History, SolveOutcome, StopRule};
-use super::vectors::{Sums, add, solve_in_units, turn, unit_of_extreme};
+use super::vectors::{Sums, add, copy, is_zero, solve_in_units, turn, unit_of_extreme};
 use super::{CycleTimes, HistoryPoint, LinearOperator, LinearSolver, Preconditioner, Regions};
 
 /// How often the iteration may go on from the true residual before it counts as stalled.
@@ -74,8 +74,8 @@ impl ConjugateGradient {
             self.history.push(0.0);
             return SolveOutcome::of_zero();
         }
-        let rr = if x.iter().all(|value| *value == DVec3::ZERO) {
-            self.r.copy_from_slice(rhs);
+        let rr = if is_zero(x) {
+            copy(&mut self.r, rhs);
             scale * scale
         } else {
             self.true_residual(matrix, rhs, x)
@@ -160,7 +160,7 @@ impl ConjugateGradient {
             match rz_before {
                 Some(before) => turn(&mut self.p, rz / before, &self.z),
                 // Not `0 p`: an earlier solve may have left numbers that are not finite.
-                None => self.p.copy_from_slice(&self.z),
+                None => copy(&mut self.p, &self.z),
             }
             if let Err(end) = self.step(matrix, x, rz, course) {
                 return end;

@@ -64,7 +64,7 @@ pub use vcycle::{CycleTimes, Direction, Level, v_cycle};
 pub(crate) use block_jacobi::{domain_not_definite, not_definite};
 pub(crate) use colouring::{by_colour, colour};
 pub(crate) use direct::DenseFactor;
-pub(crate) use pivot::inverse as definite_inverse;
+pub(crate) use pivot::inverses as definite_inverses;
 pub use stationary::StationarySolver;
 pub(crate) use triangular::Schedule;
 

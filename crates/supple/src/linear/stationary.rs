@@ -4,7 +4,7 @@
 use glam::DVec3;
 
 use super::solver::{End, History, SolveOutcome, StopRule};
-use super::vectors::{Sums, add, solve_in_units, unit_of_extreme};
+use super::vectors::{Sums, add, copy, is_zero, solve_in_units, unit_of_extreme};
 use super::{CycleTimes, HistoryPoint, LinearOperator, LinearSolver, Preconditioner, Regions};
 
 /// A residual that has grown by this factor over its start will not come back.
@@ -45,9 +45,9 @@ impl Stationary {
         }
         let mut iterations = 0;
         loop {
-            let relative_residual = if iterations == 0 && x.iter().all(|value| *value == DVec3::ZERO) {
+            let relative_residual = if iterations == 0 && is_zero(x) {
                 // The residual is the right-hand side, without a product.
-                self.r.copy_from_slice(rhs);
+                copy(&mut self.r, rhs);
                 if scale.is_finite() { 1.0 } else { f64::NAN }
             } else {
                 matrix.apply(x, &mut self.z);

@@ -71,6 +71,17 @@ pub(super) fn turn(p: &mut [DVec3], beta: f64, z: &[DVec3]) {
     });
 }
 
+/// `target = source`.
+pub(super) fn copy(target: &mut [DVec3], source: &[DVec3]) {
+    let parts = target.par_chunks_mut(CHUNK).zip(source.par_chunks(CHUNK));
+    parts.for_each(|(target, source)| target.copy_from_slice(source));
+}
+
+/// Whether all entries are zero.
+pub(super) fn is_zero(x: &[DVec3]) -> bool {
+    x.par_chunks(CHUNK).all(|part| part.iter().all(|entry| *entry == DVec3::ZERO))
+}
+
 /// `x += alpha p`.
 pub(super) fn add(x: &mut [DVec3], alpha: f64, p: &[DVec3]) {
     x.par_chunks_mut(CHUNK).zip(p.par_chunks(CHUNK)).for_each(|(x, p)| add_scaled(x, alpha, p));

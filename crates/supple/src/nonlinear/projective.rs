@@ -133,7 +133,7 @@ impl Projective {
         pairs.for_each(|(b, g)| *b = -*g);
         match &mut self.global {
             Global::Iterative { solver, stop, blocks } => {
-                self.work.direction.fill(DVec3::ZERO);
+                self.work.direction.par_chunks_mut(4096).for_each(|part| part.fill(DVec3::ZERO));
                 let stop = StopRule { deadline: descent.limits.deadline, ..*stop };
                 let matrix = WithBlocks { scalars: &self.matrix, blocks };
                 let solved = solver.solve(&matrix, &self.rhs, &mut self.work.direction, &stop);

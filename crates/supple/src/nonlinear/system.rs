@@ -18,7 +18,7 @@ use crate::energy::inertia::Inertia;
 use crate::energy::pressure::Pressure;
 use crate::energy::seam::Seams;
 use crate::energy::self_contact::{ContactProperties, SelfContact};
-use crate::energy::spring::{Resists, Spring, Springs};
+use crate::energy::spring::{Resists, Spring, Springs, in_local_order};
 use crate::energy::spring_network::{cloth_springs, solid_springs};
 use crate::energy::strain_limit::{StrainLimits, StretchLimit};
 use crate::energy::tetrahedron::{Solid, Tetrahedra};
@@ -394,6 +394,7 @@ impl Gathered<'_> {
                 }
                 Elements::Octants(_) => Vec::new(),
             };
+            let own = in_local_order(&own, |vertex| body.start[vertex as usize]);
             let bends = body.bending.is_none();
             let own = own.into_iter().filter(|s| bends || s.resists == Resists::Both);
             springs.extend(own.map(|s| Spring { ends: s.ends.map(|v| v + first), ..s }));

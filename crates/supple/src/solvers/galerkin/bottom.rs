@@ -1,7 +1,6 @@
 //! The coarsest level (Xian 2019, section 4.5): a dense Cholesky factorisation, in double precision.
 
-use super::coarse_matrix::Numbers;
-use super::entry::Entry;
+use super::numbers::{Numbers, stride};
 use crate::linear::DenseFactor;
 use crate::simd::Simd;
 
@@ -24,21 +23,20 @@ impl Bottom {
 
     /// Factors a matrix, times `scale`, with ones for functions that a rank-deficient node does not have. `false` if it is
     /// not positive definite.
-    pub(super) fn fill<E: Entry>(&mut self, numbers: Numbers<'_, E>, scale: f64) -> bool {
-        let width = E::WIDTH;
+    pub(super) fn fill(&mut self, numbers: Numbers<'_>, scale: f64) -> bool {
+        let width = numbers.width;
         let size = width * numbers.functions;
         let rows = size * numbers.pattern.unknowns();
         let columns = self.factor.clear(rows);
         for i in 0..numbers.pattern.unknowns() {
             let (start, others) = numbers.pattern.row(i);
             for (slot, &j) in (start..).zip(others) {
-                for (k, entry) in numbers.at(slot).iter().enumerate() {
-                    let (f, g) = (k / numbers.functions, k % numbers.functions);
-                    let corner = (size * j as usize + width * g) * rows + size * i + width * f;
-                    for c in 0..width {
-                        let target = &mut columns[corner + c * rows..][..width];
-                        target.iter_mut().zip(0..).for_each(|(target, r)| *target = entry.at(r, c) * scale);
-                    }
+                for c in 0..size {
+                    let target = &mut columns[(size * j as usize + c) * rows + size * i..][..size];
+                    target
+                        .iter_mut()
+                        .zip(0..)
+                        .for_each(|(target, r)| *target = numbers.entry(slot, r, c) * scale);
                 }
             }
         }
@@ -47,7 +45,7 @@ impl Bottom {
                 columns[missing] = 1.0;
             }
         }
-        (self.sides, self.stride) = (3 / width, E::STRIDE / width);
+        (self.sides, self.stride) = (3 / width, stride(width) / width);
         self.x.resize(rows, 0.0);
         self.factor.factorise(self.simd)
     }

@@ -6,8 +6,7 @@
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::coarse_matrix::Numbers;
-use super::entry::Entry;
+use super::numbers::Numbers;
 
 /// Rows that are looked at first.
 const SAMPLE: usize = 64;
@@ -33,6 +32,14 @@ impl Changes {
         if parents.len() == count { Self::All } else { Self::Rows(parents) }
     }
 
+    /// Whether a row may have changed.
+    pub(super) fn include(&self, row: usize) -> bool {
+        match self {
+            Self::All => true,
+            Self::Rows(rows) => rows.binary_search(&(row as u32)).is_ok(),
+        }
+    }
+
     /// Whether there is nothing to do.
     pub(super) fn is_nothing(&self) -> bool {
         matches!(self, Self::Rows(rows) if rows.is_empty())
@@ -49,12 +56,9 @@ pub(super) struct Fingerprint {
 
 impl Fingerprint {
     /// What has changed since the last call, on the same pattern.
-    pub(super) fn changes<E: Entry>(&mut self, matrix: Numbers<'_, E>) -> Changes {
+    pub(super) fn changes(&mut self, matrix: Numbers<'_>) -> Changes {
         let unknowns = matrix.pattern.unknowns();
-        let hash = |row: usize| {
-            let (start, columns) = matrix.pattern.row(row);
-            xxh3_64(bytemuck::cast_slice(&matrix.entries[start..start + columns.len()]))
-        };
+        let hash = |row: usize| xxh3_64(bytemuck::cast_slice(matrix.row(row)));
         let sample: Vec<u64> = (0..unknowns).step_by(unknowns.div_ceil(SAMPLE).max(1)).map(hash).collect();
         let before = std::mem::replace(&mut self.sample, sample);
         if !before.iter().zip(&self.sample).any(|(old, new)| old == new) {
@@ -100,7 +104,8 @@ mod tests {
     }
 
     fn changes(fingerprint: &mut Fingerprint, matrix: &BlockMatrix) -> Changes {
-        let numbers = Numbers { functions: 1, pattern: matrix.pattern(), entries: matrix.blocks() };
+        let entries = bytemuck::cast_slice(matrix.blocks());
+        let numbers = Numbers { width: 3, functions: 1, pattern: matrix.pattern(), entries };
         fingerprint.changes(numbers)
     }
 

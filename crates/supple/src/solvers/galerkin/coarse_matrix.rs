@@ -5,61 +5,115 @@
 //! A'_i'j' = Σ_ij T_iᵀ A_ij T_j             vertices: T_i is the row of the parent's functions at X_i
 //! ```
 //!
-//! The sparsity, and the coarse block of every fine block, are found once. An update goes over coarse rows in parallel;
+//! The sparsity, and which fine blocks make up a coarse one, are found once. An update goes over coarse rows in parallel;
 //! every row is summed by one thread in a fixed order. Blocks of a row that go to the same coarse block are first
-//! summed as `Σ_j A_ij T_j` and multiplied by `T_iᵀ` once: a quarter of the work of equation 7 taken literally.
+//! summed as `Σ_j A_ij T_j` and multiplied by `T_iᵀ` once: a quarter of the work of equation 7 taken literally. The matrix is
+//! symmetric: blocks to later parents are summed and mirrored, and of those within a parent one half and half the diagonal,
+//! `A'_i'i' = S + Sᵀ`.
 
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use super::changes::Changes;
-use super::entry::Entry;
+use super::numbers::Numbers;
 use super::projection::Projection;
 use crate::linear::BlockPattern;
-use crate::simd::{Kernel, Simd, dispatch};
+use crate::simd::{Kernel, Simd, dispatch, read_ahead};
 
-/// A level's matrix: `functions²` entries for every block of the pattern, by rows of functions.
-#[derive(Clone, Copy)]
-pub(super) struct Numbers<'a, E> {
-    pub(super) functions: usize,
-    pub(super) pattern: &'a BlockPattern,
-    pub(super) entries: &'a [E],
-}
-
-impl<'a, E> Numbers<'a, E> {
-    /// The entries at a slot of the pattern.
-    pub(super) fn at(&self, slot: usize) -> &'a [E] {
-        let size = self.functions * self.functions;
-        &self.entries[slot * size..][..size]
-    }
-}
+/// Blocks of the next fine row, about, which stands elsewhere in memory.
+const AHEAD: usize = 8;
 
 /// The matrix of a coarse level.
 #[derive(Debug, Clone)]
-pub(super) struct CoarseMatrix<E> {
+pub(super) struct CoarseMatrix {
+    width: usize,
     functions: usize,
     pattern: Arc<BlockPattern>,
-    entries: Vec<E>,
-    /// For every block of the finer pattern its place in the row of the coarse pattern.
-    targets: Vec<u32>,
+    entries: Vec<f64>,
+    sums: Sums,
 }
 
-impl<E: Entry> CoarseMatrix<E> {
-    /// Finds the sparsity of a coarse matrix.
-    pub(super) fn new(fine: &BlockPattern, projection: &Projection) -> Self {
-        let parents = &projection.parents;
+/// Which fine blocks make up the coarse rows, from their diagonals on.
+#[derive(Debug, Clone, Default)]
+struct Sums {
+    /// Row `k` has the runs `starts[k]..starts[k + 1]`.
+    starts: Vec<usize>,
+    runs: Vec<Run>,
+    /// Slot and column of every fine block, run after run.
+    blocks: Vec<[u32; 2]>,
+}
+
+/// The blocks of a fine row that go to the same coarse block. Where that is on the diagonal, the fine row's own comes first.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    /// The fine row.
+    child: u32,
+    /// Which of the coarse row's blocks, counted from the diagonal.
+    target: u32,
+    /// Its blocks.
+    range: [u32; 2],
+}
+
+impl Sums {
+    fn new(fine: &BlockPattern, coarse: &BlockPattern, projection: &Projection) -> Self {
+        let rows = (0..coarse.unknowns()).into_par_iter().with_min_len(16);
+        let rows: Vec<Self> = rows.map(|k| Self::of_row(fine, coarse, projection, k)).collect();
+        let mut sums = Self { starts: vec![0], ..Self::default() };
+        for row in rows {
+            let first = sums.blocks.len() as u32;
+            sums.runs
+                .extend(row.runs.iter().map(|run| Run { range: run.range.map(|at| at + first), ..*run }));
+            sums.blocks.extend(row.blocks);
+            sums.starts.push(sums.runs.len());
+        }
+        sums
+    }
+
+    /// Those of coarse row `k`.
+    fn of_row(fine: &BlockPattern, coarse: &BlockPattern, projection: &Projection, k: usize) -> Self {
+        let mut sums = Self::default();
+        let (first, columns) = coarse.row(k);
+        let columns = &columns[coarse.diagonal_slot(k) - first..];
+        let parent = |j: u32| projection.parents[j as usize] as usize;
+        let target = |j: u32| columns.partition_point(|&column| (column as usize) < parent(j)) as u32;
+        let mut row: Vec<[u32; 3]> = Vec::new();
+        for &child in &projection.children[projection.starts[k]..projection.starts[k + 1]] {
+            let (start, others) = fine.row(child as usize);
+            let counts = |j: u32| parent(j) > k || (parent(j) == k && j >= child);
+            let blocks = (start as u32..).zip(others).filter(|(_, j)| counts(**j));
+            row.clear();
+            row.extend(blocks.map(|(slot, &j)| [target(j), slot, j]));
+            row.sort_unstable();
+            sums.push_runs(child, &row);
+        }
+        sums
+    }
+
+    /// Adds the blocks of a fine row, sorted by where they go.
+    fn push_runs(&mut self, child: u32, row: &[[u32; 3]]) {
+        for run in row.chunk_by(|a, b| a[0] == b[0]) {
+            let first = self.blocks.len() as u32;
+            self.runs.push(Run { child, target: run[0][0], range: [first, first + run.len() as u32] });
+            self.blocks.extend(run.iter().map(|&[_, slot, j]| [slot, j]));
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        8 * self.starts.len() + size_of::<Run>() * self.runs.len() + 8 * self.blocks.len()
+    }
+}
+
+impl CoarseMatrix {
+    /// Finds the sparsity of a coarse matrix of so many unknowns a function.
+    pub(super) fn new(width: usize, fine: &BlockPattern, projection: &Projection) -> Self {
         let count = projection.starts.len() - 1;
-        let pattern = Arc::new(BlockPattern::new(&vec![false; count], &parent_pairs(fine, parents)));
-        let target = |i: usize| {
-            let (_, columns) = pattern.row(parents[i] as usize);
-            let place = |&j: &u32| columns.partition_point(|&column| column < parents[j as usize]) as u32;
-            fine.row(i).1.iter().map(place)
-        };
-        let targets = (0..fine.unknowns()).into_par_iter().with_min_len(512).flat_map_iter(target).collect();
+        let pairs = parent_pairs(fine, &projection.parents);
+        let pattern = Arc::new(BlockPattern::new(&vec![false; count], &pairs));
         let functions = projection.functions[1];
-        let entries = vec![E::ZERO; pattern.block_count() * functions * functions];
-        Self { functions, pattern, entries, targets }
+        let entries = vec![0.0; pattern.block_count() * (width * functions).pow(2)];
+        let sums = Sums::new(fine, &pattern, projection);
+        Self { width, functions, pattern, entries, sums }
     }
 
     /// Its pattern.
@@ -68,114 +122,165 @@ impl<E: Entry> CoarseMatrix<E> {
     }
 
     /// Its numbers.
-    pub(super) fn numbers(&self) -> Numbers<'_, E> {
-        Numbers { functions: self.functions, pattern: &self.pattern, entries: &self.entries }
+    pub(super) fn numbers(&self) -> Numbers<'_> {
+        let Self { width, functions, pattern, entries, .. } = self;
+        Numbers { width: *width, functions: *functions, pattern, entries }
     }
 
     /// Computes the numbers of the rows that have changed from those of the finer level.
     pub(super) fn update(
         &mut self,
-        fine: Numbers<'_, E>,
+        fine: Numbers<'_>,
         projection: &Projection,
         changes: &Changes,
         simd: Simd,
     ) {
-        match projection.functions {
-            [1, 1] => self.update_by::<1, 1>(fine, projection, changes, simd),
-            [1, _] => self.update_by::<1, 4>(fine, projection, changes, simd),
-            _ => self.update_by::<4, 4>(fine, projection, changes, simd),
+        match (self.width, projection.functions) {
+            (1, [1, 1]) => self.update_by::<1, 1, 1>(fine, projection, changes, simd),
+            (1, [1, _]) => self.update_by::<1, 1, 4>(fine, projection, changes, simd),
+            (1, _) => self.update_by::<1, 4, 4>(fine, projection, changes, simd),
+            (_, [1, 1]) => self.update_by::<9, 1, 1>(fine, projection, changes, simd),
+            (_, [1, _]) => self.update_by::<9, 1, 4>(fine, projection, changes, simd),
+            _ => self.update_by::<9, 4, 4>(fine, projection, changes, simd),
         }
     }
 
-    fn update_by<const C: usize, const P: usize>(
+    /// With `N` numbers for a pair of functions, of which finer nodes have `C` and coarser ones `P`.
+    fn update_by<const N: usize, const C: usize, const P: usize>(
         &mut self,
-        fine: Numbers<'_, E>,
+        fine: Numbers<'_>,
         projection: &Projection,
         changes: &Changes,
         simd: Simd,
     ) {
-        let Self { pattern, entries, targets, .. } = self;
-        let has_changed = |k: usize| match changes {
-            Changes::All => true,
-            Changes::Rows(rows) => rows.binary_search(&(k as u32)).is_ok(),
-        };
-        let mut rows: Vec<(&mut [E], &[u32])> = Vec::with_capacity(pattern.unknowns());
-        let mut rest = &mut entries[..];
-        for (k, range) in projection.starts.windows(2).enumerate() {
-            let (row, later) = rest.split_at_mut(pattern.row(k).1.len() * P * P);
-            if has_changed(k) {
-                rows.push((row, &projection.children[range[0]..range[1]]));
+        let Self { pattern, entries, sums, .. } = self;
+        let (mut before, mut after) = halves::<N, P>(pattern, entries);
+        let rows = after.par_iter_mut().enumerate().with_min_len(4).filter(|(k, _)| changes.include(*k));
+        rows.for_each(|(k, row)| {
+            let runs = &sums.runs[sums.starts[k]..sums.starts[k + 1]];
+            dispatch(simd, SumRow::<N, C, P> { row, fine, runs, blocks: &sums.blocks, projection });
+        });
+        let after = &after;
+        let rows = before.par_iter_mut().enumerate().with_min_len(4).filter(|(k, _)| changes.include(*k));
+        rows.for_each(|(k, row)| {
+            for (block, &j) in row.iter_mut().zip(pattern.row(k).1) {
+                let (first, columns) = pattern.row(j as usize);
+                let diagonal = pattern.diagonal_slot(j as usize) - first;
+                let place = columns[diagonal..].partition_point(|&column| (column as usize) < k);
+                mirror(&after[j as usize][place], block);
             }
-            rest = later;
-        }
-        rows.par_iter_mut().with_min_len(4).for_each(|(row, children)| {
-            dispatch(simd, SumRow::<E, C, P> { row, fine, children, projection, targets });
         });
     }
 
     pub(super) fn bytes(&self) -> usize {
-        size_of::<E>() * self.entries.len() + 4 * self.targets.len() + self.pattern.bytes()
+        8 * self.entries.len() + self.sums.bytes() + self.pattern.bytes()
     }
 }
 
-/// A row of the coarse matrix from the rows of its children.
-struct SumRow<'a, E, const C: usize, const P: usize> {
-    row: &'a mut [E],
-    fine: Numbers<'a, E>,
-    children: &'a [u32],
-    projection: &'a Projection,
-    targets: &'a [u32],
+/// A block of a level whose nodes have `P` functions.
+type Block<const N: usize, const P: usize> = [[[f64; P]; N]; P];
+
+/// A flat list by blocks.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn blocks<const N: usize, const P: usize>(entries: &[f64]) -> &[Block<N, P>] {
+    entries.as_chunks::<P>().0.as_chunks::<N>().0.as_chunks::<P>().0
 }
 
-impl<E: Entry, const C: usize, const P: usize> Kernel for SumRow<'_, E, C, P> {
+/// The blocks of every row before its diagonal, and from there on.
+type Halves<'a, const N: usize, const P: usize> = (Vec<&'a mut [Block<N, P>]>, Vec<&'a mut [Block<N, P>]>);
+
+fn halves<'a, const N: usize, const P: usize>(
+    pattern: &BlockPattern,
+    entries: &'a mut [f64],
+) -> Halves<'a, N, P> {
+    let mut rest = entries.as_chunks_mut::<P>().0.as_chunks_mut::<N>().0.as_chunks_mut::<P>().0;
+    let mut cut = |count: usize| {
+        let (part, later) = std::mem::take(&mut rest).split_at_mut(count);
+        rest = later;
+        part
+    };
+    let row = |k: usize| {
+        let (first, columns) = pattern.row(k);
+        let earlier = pattern.diagonal_slot(k) - first;
+        (cut(earlier), cut(columns.len() - earlier))
+    };
+    (0..pattern.unknowns()).map(row).unzip()
+}
+
+/// `target = blockᵀ`.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn mirror<const N: usize, const P: usize>(block: &Block<N, P>, target: &mut Block<N, P>) {
+    for f in 0..P {
+        for e in 0..N {
+            for g in 0..P {
+                target[g][transposed::<N>(e)][f] = block[f][e][g];
+            }
+        }
+    }
+}
+
+/// Where an entry of a 3x3 block, or of a number, stands in the transpose.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn transposed<const N: usize>(entry: usize) -> usize {
+    if N == 9 { 3 * (entry % 3) + entry / 3 } else { entry }
+}
+
+/// A row of the coarse matrix, from its diagonal on, from the rows of its children.
+struct SumRow<'a, const N: usize, const C: usize, const P: usize> {
+    row: &'a mut [Block<N, P>],
+    fine: Numbers<'a>,
+    runs: &'a [Run],
+    blocks: &'a [[u32; 2]],
+    projection: &'a Projection,
+}
+
+impl<const N: usize, const C: usize, const P: usize> Kernel for SumRow<'_, N, C, P> {
     type Output = ();
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn run(self) {
-        self.row.fill(E::ZERO);
-        for &child in self.children {
-            add_row::<E, C, P>(self.row, self.fine, child as usize, self.projection, self.targets);
+        let fine = blocks::<N, C>(self.fine.entries);
+        let shares = self.projection.shares.as_chunks::<P>().0.as_chunks::<C>().0;
+        self.row.fill([[[0.0; P]; N]; P]);
+        for run in self.runs {
+            let mut sum = [[[0.0; P]; N]; C];
+            let range = run.range[0] as usize..run.range[1] as usize;
+            for (k, &[slot, column]) in range.clone().zip(&self.blocks[range]) {
+                if let Some(next) = self.blocks.get(k + AHEAD) {
+                    read_ahead(&fine[next[0] as usize]);
+                }
+                add_product::<N, C, P>(&mut sum, &fine[slot as usize], &shares[column as usize]);
+                if column == run.child {
+                    halve(&mut sum);
+                }
+            }
+            let target = &mut self.row[run.target as usize];
+            add_transposed_product::<N, C, P>(target, &shares[run.child as usize], &sum);
         }
-    }
-}
-
-/// Adds the blocks of one fine row to its parent's row.
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn add_row<E: Entry, const C: usize, const P: usize>(
-    row: &mut [E],
-    fine: Numbers<'_, E>,
-    i: usize,
-    projection: &Projection,
-    targets: &[u32],
-) {
-    let (start, columns) = fine.pattern.row(i);
-    let shares = |node: usize| -> &[[f32; P]] {
-        let (shares, _) = projection.shares.as_chunks::<P>();
-        &shares[C * node..][..C]
-    };
-    let mut sum = [[E::ZERO; P]; C];
-    for (k, &j) in columns.iter().enumerate() {
-        let slot = start + k;
-        add_product(&mut sum, fine.at(slot), shares(j as usize));
-        if columns.len() == k + 1 || targets[slot + 1] != targets[slot] {
-            let target = &mut row[targets[slot] as usize * P * P..][..P * P];
-            add_transposed_product(target, shares(i), &sum);
-            sum = [[E::ZERO; P]; C];
-        }
+        let half = self.row[0];
+        let mut other = half;
+        mirror(&half, &mut other);
+        add(&mut self.row[0], &other);
     }
 }
 
 /// `sum += A_ij T_j`.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn add_product<E: Entry, const C: usize, const P: usize>(
-    sum: &mut [[E; P]; C],
-    block: &[E],
-    shares: &[[f32; P]],
+fn add_product<const N: usize, const C: usize, const P: usize>(
+    sum: &mut [[[f64; P]; N]; C],
+    block: &Block<N, C>,
+    shares: &[[f32; P]; C],
 ) {
-    for (f, sum) in sum.iter_mut().enumerate() {
-        for (block, shares) in block[f * C..].iter().zip(shares) {
-            for (sum, &share) in sum.iter_mut().zip(shares) {
-                *sum += *block * f64::from(share);
+    for f in 0..C {
+        for g in 0..C {
+            let mut share = [0.0; P];
+            for h in 0..P {
+                share[h] = f64::from(shares[g][h]);
+            }
+            for e in 0..N {
+                for h in 0..P {
+                    sum[f][e][h] += block[f][e][g] * share[h];
+                }
             }
         }
     }
@@ -183,15 +288,36 @@ fn add_product<E: Entry, const C: usize, const P: usize>(
 
 /// `target += T_iᵀ sum`.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn add_transposed_product<E: Entry, const C: usize, const P: usize>(
-    target: &mut [E],
-    shares: &[[f32; P]],
-    sum: &[[E; P]; C],
+fn add_transposed_product<const N: usize, const C: usize, const P: usize>(
+    target: &mut Block<N, P>,
+    shares: &[[f32; P]; C],
+    sum: &[[[f64; P]; N]; C],
 ) {
-    for (shares, sum) in shares.iter().zip(sum) {
-        for (target, &share) in target.chunks_exact_mut(P).zip(shares) {
-            for (target, sum) in target.iter_mut().zip(sum) {
-                *target += *sum * f64::from(share);
+    for f in 0..C {
+        for h in 0..P {
+            let share = f64::from(shares[f][h]);
+            for e in 0..N {
+                for g in 0..P {
+                    target[h][e][g] += share * sum[f][e][g];
+                }
+            }
+        }
+    }
+}
+
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn halve<const N: usize, const C: usize, const P: usize>(sum: &mut [[[f64; P]; N]; C]) {
+    for number in sum.as_flattened_mut().as_flattened_mut() {
+        *number *= 0.5;
+    }
+}
+
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn add<const N: usize, const P: usize>(sum: &mut Block<N, P>, other: &Block<N, P>) {
+    for f in 0..P {
+        for e in 0..N {
+            for g in 0..P {
+                sum[f][e][g] += other[f][e][g];
             }
         }
     }
@@ -252,18 +378,15 @@ mod tests {
         rows
     }
 
-    fn entries(numbers: Numbers<'_, DMat3>) -> Vec<Vec<f64>> {
-        let size = 3 * numbers.functions;
+    fn entries(numbers: Numbers<'_>) -> Vec<Vec<f64>> {
+        let size = numbers.width * numbers.functions;
         let n = numbers.pattern.unknowns();
         let mut rows = vec![vec![0.0; size * n]; size * n];
         for i in 0..n {
             let (start, columns) = numbers.pattern.row(i);
             for (k, &j) in columns.iter().enumerate() {
-                for (e, block) in numbers.at(start + k).iter().enumerate() {
-                    let (f, g) = (e / numbers.functions, e % numbers.functions);
-                    for (r, c) in (0..3).flat_map(|r| (0..3).map(move |c| (r, c))) {
-                        rows[size * i + 3 * f + r][size * j as usize + 3 * g + c] = block.col(c)[r];
-                    }
+                for (r, c) in (0..size).flat_map(|r| (0..size).map(move |c| (r, c))) {
+                    rows[size * i + r][size * j as usize + c] = numbers.entry(start + k, r, c);
                 }
             }
         }
@@ -307,13 +430,14 @@ mod tests {
             let fine = matrix(nodes, &pairs);
             let first = projection([1, functions], nodes as usize, 5, seed);
             let second = projection([functions, functions], 5, 2, seed + 5);
-            let numbers = Numbers { functions: 1, pattern: fine.pattern(), entries: fine.blocks() };
-            let mut one = CoarseMatrix::new(fine.pattern(), &first);
+            let flat = bytemuck::cast_slice(fine.blocks());
+            let numbers = Numbers { width: 3, functions: 1, pattern: fine.pattern(), entries: flat };
+            let mut one = CoarseMatrix::new(3, fine.pattern(), &first);
             one.update(numbers, &first, &Changes::All, Simd::Auto);
             let u = dense(&first);
             let expected = product(&transposed(&u), &product(&entries(numbers), &u));
             assert_same(&entries(one.numbers()), &expected);
-            let mut two = CoarseMatrix::new(one.pattern(), &second);
+            let mut two = CoarseMatrix::new(3, one.pattern(), &second);
             // Twice: an update starts from nothing.
             two.update(one.numbers(), &second, &Changes::All, Simd::Auto);
             two.update(one.numbers(), &second, &Changes::All, Simd::Auto);

@@ -3,12 +3,14 @@
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use super::GalerkinOptions;
 use super::bottom::Bottom;
 use super::changes::{Changes, Fingerprint};
-use super::coarse_matrix::{CoarseMatrix, Numbers};
-use super::entry::Entry;
+use super::coarse_matrix::CoarseMatrix;
 use super::level::{GalerkinLevel, LevelSolver};
+use super::numbers::{Numbers, stride};
 use super::projection::Projection;
 use super::relaxation::Relaxation;
 use super::tree::Tree;
@@ -29,24 +31,31 @@ pub(super) struct Cycle {
 }
 
 /// All levels for matrices on one pattern.
-pub(super) struct Hierarchy<E> {
+pub(super) struct Hierarchy {
+    /// How many unknowns of each function are coupled: see [`Numbers`].
+    width: usize,
     pattern: Arc<BlockPattern>,
-    coarse: Vec<CoarseMatrix<E>>,
+    coarse: Vec<CoarseMatrix>,
     pub(super) cycle: Cycle,
     simd: Simd,
     /// The rows of the matrix that the levels hold.
     fingerprint: Fingerprint,
 }
 
-impl<E: Entry> Hierarchy<E> {
+impl Hierarchy {
     /// Analyses the sparsity of all levels.
-    pub(super) fn new(pattern: &Arc<BlockPattern>, tree: &Tree, options: &GalerkinOptions) -> Self {
-        let mut coarse: Vec<CoarseMatrix<E>> = Vec::new();
+    pub(super) fn new(
+        width: usize,
+        pattern: &Arc<BlockPattern>,
+        tree: &Tree,
+        options: &GalerkinOptions,
+    ) -> Self {
+        let mut coarse: Vec<CoarseMatrix> = Vec::new();
         for projection in &tree.projections {
             let finer = coarse.last().map_or(pattern, CoarseMatrix::pattern);
-            coarse.push(CoarseMatrix::new(finer, projection));
+            coarse.push(CoarseMatrix::new(width, finer, projection));
         }
-        let finest = Numbers { functions: 1, pattern, entries: &[] };
+        let finest = Numbers { width, functions: 1, pattern, entries: &[] };
         let numbers = std::iter::once(finest).chain(coarse.iter().map(CoarseMatrix::numbers));
         let solvers: Vec<Placed> = numbers
             .zip(&tree.orders)
@@ -59,27 +68,29 @@ impl<E: Entry> Hierarchy<E> {
         let (order, place) = (solvers[0].order.clone(), solvers[0].place.clone());
         let level = |(level, solver): (usize, Placed)| {
             let projection = match (tree.projections.get(level), places.get(level)) {
-                (Some(projection), Some(place)) => projection.renumbered(&solver.order, place, E::STRIDE),
+                (Some(projection), Some(place)) => {
+                    projection.renumbered(&solver.order, place, stride(width), options.simd)
+                }
                 _ => Projection::default(),
             };
             let sweeps = if level == 0 { options.sweeps } else { options.coarse_sweeps };
             GalerkinLevel::new(solver.solver, solver.numbers, sweeps, projection)
         };
         let levels = solvers.into_iter().enumerate().map(level).collect();
-        let cycle = Cycle { levels, order, place, stride: E::STRIDE, scale: 1.0 };
+        let cycle = Cycle { levels, order, place, stride: stride(width), scale: 1.0 };
         let (pattern, fingerprint) = (pattern.clone(), Fingerprint::default());
-        Self { pattern, coarse, cycle, simd: options.simd, fingerprint }
+        Self { width, pattern, coarse, cycle, simd: options.simd, fingerprint }
     }
 
-    /// Whether this is the analysis of a pattern.
-    pub(super) fn is_of(&self, pattern: &Arc<BlockPattern>) -> bool {
-        self.pattern.is_same(pattern)
+    /// Whether this is the analysis of a pattern, for matrices that couple directions or not.
+    pub(super) fn is_of(&self, width: usize, pattern: &Arc<BlockPattern>) -> bool {
+        self.width == width && self.pattern.is_same(pattern)
     }
 
     /// Takes over the entries of a matrix on all levels, where they have changed.
-    pub(super) fn update(&mut self, entries: &[E], tree: &Tree) -> Result<(), String> {
+    pub(super) fn update(&mut self, entries: &[f64], tree: &Tree) -> Result<(), String> {
         let pattern = self.pattern.clone();
-        let finest = Numbers { functions: 1, pattern: &pattern, entries };
+        let finest = Numbers { width: self.width, functions: 1, pattern: &pattern, entries };
         let scale = round_scale(largest_diagonal(finest)?);
         let found = self.fingerprint.changes(finest);
         let changes = if scale == self.cycle.scale { found } else { Changes::All };
@@ -91,7 +102,7 @@ impl<E: Entry> Hierarchy<E> {
         updated
     }
 
-    fn take_over(&mut self, finest: Numbers<'_, E>, tree: &Tree, mut changes: Changes) -> Result<(), String> {
+    fn take_over(&mut self, finest: Numbers<'_>, tree: &Tree, mut changes: Changes) -> Result<(), String> {
         if changes.is_nothing() {
             return Ok(());
         }
@@ -125,15 +136,10 @@ struct Placed {
 }
 
 impl Placed {
-    fn new<E: Entry>(
-        numbers: Numbers<'_, E>,
-        order: &[u32],
-        is_coarsest: bool,
-        options: &GalerkinOptions,
-    ) -> Self {
+    fn new(numbers: Numbers<'_>, order: &[u32], is_coarsest: bool, options: &GalerkinOptions) -> Self {
         let nodes = numbers.pattern.unknowns();
         let simd = options.simd;
-        let (solver, schedule) = match (is_coarsest, E::WIDTH, numbers.functions) {
+        let (solver, schedule) = match (is_coarsest, numbers.width, numbers.functions) {
             (true, ..) => (LevelSolver::Bottom(Bottom::new(simd)), None),
             (_, 3, 1) => smoothed(LevelSolver::Narrow, numbers.pattern, order, options),
             (_, 3, _) => smoothed(LevelSolver::Wide, numbers.pattern, order, options),
@@ -142,7 +148,7 @@ impl Placed {
         };
         let same = || (0..nodes as u32).collect::<Vec<_>>();
         let (order, place) = schedule.map_or_else(|| (same(), same()), |s| (s.order, s.place));
-        Self { solver, order, place, numbers: E::STRIDE * numbers.functions * nodes }
+        Self { solver, order, place, numbers: stride(numbers.width) * numbers.functions * nodes }
     }
 }
 
@@ -164,14 +170,15 @@ fn round_scale(largest: f64) -> f64 {
     0.25f64.powi((0.5 * largest.log2()).ceil().clamp(-500.0, 500.0) as i32)
 }
 
-fn largest_diagonal<E: Entry>(matrix: Numbers<'_, E>) -> Result<f64, String> {
-    let mut largest = 0.0;
-    for i in 0..matrix.pattern.unknowns() {
-        let entry = matrix.entries[matrix.pattern.diagonal_slot(i)].largest();
-        if !(entry > 0.0 && entry.is_finite()) {
-            return Err(not_definite(i));
-        }
-        largest = f64::max(largest, entry);
+fn largest_diagonal(matrix: Numbers<'_>) -> Result<f64, String> {
+    let vertices = (0..matrix.pattern.unknowns()).into_par_iter().with_min_len(1024);
+    let is_wrong = |entry: f64| !(entry > 0.0 && entry.is_finite());
+    // Infinite if one is wrong, whatever the others are.
+    let bounded = |i: usize| if is_wrong(matrix.largest(i)) { f64::INFINITY } else { matrix.largest(i) };
+    let largest = vertices.clone().map(bounded).reduce(|| 0.0, f64::max);
+    if largest.is_infinite() {
+        let first = vertices.find_first(|&i| is_wrong(matrix.largest(i)));
+        return Err(not_definite(first.unwrap_or_default()));
     }
     Ok(if largest > 0.0 { largest } else { 1.0 })
 }

@@ -3,8 +3,7 @@
 
 use super::bottom::Bottom;
 use super::changes::Changes;
-use super::coarse_matrix::Numbers;
-use super::entry::Entry;
+use super::numbers::Numbers;
 use super::projection::Projection;
 use super::relaxation::Relaxation;
 use crate::linear::{Direction, Level};
@@ -43,9 +42,9 @@ impl GalerkinLevel {
 
     /// Takes over a matrix, times `scale`, where it has changed. `Err` gives the node whose block is not positive definite, if
     /// one is known.
-    pub(super) fn fill<E: Entry>(
+    pub(super) fn fill(
         &mut self,
-        numbers: Numbers<'_, E>,
+        numbers: Numbers<'_>,
         scale: f64,
         changes: &Changes,
     ) -> Result<(), Option<u32>> {

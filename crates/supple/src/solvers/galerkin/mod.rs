@@ -8,7 +8,7 @@
 //! | 4.2 restriction and interpolation, equations 4 and 5 | `projection`, `regularisation` (a node's functions) |
 //! | 4.3 fast update, equations 6 and 7, in full and where something changed | `coarse_matrix`, `changes` |
 //! | 4.4 rank-deficient nodes | `regularisation` |
-//! | 4.5 smoothers, coarsest level | `relaxation`, `bottom` |
+//! | 4.5 smoothers, coarsest level | `relaxation`, `fill`, `bottom` |
 //! | 4.6, 4.7, algorithms 3 and 4 | `hierarchy`; [`Galerkin`] under the methods of [`crate::nonlinear`], in CG or alone as a [`crate::linear::StationarySolver`] |
 //! | 5.2, table 3 and figure 3: smooth weights, 3 unknowns a node | [`CoarseSpace`] |
 //! | 6, future work: preconditioner of CG | [`Galerkin`] |
@@ -27,7 +27,7 @@
 //! - The number of levels follows from the mesh, and the coarse ones are many and smoothed twice: on a CPU they cost little, and
 //!   iterations grow less with the resolution.
 //! - The matrices of projective dynamics do not couple directions; all levels then have one number where others have a 3x3
-//!   block, and three right-hand sides (`entry`).
+//!   block, and three right-hand sides (`numbers`).
 //! - Couplings that come and go outside the pattern (contacts) are taken into the pattern and its analysis is done anew when the
 //!   set of pairs has changed; the tree stays.
 //! - Without positions a coarse node has the three translations only, and there are more of them.
@@ -37,10 +37,11 @@ mod changes;
 mod coarse_matrix;
 mod coarse_space;
 mod distances;
-mod entry;
+mod fill;
 mod furthest_points;
 mod hierarchy;
 mod level;
+mod numbers;
 mod projection;
 mod regularisation;
 mod relaxation;
@@ -51,12 +52,11 @@ mod tests;
 
 use std::sync::Arc;
 
-use glam::{DMat3, DVec3};
+use glam::DVec3;
 use rayon::prelude::*;
 
 use crate::linear::{
-    BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Preconditioner, Regions, ScalarMatrix, Simd,
-    assembled, v_cycle,
+    BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Preconditioner, Regions, Simd, assembled, v_cycle,
 };
 use hierarchy::{Cycle, Hierarchy};
 use tree::Tree;
@@ -108,31 +108,8 @@ pub struct Galerkin {
     positions: Option<Arc<[DVec3]>>,
     /// The hierarchy, and the pattern it was made for.
     tree: Option<(Arc<BlockPattern>, Tree)>,
-    hierarchy: Option<AnyHierarchy>,
+    hierarchy: Option<Hierarchy>,
     times: CycleTimes,
-}
-
-/// The levels, with directions coupled or not.
-enum AnyHierarchy {
-    Coupled(Hierarchy<DMat3>),
-    /// Every block is a multiple of the identity.
-    Isotropic(Hierarchy<f64>),
-}
-
-impl AnyHierarchy {
-    fn cycle_mut(&mut self) -> &mut Cycle {
-        match self {
-            Self::Coupled(hierarchy) => &mut hierarchy.cycle,
-            Self::Isotropic(hierarchy) => &mut hierarchy.cycle,
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        match self {
-            Self::Coupled(hierarchy) => hierarchy.bytes(),
-            Self::Isotropic(hierarchy) => hierarchy.bytes(),
-        }
-    }
 }
 
 impl Galerkin {
@@ -159,26 +136,17 @@ impl Galerkin {
         Ok(())
     }
 
-    fn update_coupled(&mut self, matrix: &BlockMatrix) -> Result<(), String> {
+    /// Takes over a matrix given by `width²` numbers for every block of its pattern.
+    fn update_levels(
+        &mut self,
+        width: usize,
+        pattern: &Arc<BlockPattern>,
+        entries: &[f64],
+    ) -> Result<(), String> {
         let Some((_, tree)) = &self.tree else { return Ok(()) };
-        let mut hierarchy = match self.hierarchy.take() {
-            Some(AnyHierarchy::Coupled(known)) if known.is_of(matrix.pattern()) => known,
-            _ => Hierarchy::new(matrix.pattern(), tree, &self.options),
-        };
-        let updated = hierarchy.update(matrix.blocks(), tree);
-        self.hierarchy = Some(AnyHierarchy::Coupled(hierarchy));
-        updated
-    }
-
-    fn update_isotropic(&mut self, matrix: &ScalarMatrix) -> Result<(), String> {
-        let Some((_, tree)) = &self.tree else { return Ok(()) };
-        let mut hierarchy = match self.hierarchy.take() {
-            Some(AnyHierarchy::Isotropic(known)) if known.is_of(matrix.pattern()) => known,
-            _ => Hierarchy::new(matrix.pattern(), tree, &self.options),
-        };
-        let updated = hierarchy.update(matrix.values(), tree);
-        self.hierarchy = Some(AnyHierarchy::Isotropic(hierarchy));
-        updated
+        let known = self.hierarchy.take().filter(|known| known.is_of(width, pattern));
+        let hierarchy = known.unwrap_or_else(|| Hierarchy::new(width, pattern, tree, &self.options));
+        self.hierarchy.insert(hierarchy).update(entries, tree)
     }
 }
 
@@ -187,15 +155,16 @@ impl Preconditioner for Galerkin {
         let matrix = assembled(operator, "galerkin")?;
         self.grow_tree(matrix)?;
         let merged = matrix.with_outside_merged();
-        match (operator.scalars(), merged) {
-            (Some(scalars), None) => self.update_isotropic(scalars),
-            (_, merged) => self.update_coupled(merged.as_ref().unwrap_or(matrix)),
+        if let (Some(scalars), None) = (operator.scalars(), &merged) {
+            return self.update_levels(1, scalars.pattern(), scalars.values());
         }
+        let matrix = merged.as_ref().unwrap_or(matrix);
+        self.update_levels(3, matrix.pattern(), bytemuck::cast_slice(matrix.blocks()))
     }
 
     fn apply(&mut self, r: &[DVec3], z: &mut [DVec3]) {
         let Some(hierarchy) = &mut self.hierarchy else { return };
-        let Cycle { levels, order, place, stride, scale } = hierarchy.cycle_mut();
+        let Cycle { levels, order, place, stride, scale } = &mut hierarchy.cycle;
         let stride = *stride;
         // The largest entry becomes one, so that the cycle stays in the range of single precision.
         let size = r.par_iter().with_min_len(4096).map(|r| r.abs().max_element()).reduce(|| 0.0, f64::max);
@@ -217,7 +186,7 @@ impl Preconditioner for Galerkin {
 
     fn bytes(&self) -> usize {
         let tree = self.tree.as_ref().map_or(0, |(_, tree)| tree.bytes());
-        tree + self.hierarchy.as_ref().map_or(0, AnyHierarchy::bytes)
+        tree + self.hierarchy.as_ref().map_or(0, Hierarchy::bytes)
     }
 
     fn cycle_times(&self) -> CycleTimes {

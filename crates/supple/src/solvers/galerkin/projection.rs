@@ -13,8 +13,11 @@
 
 use rayon::prelude::*;
 
-/// Nodes handled by one task.
+use crate::simd::{Kernel, Simd, dispatch};
+
+/// Nodes handled by one task, and parents.
 const NODES: usize = 512;
+const PARENTS: usize = 8;
 
 /// Who is whose parent, and the shares `T`.
 #[derive(Debug, Clone, Default)]
@@ -30,24 +33,30 @@ pub(super) struct Projection {
     pub(super) children: Vec<u32>,
     /// `T` of every node, by rows.
     pub(super) shares: Vec<f32>,
+    /// The same in the order of `children`, as restriction reads them.
+    child_shares: Vec<f32>,
+    simd: Simd,
 }
 
 impl Projection {
     /// A projection to `count` parents with the shares of every node one after the other.
     pub(super) fn new(functions: [usize; 2], parents: Vec<u32>, count: usize, shares: Vec<f32>) -> Self {
         let (starts, children) = children(&parents, count);
-        Self { functions, stride: 3, parents, starts, children, shares }
+        let size = functions[0] * functions[1];
+        let share = |&child: &u32| shares[child as usize * size..][..size].iter().copied();
+        let child_shares = children.iter().flat_map(share).collect();
+        Self { functions, stride: 3, parents, starts, children, shares, child_shares, simd: Simd::Auto }
     }
 
     /// The same with nodes and parents renumbered: `order` says which node stands at each place,
     /// `parent_place` where each parent stands, for vectors of another stride.
-    pub(super) fn renumbered(&self, order: &[u32], parent_place: &[u32], stride: usize) -> Self {
+    pub(super) fn renumbered(&self, order: &[u32], parent_place: &[u32], stride: usize, simd: Simd) -> Self {
         let size = self.functions[0] * self.functions[1];
         let parent = |&node: &u32| parent_place[self.parents[node as usize] as usize];
         let share = |&node: &u32| self.shares[node as usize * size..][..size].iter().copied();
         let parents = order.iter().map(parent).collect();
         let shares = order.iter().flat_map(share).collect();
-        Self { stride, ..Self::new(self.functions, parents, parent_place.len(), shares) }
+        Self { stride, simd, ..Self::new(self.functions, parents, parent_place.len(), shares) }
     }
 
     /// `b' = Uᵀ r`.
@@ -75,45 +84,90 @@ impl Projection {
     }
 
     fn restrict_by<const C: usize, const P: usize, const D: usize>(&self, r: &[f32], b: &mut [f32]) {
-        let (shares, _) = self.shares.as_chunks::<P>();
-        let (r, _) = r.as_chunks::<D>();
-        b.par_chunks_mut(D * P).zip(self.starts.par_windows(2)).with_min_len(4).for_each(|(b, range)| {
-            let mut sum = [[0.0; D]; P];
-            for &child in &self.children[range[0]..range[1]] {
-                let own = C * child as usize..C * (child as usize + 1);
-                for (r, shares) in r[own.clone()].iter().zip(&shares[own]) {
-                    for g in 0..P {
-                        for d in 0..D {
-                            sum[g][d] += shares[g] * r[d];
-                        }
-                    }
-                }
-            }
-            b.copy_from_slice(sum.as_flattened());
+        let (b, _) = b.as_chunks_mut::<D>().0.as_chunks_mut::<P>();
+        b.par_chunks_mut(PARENTS).enumerate().for_each(|(chunk, b)| {
+            dispatch(self.simd, Restrict::<C, P, D> { projection: self, first: chunk * PARENTS, r, b });
         });
     }
 
     fn prolong_by<const C: usize, const P: usize, const D: usize>(&self, coarse: &[f32], x: &mut [f32]) {
-        let (shares, _) = self.shares.as_chunks::<P>();
-        let (coarse, _) = coarse.as_chunks::<D>();
-        x.par_chunks_mut(D * C * NODES).enumerate().for_each(|(chunk, x)| {
-            let (x, _) = x.as_chunks_mut::<D>();
-            for (k, x) in x.chunks_mut(C).enumerate() {
-                let node = chunk * NODES + k;
-                let q = &coarse[P * self.parents[node] as usize..][..P];
-                for (x, shares) in x.iter_mut().zip(&shares[C * node..]) {
-                    for (q, share) in q.iter().zip(shares) {
-                        for d in 0..D {
-                            x[d] += share * q[d];
-                        }
-                    }
-                }
-            }
+        let (x, _) = x.as_chunks_mut::<D>().0.as_chunks_mut::<C>();
+        x.par_chunks_mut(NODES).enumerate().for_each(|(chunk, x)| {
+            dispatch(self.simd, Prolong::<C, P, D> { projection: self, first: chunk * NODES, coarse, x });
         });
     }
 
     pub(super) fn bytes(&self) -> usize {
-        8 * self.starts.len() + 8 * self.parents.len() + 4 * self.shares.len()
+        8 * self.starts.len() + 8 * self.parents.len() + 8 * self.shares.len()
+    }
+}
+
+/// The restriction to consecutive parents.
+struct Restrict<'a, const C: usize, const P: usize, const D: usize> {
+    projection: &'a Projection,
+    first: usize,
+    r: &'a [f32],
+    b: &'a mut [[[f32; D]; P]],
+}
+
+impl<const C: usize, const P: usize, const D: usize> Kernel for Restrict<'_, C, P, D> {
+    type Output = ();
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn run(self) {
+        let Projection { starts, children, child_shares, .. } = self.projection;
+        let (r, _) = self.r.as_chunks::<D>().0.as_chunks::<C>();
+        let (shares, _) = child_shares.as_chunks::<P>().0.as_chunks::<C>();
+        for (k, b) in self.b.iter_mut().enumerate() {
+            let own = starts[self.first + k]..starts[self.first + k + 1];
+            let mut sum = [[0.0; D]; P];
+            for (&child, shares) in children[own.clone()].iter().zip(&shares[own]) {
+                let r = &r[child as usize];
+                for f in 0..C {
+                    for g in 0..P {
+                        for d in 0..D {
+                            sum[g][d] += shares[f][g] * r[f][d];
+                        }
+                    }
+                }
+            }
+            *b = sum;
+        }
+    }
+}
+
+/// The prolongation to consecutive nodes.
+struct Prolong<'a, const C: usize, const P: usize, const D: usize> {
+    projection: &'a Projection,
+    first: usize,
+    coarse: &'a [f32],
+    x: &'a mut [[[f32; D]; C]],
+}
+
+impl<const C: usize, const P: usize, const D: usize> Kernel for Prolong<'_, C, P, D> {
+    type Output = ();
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn run(self) {
+        let Projection { parents, shares, .. } = self.projection;
+        let (coarse, _) = self.coarse.as_chunks::<D>().0.as_chunks::<P>();
+        let (shares, _) = shares.as_chunks::<P>().0.as_chunks::<C>();
+        let nodes = self.first..self.first + self.x.len();
+        for (x, (&parent, shares)) in self.x.iter_mut().zip(parents[nodes.clone()].iter().zip(&shares[nodes]))
+        {
+            let q = &coarse[parent as usize];
+            for f in 0..C {
+                let mut sum = [0.0; D];
+                for g in 0..P {
+                    for d in 0..D {
+                        sum[d] += shares[f][g] * q[g][d];
+                    }
+                }
+                for d in 0..D {
+                    x[f][d] += sum[d];
+                }
+            }
+        }
     }
 }
 
@@ -148,8 +202,8 @@ mod tests {
             let order: Vec<u32> = (0..50).map(|i| i * 3 % 50).collect();
             let parent_place: Vec<u32> = (0..11).map(|i| i * 4 % 11).collect();
             for projection in [
-                plain.renumbered(&order, &parent_place, 3),
-                plain.renumbered(&order, &parent_place, 4),
+                plain.renumbered(&order, &parent_place, 3, Simd::Auto),
+                plain.renumbered(&order, &parent_place, 4, Simd::Baseline),
                 plain,
             ] {
                 let stride = projection.stride;

@@ -12,8 +12,8 @@
 use rayon::prelude::*;
 
 use super::changes::Changes;
-use super::coarse_matrix::Numbers;
-use super::entry::Entry;
+use super::fill::{Fill, Part};
+use super::numbers::Numbers;
 use crate::linear::{BlockPattern, Direction, Schedule, by_colour, colour};
 use crate::simd::{Kernel, Simd, dispatch};
 
@@ -29,12 +29,12 @@ pub enum Smoother {
 }
 
 /// A block by columns.
-type Block<const W: usize> = [[f32; W]; W];
+pub(super) type Block<const W: usize> = [[f32; W]; W];
 
 /// The numbers of a node: `R` right-hand sides.
 type Node<const W: usize, const R: usize> = [[f32; R]; W];
 
-/// Numbers that one task should handle at least, for a task to pay.
+/// Products of numbers that one task should have at least, for a task to pay.
 const TASK: usize = 16 * 1024;
 
 /// A level's matrix of blocks of `W x W`, ordered and stored for sweeps on `R` right-hand sides.
@@ -66,7 +66,7 @@ impl<const W: usize, const R: usize> Relaxation<W, R> {
         };
         let (order, starts) = by_colour(&colours, count, order);
         let neighbours = pattern.block_count().div_ceil(pattern.unknowns().max(1));
-        let chunk = (TASK / (W * W * neighbours.max(1))).max(1);
+        let chunk = (TASK / (W * W * R * neighbours.max(1))).max(1);
         let schedule = Schedule::new(order, starts, chunk);
         let mut matrix = Self { schedule, smoother, simd, damping: 1.0, ..Self::default() };
         matrix.sort_columns(pattern);
@@ -74,6 +74,9 @@ impl<const W: usize, const R: usize> Relaxation<W, R> {
         matrix.blocks.resize(matrix.columns.len(), zero);
         matrix.diagonals.resize(pattern.unknowns(), zero);
         matrix.inverses.resize(pattern.unknowns(), zero);
+        if smoother == Smoother::Jacobi {
+            matrix.sums.resize(pattern.unknowns(), 0.0);
+        }
         matrix
     }
 
@@ -98,79 +101,73 @@ impl<const W: usize, const R: usize> Relaxation<W, R> {
 
     /// Takes over the numbers of a matrix, times `scale`, where they have changed. `Err` gives the node whose diagonal block is
     /// not positive definite.
-    pub(super) fn fill<E: Entry>(
+    pub(super) fn fill(&mut self, numbers: Numbers<'_>, scale: f64, changes: &Changes) -> Result<(), u32> {
+        let refused = if numbers.functions == 1 {
+            self.fill_by::<1>(numbers, scale, changes)
+        } else {
+            self.fill_by::<4>(numbers, scale, changes)
+        };
+        if self.smoother == Smoother::Jacobi {
+            self.damping = 4.0 / (3.0 * self.sums.iter().copied().fold(1.0, f32::max));
+        }
+        refused.map_or(Ok(()), Err)
+    }
+
+    /// Gives the first node that is refused.
+    fn fill_by<const F: usize>(
         &mut self,
-        numbers: Numbers<'_, E>,
+        numbers: Numbers<'_>,
         scale: f64,
         changes: &Changes,
-    ) -> Result<(), u32> {
-        match changes {
-            Changes::All => self.fill_all(numbers, scale)?,
-            Changes::Rows(nodes) => nodes.iter().try_for_each(|&node| self.fill_row(numbers, scale, node))?,
-        }
-        if self.smoother == Smoother::Jacobi {
-            self.damp(changes);
-        }
-        Ok(())
-    }
-
-    fn fill_row<E: Entry>(&mut self, numbers: Numbers<'_, E>, scale: f64, node: u32) -> Result<(), u32> {
-        let row = self.schedule.place[node as usize] as usize;
-        let range = self.starts[2 * row]..self.starts[2 * row + 2];
-        for (block, &slot) in self.blocks[range.clone()].iter_mut().zip(&self.slots[range]) {
-            *block = rounded(joined(numbers.at(slot as usize), scale));
-        }
-        let own = numbers.at(numbers.pattern.diagonal_slot(node as usize));
-        self.diagonals[row] = rounded(joined(own, scale));
-        self.inverses[row] = inverted(own, scale).ok_or(node)?;
-        Ok(())
-    }
-
-    fn fill_all<E: Entry>(&mut self, numbers: Numbers<'_, E>, scale: f64) -> Result<(), u32> {
-        let copies = self.blocks.par_iter_mut().zip(&self.slots).with_min_len(256);
-        copies.for_each(|(block, &slot)| *block = rounded(joined(numbers.at(slot as usize), scale)));
-        let Self { schedule, diagonals, inverses, .. } = self;
-        let rows = diagonals.par_iter_mut().zip(inverses.par_iter_mut()).zip(&schedule.order);
-        let refused = rows.with_min_len(64).filter_map(|((diagonal, inverse), &node)| {
-            let own = numbers.at(numbers.pattern.diagonal_slot(node as usize));
-            *diagonal = rounded(joined(own, scale));
-            match inverted(own, scale) {
-                Some(found) => *inverse = found,
-                None => return Some(node),
-            }
-            None
-        });
-        refused.min().map_or(Ok(()), Err)
-    }
-
-    /// Chooses Jacobi's damping from `β`, an upper bound of the eigenvalues of `D⁻¹ A`.
-    fn damp(&mut self, changes: &Changes) {
-        let mut sums = std::mem::take(&mut self.sums);
-        sums.resize(self.inverses.len(), 0.0);
+    ) -> Option<u32> {
+        let simd = self.simd;
         match changes {
             Changes::All => {
-                let rows = sums.par_iter_mut().enumerate().with_min_len(256);
-                rows.for_each(|(row, sum)| *sum = self.row_sum(row));
+                let parts = self.parts().into_par_iter();
+                parts.filter_map(|part| dispatch(simd, Fill::<W, F> { part, numbers, scale })).min()
             }
             Changes::Rows(nodes) => {
-                let rows = nodes.iter().map(|&node| self.schedule.place[node as usize] as usize);
-                rows.for_each(|row| sums[row] = self.row_sum(row));
+                let refused = |node: &u32| {
+                    let part = self.part(self.schedule.place[*node as usize] as usize);
+                    dispatch(simd, Fill::<W, F> { part, numbers, scale })
+                };
+                nodes.iter().filter_map(refused).min()
             }
         }
-        self.damping = 4.0 / (3.0 * sums.iter().copied().fold(1.0, f32::max));
-        self.sums = sums;
     }
 
-    fn row_sum(&self, row: usize) -> f32 {
-        let mut sums = [1.0; W];
-        for block in &self.blocks[self.starts[2 * row]..self.starts[2 * row + 2]] {
-            for column in block {
-                let mut product = [[0.0]; W];
-                add_product(&mut product, &self.inverses[row], &column.map(|entry| [entry]));
-                sums.iter_mut().zip(product).for_each(|(sum, [entry])| *sum += entry.abs());
-            }
+    /// All rows, in parts that are worth a task.
+    fn parts(&mut self) -> Vec<Part<'_, W>> {
+        let Self { schedule, starts, slots, blocks, diagonals, inverses, sums, .. } = self;
+        let (mut slots, mut blocks, mut sums) = (&slots[..], &mut blocks[..], &mut sums[..]);
+        let chunks = schedule.order.chunks(schedule.chunk).zip(diagonals.chunks_mut(schedule.chunk));
+        let parts = chunks.zip(inverses.chunks_mut(schedule.chunk)).enumerate();
+        let part = |(k, ((nodes, diagonals), inverses)): (usize, _)| {
+            let nodes: &[u32] = nodes;
+            let first = k * schedule.chunk;
+            let starts = &starts[2 * first..=2 * (first + nodes.len())];
+            let count = starts[2 * nodes.len()] - starts[0];
+            let own_sums = sums.split_off_mut(..nodes.len().min(sums.len())).unwrap_or_default();
+            let own_slots = slots.split_off(..count).unwrap_or_default();
+            let own_blocks = blocks.split_off_mut(..count).unwrap_or_default();
+            Part { nodes, starts, slots: own_slots, blocks: own_blocks, diagonals, inverses, sums: own_sums }
+        };
+        parts.map(part).collect()
+    }
+
+    /// One row.
+    fn part(&mut self, row: usize) -> Part<'_, W> {
+        let starts = &self.starts[2 * row..=2 * row + 2];
+        let (range, own) = (starts[0]..starts[2], row..row + 1);
+        Part {
+            nodes: &self.schedule.order[own.clone()],
+            starts,
+            slots: &self.slots[range.clone()],
+            blocks: &mut self.blocks[range],
+            diagonals: &mut self.diagonals[own.clone()],
+            inverses: &mut self.inverses[own.clone()],
+            sums: self.sums.get_mut(own).unwrap_or_default(),
         }
-        sums.into_iter().fold(0.0, f32::max)
     }
 
     /// One sweep of `A x = b`. A forward one may start `from_zero`, and leaves in `later` what [`Self::residual`] needs.
@@ -360,65 +357,4 @@ fn add_product<const W: usize, const R: usize>(y: &mut Node<W, R>, block: &Block
             y[r][d] += product[r][d];
         }
     }
-}
-
-/// Entries by rows of functions, times `scale`, as one block by columns.
-fn joined<E: Entry, const W: usize>(entries: &[E], scale: f64) -> [[f64; W]; W] {
-    let functions = W / E::WIDTH;
-    let mut out = [[0.0; W]; W];
-    for (k, entry) in entries.iter().enumerate() {
-        let (f, g) = (k / functions, k % functions);
-        for c in 0..E::WIDTH {
-            for r in 0..E::WIDTH {
-                out[E::WIDTH * g + c][E::WIDTH * f + r] = entry.at(r, c) * scale;
-            }
-        }
-    }
-    out
-}
-
-fn rounded<const W: usize>(block: [[f64; W]; W]) -> Block<W> {
-    block.map(|column| column.map(|entry| entry as f32))
-}
-
-/// The inverse of a diagonal block, with ones for functions that a rank-deficient node does not have. `None` if it is not
-/// positive definite beyond rounding.
-fn inverted<E: Entry, const W: usize>(entries: &[E], scale: f64) -> Option<Block<W>> {
-    if let [entry] = entries {
-        let inverse = (*entry * scale).inverse()?;
-        return Some(rounded(joined(&[inverse], 1.0)));
-    }
-    let mut matrix = joined(entries, scale);
-    invert(&mut matrix)?;
-    Some(rounded(matrix))
-}
-
-/// Gauss-Jordan elimination in place, without pivoting, of the matrix scaled to a diagonal of ones.
-fn invert<const W: usize>(matrix: &mut [[f64; W]; W]) -> Option<()> {
-    let scales: [f64; W] = std::array::from_fn(|i| match matrix[i][i] {
-        0.0 => 1.0,
-        diagonal => 1.0 / diagonal.sqrt(),
-    });
-    for (i, j) in (0..W).flat_map(|i| (0..W).map(move |j| (i, j))) {
-        let missing = i == j && matrix[i][i] == 0.0;
-        matrix[i][j] = if missing { 1.0 } else { matrix[i][j] * scales[i] * scales[j] };
-    }
-    for k in 0..W {
-        let pivot = matrix[k][k];
-        if !(pivot > 1e-12 && pivot.is_finite()) {
-            return None;
-        }
-        let mut row = matrix[k].map(|entry| entry / pivot);
-        row[k] = 1.0 / pivot;
-        for (_, other) in matrix.iter_mut().enumerate().filter(|(i, _)| *i != k) {
-            let factor = std::mem::replace(&mut other[k], 0.0);
-            other.iter_mut().zip(&row).for_each(|(entry, row)| *entry -= factor * row);
-        }
-        matrix[k] = row;
-    }
-    for (i, j) in (0..W).flat_map(|i| (0..=i).map(move |j| (i, j))) {
-        let entry = 0.5 * (matrix[i][j] + matrix[j][i]) * scales[i] * scales[j];
-        (matrix[i][j], matrix[j][i]) = (entry, entry);
-    }
-    Some(())
 }
