@@ -30,9 +30,9 @@ use crate::simd::{Simd, dispatch};
 const SURELY: f64 = 1e-9;
 /// How far, as a multiple of the thickness, points may leave the way for which the tree was asked.
 const MARGIN: f64 = 0.25;
-/// How far patches may move against each other before a lasting list no longer serves, as multiples of the thickness: at most, and at
-/// least. Where edges are as short as the thickness, much takes in every neighbour in the surface itself.
-const LASTING: [f64; 2] = [2.0, 0.25];
+/// How far patches may move against each other before a lasting list no longer serves, as multiples of the thickness: at least, at first,
+/// and at most. Where edges are as short as the thickness, much takes in every neighbour in the surface itself.
+const LASTING: [f64; 3] = [0.25, 0.5, 2.0];
 /// Candidates for each triangle, below which the next lasting list serves longer, and above which it serves less long.
 const CANDIDATES_PER_TRIANGLE: [usize; 2] = [3, 10];
 /// If lists for one way are made for more than one in so many pairs of patches, a lasting one is due.
@@ -139,7 +139,7 @@ impl Candidates {
         let tree = SweepTree::new(patches.len());
         let mut chunks = Vec::new();
         chunks.resize_with(patches.len().div_ceil(PATCHES), Chunk::default);
-        Self { order, patches, tree, chunks, next_lasting: LASTING[0], ..Self::default() }
+        Self { order, patches, tree, chunks, next_lasting: LASTING[1], ..Self::default() }
     }
 
     /// Leaves pairs of these points alone; none for an empty list.
@@ -167,6 +167,10 @@ impl Candidates {
         found: &mut Found<R>,
         look: impl Fn(&Candidate, Closeness, &mut Vec<R>) + Sync,
     ) {
+        // What has left the numbers is noticed by those who ask; nothing is near there.
+        if !are_finite(at) {
+            return found.fill(&[], |(), _| {});
+        }
         self.serve(surfaces, thickness, at, at);
         find_drifts(&self.patches, &self.lasting_at, at, &mut self.drifts.lasting);
         find_drifts(&self.patches, &self.from, at, &mut self.drifts.begun);
@@ -189,7 +193,7 @@ impl Candidates {
         });
     }
 
-    /// The fraction of a straight way that brings nothing to touch.
+    /// The fraction of a straight way that brings nothing to touch; none of a way that leaves the numbers.
     pub(crate) fn free_way(
         &mut self,
         surfaces: &Surfaces,
@@ -197,6 +201,9 @@ impl Candidates {
         from: &[DVec3],
         to: &[DVec3],
     ) -> f64 {
+        if !are_finite(from) || !are_finite(to) {
+            return 0.0;
+        }
         self.serve(surfaces, thickness, from, to);
         find_drifts(&self.patches, &self.lasting_at, from, &mut self.drifts.lasting);
         find_drifts(&self.patches, &self.from, from, &mut self.drifts.begun);
@@ -325,7 +332,7 @@ impl Candidates {
         } else {
             1.0
         };
-        self.next_lasting = (factor * self.next_lasting).clamp(LASTING[1], LASTING[0]);
+        self.next_lasting = (factor * self.next_lasting).clamp(LASTING[0], LASTING[2]);
     }
 
     /// Finds the patches that may meet on the way to `to`, and the pairs of those for which the lasting list does not serve.
@@ -386,6 +393,10 @@ impl Candidates {
         met.sort_unstable();
         met
     }
+}
+
+fn are_finite(at: &[DVec3]) -> bool {
+    at.par_iter().with_min_len(CHUNK).all(|x| x.is_finite())
 }
 
 /// How near two pieces must come on a way itself, from which points may stray, to be candidates.
@@ -501,13 +512,13 @@ mod tests {
     const SIDE: u32 = 8;
     const THICKNESS: f64 = 0.08;
 
-    /// Two sheets of squares with sides of a tenth, one above the other.
-    fn sheets() -> Surfaces {
+    /// Two sheets of squares with sides of a tenth, one above the other, somewhere.
+    fn sheets(origin: DVec3) -> Surfaces {
         let (mut start, mut triangles) = (Vec::new(), Vec::new());
         for sheet in 0..2 {
             let first = start.len() as u32;
             let place = |k: u32| DVec3::new(f64::from(k % SIDE), 0.0, f64::from(k / SIDE)) * 0.1;
-            start.extend((0..SIDE * SIDE).map(|k| place(k) + 0.13 * f64::from(sheet) * DVec3::Y));
+            start.extend((0..SIDE * SIDE).map(|k| origin + place(k) + 0.13 * f64::from(sheet) * DVec3::Y));
             for corner in (0..SIDE * (SIDE - 1)).filter(|k| k % SIDE + 1 < SIDE) {
                 let [a, b, c, d] = [0, 1, SIDE, SIDE + 1].map(|k| first + corner + k);
                 triangles.extend([[a, b, c], [b, d, c]]);
@@ -563,10 +574,12 @@ mod tests {
             let wave = |k: usize| ((7 * i + 3 * k) as f64 * 12.9898).sin();
             DVec3::new(wave(0), wave(1), wave(2))
         };
-        let upper = |i: usize| if i < (SIDE * SIDE) as usize { 0.0 } else { 1.0 };
+        let (first, upper) = (at[0], |i: usize| if i < (SIDE * SIDE) as usize { 0.0 } else { 1.0 });
         at.iter()
             .enumerate()
-            .map(|(i, x)| *x + together + upper(i) * apart + bend * x.x * x.x * DVec3::Y + size * shake(i))
+            .map(|(i, x)| {
+                *x + together + upper(i) * apart + bend * (x.x - first.x).powi(2) * DVec3::Y + size * shake(i)
+            })
             .collect()
     }
 
@@ -575,8 +588,9 @@ mod tests {
         #[test]
         fn what_is_found_is_what_every_pair_by_itself_gives_however_surfaces_have_moved_before(
             motions in prop::collection::vec((vector(0.5), vector(0.03), -0.3..0.3f64, 0.0..0.01f64), 1..7),
+            origin in vector(300.0),
         ) {
-            let surfaces = sheets();
+            let surfaces = sheets(origin);
             let (pairs, mut candidates) = (all_pairs(&surfaces), Candidates::new(&surfaces));
             let mut at = surfaces.start.clone();
             for motion in motions {
@@ -601,6 +615,71 @@ mod tests {
                 let mut anew = Candidates::new(&surfaces);
                 prop_assert_eq!(found, found_at(&mut anew, &surfaces, &at));
             }
+        }
+    }
+
+    /// The upper sheet slides to and fro, so that no list lasts, and then rests, so that one does.
+    #[test]
+    fn lists_that_do_not_last_are_left_for_a_while_and_nothing_is_missed() {
+        let surfaces = sheets(DVec3::ZERO);
+        let mut candidates = Candidates::new(&surfaces);
+        let mut at = moved(&surfaces.start, (DVec3::ZERO, -0.07 * DVec3::Y, 0.0, 0.0));
+        for step in 0..80 {
+            let slide = if step < 50 { 0.12 * (f64::from(step) * 1.7).sin() } else { 0.0 };
+            at = moved(&at, (DVec3::ZERO, slide * DVec3::X, 0.0, 1e-5));
+            let mut anew = Candidates::new(&surfaces);
+            let found = found_at(&mut candidates, &surfaces, &at);
+            assert!(!found.is_empty());
+            assert_eq!(found, found_at(&mut anew, &surfaces, &at), "step {step}");
+            assert!(step != 49 || candidates.pause > 4, "{}", candidates.pause);
+        }
+        assert!(candidates.chunks.iter().all(|chunk| chunk.moved == 0));
+    }
+
+    #[test]
+    fn what_is_not_a_number_goes_nowhere_and_does_no_harm() {
+        let surfaces = sheets(DVec3::ZERO);
+        let mut candidates = Candidates::new(&surfaces);
+        let at = &surfaces.start;
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let mut one = at.clone();
+            one[17].y = bad;
+            for to in [one, vec![DVec3::splat(bad); at.len()]] {
+                assert_eq!(candidates.free_way(&surfaces, THICKNESS, at, &to), 0.0);
+                assert!(found_at(&mut candidates, &surfaces, &to).is_empty());
+            }
+        }
+        let far: Vec<DVec3> = at.iter().map(|x| 1e200 * *x).collect();
+        assert!(candidates.free_way(&surfaces, THICKNESS, at, &far) <= 1.0);
+        let pushed = moved(at, (DVec3::ZERO, -0.07 * DVec3::Y, 0.0, 0.0));
+        let mut anew = Candidates::new(&surfaces);
+        assert_eq!(found_at(&mut candidates, &surfaces, &pushed), found_at(&mut anew, &surfaces, &pushed));
+    }
+
+    #[test]
+    fn all_instructions_find_the_same() {
+        let surfaces = sheets(DVec3::ZERO);
+        let mut candidates = Candidates::new(&surfaces);
+        let to = moved(&surfaces.start, (DVec3::X, DVec3::new(0.01, -0.04, 0.02), 0.2, 0.01));
+        candidates.free_way(&surfaces, THICKNESS, &surfaces.start, &to);
+        let Candidates { patches, shapes, .. } = &candidates;
+        for (own, other) in [(0, 0), (0, 13), (3, 17), (5, 6)] {
+            let near = |simd: Simd| {
+                let [first, second] = [own, other].map(|p: usize| (&patches[p], &shapes[p]));
+                let (mut near, same) = (Vec::new(), own == other);
+                let find = FindNear {
+                    surfaces: &surfaces,
+                    first,
+                    second,
+                    same,
+                    still: false,
+                    within: THICKNESS,
+                    near: &mut near,
+                };
+                dispatch(simd, find);
+                near
+            };
+            assert_eq!(near(Simd::Baseline), near(Simd::Auto));
         }
     }
 }

@@ -55,7 +55,7 @@ impl Singles {
         Self(out)
     }
 
-    /// The smaller of each pair; the other one of what is not a number.
+    /// The smaller of each pair; the second where either is not a number.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn min(self, other: Self) -> Self {
         let mut out = other.0;
@@ -65,7 +65,7 @@ impl Singles {
         Self(out)
     }
 
-    /// The larger of each pair; the other one of what is not a number.
+    /// The larger of each pair; the second where either is not a number.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn max(self, other: Self) -> Self {
         let mut out = other.0;

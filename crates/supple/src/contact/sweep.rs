@@ -156,6 +156,11 @@ impl SweepTree {
         }
     }
 
+    /// How many children the nodes of a level have in all.
+    fn children_at(&self, level: usize) -> usize {
+        if level == 0 { self.items } else { self.levels[level - 1].len() }
+    }
+
     /// Calls `visit` with the item itself and with every later one that may come as near to it as `within` metres, in order.
     pub(super) fn later_meetings(&self, item: usize, within: f64, mut visit: impl FnMut(usize)) {
         // Rounded up.
@@ -163,9 +168,10 @@ impl SweepTree {
         let own = self.levels[0][item / LANES].lane(item % LANES);
         let look = |level: usize, n: usize| {
             let first = item >> (LANES.ilog2() as usize * level);
-            // Children before the item are passed over.
+            // Children before the item are passed over, and so are those that are not there, which boxes as wide as all numbers would meet.
             let later = !0 << first.saturating_sub(LANES * n).min(LANES);
-            self.levels[level][n].meeting(&own, within) & later
+            let there = (1 << (self.children_at(level) - LANES * n).min(LANES)) - 1;
+            self.levels[level][n].meeting(&own, within) & later & there
         };
         let top = self.levels.len() - 1;
         // On the way down: the node of each level, and the children that are still to be visited.

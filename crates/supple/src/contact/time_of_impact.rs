@@ -28,11 +28,15 @@ fn enough(distance: f64, reach: f64) -> f64 {
 }
 
 /// The fraction, 0 to `until`, of the `moves` that four points may make before their distance has shrunk so far that a pair with this
-/// `reach` in metres must be looked at again; never more than what brings them to touch.
+/// `reach` in metres must be looked at again; never more than what brings them to touch, and nothing for what is not a number. A way along
+/// which two pieces pass each other for hundreds of times their distance may be cut as well, wherever they are.
 pub fn free_fraction(kind: Kind, points: &[DVec3; 4], moves: &[DVec3; 4], reach: f64, until: f64) -> f64 {
     let approach = kind.approach(moves);
     let first = kind.distance(points);
     let enough = enough(first, reach);
+    if !first.is_finite() || !approach.is_finite() {
+        return 0.0;
+    }
     if first - enough >= approach * until {
         return until;
     }
@@ -106,7 +110,7 @@ mod tests {
                 if let Some(touching) = touching_time(kind, &p, &m) {
                     prop_assert!(free < touching, "{kind:?}: {free} is not before {touching}");
                 } else {
-                    // What never touches is cut only where it comes within its reach.
+                    // What never touches is cut only where it comes near.
                     let at = |t: f64| -> [DVec3; 4] { std::array::from_fn(|i| p[i] + t * m[i]) };
                     let nearest = (0..=400).map(|i| kind.distance(&at(f64::from(i) / 400.0)));
                     let nearest = nearest.fold(f64::INFINITY, f64::min);

@@ -54,6 +54,8 @@ pub(crate) fn inverses(blocks: LaneMat3) -> (LaneMat3, [bool; WIDTH]) {
 
 #[cfg(test)]
 mod tests {
+    use glam::DVec3;
+
     use super::*;
 
     #[test]
@@ -95,7 +97,6 @@ mod tests {
             }
         }
     }
-    use glam::DVec3;
 
     #[test]
     fn only_definite_blocks_have_an_inverse() {

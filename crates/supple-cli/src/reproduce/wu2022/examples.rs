@@ -61,9 +61,9 @@ pub(super) fn as_in_the_paper(request: &Request) -> MasOptions {
     }
 }
 
-/// As it is the default here.
+/// Multilevel additive Schwarz as it is the default here: supernodes move rigidly, domains follow strong connections.
 pub(super) fn mas() -> (&'static str, Linear) {
-    ("MAS, 6 unknowns", LinearKind::Mas.into())
+    ("MAS, default", LinearKind::Mas.into())
 }
 
 /// Multigrid, in place of AmgX.

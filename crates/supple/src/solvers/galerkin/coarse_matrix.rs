@@ -250,6 +250,7 @@ impl<const N: usize, const C: usize, const P: usize> Kernel for SumRow<'_, N, C,
                     read_ahead(&fine[next[0] as usize]);
                 }
                 add_product::<N, C, P>(&mut sum, &fine[slot as usize], &shares[column as usize]);
+                // A child's own block comes first in its run; the mirror gives its other half.
                 if column == run.child {
                     halve(&mut sum);
                 }
