@@ -274,6 +274,16 @@ fn gradients_are_derivatives_of_values_and_sum_to_zero() {
 }
 
 #[test]
+fn evaluated_together_values_and_gradients_have_the_bits_that_they_have_alone() {
+    for Case { name, energy, x, .. } in all() {
+        let mut together = vec![DVec3::ZERO; x.len()];
+        let value = energy.value_and_gradient(&x, &mut together);
+        assert_eq!(value.to_bits(), energy.value(&x).to_bits(), "{name}");
+        assert_eq!(together, gradient(&*energy, &x), "{name}");
+    }
+}
+
+#[test]
 fn exact_hessians_are_derivatives_of_gradients() {
     for Case { name, mut energy, x, differentiable, .. } in all() {
         if differentiable {

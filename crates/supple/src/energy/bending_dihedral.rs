@@ -201,12 +201,12 @@ impl Element<4> for DihedralBending {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn gradient(&self, batch: usize, x: &[LaneVec3; 4]) -> [LaneVec3; 4] {
+    fn value_and_gradient(&self, batch: usize, x: &[LaneVec3; 4]) -> (Lanes, [LaneVec3; 4]) {
         let fold = Fold::new(x);
-        let [_, moment, _] = self.potential(batch, &fold);
+        let [value, moment, _] = self.potential(batch, &fold);
         let [e, p, q] = fold.gradient();
         let (e, p, q) = (e * moment, p * moment, q * moment);
-        [-(e + p + q), e, p, q]
+        (value, [-(e + p + q), e, p, q])
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

@@ -331,9 +331,10 @@ impl Element<4> for QuadraticBending {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn gradient(&self, batch: usize, x: &[LaneVec3; 4]) -> [LaneVec3; 4] {
+    fn value_and_gradient(&self, batch: usize, x: &[LaneVec3; 4]) -> (Lanes, [LaneVec3; 4]) {
         let rest = &self.batches[batch];
         let fold = rest.fold(x);
+        let mut value = self.elastic_value(batch, x);
         let mut force = fold.u * rest.stiffness;
         let (mut by_e, mut by_g) = (LaneVec3::default(), LaneVec3::default());
         if self.curved {
@@ -344,6 +345,7 @@ impl Element<4> for QuadraticBending {
             (by_e, by_g) = (e.transpose_times(pull), g.transpose_times(pull));
         }
         if let Some(damping) = self.damping(batch, &fold) {
+            value += rest.stiffness * damping.value();
             let [e, g, u] = damping.gradient();
             by_e += e * rest.stiffness;
             by_g += g * rest.stiffness;
@@ -353,7 +355,7 @@ impl Element<4> for QuadraticBending {
         for k in 0..4 {
             forces[k] = by_e * rest.weights[0][k] + by_g * rest.weights[1][k] + force * rest.weights[2][k];
         }
-        forces
+        (value, forces)
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

@@ -65,7 +65,13 @@ impl<R: Send> Found<R> {
         }
         self.chunks[..self.used].par_iter_mut().enumerate().for_each(|(c, found)| {
             found.clear();
-            (c * CHUNK..count.min((c + 1) * CHUNK)).for_each(|i| look(i, found));
+            for i in c * CHUNK..count.min((c + 1) * CHUNK) {
+                look(i, found);
+                // Where there is one, there may be as many as points at the next look, which is to need no more room.
+                if found.len() == 1 {
+                    found.reserve(CHUNK);
+                }
+            }
         });
     }
 

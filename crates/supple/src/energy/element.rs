@@ -50,8 +50,8 @@ pub trait Element<const K: usize>: Send + Sync {
     fn elastic_value(&self, batch: usize, x: &[LaneVec3; K]) -> Lanes {
         self.value(batch, x)
     }
-    /// Gradients in newtons.
-    fn gradient(&self, batch: usize, x: &[LaneVec3; K]) -> [LaneVec3; K];
+    /// Energies, with the bits of [`Self::value`], and gradients in newtons.
+    fn value_and_gradient(&self, batch: usize, x: &[LaneVec3; K]) -> (Lanes, [LaneVec3; K]);
     /// Hessians in N/m.
     fn hessian(&self, batch: usize, x: &[LaneVec3; K], curvature: Curvature) -> Blocks<K>;
     /// The numbers that projective dynamics has in place of element `e`'s Hessian blocks; those with `j <= i` are read.
@@ -109,6 +109,8 @@ pub struct ElementSum<E, const K: usize> {
 #[derive(Default)]
 struct Scratch {
     vectors: Vec<DVec3>,
+    /// The energy of each chunk.
+    values: Vec<f64>,
     blocks: Vec<DMat3>,
     /// What the elements add to the matrix of projective dynamics, whatever the positions.
     projective: Option<ScalarMatrix>,
@@ -157,6 +159,22 @@ impl<E: Element<K>, const K: usize> ElementSum<E, K> {
         chunks::fold(self.elements.vertices().len(), CHUNK, 0.0, value, |a, b| a + b)
     }
 
+    /// The sum of energies; `gradient` gets their gradients added.
+    fn sum_with_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) -> f64 {
+        let Scratch { vectors, values, .. } = &mut *self.scratch();
+        let stride = self.vertices.stride();
+        vectors.resize(self.chunks() * stride, DVec3::ZERO);
+        values.resize(self.chunks(), 0.0);
+        let parts = vectors.par_chunks_mut(stride.max(1)).zip(values.par_iter_mut());
+        parts.enumerate().for_each(|(chunk, (out, value))| {
+            out.fill(DVec3::ZERO);
+            *value = dispatch(self.simd, ValueAndGradient { chunk: self.chunk(chunk, x), out });
+        });
+        self.vertices.gather(vectors, gradient);
+        // In the order of sums without gradients.
+        chunks::fold(values.len(), 1, 0.0, |chunk| values[chunk.start], |a, b| a + b)
+    }
+
     /// Lets `fill` write every chunk's vectors, then adds them to the vertices.
     fn gather_vectors(&self, out: &mut [DVec3], fill: impl Fn(usize, &mut [DVec3]) + Sync) {
         let buffer = &mut self.scratch().vectors;
@@ -198,9 +216,11 @@ impl<E: Element<K>, const K: usize> Energy for ElementSum<E, K> {
     }
 
     fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
-        self.gather_vectors(gradient, |chunk, out| {
-            dispatch(self.simd, Gradient { chunk: self.chunk(chunk, x), out });
-        });
+        self.sum_with_gradient(x, gradient);
+    }
+
+    fn value_and_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) -> f64 {
+        self.sum_with_gradient(x, gradient)
     }
 
     fn couplings(&self, pair: &mut dyn FnMut(u32, u32)) {
@@ -338,8 +358,7 @@ impl<E: Element<K>, const K: usize> Kernel for Value<'_, E, K> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn run(self) -> f64 {
         let Self { chunk, damped } = self;
-        // Lanes are added up each by itself, so that one batch does not wait for the sum over another.
-        let (mut sums, mut rest) = (Lanes::default(), 0.0);
+        let mut sum = LaneSum::default();
         for (batch, first, count) in chunk.batches() {
             let x = chunk.corners_of(chunk.x, first, count);
             let value = if damped {
@@ -347,30 +366,55 @@ impl<E: Element<K>, const K: usize> Kernel for Value<'_, E, K> {
             } else {
                 chunk.elements.elastic_value(batch, &x)
             };
-            if count == WIDTH {
-                sums += value;
-            } else {
-                rest += value.sum_of_first(count);
-            }
+            sum.add(value, count);
         }
-        sums.sum_of_first(WIDTH) + rest
+        sum.total()
     }
 }
 
-struct Gradient<'a, 'o, E, const K: usize> {
+/// A sum over batches. Lanes are added up each by itself, so that one batch does not wait for the sum over another.
+#[derive(Default)]
+struct LaneSum {
+    lanes: Lanes,
+    /// Of batches that are not full.
+    rest: f64,
+}
+
+impl LaneSum {
+    /// Adds the first `count` lanes.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn add(&mut self, value: Lanes, count: usize) {
+        if count == WIDTH {
+            self.lanes += value;
+        } else {
+            self.rest += value.sum_of_first(count);
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn total(&self) -> f64 {
+        self.lanes.sum_of_first(WIDTH) + self.rest
+    }
+}
+
+struct ValueAndGradient<'a, 'o, E, const K: usize> {
     chunk: Chunk<'a, E, K>,
     out: &'o mut [DVec3],
 }
 
-impl<E: Element<K>, const K: usize> Kernel for Gradient<'_, '_, E, K> {
-    type Output = ();
+impl<E: Element<K>, const K: usize> Kernel for ValueAndGradient<'_, '_, E, K> {
+    type Output = f64;
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn run(self) {
+    fn run(self) -> f64 {
         let Self { chunk, out } = self;
+        let mut sum = LaneSum::default();
         for (batch, first, count) in chunk.batches() {
-            let parts = chunk.elements.gradient(batch, &chunk.corners_of(chunk.x, first, count));
+            let x = chunk.corners_of(chunk.x, first, count);
+            let (value, parts) = chunk.elements.value_and_gradient(batch, &x);
+            sum.add(value, count);
             chunk.scatter(&parts, first, count, out);
         }
+        sum.total()
     }
 }
 

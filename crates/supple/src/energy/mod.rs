@@ -59,6 +59,11 @@ pub trait Energy: Send + Sync {
     }
     /// Adds its gradient (minus the force, in newtons).
     fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]);
+    /// Adds its gradient and returns the energy: the bits of both, at less than their cost where they have much in common.
+    fn value_and_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) -> f64 {
+        self.add_gradient(x, gradient);
+        self.value(x)
+    }
     /// Calls `pair` for every pair of different vertices that its Hessian can couple.
     fn couplings(&self, pair: &mut dyn FnMut(u32, u32));
     /// Finds its blocks in the pattern on which Hessians will be assembled.

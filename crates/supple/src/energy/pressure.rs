@@ -185,9 +185,9 @@ impl Element<3> for Faces {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn gradient(&self, _batch: usize, x: &[LaneVec3; 3]) -> [LaneVec3; 3] {
+    fn value_and_gradient(&self, batch: usize, x: &[LaneVec3; 3]) -> (Lanes, [LaneVec3; 3]) {
         let double = (x[1] - x[0]).cross(x[2] - x[0]);
-        [double * Lanes::splat(-self.gauge / 6.0); 3]
+        (self.value(batch, x), [double * Lanes::splat(-self.gauge / 6.0); 3])
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

@@ -137,6 +137,12 @@ struct Batch {
 }
 
 impl Batch {
+    /// φ(l), damping included.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn energy(&self) -> Lanes {
+        (self.stiffness * self.strain * self.strain + self.viscosity * self.slip * self.slip) * 0.5
+    }
+
     /// φ'(l).
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn tension(&self) -> Lanes {
@@ -169,8 +175,7 @@ impl Element<2> for Springs {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn value(&self, batch: usize, x: &[LaneVec3; 2]) -> Lanes {
-        let batch = self.batch(batch, x);
-        (batch.stiffness * batch.strain * batch.strain + batch.viscosity * batch.slip * batch.slip) * 0.5
+        self.batch(batch, x).energy()
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -180,10 +185,10 @@ impl Element<2> for Springs {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn gradient(&self, batch: usize, x: &[LaneVec3; 2]) -> [LaneVec3; 2] {
+    fn value_and_gradient(&self, batch: usize, x: &[LaneVec3; 2]) -> (Lanes, [LaneVec3; 2]) {
         let batch = self.batch(batch, x);
         let force = batch.direction * batch.tension();
-        [force, -force]
+        (batch.energy(), [force, -force])
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

@@ -71,19 +71,18 @@ impl Element<3> for StrainLimits {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn value(&self, batch: usize, x: &[LaneVec3; 3]) -> Lanes {
-        let rest = &self.rest[batch];
-        let [a, b] = self.excess(batch, svd32(rest.deformation(x)).sigma);
-        (a * a * a + b * b * b) * self.limits[batch][1] * rest.area * (1.0 / 3.0)
+        self.value_and_gradient(batch, x).0
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn gradient(&self, batch: usize, x: &[LaneVec3; 3]) -> [LaneVec3; 3] {
+    fn value_and_gradient(&self, batch: usize, x: &[LaneVec3; 3]) -> (Lanes, [LaneVec3; 3]) {
         let rest = &self.rest[batch];
         let svd = svd32(rest.deformation(x));
         let [a, b] = self.excess(batch, svd.sigma);
         let stiffness = self.limits[batch][1];
+        let value = (a * a * a + b * b * b) * stiffness * rest.area * (1.0 / 3.0);
         let tensions = [stiffness * a * a, stiffness * b * b];
-        rest.forces(isotropic_stress(&svd, tensions))
+        (value, rest.forces(isotropic_stress(&svd, tensions)))
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

@@ -173,14 +173,15 @@ impl<L: Law> Element<4> for Tetrahedra<L> {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn gradient(&self, batch: usize, x: &[LaneVec3; 4]) -> [LaneVec3; 4] {
+    fn value_and_gradient(&self, batch: usize, x: &[LaneVec3; 4]) -> (Lanes, [LaneVec3; 4]) {
         let rest = &self.batches[batch];
         let f = rest.deformation(x);
-        let mut stress = self.law.stress(f, &rest.lame);
+        let (mut density, mut stress) = self.law.energy_and_stress(f, &rest.lame);
         if let Some(damping) = self.damping(batch, f) {
+            density += damping.value();
             stress += LaneMat3(damping.stress());
         }
-        rest.forces(stress)
+        (density * rest.volume, rest.forces(stress))
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

@@ -174,15 +174,16 @@ impl<M: Membrane> Element<3> for Triangles<M> {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn gradient(&self, batch: usize, x: &[LaneVec3; 3]) -> [LaneVec3; 3] {
+    fn value_and_gradient(&self, batch: usize, x: &[LaneVec3; 3]) -> (Lanes, [LaneVec3; 3]) {
         let rest = &self.rest[batch];
         let f = rest.deformation(x);
-        let mut stress = self.law.stress(f, &self.sheets[batch]);
+        let (mut density, mut stress) = self.law.energy_and_stress(f, &self.sheets[batch]);
         if let Some(damping) = self.damping(batch, f) {
+            density += damping.value();
             let more = damping.stress();
             stress = [stress[0] + more[0], stress[1] + more[1]];
         }
-        rest.forces(stress)
+        (density * rest.area, rest.forces(stress))
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

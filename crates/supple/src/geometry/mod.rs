@@ -7,6 +7,7 @@ pub mod bvh;
 mod disjoint_sets;
 mod far_field;
 pub mod morton;
+pub mod polar;
 pub mod stretch;
 pub mod svd;
 pub mod symmetric_eigen;

@@ -122,10 +122,10 @@ impl Minimiser for AcceleratedGradient {
         &mut self,
         objective: &dyn Objective,
         x: &mut [DVec3],
-        limits: &Limits,
+        limits: &Limits<'_>,
         outcome: &mut Outcome,
     ) -> Result<(), String> {
-        let mut descent = Descent::begin(objective, x, limits, outcome)?;
+        let mut descent = Descent::begin(objective, x, limits, &mut self.work, outcome)?;
         self.checked.copy_from_slice(descent.x);
         self.step = 1.0;
         self.begin_anew();

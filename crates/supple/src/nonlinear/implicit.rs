@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use glam::DVec3;
 
 use super::method::{Nodes, minimiser};
-use super::objective::{Limits, Minimiser, Objective, Outcome, Stop, norm};
+use super::objective::{Evaluated, Limits, Minimiser, Objective, Outcome, Stop, norm};
 use super::system::System;
 use crate::contact::PosedCollider;
 use crate::energy::Curvature;
@@ -79,9 +79,12 @@ struct Work {
     flying: Vec<DVec3>,
     /// Where held vertices are at the step's end.
     pinned: Vec<DVec3>,
+    /// The objective where the step begins.
+    value: f64,
+    /// Its gradient there.
     forces: Vec<DVec3>,
-    /// The same with positions shaken by what they are rounded to.
-    shaken_forces: Vec<DVec3>,
+    /// The same elsewhere: with positions shaken by what they are rounded to, or in flight.
+    other_forces: Vec<DVec3>,
     held: Vec<bool>,
     /// Where the vertices are that are not held.
     free: Vec<DVec3>,
@@ -184,17 +187,17 @@ impl ImplicitStepper {
     /// the first; where surfaces are in the way the flight ends early. Returns whether the pins came home.
     fn choose_start(&mut self, arrived: bool) -> bool {
         let Work { next: resting, flying, pinned, .. } = &mut self.work;
-        // Before the flight is looked at: contact still knows what is near here.
-        let at_rest = self.system.value(resting);
         flying.clear();
         let fly = |v: usize| if self.held[v] { pinned[v] } else { self.system.inertia.flight(v) };
         flying.extend((0..resting.len()).map(fly));
         let whole = walk(&self.system, &self.x, flying, &mut self.start_cuts);
         let landed = whole || self.system.self_contact.is_empty() || self.pins_are_home(&self.work.flying);
-        let Work { next: resting, flying, .. } = &mut self.work;
-        let better = self.system.value(flying) <= at_rest;
-        if (landed && !arrived) || (landed == arrived && better) {
+        let Work { next: resting, flying, value, forces, other_forces, .. } = &mut self.work;
+        let in_flight = self.system.value_and_gradient(flying, other_forces);
+        if (landed && !arrived) || (landed == arrived && in_flight <= *value) {
             std::mem::swap(resting, flying);
+            std::mem::swap(forces, other_forces);
+            *value = in_flight;
         }
         landed || arrived
     }
@@ -218,9 +221,9 @@ impl ImplicitStepper {
 
     /// The norm of the forces on vertices that are not held, where the step begins.
     fn free_force(&mut self) -> f64 {
-        let Work { next, forces, .. } = &mut self.work;
+        let Work { next, value, forces, .. } = &mut self.work;
         forces.resize(next.len(), DVec3::ZERO);
-        self.system.gradient(next, forces);
+        *value = self.system.value_and_gradient(next, forces);
         for (force, _) in forces.iter_mut().zip(&self.held).filter(|(_, held)| **held) {
             *force = DVec3::ZERO;
         }
@@ -247,15 +250,15 @@ impl ImplicitStepper {
 
     /// How far forces change where positions do by so many units in their last place.
     fn change_of_forces(&mut self, places: f64) -> f64 {
-        let Work { next, flying: shaken, forces, shaken_forces, .. } = &mut self.work;
+        let Work { next, flying: shaken, forces, other_forces, .. } = &mut self.work;
         // Neighbours are moved apart; signs from a scrambled index follow no pattern of the mesh.
         let sign = |i: usize| if (i as u32).wrapping_mul(0x9e37_79b9) >> 31 == 0 { 1.0 } else { -1.0 };
         let shake = |(i, x): (usize, &DVec3)| *x * (1.0 + places * f64::EPSILON * sign(i));
         shaken.clear();
         shaken.extend(next.iter().enumerate().map(shake));
-        shaken_forces.resize(next.len(), DVec3::ZERO);
-        self.system.gradient(shaken, shaken_forces);
-        let free = forces.iter().zip(shaken_forces).zip(&self.held).filter(|(_, held)| !**held);
+        other_forces.resize(next.len(), DVec3::ZERO);
+        self.system.gradient(shaken, other_forces);
+        let free = forces.iter().zip(other_forces).zip(&self.held).filter(|(_, held)| !**held);
         free.map(|((still, shaken), _)| still.distance_squared(*shaken)).sum::<f64>().sqrt()
     }
 
@@ -300,7 +303,7 @@ impl ImplicitStepper {
         self.minimiser.as_ref().map_or_else(CycleTimes::default, |minimiser| minimiser.cycle_times())
     }
 
-    fn minimise(&mut self, setup: &Setup, limits: &Limits) -> Result<(), Error> {
+    fn minimise(&mut self, setup: &Setup, limits: &Limits<'_>) -> Result<(), Error> {
         let Some(minimiser) = &mut self.minimiser else {
             return Err(setup.failed("the system was not analysed"));
         };
@@ -308,8 +311,17 @@ impl ImplicitStepper {
         done.map_err(|problem| setup.failed(problem))
     }
 
+    /// The same from where the step begins, where the objective is known.
+    fn minimise_first(&mut self, setup: &Setup, limits: &Limits<'_>) -> Result<(), Error> {
+        let (value, forces) = (self.work.value, std::mem::take(&mut self.work.forces));
+        let begun = Some(Evaluated { value, gradient: &forces });
+        let done = self.minimise(setup, &Limits { begun, ..*limits });
+        self.work.forces = forces;
+        done
+    }
+
     /// Another round of the same step, whose work adds up.
-    fn minimise_again(&mut self, setup: &Setup, limits: &Limits) -> Result<(), Error> {
+    fn minimise_again(&mut self, setup: &Setup, limits: &Limits<'_>) -> Result<(), Error> {
         let Outcome { iterations, linear_iterations, cuts, .. } = self.outcome;
         let Outcome { evaluation_time, assembly_time, update_time, solve_time, .. } = self.outcome;
         self.minimise(setup, limits)?;
@@ -324,7 +336,7 @@ impl ImplicitStepper {
     }
 
     /// In equilibrium the wind blows on the shape that it has made, not on that of the frame before.
-    fn settle_in_wind(&mut self, setup: &Setup, time: f64, limits: &Limits) -> Result<(), Error> {
+    fn settle_in_wind(&mut self, setup: &Setup, time: f64, limits: &Limits<'_>) -> Result<(), Error> {
         for _ in 0..WIND_ROUNDS {
             let before = self.outcome.iterations;
             self.system.blow(setup, &self.work.next, &self.v, [time, QUASISTATIC_STEP]);
@@ -349,7 +361,7 @@ impl ImplicitStepper {
     }
 
     /// Goes on with the step where parts have crossed at its end, with what pushes them back.
-    fn push_back(&mut self, setup: &Setup, limits: &Limits) -> Result<(), Error> {
+    fn push_back(&mut self, setup: &Setup, limits: &Limits<'_>) -> Result<(), Error> {
         for round in 0..=COLLISION_ROUNDS {
             let Some(collision) = &mut self.system.self_collision else { break };
             if !collision.look_again(&self.work.next) || round == COLLISION_ROUNDS {
@@ -393,6 +405,7 @@ impl Stepper for ImplicitStepper {
         self.start_cuts = 0;
         let mut arrived = walk(&self.system, &self.x, &mut self.work.next, &mut self.start_cuts);
         let limits = Limits {
+            begun: None,
             tolerance: setup.solver.tolerance,
             reference: self.reference(setup),
             settled: settled(setup, dt),
@@ -405,7 +418,7 @@ impl Stepper for ImplicitStepper {
             arrived = self.choose_start(arrived);
         }
         let (minimising, earlier) = (Instant::now(), self.cycle_times());
-        self.minimise(setup, &limits)?;
+        self.minimise_first(setup, &limits)?;
         for _ in 0..PIN_ROUNDS {
             if arrived {
                 break;

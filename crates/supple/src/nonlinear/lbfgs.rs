@@ -105,10 +105,10 @@ impl Minimiser for Lbfgs {
         &mut self,
         objective: &dyn Objective,
         x: &mut [DVec3],
-        limits: &Limits,
+        limits: &Limits<'_>,
         outcome: &mut Outcome,
     ) -> Result<(), String> {
-        let mut descent = Descent::begin(objective, x, limits, outcome)?;
+        let mut descent = Descent::begin(objective, x, limits, &mut self.work, outcome)?;
         self.spare.extend(self.pairs.drain(..));
         let mut last_length = None;
         loop {

@@ -216,10 +216,10 @@ impl Minimiser for Newton {
         &mut self,
         objective: &dyn Objective,
         x: &mut [DVec3],
-        limits: &Limits,
+        limits: &Limits<'_>,
         outcome: &mut Outcome,
     ) -> Result<(), String> {
-        let mut descent = Descent::begin(objective, x, limits, outcome)?;
+        let mut descent = Descent::begin(objective, x, limits, &mut self.work, outcome)?;
         self.projected_for = if limits.settled > 0.0 { PROJECTED_RUN } else { 0 };
         self.out_of_time = false;
         if !self.prepared.outlives_steps() {

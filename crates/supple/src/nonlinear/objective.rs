@@ -16,6 +16,11 @@ pub trait Objective {
     fn value(&self, x: &[DVec3]) -> f64;
     /// Its gradient in newtons; what it says of held vertices is not read.
     fn gradient(&self, x: &[DVec3], gradient: &mut [DVec3]);
+    /// Both, with the bits that each has alone.
+    fn value_and_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) -> f64 {
+        self.gradient(x, gradient);
+        self.value(x)
+    }
     /// Its Hessian over the vertices that are not held.
     fn hessian(&self, x: &[DVec3], curvature: Curvature, hessian: &mut BlockMatrix);
     /// The fraction, 0 to 1, of the straight way between two states that may be gone before surfaces touch.
@@ -49,9 +54,20 @@ pub enum Stop {
     Deadline,
 }
 
-/// When to stop.
+/// The objective at some place.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct Evaluated<'a> {
+    /// Its value in joules.
+    pub value: f64,
+    /// Its gradient in newtons.
+    pub gradient: &'a [DVec3],
+}
+
+/// Where a minimisation begins and when it stops.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits<'a> {
+    /// The objective where it begins, if that is known.
+    pub begun: Option<Evaluated<'a>>,
     /// Fraction of the reference gradient to reach.
     pub tolerance: f64,
     /// Norm of the gradient that counts as 1, in newtons.
@@ -126,7 +142,7 @@ pub trait Minimiser: Send {
         &mut self,
         objective: &dyn Objective,
         x: &mut [DVec3],
-        limits: &Limits,
+        limits: &Limits<'_>,
         outcome: &mut Outcome,
     ) -> Result<(), String>;
     /// Memory of matrices, factors and preconditioners in bytes.
@@ -147,7 +163,7 @@ pub trait Minimiser: Send {
 pub(crate) struct Descent<'a> {
     pub(crate) objective: &'a dyn Objective,
     pub(crate) x: &'a mut [DVec3],
-    pub(crate) limits: &'a Limits,
+    pub(crate) limits: &'a Limits<'a>,
     pub(crate) outcome: &'a mut Outcome,
     /// The objective at `x`.
     pub(crate) value: f64,
@@ -165,11 +181,15 @@ pub(crate) struct Descent<'a> {
 pub(crate) struct Workspace {
     /// The vertex of each unknown.
     pub(crate) vertices: Vec<u32>,
-    /// The gradient over all vertices.
+    /// The gradient over all vertices, and whether it is that at the place of the descent.
     full: Vec<DVec3>,
+    known: bool,
     /// Where a step of `trial_length` leads.
     trial: Vec<DVec3>,
     trial_length: f64,
+    /// The gradient where a step of `tried_length` leads.
+    tried: Vec<DVec3>,
+    tried_length: f64,
     /// The gradient over the unknowns.
     pub(crate) gradient: Vec<DVec3>,
     /// The direction of search over the unknowns.
@@ -183,8 +203,11 @@ impl Workspace {
         Self {
             vertices: free.collect(),
             full: vec![DVec3::ZERO; vertices],
+            known: false,
             trial: vec![DVec3::ZERO; vertices],
             trial_length: f64::NAN,
+            tried: vec![DVec3::ZERO; vertices],
+            tried_length: f64::NAN,
             gradient: vec![DVec3::ZERO; unknowns],
             direction: vec![DVec3::ZERO; unknowns],
         }
@@ -216,30 +239,50 @@ impl Workspace {
             self.move_trial(x, length);
         }
     }
+
+    /// The slope along the direction where the last step that was tried leads.
+    fn tried_slope(&self) -> f64 {
+        let Self { vertices, direction, tried, .. } = self;
+        chunks::sum(vertices.len(), |i| tried[vertices[i] as usize].dot(direction[i]))
+    }
+
+    /// The objective where a step of this length leads. Most are taken, so the gradient is found along with it.
+    fn evaluate(&mut self, objective: &dyn Objective, x: &[DVec3], length: f64) -> f64 {
+        self.try_length(x, length);
+        self.tried_length = length;
+        objective.value_and_gradient(&self.trial, &mut self.tried)
+    }
 }
 
 /// Iterations for whose residuals room is kept.
 const MOST_RESIDUALS: u32 = 4096;
 /// A decrease, over the objective, that its rounding hides.
 const HIDDEN: f64 = 1e-12;
+/// A change of the objective, over itself, that may be the rounding of its parts, which are many times larger where their sum almost vanishes.
+const MAY_BE_ROUNDING: f64 = 1e-9;
 /// Armijo's constant of sufficient decrease.
 const SUFFICIENT_DECREASE: f64 = 1e-4;
-/// The fraction of what the slope promises that a step must have fallen by for a longer one to be tried.
-const GOES_ON: f64 = 0.6;
+/// For a longer step to be tried, the fraction of what its first slope promises that the objective must have fallen by, and the fraction of that
+/// slope with which it must still fall at the end: a parabola is lowest at half as much again then.
+const FALLEN: f64 = 0.6;
+const STILL_FALLS: f64 = 1.0 / 3.0;
 /// Halvings before the line search gives up.
 const MAX_HALVINGS: u32 = 40;
-/// Doublings of a step that goes on falling.
-const MAX_DOUBLINGS: u32 = 8;
+/// How often a step that goes on falling is made longer, and how much longer at most.
+const MAX_LENGTHENINGS: u32 = 8;
+const LONGER: f64 = 2.0;
 
 impl<'a> Descent<'a> {
     pub(crate) fn begin(
         objective: &'a dyn Objective,
         x: &'a mut [DVec3],
-        limits: &'a Limits,
+        limits: &'a Limits<'a>,
+        work: &mut Workspace,
         outcome: &'a mut Outcome,
     ) -> Result<Self, String> {
         let asked = Instant::now();
-        let value = finite_value(objective, x)?;
+        let value = finite_value(objective, x, limits.begun, &mut work.full)?;
+        work.known = true;
         outcome.restart();
         // Room for all iterations, so that a step which takes more than any before allocates nothing.
         outcome.residuals.reserve(limits.max_iterations.min(MOST_RESIDUALS) as usize + 2);
@@ -266,7 +309,9 @@ impl<'a> Descent<'a> {
             self.slowest = self.slowest.max(self.iteration_begun.elapsed());
         }
         self.iteration_begun = Instant::now();
-        self.objective.gradient(self.x, &mut work.full);
+        if !std::mem::take(&mut work.known) {
+            self.objective.gradient(self.x, &mut work.full);
+        }
         let Workspace { gradient, vertices, full, .. } = work;
         let free = gradient.par_iter_mut().zip(&*vertices).with_min_len(CHUNK);
         free.for_each(|(g, &v)| *g = full[v as usize]);
@@ -321,7 +366,7 @@ impl<'a> Descent<'a> {
     /// Moves `x` along the direction as far as decreases the objective enough, beginning with `length`; returns the
     /// length, or `None` if no step does.
     ///
-    /// A first step that is good may be doubled while the objective goes on falling: where a fold is about to form,
+    /// A first step that is good may be lengthened while the objective goes on falling: where a fold is about to form,
     /// the Hessian that is left after projection is too stiff, and the way down is many such steps long.
     pub(crate) fn line_search(&mut self, work: &mut Workspace, length: f64) -> Option<f64> {
         let begun = Instant::now();
@@ -333,28 +378,34 @@ impl<'a> Descent<'a> {
     fn search(&mut self, work: &mut Workspace, length: f64) -> Option<f64> {
         let slope = dot(&work.gradient, &work.direction);
         let rounding = 1e-14 * self.value.abs();
+        work.tried_length = f64::NAN;
         // Where so little is to be gained, the rounding of the objective's parts, which are many times larger than their sum,
         // hides it: the full step is the best there is, until the gradient grows.
         self.in_rounding = slope.abs() * length <= HIDDEN * self.value.abs();
         let mut length = self.free_length(work, length.min(self.longest_step(work)));
         if self.in_rounding {
-            work.try_length(self.x, length);
-            let value = self.objective.value(&work.trial);
+            let value = work.evaluate(self.objective, self.x, length);
             return self.accept(work, (length, value));
         }
         for halvings in 0..MAX_HALVINGS {
-            work.try_length(self.x, length);
-            let lower = self.objective.value(&work.trial);
-            if lower <= self.value + SUFFICIENT_DECREASE * length * slope + rounding {
-                // A parabola still falls beyond the step where it has fallen by more than 2/3 of what its slope says.
+            let lower = work.evaluate(self.objective, self.x, length);
+            let enough = lower <= self.value + SUFFICIENT_DECREASE * length * slope + rounding;
+            if enough || self.falls_unseen(work, slope, lower) {
                 let fallen = self.value - lower;
-                let doubled = halvings == 0 && fallen > rounding && fallen > GOES_ON * length * -slope;
-                let best = if doubled { self.go_on(work, length, lower) } else { (length, lower) };
+                let goes_on = halvings == 0 && fallen > rounding && fallen > FALLEN * length * -slope;
+                let best = if goes_on { self.go_on(work, slope, length, lower) } else { (length, lower) };
                 return self.accept(work, best);
             }
             length *= 0.5;
         }
         None
+    }
+
+    /// Whether the objective has fallen enough by a step after which it is `lower`, as far as slopes tell, where rounding hides its change. On a
+    /// parabola this is the same as Armijo's condition (Hager & Zhang 2005, "approximate Wolfe").
+    fn falls_unseen(&self, work: &Workspace, slope: f64, lower: f64) -> bool {
+        let hidden = (lower - self.value).abs() <= MAY_BE_ROUNDING * self.value.abs();
+        hidden && work.tried_slope() <= (2.0 * SUFFICIENT_DECREASE - 1.0) * slope
     }
 
     /// The part of `length` that can be gone along the direction before surfaces touch.
@@ -373,21 +424,28 @@ impl<'a> Descent<'a> {
         self.limits.longest_move / work.farthest_move().max(f64::MIN_POSITIVE)
     }
 
-    fn go_on(&self, work: &mut Workspace, mut length: f64, mut lower: f64) -> (f64, f64) {
+    /// Goes on from a step of `length`, where the objective is `lower`, to where it would be lowest if its slope, at first `slope`, went on
+    /// to change as it has.
+    fn go_on(&self, work: &mut Workspace, slope: f64, mut length: f64, mut lower: f64) -> (f64, f64) {
         let longest = self.longest_step(work);
-        for _ in 0..MAX_DOUBLINGS {
-            if 2.0 * length > longest {
+        for _ in 0..MAX_LENGTHENINGS {
+            let left = work.tried_slope() / slope;
+            let next = length * if left < 1.0 - 1.0 / LONGER { 1.0 / (1.0 - left) } else { LONGER };
+            if left.is_nan() || left <= STILL_FALLS || next > longest {
                 break;
             }
-            work.move_trial(self.x, 2.0 * length);
+            work.move_trial(self.x, next);
             if self.objective.free_way(self.x, &work.trial) < 1.0 {
                 break;
             }
-            let next = self.objective.value(&work.trial);
-            if next.is_nan() || next >= lower {
+            // The gradient where the descent stands has served.
+            let value = self.objective.value_and_gradient(&work.trial, &mut work.full);
+            if value.is_nan() || value >= lower {
                 break;
             }
-            (length, lower) = (2.0 * length, next);
+            std::mem::swap(&mut work.full, &mut work.tried);
+            work.tried_length = next;
+            (length, lower) = (next, value);
         }
         (length, lower)
     }
@@ -402,6 +460,10 @@ impl<'a> Descent<'a> {
         };
         let moved = parts.map(goes).reduce(|| false, |a, b| a | b);
         self.value = value;
+        if work.tried_length == length {
+            std::mem::swap(&mut work.full, &mut work.tried);
+            work.known = true;
+        }
         moved.then_some(length)
     }
 
@@ -419,11 +481,23 @@ impl<'a> Descent<'a> {
     }
 }
 
-fn finite_value(objective: &dyn Objective, x: &[DVec3]) -> Result<f64, String> {
+/// The objective and its gradient where a descent begins, if they are not known already.
+fn finite_value(
+    objective: &dyn Objective,
+    x: &[DVec3],
+    begun: Option<Evaluated<'_>>,
+    gradient: &mut [DVec3],
+) -> Result<f64, String> {
     if let Some(vertex) = x.iter().position(|p| !p.is_finite()) {
         return Err(format!("vertex {vertex} is at {}", components(x[vertex])));
     }
-    let value = objective.value(x);
+    let value = match begun {
+        Some(known) => {
+            gradient.copy_from_slice(known.gradient);
+            known.value
+        }
+        None => objective.value_and_gradient(x, gradient),
+    };
     if value.is_finite() { Ok(value) } else { Err(format!("the energy is {value}")) }
 }
 
@@ -582,8 +656,9 @@ pub(super) mod tests {
     }
 
     /// Until the gradient is a millionth of one newton.
-    pub(in super::super) fn limits() -> Limits {
+    pub(in super::super) fn limits() -> Limits<'static> {
         Limits {
+            begun: None,
             tolerance: 1e-6,
             reference: 1.0,
             settled: 0.0,
@@ -592,5 +667,42 @@ pub(super) mod tests {
             record: false,
             longest_move: f64::INFINITY,
         }
+    }
+
+    /// Searches once from `x` along a part of the way home, and says how far it went and what it knows of the gradient there.
+    fn searched(wells: &Wells, x: &mut [DVec3], part: f64, longest_move: f64) -> (f64, Vec<DVec3>) {
+        let limits = Limits { longest_move, ..limits() };
+        let mut work = Workspace::new(&wells.pattern(), x.len());
+        let mut outcome = Outcome::default();
+        let mut descent = Descent::begin(wells, x, &limits, &mut work, &mut outcome).unwrap();
+        descent.look(&mut work).unwrap();
+        // The wells' lowest place is the origin.
+        work.direction.iter_mut().zip(&*descent.x).for_each(|(d, x)| *d = -part * *x);
+        let length = descent.line_search(&mut work, 1.0).unwrap();
+        descent.look(&mut work).unwrap();
+        (length, work.gradient)
+    }
+
+    #[test]
+    fn a_step_that_is_too_short_is_lengthened_until_a_third_of_the_slope_is_left_at_most() {
+        let wells = Wells::new(8);
+        for part in [1.0, 0.8, 0.6, 0.4, 0.1, 0.01] {
+            let mut x: Vec<DVec3> = (0..8).map(|v| DVec3::new(1.0, 0.2 * f64::from(v), -0.5)).collect();
+            let (length, gradient) = searched(&wells, &mut x, part, f64::INFINITY);
+            // On a parabola the slope is what is left of the way.
+            assert!((2.0 / 3.0..1.0 + 1e-9).contains(&(part * length)), "{part}: {length}");
+            assert_eq!(length == 1.0, part > 2.0 / 3.0, "{part}: {length}");
+            let mut anew = vec![DVec3::ZERO; 8];
+            wells.gradient(&x, &mut anew);
+            assert_eq!(gradient, anew, "{part}");
+        }
+    }
+
+    #[test]
+    fn a_lengthened_step_moves_no_vertex_farther_than_it_may() {
+        let mut x = vec![DVec3::X; 8];
+        let (length, _) = searched(&Wells::new(8), &mut x, 0.1, 0.5);
+        assert!(length > 1.0 && length <= 5.0, "{length}");
+        assert!(x.iter().all(|x| x.distance(DVec3::X) <= 0.5 + 1e-12));
     }
 }

@@ -166,10 +166,10 @@ impl Minimiser for Projective {
         &mut self,
         objective: &dyn Objective,
         x: &mut [DVec3],
-        limits: &Limits,
+        limits: &Limits<'_>,
         outcome: &mut Outcome,
     ) -> Result<(), String> {
-        let mut descent = Descent::begin(objective, x, limits, outcome)?;
+        let mut descent = Descent::begin(objective, x, limits, &mut self.work, outcome)?;
         loop {
             if let Some(stop) = descent.look(&mut self.work)? {
                 return descent.end(stop);

@@ -274,6 +274,11 @@ impl Objective for System {
         self.energies().for_each(|energy| energy.add_gradient(x, gradient));
     }
 
+    fn value_and_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) -> f64 {
+        gradient.fill(DVec3::ZERO);
+        self.energies().map(|energy| energy.value_and_gradient(x, gradient)).sum()
+    }
+
     fn hessian(&self, x: &[DVec3], curvature: Curvature, hessian: &mut BlockMatrix) {
         self.energies().for_each(|energy| energy.add_hessian(x, curvature, hessian));
         hessian.gather_outside();

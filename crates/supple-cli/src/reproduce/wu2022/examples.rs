@@ -22,12 +22,6 @@ use crate::failure::Failure;
 pub(super) const STEP: f64 = 0.01;
 /// Stretch stiffness of the cloth in N/m and bend stiffness in N·m: cotton.
 const CLOTH: [f64; 2] = [2000.0, 2e-5];
-/// Cloths in a stack.
-pub(super) const LAYERS: usize = 10;
-/// The thickness of contact in a stack in metres, and the distances of layers that touch and of those that do not.
-const STACK: [f64; 3] = [0.002, 0.0012, 0.006];
-/// Contact over the stretch stiffness of cloth, as in the paper's section 8.
-const CONTACT_STIFFNESS: f64 = 1000.0;
 /// Young's modulus of the bodies in Pa.
 const BODY: f64 = 5e4;
 /// What is held of a body: the part above this fraction of its height.
@@ -94,37 +88,6 @@ fn cotton(stiffness: f64) -> MaterialSpec {
         damping: Some(0.0),
         ..MaterialSpec::default()
     }
-}
-
-/// A stack of wavy cloths of a metre with about so many vertices in all, of which the lowest `touching + 1` touch each other. Every
-/// layer is another mesh, and hangs by two corners.
-pub(super) fn stack(vertices: f64, touching: usize, request: &Request) -> Result<StepSystem, Failure> {
-    let side = (vertices / LAYERS as f64).sqrt().round().max(4.0) as u32;
-    let [thickness, near, far] = STACK;
-    let mut scene = Scene::builder().fps(1.0 / STEP);
-    let mut height = 0.0;
-    for layer in 0..LAYERS {
-        let grid = ClothGrid {
-            size: [1.0, 1.0],
-            vertices: [side; 2],
-            pattern: GridPattern::Irregular,
-            seed: layer as u64,
-        };
-        let mut wavy = grid.surface(1.0).map_err(Failure::of)?;
-        wavy.positions.iter_mut().for_each(|p| p.y = height + 0.004 * (10.0 * p.x + 3.0 * p.z).sin());
-        let name = format!("layer-{layer}");
-        let mut body = Body::from_mesh(&name, wavy).material(cotton(1.0));
-        body.rest = Some(Shape::new(ShapeSource::Grid(grid)));
-        body.model = Model::Corotated;
-        let corners = [-0.5, 0.5].map(|x| DVec3::new(x, height, -0.5));
-        scene = scene.body(body).pin(Pin::hard(&name, Selection::Nearest(corners.to_vec())));
-        height += if layer < touching { near } else { far };
-    }
-    let mut scene = scene.build().map_err(Failure::of)?;
-    scene.contact.thickness = thickness;
-    let area = f64::from(side - 1).powi(-2);
-    scene.contact.stiffness = Some(CONTACT_STIFFNESS * CLOTH[0] / area);
-    system(scene, 0, request)
 }
 
 /// Folds along z that open towards +z, as those of a curtain, with ripples across.

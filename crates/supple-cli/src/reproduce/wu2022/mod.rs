@@ -31,6 +31,9 @@ const STEPS: Parameter = Parameter {
     meaning: "steps of 1/100 s before the system is taken",
 };
 
+const FIRST: Parameter =
+    Parameter { name: "first", default: 40.0, meaning: "steps before the first system is taken", ..STEPS };
+
 /// All reproductions of the paper.
 pub(super) static ALL: [Reproduction; 14] = [
     Reproduction {
@@ -125,12 +128,7 @@ pub(super) static ALL: [Reproduction; 14] = [
         title: "cost for growing numbers of contacts of a cloth that is wound up by a ball",
         parameters: &[
             RESOLUTION,
-            Parameter {
-                name: "first",
-                default: 40.0,
-                meaning: "steps before the first system is taken",
-                ..STEPS
-            },
+            FIRST,
             Parameter { default: 120.0, meaning: "steps before the last system is taken", ..STEPS },
             Parameter {
                 name: "thickness",
@@ -142,10 +140,14 @@ pub(super) static ALL: [Reproduction; 14] = [
         run: scaling::contacts,
     },
     Reproduction {
-        name: "wu2022-pressed",
-        title: "cost for growing numbers of contacts in a stack of cloths that are pressed against each other",
-        parameters: &[VERTICES],
-        run: scaling::pressed,
+        name: "wu2022-stacked",
+        title: "the same for ten cloths that fall on each other",
+        parameters: &[
+            RESOLUTION,
+            Parameter { default: 5.0, ..FIRST },
+            Parameter { default: 65.0, meaning: "steps before the last system is taken", ..STEPS },
+        ],
+        run: scaling::stacked,
     },
     Reproduction {
         name: "wu2022-fig23",

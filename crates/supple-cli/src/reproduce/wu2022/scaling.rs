@@ -1,18 +1,18 @@
 //! Figures 18 to 21: how cost grows with stiffness, resolution and contacts.
 
-use supple::scene::Linear;
+use supple::scene::{Linear, Scene};
 use supple::simulation::{Simulation, StepSystem};
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;
 use super::course::{Course, Problem};
 use super::examples::{
-    LAYERS, STEP, Spreading, armadillo, builtin, cloth, jacobi, mas, multigrid, paper_mas, schwarz, stack,
+    STEP, Spreading, armadillo, builtin, cloth, jacobi, mas, multigrid, paper_mas, schwarz,
 };
 use crate::failure::Failure;
 use crate::plot::{Line, Plot, Scale};
 
-/// Times at which figure 21 takes a system.
+/// Times at which figure 21 and what is like it take a system.
 const CONTACT_TIMES: usize = 4;
 
 /// What is compared.
@@ -113,20 +113,30 @@ pub(super) fn body_resolution(request: &Request) -> Result<Findings, Failure> {
 
 /// Figure 21: a cloth on a turning ball, from where it lies around it to where it is wound up.
 pub(super) fn contacts(request: &Request) -> Result<Findings, Failure> {
+    let mut scene = builtin("cloth-drop", request.value("resolution"))?;
+    scene.contact.thickness = request.value("thickness");
+    along_a_run(scene, request)
+}
+
+/// The same for ten cloths that fall on a ball and on each other, from where none touches another to where all lie.
+pub(super) fn stacked(request: &Request) -> Result<Findings, Failure> {
+    along_a_run(builtin("stacked-cloth", request.value("resolution"))?, request)
+}
+
+/// Takes systems at times that are evenly spread over a run.
+fn along_a_run(scene: Scene, request: &Request) -> Result<Findings, Failure> {
     let (first, last) = (request.count("first"), request.count("steps"));
     if last < first {
         return Err(Failure::usage(anyhow::anyhow!(
             "steps={last}: the last system cannot be taken before first={first}"
         )));
     }
-    let mut scene = builtin("cloth-drop", request.value("resolution"))?;
-    scene.contact.thickness = request.value("thickness");
     let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
     let mut growth = Growth::new("couplings by contact");
     let times = (0..CONTACT_TIMES).map(|k| first + k * (last - first) / (CONTACT_TIMES - 1));
     let mut step = 0;
     for time in times {
-        request.tell(&format!("step {time} of the cloth on a turning ball"));
+        request.tell(&format!("step {time}"));
         while step < time {
             simulation.step(STEP).map_err(Failure::of)?;
             step += 1;
@@ -135,18 +145,5 @@ pub(super) fn contacts(request: &Request) -> Result<Findings, Failure> {
         growth.add(system.matrix.outside().len() as f64, system, request)?;
     }
     // "Barely changes."
-    Ok(growth.findings([None; 5]))
-}
-
-/// The same for a stack of cloths of which more and more are pressed against each other. All systems
-/// are solved for the loads of the one without contact: a stack that is pressed is another problem, whatever its matrix.
-pub(super) fn pressed(request: &Request) -> Result<Findings, Failure> {
-    let mut growth = Growth::new("couplings by contact");
-    let mut loads = None;
-    for touching in [0, 1, 3, LAYERS - 1] {
-        let mut system = stack(request.value("vertices"), touching, request)?;
-        system.rhs = loads.get_or_insert_with(|| system.rhs.clone()).clone();
-        growth.add(system.matrix.outside().len() as f64, system, request)?;
-    }
     Ok(growth.findings([None; 5]))
 }

@@ -40,13 +40,6 @@ const METRES: Parameter = Parameter {
     meaning: "how large the solid is, which the paper does not say; here three unknowns a node do as well as there",
 };
 
-const ITERATIONS: Parameter = Parameter {
-    name: "iterations",
-    default: 40.0,
-    range: [1.0, 1e4],
-    meaning: "nonlinear iterations a frame: one, as in table 1, is far from the step's solution, the further the finer the mesh",
-};
-
 const BUDGET: Parameter =
     Parameter { name: "budget", default: 4.0, range: [0.01, 1e5], meaning: "seconds for each solver" };
 
@@ -89,7 +82,6 @@ pub(super) static ALL: [Reproduction; 11] = [
                 meaning: "how large the solid is, which the paper does not say; small, it swings more than it stretches",
                 ..METRES
             },
-            ITERATIONS,
         ],
         run: scaling::same_motion,
     },

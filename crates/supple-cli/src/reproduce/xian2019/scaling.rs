@@ -5,43 +5,37 @@ use supple::FileError;
 use supple::geometry::Aabb;
 use supple::linear::{Preconditioner, ScalarMatrix, WithBlocks};
 use supple::mesh::format::{Mesh, load};
-use supple::scene::{Levels, Method, Scene};
+use supple::scene::{Levels, Linear, LinearKind, Method, Scene, Solver};
 use supple::simulation::Simulation;
 use supple::solvers::galerkin::{Galerkin, GalerkinOptions, Smoother};
 
 use super::super::catalogue::Request;
 use super::super::findings::{Findings, slope};
 use super::examples::{ARMADILLO, FPS};
-use super::measure::{Timed, iterations, scaled, v_cycle};
+use super::measure::{Timed, iterations, v_cycle};
 use super::table3::running;
 use crate::failure::Failure;
 use crate::plot::{Line, Plot, Scale};
 
-/// The armadillos of table 1: vertices and coarse nodes.
-const ARMADILLOS: [(f64, &[u32]); 6] = [
-    (1241.0, &[10]),
-    (6654.0, &[25]),
-    (14_779.0, &[50]),
-    (50_736.0, &[25, 500]),
-    (95_587.0, &[50, 1000]),
-    (126_966.0, &[25, 300, 2000]),
-];
+/// The armadillos of table 1: vertices.
+const ARMADILLOS: [f64; 6] = [1241.0, 6654.0, 14_779.0, 50_736.0, 95_587.0, 126_966.0];
 
 /// Elements for each vertex of filled shapes, about.
 const ELEMENTS_A_VERTEX: f64 = 4.8;
 
 /// Figure 6: how far the feet have gone elsewhere than on the finest mesh, over the way they go there. Their ways are compared, not
 /// where they are: meshes of several sizes begin with their feet at places that differ by a part of a cell.
+///
+/// Steps are solved by Newton's method. A fixed number of iterations of projective dynamics, as in table 1, leaves a step the farther
+/// from its end the finer the mesh: forty of them, at a residual below 1e-4, still go a third of the way elsewhere.
 pub(super) fn same_motion(request: &Request) -> Result<Findings, Failure> {
     needs_resolutions(request)?;
     let size = request.value("size");
     let armadillo = ARMADILLO.with_metres(request.value("metres"));
     let mut paths: Vec<(String, Vec<DVec3>)> = Vec::new();
-    for (vertices, nodes) in ARMADILLOS {
+    for vertices in ARMADILLOS {
         request.tell(&format!("armadillo of {:.0} vertices", size * vertices));
-        let linear = v_cycle(scaled(nodes, size), Smoother::GaussSeidel, 3);
-        let solver = iterations(Method::Projective, request.count("iterations") as u32, linear);
-        paths.push(tip_path(armadillo.scene(size * vertices, solver, request)?, request)?);
+        paths.push(tip_path(armadillo.scene(size * vertices, solved(), request)?, request)?);
     }
     let mut findings = Findings::default();
     let finest = paths.last().map_or(Vec::new(), |(_, path)| path.clone());
@@ -62,6 +56,12 @@ pub(super) fn same_motion(request: &Request) -> Result<Findings, Failure> {
     };
     findings.plots.push(("", plot));
     Ok(findings)
+}
+
+/// Newton's method, so exact that only the mesh makes a difference.
+fn solved() -> Solver {
+    let linear = Linear { tolerance: Some(1e-3), ..LinearKind::Galerkin.into() };
+    Solver { method: Method::Newton, linear, tolerance: 1e-5, max_iterations: 50, ..Solver::default() }
 }
 
 /// Refuses a mesh that cannot be filled at several resolutions.

@@ -3,9 +3,8 @@
 //! This is the co-rotated law with `λ = 0`: the elasticity of a solid with Poisson's ratio 0 and Young's modulus `2μ`.
 //! Nothing else holds the volume: λ is ignored.
 
-use super::corotated::{Corotated, energy_of_stretches};
+use super::corotated::Corotated;
 use super::{LaneLame, Law, Modes};
-use crate::geometry::svd::{polar_rotation, svd};
 use crate::simd::{LaneMat3, LaneVec3, Lanes};
 
 /// As rigid as possible.
@@ -13,7 +12,7 @@ use crate::simd::{LaneMat3, LaneVec3, Lanes};
 pub struct Arap;
 
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn shear_only(lame: &LaneLame) -> LaneLame {
+pub(super) fn shear_only(lame: &LaneLame) -> LaneLame {
     LaneLame { lambda: Lanes::default(), mu: lame.mu }
 }
 
@@ -25,12 +24,17 @@ impl Law for Arap {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn energy(&self, f: LaneMat3, lame: &LaneLame) -> Lanes {
-        energy_of_stretches(svd(f).sigma, &shear_only(lame))
+        self.energy_and_stress(f, lame).0
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn stress(&self, f: LaneMat3, lame: &LaneLame) -> LaneMat3 {
-        (f - polar_rotation(f)) * (lame.mu * 2.0)
+        self.energy_and_stress(f, lame).1
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn energy_and_stress(&self, f: LaneMat3, lame: &LaneLame) -> (Lanes, LaneMat3) {
+        Corotated.energy_and_stress(f, &shear_only(lame))
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

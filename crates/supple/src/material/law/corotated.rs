@@ -10,7 +10,7 @@
 
 use super::tangent::{Modes, uniform_scaling};
 use super::{LaneLame, Law};
-use crate::geometry::svd::{polar_rotation, svd};
+use crate::geometry::polar::polar_rotation;
 use crate::simd::{LaneMat3, LaneVec3, Lanes};
 
 /// Co-rotated linear elasticity.
@@ -21,13 +21,6 @@ pub struct Corotated;
 /// the rotation is not unique, and the curvature has no bound.
 const SMALLEST_SUM: f64 = 1e-8;
 
-#[cfg_attr(not(debug_assertions), inline(always))]
-pub(super) fn energy_of_stretches(sigma: LaneVec3, lame: &LaneLame) -> Lanes {
-    let strain = LaneVec3([sigma[0] - 1.0, sigma[1] - 1.0, sigma[2] - 1.0]);
-    let trace = strain[0] + strain[1] + strain[2];
-    lame.mu * strain.dot(strain) + lame.lambda * trace * trace * 0.5
-}
-
 impl Law for Corotated {
     // Near both terms' stiffness, with which the iteration is a quasi-Newton method (Liu et al. 2017). The bound is 2μ + 3λ, for
     // pure changes of volume; steps that it would take to be shorter are left to the line search.
@@ -37,13 +30,22 @@ impl Law for Corotated {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn energy(&self, f: LaneMat3, lame: &LaneLame) -> Lanes {
-        energy_of_stretches(svd(f).sigma, lame)
+        self.energy_and_stress(f, lame).0
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn stress(&self, f: LaneMat3, lame: &LaneLame) -> LaneMat3 {
+        self.energy_and_stress(f, lame).1
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn energy_and_stress(&self, f: LaneMat3, lame: &LaneLame) -> (Lanes, LaneMat3) {
         let r = polar_rotation(f);
-        (f - r) * (lame.mu * 2.0) + r * (lame.lambda * (r.contract(f) - 3.0))
+        let strain = f - r;
+        // tr(RᵀF - I), from small numbers where the strain is small.
+        let trace = r.contract(strain);
+        let energy = lame.mu * strain.norm_squared() + lame.lambda * trace * trace * 0.5;
+        (energy, strain * (lame.mu * 2.0) + r * (lame.lambda * trace))
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

@@ -47,6 +47,11 @@ pub trait Law: Send + Sync + 'static {
     fn energy(&self, f: LaneMat3, lame: &LaneLame) -> Lanes;
     /// First Piola-Kirchhoff stress `P = ∂Ψ/∂F` in Pa.
     fn stress(&self, f: LaneMat3, lame: &LaneLame) -> LaneMat3;
+    /// Both, with the bits that each has alone.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn energy_and_stress(&self, f: LaneMat3, lame: &LaneLame) -> (Lanes, LaneMat3) {
+        (self.energy(f, lame), self.stress(f, lame))
+    }
     /// The axes in which the derivative of the stress is simple, and the stretches along them.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn axes(&self, f: LaneMat3) -> Svd {

@@ -1,6 +1,7 @@
 //! The law of a solid chosen at run time, by the words of a scene. One kernel serves all laws: what is long in it (the
 //! singular value decomposition, projections, blocks) is compiled once, and the choice is made once for eight elements.
 
+use super::arap::shear_only;
 use super::{Arap, Corotated, LaneLame, Law, Linear, Modes, NeoHookean, StVenantKirchhoff};
 use crate::energy::Curvature;
 use crate::geometry::svd::{Svd, svd};
@@ -26,6 +27,13 @@ impl SolidLaw {
     /// All of them.
     pub const ALL: [Self; 5] =
         [Self::Linear, Self::Corotated, Self::NeoHookean, Self::StVenantKirchhoff, Self::Arap];
+
+    /// Energy and stress of the two laws that take out the rotation, from one decomposition in the code.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn corotated(&self, f: LaneMat3, lame: &LaneLame) -> (Lanes, LaneMat3) {
+        let lame = if *self == Self::Arap { shear_only(lame) } else { *lame };
+        Corotated.energy_and_stress(f, &lame)
+    }
 }
 
 impl Law for SolidLaw {
@@ -43,8 +51,7 @@ impl Law for SolidLaw {
             Self::Linear => Linear.energy(f, lame),
             Self::NeoHookean => NeoHookean.energy(f, lame),
             Self::StVenantKirchhoff => StVenantKirchhoff.energy(f, lame),
-            Self::Corotated => Corotated.energy(f, lame),
-            Self::Arap => Arap.energy(f, lame),
+            Self::Corotated | Self::Arap => self.corotated(f, lame).0,
         }
     }
 
@@ -54,8 +61,17 @@ impl Law for SolidLaw {
             Self::Linear => Linear.stress(f, lame),
             Self::NeoHookean => NeoHookean.stress(f, lame),
             Self::StVenantKirchhoff => StVenantKirchhoff.stress(f, lame),
-            Self::Corotated => Corotated.stress(f, lame),
-            Self::Arap => Arap.stress(f, lame),
+            Self::Corotated | Self::Arap => self.corotated(f, lame).1,
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn energy_and_stress(&self, f: LaneMat3, lame: &LaneLame) -> (Lanes, LaneMat3) {
+        match self {
+            Self::Linear => Linear.energy_and_stress(f, lame),
+            Self::NeoHookean => NeoHookean.energy_and_stress(f, lame),
+            Self::StVenantKirchhoff => StVenantKirchhoff.energy_and_stress(f, lame),
+            Self::Corotated | Self::Arap => self.corotated(f, lame),
         }
     }
 

@@ -69,7 +69,8 @@ fn size(m: LaneMat3, lane: usize) -> f64 {
 
 fn near(a: LaneMat3, b: LaneMat3, tolerance: f64, law: SolidLaw) {
     for lane in 0..WIDTH {
-        let scale = size(a, lane).max(size(b, lane)).max(1e-3);
+        // Without any strain its rounding is left, times moduli of about one.
+        let scale = size(a, lane).max(size(b, lane)).max(1e-2);
         assert!(
             size(a - b, lane) <= tolerance * scale,
             "{law:?}, lane {lane}: {} {}",

@@ -36,18 +36,12 @@ pub(super) fn modes(sigma: [Lanes; 2], sheet: &LaneSheet) -> PrincipalModes {
 }
 
 impl CorotatedSheet {
-    /// Energy density in J/m² of undeformed area.
+    /// Energy density in J/m² of undeformed area, and first Piola-Kirchhoff stress in N/m.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub fn energy(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> Lanes {
-        let [a, b] = svd32(f).sigma;
-        let (a, b) = (a - 1.0, b - 1.0);
-        sheet.lame.mu * (a * a + b * b) + sheet.lame.lambda * (a + b) * (a + b) * 0.5
-    }
-
-    /// First Piola-Kirchhoff stress in N/m.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub fn stress(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> [LaneVec3; 2] {
+    pub fn energy_and_stress(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> (Lanes, [LaneVec3; 2]) {
         let svd = svd32(f);
-        isotropic_stress(&svd, tensions(svd.sigma, sheet))
+        let (a, b) = (svd.sigma[0] - 1.0, svd.sigma[1] - 1.0);
+        let energy = sheet.lame.mu * (a * a + b * b) + sheet.lame.lambda * (a + b) * (a + b) * 0.5;
+        (energy, isotropic_stress(&svd, tensions(svd.sigma, sheet)))
     }
 }

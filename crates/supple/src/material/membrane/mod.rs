@@ -98,6 +98,11 @@ pub trait Membrane: Send + Sync + 'static {
     fn energy(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> Lanes;
     /// First Piola-Kirchhoff stress `P = ∂Ψ/∂F` in N/m.
     fn stress(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> [LaneVec3; 2];
+    /// Both, with the bits that each has alone.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn energy_and_stress(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> (Lanes, [LaneVec3; 2]) {
+        (self.energy(f, sheet), self.stress(f, sheet))
+    }
     /// The derivative of the stress, as it is or projected to positive semi-definite.
     fn tangent(&self, f: [LaneVec3; 2], sheet: &LaneSheet, curvature: Curvature) -> SheetTangent;
 }

@@ -29,7 +29,7 @@ impl Membrane for SheetLaw {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn energy(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> Lanes {
         match self {
-            Self::Corotated => CorotatedSheet.energy(f, sheet),
+            Self::Corotated => CorotatedSheet.energy_and_stress(f, sheet).0,
             Self::StVenantKirchhoff => StVenantKirchhoffSheet.energy(f, sheet),
             Self::BaraffWitkin => BaraffWitkin.energy(f, sheet),
         }
@@ -38,9 +38,17 @@ impl Membrane for SheetLaw {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn stress(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> [LaneVec3; 2] {
         match self {
-            Self::Corotated => CorotatedSheet.stress(f, sheet),
+            Self::Corotated => CorotatedSheet.energy_and_stress(f, sheet).1,
             Self::StVenantKirchhoff => StVenantKirchhoffSheet.stress(f, sheet),
             Self::BaraffWitkin => BaraffWitkin.stress(f, sheet),
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn energy_and_stress(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> (Lanes, [LaneVec3; 2]) {
+        match self {
+            Self::Corotated => CorotatedSheet.energy_and_stress(f, sheet),
+            _ => (self.energy(f, sheet), self.stress(f, sheet)),
         }
     }
 

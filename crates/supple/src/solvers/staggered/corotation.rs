@@ -28,7 +28,8 @@ use rayon::prelude::*;
 use super::gradients::CellGradients;
 use super::lattice::PRESSURE;
 use super::rows::Operator;
-use crate::geometry::svd::{polar_rotation, svd};
+use crate::geometry::polar::polar_rotation;
+use crate::geometry::svd::svd;
 use crate::simd::{Kernel, LaneMat3, LaneVec3, Lanes, Simd, WIDTH, dispatch};
 
 /// Cells handled by one task.
