@@ -284,6 +284,25 @@ fn evaluated_together_values_and_gradients_have_the_bits_that_they_have_alone() 
 }
 
 #[test]
+fn sums_over_many_chunks_have_the_same_bits_with_gradients() {
+    let count = 3000;
+    let place =
+        |v: u32| DVec3::new((f64::from(v) * 1.3).sin(), f64::from(v) * 0.7, (f64::from(v) * 0.9).cos());
+    let x: Vec<DVec3> = (0..count).map(place).collect();
+    let spring = |v: u32| Spring {
+        ends: [v, v + 1],
+        rest: 0.4,
+        stiffness: 7.0 + f64::from(v % 13),
+        damping: 0.0,
+        resists: Resists::Both,
+    };
+    let springs = Springs::new((0..count - 1).map(spring).collect());
+    let energy = ElementSum::new(springs, count as usize, Simd::Auto);
+    let value = energy.value_and_gradient(&x, &mut vec![DVec3::ZERO; x.len()]);
+    assert_eq!(value.to_bits(), energy.value(&x).to_bits());
+}
+
+#[test]
 fn exact_hessians_are_derivatives_of_gradients() {
     for Case { name, mut energy, x, differentiable, .. } in all() {
         if differentiable {

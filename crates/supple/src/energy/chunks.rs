@@ -66,9 +66,10 @@ impl<R: Send> Found<R> {
         self.chunks[..self.used].par_iter_mut().enumerate().for_each(|(c, found)| {
             found.clear();
             for i in c * CHUNK..count.min((c + 1) * CHUNK) {
+                let before = found.len();
                 look(i, found);
-                // Where there is one, there may be as many as points at the next look, which is to need no more room.
-                if found.len() == 1 {
+                // Where something is found, the next look may find it at all points, and is to need no more room.
+                if before == 0 && !found.is_empty() {
                     found.reserve(CHUNK);
                 }
             }

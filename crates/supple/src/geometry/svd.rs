@@ -75,13 +75,6 @@ pub fn svd32([a, b]: [LaneVec3; 2]) -> Svd32 {
     Svd32 { u, sigma: [u.0[0].dot(first), u.0[1].dot(second)], v: [v0, [-v0[1], v0[0]]] }
 }
 
-/// The nearest 3x2 matrix with orthonormal columns.
-#[cfg_attr(not(debug_assertions), inline(always))]
-pub fn polar_rotation32(f: [LaneVec3; 2]) -> [LaneVec3; 2] {
-    let Svd32 { u, v, .. } = svd32(f);
-    [u.0[0] * v[0][0] + u.0[1] * v[1][0], u.0[0] * v[0][1] + u.0[1] * v[1][1]]
-}
-
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn rotate(columns: &mut [LaneVec3; 3], p: usize, q: usize, c: Lanes, s: Lanes) {
     (columns[p], columns[q]) = (columns[p] * c - columns[q] * s, columns[p] * s + columns[q] * c);
@@ -233,7 +226,6 @@ pub(super) mod tests {
             let f = LaneMat3::from_fn(|i| batch[i]);
             let columns = [f.0[0], f.0[1]];
             let Svd32 { u, sigma, v } = svd32(columns);
-            let r = polar_rotation32(columns);
             for i in 0..WIDTH {
                 is_rotation(u.lane(i));
                 let scale = size(batch[i]);
@@ -243,8 +235,6 @@ pub(super) mod tests {
                         + u.0[1].lane(i) * sigma[1].0[i] * v[1][j].0[i];
                     assert!((back - columns[j].lane(i)).length() <= 1e-13 * scale, "{}", batch[i]);
                 }
-                assert!(r[0].lane(i).dot(r[1].lane(i)).abs() < 1e-12);
-                assert!((r[0].lane(i).length() - 1.0).abs() < 1e-12);
             }
         }
     }

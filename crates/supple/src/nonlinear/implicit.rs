@@ -184,7 +184,8 @@ impl ImplicitStepper {
 
     /// Takes the better start of the two natural ones: where everything was, or where it would fly freely. Free flight
     /// makes momentum exact, rest makes a hanging cloth start in its solution. `arrived` says whether the pins came home in
-    /// the first; where surfaces are in the way the flight ends early. Returns whether the pins came home.
+    /// the first; where surfaces are in the way the flight ends early. Returns whether the pins came home. Follows
+    /// [`Self::free_force`].
     fn choose_start(&mut self, arrived: bool) -> bool {
         let Work { next: resting, flying, pinned, .. } = &mut self.work;
         flying.clear();
@@ -193,6 +194,7 @@ impl ImplicitStepper {
         let whole = walk(&self.system, &self.x, flying, &mut self.start_cuts);
         let landed = whole || self.system.self_contact.is_empty() || self.pins_are_home(&self.work.flying);
         let Work { next: resting, flying, value, forces, other_forces, .. } = &mut self.work;
+        other_forces.resize(resting.len(), DVec3::ZERO);
         let in_flight = self.system.value_and_gradient(flying, other_forces);
         if (landed && !arrived) || (landed == arrived && in_flight <= *value) {
             std::mem::swap(resting, flying);
@@ -452,6 +454,7 @@ impl Stepper for ImplicitStepper {
             return Err(Error::NotSupported("an assembled matrix of this family".into()));
         }
         self.begin_step(setup, dt)?;
+        self.free_force();
         if setup.mode == Mode::Dynamic {
             self.choose_start(true);
         }

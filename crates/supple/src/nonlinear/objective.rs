@@ -187,9 +187,8 @@ pub(crate) struct Workspace {
     /// Where a step of `trial_length` leads.
     trial: Vec<DVec3>,
     trial_length: f64,
-    /// The gradient where a step of `tried_length` leads.
+    /// The gradient where the step leads that is taken, should no longer one be better.
     tried: Vec<DVec3>,
-    tried_length: f64,
     /// The gradient over the unknowns.
     pub(crate) gradient: Vec<DVec3>,
     /// The direction of search over the unknowns.
@@ -207,7 +206,6 @@ impl Workspace {
             trial: vec![DVec3::ZERO; vertices],
             trial_length: f64::NAN,
             tried: vec![DVec3::ZERO; vertices],
-            tried_length: f64::NAN,
             gradient: vec![DVec3::ZERO; unknowns],
             direction: vec![DVec3::ZERO; unknowns],
         }
@@ -249,7 +247,6 @@ impl Workspace {
     /// The objective where a step of this length leads. Most are taken, so the gradient is found along with it.
     fn evaluate(&mut self, objective: &dyn Objective, x: &[DVec3], length: f64) -> f64 {
         self.try_length(x, length);
-        self.tried_length = length;
         objective.value_and_gradient(&self.trial, &mut self.tried)
     }
 }
@@ -258,7 +255,7 @@ impl Workspace {
 const MOST_RESIDUALS: u32 = 4096;
 /// A decrease, over the objective, that its rounding hides.
 const HIDDEN: f64 = 1e-12;
-/// A change of the objective, over itself, that may be the rounding of its parts, which are many times larger where their sum almost vanishes.
+/// A change of the objective, over itself, that may be rounding: its parts may be many times larger than their sum.
 const MAY_BE_ROUNDING: f64 = 1e-9;
 /// Armijo's constant of sufficient decrease.
 const SUFFICIENT_DECREASE: f64 = 1e-4;
@@ -378,7 +375,6 @@ impl<'a> Descent<'a> {
     fn search(&mut self, work: &mut Workspace, length: f64) -> Option<f64> {
         let slope = dot(&work.gradient, &work.direction);
         let rounding = 1e-14 * self.value.abs();
-        work.tried_length = f64::NAN;
         // Where so little is to be gained, the rounding of the objective's parts, which are many times larger than their sum,
         // hides it: the full step is the best there is, until the gradient grows.
         self.in_rounding = slope.abs() * length <= HIDDEN * self.value.abs();
@@ -391,6 +387,7 @@ impl<'a> Descent<'a> {
             let lower = work.evaluate(self.objective, self.x, length);
             let enough = lower <= self.value + SUFFICIENT_DECREASE * length * slope + rounding;
             if enough || self.falls_unseen(work, slope, lower) {
+                self.in_rounding = !enough;
                 let fallen = self.value - lower;
                 let goes_on = halvings == 0 && fallen > rounding && fallen > FALLEN * length * -slope;
                 let best = if goes_on { self.go_on(work, slope, length, lower) } else { (length, lower) };
@@ -444,7 +441,6 @@ impl<'a> Descent<'a> {
                 break;
             }
             std::mem::swap(&mut work.full, &mut work.tried);
-            work.tried_length = next;
             (length, lower) = (next, value);
         }
         (length, lower)
@@ -460,10 +456,8 @@ impl<'a> Descent<'a> {
         };
         let moved = parts.map(goes).reduce(|| false, |a, b| a | b);
         self.value = value;
-        if work.tried_length == length {
-            std::mem::swap(&mut work.full, &mut work.tried);
-            work.known = true;
-        }
+        std::mem::swap(&mut work.full, &mut work.tried);
+        work.known = true;
         moved.then_some(length)
     }
 
@@ -670,9 +664,9 @@ pub(super) mod tests {
     }
 
     /// Searches once from `x` along a part of the way home, and says how far it went and what it knows of the gradient there.
-    fn searched(wells: &Wells, x: &mut [DVec3], part: f64, longest_move: f64) -> (f64, Vec<DVec3>) {
+    fn searched(wells: &dyn Objective, x: &mut [DVec3], part: f64, longest_move: f64) -> (f64, Vec<DVec3>) {
         let limits = Limits { longest_move, ..limits() };
-        let mut work = Workspace::new(&wells.pattern(), x.len());
+        let mut work = Workspace::new(&Wells::new(x.len() as u32).pattern(), x.len());
         let mut outcome = Outcome::default();
         let mut descent = Descent::begin(wells, x, &limits, &mut work, &mut outcome).unwrap();
         descent.look(&mut work).unwrap();
@@ -704,5 +698,85 @@ pub(super) mod tests {
         let (length, _) = searched(&Wells::new(8), &mut x, 0.1, 0.5);
         assert!(length > 1.0 && length <= 5.0, "{length}");
         assert!(x.iter().all(|x| x.distance(DVec3::X) <= 0.5 + 1e-12));
+    }
+
+    /// Slopes down along x up to a wall at 1.2.
+    struct Wall;
+
+    impl Objective for Wall {
+        fn value(&self, x: &[DVec3]) -> f64 {
+            x.iter().map(|x| -x.x + 1e3 * (x.x - 1.2).max(0.0).powi(2)).sum()
+        }
+
+        fn gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
+            let slope = |x: &DVec3| DVec3::X * (-1.0 + 2e3 * (x.x - 1.2).max(0.0));
+            gradient.iter_mut().zip(x).for_each(|(g, x)| *g = slope(x));
+        }
+
+        fn hessian(&self, _x: &[DVec3], _curvature: Curvature, _hessian: &mut BlockMatrix) {}
+    }
+
+    #[test]
+    fn a_longer_step_that_climbs_is_not_taken_and_leaves_the_gradient_of_the_shorter_one() {
+        let limits = limits();
+        let mut x = [DVec3::ZERO];
+        let mut work = Workspace::new(&BlockPattern::new(&[false], &[]), 1);
+        let mut outcome = Outcome::default();
+        let mut descent = Descent::begin(&Wall, &mut x, &limits, &mut work, &mut outcome).unwrap();
+        descent.look(&mut work).unwrap();
+        work.direction[0] = DVec3::X;
+        assert_eq!(descent.line_search(&mut work, 1.0), Some(1.0));
+        descent.look(&mut work).unwrap();
+        assert_eq!((x, &work.gradient[..]), ([DVec3::X], &[-DVec3::X][..]));
+    }
+
+    /// Wells whose value is raised, with what rounding of large parts might do to it.
+    struct Rough(Wells);
+
+    impl Objective for Rough {
+        fn value(&self, x: &[DVec3]) -> f64 {
+            let scrambled = x.iter().fold(0u64, |bits, x| {
+                (bits ^ x.x.to_bits()).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+            });
+            let noise = (scrambled >> 11) as f64 / (1u64 << 53) as f64;
+            1.0 + 1e-10 * noise + self.0.value(x)
+        }
+
+        fn gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
+            self.0.gradient(x, gradient);
+        }
+
+        fn hessian(&self, x: &[DVec3], curvature: Curvature, hessian: &mut BlockMatrix) {
+            self.0.hessian(x, curvature, hessian);
+        }
+    }
+
+    #[test]
+    fn a_good_step_is_taken_whole_where_rounding_hides_what_it_gains() {
+        let rough = Rough(Wells::new(8));
+        for start in 1..=50 {
+            let mut x = vec![DVec3::splat(1e-6 * f64::from(start).sqrt()); 8];
+            let (length, _) = searched(&rough, &mut x, 1.0, f64::INFINITY);
+            assert_eq!(length, 1.0, "{start}");
+        }
+    }
+
+    #[test]
+    fn a_descent_that_is_told_the_objective_at_its_start_has_the_bits_of_one_that_finds_it() {
+        let wells = Wells::new(8);
+        let start: Vec<DVec3> = (0..8).map(|v| DVec3::new(1.0, 0.3 * f64::from(v), -0.7)).collect();
+        let mut gradient = vec![DVec3::ZERO; 8];
+        let value = wells.value_and_gradient(&start, &mut gradient);
+        let ends = [None, Some(Evaluated { value, gradient: &gradient })].map(|begun| {
+            let (mut x, limits) = (start.clone(), Limits { begun, ..limits() });
+            let mut work = Workspace::new(&wells.pattern(), 8);
+            let mut outcome = Outcome::default();
+            let mut descent = Descent::begin(&wells, &mut x, &limits, &mut work, &mut outcome).unwrap();
+            descent.look(&mut work).unwrap();
+            work.direction.iter_mut().zip(&work.gradient).for_each(|(d, g)| *d = -0.1 * *g);
+            descent.line_search(&mut work, 1.0);
+            (x, outcome.residuals)
+        });
+        assert_eq!(ends[0], ends[1]);
     }
 }

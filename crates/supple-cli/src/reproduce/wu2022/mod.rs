@@ -141,7 +141,7 @@ pub(super) static ALL: [Reproduction; 14] = [
     },
     Reproduction {
         name: "wu2022-stacked",
-        title: "the same for ten cloths that fall on each other",
+        title: "cost for growing numbers of contacts of ten cloths that fall on each other",
         parameters: &[
             RESOLUTION,
             Parameter { default: 5.0, ..FIRST },

@@ -89,7 +89,10 @@ fn tip_path(scene: Scene, request: &Request) -> Result<(String, Vec<DVec3>), Fai
     let start = mean(simulation.positions());
     let mut path = vec![DVec3::ZERO];
     for _ in 0..request.count("frames") {
-        simulation.step(1.0 / FPS).map_err(Failure::of)?;
+        let step = simulation.step(1.0 / FPS).map_err(Failure::of)?;
+        if !step.converged {
+            return Err(running(format!("step {} did not converge: a path of it says nothing", path.len())));
+        }
         path.push(mean(simulation.positions()) - start);
     }
     Ok((format!("{} vertices", simulation.unknowns() / 3), path))
