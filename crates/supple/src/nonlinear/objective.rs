@@ -259,15 +259,12 @@ const HIDDEN: f64 = 1e-12;
 const MAY_BE_ROUNDING: f64 = 1e-9;
 /// Armijo's constant of sufficient decrease.
 const SUFFICIENT_DECREASE: f64 = 1e-4;
-/// For a longer step to be tried, the fraction of what its first slope promises that the objective must have fallen by, and the fraction of that
-/// slope with which it must still fall at the end: a parabola is lowest at half as much again then.
-const FALLEN: f64 = 0.6;
-const STILL_FALLS: f64 = 1.0 / 3.0;
+/// The fraction of what the slope promises that a step must have fallen by for a longer one to be tried.
+const GOES_ON: f64 = 0.6;
 /// Halvings before the line search gives up.
 const MAX_HALVINGS: u32 = 40;
-/// How often a step that goes on falling is made longer, and how much longer at most.
-const MAX_LENGTHENINGS: u32 = 8;
-const LONGER: f64 = 2.0;
+/// Doublings of a step that goes on falling.
+const MAX_DOUBLINGS: u32 = 8;
 
 impl<'a> Descent<'a> {
     pub(crate) fn begin(
@@ -363,8 +360,9 @@ impl<'a> Descent<'a> {
     /// Moves `x` along the direction as far as decreases the objective enough, beginning with `length`; returns the
     /// length, or `None` if no step does.
     ///
-    /// A first step that is good may be lengthened while the objective goes on falling: where a fold is about to form,
-    /// the Hessian that is left after projection is too stiff, and the way down is many such steps long.
+    /// A first step that is good may be doubled while the objective goes on falling: where a fold is about to form,
+    /// the Hessian that is left after projection is too stiff, and the way down is many such steps long. Methods that descend by a fixed
+    /// matrix also gain by it: going beyond the lowest place of every line, they come down in half the iterations of those that end there.
     pub(crate) fn line_search(&mut self, work: &mut Workspace, length: f64) -> Option<f64> {
         let begun = Instant::now();
         let found = self.search(work, length);
@@ -388,9 +386,10 @@ impl<'a> Descent<'a> {
             let enough = lower <= self.value + SUFFICIENT_DECREASE * length * slope + rounding;
             if enough || self.falls_unseen(work, slope, lower) {
                 self.in_rounding = !enough;
+                // A parabola still falls beyond the step where it has fallen by more than 2/3 of what its slope says.
                 let fallen = self.value - lower;
-                let goes_on = halvings == 0 && fallen > rounding && fallen > FALLEN * length * -slope;
-                let best = if goes_on { self.go_on(work, slope, length, lower) } else { (length, lower) };
+                let doubled = halvings == 0 && fallen > rounding && fallen > GOES_ON * length * -slope;
+                let best = if doubled { self.go_on(work, length, lower) } else { (length, lower) };
                 return self.accept(work, best);
             }
             length *= 0.5;
@@ -421,17 +420,14 @@ impl<'a> Descent<'a> {
         self.limits.longest_move / work.farthest_move().max(f64::MIN_POSITIVE)
     }
 
-    /// Goes on from a step of `length`, where the objective is `lower`, to where it would be lowest if its slope, at first `slope`, went on
-    /// to change as it has.
-    fn go_on(&self, work: &mut Workspace, slope: f64, mut length: f64, mut lower: f64) -> (f64, f64) {
+    /// Goes on from a step of `length`, where the objective is `lower`.
+    fn go_on(&self, work: &mut Workspace, mut length: f64, mut lower: f64) -> (f64, f64) {
         let longest = self.longest_step(work);
-        for _ in 0..MAX_LENGTHENINGS {
-            let left = work.tried_slope() / slope;
-            let next = length * if left < 1.0 - 1.0 / LONGER { 1.0 / (1.0 - left) } else { LONGER };
-            if left.is_nan() || left <= STILL_FALLS || next > longest {
+        for _ in 0..MAX_DOUBLINGS {
+            if 2.0 * length > longest {
                 break;
             }
-            work.move_trial(self.x, next);
+            work.move_trial(self.x, 2.0 * length);
             if self.objective.free_way(self.x, &work.trial) < 1.0 {
                 break;
             }
@@ -441,7 +437,7 @@ impl<'a> Descent<'a> {
                 break;
             }
             std::mem::swap(&mut work.full, &mut work.tried);
-            (length, lower) = (next, value);
+            (length, lower) = (2.0 * length, value);
         }
         (length, lower)
     }
@@ -678,13 +674,13 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_step_that_is_too_short_is_lengthened_until_a_third_of_the_slope_is_left_at_most() {
+    fn a_step_that_is_too_short_is_doubled_as_long_as_a_parabola_falls() {
         let wells = Wells::new(8);
         for part in [1.0, 0.8, 0.6, 0.4, 0.1, 0.01] {
             let mut x: Vec<DVec3> = (0..8).map(|v| DVec3::new(1.0, 0.2 * f64::from(v), -0.5)).collect();
             let (length, gradient) = searched(&wells, &mut x, part, f64::INFINITY);
-            // On a parabola the slope is what is left of the way.
-            assert!((2.0 / 3.0..1.0 + 1e-9).contains(&(part * length)), "{part}: {length}");
+            // A doubled step is lower if the shorter one went less than two thirds of the way to the lowest place.
+            assert!((2.0 / 3.0..4.0 / 3.0).contains(&(part * length)), "{part}: {length}");
             assert_eq!(length == 1.0, part > 2.0 / 3.0, "{part}: {length}");
             let mut anew = vec![DVec3::ZERO; 8];
             wells.gradient(&x, &mut anew);
@@ -693,7 +689,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_lengthened_step_moves_no_vertex_farther_than_it_may() {
+    fn a_doubled_step_moves_no_vertex_farther_than_it_may() {
         let mut x = vec![DVec3::X; 8];
         let (length, _) = searched(&Wells::new(8), &mut x, 0.1, 0.5);
         assert!(length > 1.0 && length <= 5.0, "{length}");
@@ -717,7 +713,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_longer_step_that_climbs_is_not_taken_and_leaves_the_gradient_of_the_shorter_one() {
+    fn a_doubled_step_that_climbs_is_not_taken_and_leaves_the_gradient_of_the_single_one() {
         let limits = limits();
         let mut x = [DVec3::ZERO];
         let mut work = Workspace::new(&BlockPattern::new(&[false], &[]), 1);
