@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace};
+use super::descent::{Descent, Workspace};
+use super::objective::{Limits, Minimiser, Objective, Outcome, Stop};
 use super::preconditioning::Preconditioning;
 use super::refresh::Refresh;
 use crate::linear::{BlockPattern, CycleTimes, Preconditioner, Regions};

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use glam::DVec3;
 
+use super::descent::norm;
 use super::method::{Nodes, minimiser};
-use super::objective::{Evaluated, Limits, Minimiser, Objective, Outcome, Stop, norm};
+use super::objective::{Evaluated, Limits, Minimiser, Objective, Outcome, Stop};
 use super::system::System;
 use crate::contact::PosedCollider;
 use crate::energy::Curvature;

@@ -1,6 +1,7 @@
 //! Nonlinear methods over one objective, inertia plus energies, and the stepper that uses them.
 
 mod accelerated_gradient;
+mod descent;
 mod implicit;
 mod lbfgs;
 mod method;
@@ -13,12 +14,12 @@ mod refresh;
 mod system;
 
 pub use accelerated_gradient::AcceleratedGradient;
+pub(crate) use descent::{Descent, Workspace};
 pub use implicit::ImplicitStepper;
 pub use lbfgs::Lbfgs;
 pub use newton::Newton;
 pub use nonlinear_cg::NonlinearCg;
-pub(crate) use objective::{Descent, Workspace};
-pub use objective::{IterationRecord, Limits, Minimiser, Objective, Outcome, Stop};
+pub use objective::{Evaluated, IterationRecord, Limits, Minimiser, Objective, Outcome, Stop};
 pub use projective::Projective;
 pub(crate) use projective::obstacle as projective_obstacle;
 pub use refresh::Refresh;

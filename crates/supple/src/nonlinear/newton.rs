@@ -19,7 +19,8 @@ use std::time::Instant;
 
 use glam::DVec3;
 
-use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace, dot, is_of_use};
+use super::descent::{Descent, Workspace, dot, is_of_use};
+use super::objective::{Limits, Minimiser, Objective, Outcome, Stop};
 use super::preconditioning::{FIRST_SHIFT, MAX_SHIFTS};
 use super::refresh::{Age, Refresh};
 use crate::energy::Curvature;

@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace, dot};
+use super::descent::{Descent, Workspace, dot};
+use super::objective::{Limits, Minimiser, Objective, Outcome, Stop};
 use super::preconditioning::Preconditioning;
 use super::refresh::Refresh;
 use crate::linear::{BlockPattern, CycleTimes, Preconditioner, Regions};

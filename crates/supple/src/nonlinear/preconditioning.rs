@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use glam::DVec3;
 
-use super::objective::Descent;
+use super::descent::Descent;
 use super::refresh::{Age, Refresh};
 use crate::energy::Curvature;
 use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Preconditioner, Regions};
@@ -83,7 +83,7 @@ impl Preconditioning {
     /// `dᵀ H d` with the matrix as it was when last renewed.
     pub(super) fn curvature(&mut self, d: &[DVec3]) -> f64 {
         self.matrix.apply(d, &mut self.product);
-        super::objective::dot(d, &self.product)
+        super::descent::dot(d, &self.product)
     }
 
     pub(super) fn cycle_times(&self) -> CycleTimes {

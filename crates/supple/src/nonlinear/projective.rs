@@ -16,7 +16,8 @@ use std::time::Instant;
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
-use super::objective::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace, is_of_use};
+use super::descent::{Descent, Workspace, is_of_use};
+use super::objective::{Limits, Minimiser, Objective, Outcome, Stop};
 use crate::body::{Body, Elements};
 use crate::energy::hinge::{Hinge, hinges};
 use crate::linear::{
