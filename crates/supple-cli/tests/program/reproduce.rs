@@ -17,7 +17,7 @@ fn without_a_name_all_reproductions_are_listed_with_their_parameters() {
     }
     for name in [
         "table1", "fig4", "fig5", "fig9", "fig10", "fig14", "fig16", "fig17", "fig18", "fig19", "fig20",
-        "fig21", "pressed", "fig23",
+        "fig21", "stacked", "fig23",
     ] {
         assert!(listed.contains(&format!("wu2022-{name} ")), "{name}: {listed}");
     }
