@@ -8,7 +8,7 @@
 //!
 //! which keeps the singular vectors and takes every singular value `σ` to `½ (γ σ + 1/(γ σ))`: large ones are halved, and once they are near 1 the
 //! error is squared each time. Four iterations suffice for stretches up to a fifth. `γ² = |X⁻¹|/|X|` in the first one brings singular values around 1. That is
-//! a sixth of the arithmetic of a singular value decomposition, which remains for elements that are almost flat, where the inverse
+//! about a quarter of the time of a singular value decomposition, which remains for elements that are almost flat, where the inverse
 //! loses digits, and for inverted ones, whose limit would be a reflection.
 
 use super::svd::{Svd, svd};

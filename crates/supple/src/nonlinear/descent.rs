@@ -214,7 +214,7 @@ impl<'a> Descent<'a> {
     ///
     /// A first step that is good may be doubled while the objective goes on falling: where a fold is about to form,
     /// the Hessian that is left after projection is too stiff, and the way down is many such steps long. Methods that descend by a fixed
-    /// matrix also gain by it: going beyond the lowest place of every line, they come down in half the iterations of those that end there.
+    /// matrix also gain by it: going beyond the lowest place of every line, projective dynamics of solids came down in less than half the time that it took ending there.
     pub(crate) fn line_search(&mut self, work: &mut Workspace, length: f64) -> Option<f64> {
         let begun = Instant::now();
         let found = self.search(work, length);
