@@ -12,7 +12,7 @@ use super::over_domains::{Part, over_domains};
 use super::packed::{Entry, PackedInverse};
 use super::precomputation::Inverses;
 use super::supernodes::Level;
-use crate::simd::Simd;
+use crate::simd::{Simd, read_ahead};
 
 /// The vectors of all levels.
 #[derive(Debug, Clone, Default)]
@@ -120,7 +120,7 @@ impl<'a, const M: usize> Above<'a, M> {
 }
 
 /// A level with its inverses.
-struct Own<'a, E> {
+struct Own<'a, E: Entry> {
     level: &'a Level,
     inverses: &'a [PackedInverse<E>],
     simd: Simd,
@@ -140,6 +140,10 @@ impl<E: Entry> Own<'_, E> {
         let next = Part::listed(next, &level.parent_starts, 1);
         over_domains(0..self.inverses.len(), solved, next, &|domain, solved, next| {
             let places = level.places_of(domain);
+            // What the next domain takes lies here and there.
+            for &node in level.order[places.end..].iter().take(places.len()) {
+                read_ahead(&given[node as usize]);
+            }
             let (nodes, _) = solved.as_chunks_mut::<C>();
             for (own, &node) in nodes.iter_mut().zip(&level.order[places.clone()]) {
                 *own = given[node as usize];

@@ -156,9 +156,14 @@ fn by_rows(block: &DMat3) -> [f64; 9] {
 /// Adds a block to the lower triangle.
 #[inline]
 fn add_block(tiles: &mut [Tile], row: usize, column: usize, block: &[f64], size: usize) {
-    for (r, values) in (row..).zip(block.chunks_exact(size)) {
-        for (c, value) in (column..).zip(values).take_while(|(c, _)| *c <= r) {
-            tiles[at(r / WIDTH, c / WIDTH)][c % WIDTH].0[r % WIDTH] += value;
+    // The columns of a tile row's tiles follow each other.
+    let columns = tiles.as_flattened_mut();
+    for (r, values) in block.chunks_exact(size).enumerate() {
+        let values = if row == column { &values[..=r] } else { values };
+        let (tile_row, lane) = ((row + r) / WIDTH, (row + r) % WIDTH);
+        let first = WIDTH * at(tile_row, 0) + column;
+        for (column, value) in columns[first..].iter_mut().zip(values) {
+            column.0[lane] += value;
         }
     }
 }

@@ -6,6 +6,8 @@
 //! for each tile row K:   G S Gᵀ = 1 for the tile S = A_KK;   W_KJ = G W_KJ (J < K),   W_KK = G
 //!   for each I > K:      P_I = A_IK Gᵀ;   A_IJ -= P_I P_Jᵀ (K < J <= I);   W_IJ -= P_I W_KJ (J <= K)
 //! ```
+//!
+//! Nodes are connected to few others, so many of the tiles `A_IK` are zero when their turn comes, and with them all that follows.
 
 #![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
 
@@ -101,13 +103,16 @@ impl Kernel for Eliminate<'_> {
                 Err(row) => return Err(k * WIDTH + row),
             };
             tiles[at(k, k)] = g;
+            let mut minus_g = g;
+            for c in 0..WIDTH {
+                minus_g[c] = -g[c];
+            }
             for j in 0..k {
-                let raw = tiles[at(k, j)];
-                let mut scaled = [Lanes::default(); WIDTH];
-                add_product(&mut scaled, &g, &raw, 1.0);
+                let mut scaled = ZERO;
+                subtract_product(&mut scaled, &minus_g, &tiles[at(k, j)]);
                 tiles[at(k, j)] = scaled;
             }
-            reduce_below(tiles, k, count);
+            reduce_below(tiles, k, count, &minus_g);
         }
         Ok(())
     }
@@ -115,26 +120,51 @@ impl Kernel for Eliminate<'_> {
 
 /// Subtracts the tile row `k` from those below.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn reduce_below(tiles: &mut [Tile], k: usize, count: usize) {
-    let g = tiles[at(k, k)];
+fn reduce_below(tiles: &mut [Tile], k: usize, count: usize, minus_g: &Tile) {
     for i in k + 1..count {
-        let mut panel = [Lanes::default(); WIDTH];
-        add_product_transposed(&mut panel, &tiles[at(i, k)], &g, 1.0);
+        if is_zero(&tiles[at(i, k)]) {
+            continue;
+        }
+        let mut panel = ZERO;
+        subtract_product_transposed(&mut panel, &tiles[at(i, k)], minus_g);
         tiles[at(i, k)] = panel;
     }
     // From the last row up: the panels of the rows above are still needed.
     for i in (k + 1..count).rev() {
         let (above, row) = tiles.split_at_mut(at(i, 0));
+        if is_zero(&row[k]) {
+            continue;
+        }
         let panel = row[k];
         for j in k + 1..i {
-            add_product_transposed(&mut row[j], &panel, &above[at(j, k)], -1.0);
+            if !is_zero(&above[at(j, k)]) {
+                subtract_product_transposed(&mut row[j], &panel, &above[at(j, k)]);
+            }
         }
-        add_product_transposed(&mut row[i], &panel, &panel, -1.0);
-        row[k] = [Lanes::default(); WIDTH];
+        subtract_product_transposed(&mut row[i], &panel, &panel);
+        row[k] = ZERO;
         for j in 0..=k {
-            add_product(&mut row[j], &panel, &above[at(k, j)], -1.0);
+            subtract_product(&mut row[j], &panel, &above[at(k, j)]);
         }
     }
+}
+
+const ZERO: Tile = [Lanes([0.0; WIDTH]); WIDTH];
+
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn is_zero(tile: &Tile) -> bool {
+    let mut bits = [0; WIDTH];
+    for c in 0..WIDTH {
+        for r in 0..WIDTH {
+            bits[r] |= tile[c].0[r].to_bits();
+        }
+    }
+    let mut any = 0;
+    for r in 0..WIDTH {
+        any |= bits[r];
+    }
+    // Minus zero is none for this purpose: it would only be multiplied for nothing.
+    any == 0
 }
 
 /// `G` with `G S Gᵀ = 1`, lower triangular; rows of directions that are left out, and beyond `inside`, are zero.
@@ -185,34 +215,34 @@ fn reduced(s: &Tile, limits: &[f64; WIDTH], inside: usize, flat: Flat) -> Result
 /// Columns of a tile product that are summed in registers.
 const COLUMNS: usize = 4;
 
-/// `sum += sign a b`.
+/// `sum -= a b`.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn add_product(sum: &mut Tile, a: &Tile, b: &Tile, sign: f64) {
+fn subtract_product(sum: &mut Tile, a: &Tile, b: &Tile) {
     for first in [0, COLUMNS] {
-        let mut part = [Lanes::default(); COLUMNS];
+        let mut part = [sum[first], sum[first + 1], sum[first + 2], sum[first + 3]];
         for k in 0..WIDTH {
             for c in 0..COLUMNS {
-                part[c] += a[k] * b[first + c].0[k];
+                part[c] -= a[k] * b[first + c].0[k];
             }
         }
         for c in 0..COLUMNS {
-            sum[first + c] += part[c] * sign;
+            sum[first + c] = part[c];
         }
     }
 }
 
-/// `sum += sign a bᵀ`.
+/// `sum -= a bᵀ`.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn add_product_transposed(sum: &mut Tile, a: &Tile, b: &Tile, sign: f64) {
+fn subtract_product_transposed(sum: &mut Tile, a: &Tile, b: &Tile) {
     for first in [0, COLUMNS] {
-        let mut part = [Lanes::default(); COLUMNS];
+        let mut part = [sum[first], sum[first + 1], sum[first + 2], sum[first + 3]];
         for k in 0..WIDTH {
             for c in 0..COLUMNS {
-                part[c] += a[k] * b[k].0[first + c];
+                part[c] -= a[k] * b[k].0[first + c];
             }
         }
         for c in 0..COLUMNS {
-            sum[first + c] += part[c] * sign;
+            sum[first + c] = part[c];
         }
     }
 }

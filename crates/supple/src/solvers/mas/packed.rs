@@ -1,69 +1,156 @@
 //! The inverse of a domain as it is stored and applied (Wu 2022, section 7.1): `A⁻¹ = Wᵀ W` by the 8x8 tiles of the lower triangle
-//! `W`, half a matrix as in the paper. `W` is read from memory once and used twice from the cache, for `t = W x` and `Wᵀ t`.
+//! `W`, half a matrix as in the paper. Tile row after tile row is read from memory once and used twice while it is in the nearest
+//! cache: for `tᵢ = Σⱼ Wᵢⱼ xⱼ`, and at once for `yⱼ += Wᵢⱼᵀ tᵢ`. Meanwhile the same tile row of the domain that comes next is on its
+//! way from memory, if it is short enough.
 //!
 //! The rows of `W` are stored as fractions of their largest entry, in `f32` or as 16-bit whole numbers; their sizes make the
 //! diagonal `E` of `A⁻¹ = Qᵀ E Q`. That product is symmetric and positive definite however coarsely `Q` is rounded.
 
 #![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
 
+use std::cell::RefCell;
+
 use crate::simd::{Kernel, Lanes, Simd, WIDTH, dispatch, read_ahead};
 
 use super::inverse::{Diagonal, MOST_TILE_ROWS, Tile, at, triangle};
 
-/// Scalar rows of the largest domain.
-pub(super) const MOST_ROWS: usize = MOST_TILE_ROWS * WIDTH;
-
-/// A number as it is stored.
-pub(super) trait Entry: Copy + Send + Sync + Default + 'static {
+/// A kind of numbers as which tiles are stored.
+pub(super) trait Entry: Copy + Send + Sync + 'static {
+    /// Eight of them: a column of a tile.
+    type Column: Copy + Send + Sync + Default + std::fmt::Debug;
     /// What stands for 1.
     const ONE: f32;
-    /// The nearest to `fraction * ONE`, for fractions from -1 to 1.
-    fn of_fraction(fraction: f64) -> Self;
-    /// Its value.
-    fn value(self) -> f32;
+    /// Whether a domain and the next one fit into the nearest cache together: else tiles that come early drive out others.
+    const READ_AHEAD: bool;
+    /// The nearest to `ONE` times fractions from -1 to 1.
+    fn column(fractions: &Lanes) -> Self::Column;
+    /// Brings a tile to single precision in `room`, unless it is stored so.
+    fn widen(tile: &[Self::Column; WIDTH], room: &mut WideTile);
+    /// The tile in single precision, once it is widened.
+    fn wide<'a>(tile: &'a [Self::Column; WIDTH], room: &'a WideTile) -> &'a WideTile;
 }
 
 impl Entry for f32 {
+    type Column = Eight;
     const ONE: f32 = 1.0;
+    const READ_AHEAD: bool = false;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn of_fraction(fraction: f64) -> Self {
-        fraction as f32
+    fn column(fractions: &Lanes) -> Eight {
+        let mut column = Eight::default();
+        for r in 0..WIDTH {
+            column.0[r] = fractions.0[r] as f32;
+        }
+        column
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn value(self) -> f32 {
-        self
+    fn widen(_: &WideTile, _: &mut WideTile) {}
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn wide<'a>(tile: &'a WideTile, _: &'a WideTile) -> &'a WideTile {
+        tile
     }
 }
+
+/// 1.5 times the number from which on neighbours are 1 apart.
+const ROUNDER: f64 = 1.5 * (1_u64 << 52) as f64;
 
 impl Entry for i16 {
+    type Column = [i16; WIDTH];
     const ONE: f32 = 32767.0;
+    const READ_AHEAD: bool = true;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn of_fraction(fraction: f64) -> Self {
-        // Half a step away from zero before the rest is cut off: rounding, without a call for each number.
-        (fraction * f64::from(Self::ONE) + 0.5f64.copysign(fraction)) as i32 as i16
+    fn column(fractions: &Lanes) -> [i16; WIDTH] {
+        let mut column = [0; WIDTH];
+        for r in 0..WIDTH {
+            // Beside this large number the sum has no room for fractions: the processor rounds them, for many numbers at once,
+            // and the last bits are the whole number. A cast would look at each number by itself.
+            column[r] = (fractions.0[r] * f64::from(Self::ONE) + ROUNDER).to_bits() as i16;
+        }
+        column
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn value(self) -> f32 {
-        f32::from(self)
+    fn widen(tile: &[[i16; WIDTH]; WIDTH], room: &mut WideTile) {
+        for c in 0..WIDTH {
+            for r in 0..WIDTH {
+                room[c].0[r] = f32::from(tile[c][r]);
+            }
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn wide<'a>(_: &'a [[i16; WIDTH]; WIDTH], room: &'a WideTile) -> &'a WideTile {
+        room
     }
 }
 
-type StoredTile<E> = [[E; WIDTH]; WIDTH];
+/// A tile as it is stored.
+type StoredTile<E> = [<E as Entry>::Column; WIDTH];
+
+/// A tile in single precision, as a list of its columns.
+type WideTile = [Eight; WIDTH];
+
+/// Eight numbers side by side. A line of the cache holds two: none lies across two lines.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(32))]
+pub(super) struct Eight([f32; WIDTH]);
+
+impl Eight {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn add_product(&mut self, a: Self, b: Self) {
+        for r in 0..WIDTH {
+            self.0[r] += a.0[r] * b.0[r];
+        }
+    }
+}
 
 /// The inverse of one domain's matrix.
-#[derive(Debug, Clone, Default)]
-pub(super) struct PackedInverse<E> {
+#[derive(Debug, Clone)]
+pub(super) struct PackedInverse<E: Entry> {
     /// Tiles (0,0), (1,0), (1,1), (2,0) … of `Q`; each a list of its columns.
     tiles: Vec<StoredTile<E>>,
-    /// The diagonal `E`.
-    weights: Vec<f32>,
-    /// The units of the rows: the roots of the matrix's diagonal, inverted, relative to `scale`.
-    units: Vec<f32>,
+    scales: Vec<RowScales>,
     scale: f64,
+}
+
+/// What belongs to the rows of a tile row: a line of the cache.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
+struct RowScales {
+    /// The diagonal `E`.
+    weights: [f32; WIDTH],
+    /// The units of the rows: the roots of the matrix's diagonal, inverted, relative to the inverse's `scale`.
+    units: [f32; WIDTH],
+}
+
+impl<E: Entry> Default for PackedInverse<E> {
+    fn default() -> Self {
+        Self { tiles: Vec::new(), scales: Vec::new(), scale: 0.0 }
+    }
+}
+
+thread_local! {
+    /// What a thread needs to apply an inverse.
+    static ROOM: RefCell<Room> = RefCell::new(Room::default());
+}
+
+/// Vectors and tiles by tile rows.
+struct Room {
+    small: Vec<[f32; WIDTH]>,
+    /// The tile row at hand.
+    wide: Vec<WideTile>,
+    /// The columns of `Wᵀ t`, whose lanes are still to be summed.
+    sums: Vec<WideTile>,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        let tiles = || vec![WideTile::default(); MOST_TILE_ROWS];
+        Self { small: vec![[0.0; WIDTH]; MOST_TILE_ROWS], wide: tiles(), sums: tiles() }
+    }
 }
 
 impl<E: Entry> PackedInverse<E> {
@@ -72,41 +159,30 @@ impl<E: Entry> PackedInverse<E> {
         let tile_rows = rows.div_ceil(WIDTH);
         let largest = diagonal.as_flattened().iter().fold(0.0, |a: f64, b| a.max(*b));
         self.scale = 1.0 / largest;
-        let unit = |entry: &f64| if *entry > 0.0 { (largest / entry).sqrt() as f32 } else { 0.0 };
-        self.units.clear();
-        self.units.extend(diagonal[..tile_rows].as_flattened().iter().map(unit));
-        self.weights.resize(WIDTH * tile_rows, 0.0);
-        self.tiles.resize(triangle(tile_rows), StoredTile::default());
+        let unit = |entry: f64| if entry > 0.0 { (largest / entry).sqrt() as f32 } else { 0.0 };
+        self.scales.clear();
+        self.scales.extend(
+            diagonal[..tile_rows]
+                .iter()
+                .map(|row| RowScales { units: row.map(unit), ..RowScales::default() }),
+        );
+        self.tiles.resize(triangle(tile_rows), StoredTile::<E>::default());
         dispatch(simd, Store { w, diagonal, inverse: self });
     }
 
     /// `x = A⁻¹ x`. The inverse that is applied next is brought into the cache meanwhile.
     pub(super) fn apply(&self, x: &mut [f64], next: Option<&Self>, simd: Simd) {
-        let size = x.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
-        if size == 0.0 || !size.is_finite() {
-            return;
-        }
-        let mut small = [0.0; MOST_ROWS];
-        let inverse = 1.0 / size;
-        let units = || self.units.iter();
-        small
-            .iter_mut()
-            .zip(&*x)
-            .zip(units())
-            .for_each(|((small, x), unit)| *small = (x * inverse) as f32 * unit);
-        let next = next.map_or(&[][..], |next| &next.tiles);
-        dispatch(simd, Multiply { inverse: self, x: &mut small[..self.weights.len()], next });
-        let factor = size * self.scale;
-        x.iter_mut().zip(&small).zip(units()).for_each(|((x, y), unit)| *x = f64::from(*y * unit) * factor);
+        let next = next.unwrap_or(self);
+        ROOM.with_borrow_mut(|room| dispatch(simd, Multiply { inverse: self, x, room, next }));
     }
 
     pub(super) fn bytes(&self) -> usize {
-        size_of::<StoredTile<E>>() * self.tiles.len() + 8 * self.weights.len() + 8
+        size_of::<StoredTile<E>>() * self.tiles.len() + size_of::<RowScales>() * self.scales.len() + 8
     }
 }
 
 /// Turns `W` into fractions of the largest number in each row.
-struct Store<'a, E> {
+struct Store<'a, E: Entry> {
     w: &'a [Tile],
     diagonal: &'a Diagonal,
     inverse: &'a mut PackedInverse<E>,
@@ -122,8 +198,8 @@ impl<E: Entry> Kernel for Store<'_, E> {
             *entry = entry.sqrt();
         }
         let roots = roots.as_flattened();
-        let (weights, _) = self.inverse.weights.as_chunks_mut::<WIDTH>();
-        for i in 0..weights.len() {
+        let PackedInverse { tiles, scales, .. } = self.inverse;
+        for i in 0..scales.len() {
             let columns = self.w[at(i, 0)..=at(i, i)].as_flattened();
             let mut sizes = Lanes::default();
             for c in 0..columns.len() {
@@ -132,48 +208,23 @@ impl<E: Entry> Kernel for Store<'_, E> {
             let mut factors = [0.0; WIDTH];
             for r in 0..WIDTH {
                 let size = sizes.0[r] / f64::from(E::ONE);
-                weights[i][r] = (size * size) as f32;
+                scales[i].weights[r] = (size * size) as f32;
                 factors[r] = if sizes.0[r] > 0.0 { 1.0 / sizes.0[r] } else { 0.0 };
             }
-            let stored = self.inverse.tiles[at(i, 0)..=at(i, i)].as_flattened_mut();
+            let stored = tiles[at(i, 0)..=at(i, i)].as_flattened_mut();
             for c in 0..columns.len() {
-                let fractions = columns[c] * roots[c] * Lanes(factors);
-                for r in 0..WIDTH {
-                    stored[c][r] = E::of_fraction(fractions.0[r]);
-                }
+                stored[c] = E::column(&(columns[c] * roots[c] * Lanes(factors)));
             }
         }
     }
 }
 
-struct Multiply<'a, E> {
+struct Multiply<'a, E: Entry> {
     inverse: &'a PackedInverse<E>,
-    x: &'a mut [f32],
-    /// What is read after this.
-    next: &'a [StoredTile<E>],
-}
-
-/// Eight numbers side by side.
-#[derive(Debug, Clone, Copy, Default)]
-#[repr(align(32))]
-struct Eight([f32; WIDTH]);
-
-impl Eight {
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn of<E: Entry>(entries: &[E; WIDTH]) -> Self {
-        let mut out = [0.0; WIDTH];
-        for r in 0..WIDTH {
-            out[r] = entries[r].value();
-        }
-        Self(out)
-    }
-
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn add_product(&mut self, a: Self, b: Self) {
-        for r in 0..WIDTH {
-            self.0[r] += a.0[r] * b.0[r];
-        }
-    }
+    x: &'a mut [f64],
+    room: &'a mut Room,
+    /// What is read after this; itself if nothing is.
+    next: &'a PackedInverse<E>,
 }
 
 impl<E: Entry> Kernel for Multiply<'_, E> {
@@ -181,36 +232,118 @@ impl<E: Entry> Kernel for Multiply<'_, E> {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn run(self) {
-        let PackedInverse { tiles, weights, .. } = self.inverse;
-        let (x, _) = self.x.as_chunks_mut::<WIDTH>();
-        let (weights, _) = weights.as_chunks::<WIDTH>();
-        let mut t = [Eight::default(); MOST_TILE_ROWS];
-        for i in 0..x.len() {
-            let mut sums = [Eight::default(); 4];
-            let row = &tiles[at(i, 0)..=at(i, i)];
+        let Self { inverse, x, room, next } = self;
+        let size = largest(x);
+        // What is not a number is never larger: a vector of nothing else has no size, and stays as it is.
+        if size == 0.0 || !size.is_finite() {
+            return;
+        }
+        let Room { small, wide, sums } = room;
+        let count = inverse.scales.len();
+        let (small, wide, sums) = (&mut small[..count], &mut wide[..count], &mut sums[..count]);
+        shrink(x, 1.0 / size, &inverse.scales, small);
+        for i in 0..count {
+            let row = &inverse.tiles[at(i, 0)..=at(i, i)];
+            let t = row_product::<E>(row, small, wide, &inverse.scales[i].weights);
+            if let Some(scales) = next.scales.get(i) {
+                read_ahead(scales);
+            }
+            sums[i] = WideTile::default();
             for j in 0..row.len() {
-                if let Some(tile) = self.next.get(at(i, j)) {
+                if E::READ_AHEAD
+                    && let Some(tile) = next.tiles.get(at(i, j))
+                {
                     read_ahead(tile);
                 }
+                let tile = E::wide(&row[j], &wide[j]);
                 for c in 0..WIDTH {
-                    sums[c % 4].add_product(Eight::of(&row[j][c]), Eight([x[j][c]; WIDTH]));
+                    sums[j][c].add_product(tile[c], t);
                 }
-            }
-            for r in 0..WIDTH {
-                t[i].0[r] = ((sums[0].0[r] + sums[1].0[r]) + (sums[2].0[r] + sums[3].0[r])) * weights[i][r];
             }
         }
-        for j in 0..x.len() {
-            let mut sums = [Eight::default(); WIDTH];
-            for i in j..x.len() {
-                let tile = &tiles[at(i, j)];
-                for c in 0..WIDTH {
-                    sums[c].add_product(Eight::of(&tile[c]), t[i]);
-                }
-            }
-            x[j] = sums_of_lanes(&sums);
+        for j in 0..count {
+            small[j] = sums_of_lanes(&sums[j]);
+        }
+        grow(small, size * inverse.scale, &inverse.scales, x);
+    }
+}
+
+/// The largest absolute value that is a number.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn largest(x: &[f64]) -> f64 {
+    let (whole, rest) = x.as_chunks::<WIDTH>();
+    let mut sizes = [0.0; WIDTH];
+    for i in 0..whole.len() {
+        for r in 0..WIDTH {
+            let size = whole[i][r].abs();
+            sizes[r] = if size > sizes[r] { size } else { sizes[r] };
         }
     }
+    for r in 0..rest.len() {
+        let size = rest[r].abs();
+        sizes[r] = if size > sizes[r] { size } else { sizes[r] };
+    }
+    let mut size = 0.0;
+    for r in 0..WIDTH {
+        size = if sizes[r] > size { sizes[r] } else { size };
+    }
+    size
+}
+
+/// A vector in single precision, by `factor` and by the units of its rows; nothing beyond its end.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn shrink(x: &[f64], factor: f64, scales: &[RowScales], small: &mut [[f32; WIDTH]]) {
+    let (whole, rest) = x.as_chunks::<WIDTH>();
+    for i in 0..whole.len() {
+        for r in 0..WIDTH {
+            small[i][r] = (whole[i][r] * factor) as f32 * scales[i].units[r];
+        }
+    }
+    if !rest.is_empty() {
+        let last = whole.len();
+        small[last] = [0.0; WIDTH];
+        for r in 0..rest.len() {
+            small[last][r] = (rest[r] * factor) as f32 * scales[last].units[r];
+        }
+    }
+}
+
+/// The way back.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn grow(small: &[[f32; WIDTH]], factor: f64, scales: &[RowScales], x: &mut [f64]) {
+    let (whole, rest) = x.as_chunks_mut::<WIDTH>();
+    for i in 0..whole.len() {
+        for r in 0..WIDTH {
+            whole[i][r] = f64::from(small[i][r] * scales[i].units[r]) * factor;
+        }
+    }
+    let last = whole.len();
+    for r in 0..rest.len() {
+        rest[r] = f64::from(small[last][r] * scales[last].units[r]) * factor;
+    }
+}
+
+/// `tᵢ = Eᵢ Σⱼ Qᵢⱼ xⱼ`; leaves the tiles in `wide`.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn row_product<E: Entry>(
+    row: &[StoredTile<E>],
+    x: &[[f32; WIDTH]],
+    wide: &mut [WideTile],
+    weights: &[f32; WIDTH],
+) -> Eight {
+    let mut parts = [Eight::default(); 4];
+    for j in 0..row.len() {
+        E::widen(&row[j], &mut wide[j]);
+        let tile = E::wide(&row[j], &wide[j]);
+        for c in 0..WIDTH {
+            parts[c % 4].add_product(tile[c], Eight([x[j][c]; WIDTH]));
+        }
+    }
+    let mut t = Eight::default();
+    for r in 0..WIDTH {
+        t.0[r] = ((parts[0].0[r] + parts[1].0[r]) + (parts[2].0[r] + parts[3].0[r])) * weights[r];
+    }
+    t
 }
 
 /// The sum of each vector's lanes: vectors are folded and laid side by side until one is left.

@@ -14,7 +14,7 @@ use crate::simd::{Lanes, Simd, WIDTH};
 
 /// The inverses of all levels, with the coarse matrices that they were made from.
 #[derive(Debug, Clone)]
-pub(super) struct Inverses<E> {
+pub(super) struct Inverses<E: Entry> {
     pub(super) modes: Modes,
     pub(super) simd: Simd,
     /// By level, by domain.
