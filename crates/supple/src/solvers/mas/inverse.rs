@@ -218,31 +218,31 @@ const COLUMNS: usize = 4;
 /// `sum -= a b`.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn subtract_product(sum: &mut Tile, a: &Tile, b: &Tile) {
-    for first in [0, COLUMNS] {
-        let mut part = [sum[first], sum[first + 1], sum[first + 2], sum[first + 3]];
+    let (halves, _) = sum.as_chunks_mut::<COLUMNS>();
+    for h in 0..WIDTH / COLUMNS {
+        let first = h * COLUMNS;
+        let mut part = halves[h];
         for k in 0..WIDTH {
             for c in 0..COLUMNS {
                 part[c] -= a[k] * b[first + c].0[k];
             }
         }
-        for c in 0..COLUMNS {
-            sum[first + c] = part[c];
-        }
+        halves[h] = part;
     }
 }
 
 /// `sum -= a bᵀ`.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn subtract_product_transposed(sum: &mut Tile, a: &Tile, b: &Tile) {
-    for first in [0, COLUMNS] {
-        let mut part = [sum[first], sum[first + 1], sum[first + 2], sum[first + 3]];
+    let (halves, _) = sum.as_chunks_mut::<COLUMNS>();
+    for h in 0..WIDTH / COLUMNS {
+        let first = h * COLUMNS;
+        let mut part = halves[h];
         for k in 0..WIDTH {
             for c in 0..COLUMNS {
                 part[c] -= a[k] * b[k].0[first + c];
             }
         }
-        for c in 0..COLUMNS {
-            sum[first + c] = part[c];
-        }
+        halves[h] = part;
     }
 }
