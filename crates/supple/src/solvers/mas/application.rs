@@ -140,7 +140,7 @@ impl<E: Entry> Own<'_, E> {
         let next = Part::listed(next, &level.parent_starts, 1);
         over_domains(0..self.inverses.len(), solved, next, &|domain, solved, next| {
             let places = level.places_of(domain);
-            // What the next domain takes lies here and there.
+            // What the next domain takes lies here and there: it is fetched ahead, as if that were as large as this one.
             for &node in level.order[places.end..].iter().take(places.len()) {
                 read_ahead(&given[node as usize]);
             }

@@ -153,7 +153,7 @@ fn by_rows(block: &DMat3) -> [f64; 9] {
     block.transpose().to_cols_array()
 }
 
-/// Adds a block to the lower triangle.
+/// Adds a block on the diagonal, or wholly below it, to the lower triangle.
 #[inline]
 fn add_block(tiles: &mut [Tile], row: usize, column: usize, block: &[f64], size: usize) {
     // The columns of a tile row's tiles follow each other.
@@ -162,8 +162,8 @@ fn add_block(tiles: &mut [Tile], row: usize, column: usize, block: &[f64], size:
         let values = if row == column { &values[..=r] } else { values };
         let (tile_row, lane) = ((row + r) / WIDTH, (row + r) % WIDTH);
         let first = WIDTH * at(tile_row, 0) + column;
-        for (column, value) in columns[first..].iter_mut().zip(values) {
-            column.0[lane] += value;
+        for (lanes, value) in columns[first..].iter_mut().zip(values) {
+            lanes.0[lane] += value;
         }
     }
 }

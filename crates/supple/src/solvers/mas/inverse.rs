@@ -7,7 +7,8 @@
 //!   for each I > K:      P_I = A_IK Gᵀ;   A_IJ -= P_I P_Jᵀ (K < J <= I);   W_IJ -= P_I W_KJ (J <= K)
 //! ```
 //!
-//! Nodes are connected to few others, so many of the tiles `A_IK` are zero when their turn comes, and with them all that follows.
+//! Nodes are connected to few others, so many of the tiles `A_IK` are zero when their turn comes: they are skipped, with all that
+//! they would subtract.
 
 #![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
 
@@ -163,7 +164,7 @@ fn is_zero(tile: &Tile) -> bool {
     for r in 0..WIDTH {
         any |= bits[r];
     }
-    // Minus zero is none for this purpose: it would only be multiplied for nothing.
+    // A tile with a minus zero does not count as zero: it is only multiplied for nothing.
     any == 0
 }
 

@@ -17,8 +17,8 @@
 //! What differs, and why:
 //! - Supernodes may move rigidly or affinely (`modes`), not by translations only. That halves the iterations on solids for a few
 //!   per cent more numbers. Domains of coarser levels have as many unknowns as those of the finest: 16 supernodes of 6.
-//! - Stored is the factor `W` of `A⁻¹ = Wᵀ W` and not its product: on a CPU a domain stays in the cache for both halves. It saves a
-//!   third of the precomputation, and the result is positive definite however coarsely `W` is rounded; so 16 bits do.
+//! - Stored is the factor `W` of `A⁻¹ = Wᵀ W` and not its product: on a CPU a tile row stays in the nearest cache for both halves. It
+//!   saves the product, and the result is positive definite however coarsely `W` is rounded; so 16 bits do.
 //! - The elimination is in `f64`: matrices of thin cloth are too ill-conditioned for single precision, and by tiles it is fast.
 //! - Vectors are coarsened from level to level instead of from the finest to each.
 //! - Domains follow strong connections, not the Morton curve: as many iterations where the stiffness is about the same everywhere, and

@@ -1,7 +1,7 @@
 //! The inverse of a domain as it is stored and applied (Wu 2022, section 7.1): `A⁻¹ = Wᵀ W` by the 8x8 tiles of the lower triangle
 //! `W`, half a matrix as in the paper. Tile row after tile row is read from memory once and used twice while it is in the nearest
 //! cache: for `tᵢ = Σⱼ Wᵢⱼ xⱼ`, and at once for `yⱼ += Wᵢⱼᵀ tᵢ`. Meanwhile the same tile row of the domain that comes next is on its
-//! way from memory, if it is short enough.
+//! way from memory, if the nearest cache has room for both.
 //!
 //! The rows of `W` are stored as fractions of their largest entry, in `f32` or as 16-bit whole numbers; their sizes make the
 //! diagonal `E` of `A⁻¹ = Qᵀ E Q`. That product is symmetric and positive definite however coarsely `Q` is rounded.
@@ -14,14 +14,12 @@ use crate::simd::{Kernel, Lanes, Simd, WIDTH, dispatch, read_ahead};
 
 use super::inverse::{Diagonal, MOST_TILE_ROWS, Tile, at, triangle};
 
-/// A kind of numbers as which tiles are stored.
+/// The numbers that tiles are stored as.
 pub(super) trait Entry: Copy + Send + Sync + 'static {
     /// Eight of them: a column of a tile.
     type Column: Copy + Send + Sync + Default + std::fmt::Debug;
     /// What stands for 1.
     const ONE: f32;
-    /// Whether a domain and the next one fit into the nearest cache together: else tiles that come early drive out others.
-    const READ_AHEAD: bool;
     /// The nearest to `ONE` times fractions from -1 to 1.
     fn column(fractions: &Lanes) -> Self::Column;
     /// Brings a tile to single precision in `room`, unless it is stored so.
@@ -33,7 +31,6 @@ pub(super) trait Entry: Copy + Send + Sync + 'static {
 impl Entry for f32 {
     type Column = Eight;
     const ONE: f32 = 1.0;
-    const READ_AHEAD: bool = false;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn column(fractions: &Lanes) -> Eight {
@@ -53,13 +50,12 @@ impl Entry for f32 {
     }
 }
 
-/// 1.5 times the number from which on neighbours are 1 apart.
+/// 1.5 times the number from which on neighbours are 1 apart, so that what is negative does not bring the sum below it.
 const ROUNDER: f64 = 1.5 * (1_u64 << 52) as f64;
 
 impl Entry for i16 {
     type Column = [i16; WIDTH];
     const ONE: f32 = 32767.0;
-    const READ_AHEAD: bool = true;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn column(fractions: &Lanes) -> [i16; WIDTH] {
@@ -93,6 +89,8 @@ type StoredTile<E> = [<E as Entry>::Column; WIDTH];
 /// A tile in single precision, as a list of its columns.
 type WideTile = [Eight; WIDTH];
 
+const ZEROS: WideTile = [Eight([0.0; WIDTH]); WIDTH];
+
 /// Eight numbers side by side. A line of the cache holds two: none lies across two lines.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(32))]
@@ -112,7 +110,9 @@ impl Eight {
 pub(super) struct PackedInverse<E: Entry> {
     /// Tiles (0,0), (1,0), (1,1), (2,0) … of `Q`; each a list of its columns.
     tiles: Vec<StoredTile<E>>,
-    scales: Vec<RowScales>,
+    /// By tile rows.
+    rows: Vec<RowScales>,
+    /// One over the largest entry of the matrix's diagonal.
     scale: f64,
 }
 
@@ -122,35 +122,40 @@ pub(super) struct PackedInverse<E: Entry> {
 struct RowScales {
     /// The diagonal `E`.
     weights: [f32; WIDTH],
-    /// The units of the rows: the roots of the matrix's diagonal, inverted, relative to the inverse's `scale`.
+    /// The units of the rows: the roots of the matrix's diagonal, inverted, relative to the root of the inverse's `scale`.
     units: [f32; WIDTH],
 }
 
 impl<E: Entry> Default for PackedInverse<E> {
     fn default() -> Self {
-        Self { tiles: Vec::new(), scales: Vec::new(), scale: 0.0 }
+        Self { tiles: Vec::new(), rows: Vec::new(), scale: 0.0 }
     }
 }
 
+/// Bytes of the nearest cache of a core, on most machines.
+const NEAREST_CACHE: usize = 32 << 10;
+
 thread_local! {
-    /// What a thread needs to apply an inverse.
-    static ROOM: RefCell<Room> = RefCell::new(Room::default());
+    /// What a thread needs to apply an inverse, kept: else 26 KB would be cleared for every domain.
+    static ROOM: RefCell<Room> = const { RefCell::new(Room::EMPTY) };
 }
 
 /// Vectors and tiles by tile rows.
 struct Room {
-    small: Vec<[f32; WIDTH]>,
+    /// The vector in single precision.
+    small: [[f32; WIDTH]; MOST_TILE_ROWS],
     /// The tile row at hand.
-    wide: Vec<WideTile>,
-    /// The columns of `Wᵀ t`, whose lanes are still to be summed.
-    sums: Vec<WideTile>,
+    wide: [WideTile; MOST_TILE_ROWS],
+    /// The entries of `Qᵀ t`, each still as eight lanes to be summed.
+    sums: [WideTile; MOST_TILE_ROWS],
 }
 
-impl Default for Room {
-    fn default() -> Self {
-        let tiles = || vec![WideTile::default(); MOST_TILE_ROWS];
-        Self { small: vec![[0.0; WIDTH]; MOST_TILE_ROWS], wide: tiles(), sums: tiles() }
-    }
+impl Room {
+    const EMPTY: Self = Self {
+        small: [[0.0; WIDTH]; MOST_TILE_ROWS],
+        wide: [ZEROS; MOST_TILE_ROWS],
+        sums: [ZEROS; MOST_TILE_ROWS],
+    };
 }
 
 impl<E: Entry> PackedInverse<E> {
@@ -160,8 +165,8 @@ impl<E: Entry> PackedInverse<E> {
         let largest = diagonal.as_flattened().iter().fold(0.0, |a: f64, b| a.max(*b));
         self.scale = 1.0 / largest;
         let unit = |entry: f64| if entry > 0.0 { (largest / entry).sqrt() as f32 } else { 0.0 };
-        self.scales.clear();
-        self.scales.extend(
+        self.rows.clear();
+        self.rows.extend(
             diagonal[..tile_rows]
                 .iter()
                 .map(|row| RowScales { units: row.map(unit), ..RowScales::default() }),
@@ -170,14 +175,14 @@ impl<E: Entry> PackedInverse<E> {
         dispatch(simd, Store { w, diagonal, inverse: self });
     }
 
-    /// `x = A⁻¹ x`. The inverse that is applied next is brought into the cache meanwhile.
+    /// `x = A⁻¹ x`. The inverse that is applied next is brought into the cache meanwhile, if it has room.
     pub(super) fn apply(&self, x: &mut [f64], next: Option<&Self>, simd: Simd) {
         let next = next.unwrap_or(self);
         ROOM.with_borrow_mut(|room| dispatch(simd, Multiply { inverse: self, x, room, next }));
     }
 
     pub(super) fn bytes(&self) -> usize {
-        size_of::<StoredTile<E>>() * self.tiles.len() + size_of::<RowScales>() * self.scales.len() + 8
+        size_of::<StoredTile<E>>() * self.tiles.len() + size_of::<RowScales>() * self.rows.len() + 8
     }
 }
 
@@ -198,7 +203,7 @@ impl<E: Entry> Kernel for Store<'_, E> {
             *entry = entry.sqrt();
         }
         let roots = roots.as_flattened();
-        let PackedInverse { tiles, scales, .. } = self.inverse;
+        let PackedInverse { tiles, rows: scales, .. } = self.inverse;
         for i in 0..scales.len() {
             let columns = self.w[at(i, 0)..=at(i, i)].as_flattened();
             let mut sizes = Lanes::default();
@@ -234,25 +239,26 @@ impl<E: Entry> Kernel for Multiply<'_, E> {
     fn run(self) {
         let Self { inverse, x, room, next } = self;
         let size = largest(x);
-        // What is not a number is never larger: a vector of nothing else has no size, and stays as it is.
-        if size == 0.0 || !size.is_finite() {
+        // A vector of zeros, or with an infinity, stays as it is; so does one of zeros and what is not a number, which is never
+        // larger. There is nothing to apply after an update that has failed.
+        if size == 0.0 || !size.is_finite() || inverse.rows.is_empty() {
             return;
         }
+        let both = size_of_val(&inverse.tiles[..]) + size_of_val(&next.tiles[..]);
+        let ahead = if both <= NEAREST_CACHE { &next.tiles[..] } else { &[] };
         let Room { small, wide, sums } = room;
-        let count = inverse.scales.len();
+        let count = inverse.rows.len();
         let (small, wide, sums) = (&mut small[..count], &mut wide[..count], &mut sums[..count]);
-        shrink(x, 1.0 / size, &inverse.scales, small);
+        shrink(x, 1.0 / size, &inverse.rows, small);
         for i in 0..count {
             let row = &inverse.tiles[at(i, 0)..=at(i, i)];
-            let t = row_product::<E>(row, small, wide, &inverse.scales[i].weights);
-            if let Some(scales) = next.scales.get(i) {
+            let t = row_product::<E>(row, small, wide, &inverse.rows[i].weights);
+            if let Some(scales) = next.rows.get(i) {
                 read_ahead(scales);
             }
-            sums[i] = WideTile::default();
+            sums[i] = ZEROS;
             for j in 0..row.len() {
-                if E::READ_AHEAD
-                    && let Some(tile) = next.tiles.get(at(i, j))
-                {
+                if let Some(tile) = ahead.get(at(i, j)) {
                     read_ahead(tile);
                 }
                 let tile = E::wide(&row[j], &wide[j]);
@@ -264,7 +270,7 @@ impl<E: Entry> Kernel for Multiply<'_, E> {
         for j in 0..count {
             small[j] = sums_of_lanes(&sums[j]);
         }
-        grow(small, size * inverse.scale, &inverse.scales, x);
+        grow(small, size * inverse.scale, &inverse.rows, x);
     }
 }
 
@@ -323,7 +329,7 @@ fn grow(small: &[[f32; WIDTH]], factor: f64, scales: &[RowScales], x: &mut [f64]
     }
 }
 
-/// `tᵢ = Eᵢ Σⱼ Qᵢⱼ xⱼ`; leaves the tiles in `wide`.
+/// `tᵢ = Eᵢ Σⱼ Qᵢⱼ xⱼ`; leaves the tiles in `wide`, unless they are stored so.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn row_product<E: Entry>(
     row: &[StoredTile<E>],
@@ -356,4 +362,19 @@ fn sums_of_lanes(vectors: &[Eight; WIDTH]) -> [f32; WIDTH] {
         sums[v] = (four[0] + four[2]) + (four[1] + four[3]);
     }
     sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fractions_are_rounded_to_the_nearest_whole_number() {
+        let one = f64::from(<i16 as Entry>::ONE);
+        let steps =
+            [1.0, -1.0, 1.0 + f64::EPSILON, 0.5 / one, -0.5 / one, -1.5 / one, 12345.4 / one, -12345.6 / one];
+        let expected = [32767, -32767, 32767, 0, 0, -2, 12345, -12346];
+        assert_eq!(i16::column(&Lanes(steps)), expected);
+        assert_eq!(i16::column(&Lanes([-0.0; WIDTH])), [0; WIDTH]);
+    }
 }

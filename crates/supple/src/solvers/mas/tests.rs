@@ -238,6 +238,16 @@ fn packed_inverses_undo_the_product() {
     }
 }
 
+/// What is refused is told by the update; to apply it all the same must not end the program.
+#[test]
+fn a_refused_matrix_can_be_applied_without_harm() {
+    let mut body = sheets(5, 1, 0.0);
+    body.matrix.shift_diagonal(-1e6);
+    let mut mas = Mas::new(MasOptions::default(), Some(body.positions.clone().into()));
+    assert!(mas.update(&body.matrix).is_err());
+    assert!(applied(&mut mas, &wave(25)).iter().all(|z| z.is_finite()));
+}
+
 /// Figure 6: sheets so near that they share domains, but not connected.
 #[test]
 fn sheets_that_are_not_connected_do_not_move_each_other() {
