@@ -15,7 +15,7 @@ use supple::{Error, FileError};
 use crate::arguments::{Common, Compare, SceneChoice};
 use crate::failure::Failure;
 use crate::plot::{Line, Plot, Scale};
-use crate::print::line;
+use crate::print::{line, notice};
 use crate::scenes::choose;
 
 /// What is compared if nothing is said, beside every linear solver under Newton's method.
@@ -46,9 +46,11 @@ pub(crate) fn compare(options: &Compare, common: &Common) -> Result<ExitCode, Fa
     if compared.curves.is_empty() {
         return Err(Failure::of(Error::Invalid(reasons.join("\n"))));
     }
-    reasons.iter().for_each(|reason| eprintln!("note: {reason}"));
+    reasons.iter().for_each(|reason| notice(format_args!("note: {reason}")));
     if !compared.reference_converged {
-        eprintln!("warning: the reference did not converge; errors are against the lowest objective found");
+        notice(format_args!(
+            "warning: the reference did not converge; errors are against the lowest objective found"
+        ));
     }
     let curves = compared.curves;
     if let Some(folder) = &options.out {

@@ -9,7 +9,7 @@ use supple::output::{ExportFormat, FrameCache};
 use crate::arguments::{Common, Export};
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::print::line;
+use crate::print::{line, notice};
 use crate::progress::Progress;
 
 /// Writes the frames of a run in other formats.
@@ -48,7 +48,7 @@ pub(crate) fn export_frames(
         if common.json {
             line(serde_json::json!({ "export": path }));
         } else if !common.quiet {
-            eprintln!("wrote {}", path.display());
+            notice(format_args!("wrote {}", path.display()));
         }
     }
     if formats.contains(&ExportFormat::Obj) {
@@ -64,10 +64,10 @@ fn note_material_files(cache: &FrameCache, folder: &Path) -> Result<(), Failure>
     let named = frame.bodies.iter().flat_map(|body| &body.surface.mesh.material_libraries);
     let missing: BTreeSet<&String> = named.filter(|name| !folder.join(name.as_str()).exists()).collect();
     for name in missing {
-        eprintln!(
+        notice(format_args!(
             "note: the OBJ files name their materials in {name}; copy it from beside your mesh to {}",
             folder.display()
-        );
+        ));
     }
     Ok(())
 }

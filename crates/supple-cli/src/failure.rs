@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use crate::interrupt::STOPPED;
+use crate::print::notice;
 
 /// An error with its exit code.
 #[derive(Debug)]
@@ -48,7 +49,7 @@ impl Failure {
 
     /// Prints the message and gives the exit code.
     pub(crate) fn report(&self) -> ExitCode {
-        eprintln!("supple: {:#}", self.error);
+        notice(format_args!("supple: {:#}", self.error));
         ExitCode::from(self.code)
     }
 }

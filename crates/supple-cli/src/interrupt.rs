@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::arguments::Common;
+use crate::print::notice;
 
 /// The exit code of a program that was stopped by Ctrl-C (128 + SIGINT).
 pub(crate) const STOPPED: u8 = 130;
@@ -20,7 +21,7 @@ pub(crate) fn heed(common: &Common) {
             std::process::exit(i32::from(STOPPED));
         }
         if !quiet {
-            eprintln!("\nstopping after the current frame; Ctrl-C again stops at once");
+            notice(format_args!("\nstopping after the current frame; Ctrl-C again stops at once"));
         }
     });
 }

@@ -11,7 +11,7 @@ use supple::output::AtomicFile;
 
 use crate::arguments::{Common, Mesh};
 use crate::failure::Failure;
-use crate::print::line;
+use crate::print::{line, notice};
 
 /// Tetrahedralises a surface, or converts a mesh.
 pub(crate) fn mesh(options: &Mesh, common: &Common) -> Result<ExitCode, Failure> {
@@ -71,7 +71,7 @@ fn write_surface(surface: &SurfaceMesh, extension: &str, file: &mut AtomicFile) 
 
 fn report(mesh: &AnyMesh, notes: &[String], options: &Mesh, common: &Common) {
     for note in notes {
-        eprintln!("note: {note}");
+        notice(format_args!("note: {note}"));
     }
     let boundary = options
         .out
@@ -79,7 +79,9 @@ fn report(mesh: &AnyMesh, notes: &[String], options: &Mesh, common: &Common) {
         .is_some_and(|e| e.eq_ignore_ascii_case("obj") || e.eq_ignore_ascii_case("ply"));
     let (vertices, elements, kind) = match mesh {
         AnyMesh::Tets(tets) if boundary => {
-            eprintln!("note: the format holds surfaces only: the boundary of the tetrahedra was written");
+            notice(format_args!(
+                "note: the format holds surfaces only: the boundary of the tetrahedra was written"
+            ));
             let surface = tets.boundary_surface().0;
             (surface.positions.len(), surface.face_count(), "faces")
         }
@@ -89,6 +91,6 @@ fn report(mesh: &AnyMesh, notes: &[String], options: &Mesh, common: &Common) {
     if common.json {
         line(serde_json::json!({ "out": options.out, "vertices": vertices, kind: elements }));
     } else if !common.quiet {
-        eprintln!("wrote {}: {vertices} vertices, {elements} {kind}", options.out.display());
+        notice(format_args!("wrote {}: {vertices} vertices, {elements} {kind}", options.out.display()));
     }
 }

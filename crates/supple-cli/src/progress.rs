@@ -4,6 +4,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use supple::simulation::FrameReport;
 
 use crate::arguments::Common;
+use crate::print::notice;
 
 /// A progress line on standard error; nothing with `--quiet`.
 pub(crate) struct Progress {
@@ -44,7 +45,7 @@ impl Progress {
         if self.plain
             && (report.frame == self.frames || report.frame.is_multiple_of(self.frames.div_ceil(10).max(1)))
         {
-            eprintln!("frame {} of {}, {message}", report.frame, self.frames);
+            notice(format_args!("frame {} of {}, {message}", report.frame, self.frames));
         }
         self.bar.set_message(message);
         self.bar.set_position(u64::from(report.frame));

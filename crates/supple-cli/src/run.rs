@@ -13,7 +13,7 @@ use crate::arguments::{Common, Run, SimdWord};
 use crate::export::{export_frames, parse_formats};
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::print::line;
+use crate::print::{line, notice};
 use crate::progress::{Progress, peak_memory_bytes};
 use crate::scenes::choose;
 
@@ -61,12 +61,14 @@ pub(crate) fn run(options: &Run, common: &Common) -> Result<ExitCode, Failure> {
     }
     exported.map_err(|failure| advise_export(failure, &formats, &folder))?;
     if !run.is_done() {
-        eprintln!("stopped after frame {}; go on with: {resume}", run.frame());
+        notice(format_args!("stopped after frame {}; go on with: {resume}", run.frame()));
         return Ok(ExitCode::from(interrupt::STOPPED));
     }
     if formats.is_empty() && !reports.is_empty() && folder.join("exports").is_dir() {
         let folder = folder.display();
-        eprintln!("note: {folder}/exports is older than the frames; write it anew with `supple export`");
+        notice(format_args!(
+            "note: {folder}/exports is older than the frames; write it anew with `supple export`"
+        ));
     }
     if !common.json && !common.quiet {
         finish(&run, &folder, begun);
@@ -80,14 +82,14 @@ fn warn(run: &DiskRun, reports: &[FrameReport]) {
     let early: Vec<&FrameReport> = reports.iter().filter(|report| report.converged == Some(false)).collect();
     let residual = |report: &FrameReport| report.residual.unwrap_or(f64::NAN);
     if let Some(worst) = early.iter().max_by(|a, b| residual(a).total_cmp(&residual(b))) {
-        eprintln!(
+        notice(format_args!(
             "note: {} of {} frames stopped before the tolerance {tolerance:.0e}, the worst, frame {}, at {:.1e}; {}",
             early.len(),
             reports.len(),
             worst.frame,
             residual(worst),
             remedy(run.scene(), worst)
-        );
+        ));
     }
     if run.is_done() {
         warn_of_expectations(run);
@@ -114,9 +116,9 @@ fn remedy(scene: &Scene, worst: &FrameReport) -> String {
 fn warn_of_expectations(run: &DiskRun) {
     match run.reports() {
         Ok(reports) => run.scene().expect.violations(&reports).iter().for_each(|violation| {
-            eprintln!("warning: the scene expects otherwise: {violation}");
+            notice(format_args!("warning: the scene expects otherwise: {violation}"));
         }),
-        Err(error) => eprintln!("warning: what the scene expects could not be checked: {error}"),
+        Err(error) => notice(format_args!("warning: what the scene expects could not be checked: {error}")),
     }
 }
 
@@ -159,22 +161,25 @@ fn announce(run: &DiskRun, folder: &Path, common: &Common) {
         return;
     }
     let counts = run.simulation().counts();
-    eprintln!(
+    notice(format_args!(
         "{}: {} vertices, {} elements, {} unknowns, into {}",
         run.scene().name,
         counts.vertices,
         counts.elements,
         counts.unknowns,
         folder.display()
-    );
+    ));
     if run.frame() > 0 && run.is_done() {
         let asked = run.scene().time.frames;
-        eprintln!("the run already has {} frames, {asked} are asked for: nothing to simulate", run.frame());
+        notice(format_args!(
+            "the run already has {} frames, {asked} are asked for: nothing to simulate",
+            run.frame()
+        ));
     } else if run.frame() > 0 {
-        eprintln!("going on after frame {}", run.frame());
+        notice(format_args!("going on after frame {}", run.frame()));
     }
     for note in run.notes() {
-        eprintln!("note: {note}");
+        notice(format_args!("note: {note}"));
     }
 }
 
@@ -243,7 +248,7 @@ fn print_summary(run: &DiskRun, setup_seconds: f64, begun: Instant) {
 
 fn finish(run: &DiskRun, folder: &Path, begun: Instant) {
     let folder = folder.display();
-    eprintln!("{} frames in {:.1} s, in {folder}", run.frame(), begun.elapsed().as_secs_f64());
-    eprintln!("look at it:  supple render {folder} --out {}.gif", run.scene().name);
-    eprintln!("take it on:  supple export {folder} --format usd,pc2");
+    notice(format_args!("{} frames in {:.1} s, in {folder}", run.frame(), begun.elapsed().as_secs_f64()));
+    notice(format_args!("look at it:  supple render {folder} --out {}.gif", run.scene().name));
+    notice(format_args!("take it on:  supple export {folder} --format usd,pc2"));
 }

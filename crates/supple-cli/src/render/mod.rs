@@ -20,6 +20,7 @@ use crate::arguments::{Color, Common, Render};
 use crate::colliders::{DrawnColliders, ground};
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::print::notice;
 use crate::progress::Progress;
 
 /// Animations show at most this many frames a second: GIF knows hundredths of a second, and viewers slow down more.
@@ -49,7 +50,7 @@ pub(crate) fn render(options: &Render, common: &Common) -> Result<ExitCode, Fail
         write_picture(file, options, &studio, &mut frames)?;
     }
     if !common.quiet {
-        eprintln!("wrote {}", options.out.display());
+        notice(format_args!("wrote {}", options.out.display()));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -9,6 +9,7 @@ use super::findings::Findings;
 use super::{milne2016, mueller2008, wu2022, xian2019, zhu2010};
 use crate::arguments::{Common, Reproduce};
 use crate::failure::Failure;
+use crate::print::notice;
 
 /// A number that `--set` changes.
 pub(super) struct Parameter {
@@ -82,7 +83,7 @@ impl Request {
     /// Tells what is being done.
     pub(super) fn tell(&self, what: &str) {
         if !self.quiet {
-            eprintln!("{what} …");
+            notice(format_args!("{what} …"));
         }
     }
 }

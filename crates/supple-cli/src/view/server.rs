@@ -16,6 +16,7 @@ use super::guard::Guard;
 use super::hub::Hub;
 use super::message::LONGEST_REQUEST;
 use super::{assets, client};
+use crate::print::notice;
 
 /// Nothing but the page's own files is loaded, and no other page may frame it.
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
@@ -37,7 +38,7 @@ pub(super) fn start(port: u16, hub: Arc<Hub>) -> anyhow::Result<String> {
                 Err(error) => Err(error),
             };
             if let Err(error) = served {
-                eprintln!("supple: the server ended: {error}");
+                notice(format_args!("supple: the server ended: {error}"));
             }
         });
     })?;

@@ -1,4 +1,5 @@
-//! Ctrl-C: the first lets the current frame be finished, the second ends at once; no file is left half written.
+//! Ctrl-C: the first lets the current frame be finished, the second ends at once; no file is left half written. Who reads the messages
+//! may stop reading: that stops nothing.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -35,6 +36,17 @@ fn message_of_stopped(child: Child) -> String {
 fn names_in(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
     entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
+}
+
+#[test]
+fn a_run_goes_on_when_nobody_reads_its_messages() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let mut child =
+        start(&["run", "hanging-cloth", "--resolution", "0.2", "--frames", "3", "--out", text(&out)]);
+    drop(child.stderr.take());
+    assert!(child.wait().unwrap().success());
+    assert!(out.join("checkpoints/checkpoint-000003.supc").exists());
 }
 
 #[test]
