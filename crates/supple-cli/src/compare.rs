@@ -48,9 +48,7 @@ pub(crate) fn compare(options: &Compare, common: &Common) -> Result<ExitCode, Fa
     }
     reasons.iter().for_each(|reason| notice(format_args!("note: {reason}")));
     if !compared.reference_converged {
-        notice(format_args!(
-            "warning: the reference did not converge; errors are against the lowest objective found"
-        ));
+        notice("warning: the reference did not converge; errors are against the lowest objective found");
     }
     let curves = compared.curves;
     if let Some(folder) = &options.out {

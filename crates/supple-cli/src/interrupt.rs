@@ -21,7 +21,7 @@ pub(crate) fn heed(common: &Common) {
             std::process::exit(i32::from(STOPPED));
         }
         if !quiet {
-            notice(format_args!("\nstopping after the current frame; Ctrl-C again stops at once"));
+            notice("\nstopping after the current frame; Ctrl-C again stops at once");
         }
     });
 }

@@ -79,9 +79,7 @@ fn report(mesh: &AnyMesh, notes: &[String], options: &Mesh, common: &Common) {
         .is_some_and(|e| e.eq_ignore_ascii_case("obj") || e.eq_ignore_ascii_case("ply"));
     let (vertices, elements, kind) = match mesh {
         AnyMesh::Tets(tets) if boundary => {
-            notice(format_args!(
-                "note: the format holds surfaces only: the boundary of the tetrahedra was written"
-            ));
+            notice("note: the format holds surfaces only: the boundary of the tetrahedra was written");
             let surface = tets.boundary_surface().0;
             (surface.positions.len(), surface.face_count(), "faces")
         }
