@@ -16,21 +16,19 @@
 pub mod body;
 pub mod contact;
 pub mod energy;
-mod error;
 pub mod geometry;
 pub mod linear;
 pub mod material;
 pub mod mesh;
 pub mod nonlinear;
-mod number;
 pub mod output;
 pub mod scene;
-pub mod simd;
 pub mod simulation;
 pub mod skin;
 pub mod solvers;
 
-pub use error::{Error, FileError, Place};
+pub use supple_core::simd;
+pub use supple_core::{Error, FileError, Place};
 
 /// The Rust page of the manual, whose programs are tests.
 #[cfg(doctest)]

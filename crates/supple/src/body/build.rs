@@ -9,14 +9,14 @@ use super::shape::{Inside, Shaped, inside_mesh, shape_meshes};
 use super::weld::weld;
 use super::{Body, Cut, ElementMaterials, Elements, Embedding, TimedTear};
 use crate::energy::pressure::Pressure;
-use crate::error::Error;
 use crate::material::Material;
 use crate::mesh::locate::locate;
-use crate::number::Brief;
 use crate::output::FrameSurface;
 use crate::scene::{self, ClosedMesh, Model, Placement, SelectionPoints};
-use crate::simd::Simd;
 use crate::solvers::octree::{Inside as Coarsening, fill};
+use supple_core::Error;
+use supple_core::simd::Simd;
+use supple_core::text::number::Brief;
 
 impl Body {
     /// Builds a scene's body, a solid cut as `cut` says; files are relative to `folder`.

@@ -2,9 +2,9 @@
 
 use glam::DVec3;
 
-use crate::error::Error;
 use crate::material::Material;
 use crate::scene::{Region, Selection, Spread};
+use supple_core::Error;
 
 /// The materials of a body's elements.
 #[derive(Debug, Clone, PartialEq)]

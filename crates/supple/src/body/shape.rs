@@ -5,7 +5,6 @@ use std::path::Path;
 use glam::DVec3;
 
 use super::Cut;
-use crate::error::Error;
 use crate::geometry::{TriangleTree, WindingNumber};
 use crate::mesh::check::{FindingKind, check_faces};
 use crate::mesh::format::{self, Mesh};
@@ -13,6 +12,7 @@ use crate::mesh::generate::BoxShape;
 use crate::mesh::implicit::{ImplicitShape, surface};
 use crate::mesh::{SurfaceMesh, TetMesh, tetrahedralise};
 use crate::scene::{ClosedMesh, Cuboid, Shape, ShapeSource};
+use supple_core::Error;
 
 /// What a shape is made of, in metres and y-up, before its placement in the world.
 pub(super) struct Shaped {
@@ -105,7 +105,7 @@ fn from_file(path: &Path, cell: Option<f64>) -> Result<Shaped, Error> {
         Mesh::Surface(surface) => from_users_surface(surface, cell, loaded.notes),
         Mesh::Tets(_) if cell.is_some() => {
             let problem = "it holds tetrahedra already: leave out the body's `cell`";
-            Err(crate::error::FileError::whole(path, problem).into())
+            Err(supple_core::FileError::whole(path, problem).into())
         }
         Mesh::Tets(tets) => Ok(from_tets(tets, loaded.notes)),
     }

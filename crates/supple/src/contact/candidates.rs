@@ -22,9 +22,9 @@ use super::single_lanes::LANES;
 use super::surfaces::{Surfaces, corners, places};
 use super::sweep::{Sweep, SweepTree};
 use super::time_of_impact::{free_fraction, surely_free};
-use crate::energy::chunks::{self, CHUNK, Found};
 use crate::geometry::{Aabb, Bvh};
-use crate::simd::{Simd, dispatch};
+use supple_core::parallel::{self, CHUNK, Found};
+use supple_core::simd::{Simd, dispatch};
 
 /// How far above its reach, as a fraction of it, a pair must surely be for not to be looked at: rounding of the estimate.
 const SURELY: f64 = 1e-9;
@@ -226,7 +226,7 @@ impl Candidates {
             });
             until
         };
-        chunks::fold(self.chunks.len(), 1, 1.0, |range| of_chunk(&self.chunks[range.start]), f64::min)
+        parallel::fold(self.chunks.len(), 1, 1.0, |range| of_chunk(&self.chunks[range.start]), f64::min)
     }
 
     /// Sees to it that the lists are complete on a straight way.
@@ -242,14 +242,14 @@ impl Candidates {
         if !self.made {
             return f64::INFINITY;
         }
-        let along = chunks::sum(at.len(), |i| (at[i] - self.from[i]).dot(self.moves[i]));
-        let squared = chunks::sum(at.len(), |i| self.moves[i].length_squared());
+        let along = parallel::sum(at.len(), |i| (at[i] - self.from[i]).dot(self.moves[i]));
+        let squared = parallel::sum(at.len(), |i| self.moves[i].length_squared());
         let gone = if squared > 0.0 { (along / squared).clamp(0.0, 1.0) } else { 0.0 };
         let off = |i: usize| (at[i] - self.from[i] - gone * self.moves[i]).length_squared();
         // What is not a number is never within a margin.
         let farther = |a: f64, b: f64| if a.is_nan() { f64::INFINITY } else { a.max(b) };
         let farthest = |range: std::ops::Range<usize>| range.map(off).fold(0.0, |a, b| farther(b, a));
-        chunks::fold(at.len(), CHUNK, 0.0, farthest, f64::max).sqrt()
+        parallel::fold(at.len(), CHUNK, 0.0, farthest, f64::max).sqrt()
     }
 
     fn make(&mut self, surfaces: &Surfaces, thickness: f64, from: &[DVec3], to: &[DVec3]) {
@@ -289,7 +289,7 @@ impl Candidates {
     fn find_shapes(&mut self) {
         let Self { patches, shapes, from, moves, .. } = self;
         let sum = |range: std::ops::Range<usize>| moves[range].iter().sum::<DVec3>();
-        let common = chunks::fold(moves.len(), CHUNK, DVec3::ZERO, sum, |a, b| a + b) / moves.len() as f64;
+        let common = parallel::fold(moves.len(), CHUNK, DVec3::ZERO, sum, |a, b| a + b) / moves.len() as f64;
         let shape = |patch: &Patch| Shape::new(patch, from, moves, common);
         patches.par_iter().with_min_len(PATCHES).map(shape).collect_into_vec(shapes);
     }

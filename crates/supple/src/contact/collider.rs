@@ -8,8 +8,8 @@ use glam::{DQuat, DVec3};
 use super::mesh_source::{FrameWindow, MeshSource};
 use super::shape;
 use super::signed_mesh::SignedMesh;
-use crate::error::Error;
 use crate::scene::{Collider, ColliderShape, Pose};
+use supple_core::Error;
 
 /// How far a point is from a collider.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -9,9 +9,9 @@ use rayon::prelude::*;
 
 use super::signed_mesh::SignedMesh;
 use crate::body::weld::weld;
-use crate::error::{Error, FileError};
 use crate::mesh::format::{is_known, load_surface};
 use crate::output::FrameCache;
+use supple_core::{Error, FileError};
 
 /// A mesh that may change its shape in time, but not its triangles.
 #[derive(Debug)]

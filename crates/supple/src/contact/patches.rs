@@ -8,8 +8,8 @@ use super::closeness::Kind;
 use super::lane_triangles::{LaneTriangles, at_most, gap_squared, surely};
 use super::single_lanes::{LANES, SingleVec3, Singles, equal, take_lane};
 use super::surfaces::Surfaces;
-use crate::geometry::Aabb;
-use crate::simd::Kernel;
+use supple_core::Aabb;
+use supple_core::simd::Kernel;
 
 /// Up to eight triangles.
 #[derive(Debug, Clone)]

@@ -1,5 +1,5 @@
 //! Eight numbers in single precision side by side, one for each of eight triangles or boxes. Plain loops, which compilers turn into
-//! vector instructions inside kernels (see [`crate::simd`]); sets of lanes are the bits of a number.
+//! vector instructions inside kernels (see [`supple_core::simd`]); sets of lanes are the bits of a number.
 
 #![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
 

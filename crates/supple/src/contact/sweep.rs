@@ -7,7 +7,7 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::single_lanes::{LANES, SingleVec3, Singles, take_lane};
-use crate::geometry::Aabb;
+use supple_core::Aabb;
 
 /// Nodes handled by one task.
 const NODES: usize = 256;

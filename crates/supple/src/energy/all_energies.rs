@@ -22,7 +22,7 @@ use crate::linear::{BlockMatrix, BlockPattern};
 use crate::material::Lame;
 use crate::material::law::SolidLaw;
 use crate::material::membrane::{Sheet, SheetLaw};
-use crate::simd::Simd;
+use supple_core::simd::Simd;
 
 /// An energy at some positions, and what is known of it.
 struct Case {

@@ -15,7 +15,7 @@
 //! and the second derivatives follow by the product rule. The projection keeps `ψ'' ∇θ ∇θᵀ` and leaves out `ψ' ∇²θ`
 //! (Gauss-Newton): an angle is nowhere convex, so that the second term is always indefinite.
 
-#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
+#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `supple_core::simd`")]
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -24,7 +24,7 @@ use super::Curvature;
 use super::element::{Blocks, Element, batch_corners, completed};
 use super::element_order::{morton_order, pack_batches};
 use super::hinge::Hinge;
-use crate::simd::{LaneMat3, LaneVec3, Lanes};
+use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 
 /// Eight hinges at rest.
 #[derive(Debug, Clone, Copy)]

@@ -23,7 +23,7 @@
 //! blind to rotations, and unlike the angle a polynomial: no normal to lose where cloth lies folded onto itself. A fold
 //! near 90° is damped less for it.
 
-#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
+#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `supple_core::simd`")]
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -33,7 +33,7 @@ use super::bending_dihedral::HingeMaterial;
 use super::element::{Blocks, Element, batch_corners};
 use super::element_order::{morton_order, pack_batches};
 use super::hinge::Hinge;
-use crate::simd::{LaneMat3, LaneVec3, Lanes, WIDTH};
+use supple_core::simd::{LaneMat3, LaneVec3, Lanes, WIDTH};
 
 /// Eight hinges at rest.
 #[derive(Debug, Clone, Copy)]

@@ -17,15 +17,15 @@ use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
 use super::attachment::point_couplings;
-use super::chunks::{self, CHUNK, Found};
 use super::friction::{Friction, across, outer};
 use super::friction_impulses::{FrictionImpulses, Press};
 use super::{Curvature, Energy, PointVisitor};
 use crate::body::Embedding;
 use crate::contact::PosedCollider;
-use crate::error::Error;
 use crate::scene::FrictionModel;
 use crate::simulation::{StateReader, StateWriter};
+use supple_core::Error;
+use supple_core::parallel::{self, CHUNK, Found};
 
 /// Where a point would be if it stuck to a collider.
 #[derive(Debug, Clone, Copy)]
@@ -207,7 +207,7 @@ impl Contacts {
             return (0, 0.0);
         }
         let deeper = |a: (u32, f64), b: (u32, f64)| (a.0 + b.0, a.1.max(b.1));
-        chunks::fold(
+        parallel::fold(
             self.points.len(),
             CHUNK,
             (0, 0.0),
@@ -274,7 +274,7 @@ impl Energy for Contacts {
             return 0.0;
         }
         let friction = |grip: &Grip| grip.limit * self.law.value(self.slip(grip, x));
-        chunks::sum(self.points.len(), |i| self.penalty_value(i, x))
+        parallel::sum(self.points.len(), |i| self.penalty_value(i, x))
             + self.grips.iter().map(friction).sum::<f64>()
     }
 

@@ -5,7 +5,7 @@
 //! cache; then every vertex and every block of the matrix gathers its parts from the chunks, in their order. No two
 //! threads write to one place, and the order of every sum is fixed: the bits do not depend on the number of threads.
 
-#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
+#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `supple_core::simd`")]
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,9 +14,10 @@ use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
 use super::gather::{BlockGather, VertexGather};
-use super::{Curvature, Energy, chunks};
+use super::{Curvature, Energy};
 use crate::linear::{BlockMatrix, BlockPattern, ScalarMatrix};
-use crate::simd::{Kernel, LaneMat3, LaneVec3, Lanes, Simd, WIDTH, dispatch};
+use supple_core::parallel;
+use supple_core::simd::{Kernel, LaneMat3, LaneVec3, Lanes, Simd, WIDTH, dispatch};
 
 /// The 3x3 blocks of an element's Hessian; those with `j <= i` are read, the others are their transposes.
 pub type Blocks<const K: usize> = [[LaneMat3; K]; K];
@@ -156,7 +157,7 @@ impl<E: Element<K>, const K: usize> ElementSum<E, K> {
         let value = |chunk: Range<usize>| {
             dispatch(self.simd, Value { chunk: self.chunk(chunk.start / CHUNK, x), damped })
         };
-        chunks::fold(self.elements.vertices().len(), CHUNK, 0.0, value, |a, b| a + b)
+        parallel::fold(self.elements.vertices().len(), CHUNK, 0.0, value, |a, b| a + b)
     }
 
     /// The sum of energies; `gradient` gets their gradients added.
@@ -172,7 +173,7 @@ impl<E: Element<K>, const K: usize> ElementSum<E, K> {
         });
         self.vertices.gather(vectors, gradient);
         // In the order of sums without gradients.
-        chunks::fold(values.len(), 1, 0.0, |chunk| values[chunk.start], |a, b| a + b)
+        parallel::fold(values.len(), 1, 0.0, |chunk| values[chunk.start], |a, b| a + b)
     }
 
     /// Lets `fill` write every chunk's vectors, then adds them to the vertices.

@@ -3,9 +3,9 @@
 
 use glam::DVec3;
 
-use crate::geometry::Aabb;
-use crate::geometry::morton::MortonGrid;
-use crate::simd::WIDTH;
+use supple_core::Aabb;
+use supple_core::morton::MortonGrid;
+use supple_core::simd::WIDTH;
 
 /// The elements `0..count` in Morton order of their centroids.
 pub(super) fn morton_order(count: usize, centroid: impl Fn(usize) -> DVec3) -> Vec<u32> {

@@ -5,8 +5,8 @@ use glam::{DMat3, DVec3};
 
 use rayon::prelude::*;
 
-use super::chunks::{self, CHUNK};
 use super::{Curvature, Energy, PointVisitor};
+use supple_core::parallel::{self, CHUNK};
 
 /// The inertia and weight of lumped masses over one step.
 #[derive(Debug, Clone, Default)]
@@ -37,7 +37,7 @@ impl Inertia {
 
 impl Energy for Inertia {
     fn value(&self, x: &[DVec3]) -> f64 {
-        chunks::sum(x.len(), |i| {
+        parallel::sum(x.len(), |i| {
             let moved = x[i] - self.target[i];
             self.mass[i] * (0.5 * self.rate * moved.length_squared() - self.gravity.dot(moved))
         })

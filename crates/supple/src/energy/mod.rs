@@ -9,7 +9,6 @@ mod all_energies;
 pub mod attachment;
 pub mod bending_dihedral;
 pub mod bending_quadratic;
-pub(crate) mod chunks;
 pub mod contact;
 pub mod element;
 mod element_order;

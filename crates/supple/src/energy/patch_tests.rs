@@ -13,7 +13,7 @@ use super::triangle::Triangles;
 use crate::material::law::{LaneLame, Law, SolidLaw};
 use crate::material::membrane::{LaneSheet, Membrane, Sheet, SheetLaw};
 use crate::material::{Lame, Material};
-use crate::simd::{LaneMat3, LaneVec3, Lanes, Simd};
+use supple_core::simd::{LaneMat3, LaneVec3, Lanes, Simd};
 
 /// A cube of `n³` cells of six tetrahedra; inner vertices are moved by up to a quarter of a cell.
 fn irregular_cube(n: usize) -> (Vec<DVec3>, Vec<[u32; 4]>, Vec<bool>) {

@@ -8,7 +8,7 @@
 //! **Projection.** These blocks map the plane of the triangle to its normal and back: `K = [0 M; Mᵀ 0]`, with eigenvalues in
 //! pairs of both signs. So the positive part of `-p K` is `½(|p| |K| - p K)`, `|K|` with the blocks `√(M Mᵀ)`, `√(Mᵀ M)`.
 
-#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
+#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `supple_core::simd`")]
 
 use std::collections::HashSet;
 
@@ -16,10 +16,11 @@ use glam::{DMat3, DVec3};
 
 use super::element::{Blocks, Element, ElementSum};
 use super::element_order::morton_order;
-use super::{Curvature, Energy, chunks};
-use crate::geometry::symmetric_eigen::{SquareMatrix, symmetric_eigen};
+use super::{Curvature, Energy};
 use crate::linear::{BlockMatrix, BlockPattern};
-use crate::simd::{LaneMat3, LaneVec3, Lanes, Simd};
+use supple_core::parallel;
+use supple_core::simd::{LaneMat3, LaneVec3, Lanes, Simd};
+use supple_core::small_matrix::symmetric_eigen::{SquareMatrix, symmetric_eigen};
 
 /// A closed surface under pressure.
 pub struct Pressure {
@@ -106,7 +107,7 @@ fn check_closed(triangles: &[[u32; 3]]) -> Result<(), String> {
 fn volume(triangles: &[[u32; 3]], x: &[DVec3]) -> f64 {
     // From a point of the surface, so that far away from the origin no digits are lost.
     let Some(origin) = triangles.first().map(|t| x[t[0] as usize]) else { return 0.0 };
-    chunks::sum(triangles.len(), |t| {
+    parallel::sum(triangles.len(), |t| {
         let [a, b, c] = triangles[t].map(|v| x[v as usize] - origin);
         a.dot(b.cross(c)) / 6.0
     })

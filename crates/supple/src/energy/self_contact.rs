@@ -31,20 +31,20 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
-use super::chunks::{self, CHUNK, Found};
 use super::friction::{Friction, across, outer};
 use super::friction_impulses::{FrictionImpulses, Press};
 use super::{Curvature, Energy, PointVisitor};
 use crate::body::Embedding;
 use crate::contact::{Candidate, Candidates, Closeness, Kind, Surfaces, Tangle};
-use crate::error::Error;
-use crate::geometry::Aabb;
 use crate::linear::{BlockMatrix, PointSums, ScalarMatrix};
 use crate::scene::FrictionModel;
 use crate::simulation::{StateReader, StateWriter};
 use adhesion::Adhesion;
 use barrier::{Fade, barrier};
 use start_gaps::StartGaps;
+use supple_core::Aabb;
+use supple_core::Error;
+use supple_core::parallel::{self, CHUNK, Found};
 
 /// What contact needs to know of a system.
 #[derive(Debug, Default)]
@@ -430,14 +430,14 @@ fn place(points: &Embedding, x: &[DVec3], at: &mut Vec<DVec3>) {
 fn bound_way(from: &[DVec3], to: &mut [DVec3]) -> f64 {
     let count = from.len();
     let box_of = |range: std::ops::Range<usize>| Aabb::of_points(&from[range]);
-    let bounds = chunks::fold(count, CHUNK, Aabb::EMPTY, box_of, Aabb::union);
+    let bounds = parallel::fold(count, CHUNK, Aabb::EMPTY, box_of, Aabb::union);
     let widest = (bounds.high - bounds.low).length();
     let sum = |range: std::ops::Range<usize>| range.map(|i| to[i] - from[i]).sum::<DVec3>();
-    let mean = chunks::fold(count, CHUNK, DVec3::ZERO, sum, |a, b| a + b) / count.max(1) as f64;
+    let mean = parallel::fold(count, CHUNK, DVec3::ZERO, sum, |a, b| a + b) / count.max(1) as f64;
     let far = |range: std::ops::Range<usize>| {
         range.map(|i| (to[i] - from[i] - mean).length_squared()).fold(0.0, f64::max)
     };
-    let farthest = chunks::fold(count, CHUNK, 0.0, far, f64::max).sqrt();
+    let farthest = parallel::fold(count, CHUNK, 0.0, far, f64::max).sqrt();
     if farthest.is_nan() || farthest <= widest {
         return 1.0;
     }

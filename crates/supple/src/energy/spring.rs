@@ -19,7 +19,7 @@ use rayon::prelude::*;
 use super::Curvature;
 use super::element::{Blocks, Element};
 use super::element_order::morton_order;
-use crate::simd::{LaneMat3, LaneVec3, Lanes, WIDTH};
+use supple_core::simd::{LaneMat3, LaneVec3, Lanes, WIDTH};
 
 /// Whether a spring resists both ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -212,7 +212,7 @@ mod tests {
     use super::super::conformance::*;
     use super::super::element::ElementSum;
     use super::*;
-    use crate::simd::Simd;
+    use supple_core::simd::Simd;
 
     fn triangle_of_springs(rest: f64, resists: Resists) -> ElementSum<Springs, 2> {
         let spring = |a, b| Spring { ends: [a, b], rest, stiffness: 40.0, damping: 0.01, resists };

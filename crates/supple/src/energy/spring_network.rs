@@ -146,7 +146,7 @@ mod tests {
     use super::super::element::ElementSum;
     use super::super::{Energy, spring::Springs};
     use super::*;
-    use crate::simd::Simd;
+    use supple_core::simd::Simd;
 
     #[test]
     fn a_bending_spring_has_the_energy_of_a_hinge_at_one_radian() {

@@ -15,12 +15,12 @@
 //!
 //! its second part is positive semi-definite, its first one where `T` is: the projection takes `T`'s positive part.
 
-#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
+#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `supple_core::simd`")]
 
 use super::Curvature;
-use crate::geometry::symmetric_eigen::{SquareMatrix, positive_part};
 use crate::material::law::LaneLame;
-use crate::simd::{LaneMat3, LaneVec3, Lanes};
+use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
+use supple_core::small_matrix::symmetric_eigen::{SquareMatrix, positive_part};
 
 /// Solids have `N = 3` columns in their deformation gradient, sheets two.
 pub(super) type Columns<const N: usize> = [LaneVec3; N];

@@ -14,9 +14,9 @@ use super::Curvature;
 use super::element::{Blocks, Element};
 use super::element_order::pack_batches;
 use super::triangle::{RestBatch, rest_batches, rest_order};
-use crate::geometry::svd::svd32;
 use crate::material::membrane::{PrincipalModes, isotropic_stress, isotropic_tangent};
-use crate::simd::{LaneVec3, Lanes};
+use supple_core::simd::{LaneVec3, Lanes};
+use supple_core::small_matrix::svd::svd32;
 
 /// The limit of one triangle.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -11,7 +11,7 @@
 //! Only the six blocks among corners 1 to 3 are computed from the law; those with corner 0 follow from the sum being
 //! zero. Damping in proportion to the stiffness: see `strain_damping`.
 
-#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
+#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `supple_core::simd`")]
 
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
@@ -20,10 +20,10 @@ use super::Curvature;
 use super::element::{Blocks, Element, batch_corners, completed};
 use super::element_order::{morton_order, pack_batches};
 use super::strain_damping::{StrainDamping, strain};
-use crate::geometry::symmetric_eigen::SquareMatrix;
 use crate::material::law::{LaneLame, Law, SolidLaw};
 use crate::material::{Lame, Material};
-use crate::simd::{LaneMat3, LaneVec3, Lanes, WIDTH};
+use supple_core::simd::{LaneMat3, LaneVec3, Lanes, WIDTH};
+use supple_core::small_matrix::symmetric_eigen::SquareMatrix;
 
 /// What a tetrahedron is made of.
 #[derive(Debug, Clone, Copy, PartialEq)]

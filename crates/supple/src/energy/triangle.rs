@@ -12,9 +12,9 @@ use super::Curvature;
 use super::element::{Blocks, Element, batch_corners};
 use super::element_order::{morton_order, pack_batches};
 use super::strain_damping::{StrainDamping, strain};
-use crate::geometry::symmetric_eigen::SquareMatrix;
 use crate::material::membrane::{LaneSheet, Membrane, Sheet, SheetTangent};
-use crate::simd::{LaneMat3, LaneVec3, Lanes};
+use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
+use supple_core::small_matrix::symmetric_eigen::SquareMatrix;
 
 /// The rest shapes of eight triangles.
 #[derive(Debug, Clone, Copy)]

@@ -14,11 +14,11 @@ use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
 use super::attachment::point_couplings;
-use super::chunks::{self, CHUNK};
 use super::friction::outer;
 use super::{Curvature, Energy, PointVisitor};
 use crate::body::Embedding;
 use crate::scene::World;
+use supple_core::parallel::{self, CHUNK};
 
 /// Drag of a flat plate across the flow.
 const NORMAL_DRAG: f64 = 2.0;
@@ -141,7 +141,7 @@ fn centroid(points: &Embedding, corners: &[u32; 3]) -> Vec<(u32, f64)> {
 
 impl Energy for Wind {
     fn value(&self, x: &[DVec3]) -> f64 {
-        chunks::sum(self.sails.len(), |t| {
+        parallel::sum(self.sails.len(), |t| {
             let w = self.relative_velocity(t, x);
             0.5 * self.step * w.dot(self.sails[t].drag * w)
         })

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::morton::MortonGrid;
+use supple_core::morton::MortonGrid;
 use super::{Aabb, Ray};
 
 /// Items in a leaf at most.

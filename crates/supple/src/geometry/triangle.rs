@@ -3,7 +3,7 @@
 use glam::DVec3;
 use robust::Coord;
 
-use super::Aabb;
+use supple_core::Aabb;
 
 /// A half-line: the points `origin + t * direction` for `t >= 0`. The direction need not have unit length.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -15,7 +15,7 @@ use super::LinearOperator;
 use super::node_order::Graph;
 use super::outside_rows::OutsideRows;
 use super::point_sums::PointSums;
-use super::words;
+use supple_core::state_words as words;
 
 /// Which blocks exist. Vertices that are held exactly have no row: they are not unknowns.
 #[derive(Debug, Clone, PartialEq, Eq)]

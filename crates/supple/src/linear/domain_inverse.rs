@@ -5,7 +5,7 @@
 //! A matrix is scaled by its largest diagonal entry and a vector by its largest entry, so that no physical unit leaves the
 //! range of `f32`.
 
-use crate::simd::{Kernel, Simd, dispatch};
+use supple_core::simd::{Kernel, Simd, dispatch};
 
 /// Rows and columns of a tile.
 const TILE: usize = 16;

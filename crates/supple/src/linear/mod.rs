@@ -38,7 +38,6 @@ mod stationary;
 mod triangular;
 mod vcycle;
 mod vectors;
-pub(crate) mod words;
 
 pub use block_jacobi::BlockJacobi;
 pub use block_matrix::{BlockMatrix, BlockPattern, OutsideBlock};
@@ -68,4 +67,4 @@ pub(crate) use pivot::inverses as definite_inverses;
 pub use stationary::StationarySolver;
 pub(crate) use triangular::Schedule;
 
-pub use crate::simd::Simd;
+pub use supple_core::simd::Simd;

@@ -7,8 +7,8 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::BlockPattern;
-use crate::geometry::Aabb;
-use crate::geometry::morton::MortonGrid;
+use supple_core::Aabb;
+use supple_core::morton::MortonGrid;
 
 /// Sweeps that smooth the graph's coordinates.
 const SMOOTHINGS: usize = 4;

@@ -2,7 +2,7 @@
 
 use glam::DMat3;
 
-use crate::simd::{LaneMat3, LaneVec3, Lanes, WIDTH};
+use supple_core::simd::{LaneMat3, LaneVec3, Lanes, WIDTH};
 
 /// The smallest eigenvalue of a pivot, relative to its trace, that still counts as positive: some thousand roundings.
 const POSITIVE: f64 = 1e-13;

@@ -7,7 +7,7 @@
 //! Damping times are chosen for how long such things visibly swing; they are not measured.
 
 use super::{Material, plate_bend_stiffness};
-use crate::scene::suggest::{did_you_mean, list};
+use supple_core::text::suggest::{did_you_mean, list};
 
 /// A named material.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -13,8 +13,8 @@
 
 use super::presets::find;
 use super::{Material, MaterialSpec, plate_bend_stiffness};
-use crate::error::Error;
-use crate::number::{Short, finite_and};
+use supple_core::Error;
+use supple_core::text::number::{Short, finite_and};
 
 impl MaterialSpec {
     /// Every number of the material; an unknown preset or a number out of range is an error.
@@ -23,7 +23,7 @@ impl MaterialSpec {
     /// use supple::material::MaterialSpec;
     /// let rubber = MaterialSpec { young_modulus: Some(2e6), thickness: Some(1e-3), ..MaterialSpec::preset("rubber") };
     /// assert_eq!(rubber.resolve()?.stretch_stiffness, [2e3, 2e3]);
-    /// # Ok::<(), supple::Error>(())
+    /// # Ok::<(), supple_core::Error>(())
     /// ```
     pub fn resolve(&self) -> Result<Material, Error> {
         match self.problems().into_iter().next() {

@@ -15,7 +15,7 @@ mod torus;
 use serde::{Deserialize, Serialize};
 
 use super::{CornerAttribute, SurfaceMesh};
-use crate::error::Error;
+use supple_core::Error;
 
 /// How a cloth grid is cut into triangles.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

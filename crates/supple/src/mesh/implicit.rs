@@ -18,7 +18,7 @@ use self::prepared::Prepared;
 pub use self::surface_nets::{MAX_SAMPLES, surface};
 use super::TetMesh;
 use super::stuffing::stuff;
-use crate::error::Error;
+use supple_core::Error;
 
 /// A built-in character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

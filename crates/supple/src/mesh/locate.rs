@@ -4,9 +4,9 @@ use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
 use super::TetMesh;
-use crate::error::Error;
 use crate::geometry::triangle::closest_point;
 use crate::geometry::{Aabb, Bvh};
+use supple_core::Error;
 
 /// Points handled by one task.
 const CHUNK: usize = 256;

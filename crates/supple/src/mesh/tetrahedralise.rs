@@ -6,9 +6,9 @@ use glam::DVec3;
 use super::groups::Groups;
 use super::stuffing::{SignedField, find_root, stuff};
 use super::{SurfaceMesh, TetMesh};
-use crate::error::Error;
 use crate::geometry::triangle::intersect_ray;
 use crate::geometry::{Aabb, Ray, TriangleTree, WindingNumber};
+use supple_core::Error;
 
 /// A note is given where the tetrahedra's volume differs from the surface's by more than this part.
 const VOLUME_TOLERANCE: f64 = 0.1;

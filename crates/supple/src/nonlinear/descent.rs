@@ -7,9 +7,9 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::objective::{Evaluated, IterationRecord, Limits, Objective, Outcome, Stop};
-use crate::energy::chunks;
 use crate::linear::{BlockPattern, LinearOperator};
-use crate::number::components;
+use supple_core::parallel;
+use supple_core::text::number::components;
 
 /// A minimisation under way: the objective along `x`, in terms of the unknowns.
 pub(crate) struct Descent<'a> {
@@ -93,7 +93,7 @@ impl Workspace {
     /// The slope along the direction where the last step that was tried leads.
     fn tried_slope(&self) -> f64 {
         let Self { vertices, direction, tried, .. } = self;
-        chunks::sum(vertices.len(), |i| tried[vertices[i] as usize].dot(direction[i]))
+        parallel::sum(vertices.len(), |i| tried[vertices[i] as usize].dot(direction[i]))
     }
 
     /// The objective where a step of this length leads. Most are taken, so the gradient is found along with it.
@@ -385,7 +385,7 @@ const CHUNK: usize = 4096;
 pub(crate) fn dot(a: &[DVec3], b: &[DVec3]) -> f64 {
     let part =
         |range: Range<usize>| a[range.clone()].iter().zip(&b[range]).map(|(a, b)| a.dot(*b)).sum::<f64>();
-    chunks::fold(a.len().min(b.len()), CHUNK, 0.0, part, |a, b| a + b)
+    parallel::fold(a.len().min(b.len()), CHUNK, 0.0, part, |a, b| a + b)
 }
 
 /// The Euclidean norm of all components.

@@ -13,8 +13,6 @@ use super::system::System;
 use crate::contact::PosedCollider;
 use crate::energy::Curvature;
 use crate::energy::friction_impulses::FrictionImpulses;
-use crate::error::Error;
-use crate::geometry::Aabb;
 use crate::linear::{BlockMatrix, CycleTimes, ScalarMatrix};
 use crate::scene::{FrictionModel, Method, Mode, Tangled};
 use crate::simulation::{
@@ -22,6 +20,8 @@ use crate::simulation::{
     StepSystem, Stepper,
 };
 use crate::solvers::octree::{self, OctreeNewton};
+use supple_core::Aabb;
+use supple_core::Error;
 
 /// The step in seconds by which quasi-statics weighs inertia: too long for it to matter beside elasticity, short enough to
 /// keep the matrix of a free body definite.

@@ -3,9 +3,9 @@
 
 use glam::DVec3;
 
-use crate::energy::chunks::{self, CHUNK};
 use crate::linear::BlockMatrix;
-use crate::linear::words::{numbers, push};
+use supple_core::parallel::{self, CHUNK};
+use supple_core::state_words::{numbers, push};
 
 /// How long a preparation serves: until the first of these is reached.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -136,11 +136,11 @@ fn split(saved: &[u32]) -> Option<(&[u32], &[u32])> {
 fn farthest(from: &[DVec3], to: &[DVec3]) -> f64 {
     let count = from.len();
     let sum = |range: std::ops::Range<usize>| range.map(|i| to[i] - from[i]).sum::<DVec3>();
-    let mean = chunks::fold(count, CHUNK, DVec3::ZERO, sum, |a, b| a + b) / count.max(1) as f64;
+    let mean = parallel::fold(count, CHUNK, DVec3::ZERO, sum, |a, b| a + b) / count.max(1) as f64;
     let far = |range: std::ops::Range<usize>| {
         range.map(|i| (to[i] - from[i] - mean).length_squared()).fold(0.0, f64::max)
     };
-    chunks::fold(count, CHUNK, 0.0, far, f64::max).sqrt()
+    parallel::fold(count, CHUNK, 0.0, far, f64::max).sqrt()
 }
 
 #[cfg(test)]

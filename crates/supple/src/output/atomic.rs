@@ -7,7 +7,7 @@ use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::error::FileError;
+use supple_core::FileError;
 
 /// The end of every temporary name; [`sweep`] removes what carries it.
 const TEMPORARY_SUFFIX: &str = ".supple-tmp";

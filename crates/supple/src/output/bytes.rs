@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::error::FileError;
+use supple_core::FileError;
 
 use super::record::HEADER_BYTES;
 

@@ -7,7 +7,7 @@ use super::atomic::{create_folder, write_error};
 use super::bytes::{Number, Reader};
 use super::record::{self, RecordKind};
 use super::run_folder::{checkpoints_folder, numbered_files};
-use crate::error::FileError;
+use supple_core::FileError;
 
 const CHECKPOINT: RecordKind =
     RecordKind { code: *b"CHKP", version: 4, name: "checkpoint", remedy: "resume from an earlier one" };

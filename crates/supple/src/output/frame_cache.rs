@@ -18,7 +18,7 @@ use super::run_folder::{
     write_info,
 };
 use super::topology::{self, TOPOLOGY};
-use crate::error::FileError;
+use supple_core::FileError;
 
 const FRAME: RecordKind = RecordKind {
     code: *b"FRAM",

@@ -16,7 +16,7 @@ use std::path::Path;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::atomic::write_whole;
-use crate::error::FileError;
+use supple_core::FileError;
 
 const MAGIC: &[u8; 8] = b"SUPPLE\r\n";
 pub(super) const HEADER_BYTES: usize = 24;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::atomic::{create_folder, sweep, write_error, write_whole};
-use crate::error::FileError;
 use crate::linear::Simd;
+use supple_core::FileError;
 
 const FORMAT: &str = "supple run";
 const VERSION: u32 = 1;

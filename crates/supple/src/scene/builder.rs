@@ -9,10 +9,10 @@ use super::{
     Body, Collider, ColliderShape, Follow, Hold, Model, Motion, Pin, Placement, Scene, Selection, Shape,
     ShapeSource, Solver,
 };
-use crate::error::Error;
 use crate::material::MaterialSpec;
 use crate::mesh::generate::{ClothGrid, GridPattern};
 use crate::mesh::{SurfaceMesh, TetMesh};
+use supple_core::Error;
 
 /// Builds a [`Scene`] step by step; [`SceneBuilder::build`] checks it.
 #[derive(Debug, Clone, Default)]
@@ -33,7 +33,7 @@ impl Scene {
     ///     .collider(Collider::plane("ground", [0.0; 3], [0.0, 1.0, 0.0]))
     ///     .build()?;
     /// assert_eq!(scene.bodies.len(), 1);
-    /// # Ok::<(), supple::Error>(())
+    /// # Ok::<(), supple_core::Error>(())
     /// ```
     pub fn builder() -> SceneBuilder {
         SceneBuilder::default()

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::suggest::{did_you_mean, list};
 use super::supported::unsupported;
 use super::{ColliderShape, Expect, Follow, Hold, Motion, Pin, Scene, Selection};
-use crate::error::Error;
-use crate::number::{Short, finite_and};
+use supple_core::Error;
+use supple_core::text::number::{Short, finite_and};
+use supple_core::text::suggest::{did_you_mean, list};
 
 /// The export formats by their words.
 const FORMATS: [&str; 7] = ["pc2", "mdd", "usd", "gltf", "obj", "ply", "vtu"];

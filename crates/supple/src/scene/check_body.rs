@@ -7,7 +7,7 @@ use crate::material::MaterialSpec;
 use crate::mesh::generate::{ClothGrid, CylinderShape, KnotShape, PanelShape, TorusShape};
 use crate::mesh::implicit::ImplicitShape;
 use crate::mesh::{SurfaceMesh, TetMesh};
-use crate::number::components;
+use supple_core::text::number::components;
 
 /// Generated meshes have at most this many vertices, about what fits into 24 GiB with the least of solvers.
 const MAX_VERTICES: f64 = 1e8;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::check::Checker;
 use super::{Body, Collider, Method, Pin, Scene, Solver, World};
-use crate::error::Error;
+use supple_core::Error;
 
 impl World {
     /// Refuses what a scene file may not say.

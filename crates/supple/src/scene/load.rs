@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::builtin::builtin_scenes;
 use super::document::{self, Node, Source};
-use super::suggest::{did_you_mean, list};
 use super::{Linear, LinearKind, Scene, reader, sets};
-use crate::error::{Error, FileError};
+use supple_core::text::suggest::{did_you_mean, list};
+use supple_core::{Error, FileError};
 
 /// No scene file is larger than this; meshes belong into files of their own.
 const MAX_BYTES: u64 = 64 << 20;
@@ -18,7 +18,7 @@ impl Scene {
     /// ```no_run
     /// let scene = supple::scene::Scene::load("tablecloth.toml")?;
     /// scene.validate()?;
-    /// # Ok::<(), supple::Error>(())
+    /// # Ok::<(), supple_core::Error>(())
     /// ```
     pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::load_with(path, &[])
@@ -41,7 +41,7 @@ impl Scene {
     /// "#;
     /// let scene = Scene::from_toml(text, "small", ".")?;
     /// assert_eq!(scene.bodies[0].name, "cloth");
-    /// # Ok::<(), supple::Error>(())
+    /// # Ok::<(), supple_core::Error>(())
     /// ```
     pub fn from_toml(text: &str, name: &str, folder: impl AsRef<Path>) -> Result<Self, Error> {
         Self::from_toml_with(text, name, folder, &[])
@@ -168,7 +168,7 @@ impl Linear {
     /// use supple::scene::{Linear, LinearKind};
     /// let linear = Linear::with_sets(LinearKind::Mas, &["modes=12".to_owned()])?;
     /// assert_eq!(linear.modes, Some(12));
-    /// # Ok::<(), supple::Error>(())
+    /// # Ok::<(), supple_core::Error>(())
     /// ```
     pub fn with_sets(kind: LinearKind, sets: &[String]) -> Result<Self, Error> {
         let path = Path::new("linear solver");

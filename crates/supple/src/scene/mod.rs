@@ -26,7 +26,6 @@ mod settings;
 mod shape_table;
 mod solver;
 mod solver_word;
-pub(crate) mod suggest;
 mod supported;
 mod write;
 
@@ -34,7 +33,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::Error;
+use supple_core::Error;
 
 pub use body::{Axis, Bending, Body, Cuboid, Model, Placement, Region, Shape, ShapeSource, Spread, Tear};
 pub use builder::SceneBuilder;

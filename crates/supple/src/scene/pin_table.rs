@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
-use super::suggest::list;
 use super::{Follow, Hold, Keyframe, Motion, Pin, Selection};
+use supple_core::text::suggest::list;
 
 /// The only word for `hold`.
 #[derive(Serialize, Deserialize)]

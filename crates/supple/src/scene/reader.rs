@@ -9,9 +9,9 @@ use serde::de::{
 };
 
 use super::document::{Entry, Node, Origin, Value, error_at};
-use super::suggest::{did_you_mean, list};
-use crate::error::Error;
-use crate::number::Short;
+use supple_core::Error;
+use supple_core::text::number::Short;
+use supple_core::text::suggest::{did_you_mean, list};
 
 /// Reads a `T` from a document; `path` is for the error.
 pub(crate) fn read<'de, T: de::Deserialize<'de>>(root: &'de Node, path: &Path) -> Result<T, Error> {

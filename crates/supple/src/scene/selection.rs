@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::ClosedMesh;
 use super::boundary::{boundary_loops, boundary_path};
-use super::suggest::{did_you_mean, list};
-use crate::error::Error;
 use crate::mesh::SurfaceMesh;
-use crate::number::Brief;
+use supple_core::Error;
+use supple_core::text::number::Brief;
+use supple_core::text::suggest::{did_you_mean, list};
 
 /// Which points of a body, by their rest position (world metres, after the body's transform) or by the file's own
 /// words.
@@ -94,7 +94,7 @@ impl Selection {
     /// let points = SelectionPoints { body: "cloth", positions: &positions, surface: None, inside: None };
     /// let right = Selection::Plane { point: [0.5, 0.0, 0.0].into(), normal: [1.0, 0.0, 0.0].into() };
     /// assert_eq!(right.evaluate(&points)?, [1, 2]);
-    /// # Ok::<(), supple::Error>(())
+    /// # Ok::<(), supple_core::Error>(())
     /// ```
     pub fn evaluate(&self, points: &SelectionPoints<'_>) -> Result<Vec<u32>, Error> {
         self.evaluate_as(points, "vertex", "whose bounds are")

@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use super::document::{Entry, Node, Origin, Value, parse_value};
-use super::suggest::{did_you_mean, list};
-use crate::error::Error;
+use supple_core::Error;
+use supple_core::text::suggest::{did_you_mean, list};
 
 /// Applies the changes in order.
 pub(crate) fn apply_sets(root: &mut Node, sets: &[String]) -> Result<(), Error> {

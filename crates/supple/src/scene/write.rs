@@ -3,7 +3,7 @@
 use toml_edit::{DocumentMut, Item, Table};
 
 use super::{Scene, ShapeSource};
-use crate::error::Error;
+use supple_core::Error;
 
 impl Scene {
     /// The scene as TOML, with every default written out and every file name absolute, so that it reads back equal

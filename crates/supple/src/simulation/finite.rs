@@ -3,8 +3,8 @@
 use glam::DVec3;
 
 use super::Simulation;
-use crate::error::Error;
-use crate::number::components;
+use supple_core::Error;
+use supple_core::text::number::components;
 
 impl Simulation {
     /// Refuses positions that are not finite or too far away for single precision, by body and vertex. `frame` is the
@@ -36,9 +36,9 @@ impl Simulation {
 
 #[cfg(test)]
 mod tests {
-    use crate::Error;
     use crate::scene::Scene;
     use crate::simulation::Simulation;
+    use supple_core::Error;
 
     fn flung(speed: f64) -> Simulation {
         let text = format!(

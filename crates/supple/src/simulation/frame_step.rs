@@ -2,8 +2,8 @@
 
 use super::run::frame_report;
 use super::{FrameReport, Simulation, StepReport};
-use crate::error::Error;
 use crate::scene::Time;
+use supple_core::Error;
 
 impl Simulation {
     /// Takes the time steps that lead to frame `frame` (counted from 1) from the frame before. The time is then exactly the

@@ -18,7 +18,6 @@ mod run;
 mod seam;
 mod setup;
 mod solver_change;
-mod state;
 mod step_system;
 mod stepper;
 mod stress;
@@ -42,21 +41,21 @@ pub use report::{EnergyReport, FrameReport, StageTimes, StepReport, StretchRepor
 pub use run::{Begin, Run, scene_of_run};
 pub use seam::{SetupSeam, Sewn};
 pub use setup::{BodyId, ColliderId, Grab, Setup};
-pub use state::{StateReader, StateWriter};
 pub use step_system::StepSystem;
 pub use stepper::{Inspection, ParticleLevel, Stepper, Torn};
 pub use stress::{Stress, StressUnit};
+pub use supple_core::state::{StateReader, StateWriter};
 pub use unpin::PinnedPoint;
 
 use self::pin::SavedPin;
 use self::tearing::Tearing;
-use crate::error::Error;
 use crate::linear::Simd;
 use crate::nonlinear::ImplicitStepper;
 use crate::output::{Frame, FrameBody};
 use crate::scene::{Method, Scene};
 use crate::solvers::hpbd::HpbdStepper;
 use crate::solvers::staggered::StaggeredStepper;
+use supple_core::Error;
 
 /// How large a simulation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::lead::Lead;
 use super::{Anchor, StateReader, StateWriter};
-use crate::error::Error;
+use supple_core::Error;
 
 /// A pin of a running simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

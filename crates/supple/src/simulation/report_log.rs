@@ -5,8 +5,8 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use super::FrameReport;
-use crate::error::FileError;
 use crate::output::{write_error, write_whole};
+use supple_core::FileError;
 
 /// The log of a run.
 #[derive(Debug)]

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use super::Setup;
 use crate::body::{Body, Elements};
 use crate::energy::seam::Stitch;
-use crate::error::Error;
 use crate::scene::{ClosedMesh, Seam, Selection, SelectionPoints};
 use glam::DVec3;
+use supple_core::Error;
 
 /// How many times stiffer a stitch is than the cloth that it holds, against all it is pulled by over one edge.
 const STIFFER: f64 = 20.0;

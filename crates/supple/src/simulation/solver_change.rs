@@ -2,9 +2,9 @@
 
 use super::Simulation;
 use crate::body::Body;
-use crate::error::Error;
 use crate::nonlinear::projective_obstacle;
 use crate::scene::{Method, Solver};
+use supple_core::Error;
 
 impl Method {
     /// Whether a running simulation can go over from one method to the other and keep its state: all methods of implicit
@@ -29,7 +29,7 @@ impl Simulation {
     /// simulation.set_solver(Solver { method: Method::Lbfgs, ..Solver::default() })?;
     /// assert_eq!(simulation.positions(), before);
     /// assert!(simulation.set_solver(Solver { method: Method::Hpbd, ..Solver::default() }).is_err());
-    /// # Ok::<(), supple::Error>(())
+    /// # Ok::<(), supple_core::Error>(())
     /// ```
     pub fn set_solver(&mut self, solver: Solver) -> Result<(), Error> {
         let (before, after) = (self.setup.solver.method, solver.method);

@@ -6,8 +6,8 @@ use glam::DVec3;
 
 use super::{HierarchyLevel, Setup, Slice, StateReader, StateWriter, StepReport, StepSystem};
 use crate::body::Split;
-use crate::error::Error;
 use crate::nonlinear::IterationRecord;
+use supple_core::Error;
 
 /// A split as a stepper sees it.
 #[derive(Debug, Clone, Copy)]

@@ -14,12 +14,12 @@ use rayon::prelude::*;
 
 use super::Simulation;
 use crate::body::{Body, Elements};
-use crate::error::Error;
 use crate::geometry::stretch::principal_stretch;
-use crate::geometry::svd::svd;
 use crate::material::Lame;
 use crate::scene::Method;
-use crate::simd::{LaneMat3, WIDTH};
+use supple_core::Error;
+use supple_core::simd::{LaneMat3, WIDTH};
+use supple_core::small_matrix::svd::svd;
 
 /// The stress of every surface point of all bodies, in the order of [`Simulation::positions`].
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -67,7 +67,7 @@ impl Simulation {
     /// let stress = Simulation::new(scene)?.stress()?;
     /// assert_eq!(stress.bodies, [(StressUnit::NewtonPerMetre, 81)]);
     /// assert!(stress.of_point.iter().all(|stress| *stress < 1e-9));
-    /// # Ok::<(), supple::Error>(())
+    /// # Ok::<(), supple_core::Error>(())
     /// ```
     pub fn stress(&self) -> Result<Stress, Error> {
         if self.setup.solver.method == Method::Hpbd {

@@ -3,8 +3,8 @@
 use glam::DVec3;
 
 use super::{BodyId, PinId, PinPoint, SetupPin, Simulation, unknown};
-use crate::error::Error;
 use crate::scene::Hold;
+use supple_core::Error;
 
 impl Simulation {
     /// Holds vertices of a body's surface where they are now, exactly or by a stiffness in N/m, in the order given. Other than
@@ -19,7 +19,7 @@ impl Simulation {
     /// simulation.set_targets(corner, &[[-0.5, 0.1, -0.5].into()])?;
     /// simulation.step(0.01)?;
     /// assert!((simulation.positions()[0].y - 0.1).abs() < 1e-12);
-    /// # Ok::<(), supple::Error>(())
+    /// # Ok::<(), supple_core::Error>(())
     /// ```
     pub fn hold_vertices(&mut self, body: BodyId, vertices: &[u32], hold: Hold) -> Result<PinId, Error> {
         let index = self.setup.body_index(body).ok_or_else(|| unknown("body"))?;

@@ -11,7 +11,7 @@ use glam::DVec3;
 
 use super::{Setup, Simulation, StateReader, StateWriter, Torn};
 use crate::body::{Body, Elements, Split, TornSurface};
-use crate::error::Error;
+use supple_core::Error;
 
 /// The tears of the last body of a setup.
 #[derive(Debug, Clone)]

@@ -3,7 +3,7 @@
 use glam::DVec3;
 
 use super::{PinId, SetupPin, Simulation, unknown};
-use crate::error::Error;
+use supple_core::Error;
 
 /// A point that is held now.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -8,8 +8,8 @@ use glam::DVec3;
 use super::super::friction::across;
 use super::Grip;
 use crate::contact::Kind;
-use crate::error::Error;
 use crate::simulation::{StateReader, StateWriter};
+use supple_core::Error;
 
 /// Slips of pairs, ordered by them.
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@
 //! coarsest level of multigrid hierarchies.
 
 use super::front::{Front, Threads};
-use crate::simd::Simd;
+use supple_core::simd::Simd;
 
 /// The factor `L` of `A = L Lᵀ`, column by column.
 #[derive(Debug, Clone, Default)]

@@ -13,7 +13,7 @@ use faer::prelude::IntoConst;
 use faer::{Accum, MatMut, MatRef, Par, Spec};
 
 use super::plain_front;
-use crate::simd::Simd;
+use supple_core::simd::Simd;
 
 /// Columns factored at once.
 const PANEL: usize = 128;

@@ -11,7 +11,7 @@ use super::front::{Front, Threads};
 use super::graph::{ABSENT, Graph};
 use super::schedule::Schedule;
 use super::supernodes::Supernodes;
-use crate::simd::Simd;
+use supple_core::simd::Simd;
 
 /// The numbers of a matrix of blocks.
 pub(crate) trait Numbers: Sync {

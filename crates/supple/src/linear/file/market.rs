@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::DenseArray;
 use super::sparse::{Entry, SparseMatrix};
-use crate::error::FileError;
-use crate::mesh::format::scan::{Scanner, shown};
+use supple_core::FileError;
+use supple_core::text::scan::{Scanner, shown};
 
 /// Bytes of the shortest line of an entry: `1 1 1`, the last without its line end.
 const SHORTEST_ENTRY: usize = 5;

@@ -11,7 +11,7 @@ mod zip;
 
 use std::path::Path;
 
-use crate::error::FileError;
+use supple_core::FileError;
 
 pub use arrays::CsrArrays;
 pub use npy::write_npy;

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::DenseArray;
-use crate::error::FileError;
-use crate::mesh::format::scan::shown;
+use supple_core::FileError;
+use supple_core::text::scan::shown;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 

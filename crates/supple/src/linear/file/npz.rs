@@ -7,8 +7,8 @@ use std::path::Path;
 use super::npy::{self, Kind, shown_shape};
 use super::sparse::SparseMatrix;
 use super::zip;
-use crate::error::FileError;
-use crate::number::Short;
+use supple_core::FileError;
+use supple_core::text::number::Short;
 
 /// Reads a matrix.
 pub(super) fn read(bytes: &[u8], path: &Path) -> Result<SparseMatrix, FileError> {

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::number::Short;
+use supple_core::text::number::Short;
 
 /// Two entries (i, j) and (j, i) may differ by this fraction of the larger of themselves and their diagonals' mean: the
 /// rounding of an assembly in another order.

@@ -9,8 +9,8 @@ use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
 use super::{DenseArray, SparseMatrix};
-use crate::error::FileError;
 use crate::linear::{BlockMatrix, BlockPattern, Graph, graph_order, morton_order};
+use supple_core::FileError;
 
 /// Rows of one unknown a node are grouped anew unless consecutive triples fill their blocks to this fraction.
 const FILLED: f64 = 0.6;

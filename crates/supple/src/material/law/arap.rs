@@ -5,7 +5,7 @@
 
 use super::corotated::Corotated;
 use super::{LaneLame, Law, Modes};
-use crate::simd::{LaneMat3, LaneVec3, Lanes};
+use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 
 /// As rigid as possible.
 #[derive(Debug, Clone, Copy, Default)]

@@ -10,8 +10,8 @@
 
 use super::tangent::{Modes, uniform_scaling};
 use super::{LaneLame, Law};
-use crate::geometry::polar::polar_rotation;
-use crate::simd::{LaneMat3, LaneVec3, Lanes};
+use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
+use supple_core::small_matrix::polar::polar_rotation;
 
 /// Co-rotated linear elasticity.
 #[derive(Debug, Clone, Copy, Default)]

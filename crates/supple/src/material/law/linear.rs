@@ -9,8 +9,8 @@
 use super::tangent::{Modes, uniform_scaling};
 use super::{LaneLame, Law};
 use crate::energy::Curvature;
-use crate::geometry::svd::Svd;
-use crate::simd::{LaneMat3, LaneVec3, Lanes};
+use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
+use supple_core::small_matrix::svd::Svd;
 
 /// Linear elasticity.
 #[derive(Debug, Clone, Copy, Default)]

@@ -22,8 +22,8 @@ pub use tangent::{Modes, Tangent};
 
 use super::Lame;
 use crate::energy::Curvature;
-use crate::geometry::svd::{Svd, svd};
-use crate::simd::{LaneMat3, LaneVec3, Lanes};
+use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
+use supple_core::small_matrix::svd::{Svd, svd};
 
 /// The Lamé parameters of eight elements, in Pa.
 #[derive(Debug, Clone, Copy, PartialEq)]

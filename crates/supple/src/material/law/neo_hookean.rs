@@ -10,12 +10,12 @@
 //!
 //! Twists are `m + p σₖ` and flips `m - p σₖ` for the axis `k` left out of the pair.
 
-#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
+#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `supple_core::simd`")]
 
 use super::tangent::{Modes, PAIRS};
 use super::{LaneLame, Law};
 use crate::energy::Curvature;
-use crate::simd::{LaneMat3, LaneVec3, Lanes};
+use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 
 /// Stable neo-Hookean.
 #[derive(Debug, Clone, Copy, Default)]

@@ -4,8 +4,8 @@
 use super::arap::shear_only;
 use super::{Arap, Corotated, LaneLame, Law, Linear, Modes, NeoHookean, StVenantKirchhoff};
 use crate::energy::Curvature;
-use crate::geometry::svd::{Svd, svd};
-use crate::simd::{LaneMat3, LaneVec3, Lanes};
+use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
+use supple_core::small_matrix::svd::{Svd, svd};
 
 /// One of the laws of solids.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

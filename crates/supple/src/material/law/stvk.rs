@@ -7,12 +7,12 @@
 //! Right for large rotations with small strains. It softens under compression, gives way below `σ = 1/√3` and does not
 //! know an inverted element from its mirror image.
 
-#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
+#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `supple_core::simd`")]
 
 use super::tangent::{Modes, PAIRS};
 use super::{LaneLame, Law};
 use crate::energy::Curvature;
-use crate::simd::{LaneMat3, LaneVec3, Lanes};
+use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 
 /// St. Venant-Kirchhoff.
 #[derive(Debug, Clone, Copy, Default)]

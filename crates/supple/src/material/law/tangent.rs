@@ -11,11 +11,11 @@
 //! Clamping these two and the eigenvalues of the scaling matrix at zero is the exact projection to positive
 //! semi-definite. The 81 entries of `∂P/∂F` are never formed.
 
-#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
+#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `supple_core::simd`")]
 
 use crate::energy::Curvature;
-use crate::geometry::symmetric_eigen::{SquareMatrix, positive_part};
-use crate::simd::{LaneMat3, LaneVec3, Lanes};
+use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
+use supple_core::small_matrix::symmetric_eigen::{SquareMatrix, positive_part};
 
 /// The pairs of axes of twists and flips, in this order.
 pub(super) const PAIRS: [(usize, usize); 3] = [(0, 1), (0, 2), (1, 2)];

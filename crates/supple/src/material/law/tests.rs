@@ -4,7 +4,7 @@ use glam::{DMat3, DQuat, DVec3};
 
 use super::*;
 use crate::energy::conformance::noise;
-use crate::simd::{LaneVec3, WIDTH};
+use supple_core::simd::{LaneVec3, WIDTH};
 
 // Not inlined into every test, since kernels are long to compile.
 #[inline(never)]

@@ -20,8 +20,8 @@
 
 use super::{LaneSheet, Membrane, SheetTangent};
 use crate::energy::Curvature;
-use crate::geometry::symmetric_eigen::positive_part;
-use crate::simd::{LaneMat3, LaneVec3, Lanes};
+use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
+use supple_core::small_matrix::symmetric_eigen::positive_part;
 
 /// Woven sheet after Baraff & Witkin.
 #[derive(Debug, Clone, Copy, Default)]

@@ -5,8 +5,8 @@
 //! ```
 
 use super::{LaneSheet, PrincipalModes, isotropic_stress};
-use crate::geometry::svd::svd32;
-use crate::simd::{LaneVec3, Lanes};
+use supple_core::simd::{LaneVec3, Lanes};
+use supple_core::small_matrix::svd::svd32;
 
 /// Co-rotated linear sheet.
 #[derive(Debug, Clone, Copy, Default)]

@@ -6,9 +6,9 @@
 
 use super::SheetTangent;
 use crate::energy::Curvature;
-use crate::geometry::svd::Svd32;
-use crate::geometry::symmetric_eigen::{SquareMatrix, positive_part};
-use crate::simd::{LaneMat3, LaneVec3, Lanes};
+use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
+use supple_core::small_matrix::svd::Svd32;
+use supple_core::small_matrix::symmetric_eigen::{SquareMatrix, positive_part};
 
 /// The eigenvalues of an isotropic sheet's tangent.
 pub struct PrincipalModes {

@@ -18,7 +18,7 @@ pub use stvk::StVenantKirchhoffSheet;
 use super::law::LaneLame;
 use super::{Lame, Material};
 use crate::energy::Curvature;
-use crate::simd::{LaneMat3, LaneVec3, Lanes};
+use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 
 /// What a sheet is made of.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -5,8 +5,8 @@ use super::{
     isotropic_tangent, stvk,
 };
 use crate::energy::Curvature;
-use crate::geometry::svd::svd32;
-use crate::simd::{LaneVec3, Lanes};
+use supple_core::simd::{LaneVec3, Lanes};
+use supple_core::small_matrix::svd::svd32;
 
 /// One of the laws of sheets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -5,8 +5,8 @@
 //! ```
 
 use super::{LaneSheet, PrincipalModes};
-use crate::geometry::symmetric_eigen::SquareMatrix;
-use crate::simd::{LaneVec3, Lanes};
+use supple_core::simd::{LaneVec3, Lanes};
+use supple_core::small_matrix::symmetric_eigen::SquareMatrix;
 
 /// St. Venant-Kirchhoff sheet.
 #[derive(Debug, Clone, Copy, Default)]

@@ -4,8 +4,8 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::report::{Finding, FindingKind, Severity, Subject};
-use crate::geometry::Aabb;
-use crate::number::Brief;
+use supple_core::Aabb;
+use supple_core::text::number::Brief;
 
 /// Sizes in metres outside of which a mesh is likely in another unit.
 const SIZES: std::ops::RangeInclusive<f64> = 0.01..=100.0;

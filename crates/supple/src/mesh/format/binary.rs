@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::error::FileError;
+use supple_core::FileError;
 
 /// How a number is stored in binary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::{LoadedMesh, Mesh};
-use crate::error::FileError;
 use crate::mesh::{CornerAttribute, FaceLabels, LabelKind, NO_LABEL, NO_VALUE, SurfaceMesh};
+use supple_core::FileError;
 
 /// Values at face corners, while a file is read.
 #[derive(Debug)]

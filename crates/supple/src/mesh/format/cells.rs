@@ -7,8 +7,8 @@ use std::path::Path;
 use glam::DVec3;
 
 use super::{LoadedMesh, Mesh};
-use crate::error::FileError;
 use crate::mesh::{FaceLabels, LabelKind, NO_LABEL, SurfaceMesh, TetMesh};
+use supple_core::FileError;
 
 /// The shape of a cell. Of higher-order cells only the corners are used; every format lists them first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,8 +8,8 @@ use glam::DVec3;
 use super::LoadedMesh;
 use super::cells::{Cells, Shape};
 use super::numbers::{check_text_count, text_integer};
-use super::scan::{Scanner, name, shown};
-use crate::error::FileError;
+use supple_core::FileError;
+use supple_core::text::scan::{Scanner, name, shown};
 
 /// Sections with nothing that a simulation could use; others that are skipped get a note.
 const SKIPPED_SILENTLY: [&str; 15] = [

@@ -11,7 +11,6 @@ mod numbers;
 mod obj;
 mod off;
 mod ply;
-pub(crate) mod scan;
 mod stl;
 mod tetgen;
 mod vtk;
@@ -21,7 +20,7 @@ mod vtu;
 use std::path::Path;
 
 use super::{SurfaceMesh, TetMesh};
-use crate::error::FileError;
+use supple_core::FileError;
 
 pub use gltf::{load_skin, read_gltf};
 pub use medit::read_medit;

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use super::binary::{Binary, ByteOrder, NumberType};
-use super::scan::{Scanner, parse_i64, shown};
-use crate::error::FileError;
+use supple_core::FileError;
+use supple_core::text::scan::{Scanner, parse_i64, shown};
 
 /// Lines and numbers of a file whose numbers are text or binary.
 #[derive(Debug)]
@@ -221,9 +221,9 @@ mod tests {
         assert_eq!(text.count(NumberType::I32, "the number of nodes", 2, 4), Ok(3));
         let mut text = Numbers::text(b"\n4 1 2 3", path);
         let error = text.count(NumberType::I32, "the number of nodes", 2, 4).unwrap_err();
-        assert_eq!(error.place, crate::Place::Line(2));
+        assert_eq!(error.place, supple_core::Place::Line(2));
         let mut binary = Numbers::binary(&[0, 0, 0, 2, 9, 9], 0, path, ByteOrder::Big);
         let error = binary.count(NumberType::I32, "the number of nodes", 2, 4).unwrap_err();
-        assert_eq!(error.place, crate::Place::Byte(0));
+        assert_eq!(error.place, supple_core::Place::Byte(0));
     }
 }

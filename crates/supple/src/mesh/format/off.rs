@@ -9,9 +9,9 @@ use glam::DVec3;
 
 use super::LoadedMesh;
 use super::builder::{self, fits, unit_colors};
-use super::scan::{Scanner, parse_u32, shown};
-use crate::error::FileError;
 use crate::mesh::{CornerAttribute, SurfaceMesh};
+use supple_core::FileError;
+use supple_core::text::scan::{Scanner, parse_u32, shown};
 
 /// Reads an OFF file from its bytes; `path` stands in errors.
 pub fn read_off(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {

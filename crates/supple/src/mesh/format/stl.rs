@@ -8,9 +8,9 @@ use glam::DVec3;
 
 use super::LoadedMesh;
 use super::builder::{self, LabelTrack, fits};
-use super::scan::{Scanner, name, shown};
-use crate::error::FileError;
 use crate::mesh::{LabelKind, SurfaceMesh};
+use supple_core::FileError;
+use supple_core::text::scan::{Scanner, name, shown};
 
 const HEADER_SIZE: usize = 84;
 const TRIANGLE_SIZE: usize = 50;

@@ -8,8 +8,8 @@ use glam::DVec3;
 use super::LoadedMesh;
 use super::cells::{Cells, Shape, region_from_float};
 use super::numbers::{check_text_count, to_integer};
-use super::scan::Scanner;
-use crate::error::FileError;
+use supple_core::FileError;
+use supple_core::text::scan::Scanner;
 
 /// Reads the pair, given the bytes of one of the two files; the other is found beside it.
 pub fn read_tetgen_beside(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {

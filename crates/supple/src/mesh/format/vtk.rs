@@ -10,9 +10,9 @@ use super::binary::ByteOrder;
 use super::binary::NumberType::{self, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
 use super::cells::Cells;
 use super::numbers::Numbers;
-use super::scan::{Scanner, parse_i64, shown};
 use super::vtk_cells::{self, POLYGON, POLYLINE, QUAD, STRIP, TRIANGLE, VERTICES};
-use crate::error::FileError;
+use supple_core::FileError;
+use supple_core::text::scan::{Scanner, parse_i64, shown};
 
 /// Reads a legacy VTK file: tetrahedra, or polygons if it has none. Point and cell data are not read.
 pub fn read_vtk(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {

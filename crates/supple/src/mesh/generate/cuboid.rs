@@ -3,8 +3,8 @@
 use glam::DVec3;
 
 use super::{BoxShape, check_length, check_vertex_count, scaled};
-use crate::error::Error;
 use crate::mesh::{SurfaceMesh, TetMesh};
+use supple_core::Error;
 
 impl BoxShape {
     /// The six sides as grids of quads that share their border vertices.

@@ -5,8 +5,8 @@ use std::f64::consts::TAU;
 use glam::DVec3;
 
 use super::{CylinderShape, check_length, check_vertex_count, grid_uvs, push_quads, scaled};
-use crate::error::Error;
 use crate::mesh::SurfaceMesh;
+use supple_core::Error;
 
 impl CylinderShape {
     /// The side as quads; the discs as concentric rings of triangles about as large as the side's cells.

@@ -4,8 +4,8 @@
 use glam::DVec3;
 
 use super::{ClothGrid, GridPattern, KnotShape, check_length};
-use crate::error::Error;
 use crate::mesh::SurfaceMesh;
+use supple_core::Error;
 
 /// The knotted part of the curve ends at plus and minus this parameter.
 const KNOT_END: f64 = 2.1;

@@ -3,8 +3,8 @@
 use glam::{DVec2, DVec3};
 
 use super::{PanelShape, check_length, check_vertex_count, delaunay};
-use crate::error::Error;
 use crate::mesh::{CornerAttribute, SurfaceMesh};
+use supple_core::Error;
 
 /// How near lattice points may come to the outline, in spacings: so far that the circle over an edge of it stays empty.
 const AWAY: f64 = 0.6;

@@ -3,8 +3,8 @@
 use glam::DVec3;
 
 use super::{SphereShape, check_length, check_vertex_count, scaled};
-use crate::error::Error;
 use crate::mesh::SurfaceMesh;
+use supple_core::Error;
 
 /// The golden ratio.
 const PHI: f64 = 1.618_033_988_749_895;

@@ -6,8 +6,8 @@ use glam::DVec3;
 
 use super::cylinder::on_circle;
 use super::{TorusShape, check_length, check_vertex_count, grid_uvs, push_quads, scaled};
-use crate::error::Error;
 use crate::mesh::SurfaceMesh;
+use supple_core::Error;
 
 impl TorusShape {
     /// The torus as quads, with texture coordinates around the axis and around the tube.

@@ -5,8 +5,8 @@ use glam::{DQuat, DVec3};
 
 use super::distance::SmoothMinimum;
 use super::{ImplicitShape, rotation};
-use crate::geometry::Aabb;
 use crate::mesh::stuffing::SignedField;
+use supple_core::Aabb;
 
 pub(super) struct Prepared<'a> {
     bounds: Aabb,

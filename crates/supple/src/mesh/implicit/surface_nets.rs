@@ -9,9 +9,9 @@ use rayon::prelude::*;
 use super::ImplicitShape;
 use super::manifold::separate_sheets;
 use super::prepared::Prepared;
-use crate::error::Error;
 use crate::mesh::SurfaceMesh;
 use crate::mesh::stuffing::SignedField;
+use supple_core::Error;
 
 /// The largest grid that is sampled: about 2 GB of working memory.
 pub const MAX_SAMPLES: f64 = 2e8;

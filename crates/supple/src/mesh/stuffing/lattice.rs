@@ -8,8 +8,8 @@ use glam::{DVec3, IVec3};
 use rayon::prelude::*;
 
 use super::SignedField;
-use crate::error::Error;
-use crate::number::Brief;
+use supple_core::Error;
+use supple_core::text::number::Brief;
 
 /// The largest lattice that is tried: about 1.2 GB of working memory.
 pub const MAX_LATTICE_POINTS: f64 = 2e8;

@@ -29,7 +29,7 @@ pub use self::cuts::{ALPHA_LONG, ALPHA_SHORT};
 use self::lattice::Lattice;
 pub use self::lattice::MAX_LATTICE_POINTS;
 use super::TetMesh;
-use crate::error::Error;
+use supple_core::Error;
 
 /// A closed region of space as a function: negative inside, positive outside, zero on the surface.
 pub trait SignedField: Sync {

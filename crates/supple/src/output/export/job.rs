@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::names::file_stems;
-use crate::error::{Error, FileError};
 use crate::output::atomic::{create_folder, sweep};
 use crate::output::{Frame, FrameBody, FrameCache, FrameSurface};
+use supple_core::{Error, FileError};
 
 /// Names of files for each body and frame.
 pub(super) struct Sequence {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::job::Job;
 use super::point_cache::PointCache;
-use crate::error::Error;
+use supple_core::Error;
 
 /// Writes one file a body.
 pub(super) fn export(job: &mut Job) -> Result<Vec<PathBuf>, Error> {

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use self::job::Job;
 use super::frame_cache::FrameCache;
-use crate::error::Error;
+use supple_core::Error;
 
 /// A format that a run can be exported to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

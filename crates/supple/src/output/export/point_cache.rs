@@ -4,9 +4,9 @@
 use std::path::PathBuf;
 
 use super::job::Job;
-use crate::error::Error;
 use crate::output::atomic::AtomicFile;
 use crate::output::frame::FrameBody;
+use supple_core::Error;
 
 /// A kind of point cache.
 pub(super) struct PointCache<'a> {

@@ -3,7 +3,7 @@
 use glam::{DVec3, Vec3};
 
 use super::raster::ScreenTriangle;
-use crate::Error;
+use supple_core::Error;
 
 /// The view of automatic cameras: from the right of the front and slightly above, in degrees.
 const AUTO_HEADING: f64 = 28.0;

@@ -7,7 +7,7 @@ use gif::{DisposalMethod, Encoder, EncodingError, Repeat};
 
 use super::image::Image;
 use super::palette::Palette;
-use crate::Error;
+use supple_core::Error;
 
 /// Colours in a frame's palette; the index after the last stands for "as before".
 const COLORS: usize = 255;

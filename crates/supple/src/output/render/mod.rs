@@ -51,8 +51,8 @@ pub use survey::Survey;
 
 use self::legend::Scale;
 use super::Frame;
-use crate::Error;
 use crate::simulation::{Slice, SlicedCell, Stress, StressUnit};
+use supple_core::Error;
 
 /// The largest width and height of a picture in pixels.
 const LARGEST_SIDE: u32 = 8192;

@@ -9,8 +9,8 @@ use glam::{DAffine3, DVec3};
 use super::{Carrier, gone_over, lead_in, size_of};
 use crate::body::Body;
 use crate::contact::MeshSource;
-use crate::error::{Error, FileError};
 use crate::geometry::TriangleTree;
+use supple_core::{Error, FileError};
 
 /// Meshes over time with the vertices of a body's surface.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use super::numbers::{Numbers, stride};
 use crate::linear::DenseFactor;
-use crate::simd::Simd;
+use supple_core::simd::Simd;
 
 /// The coarsest level's factor.
 #[derive(Debug, Clone, Default)]

@@ -19,7 +19,7 @@ use super::changes::Changes;
 use super::numbers::Numbers;
 use super::projection::Projection;
 use crate::linear::BlockPattern;
-use crate::simd::{Kernel, Simd, dispatch, read_ahead};
+use supple_core::simd::{Kernel, Simd, dispatch, read_ahead};
 
 /// Blocks of the next fine row, about, which stands elsewhere in memory.
 const AHEAD: usize = 8;

@@ -18,7 +18,7 @@ use super::projection::children;
 use super::regularisation::frames;
 use super::tree::COARSEST_UNKNOWNS;
 use crate::linear::{BlockMatrix, BlockPattern, DenseFactor, local_order};
-use crate::simd::Simd;
+use supple_core::simd::Simd;
 
 /// How vertices follow coarse nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

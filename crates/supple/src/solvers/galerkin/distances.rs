@@ -58,7 +58,7 @@ pub(super) fn edge_lengths(
 
 /// A typical distance between nodes, so that lengths keep clear of the ends of single precision.
 fn mean_spacing(positions: &[DVec3]) -> f64 {
-    let bounds = crate::geometry::Aabb::of_points(positions);
+    let bounds = supple_core::Aabb::of_points(positions);
     let size = (bounds.high - bounds.low).max_element() / (positions.len() as f64).cbrt();
     if size.is_finite() && size > 0.0 { size } else { 1.0 }
 }

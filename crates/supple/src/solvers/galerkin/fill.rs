@@ -2,12 +2,12 @@
 //! diagonal blocks and what Jacobi's damping needs. All of a row at once, while its numbers are in the cache; diagonal blocks
 //! of eight rows side by side.
 
-#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
+#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `supple_core::simd`")]
 
 use super::numbers::Numbers;
 use super::relaxation::Block;
 use crate::linear::definite_inverses;
-use crate::simd::{Kernel, LaneMat3, Lanes, WIDTH, read_ahead};
+use supple_core::simd::{Kernel, LaneMat3, Lanes, WIDTH, read_ahead};
 
 /// Blocks of the next row, about: rows stand elsewhere in memory than their neighbours here.
 const AHEAD: usize = 12;

@@ -15,7 +15,7 @@ use super::projection::Projection;
 use super::relaxation::Relaxation;
 use super::tree::Tree;
 use crate::linear::{BlockPattern, Schedule, not_definite};
-use crate::simd::Simd;
+use supple_core::simd::Simd;
 
 /// What a cycle needs of a hierarchy.
 pub(super) struct Cycle {

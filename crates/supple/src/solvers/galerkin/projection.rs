@@ -13,7 +13,7 @@
 
 use rayon::prelude::*;
 
-use crate::simd::{Kernel, Simd, dispatch};
+use supple_core::simd::{Kernel, Simd, dispatch};
 
 /// Nodes handled by one task, and parents.
 const NODES: usize = 512;

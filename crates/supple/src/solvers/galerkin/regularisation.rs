@@ -18,8 +18,8 @@
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
-use crate::geometry::symmetric_eigen::symmetric_eigen;
-use crate::simd::Lanes;
+use supple_core::simd::Lanes;
+use supple_core::small_matrix::symmetric_eigen::symmetric_eigen;
 
 /// Directions in which the vertices of a node spread less than this fraction of their largest spread are left out: the
 /// covariance has lost them to rounding.

@@ -15,7 +15,7 @@ use super::changes::Changes;
 use super::fill::{Fill, Part};
 use super::numbers::Numbers;
 use crate::linear::{BlockPattern, Direction, Schedule, by_colour, colour};
-use crate::simd::{Kernel, Simd, dispatch};
+use supple_core::simd::{Kernel, Simd, dispatch};
 
 /// Which iteration smooths.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

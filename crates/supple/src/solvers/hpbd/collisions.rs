@@ -16,7 +16,7 @@ use super::points::Points;
 use super::positions::Positions;
 use crate::body::Body;
 use crate::contact::PosedCollider;
-use crate::energy::chunks::Found;
+use supple_core::parallel::Found;
 
 /// Steps of a march; a way that is still not at its end then touches.
 const MARCHES: usize = 64;

@@ -30,7 +30,7 @@ use glam::DVec3;
 
 use super::positions::Positions;
 use crate::energy::hinge::Hinge;
-use crate::simd::Simd;
+use supple_core::simd::Simd;
 
 /// A function of `K` particles that is zero where the constraint holds.
 pub(super) trait Constraint<const K: usize>: Sync {

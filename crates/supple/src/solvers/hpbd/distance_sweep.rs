@@ -12,7 +12,7 @@ use glam::DVec3;
 use super::constraint::{Acts, Constraint, Distance, SHORTEST, Step};
 use super::positions::Positions;
 use super::schedule::{Direction, for_each_strip, strips};
-use crate::simd::{Kernel, LaneVec3, Lanes, Simd, WIDTH, dispatch};
+use supple_core::simd::{Kernel, LaneVec3, Lanes, Simd, WIDTH, dispatch};
 
 /// Groups of a strip that still have room, at most: a constraint is compared with all of them.
 const OPEN_GROUPS: usize = 24;

@@ -7,7 +7,7 @@
 use glam::DVec3;
 
 use super::particle_hash::ParticleHash;
-use crate::simd::{LaneVec3, Lanes, WIDTH};
+use supple_core::simd::{LaneVec3, Lanes, WIDTH};
 
 /// Triangles of a task of its own; fixed, so that nothing depends on the number of threads.
 pub(super) const BLOCK: usize = 256;

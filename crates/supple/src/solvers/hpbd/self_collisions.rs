@@ -40,8 +40,8 @@ use super::points::Points;
 use super::positions::{Positions, TASK};
 use crate::body::{Body, Elements};
 use crate::geometry::triangle::closest_point;
-use crate::simd::{Kernel, LaneVec3, Lanes, Simd, WIDTH, dispatch};
 use crate::simulation::Setup;
+use supple_core::simd::{Kernel, LaneVec3, Lanes, Simd, WIDTH, dispatch};
 
 /// A particle near a triangle; both by numbers of points.
 #[derive(Debug, Clone, Copy)]

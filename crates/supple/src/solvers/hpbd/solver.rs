@@ -38,9 +38,9 @@ use super::options::Options;
 use super::positions::Positions;
 use super::schedule::{Direction, Sweep};
 use super::self_collisions::SelfCollisions;
-use crate::error::Error;
-use crate::simd::Simd;
 use crate::simulation::{ParticleLevel, StateReader, StateWriter};
+use supple_core::Error;
+use supple_core::simd::Simd;
 
 /// The seconds over which limits follow the load of their links.
 const FOLLOW: f64 = 0.1;

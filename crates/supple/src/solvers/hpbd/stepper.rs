@@ -18,13 +18,13 @@ use super::solver::{HierarchicalSolver, Work};
 use super::tear::{Neighbourhood, ParticleSplit};
 use crate::body::{Body, Elements};
 use crate::contact::PosedCollider;
-use crate::error::Error;
 use crate::nonlinear::System;
-use crate::number::components;
 use crate::simulation::{
     EnergyReport, HierarchyLevel, Inspection, ParticleLevel, Setup, Slice, StageTimes, StateReader,
     StateWriter, StepReport, Stepper, Torn,
 };
+use supple_core::Error;
+use supple_core::text::number::components;
 
 /// Small steps of a step, at most.
 const MOST_SMALL_STEPS: f64 = 500.0;

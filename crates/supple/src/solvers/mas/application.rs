@@ -12,7 +12,7 @@ use super::over_domains::{Part, over_domains};
 use super::packed::{Entry, PackedInverse};
 use super::precomputation::Inverses;
 use super::supernodes::Level;
-use crate::simd::{Simd, read_ahead};
+use supple_core::simd::{Simd, read_ahead};
 
 /// The vectors of all levels.
 #[derive(Debug, Clone, Default)]

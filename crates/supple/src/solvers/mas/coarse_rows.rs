@@ -10,7 +10,7 @@ use super::inverse::{Tile, at};
 use super::modes::Modes;
 use super::supernodes::Level;
 use crate::linear::{BlockMatrix, OutsideRows};
-use crate::simd::WIDTH;
+use supple_core::simd::WIDTH;
 
 /// A row of a coarse matrix: its blocks one after the other, each by rows.
 #[derive(Debug, Clone, Default, PartialEq)]

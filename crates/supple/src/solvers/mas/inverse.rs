@@ -12,7 +12,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
 
-use crate::simd::{Kernel, Lanes, Simd, WIDTH, dispatch};
+use supple_core::simd::{Kernel, Lanes, Simd, WIDTH, dispatch};
 
 /// The most nodes of a domain.
 pub const MOST_NODES: usize = 128;

@@ -5,8 +5,8 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::supernodes::Grouping;
-use crate::geometry::Aabb;
-use crate::geometry::morton::{BITS, MortonGrid};
+use supple_core::Aabb;
+use supple_core::morton::{BITS, MortonGrid};
 
 /// Bits of a code that decide: the paper's 20 an axis.
 const CODE_BITS: u32 = 60;

@@ -10,7 +10,7 @@
 
 use std::cell::RefCell;
 
-use crate::simd::{Kernel, Lanes, Simd, WIDTH, dispatch, read_ahead};
+use supple_core::simd::{Kernel, Lanes, Simd, WIDTH, dispatch, read_ahead};
 
 use super::inverse::{Diagonal, MOST_TILE_ROWS, Tile, at, triangle};
 

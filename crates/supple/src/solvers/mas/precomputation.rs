@@ -10,7 +10,7 @@ use super::over_domains::{Part, over_domains};
 use super::packed::{Entry, PackedInverse};
 use super::supernodes::Level;
 use crate::linear::{BlockMatrix, domain_not_definite};
-use crate::simd::{Lanes, Simd, WIDTH};
+use supple_core::simd::{Lanes, Simd, WIDTH};
 
 /// The inverses of all levels, with the coarse matrices that they were made from.
 #[derive(Debug, Clone)]

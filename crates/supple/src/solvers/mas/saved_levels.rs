@@ -5,7 +5,7 @@ use glam::DVec3;
 
 use super::modes::Seat;
 use super::supernodes::{Grouping, Level};
-use crate::linear::words::{numbers, push};
+use supple_core::state_words::{numbers, push};
 
 /// What a checkpoint says of the domains.
 pub(super) enum Saved {

@@ -3,9 +3,9 @@
 //! shuffles turn rows of nodes into rows of components.
 //!
 //! Every function must be inlined into one that is compiled for AVX-512 and runs where the machine has it. Like the other
-//! instruction sets (`crate::simd`) it is left out of builds with debug assertions.
+//! instruction sets (`supple_core::simd`) it is left out of builds with debug assertions.
 
-#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
+#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `supple_core::simd`")]
 
 use std::arch::x86_64::*;
 use std::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
@@ -240,7 +240,7 @@ mod tests {
     use super::super::stiffness::{CorotatedBatch, ProductOfBlock};
     use super::super::wide::Real;
     use super::*;
-    use crate::simd::{Kernel, Simd, has_avx512, run_avx512};
+    use supple_core::simd::{Kernel, Simd, has_avx512, run_avx512};
 
     /// Numbers in -1 to 1.
     struct Noise(u64);

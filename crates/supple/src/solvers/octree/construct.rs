@@ -7,8 +7,8 @@ use super::octant::{MAX_HEIGHT, Octant};
 use super::rasterise::rasterise;
 use super::splits::Splits;
 use super::tree::{Frame, Octree};
-use crate::Error;
 use crate::geometry::{Aabb, TriangleTree, WindingNumber};
+use supple_core::Error;
 
 /// Vertices are drawn to the middle by this part before they are rasterised: a face that lies on the border between two
 /// cells belongs to the inner ones.

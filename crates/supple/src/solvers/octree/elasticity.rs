@@ -22,7 +22,7 @@
 //! In the stiffness it makes symmetric changes of `RᵀF` stiffer by `1 + β/dt`: `μ` and `λ` grow by that factor, and `L_aux` loses
 //! `μβ/dt`, so that rotations stay as they are.
 
-#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
+#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `supple_core::simd`")]
 
 use std::ops::Range;
 
@@ -31,9 +31,9 @@ use rayon::prelude::*;
 use super::blocks::{BATCH, BLOCK, BlockWork, Blocks, CornerValues, Corners, Output, Scratch};
 use super::stiffness::{Batches, CorotatedBatch, ElementBatch, PAIRS, Stiffness};
 use super::wide::{Real, Wide};
-use crate::geometry::svd::{Svd, svd};
 use crate::material::law::{LaneLame, Law, NeoHookean};
-use crate::simd::{Kernel, LaneMat3, LaneVec3, Lanes, Simd, dispatch};
+use supple_core::simd::{Kernel, LaneMat3, LaneVec3, Lanes, Simd, dispatch};
+use supple_core::small_matrix::svd::{Svd, svd};
 
 /// The fixed twist stays above `-μ` by this part, so that rounding to single precision does not make an element indefinite.
 const CLAMP: f64 = 1.0 - 1e-6;

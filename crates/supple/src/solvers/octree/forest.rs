@@ -7,7 +7,7 @@ use glam::DVec3;
 use super::blocks::{BATCH, Blocks, Output};
 use super::elasticity::{Elasticity, Rest, Start, start_strains};
 use super::tree::Octree;
-use crate::simd::Simd;
+use supple_core::simd::Simd;
 
 /// What an element is made of.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -21,10 +21,10 @@ use std::f64::consts::PI;
 use glam::DVec3;
 
 use crate::contact::Surfaces;
-use crate::energy::chunks;
 use crate::geometry::triangle_overlap::{orientation, triangles_overlap};
 use crate::geometry::winding_number::solid_angle;
 use crate::geometry::{Bvh, DisjointSets};
+use supple_core::parallel;
 
 /// How far outside a vertex winding numbers are taken, over the length of its edges.
 const OUTSIDE: f64 = 1e-3;
@@ -325,13 +325,13 @@ fn depth_outside(vertex: u32, surfaces: &Surfaces, fans: &Fans, at: &[DVec3]) ->
         let counts = surfaces.may_touch(own, t as u32);
         if counts { Some(solid_angle(&corners, query)).filter(|a| a.is_finite()).unwrap_or(0.0) } else { 0.0 }
     };
-    (chunks::sum(surfaces.triangles.len(), angle) / (4.0 * PI)).round() as i32
+    (parallel::sum(surfaces.triangles.len(), angle) / (4.0 * PI)).round() as i32
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::geometry::Aabb;
+    use supple_core::Aabb;
 
     /// A tube of a `radius` along `axis` from -`half` to `half`, with caps, facing outwards.
     pub(in super::super) fn tube(

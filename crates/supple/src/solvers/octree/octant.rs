@@ -133,8 +133,8 @@ pub fn morton_order(a: [u16; 3], b: [u16; 3]) -> Ordering {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::morton::encode;
     use proptest::prelude::*;
+    use supple_core::morton::encode;
 
     proptest! {
         #[test]

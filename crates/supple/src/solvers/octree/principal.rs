@@ -15,16 +15,16 @@
 //! At rest this is the co-rotational element. Volume is kept at the centre alone, one number for eight nodes, so that flesh of a
 //! Poisson's ratio near 1/2 does not lock.
 
-#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
+#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `supple_core::simd`")]
 
 use super::blocks::BATCH;
 use super::elasticity::{Eight, twists};
 use super::stiffness::{ElementBatch, PAIRS};
 use super::wide::{Vector, Wide, WideMat3, load_matrix, matrix_product, transposed};
-use crate::geometry::svd::{Svd, svd};
-use crate::geometry::symmetric_eigen::positive_part;
 use crate::material::law::{LaneLame, Law, NeoHookean};
-use crate::simd::{LaneMat3, LaneVec3, Lanes};
+use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
+use supple_core::small_matrix::svd::{Svd, svd};
+use supple_core::small_matrix::symmetric_eigen::positive_part;
 
 /// The pairs of axes beside the diagonal.
 const BESIDE: [(usize, usize); 3] = [(0, 1), (0, 2), (1, 2)];

@@ -33,7 +33,8 @@ use crate::body::{Body, Elements, Embedding};
 use crate::contact::Surfaces;
 use crate::energy::friction::{Friction, outer};
 use crate::energy::self_contact::ContactSummary;
-use crate::energy::{Curvature, Energy, PointVisitor, chunks};
+use crate::energy::{Curvature, Energy, PointVisitor};
+use supple_core::parallel;
 use crate::geometry::triangle::{self, Ray};
 use crate::geometry::{Aabb, Bvh};
 use crate::scene::FrictionModel;
@@ -318,7 +319,7 @@ impl Spring {
 
 impl Energy for SelfCollision {
     fn value(&self, x: &[DVec3]) -> f64 {
-        chunks::sum(self.springs.len(), |i| {
+        parallel::sum(self.springs.len(), |i| {
             let spring = &self.springs[i];
             let (depth, slip) = spring.depth_and_slip(spring.offset(x));
             let pressed = 0.5 * spring.stiffness * depth * depth;

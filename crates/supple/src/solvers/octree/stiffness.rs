@@ -13,7 +13,7 @@
 //!
 //! Elements of other laws have a larger form of the centre's part (`principal`).
 
-#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
+#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `supple_core::simd`")]
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -27,9 +27,9 @@ use super::principal::PrincipalBatch;
 use super::shape_functions::gather_matrix;
 use super::tree::Hanging;
 use super::wide::{Real, Vector, Wide, WideMat3, load_matrix, matrix_product, transposed};
-use crate::simd::{Kernel, LaneMat3, Simd, dispatch};
+use supple_core::simd::{Kernel, LaneMat3, Simd, dispatch};
 #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
-use crate::simd::{has_avx512, run_avx512};
+use supple_core::simd::{has_avx512, run_avx512};
 
 /// The stiffness of sixteen elements in one of its forms. The numbers are single: they are rounded alike on both sides of the
 /// diagonal, so that the operator stays symmetric whatever precision it is applied in.

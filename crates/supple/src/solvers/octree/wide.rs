@@ -1,5 +1,5 @@
 //! Numbers side by side in single or double precision: the operator of the levels is `f32` in rows of sixteen, that of the
-//! outer iteration `f64` in rows of eight. See `crate::simd` for how such loops become vector instructions.
+//! outer iteration `f64` in rows of eight. See `supple_core::simd` for how such loops become vector instructions.
 //!
 //! Kernels are generic over [`Vector`]: [`Wide`] is made of plain loops and serves every machine. Where a kernel also reads and
 //! writes nodes here and there a compiler loses sight of the rows (it takes pairs of components side by side, or the axes), and

@@ -26,10 +26,10 @@ use super::solve::{Limits, Solve, Workspace, solve, solve_by_cycles};
 use super::strain_energy::strain_energy;
 use super::voxels::{Placement, voxelise};
 use crate::body::{Body, Elements};
-use crate::error::Error;
 use crate::scene::{Mode, Model};
-use crate::simd::Simd;
 use crate::simulation::{Anchor, PinPoint, Setup};
+use supple_core::Error;
+use supple_core::simd::Simd;
 
 /// What acts on material points while a linear system is solved: takes displacements of the points, adds the forces that
 /// answer them, with the sign of a stiffness.

@@ -28,9 +28,9 @@ use rayon::prelude::*;
 use super::gradients::CellGradients;
 use super::lattice::PRESSURE;
 use super::rows::Operator;
-use crate::geometry::polar::polar_rotation;
-use crate::geometry::svd::svd;
-use crate::simd::{Kernel, LaneMat3, LaneVec3, Lanes, Simd, WIDTH, dispatch};
+use supple_core::simd::{Kernel, LaneMat3, LaneVec3, Lanes, Simd, WIDTH, dispatch};
+use supple_core::small_matrix::polar::polar_rotation;
+use supple_core::small_matrix::svd::svd;
 
 /// Cells handled by one task.
 const CHUNK: usize = 128 * WIDTH;

@@ -8,7 +8,7 @@ use super::lattice::{Cell, Lattice};
 use super::level::LatticeLevel;
 use super::rows::Coefficients;
 use super::runs::Runs;
-use crate::simd::Simd;
+use supple_core::simd::Simd;
 
 /// How lattices are coarsened and smoothed.
 #[derive(Debug, Clone, Copy, PartialEq)]

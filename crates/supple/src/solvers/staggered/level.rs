@@ -15,7 +15,7 @@ use super::rows::{Coefficients, Operator, Row};
 use super::spans::Spans;
 use super::stencils::{RowList, Stencils, apply_each};
 use super::transfer::{self, Extrapolation};
-use crate::simd::{Simd, dispatch};
+use supple_core::simd::{Simd, dispatch};
 
 /// Chunks of planes that a pass is cut into, and the least number of cells that are worth a chunk.
 const CHUNKS: usize = 16;

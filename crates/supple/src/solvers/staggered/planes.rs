@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::kernels::{self, Grid};
 use super::lattice::PRESSURE;
 use super::spans::Spans;
-use crate::simd::Kernel;
+use supple_core::simd::Kernel;
 
 /// Residuals of a field in some planes; `out` begins with the first plane.
 pub(super) struct ResidualPlanes<'a, I, A> {

@@ -8,12 +8,12 @@ use glam::{DMat3, DVec3};
 use super::body::LatticeBody;
 use crate::contact::PosedCollider;
 use crate::energy::{Curvature, Energy};
-use crate::error::Error;
 use crate::nonlinear::System;
 use crate::simulation::{
     EnergyReport, HierarchyLevel, Inspection, PinId, Setup, Slice, StageTimes, StateReader, StateWriter,
     StepReport, Stepper,
 };
+use supple_core::Error;
 
 /// The last linear system is solved this much more exactly than the step.
 const LINEAR_SHARE: f64 = 0.1;

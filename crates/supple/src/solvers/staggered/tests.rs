@@ -3,7 +3,7 @@
 use super::band::column;
 use super::classes::{Class, Classes};
 use super::*;
-use crate::simd::Simd;
+use supple_core::simd::Simd;
 
 pub(super) fn random(seed: u64) -> impl FnMut() -> f64 {
     let mut state = seed.wrapping_mul(2_862_933_555_777_941_757).wrapping_add(3_037_000_493);

@@ -7,7 +7,7 @@ use ::gltf::accessor::{DataType, Dimensions};
 use ::gltf::buffer::View;
 
 use super::buffers::Buffers;
-use crate::error::FileError;
+use supple_core::FileError;
 
 impl Buffers<'_> {
     /// The values of an accessor with `N` components each; `what` names it in errors.

@@ -5,8 +5,8 @@ use ::gltf::{Animation, Document};
 use glam::{DQuat, DVec3};
 
 use super::buffers::Buffers;
-use crate::error::FileError;
 use crate::skin::{Channel, Interpolation, Values};
+use supple_core::FileError;
 
 /// The channels of the animation of a name, or of the first one.
 pub(super) fn read_channels(

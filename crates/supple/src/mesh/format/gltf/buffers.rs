@@ -12,7 +12,7 @@ use ::gltf::{Document, Semantic};
 use base64::Engine;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-use crate::error::FileError;
+use supple_core::FileError;
 
 const JSON_CHUNK: &[u8] = b"JSON";
 const BINARY_CHUNK: &[u8] = b"BIN\0";

@@ -21,8 +21,8 @@ use self::buffers::Buffers;
 pub use self::skin::load_skin;
 use super::LoadedMesh;
 use super::builder::{self, CornerTrack, LabelTrack, finite_or_zero, fits, not_finite_note};
-use crate::error::FileError;
 use crate::mesh::{LabelKind, SurfaceMesh};
+use supple_core::FileError;
 
 /// A small file can show one mesh in many nodes: the whole scene may have so many corners.
 const MOST_CORNERS: usize = 1 << 28;

@@ -11,8 +11,8 @@ use super::super::Mesh;
 use super::animation::read_channels;
 use super::buffers::{self, Buffers};
 use super::{GltfReader, VertexRange, check_extensions, local_transform};
-use crate::error::FileError;
 use crate::skin::{Bone, Influences, Parts, Skeleton, SkeletonNode, Skin};
+use supple_core::FileError;
 
 /// Reads the skinned surface of a glTF or GLB file, in the file's own unit and axes, with the animation of a name, or the
 /// first one.

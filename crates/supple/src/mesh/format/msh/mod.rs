@@ -15,8 +15,8 @@ use super::LoadedMesh;
 use super::binary::{ByteOrder, NumberType};
 use super::cells::{Cells, Shape};
 use super::numbers::Numbers;
-use super::scan::{self, parse_i64, shown};
-use crate::error::FileError;
+use supple_core::FileError;
+use supple_core::text::scan::{self, parse_i64, shown};
 
 pub use self::write::{write_msh22, write_msh22_binary};
 

@@ -2,10 +2,10 @@
 //! each with a header.
 
 use super::{Reader, expect_end};
-use crate::error::FileError;
 use crate::mesh::format::LoadedMesh;
 use crate::mesh::format::binary::NumberType::I32;
-use crate::mesh::format::scan::shown;
+use supple_core::FileError;
+use supple_core::text::scan::shown;
 
 /// Reads what follows `$EndMeshFormat`.
 pub(super) fn read(mut reader: Reader) -> Result<LoadedMesh, FileError> {

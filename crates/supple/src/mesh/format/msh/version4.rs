@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use self::EntityKind::{Part, Whole};
 use super::{Reader, expect_end};
-use crate::error::FileError;
 use crate::mesh::format::LoadedMesh;
 use crate::mesh::format::binary::NumberType::{self, F64, I32};
+use supple_core::FileError;
 
 /// Geometric entities, or their parts in a partitioned mesh.
 #[derive(Clone, Copy, PartialEq)]

@@ -7,9 +7,9 @@ use glam::DVec3;
 
 use super::super::LoadedMesh;
 use super::super::builder::{self, CornerTrack, LabelTrack, fits, unit_colors};
-use super::super::scan::{Scanner, name, parse_i64, shown};
-use crate::error::FileError;
 use crate::mesh::{LabelKind, NO_VALUE, SurfaceMesh};
+use supple_core::FileError;
+use supple_core::text::scan::{Scanner, name, parse_i64, shown};
 
 /// A face may be in several groups; of a longer list only so many are kept.
 const MOST_GROUPS: usize = 16;

@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 
 use crate::mesh::{CornerAttribute, FaceLabels, LabelKind, NO_LABEL, NO_VALUE, SurfaceMesh};
-use crate::number::Short;
+use supple_core::text::number::Short;
 
 /// Writes a mesh as Wavefront OBJ, with all that [`SurfaceMesh`] holds. White space inside group names becomes `_`,
 /// since OBJ separates groups by it.

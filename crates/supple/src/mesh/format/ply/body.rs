@@ -1,9 +1,9 @@
 //! The numbers after a PLY header, from text or from binary, one at a time.
 
 use super::super::binary::{Binary, NumberType};
-use super::super::scan::{Scanner, parse_f64, shown};
 use super::header::Element;
-use crate::error::FileError;
+use supple_core::FileError;
+use supple_core::text::scan::{Scanner, parse_f64, shown};
 
 /// Where the numbers of the elements come from.
 pub(super) trait Source {

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::super::binary::{ByteOrder, NumberType};
-use super::super::scan::{Scanner, name, shown};
-use crate::error::FileError;
+use supple_core::FileError;
+use supple_core::text::scan::{Scanner, name, shown};
 
 /// How the values after the header are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,11 +9,11 @@ use glam::DVec3;
 use super::super::LoadedMesh;
 use super::super::binary::{Binary, ByteOrder, NumberType, little};
 use super::super::builder::{self, CornerTrack, finite_or_zero, fits, not_finite_note, unit_colors};
-use super::super::scan::Scanner;
 use super::body::Source;
 use super::header::{Element, Encoding, Header};
-use crate::error::FileError;
 use crate::mesh::{CornerAttribute, SurfaceMesh};
+use supple_core::FileError;
+use supple_core::text::scan::Scanner;
 
 const VERTEX_LISTS: [&str; 3] = ["vertex_indices", "vertex_index", "vertex_indexes"];
 

@@ -8,9 +8,9 @@ use std::path::Path;
 use roxmltree::{Document, Node};
 
 use super::stream::{Base64, Stream};
-use crate::error::{FileError, Place};
 use crate::mesh::format::binary::{ByteOrder, NumberType};
-use crate::mesh::format::scan::{Scanner, parse_f64, parse_i64, shown};
+use supple_core::text::scan::{Scanner, parse_f64, parse_i64, shown};
+use supple_core::{FileError, Place};
 
 /// No zlib stream expands more than this (zlib's technical details), and no LZ4 block more than 255 times.
 const ZLIB_EXPANSION: usize = 1032;

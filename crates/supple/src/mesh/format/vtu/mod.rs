@@ -16,7 +16,7 @@ use super::LoadedMesh;
 use super::binary::NumberType;
 use super::cells::Cells;
 use super::vtk_cells::{self, POLYGON, POLYLINE, QUAD, STRIP, TRIANGLE, VERTICES};
-use crate::error::FileError;
+use supple_core::FileError;
 
 pub use self::write::{PointData, PointValues, VtuMesh, write_vtu};
 

@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use self::document::Layout;
 use self::split::SplitMesh;
 use super::job::Job;
-use crate::error::{Error, FileError};
 use crate::output::atomic::AtomicFile;
 use crate::output::{Frame, FrameBody};
 use glam::Vec3;
+use supple_core::{Error, FileError};
 
 const MAGIC: u32 = 0x4654_6C67;
 const JSON_CHUNK: u32 = 0x4E4F_534A;

@@ -1,7 +1,7 @@
 //! The nearest valid word for a mistyped one.
 
 /// The candidate nearest to `word` if it is near enough to be what was meant; the first of equals.
-pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain_word = plain(word);
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates {
@@ -18,12 +18,12 @@ pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a s
 }
 
 /// "; did you mean `x`?", or "." if nothing is near.
-pub(crate) fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     nearest(word, candidates).map_or_else(|| ".".to_owned(), |near| format!("; did you mean `{near}`?"))
 }
 
 /// "`a`, `b`, `c`".
-pub(crate) fn list<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+pub fn list<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     words.into_iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 

@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
-use crate::error::FileError;
+use crate::FileError;
 
 /// Reads tokens from a text file's bytes and knows the line it is on.
 #[derive(Debug, Clone)]
-pub(crate) struct Scanner<'a> {
+pub struct Scanner<'a> {
     bytes: &'a [u8],
     path: &'a Path,
     at: usize,
@@ -18,41 +18,41 @@ pub(crate) struct Scanner<'a> {
 
 impl<'a> Scanner<'a> {
     /// A scanner at the first line; a UTF-8 byte-order mark is skipped.
-    pub(crate) fn new(bytes: &'a [u8], path: &'a Path) -> Self {
+    pub fn new(bytes: &'a [u8], path: &'a Path) -> Self {
         let at = if bytes.starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 };
         Self { bytes, path, at, line: 1, comment: None, continuation: false }
     }
 
     /// A token that starts with `mark` ends its line: the rest is a comment.
-    pub(crate) fn with_comment(mut self, mark: u8) -> Self {
+    pub fn with_comment(mut self, mark: u8) -> Self {
         self.comment = Some(mark);
         self
     }
 
     /// A backslash at the end of a line joins the next line to it.
-    pub(crate) fn with_continuation(mut self) -> Self {
+    pub fn with_continuation(mut self) -> Self {
         self.continuation = true;
         self
     }
 
     /// The line of the last token, counted from 1.
-    pub(crate) fn line(&self) -> u64 {
+    pub fn line(&self) -> u64 {
         self.line
     }
 
     /// The bytes not yet read.
-    pub(crate) fn remaining(&self) -> &'a [u8] {
+    pub fn remaining(&self) -> &'a [u8] {
         &self.bytes[self.at..]
     }
 
     /// An error at the current line.
-    pub(crate) fn error(&self, problem: impl Into<String>) -> FileError {
+    pub fn error(&self, problem: impl Into<String>) -> FileError {
         FileError::line(self.path, self.line, problem)
     }
 
     /// The next token of the current line; `None` at its end.
     #[inline]
-    pub(crate) fn token_in_line(&mut self) -> Option<&'a [u8]> {
+    pub fn token_in_line(&mut self) -> Option<&'a [u8]> {
         self.skip_blanks();
         let rest = &self.bytes[self.at..];
         let length = rest.iter().position(|&b| is_space(b)).unwrap_or(rest.len());
@@ -68,7 +68,7 @@ impl<'a> Scanner<'a> {
 
     /// The next token, on this line or a later one; `None` at the end of the file.
     #[inline]
-    pub(crate) fn token(&mut self) -> Option<&'a [u8]> {
+    pub fn token(&mut self) -> Option<&'a [u8]> {
         loop {
             if let Some(token) = self.token_in_line() {
                 return Some(token);
@@ -80,7 +80,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Leaves the rest of the current line and goes to the start of the next; `false` if the file has no more.
-    pub(crate) fn next_line(&mut self) -> bool {
+    pub fn next_line(&mut self) -> bool {
         self.rest_of_line();
         let end = line_end_length(&self.bytes[self.at..]);
         self.at += end;
@@ -89,7 +89,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// What is left of the current line, trimmed; comments and continuations have no meaning in it.
-    pub(crate) fn rest_of_line(&mut self) -> &'a [u8] {
+    pub fn rest_of_line(&mut self) -> &'a [u8] {
         let rest = &self.bytes[self.at..];
         let length = rest.iter().position(|&b| b == b'\n' || b == b'\r').unwrap_or(rest.len());
         self.at += length;
@@ -97,12 +97,12 @@ impl<'a> Scanner<'a> {
     }
 
     /// Whether the current line has no more tokens.
-    pub(crate) fn line_is_done(&mut self) -> bool {
+    pub fn line_is_done(&mut self) -> bool {
         self.clone().token_in_line().is_none()
     }
 
     /// The next token of the file as a finite number; `what` names it in errors.
-    pub(crate) fn f64(&mut self, what: &str) -> Result<f64, FileError> {
+    pub fn f64(&mut self, what: &str) -> Result<f64, FileError> {
         match self.token() {
             Some(token) => self.to_f64(token, what),
             None => Err(self.ended(what)),
@@ -111,7 +111,7 @@ impl<'a> Scanner<'a> {
 
     /// The next token of the current line as a finite number; `what` names it in errors.
     #[inline]
-    pub(crate) fn f64_in_line(&mut self, what: &str) -> Result<f64, FileError> {
+    pub fn f64_in_line(&mut self, what: &str) -> Result<f64, FileError> {
         match self.token_in_line() {
             Some(token) => self.to_f64(token, what),
             None => Err(self.error(format!("the line ends where {what} should stand"))),
@@ -119,7 +119,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// The next token of the file as a count or index; `what` names it in errors.
-    pub(crate) fn u32(&mut self, what: &str) -> Result<u32, FileError> {
+    pub fn u32(&mut self, what: &str) -> Result<u32, FileError> {
         let Some(token) = self.token() else { return Err(self.ended(what)) };
         parse_u32(token).ok_or_else(|| {
             let found = shown(token);
@@ -129,7 +129,7 @@ impl<'a> Scanner<'a> {
 
     /// A token of this file as a finite number; `what` names it in errors.
     #[inline]
-    pub(crate) fn to_f64(&self, token: &[u8], what: &str) -> Result<f64, FileError> {
+    pub fn to_f64(&self, token: &[u8], what: &str) -> Result<f64, FileError> {
         match parse_f64(token) {
             Some(value) if value.is_finite() => Ok(value),
             Some(_) => Err(self.error(format!("{what} is {}, which is not a finite number", shown(token)))),
@@ -138,7 +138,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// The error for a file that ends where `what` should stand.
-    pub(crate) fn ended(&self, what: &str) -> FileError {
+    pub fn ended(&self, what: &str) -> FileError {
         self.error(format!("the file ends where {what} should stand; is it cut off?"))
     }
 
@@ -175,7 +175,7 @@ fn line_end_length(bytes: &[u8]) -> usize {
 }
 
 /// A token as an error message shows it: quoted, escaped, shortened.
-pub(crate) fn shown(token: &[u8]) -> String {
+pub fn shown(token: &[u8]) -> String {
     const LONGEST: usize = 32;
     let text = String::from_utf8_lossy(&token[..token.len().min(LONGEST)]);
     let more = if token.len() > LONGEST { "…" } else { "" };
@@ -183,7 +183,7 @@ pub(crate) fn shown(token: &[u8]) -> String {
 }
 
 /// A name in a file: UTF-8, or else taken as Latin-1 so that different names stay different.
-pub(crate) fn name(bytes: &[u8]) -> String {
+pub fn name(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
         Err(_) => bytes.iter().map(|&b| char::from(b)).collect(),
@@ -192,13 +192,13 @@ pub(crate) fn name(bytes: &[u8]) -> String {
 
 /// A decimal whole number from 0 to `u32::MAX`.
 #[inline]
-pub(crate) fn parse_u32(token: &[u8]) -> Option<u32> {
+pub fn parse_u32(token: &[u8]) -> Option<u32> {
     parse_i64(token).and_then(|value| u32::try_from(value).ok())
 }
 
 /// A decimal whole number of at most 18 digits, with an optional sign.
 #[inline]
-pub(crate) fn parse_i64(token: &[u8]) -> Option<i64> {
+pub fn parse_i64(token: &[u8]) -> Option<i64> {
     let (negative, digits) = split_sign(token);
     if digits.is_empty() || digits.len() > 18 {
         return None;
@@ -216,7 +216,7 @@ pub(crate) fn parse_i64(token: &[u8]) -> Option<i64> {
 
 /// A decimal number, correctly rounded; also what `std` takes for infinities and NaN.
 #[inline]
-pub(crate) fn parse_f64(token: &[u8]) -> Option<f64> {
+pub fn parse_f64(token: &[u8]) -> Option<f64> {
     short_decimal(token).or_else(|| std::str::from_utf8(token).ok()?.parse().ok())
 }
 

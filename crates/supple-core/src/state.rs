@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use crate::error::Error;
+use crate::Error;
 
 /// Writes a state.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 use glam::DVec3;
 
 /// A number in the shortest form that reads back to the same bits; with an exponent where that is shorter.
-pub(crate) struct Short(pub(crate) f64);
+pub struct Short(pub f64);
 
 impl Display for Short {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -17,7 +17,7 @@ impl Display for Short {
 }
 
 /// A measured number with four decimals, or with an exponent where that is shorter or says more.
-pub(crate) struct Brief(pub(crate) f64);
+pub struct Brief(pub f64);
 
 impl Display for Brief {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -29,12 +29,12 @@ impl Display for Brief {
 }
 
 /// The components of a vector that may be of any size: "(1.0000e0, inf, -2.5000e200)".
-pub(crate) fn components(v: DVec3) -> String {
+pub fn components(v: DVec3) -> String {
     format!("({})", v.to_array().map(|x| format!("{x:.4e}")).join(", "))
 }
 
 /// What a number must be, with the reminder that it must be finite where it is not: "finite and above 0".
-pub(crate) fn finite_and(value: f64, must: &str) -> String {
+pub fn finite_and(value: f64, must: &str) -> String {
     if value.is_finite() { must.to_owned() } else { format!("finite and {must}") }
 }
 

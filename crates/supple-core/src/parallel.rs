@@ -6,15 +6,15 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 /// Elements handled by one task; fixed, so that sums do not depend on the number of threads.
-pub(crate) const CHUNK: usize = 2048;
+pub const CHUNK: usize = 2048;
 
 /// The sum of `term` over `count` elements.
-pub(crate) fn sum(count: usize, term: impl Fn(usize) -> f64 + Sync) -> f64 {
+pub fn sum(count: usize, term: impl Fn(usize) -> f64 + Sync) -> f64 {
     fold(count, CHUNK, 0.0, |range| range.map(&term).sum(), |a, b| a + b)
 }
 
 /// What `part` gives for every chunk of `0..count`, joined pairwise in a tree whose shape depends on `count` alone.
-pub(crate) fn fold<T: Send>(
+pub fn fold<T: Send>(
     count: usize,
     chunk: usize,
     empty: T,
@@ -44,7 +44,7 @@ fn branch<T: Send>(
 /// What was found at some of many points, in their order. Points without anything cost no memory, and what is found again
 /// and again needs no new one.
 #[derive(Debug, Clone)]
-pub(crate) struct Found<R> {
+pub struct Found<R> {
     chunks: Vec<Vec<R>>,
     /// How many of them the last look needed; others keep their room.
     used: usize,
@@ -58,7 +58,7 @@ impl<R> Default for Found<R> {
 
 impl<R: Send> Found<R> {
     /// Looks at `count` points anew: `look` puts what it finds at one of them at the end of a list.
-    pub(crate) fn look(&mut self, count: usize, look: impl Fn(usize, &mut Vec<R>) + Sync) {
+    pub fn look(&mut self, count: usize, look: impl Fn(usize, &mut Vec<R>) + Sync) {
         self.used = count.div_ceil(CHUNK);
         if self.chunks.len() < self.used {
             self.chunks.resize_with(self.used, Vec::new);
@@ -77,7 +77,7 @@ impl<R: Send> Found<R> {
     }
 
     /// Fills a list for each of some parts anew: `fill` puts what it finds in one of them at the end of its list.
-    pub(crate) fn fill<P: Sync>(&mut self, parts: &[P], fill: impl Fn(&P, &mut Vec<R>) + Sync) {
+    pub fn fill<P: Sync>(&mut self, parts: &[P], fill: impl Fn(&P, &mut Vec<R>) + Sync) {
         self.used = parts.len();
         if self.chunks.len() < self.used {
             self.chunks.resize_with(self.used, Vec::new);
@@ -89,11 +89,12 @@ impl<R: Send> Found<R> {
     }
 
     /// How much was found.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.chunks[..self.used].iter().map(Vec::len).sum()
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &R> {
+    /// What was found, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &R> {
         self.chunks[..self.used].iter().flatten()
     }
 }

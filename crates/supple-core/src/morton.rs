@@ -3,7 +3,7 @@
 
 use glam::DVec3;
 
-use super::Aabb;
+use crate::Aabb;
 
 /// Bits for each coordinate.
 pub const BITS: u32 = 21;

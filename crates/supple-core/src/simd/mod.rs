@@ -506,9 +506,9 @@ pub fn dispatch<K: Kernel>(simd: Simd, kernel: K) -> K::Output {
 }
 
 /// Whether kernels may use AVX-512 and the machine has what [`run_avx512`] needs.
-#[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
+#[cfg(target_arch = "x86_64")]
 #[inline]
-pub(crate) fn has_avx512(simd: Simd) -> bool {
+pub fn has_avx512(simd: Simd) -> bool {
     simd == Simd::Auto
         && is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512vl")
@@ -516,13 +516,13 @@ pub(crate) fn has_avx512(simd: Simd) -> bool {
 }
 
 /// Runs a kernel compiled for AVX-512.
-#[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
+#[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx2,fma")]
-pub(crate) fn run_avx512<K: Kernel>(kernel: K) -> K::Output {
+pub fn run_avx512<K: Kernel>(kernel: K) -> K::Output {
     kernel.run()
 }
 
-#[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
+#[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn run_avx2<K: Kernel>(kernel: K) -> K::Output {
     kernel.run()
@@ -535,7 +535,7 @@ const LINE: usize = 64;
 /// Begins to bring a value into the cache that is read soon: short pieces of memory end before the processor itself has noticed that
 /// they are read one line after the other.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub(crate) fn read_ahead<T>(value: &T) {
+pub fn read_ahead<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]
     for line in 0..size_of::<T>().div_ceil(LINE) {
         let at = std::ptr::from_ref(value).cast::<i8>().wrapping_add(LINE * line);

@@ -133,7 +133,7 @@ fn perpendicular(n: LaneVec3) -> LaneVec3 {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub mod tests {
     use glam::{DMat3, DQuat, DVec3};
 
     use super::*;

@@ -29,7 +29,7 @@ const fn sweeps(rows: usize) -> usize {
 /// The cosine and sine of the rotation that makes the off-diagonal entry `b` of `[a b; b d]` zero, at most an eighth of
 /// a turn: new columns are `c p - s q` and `s p + c q`.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub(super) fn jacobi_rotation(a: Lanes, b: Lanes, d: Lanes) -> (Lanes, Lanes) {
+pub fn jacobi_rotation(a: Lanes, b: Lanes, d: Lanes) -> (Lanes, Lanes) {
     let gap = d - a;
     let twice = b + b;
     let signed = gap.less(Lanes::default(), -twice, twice);

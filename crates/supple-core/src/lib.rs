@@ -1,0 +1,24 @@
+//! The foundation of the `supple` crates: what meshes, linear solvers and the engine share and none of them owns.
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | [`parallel`] | loops and sums on all threads that are bit-identical for any number of them |
+//! | [`simd`] | lanes of numbers and the choice of instructions at run time |
+//! | [`small_matrix`] | singular values, nearest rotations and eigenvalues of small matrices, eight at a time |
+//! | [`morton`], [`Aabb`] | Morton codes and axis-aligned boxes |
+//! | [`state`] | byte encoding of saved states |
+//! | [`text`] | numbers in messages, scanning of text files, the nearest valid word |
+//! | [`Error`], [`FileError`] | what can go wrong |
+
+mod aabb;
+mod error;
+pub mod morton;
+pub mod parallel;
+pub mod simd;
+pub mod small_matrix;
+pub mod state;
+pub mod state_words;
+pub mod text;
+
+pub use aabb::Aabb;
+pub use error::{Error, FileError, Place};
