@@ -9,8 +9,9 @@ use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use supple::linear::{LinearOperator, Preconditioner};
 use supple::mesh::generate::BoxShape;
+use supple::mesh::octree::{Inside, fill};
 use supple::simd::Simd;
-use supple::solvers::octree::{CycleOptions, Flesh, Forest, Inside, Multigrid, Tissue, fill};
+use supple::solvers::octree::{CycleOptions, Flesh, Forest, Multigrid, Tissue};
 
 /// Cells along the cube.
 const CELLS: f64 = 272.0;

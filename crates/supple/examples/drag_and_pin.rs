@@ -1,6 +1,6 @@
 //! Picking a cloth with a ray, dragging it, pinning it, letting go.
 
-use supple::geometry::Ray;
+use supple::mesh::geometry::Ray;
 use supple::scene::{Body, Collider, Hold, Scene, Selection};
 use supple::simulation::Simulation;
 

@@ -16,19 +16,17 @@
 pub mod body;
 pub mod contact;
 pub mod energy;
-pub mod geometry;
 pub mod linear;
 pub mod material;
-pub mod mesh;
 pub mod nonlinear;
 pub mod output;
 pub mod scene;
 pub mod simulation;
-pub mod skin;
 pub mod solvers;
 
 pub use supple_core::simd;
 pub use supple_core::{Error, FileError, Place};
+pub use supple_mesh as mesh;
 
 /// The Rust page of the manual, whose programs are tests.
 #[cfg(doctest)]

@@ -1,8 +1,8 @@
 //! What a program may change between steps: refused if a scene file could not say it, and handles that stay true.
 
 use glam::DVec3;
-use supple::geometry::Ray;
 use supple::mesh::generate::SphereShape;
+use supple::mesh::geometry::Ray;
 use supple::scene::{
     Bending, Body, Collider, ColliderShape, Cuboid, Hold, Keyframe, LinearKind, Method, Model, Motion, Pin,
     Scene, Selection, ShapeSource, Solver, World,

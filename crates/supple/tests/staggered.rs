@@ -1,8 +1,8 @@
 //! Staggered multigrid against the theory of elasticity, against Newton's method on tetrahedra, and in contact.
 
 use glam::DVec3;
-use supple::geometry::Ray;
 use supple::material::MaterialSpec;
+use supple::mesh::geometry::Ray;
 use supple::scene::{
     Body, Collider, Cuboid, Keyframe, Method, Mode, Model, Motion, Pin, Scene, Selection, Shape, ShapeSource,
     World,

@@ -3,8 +3,8 @@
 
 use glam::DVec3;
 use supple::Error;
-use supple::geometry::Ray;
 use supple::linear::Simd;
+use supple::mesh::geometry::Ray;
 use supple::scene::{Expect, Method, Pin, Scene, Selection};
 use supple::simulation::{DryRun, PinId, PinnedPoint, Simulation};
 

@@ -73,8 +73,8 @@ fn by_singular_values(f: LaneMat3) -> LaneMat3 {
 mod tests {
     use glam::DMat3;
 
-    use super::super::svd::tests::{is_rotation, rotation, samples, size};
     use super::*;
+    use crate::small_matrix::svd::tests::{is_rotation, rotation, samples, size};
 
     #[test]
     fn the_polar_rotation_is_the_nearest_one() {

@@ -133,7 +133,7 @@ fn perpendicular(n: LaneVec3) -> LaneVec3 {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(crate) mod tests {
     use glam::{DMat3, DQuat, DVec3};
 
     use super::*;
@@ -144,13 +144,13 @@ pub mod tests {
         (*seed >> 11) as f64 / (1u64 << 52) as f64 - 1.0
     }
 
-    pub(in crate::geometry) fn rotation(seed: &mut u64) -> DMat3 {
+    pub(crate) fn rotation(seed: &mut u64) -> DMat3 {
         let q = DQuat::from_xyzw(random(seed), random(seed), random(seed), random(seed));
         DMat3::from_quat(q.normalize())
     }
 
     /// Random, inverted, flattened, repeated and badly scaled ones.
-    pub(in crate::geometry) fn samples() -> Vec<DMat3> {
+    pub(crate) fn samples() -> Vec<DMat3> {
         let seed = &mut 7;
         let stretches = [
             [1.0, 1.0, 1.0],
@@ -183,11 +183,11 @@ pub mod tests {
         list
     }
 
-    pub(in crate::geometry) fn size(m: DMat3) -> f64 {
+    pub(crate) fn size(m: DMat3) -> f64 {
         m.to_cols_array().iter().fold(0.0, |s: f64, v| s.max(v.abs()))
     }
 
-    pub(in crate::geometry) fn is_rotation(m: DMat3) {
+    pub(crate) fn is_rotation(m: DMat3) {
         assert!(size(m.transpose() * m - DMat3::IDENTITY) < 1e-12, "{m}");
         assert!((m.determinant() - 1.0).abs() < 1e-12, "{m}");
     }

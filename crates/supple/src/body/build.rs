@@ -6,17 +6,17 @@ use std::sync::Arc;
 use glam::{DAffine3, DMat3, DQuat, DVec3};
 
 use super::shape::{Inside, Shaped, inside_mesh, shape_meshes};
-use super::weld::weld;
 use super::{Body, Cut, ElementMaterials, Elements, Embedding, TimedTear};
 use crate::energy::pressure::Pressure;
 use crate::material::Material;
-use crate::mesh::locate::locate;
 use crate::output::FrameSurface;
 use crate::scene::{self, ClosedMesh, Model, Placement, SelectionPoints};
-use crate::solvers::octree::{Inside as Coarsening, fill};
 use supple_core::Error;
 use supple_core::simd::Simd;
 use supple_core::text::number::Brief;
+use supple_mesh::locate::locate;
+use supple_mesh::octree::{Inside as Coarsening, fill};
+use supple_mesh::weld::weld;
 
 impl Body {
     /// Builds a scene's body, a solid cut as `cut` says; files are relative to `folder`.
@@ -130,7 +130,7 @@ impl Body {
         let Inside { tets, vertex_of_surface } = inside;
         self.start = tets.positions.iter().map(|p| placed(transform, *p)).collect();
         self.rest.clone_from(&self.start);
-        let placed_tets = crate::mesh::TetMesh { positions: self.start.clone(), ..tets };
+        let placed_tets = supple_mesh::TetMesh { positions: self.start.clone(), ..tets };
         self.embedding = match vertex_of_surface {
             Some(vertices) => Embedding::of_vertices(&vertices),
             None => {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Body, Elements};
-use crate::geometry::DisjointSets;
+use supple_mesh::geometry::DisjointSets;
 
 impl Body {
     /// For each surface triangle whether it belongs to a closed surface: all of a solid's, and of a cloth those whose

@@ -6,7 +6,6 @@ mod element_materials;
 mod embedding;
 mod shape;
 mod tear;
-pub(crate) mod weld;
 
 use std::sync::Arc;
 
@@ -21,7 +20,7 @@ pub use tear::{Split, TimedTear, TornSurface};
 
 use crate::output::FrameSurface;
 use crate::scene::{Bending, Method, Model};
-use crate::solvers::octree::Filled;
+use supple_mesh::octree::Filled;
 
 /// What carries the elasticity, over a body's unknowns.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,14 +5,14 @@ use std::path::Path;
 use glam::DVec3;
 
 use super::Cut;
-use crate::geometry::{TriangleTree, WindingNumber};
-use crate::mesh::check::{FindingKind, check_faces};
-use crate::mesh::format::{self, Mesh};
-use crate::mesh::generate::BoxShape;
-use crate::mesh::implicit::{ImplicitShape, surface};
-use crate::mesh::{SurfaceMesh, TetMesh, tetrahedralise};
 use crate::scene::{ClosedMesh, Cuboid, Shape, ShapeSource};
 use supple_core::Error;
+use supple_mesh::check::{FindingKind, check_faces};
+use supple_mesh::format::{self, Mesh};
+use supple_mesh::generate::BoxShape;
+use supple_mesh::geometry::{TriangleTree, WindingNumber};
+use supple_mesh::implicit::{ImplicitShape, surface};
+use supple_mesh::{SurfaceMesh, TetMesh, tetrahedralise};
 
 /// What a shape is made of, in metres and y-up, before its placement in the world.
 pub(super) struct Shaped {

@@ -22,9 +22,9 @@ use super::single_lanes::LANES;
 use super::surfaces::{Surfaces, corners, places};
 use super::sweep::{Sweep, SweepTree};
 use super::time_of_impact::{free_fraction, surely_free};
-use crate::geometry::{Aabb, Bvh};
 use supple_core::parallel::{self, CHUNK, Found};
 use supple_core::simd::{Simd, dispatch};
+use supple_mesh::geometry::{Aabb, Bvh};
 
 /// How far above its reach, as a fraction of it, a pair must surely be for not to be looked at: rounding of the estimate.
 const SURELY: f64 = 1e-9;

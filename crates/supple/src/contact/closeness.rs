@@ -4,8 +4,8 @@
 
 use glam::DVec3;
 
-use crate::geometry::triangle::closest_point;
 use supple_core::Aabb;
+use supple_mesh::geometry::triangle::closest_point;
 
 /// Edges whose directions differ by less than the root of this, in radians, count as parallel when closest points are sought.
 const PARALLEL: f64 = 1e-8;

@@ -4,9 +4,9 @@
 use glam::DVec3;
 
 use super::surfaces::Surfaces;
-use crate::geometry::triangle_overlap::triangles_overlap;
-use crate::geometry::{Aabb, Bvh};
 use crate::simulation::Setup;
+use supple_mesh::geometry::triangle_overlap::triangles_overlap;
+use supple_mesh::geometry::{Aabb, Bvh};
 
 impl Surfaces {
     /// The surfaces of a setup, with its seams.

@@ -8,8 +8,8 @@ use rayon::prelude::*;
 
 use super::surfaces::Surfaces;
 use crate::body::Elements;
-use crate::geometry::{TriangleTree, WindingNumber};
 use crate::simulation::Setup;
+use supple_mesh::geometry::{TriangleTree, WindingNumber};
 
 /// How far outside a vertex the winding number is taken, over the length of its edges or the thickness of surfaces: nearer than
 /// contact keeps anything else.
@@ -100,7 +100,7 @@ impl ClosedBody {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::winding_number::tests::sphere;
+    use supple_mesh::test_support::sphere;
 
     fn check_of(pieces: &[(Vec<DVec3>, Vec<[u32; 3]>)], touches_itself: bool) -> (InsideCheck, Vec<DVec3>) {
         let (mut at, mut bodies) = (Vec::new(), Vec::new());

@@ -8,10 +8,10 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::signed_mesh::SignedMesh;
-use crate::body::weld::weld;
-use crate::mesh::format::{is_known, load_surface};
 use crate::output::FrameCache;
 use supple_core::{Error, FileError};
+use supple_mesh::format::{is_known, load_surface};
+use supple_mesh::weld::weld;
 
 /// A mesh that may change its shape in time, but not its triangles.
 #[derive(Debug)]
@@ -207,7 +207,7 @@ impl Frames {
         if files.is_empty() {
             let problem = format!(
                 "no mesh files are there; name a file, a folder of files, `name_####.obj` or a run ({})",
-                crate::mesh::format::EXTENSIONS
+                supple_mesh::format::EXTENSIONS
             );
             return Err(FileError::whole(path, problem).into());
         }

@@ -1,8 +1,8 @@
 //! Points that a seam holds together: they count as one where contact asks what belongs together.
 
 use crate::body::Body;
-use crate::geometry::DisjointSets;
 use crate::simulation::SetupSeam;
+use supple_mesh::geometry::DisjointSets;
 
 /// Which points are sewn to which.
 #[derive(Debug, Clone, Default, PartialEq)]

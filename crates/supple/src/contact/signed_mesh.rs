@@ -5,8 +5,8 @@
 use glam::DVec3;
 
 use super::Separation;
-use crate::geometry::triangle::Ray;
-use crate::geometry::{Aabb, ClosestPoint, TriangleTree, WindingNumber};
+use supple_mesh::geometry::triangle::Ray;
+use supple_mesh::geometry::{Aabb, ClosestPoint, TriangleTree, WindingNumber};
 
 /// A triangle mesh at one time.
 #[derive(Debug, Clone)]
@@ -104,7 +104,7 @@ impl SignedMesh {
     pub(super) fn displacement(&self, later: &Self, point: DVec3) -> DVec3 {
         let Some(closest) = self.closest(point) else { return DVec3::ZERO };
         let corners = later.tree().corners(closest.triangle);
-        crate::geometry::triangle::combine(corners, closest.barycentric) - closest.point
+        supple_mesh::geometry::triangle::combine(corners, closest.barycentric) - closest.point
     }
 
     fn tree(&self) -> &TriangleTree {
@@ -118,7 +118,7 @@ impl SignedMesh {
     fn normal(&self, closest: &ClosestPoint) -> DVec3 {
         let corners = self.tree().triangles()[closest.triangle as usize];
         let normals = corners.map(|v| self.normals[v as usize]);
-        let smooth = crate::geometry::triangle::combine(&normals, closest.barycentric);
+        let smooth = supple_mesh::geometry::triangle::combine(&normals, closest.barycentric);
         smooth.normalize_or(DVec3::Y)
     }
 
@@ -173,8 +173,8 @@ fn vertex_normals(positions: &[DVec3], triangles: &[[u32; 3]]) -> Vec<DVec3> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::winding_number::tests::sphere;
     use proptest::prelude::*;
+    use supple_mesh::test_support::sphere;
 
     fn square() -> SignedMesh {
         let corners = [[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 1.0], [1.0, 0.0, 0.0]].map(DVec3::from);

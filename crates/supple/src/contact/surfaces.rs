@@ -7,8 +7,8 @@ use glam::DVec3;
 use super::closeness::Kind;
 use super::sewn_points::SewnPoints;
 use crate::body::Body;
-use crate::body::weld::weld;
 use crate::simulation::SetupSeam;
+use supple_mesh::weld::weld;
 
 /// All surfaces of a system that take part in contact. Points are numbered as in the system's embedding; of points at one
 /// place (split by UVs) the first stands for all.

@@ -10,8 +10,8 @@ use glam::DVec3;
 
 use super::candidates::Candidates;
 use super::surfaces::Surfaces;
-use crate::geometry::triangle::closest_point;
-use crate::geometry::triangle_overlap::triangles_overlap;
+use supple_mesh::geometry::triangle::closest_point;
+use supple_mesh::geometry::triangle_overlap::triangles_overlap;
 
 /// Rings of triangles around those that cross which are let go with them.
 const RINGS: u32 = 2;

@@ -6,10 +6,10 @@ use glam::{DVec3, dvec3};
 use proptest::prelude::*;
 
 use super::*;
-use crate::geometry::winding_number::tests::sphere;
-use crate::mesh::SurfaceMesh;
-use crate::mesh::format::write_obj;
 use crate::scene::{Collider, ColliderShape, Keyframe, Motion};
+use supple_mesh::SurfaceMesh;
+use supple_mesh::format::write_obj;
+use supple_mesh::test_support::sphere;
 
 fn posed(shape: ColliderShape, motion: Option<Motion>, end: f64) -> PosedCollider {
     let collider = Collider { motion, ..Collider::new("c", shape) };

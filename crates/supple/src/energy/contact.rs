@@ -370,9 +370,9 @@ pub(super) mod tests {
     fn gradients_are_exact_at_every_shape() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ball.obj");
-        let ball = crate::mesh::generate::SphereShape { radius: 0.5, cells: 4 }.surface(1.0).unwrap();
+        let ball = supple_mesh::generate::SphereShape { radius: 0.5, cells: 4 }.surface(1.0).unwrap();
         let mut bytes = Vec::new();
-        crate::mesh::format::write_obj(&ball, &mut bytes).unwrap();
+        supple_mesh::format::write_obj(&ball, &mut bytes).unwrap();
         std::fs::write(&path, bytes).unwrap();
         let shapes = [
             ColliderShape::Capsule { from: DVec3::new(-0.2, 0.0, 0.1), to: DVec3::X * 0.3, radius: 0.4 },

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use glam::{DMat3, Vec3};
 
-use crate::mesh::SurfaceMesh;
+use supple_mesh::SurfaceMesh;
 
 /// What of a body does not change from frame to frame (unless it tears).
 #[derive(Debug, Clone, PartialEq)]

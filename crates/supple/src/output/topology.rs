@@ -7,8 +7,8 @@ use glam::{DMat3, DVec3};
 use super::bytes::{Number, Reader, put_list, put_string};
 use super::frame::FrameSurface;
 use super::record::RecordKind;
-use crate::mesh::{CornerAttribute, FaceLabels, LabelKind, NO_LABEL, NO_VALUE, SurfaceMesh};
 use supple_core::FileError;
+use supple_mesh::{CornerAttribute, FaceLabels, LabelKind, NO_LABEL, NO_VALUE, SurfaceMesh};
 
 /// The record of a topology.
 pub(super) const TOPOLOGY: RecordKind = RecordKind {

@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use super::Selection;
 use super::shape_table::ShapeTable;
 use crate::material::MaterialSpec;
-use crate::mesh::generate::{
+use supple_mesh::generate::{
     BoxShape, ClothGrid, CylinderShape, KnotShape, PanelShape, SphereShape, TorusShape,
 };
-use crate::mesh::implicit::{Character, ImplicitShape};
-use crate::mesh::{SurfaceMesh, TetMesh};
+use supple_mesh::implicit::{Character, ImplicitShape};
+use supple_mesh::{SurfaceMesh, TetMesh};
 
 /// The up axis of a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use glam::DVec3;
 
-use crate::mesh::SurfaceMesh;
+use supple_mesh::SurfaceMesh;
 
 /// The vertices of every boundary loop, the longest loop (by `positions`) first, then by smallest vertex. Boundary
 /// edges are those of one face only; they are walked in the direction of their face, and where loops touch in a

@@ -10,9 +10,9 @@ use super::{
     ShapeSource, Solver,
 };
 use crate::material::MaterialSpec;
-use crate::mesh::generate::{ClothGrid, GridPattern};
-use crate::mesh::{SurfaceMesh, TetMesh};
 use supple_core::Error;
+use supple_mesh::generate::{ClothGrid, GridPattern};
+use supple_mesh::{SurfaceMesh, TetMesh};
 
 /// Builds a [`Scene`] step by step; [`SceneBuilder::build`] checks it.
 #[derive(Debug, Clone, Default)]

@@ -4,10 +4,10 @@ use super::check::Checker;
 use super::supported::word_of;
 use super::{Body, Cuboid, Model, Region, Shape, ShapeSource};
 use crate::material::MaterialSpec;
-use crate::mesh::generate::{ClothGrid, CylinderShape, KnotShape, PanelShape, TorusShape};
-use crate::mesh::implicit::ImplicitShape;
-use crate::mesh::{SurfaceMesh, TetMesh};
 use supple_core::text::number::components;
+use supple_mesh::generate::{ClothGrid, CylinderShape, KnotShape, PanelShape, TorusShape};
+use supple_mesh::implicit::ImplicitShape;
+use supple_mesh::{SurfaceMesh, TetMesh};
 
 /// Generated meshes have at most this many vertices, about what fits into 24 GiB with the least of solvers.
 const MAX_VERTICES: f64 = 1e8;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::mesh::format::is_known;
 use supple_core::{Error, FileError};
+use supple_mesh::format::is_known;
 
 /// Tables nest no deeper than this; a scene needs about ten levels.
 const MAX_DEPTH: usize = 64;

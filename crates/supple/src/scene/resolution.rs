@@ -1,8 +1,8 @@
 //! `--resolution R`: finer or coarser generated shapes and cells.
 
 use super::{Scene, Selection, ShapeSource};
-use crate::mesh::generate::{ClothGrid, KnotShape};
 use supple_core::Error;
+use supple_mesh::generate::{ClothGrid, KnotShape};
 
 impl Scene {
     /// Multiplies the resolution of every generated shape by `factor` and divides every `cell` by it (0.25 for a

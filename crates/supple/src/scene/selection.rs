@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::ClosedMesh;
 use super::boundary::{boundary_loops, boundary_path};
-use crate::mesh::SurfaceMesh;
 use supple_core::Error;
 use supple_core::text::number::Brief;
 use supple_core::text::suggest::{did_you_mean, list};
+use supple_mesh::SurfaceMesh;
 
 /// Which points of a body, by their rest position (world metres, after the body's transform) or by the file's own
 /// words.
@@ -289,7 +289,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::mesh::{FaceLabels, LabelKind};
+    use supple_mesh::{FaceLabels, LabelKind};
 
     fn points(positions: &[DVec3]) -> SelectionPoints<'_> {
         SelectionPoints { body: "cloth", positions, surface: None, inside: None }

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::{Axis, Cuboid, Shape, ShapeSource};
-use crate::mesh::generate::{ClothGrid, CylinderShape, KnotShape, PanelShape, SphereShape, TorusShape};
-use crate::mesh::implicit::{Character, ImplicitShape};
 use supple_core::text::suggest::list;
+use supple_mesh::generate::{ClothGrid, CylinderShape, KnotShape, PanelShape, SphereShape, TorusShape};
+use supple_mesh::implicit::{Character, ImplicitShape};
 
 const SOURCES: [&str; 10] =
     ["file", "grid", "box", "cylinder", "sphere", "torus", "knot", "panel", "character", "implicit"];

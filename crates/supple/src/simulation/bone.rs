@@ -6,8 +6,8 @@ use std::path::Path;
 use super::PinPoint;
 use crate::body::{Body, are_inside, closed_mesh};
 use crate::scene::ClosedMesh;
-use crate::solvers::octree::Octree;
 use supple_core::Error;
+use supple_mesh::octree::Octree;
 
 impl Body {
     /// What a bone holds: the flesh at the vertices of its mesh, and the nodes of octants inside it.

@@ -3,8 +3,8 @@
 use glam::DVec3;
 
 use super::{Grab, Simulation, unknown};
-use crate::geometry::{Ray, TriangleTree};
 use supple_core::Error;
+use supple_mesh::geometry::{Ray, TriangleTree};
 
 /// A grab in progress. A released one's handle is never given to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -51,8 +51,8 @@ impl Setup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mesh::generate::SphereShape;
     use crate::scene::{Body, Scene, ShapeSource};
+    use supple_mesh::generate::SphereShape;
 
     /// A ball whose surface hangs inside coarser tetrahedra.
     fn ball() -> Simulation {

@@ -4,7 +4,7 @@ use glam::DVec3;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::body::Body;
-use crate::geometry::stretch::principal_stretches;
+use supple_mesh::geometry::stretch::principal_stretches;
 
 /// Energies in joules.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]

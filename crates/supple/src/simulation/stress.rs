@@ -14,12 +14,12 @@ use rayon::prelude::*;
 
 use super::Simulation;
 use crate::body::{Body, Elements};
-use crate::geometry::stretch::principal_stretch;
 use crate::material::Lame;
 use crate::scene::Method;
 use supple_core::Error;
 use supple_core::simd::{LaneMat3, WIDTH};
 use supple_core::small_matrix::svd::svd;
+use supple_mesh::geometry::stretch::principal_stretch;
 
 /// The stress of every surface point of all bodies, in the order of [`Simulation::positions`].
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -8,9 +8,8 @@ use supple::linear::{LinearOperator, Preconditioner};
 use supple::mesh::SurfaceMesh;
 use supple::mesh::generate::BoxShape;
 use supple::mesh::implicit::{self, Character};
-use supple::solvers::octree::{
-    CycleOptions, Flesh, Forest, Inside, Multigrid, Octree, Smoother, Tissue, fill,
-};
+use supple::mesh::octree::{Inside, Octree, fill};
+use supple::solvers::octree::{CycleOptions, Flesh, Forest, Multigrid, Smoother, Tissue};
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;

@@ -8,11 +8,12 @@
 use std::time::Instant;
 
 use glam::DVec3;
-use supple::geometry::Aabb;
 use supple::linear::{ConjugateGradient, Preconditioner, StopRule};
 use supple::mesh::SurfaceMesh;
 use supple::mesh::generate::BoxShape;
-use supple::solvers::octree::{CycleOptions, Flesh, Forest, Inside, Multigrid, Octree, Tissue};
+use supple::mesh::geometry::Aabb;
+use supple::mesh::octree::{Inside, Octree};
+use supple::solvers::octree::{CycleOptions, Flesh, Forest, Multigrid, Tissue};
 
 use super::super::catalogue::Request;
 use super::super::findings::{Findings, slope};

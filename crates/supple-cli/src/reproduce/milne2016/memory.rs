@@ -1,11 +1,12 @@
 //! Figure 10: how elements and memory grow as cells shrink.
 
 use glam::DVec3;
-use supple::geometry::Aabb;
 use supple::linear::Preconditioner;
 use supple::mesh::SurfaceMesh;
+use supple::mesh::geometry::Aabb;
 use supple::mesh::implicit::{Character, surface};
-use supple::solvers::octree::{CycleOptions, Filled, Flesh, Forest, Inside, Multigrid, Tissue, fill};
+use supple::mesh::octree::{Filled, Inside, fill};
+use supple::solvers::octree::{CycleOptions, Flesh, Forest, Multigrid, Tissue};
 
 use super::super::catalogue::Request;
 use super::super::findings::{Findings, slope};

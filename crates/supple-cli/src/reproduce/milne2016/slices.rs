@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use glam::DVec3;
-use supple::solvers::octree::Octree;
+use supple::mesh::octree::Octree;
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;

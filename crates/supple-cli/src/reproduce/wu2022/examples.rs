@@ -5,9 +5,9 @@
 
 use glam::DVec3;
 use supple::Error;
-use supple::geometry::Aabb;
 use supple::material::{MaterialSpec, StretchStiffness};
 use supple::mesh::generate::{ClothGrid, GridPattern};
+use supple::mesh::geometry::Aabb;
 use supple::mesh::implicit::Character;
 use supple::scene::{
     Body, Linear, LinearKind, Model, Pin, Region, Scene, Selection, Shape, ShapeSource, Solver, Spread,

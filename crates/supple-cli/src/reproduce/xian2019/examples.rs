@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use glam::DVec3;
 use supple::Error;
-use supple::geometry::Aabb;
 use supple::material::{MaterialSpec, StretchStiffness};
 use supple::mesh::format::{Mesh, load};
+use supple::mesh::geometry::Aabb;
 use supple::mesh::implicit::{Character, ImplicitShape};
 use supple::mesh::{SurfaceMesh, tetrahedralise};
 use supple::scene::{Body, Model, Pin, Placement, Scene, Selection, Shape, ShapeSource, Solver};

@@ -2,9 +2,9 @@
 
 use glam::DVec3;
 use supple::FileError;
-use supple::geometry::Aabb;
 use supple::linear::{Preconditioner, ScalarMatrix, WithBlocks};
 use supple::mesh::format::{Mesh, load};
+use supple::mesh::geometry::Aabb;
 use supple::scene::{Levels, Linear, LinearKind, Method, Scene, Solver};
 use supple::simulation::Simulation;
 use supple::solvers::galerkin::{Galerkin, GalerkinOptions, Smoother};

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::job::Job;
-use crate::mesh::SurfaceMesh;
-use crate::mesh::format::{write_obj, write_ply};
 use crate::output::atomic::{AtomicFile, write_whole};
 use crate::output::frame::{FrameBody, FrameSurface};
 use supple_core::Error;
+use supple_mesh::SurfaceMesh;
+use supple_mesh::format::{write_obj, write_ply};
 
 /// Writes Wavefront OBJ files.
 pub(super) fn export_obj(job: &mut Job) -> Result<Vec<PathBuf>, Error> {

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use glam::DVec3;
 
 use super::job::{Job, Sequence};
-use crate::mesh::format::{PointData, PointValues, VtuMesh, write_vtu};
 use crate::output::atomic::{AtomicFile, write_whole};
 use crate::output::frame::FrameBody;
 use supple_core::Error;
+use supple_mesh::format::{PointData, PointValues, VtuMesh, write_vtu};
 
 /// Writes the files of every frame, then the `.pvd` of every body.
 pub(super) fn export(job: &mut Job) -> Result<Vec<PathBuf>, Error> {

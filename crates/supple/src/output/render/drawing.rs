@@ -10,9 +10,9 @@ use super::colors;
 use super::normals::{split_at_creases, vertex_normals};
 use super::survey::vertex_stretches;
 use super::{ColliderMesh, Overlay, RenderScene};
-use crate::mesh::SurfaceMesh;
 use crate::output::FrameBody;
 use crate::simulation::{Slice, SlicedCell};
+use supple_mesh::SurfaceMesh;
 
 /// Triangles with longer edges are cut, since ambient light is known at vertices only (stage units).
 const LONGEST_EDGE: f32 = 0.1;

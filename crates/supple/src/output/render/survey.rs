@@ -5,9 +5,9 @@ use glam::DVec3;
 
 use super::camera::{Bounds, Camera, Framing};
 use super::{ColorBy, Overlay, RenderOptions, RenderScene};
-use crate::geometry::stretch::principal_stretches;
 use crate::output::FrameBody;
 use crate::simulation::Stress;
+use supple_mesh::geometry::stretch::principal_stretches;
 
 /// The extent of one or more frames: feed every frame with [`Survey::add`], then fix the options with
 /// [`RenderOptions::fixed_for`].
@@ -158,7 +158,7 @@ mod tests {
             Bounds { low: DVec3::new(low, y[0], low), high: DVec3::new(high, y[1], high) }.corners().to_vec()
         };
         let cube =
-            crate::mesh::SurfaceMesh { positions: corners(0.0, 1.0, [0.0, 1.0]), ..Default::default() };
+            supple_mesh::SurfaceMesh { positions: corners(0.0, 1.0, [0.0, 1.0]), ..Default::default() };
         let positions = cube.positions.iter().map(|p| p.as_vec3()).collect();
         let surface = FrameSurface { name: "cube".into(), mesh: cube, file_from_world: DMat3::IDENTITY };
         let frame =

@@ -7,8 +7,8 @@ use glam::{DMat3, DQuat, Vec3};
 use super::drawing::Drawing;
 use super::shading::Lighting;
 use super::*;
-use crate::mesh::SurfaceMesh;
 use crate::output::{FrameBody, FrameSurface};
+use supple_mesh::SurfaceMesh;
 
 fn body(positions: Vec<DVec3>, triangles: &[[u32; 3]]) -> FrameBody {
     let current = positions.iter().map(|p| p.as_vec3()).collect();

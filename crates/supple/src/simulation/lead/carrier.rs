@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use glam::{DMat3, DMat4, DVec3};
 
-use crate::geometry::TriangleTree;
-use crate::geometry::triangle::combine;
-use crate::skin::Skin;
+use supple_mesh::geometry::TriangleTree;
+use supple_mesh::geometry::triangle::combine;
+use supple_mesh::skin::Skin;
 
 /// Where a point is on a surface that carries it.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -18,9 +18,9 @@ use self::sequence::SequenceLead;
 use self::skin::SkinLead;
 use super::{ColliderId, PinPoint, Setup, SetupPin};
 use crate::body::Body;
-use crate::geometry::{Aabb, TriangleTree};
 use crate::scene::{Collider, Follow, Motion, Pin, Pose};
 use supple_core::Error;
+use supple_mesh::geometry::{Aabb, TriangleTree};
 
 /// What leads the points of a pin.
 #[derive(Debug, Clone)]

@@ -9,8 +9,8 @@ use glam::{DAffine3, DVec3};
 use super::{Carrier, gone_over, lead_in, size_of};
 use crate::body::Body;
 use crate::contact::MeshSource;
-use crate::geometry::TriangleTree;
 use supple_core::{Error, FileError};
+use supple_mesh::geometry::TriangleTree;
 
 /// Meshes over time with the vertices of a body's surface.
 #[derive(Debug)]

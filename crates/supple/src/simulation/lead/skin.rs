@@ -10,10 +10,10 @@ use glam::{DMat4, DVec3};
 
 use super::{Carrier, gone_over, lead_in, size_of};
 use crate::body::Body;
-use crate::geometry::TriangleTree;
-use crate::mesh::format::load_skin;
-use crate::skin::Skin;
 use supple_core::Error;
+use supple_mesh::format::load_skin;
+use supple_mesh::geometry::TriangleTree;
+use supple_mesh::skin::Skin;
 
 /// An animated skin beside a body.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use glam::DVec3;
 
 use super::positions::Positions;
 use super::solver::HierarchicalSolver;
-use crate::geometry::DisjointSets;
+use supple_mesh::geometry::DisjointSets;
 
 const NONE: u32 = u32::MAX;
 

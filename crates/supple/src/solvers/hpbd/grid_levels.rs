@@ -192,9 +192,9 @@ fn push_middle(
 mod tests {
     use super::super::hierarchy::RestLengths;
     use super::*;
-    use crate::mesh::generate::{ClothGrid, GridPattern};
     use glam::DVec3;
     use std::collections::BTreeSet;
+    use supple_mesh::generate::{ClothGrid, GridPattern};
 
     const PLAN: Plan = Plan { levels: 16, parents: 2, rest_lengths: RestLengths::Auto };
 

@@ -266,8 +266,8 @@ fn coarsen(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mesh::generate::{ClothGrid, GridPattern};
     use std::collections::BTreeSet;
+    use supple_mesh::generate::{ClothGrid, GridPattern};
 
     /// Two separate sheets side by side.
     fn two_sheets(n: u32) -> (Vec<DVec3>, Vec<[u32; 3]>) {

@@ -157,8 +157,8 @@ impl Surroundings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::triangle::closest_point;
     use proptest::prelude::*;
+    use supple_mesh::geometry::triangle::closest_point;
 
     fn point() -> impl Strategy<Value = DVec3> {
         prop::array::uniform3(-1.0..1.0).prop_map(DVec3::from_array)

@@ -39,9 +39,9 @@ use super::patches::{BLOCK, Patch, Patches, Surface, Surroundings};
 use super::points::Points;
 use super::positions::{Positions, TASK};
 use crate::body::{Body, Elements};
-use crate::geometry::triangle::closest_point;
 use crate::simulation::Setup;
 use supple_core::simd::{Kernel, LaneVec3, Lanes, Simd, WIDTH, dispatch};
+use supple_mesh::geometry::triangle::closest_point;
 
 /// A particle near a triangle; both by numbers of points.
 #[derive(Debug, Clone, Copy)]

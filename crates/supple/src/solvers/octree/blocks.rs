@@ -9,8 +9,8 @@
 
 use std::ops::Range;
 
-use super::tree::{Hanging, Octree, hangs};
 use super::wide::{Real, Vector};
+use supple_mesh::octree::{Hanging, Octree, hangs};
 
 /// Elements in a block.
 pub(super) const BLOCK: usize = 512;

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 use glam::DVec3;
 
 use super::forest::{Flesh, Forest, Law, Tissue};
-use super::tree::Octree;
 use crate::body::Elements;
 use crate::energy::Energy;
 use crate::scene::Model;
 use crate::simulation::Setup;
+use supple_mesh::octree::Octree;
 
 /// The energy of a forest.
 pub(crate) struct OctreeEnergy {

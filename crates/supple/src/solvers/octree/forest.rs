@@ -6,8 +6,8 @@ use glam::DVec3;
 
 use super::blocks::{BATCH, Blocks, Output};
 use super::elasticity::{Elasticity, Rest, Start, start_strains};
-use super::tree::Octree;
 use supple_core::simd::Simd;
+use supple_mesh::octree::Octree;
 
 /// What an element is made of.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -6,10 +6,10 @@ use std::ops::Range;
 use glam::DVec3;
 
 use super::multigrid::coarser;
-use super::octant::{Octant, morton_order};
-use super::tree::Octree;
 use crate::body::{Body, Elements};
 use crate::simulation::{HierarchyLevel, Setup, Slice, SlicedCell, carried};
+use supple_mesh::octree::Octree;
+use supple_mesh::octree::{Octant, morton_order};
 
 /// A body whose octants are shown.
 struct Shown<'a> {

@@ -21,10 +21,10 @@ use std::f64::consts::PI;
 use glam::DVec3;
 
 use crate::contact::Surfaces;
-use crate::geometry::triangle_overlap::{orientation, triangles_overlap};
-use crate::geometry::winding_number::solid_angle;
-use crate::geometry::{Bvh, DisjointSets};
 use supple_core::parallel;
+use supple_mesh::geometry::triangle_overlap::{orientation, triangles_overlap};
+use supple_mesh::geometry::winding_number::solid_angle;
+use supple_mesh::geometry::{Bvh, DisjointSets};
 
 /// How far outside a vertex winding numbers are taken, over the length of its edges.
 const OUTSIDE: f64 = 1e-3;
@@ -453,7 +453,7 @@ pub(super) mod tests {
     fn depths_are_winding_numbers_whatever_the_larger_part_is() {
         // A small ball of which more than half is inside a tube, and one that is outside.
         let sphere = |at: DVec3| {
-            let (positions, triangles) = crate::geometry::winding_number::tests::sphere(10, 0.3);
+            let (positions, triangles) = supple_mesh::test_support::sphere(10, 0.3);
             (positions.into_iter().map(|p| p + at).collect(), triangles)
         };
         let deep = sphere(DVec3::new(0.85, 0.013, 0.007));

@@ -3,16 +3,15 @@
 use glam::{DMat3, DQuat, DVec3};
 use proptest::prelude::*;
 
-use super::construct::{Inside, fill};
 use super::forest::{Flesh, Forest, Law, Tissue};
 use super::multigrid::{CycleOptions, Multigrid};
-use super::octant::Octant;
 use super::smoother::Smoother;
-use super::splits::{Splits, set};
-use super::tree::{Frame, Octree};
-use super::tree_tests::{bumpy, cube};
 use crate::linear::{ConjugateGradient, LinearOperator, Preconditioner, Simd, StopRule};
-use crate::mesh::implicit::{Character, surface};
+use supple_mesh::implicit::{Character, surface};
+use supple_mesh::octree::Octant;
+use supple_mesh::octree::{Frame, Octree};
+use supple_mesh::octree::{Inside, fill};
+use supple_mesh::test_support::{balanced_tree, bumpy, cube};
 
 /// Numbers in -1 to 1.
 struct Noise(u64);
@@ -36,11 +35,10 @@ impl Noise {
 fn random_tree(seed: u64) -> Octree {
     let (noise, root) = (&mut Noise(seed), 4);
     let mut cell = || ((noise.next() + 1.0) * 8.0).min(15.0) as u16;
-    let finest = set((0..6).map(|_| Octant::new([cell(), cell(), cell()], 0)).collect());
-    let mut leaves = Splits::around(&finest, root, 1).leaves(root, &finest);
+    let cells = (0..6).map(|_| Octant::new([cell(), cell(), cell()], 0)).collect();
     let noise = &mut Noise(seed ^ 77);
-    leaves.retain(|_| noise.next() > -0.6);
-    Octree::new(Frame { origin: DVec3::new(0.3, -1.0, 2.0), cell: 0.1, root }, leaves)
+    let frame = Frame { origin: DVec3::new(0.3, -1.0, 2.0), cell: 0.1, root };
+    balanced_tree(frame, cells, || noise.next() > -0.6)
 }
 
 /// Soft and stiff elements side by side; of one law, of the other or of both, by the seed.

@@ -17,7 +17,6 @@ use rayon::prelude::*;
 
 use super::blocks::{BATCH, Blocks, Output};
 use super::bottom::Bottom;
-use super::coarsen::{Coarsened, coarsen};
 use super::elasticity::{Elasticity, Rest, stiffness_from_gradients};
 use super::forest::{Forest, Law, rest_of};
 use super::level::{Damping, OctreeLevel, Operator};
@@ -25,8 +24,9 @@ use super::smoother::Smoother;
 use super::springs::Springs;
 use super::stiffness::{Batches, ElementBatch, Stiffness};
 use super::transfer::Transfer;
-use super::tree::Octree;
 use crate::linear::{CycleTimes, LinearOperator, Preconditioner, Simd, v_cycle};
+use supple_mesh::octree::Octree;
+use supple_mesh::octree::{Coarsened, coarsen};
 
 /// The damping over the inverse of the estimated largest eigenvalue: below 2, since the estimate comes from below.
 const DAMPING: f32 = 1.7;

@@ -27,18 +27,18 @@ use std::sync::Arc;
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
-use super::construct::Filled;
 use super::intersection_curves::{Curves, Fans, Regions};
 use crate::body::{Body, Elements, Embedding};
 use crate::contact::Surfaces;
 use crate::energy::friction::{Friction, outer};
 use crate::energy::self_contact::ContactSummary;
 use crate::energy::{Curvature, Energy, PointVisitor};
-use supple_core::parallel;
-use crate::geometry::triangle::{self, Ray};
-use crate::geometry::{Aabb, Bvh};
 use crate::scene::FrictionModel;
 use crate::simulation::Setup;
+use supple_core::parallel;
+use supple_mesh::geometry::triangle::{self, Ray};
+use supple_mesh::geometry::{Aabb, Bvh};
+use supple_mesh::octree::Filled;
 
 /// How much stiffer a spring is than the octants at its vertex: their part in a depth is one over this.
 const STIFFER: f64 = 10.0;

@@ -24,12 +24,12 @@ use super::blocks::{BATCH, BlockWork, Blocks, CornerValues, Corners, Output, Scr
 use super::elasticity::{Eight, linearise_corotated};
 use super::forest::Law;
 use super::principal::PrincipalBatch;
-use super::shape_functions::gather_matrix;
-use super::tree::Hanging;
 use super::wide::{Real, Vector, Wide, WideMat3, load_matrix, matrix_product, transposed};
 use supple_core::simd::{Kernel, LaneMat3, Simd, dispatch};
 #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
 use supple_core::simd::{has_avx512, run_avx512};
+use supple_mesh::octree::Hanging;
+use supple_mesh::octree::gather_matrix;
 
 /// The stiffness of sixteen elements in one of its forms. The numbers are single: they are rounded alike on both sides of the
 /// diagonal, so that the operator stays symmetric whatever precision it is applied in.

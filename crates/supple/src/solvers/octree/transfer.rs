@@ -10,9 +10,9 @@ use std::sync::LazyLock;
 
 use rayon::prelude::*;
 
-use super::coarsen::Coarsened;
-use super::shape_functions::weights_at;
-use super::tree::{Hanging, Octree, hangs};
+use supple_mesh::octree::Coarsened;
+use supple_mesh::octree::weights_at;
+use supple_mesh::octree::{Hanging, Octree, hangs};
 
 /// Nodes handled by one task.
 const CHUNK: usize = 1024;

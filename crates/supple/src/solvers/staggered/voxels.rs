@@ -5,7 +5,7 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::lattice::{Cell, Lattice, MARGIN};
-use crate::geometry::{Aabb, TriangleTree, WindingNumber};
+use supple_mesh::geometry::{Aabb, TriangleTree, WindingNumber};
 
 /// What differs by this part of a cell is equal: a face of the body along a face of cells meets those on one side only.
 pub(super) const ROUNDING: f64 = 1e-6;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use glam::Vec3;
 
-use crate::mesh::{LabelKind, NO_LABEL, NO_VALUE, SurfaceMesh};
 use crate::output::FrameSurface;
+use supple_mesh::{LabelKind, NO_LABEL, NO_VALUE, SurfaceMesh};
 
 /// A triangle mesh with one UV a vertex.
 pub(super) struct SplitMesh {

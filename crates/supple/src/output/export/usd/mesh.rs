@@ -8,8 +8,8 @@ use glam::Vec3;
 
 use super::super::names::identifiers;
 use super::crate_file::{CrateWriter, PathId, SpecType, Value};
-use crate::mesh::{CornerAttribute, FaceLabels, LabelKind, NO_VALUE, SurfaceMesh};
 use crate::output::frame::{FrameBody, FrameSurface};
+use supple_mesh::{CornerAttribute, FaceLabels, LabelKind, NO_VALUE, SurfaceMesh};
 
 /// The values of one mesh, already in the file.
 #[derive(Default)]

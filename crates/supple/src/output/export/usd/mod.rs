@@ -12,9 +12,9 @@ use self::crate_file::{CrateWriter, PathId, SpecType, Value};
 use self::mesh::MeshSamples;
 use super::job::Job;
 use super::names::identifiers;
-use crate::mesh::LabelKind;
 use crate::output::atomic::{AtomicFile, write_error};
 use supple_core::Error;
+use supple_mesh::LabelKind;
 
 /// Where materials are, below the default prim.
 const MATERIALS: &str = "materials";

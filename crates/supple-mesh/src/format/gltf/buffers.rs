@@ -1,0 +1,194 @@
+//! The parts of a glTF file: the JSON, the binary chunk of a GLB, data URIs, and files beside it.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use ::gltf::buffer::{Buffer, Source};
+use ::gltf::json::validation::{Checked, Validate};
+use ::gltf::json::{Path as JsonPath, Root};
+use ::gltf::{Document, Semantic};
+use base64::Engine;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+
+use supple_core::FileError;
+
+const JSON_CHUNK: &[u8] = b"JSON";
+const BINARY_CHUNK: &[u8] = b"BIN\0";
+
+/// The checked JSON of a glTF or GLB file, and the GLB's binary chunk.
+pub(super) fn parse<'a>(bytes: &'a [u8], path: &Path) -> Result<(Document, Option<&'a [u8]>), FileError> {
+    let (json, json_start, blob) = match bytes.starts_with(b"glTF") {
+        true => split_glb(bytes, path)?,
+        false => (bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes), None, None),
+    };
+    let root = ::gltf::json::deserialize::from_slice(json).map_err(|error| match json_start {
+        Some(start) => FileError::byte(path, start, format!("the JSON chunk is not glTF: {error}")),
+        None => {
+            FileError::line(path, error.line().max(1) as u64, format!("not the JSON of a glTF file: {error}"))
+        }
+    })?;
+    validate(&root).map_err(|problem| FileError::whole(path, format!("the glTF is not valid: {problem}")))?;
+    Ok((Document::from_json_without_validation(root), blob))
+}
+
+/// Checks that all references of the JSON exist and all its values are known ones. Bounds of positions, which many
+/// programs do not write and nobody here needs, may be missing; extensions are looked at by the caller.
+fn validate(root: &Root) -> Result<(), String> {
+    // The crate's own validation indexes by this before it has checked it.
+    let primitives = root.meshes.iter().flat_map(|mesh| &mesh.primitives);
+    for accessor in primitives.filter_map(|p| p.attributes.get(&Checked::Valid(Semantic::Positions))) {
+        if accessor.value() >= root.accessors.len() {
+            return Err(format!(
+                "a primitive's POSITION is accessor {}, which does not exist",
+                accessor.value()
+            ));
+        }
+    }
+    let mut problem = None;
+    root.validate(root, JsonPath::new, &mut |place, error| {
+        let place = place().to_string();
+        let is_bound = place.ends_with(".min") || place.ends_with(".max");
+        if problem.is_none() && !is_bound && !place.starts_with("extensionsRequired") {
+            problem = Some(format!("{place}: {error}"));
+        }
+    });
+    problem.map_or(Ok(()), Err)
+}
+
+type GlbParts<'a> = (&'a [u8], Option<u64>, Option<&'a [u8]>);
+
+/// The JSON chunk with its place, and the binary chunk.
+fn split_glb<'a>(bytes: &'a [u8], path: &Path) -> Result<GlbParts<'a>, FileError> {
+    let fail = |byte: usize, problem: String| FileError::byte(path, byte as u64, problem);
+    let number = |at: usize| bytes.get(at..at + 4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+    match number(4) {
+        Some(2) => {}
+        Some(version) => return Err(fail(4, format!("GLB version {version}; only version 2 can be read"))),
+        None => return Err(fail(bytes.len(), "the GLB header is cut off".to_owned())),
+    }
+    let length = number(8).map_or(usize::MAX, |length| length as usize);
+    if length > bytes.len() {
+        return Err(fail(
+            bytes.len(),
+            format!("the GLB header says {length} bytes, the file has {}", bytes.len()),
+        ));
+    }
+    let (mut json, mut blob, mut at) = (None, None, 12);
+    while at + 8 <= length {
+        let size = number(at).unwrap_or_default() as usize;
+        let kind = &bytes[at + 4..at + 8];
+        let Some(chunk) = bytes[at + 8..length].get(..size) else {
+            return Err(fail(at, format!("a chunk of {size} bytes reaches beyond the file's {length}")));
+        };
+        match kind {
+            JSON_CHUNK if json.is_none() => json = Some((chunk, Some(at as u64 + 8))),
+            BINARY_CHUNK if blob.is_none() => blob = Some(chunk),
+            _ => {}
+        }
+        at += 8 + size;
+    }
+    let Some((json, start)) = json else { return Err(fail(12, "the GLB has no JSON chunk".to_owned())) };
+    Ok((json, start, blob))
+}
+
+/// The bytes of all buffers of a file.
+pub(super) struct Buffers<'a> {
+    data: Vec<Cow<'a, [u8]>>,
+    path: &'a Path,
+    /// The bytes of all buffers together: no honest accessor has more values.
+    pub file_size: usize,
+}
+
+impl<'a> Buffers<'a> {
+    pub(super) fn load(
+        document: &Document,
+        blob: Option<&'a [u8]>,
+        path: &'a Path,
+    ) -> Result<Self, FileError> {
+        let mut data = Vec::new();
+        for buffer in document.buffers() {
+            data.push(load_buffer(&buffer, blob, path).map_err(|problem| {
+                FileError::whole(path, format!("buffer {}: {problem}", buffer.index()))
+            })?);
+        }
+        let file_size = data.iter().map(|bytes| bytes.len()).sum();
+        Ok(Self { data, path, file_size })
+    }
+
+    pub(super) fn bytes(&self, buffer: usize) -> &[u8] {
+        self.data.get(buffer).map(AsRef::as_ref).unwrap_or_default()
+    }
+
+    pub(super) fn error(&self, problem: String) -> FileError {
+        FileError::whole(self.path, problem)
+    }
+}
+
+fn load_buffer<'a>(
+    buffer: &Buffer<'_>,
+    blob: Option<&'a [u8]>,
+    path: &Path,
+) -> Result<Cow<'a, [u8]>, String> {
+    let length = buffer.length();
+    let data = match buffer.source() {
+        Source::Bin => match blob.filter(|_| buffer.index() == 0) {
+            Some(blob) => Cow::Borrowed(&blob[..blob.len().min(length)]),
+            None => return Err("it has no uri, and the file has no binary chunk for it".to_owned()),
+        },
+        Source::Uri(uri) => Cow::Owned(match uri.strip_prefix("data:") {
+            Some(data) => decode_data_uri(data)?,
+            None => read_beside(uri, length, path)?,
+        }),
+    };
+    if data.len() < length {
+        return Err(format!("it should have {length} bytes, {} are there", data.len()));
+    }
+    Ok(data)
+}
+
+/// What follows `data:`, which must be base64.
+fn decode_data_uri(data: &str) -> Result<Vec<u8>, String> {
+    let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    let engine = GeneralPurpose::new(&base64::alphabet::STANDARD, config);
+    let Some((_, text)) = data.split_once(";base64,") else {
+        return Err("its data URI is not base64".to_owned());
+    };
+    engine.decode(text).map_err(|error| format!("its data URI is damaged: {error}"))
+}
+
+/// A file named by a relative URI; no more than `length` bytes of it are read.
+fn read_beside(uri: &str, length: usize, path: &Path) -> Result<Vec<u8>, String> {
+    let shown = uri.escape_debug();
+    if uri.contains(':') || uri.starts_with('/') || uri.starts_with('\\') {
+        return Err(format!(
+            "`{shown}` is not a file beside the glTF; save the buffers with it, or use .glb"
+        ));
+    }
+    let name = decode_percent(uri).ok_or_else(|| format!("`{shown}` is not a valid file name"))?;
+    let place = path.parent().unwrap_or(Path::new("")).join(name);
+    let fail = |error: std::io::Error| format!("cannot read `{}`: {error}", place.display());
+    let file = File::open(&place).map_err(fail)?;
+    if !file.metadata().map_err(fail)?.is_file() {
+        return Err(format!("`{}` is not a file", place.display()));
+    }
+    let mut bytes = Vec::new();
+    file.take(length as u64).read_to_end(&mut bytes).map_err(fail)?;
+    Ok(bytes)
+}
+
+fn decode_percent(uri: &str) -> Option<String> {
+    let mut decoded = Vec::with_capacity(uri.len());
+    let mut bytes = uri.bytes();
+    while let Some(byte) = bytes.next() {
+        decoded.push(match byte {
+            b'%' => {
+                let digits = [bytes.next()?, bytes.next()?];
+                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
+            }
+            _ => byte,
+        });
+    }
+    String::from_utf8(decoded).ok().filter(|name| !name.contains('\0'))
+}

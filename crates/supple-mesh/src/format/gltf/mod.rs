@@ -1,0 +1,407 @@
+//! glTF 2.0, as text (`.gltf`) and binary (`.glb`): all triangles of the default scene in world space.
+//!
+//! The `gltf` crate reads the JSON; buffers and accessors are read here, with every bound checked. glTF counts `v` of
+//! texture coordinates downwards and everyone else upwards: it is turned to `1 - v`. A skinned mesh is taken as
+//! modelled, under its node's transform; animations, morph targets and textures are left out. [`load_skin`] reads the
+//! same surface with its skeleton and an animation.
+
+mod accessor;
+mod animation;
+mod buffers;
+mod skin;
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use ::gltf::mesh::Mode;
+use ::gltf::{Accessor, Document, Node, Primitive, Semantic};
+use glam::{DMat3, DMat4, DQuat, DVec3};
+
+use self::buffers::Buffers;
+pub use self::skin::load_skin;
+use super::LoadedMesh;
+use super::builder::{self, CornerTrack, LabelTrack, finite_or_zero, fits, not_finite_note};
+use crate::{LabelKind, SurfaceMesh};
+use supple_core::FileError;
+
+/// A small file can show one mesh in many nodes: the whole scene may have so many corners.
+const MOST_CORNERS: usize = 1 << 28;
+/// Colour of vertices that have none in a file where others have one.
+const WHITE: [f32; 4] = [1.0; 4];
+
+/// Reads a glTF or GLB file from its bytes; its buffers are looked for beside `path`.
+pub fn read_gltf(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
+    let (document, blob) = buffers::parse(bytes, path)?;
+    let notes = check_extensions(&document, path)?;
+    let buffers = Buffers::load(&document, blob, path)?;
+    let mut reader = GltfReader::new(&buffers, path, notes);
+    let roots = reader.roots(&document);
+    reader.read_nodes(&document, roots)?;
+    reader.finish()
+}
+
+/// Refuses compressed meshes; notes for other required extensions than those about materials and textures.
+fn check_extensions(document: &Document, path: &Path) -> Result<Vec<String>, FileError> {
+    let harmless = ["KHR_mesh_quantization", "KHR_materials_", "KHR_texture_", "KHR_lights_", "EXT_texture_"];
+    let mut notes = Vec::new();
+    for extension in document.extensions_required() {
+        let shown = extension.escape_debug();
+        if extension.ends_with("_compression") {
+            let problem = format!("the meshes are compressed by {shown}; export them without compression");
+            return Err(FileError::whole(path, problem));
+        }
+        if !harmless.iter().any(|known| extension.starts_with(known)) {
+            notes.push(format!("the file requires the extension {shown}, which is not known here"));
+        }
+    }
+    Ok(notes)
+}
+
+struct GltfReader<'a> {
+    buffers: &'a Buffers<'a>,
+    path: &'a Path,
+    mesh: SurfaceMesh,
+    uvs: CornerTrack<2>,
+    normals: CornerTrack<3>,
+    colors: Vec<[f32; 4]>,
+    object: LabelTrack,
+    material: LabelTrack,
+    /// The first value of every texture coordinate accessor read.
+    known_uvs: HashMap<usize, u32>,
+    skipped_primitives: usize,
+    skinned: usize,
+    /// Where the vertices come from, in their order.
+    ranges: Vec<VertexRange>,
+    /// Normals and texture coordinates that were not finite.
+    not_finite: usize,
+    notes: Vec<String>,
+}
+
+/// Vertices that were read one after the other.
+struct VertexRange {
+    node: usize,
+    /// Which primitive of the node's mesh.
+    primitive: usize,
+    count: usize,
+}
+
+/// A node's transform, and the first value of every accessor already read under it, so that primitives of one mesh
+/// which share vertices go on sharing them.
+struct Instance {
+    to_world: DMat4,
+    normal_to_world: DMat3,
+    mirrored: bool,
+    known_positions: HashMap<usize, u32>,
+    known_normals: HashMap<usize, u32>,
+}
+
+impl Instance {
+    fn new(to_world: DMat4) -> Self {
+        let linear = DMat3::from_mat4(to_world);
+        let determinant = linear.determinant();
+        Self {
+            to_world,
+            normal_to_world: if determinant == 0.0 { linear } else { linear.inverse().transpose() },
+            mirrored: determinant < 0.0,
+            known_positions: HashMap::new(),
+            known_normals: HashMap::new(),
+        }
+    }
+}
+
+impl<'a> GltfReader<'a> {
+    fn new(buffers: &'a Buffers<'a>, path: &'a Path, notes: Vec<String>) -> Self {
+        Self {
+            buffers,
+            path,
+            mesh: SurfaceMesh { face_starts: vec![0], ..SurfaceMesh::default() },
+            uvs: CornerTrack::new(),
+            normals: CornerTrack::new(),
+            colors: Vec::new(),
+            object: LabelTrack::new(LabelKind::Object),
+            material: LabelTrack::new(LabelKind::Material),
+            known_uvs: HashMap::new(),
+            skipped_primitives: 0,
+            skinned: 0,
+            ranges: Vec::new(),
+            not_finite: 0,
+            notes,
+        }
+    }
+
+    /// The nodes to start from: those of the default scene, else of the first, else all that are no one's child.
+    fn roots<'d>(&mut self, document: &'d Document) -> Vec<Node<'d>> {
+        if let Some(scene) = document.default_scene().or_else(|| document.scenes().next()) {
+            return scene.nodes().collect();
+        }
+        self.notes.push("the file has no scene; all its nodes are taken".to_owned());
+        let mut is_child = vec![false; document.nodes().len()];
+        for child in document.nodes().flat_map(|node| node.children()) {
+            is_child[child.index()] = true;
+        }
+        document.nodes().filter(|node| !is_child[node.index()]).collect()
+    }
+
+    fn read_nodes(&mut self, document: &Document, mut roots: Vec<Node<'_>>) -> Result<(), FileError> {
+        let mut seen = vec![false; document.nodes().len()];
+        roots.reverse();
+        let mut open: Vec<_> = roots.into_iter().map(|node| (node, DMat4::IDENTITY)).collect();
+        while let Some((node, parent)) = open.pop() {
+            if std::mem::replace(&mut seen[node.index()], true) {
+                let problem =
+                    format!("node {} has two parents, or is its own; nodes must form a tree", node.index());
+                return Err(FileError::whole(self.path, problem));
+            }
+            let to_world = parent * local_transform(&node);
+            self.read_node(&node, to_world)?;
+            let first = open.len();
+            open.extend(node.children().map(|child| (child, to_world)));
+            open[first..].reverse();
+        }
+        Ok(())
+    }
+
+    fn read_node(&mut self, node: &Node<'_>, to_world: DMat4) -> Result<(), FileError> {
+        let Some(mesh) = node.mesh() else { return Ok(()) };
+        self.skinned += usize::from(node.skin().is_some());
+        let name = node.name().or(mesh.name()).map(str::to_owned);
+        self.object.set(name.unwrap_or_else(|| format!("node {}", node.index())));
+        let mut instance = Instance::new(to_world);
+        for primitive in mesh.primitives() {
+            let before = self.mesh.positions.len();
+            self.read_primitive(&primitive, &mut instance)?;
+            let count = self.mesh.positions.len() - before;
+            if count > 0 {
+                self.ranges.push(VertexRange { node: node.index(), primitive: primitive.index(), count });
+            }
+        }
+        Ok(())
+    }
+
+    fn read_primitive(
+        &mut self,
+        primitive: &Primitive<'_>,
+        instance: &mut Instance,
+    ) -> Result<(), FileError> {
+        let triangles: fn(usize, usize) -> [usize; 3] = match primitive.mode() {
+            Mode::Triangles => |_, t| [3 * t, 3 * t + 1, 3 * t + 2],
+            Mode::TriangleStrip => |_, t| [t, t + 1 + t % 2, t + 2 - t % 2],
+            Mode::TriangleFan => |_, t| [t + 1, t + 2, 0],
+            _ => {
+                self.skipped_primitives += 1;
+                return Ok(());
+            }
+        };
+        let Some(positions) = primitive.get(&Semantic::Positions) else {
+            self.skipped_primitives += 1;
+            return Ok(());
+        };
+        let count = positions.count();
+        let first_vertex = self.read_positions(&positions, instance)?;
+        let first_normal = self.read_normals(primitive, count, instance)?;
+        let first_uv = self.read_uvs(primitive, count)?;
+        self.read_colors(primitive, count, first_vertex)?;
+        self.material.set(primitive.material().name().unwrap_or_default().to_owned());
+        let indices = self.indices(primitive, count)?;
+        let triangle_count = match primitive.mode() {
+            Mode::Triangles => indices.len() / 3,
+            _ => indices.len().saturating_sub(2),
+        };
+        if primitive.mode() == Mode::Triangles && indices.len() % 3 != 0 {
+            self.notes.push(format!(
+                "a list of triangles has {} indices; the last ones are ignored",
+                indices.len()
+            ));
+        }
+        self.check_room(3 * triangle_count)?;
+        for t in 0..triangle_count {
+            let mut corners = triangles(indices.len(), t).map(|i| indices[i]);
+            if instance.mirrored {
+                corners.swap(1, 2);
+            }
+            self.push_triangle(corners, first_vertex, first_normal, first_uv);
+        }
+        Ok(())
+    }
+
+    fn push_triangle(&mut self, corners: [u32; 3], vertex: u32, normal: Option<u32>, uv: Option<u32>) {
+        let face = self.mesh.face_count();
+        self.object.push_face(face);
+        self.material.push_face(face);
+        for index in corners {
+            let corner = self.mesh.corners.len();
+            self.mesh.corners.push(vertex + index);
+            if let Some(normal) = normal {
+                self.normals.set(corner, normal + index);
+            }
+            if let Some(uv) = uv {
+                self.uvs.set(corner, uv + index);
+            }
+        }
+        self.mesh.face_starts.push(self.mesh.corners.len() as u32);
+    }
+
+    fn check_room(&self, corners: usize) -> Result<(), FileError> {
+        let total = self.mesh.corners.len().saturating_add(corners);
+        if total > MOST_CORNERS || !fits(self.mesh.positions.len(), 0) {
+            let problem = format!("the scene has more than {} triangles; split the file", MOST_CORNERS / 3);
+            return Err(FileError::whole(self.path, problem));
+        }
+        Ok(())
+    }
+
+    /// Appends the positions in world space, unless this accessor was read under this node before; returns the first.
+    fn read_positions(&mut self, accessor: &Accessor<'_>, instance: &mut Instance) -> Result<u32, FileError> {
+        if let Some(&first) = instance.known_positions.get(&accessor.index()) {
+            return Ok(first);
+        }
+        let first = self.mesh.positions.len();
+        let values = self.buffers.read::<3>(accessor, "POSITION")?;
+        self.check_room(0)?;
+        if first + values.len() > MOST_CORNERS {
+            let problem = format!("the scene has more than {MOST_CORNERS} vertices; split the file");
+            return Err(FileError::whole(self.path, problem));
+        }
+        for (v, value) in values.into_iter().enumerate() {
+            let p = instance.to_world.transform_point3(DVec3::from(value));
+            if !p.is_finite() {
+                let [x, y, z] = value;
+                let place = format!("vertex {v} of accessor {}", accessor.index());
+                let problem = format!(
+                    "{place} is at ({x}, {y}, {z}), which its node's transform takes to {p}: not finite"
+                );
+                return Err(FileError::whole(self.path, problem));
+            }
+            self.mesh.positions.push(p);
+        }
+        instance.known_positions.insert(accessor.index(), first as u32);
+        Ok(first as u32)
+    }
+
+    fn read_normals(
+        &mut self,
+        primitive: &Primitive<'_>,
+        count: usize,
+        instance: &mut Instance,
+    ) -> Result<Option<u32>, FileError> {
+        let Some(accessor) = primitive.get(&Semantic::Normals) else { return Ok(None) };
+        self.check_count(&accessor, "NORMAL", count)?;
+        if let Some(&first) = instance.known_normals.get(&accessor.index()) {
+            return Ok(Some(first));
+        }
+        let first = self.normals.values.len() as u32;
+        let values = self.buffers.read::<3>(&accessor, "NORMAL")?;
+        for normal in values {
+            let turned = instance.normal_to_world * DVec3::from(normal);
+            self.normals
+                .values
+                .push(finite_or_zero(turned.normalize_or_zero().to_array(), &mut self.not_finite));
+        }
+        instance.known_normals.insert(accessor.index(), first);
+        Ok(Some(first))
+    }
+
+    fn read_uvs(&mut self, primitive: &Primitive<'_>, count: usize) -> Result<Option<u32>, FileError> {
+        let Some(accessor) = primitive.get(&Semantic::TexCoords(0)) else { return Ok(None) };
+        self.check_count(&accessor, "TEXCOORD_0", count)?;
+        if let Some(&first) = self.known_uvs.get(&accessor.index()) {
+            return Ok(Some(first));
+        }
+        let first = self.uvs.values.len() as u32;
+        let values = self.buffers.read::<2>(&accessor, "TEXCOORD_0")?;
+        let turned = values.into_iter().map(|[u, v]| finite_or_zero([u, 1.0 - v], &mut self.not_finite));
+        self.uvs.values.extend(turned);
+        self.known_uvs.insert(accessor.index(), first);
+        Ok(Some(first))
+    }
+
+    fn read_colors(&mut self, primitive: &Primitive<'_>, count: usize, first: u32) -> Result<(), FileError> {
+        let Some(accessor) = primitive.get(&Semantic::Colors(0)) else { return Ok(()) };
+        self.check_count(&accessor, "COLOR_0", count)?;
+        let colors = match accessor.dimensions().multiplicity() {
+            3 => self
+                .buffers
+                .read::<3>(&accessor, "COLOR_0")?
+                .into_iter()
+                .map(|[r, g, b]| [r, g, b, 1.0])
+                .collect(),
+            _ => self.buffers.read::<4>(&accessor, "COLOR_0")?,
+        };
+        self.colors.resize(self.mesh.positions.len(), WHITE);
+        for (slot, color) in self.colors[first as usize..].iter_mut().zip(colors) {
+            *slot = color.map(|c| if c.is_nan() { 0.0 } else { c.clamp(0.0, 1.0) as f32 });
+        }
+        Ok(())
+    }
+
+    fn check_count(&self, accessor: &Accessor<'_>, what: &str, positions: usize) -> Result<(), FileError> {
+        if accessor.count() == positions {
+            return Ok(());
+        }
+        let problem = format!(
+            "accessor {} ({what}) has {} values for {positions} vertices",
+            accessor.index(),
+            accessor.count()
+        );
+        Err(FileError::whole(self.path, problem))
+    }
+
+    fn indices(&self, primitive: &Primitive<'_>, vertices: usize) -> Result<Vec<u32>, FileError> {
+        let Some(accessor) = primitive.indices() else { return Ok((0..vertices as u32).collect()) };
+        let indices = self.buffers.read_indices(&accessor)?;
+        match indices.iter().position(|&index| index as usize >= vertices) {
+            Some(place) => {
+                let problem = format!(
+                    "index {place} of accessor {} is {}, out of range: the mesh has {vertices} vertices, counted from 0",
+                    accessor.index(),
+                    indices[place]
+                );
+                Err(FileError::whole(self.path, problem))
+            }
+            None => Ok(indices),
+        }
+    }
+
+    fn finish(mut self) -> Result<LoadedMesh, FileError> {
+        let (corners, faces) = (self.mesh.corners.len(), self.mesh.face_count());
+        self.mesh.uvs = self.uvs.finish(corners);
+        self.mesh.normals = self.normals.finish(corners);
+        if !self.colors.is_empty() {
+            self.colors.resize(self.mesh.positions.len(), WHITE);
+            self.mesh.colors = Some(self.colors);
+        }
+        self.mesh.labels = [self.object, self.material].into_iter().filter_map(|t| t.finish(faces)).collect();
+        if self.skipped_primitives > 0 {
+            self.notes.push(format!("{} primitives without triangles are left out", self.skipped_primitives));
+        }
+        self.notes.extend(not_finite_note(self.not_finite));
+        if self.skinned > 0 {
+            self.notes.push(format!(
+                "{} skinned meshes are taken as modelled, without their skeleton",
+                self.skinned
+            ));
+        }
+        builder::finish(self.mesh, self.notes, self.path)
+    }
+}
+
+fn local_transform(node: &Node<'_>) -> DMat4 {
+    match node.transform() {
+        ::gltf::scene::Transform::Matrix { matrix } => {
+            DMat4::from_cols_array_2d(&matrix.map(|c| c.map(f64::from)))
+        }
+        ::gltf::scene::Transform::Decomposed { translation, rotation, scale } => {
+            let rotation = DQuat::from_array(rotation.map(f64::from));
+            let length = rotation.length();
+            let rotation = if length > 0.0 { rotation / length } else { DQuat::IDENTITY };
+            DMat4::from_scale_rotation_translation(
+                DVec3::from(scale.map(f64::from)),
+                rotation,
+                DVec3::from(translation.map(f64::from)),
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

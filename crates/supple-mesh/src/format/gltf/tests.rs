@@ -1,0 +1,209 @@
+//! Tests of the glTF reader on files made here, by the tables of the specification.
+
+use std::path::Path;
+
+use glam::DVec3;
+use serde_json::{Value, json};
+
+use super::super::{Mesh, load};
+use super::read_gltf;
+use crate::{NO_VALUE, SurfaceMesh};
+
+fn surface(loaded: super::LoadedMesh) -> (SurfaceMesh, Vec<String>) {
+    match loaded.mesh {
+        Mesh::Surface(mesh) => (mesh, loaded.notes),
+        Mesh::Tets(_) => unreachable!("glTF holds surfaces"),
+    }
+}
+
+/// A GLB with this JSON and this binary chunk.
+pub fn glb(json: &Value, binary: &[u8]) -> Vec<u8> {
+    let mut json = json.to_string().into_bytes();
+    json.resize(json.len().next_multiple_of(4), b' ');
+    let length = 12 + 8 + json.len() + 8 + binary.len();
+    let mut bytes = b"glTF".to_vec();
+    bytes.extend([2, length as u32, json.len() as u32].iter().flat_map(|n| n.to_le_bytes()));
+    bytes.extend(b"JSON");
+    bytes.extend(json);
+    bytes.extend((binary.len() as u32).to_le_bytes());
+    bytes.extend(b"BIN\0");
+    bytes.extend(binary);
+    bytes
+}
+
+fn read(json: &Value, binary: &[u8]) -> (SurfaceMesh, Vec<String>) {
+    surface(read_gltf(&glb(json, binary), Path::new("t.glb")).unwrap())
+}
+
+fn floats(values: &[f32]) -> Vec<u8> {
+    values.iter().flat_map(|v| v.to_le_bytes()).collect()
+}
+
+/// Five points in the plane z = 0: a strip of three triangles, or a fan.
+const POINTS: [f32; 15] = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 2.0, 0.0];
+
+/// One node with one primitive over `POINTS`; `more` is merged into the primitive.
+fn document(primitive: Value, node: Value) -> Value {
+    json!({
+        "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],
+        "nodes": [node], "meshes": [{"primitives": [primitive]}],
+        "accessors": [{"bufferView": 0, "componentType": 5126, "count": 5, "type": "VEC3"}],
+        "bufferViews": [{"buffer": 0, "byteLength": 60}],
+        "buffers": [{"byteLength": 60}],
+    })
+}
+
+fn add_accessor(document: &mut Value, binary: &mut Vec<u8>, accessor: Value, data: &[u8]) {
+    let view = json!({"buffer": 0, "byteOffset": binary.len(), "byteLength": data.len()});
+    binary.extend(data);
+    binary.resize(binary.len().next_multiple_of(4), 0);
+    let mut accessor = accessor;
+    accessor["bufferView"] = json!(document["bufferViews"].as_array().unwrap().len());
+    document["bufferViews"].as_array_mut().unwrap().push(view);
+    document["accessors"].as_array_mut().unwrap().push(accessor);
+    document["buffers"][0]["byteLength"] = json!(binary.len());
+}
+
+/// A strip of four squares in the plane z = 0 from x = 0 to 2 on two joints: one at the origin, which is still, and one that hangs
+/// from it at x = 1 and turns by a right angle about z in two seconds. Weights go from the first to the second between 0.5 and 1.5.
+pub fn strip_of_two_bones() -> (Value, Vec<u8>) {
+    let along: Vec<f32> = (0..5).map(|i| 0.5 * i as f32).collect();
+    let points: Vec<f32> = along.iter().flat_map(|&x| [x, 0.0, 0.0, x, 0.5, 0.0]).collect();
+    let mut document = json!({
+        "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0, 1]}],
+        "nodes": [{"mesh": 0, "skin": 0}, {"children": [2]}, {"translation": [1, 0, 0]}],
+        "meshes": [{"primitives": [{"attributes": {"POSITION": 0, "JOINTS_0": 1, "WEIGHTS_0": 2}, "mode": 5}]}],
+        "skins": [{"joints": [1, 2], "inverseBindMatrices": 3}],
+        "animations": [{
+            "name": "bend",
+            "channels": [{"sampler": 0, "target": {"node": 2, "path": "rotation"}}],
+            "samplers": [{"input": 4, "output": 5}],
+        }],
+        "accessors": [], "bufferViews": [], "buffers": [{"byteLength": 0}],
+    });
+    let mut binary = Vec::new();
+    let mut add = |accessor: Value, data: &[u8]| add_accessor(&mut document, &mut binary, accessor, data);
+    let float = |kind: &str, count: usize| json!({"componentType": 5126, "count": count, "type": kind});
+    add(float("VEC3", 10), &floats(&points));
+    add(json!({"componentType": 5121, "count": 10, "type": "VEC4"}), &[0, 1, 0, 0].repeat(10));
+    let weights: Vec<f32> = along
+        .iter()
+        .map(|x| (x - 0.5).clamp(0.0, 1.0))
+        .flat_map(|second| [1.0 - second, second, 0.0, 0.0].repeat(2))
+        .collect();
+    add(float("VEC4", 10), &floats(&weights));
+    let still = glam::Mat4::IDENTITY.to_cols_array();
+    let moved = glam::Mat4::from_translation(-glam::Vec3::X).to_cols_array();
+    add(float("MAT4", 2), &floats(&[still, moved].concat()));
+    add(float("SCALAR", 2), &floats(&[0.0, 2.0]));
+    let half = std::f32::consts::FRAC_1_SQRT_2;
+    add(float("VEC4", 2), &floats(&[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, half, half]));
+    (document, binary)
+}
+
+#[test]
+fn strips_and_fans_have_the_winding_of_the_specification() {
+    let primitive = |mode: u32| json!({"attributes": {"POSITION": 0}, "mode": mode});
+    let strip = read(&document(primitive(5), json!({"mesh": 0})), &floats(&POINTS)).0;
+    assert_eq!(strip.corners, [0, 1, 2, 1, 3, 2, 2, 3, 4]);
+    let fan = read(&document(primitive(6), json!({"mesh": 0})), &floats(&POINTS)).0;
+    assert_eq!(fan.corners, [1, 2, 0, 2, 3, 0, 3, 4, 0]);
+}
+
+#[test]
+fn transforms_chain_and_mirrored_triangles_are_turned_back() {
+    let mut document = document(json!({"attributes": {"POSITION": 0}, "mode": 5}), json!({}));
+    let half = std::f32::consts::FRAC_1_SQRT_2;
+    document["nodes"] = json!([
+        {"children": [1], "translation": [10, 0, 0], "rotation": [0, 0, half, half]},
+        {"mesh": 0, "name": "panel", "scale": [-2, 1, 1]},
+    ]);
+    let mesh = read(&document, &floats(&POINTS)).0;
+    // (x, y) is scaled to (-2x, y), turned by 90 degrees about z to (-y, -2x), then moved.
+    for (p, point) in mesh.positions.iter().zip(POINTS.as_chunks::<3>().0) {
+        let expected = DVec3::new(10.0 - f64::from(point[1]), -2.0 * f64::from(point[0]), 0.0);
+        assert!(p.distance(expected) < 1e-6, "{p} {expected}");
+    }
+    let normal = |t: [u32; 3]| {
+        let [a, b, c] = t.map(|v| mesh.positions[v as usize]);
+        (b - a).cross(c - a).z
+    };
+    assert!(mesh.triangles().into_iter().all(|t| normal(t) > 0.0));
+    assert_eq!(mesh.labels[0].names, ["panel"]);
+}
+
+#[test]
+fn attributes_of_all_types_are_read_and_v_counts_upwards() {
+    let attributes = json!({"POSITION": 0, "TEXCOORD_0": 1, "COLOR_0": 2, "NORMAL": 3});
+    let mut document =
+        document(json!({"attributes": attributes, "indices": 4, "material": 0}), json!({"mesh": 0}));
+    document["materials"] = json!([{"name": "cotton"}]);
+    let mut binary = floats(&POINTS);
+    let uvs: Vec<u8> =
+        [0u16, 65535, 65535, 0, 0, 0, 0, 0, 0, 0].iter().flat_map(|c| c.to_le_bytes()).collect();
+    let uv = json!({"componentType": 5123, "normalized": true, "count": 5, "type": "VEC2"});
+    add_accessor(&mut document, &mut binary, uv, &uvs);
+    let color = json!({"componentType": 5121, "normalized": true, "count": 5, "type": "VEC4"});
+    add_accessor(&mut document, &mut binary, color, &[51; 20]);
+    let normal = json!({"componentType": 5126, "count": 5, "type": "VEC3"});
+    add_accessor(&mut document, &mut binary, normal, &floats(&[0.0, 0.0, 1.0].repeat(5)));
+    add_accessor(
+        &mut document,
+        &mut binary,
+        json!({"componentType": 5121, "count": 3, "type": "SCALAR"}),
+        &[4, 0, 1],
+    );
+    let mesh = read(&document, &binary).0;
+    assert_eq!(mesh.corners, [4, 0, 1]);
+    let uvs = mesh.uvs.unwrap();
+    assert_eq!((uvs.values[0], uvs.values[1], uvs.indices), ([0.0, 0.0], [1.0, 1.0], vec![4, 0, 1]));
+    assert_eq!(mesh.colors.unwrap(), [[0.2; 4]; 5]);
+    assert_eq!(mesh.normals.unwrap().values, [[0.0, 0.0, 1.0]; 5]);
+    assert_eq!(mesh.labels[1].names, ["cotton"]);
+}
+
+#[test]
+fn sparse_values_replace_those_of_the_buffer() {
+    let mut document = document(json!({"attributes": {"POSITION": 0}, "mode": 5}), json!({"mesh": 0}));
+    let mut binary = floats(&POINTS);
+    let (indices, values) = (binary.len(), binary.len() + 4);
+    binary.extend([3, 0, 0, 0]);
+    binary.extend(floats(&[7.0, 8.0, 9.0]));
+    document["buffers"][0]["byteLength"] = json!(binary.len());
+    document["bufferViews"] = json!([
+        {"buffer": 0, "byteLength": 60},
+        {"buffer": 0, "byteOffset": indices, "byteLength": 2},
+        {"buffer": 0, "byteOffset": values, "byteLength": 12},
+    ]);
+    document["accessors"][0]["sparse"] = json!({
+        "count": 1, "indices": {"bufferView": 1, "componentType": 5123}, "values": {"bufferView": 2},
+    });
+    let mesh = read(&document, &binary).0;
+    assert_eq!(mesh.positions[3], DVec3::new(7.0, 8.0, 9.0));
+    assert_eq!(mesh.positions[4], DVec3::new(0.0, 2.0, 0.0));
+}
+
+#[test]
+fn primitives_that_share_positions_share_vertices() {
+    let mut document = document(json!({}), json!({"mesh": 0}));
+    document["meshes"] = json!([{"primitives": [
+        {"attributes": {"POSITION": 0, "NORMAL": 0}, "mode": 5},
+        {"attributes": {"POSITION": 0}, "mode": 6},
+        {"attributes": {"POSITION": 0}, "mode": 1},
+    ]}]);
+    let (mesh, notes) = read(&document, &floats(&POINTS));
+    assert_eq!((mesh.positions.len(), mesh.face_count()), (5, 6));
+    assert_eq!(mesh.normals.unwrap().indices[9..], [NO_VALUE; 9]);
+    assert!(notes[0].contains("1 primitives without triangles"));
+}
+
+#[test]
+fn buffers_beside_the_file_are_found_by_their_decoded_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut document = document(json!({"attributes": {"POSITION": 0}, "mode": 5}), json!({"mesh": 0}));
+    document["buffers"][0]["uri"] = json!("my%20data.bin");
+    std::fs::write(folder.path().join("my data.bin"), floats(&POINTS)).unwrap();
+    std::fs::write(folder.path().join("a.gltf"), document.to_string()).unwrap();
+    let (mesh, _) = surface(load(&folder.path().join("a.gltf")).unwrap());
+    assert_eq!((mesh.positions.len(), mesh.face_count()), (5, 3));
+}

@@ -1,0 +1,25 @@
+//! Triangle and tetrahedral meshes: the data, the file formats, generators, implicit shapes, checks and
+//! tetrahedralisation.
+
+pub mod check;
+pub mod format;
+pub mod generate;
+pub mod geometry;
+mod groups;
+pub mod implicit;
+pub mod locate;
+#[cfg(test)]
+pub mod measure;
+pub mod octree;
+pub mod skin;
+pub mod stuffing;
+mod surface;
+#[doc(hidden)]
+pub mod test_support;
+mod tetrahedralise;
+mod tets;
+pub mod weld;
+
+pub use surface::{CornerAttribute, FaceLabels, LabelKind, NO_LABEL, NO_VALUE, SurfaceMesh};
+pub use tetrahedralise::{Tetrahedralised, tetrahedralise};
+pub use tets::TetMesh;

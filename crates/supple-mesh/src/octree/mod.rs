@@ -1,0 +1,19 @@
+//! Octrees that fill closed surfaces: construction, balance, hanging nodes, coarsening and shape functions (Milne et al. 2016,
+//! section 4). Knows no material: the elements on them are in the engine's `solvers::octree`.
+
+mod coarsen;
+mod construct;
+mod embed;
+mod octant;
+mod rasterise;
+mod shape_functions;
+pub(crate) mod splits;
+mod tree;
+#[cfg(test)]
+mod tree_tests;
+
+pub use coarsen::{Coarsened, coarsen};
+pub use construct::{Filled, Inside, fill};
+pub use octant::{MAX_HEIGHT, Octant, morton_order};
+pub use shape_functions::{gather_matrix, weights_at};
+pub use tree::{Frame, Hanging, Octree, hangs};
