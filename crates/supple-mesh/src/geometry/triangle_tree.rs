@@ -101,7 +101,7 @@ impl TriangleTree {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::winding_number::tests::sphere;
+    use crate::test_support::sphere;
 
     #[test]
     fn picking_a_sphere_from_outside_and_inside_gives_its_radius() {

@@ -3,7 +3,7 @@
 use glam::DVec3;
 
 use super::coarsen::coarsen;
-use super::construct::{Filled, Inside, fill};
+use super::construct::{Inside, fill};
 use super::octant::Octant;
 use super::tree::Octree;
 use crate::test_support::{box_surface, bumpy, cube};

@@ -17,7 +17,7 @@ fn surface(loaded: super::LoadedMesh) -> (SurfaceMesh, Vec<String>) {
 }
 
 /// A GLB with this JSON and this binary chunk.
-pub fn glb(json: &Value, binary: &[u8]) -> Vec<u8> {
+pub(super) fn glb(json: &Value, binary: &[u8]) -> Vec<u8> {
     let mut json = json.to_string().into_bytes();
     json.resize(json.len().next_multiple_of(4), b' ');
     let length = 12 + 8 + json.len() + 8 + binary.len();
@@ -66,7 +66,7 @@ fn add_accessor(document: &mut Value, binary: &mut Vec<u8>, accessor: Value, dat
 
 /// A strip of four squares in the plane z = 0 from x = 0 to 2 on two joints: one at the origin, which is still, and one that hangs
 /// from it at x = 1 and turns by a right angle about z in two seconds. Weights go from the first to the second between 0.5 and 1.5.
-pub fn strip_of_two_bones() -> (Value, Vec<u8>) {
+pub(super) fn strip_of_two_bones() -> (Value, Vec<u8>) {
     let along: Vec<f32> = (0..5).map(|i| 0.5 * i as f32).collect();
     let points: Vec<f32> = along.iter().flat_map(|&x| [x, 0.0, 0.0, x, 0.5, 0.0]).collect();
     let mut document = json!({
