@@ -8,10 +8,10 @@ use std::time::Instant;
 use glam::DVec3;
 use serde_json::json;
 use supple::FileError;
-use supple::linear::file::{SparseMatrix, System, load_array, load_matrix, write_npy};
+use supple::linear::io::{SparseMatrix, System, load_array, load_matrix, write_npy};
 use supple::linear::{HistoryPoint, SolveOutcome, StopRule, linear_solver};
 use supple::output::write_whole;
-use supple::scene::{Linear, LinearKind};
+use supple::scene::{LinearKind, LinearOptions, linear_with_sets};
 
 use crate::arguments::{Common, Solve};
 use crate::failure::Failure;
@@ -44,9 +44,9 @@ pub(crate) fn solve(options: &Solve, common: &Common) -> Result<ExitCode, Failur
 }
 
 /// The solver with its options; what has a flag of its own is not an option.
-fn chosen(options: &Solve) -> Result<Linear, Failure> {
+fn chosen(options: &Solve) -> Result<LinearOptions, Failure> {
     let kind = solver_kind(&options.solver)?;
-    let linear = Linear::with_sets(kind, &options.sets).map_err(Failure::usage)?;
+    let linear = linear_with_sets(kind, &options.sets).map_err(Failure::usage)?;
     let twice = [
         ("kind", "--solver", linear.kind != kind),
         ("tolerance", "--tolerance", linear.tolerance.is_some()),
@@ -109,7 +109,7 @@ fn load_rhs(path: &Path, rows: usize) -> Result<Vec<f64>, Failure> {
 fn perform(
     options: &Solve,
     common: &Common,
-    linear: &Linear,
+    linear: &LinearOptions,
     matrix: &SparseMatrix,
     rhs: &[f64],
 ) -> Result<Solved, Failure> {

@@ -9,10 +9,10 @@ use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use supple::linear::file::{CsrArrays, SparseMatrix, System};
+use supple::linear::io::{CsrArrays, SparseMatrix, System};
 use supple::linear::{HistoryPoint, Preconditioner as EnginePreconditioner, Simd, SolveOutcome, StopRule};
 use supple::linear::{linear_solver, preconditioner};
-use supple::scene::Linear;
+use supple::scene::LinearOptions;
 use toml::{Table, Value};
 
 use crate::errors::invalid;
@@ -45,7 +45,7 @@ fn matrix_of((starts, columns, values, block): &MatrixArrays<'_>) -> Matrix {
     Matrix { starts, columns, values, block: *block }
 }
 
-fn linear_of(options: &Bound<'_, PyDict>) -> PyResult<Linear> {
+fn linear_of(options: &Bound<'_, PyDict>) -> PyResult<LinearOptions> {
     let (mut solver, mut tables) = (Table::new(), Table::new());
     solver.insert("linear".into(), Value::Table(to_table(options)?));
     tables.insert("solver".into(), Value::Table(solver));
@@ -122,7 +122,7 @@ impl Preconditioner {
 }
 
 impl Approximation {
-    fn new(matrix: &Matrix, positions: Option<Vec<DVec3>>, linear: &Linear) -> Result<Self, String> {
+    fn new(matrix: &Matrix, positions: Option<Vec<DVec3>>, linear: &LinearOptions) -> Result<Self, String> {
         let system = System::with_points(&matrix.sparse()?, positions.clone())?;
         let mut inverse = preconditioner(linear, system.positions.clone(), Simd::Auto)?;
         inverse.update(&system.matrix)?;
@@ -219,7 +219,7 @@ fn perform(
     matrix: &Matrix,
     rhs: &[f64],
     positions: Option<Vec<DVec3>>,
-    linear: &Linear,
+    linear: &LinearOptions,
     stop: &StopRule,
 ) -> Result<Solved, String> {
     let sparse = matrix.sparse()?;

@@ -8,11 +8,11 @@ use std::time::Instant;
 
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
+use supple::linear::mas::{Layout, Mas, MasOptions, Modes};
 use supple::linear::{
     BlockJacobi, BlockMatrix, BlockPattern, ConjugateGradient, LinearOperator, Preconditioner, Schwarz,
     SchwarzOptions, StopRule,
 };
-use supple::solvers::mas::{Layout, Mas, MasOptions, Modes};
 
 const SIDE: u32 = 510;
 const ROUNDS: usize = 9;

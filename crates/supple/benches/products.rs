@@ -9,11 +9,11 @@ use std::time::Instant;
 
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
+use supple::linear::multigrid::galerkin::{Galerkin, GalerkinOptions};
 use supple::linear::{
     BlockJacobi, BlockMatrix, BlockPattern, Fill, GaussSeidel, IncompleteCholesky, LinearOperator,
     Preconditioner, ScalarMatrix, Schwarz, SchwarzOptions,
 };
-use supple::solvers::galerkin::{Galerkin, GalerkinOptions};
 
 const SIDE: u32 = 448;
 const ROUNDS: usize = 15;

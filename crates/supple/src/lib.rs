@@ -16,7 +16,6 @@
 pub mod body;
 pub mod contact;
 pub mod energy;
-pub mod linear;
 pub mod material;
 pub mod nonlinear;
 pub mod output;
@@ -26,6 +25,7 @@ pub mod solvers;
 
 pub use supple_core::simd;
 pub use supple_core::{Error, FileError, Place};
+pub use supple_linear as linear;
 pub use supple_mesh as mesh;
 
 /// The Rust page of the manual, whose programs are tests.

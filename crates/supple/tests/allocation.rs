@@ -9,8 +9,8 @@ use supple::mesh::implicit::Character;
 use supple::scene::LinearKind::*;
 use supple::scene::Method::*;
 use supple::scene::{
-    Bending, Body, Collider, Keyframe, Linear, LinearKind, Method, Model, Motion, Pin, Scene, Selection,
-    Shape, ShapeSource,
+    Bending, Body, Collider, Keyframe, LinearKind, LinearOptions, Method, Model, Motion, Pin, Scene,
+    Selection, Shape, ShapeSource,
 };
 use supple::simulation::Simulation;
 
@@ -74,7 +74,7 @@ fn scene(body: Body, method: Method, kind: LinearKind) -> Scene {
         .build()
         .unwrap();
     scene.solver.method = method;
-    scene.solver.linear = Linear::from(kind);
+    scene.solver.linear = LinearOptions::from(kind);
     scene
 }
 

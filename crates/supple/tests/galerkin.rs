@@ -1,7 +1,7 @@
 //! The Galerkin multigrid under the nonlinear methods: the motion must be that of the direct solver.
 
 use glam::DVec3;
-use supple::scene::{Levels, Linear, LinearKind, Method, Scene, Solver};
+use supple::scene::{Levels, LinearKind, LinearOptions, Method, Scene, Solver};
 use supple::simulation::Simulation;
 
 /// A bar of soft and stiff slices, clamped at one end and dragged at the other.
@@ -32,7 +32,7 @@ name = "ball"
 shape = { sphere = { center = [0.3, -0.36, 0], radius = 0.2 } }
 "#;
 
-fn moved(method: Method, linear: Linear, tolerance: f64) -> Vec<DVec3> {
+fn moved(method: Method, linear: LinearOptions, tolerance: f64) -> Vec<DVec3> {
     let mut scene = Scene::from_toml(BAR, "bar", ".").unwrap();
     scene.solver = Solver { method, linear, tolerance, max_iterations: 1000, ..Solver::default() };
     let mut simulation = Simulation::new(scene).unwrap();
@@ -55,7 +55,7 @@ fn motion_is_that_of_the_direct_solver_under_every_method() {
         (Method::Lbfgs, LinearKind::Galerkin, 1e-6),
         (Method::NonlinearCg, LinearKind::Galerkin, 1e-6),
     ] {
-        let ours = moved(method, Linear { levels: levels.clone(), ..kind.into() }, tolerance);
+        let ours = moved(method, LinearOptions { levels: levels.clone(), ..kind.into() }, tolerance);
         let apart = ours.iter().zip(&direct).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
         assert!(apart < 100.0 * tolerance, "{method:?} {kind:?}: {apart} m");
     }

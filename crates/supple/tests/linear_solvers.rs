@@ -4,14 +4,14 @@
 use std::sync::Arc;
 
 use glam::{DMat3, DVec3};
+use supple::linear::mas::{Layout, Mas, MasOptions, Modes, Partition};
+use supple::linear::multigrid::galerkin::{Galerkin, GalerkinOptions, LevelSizes, Smoother};
 use supple::linear::{
     BlockJacobi, BlockMatrix, BlockPattern, CholeskyFactor, ConjugateGradient, End, Fill, GaussSeidel,
     IncompleteCholesky, LinearOperator, Preconditioner, Schwarz, SchwarzOptions, Simd, StopRule,
     linear_solver,
 };
-use supple::scene::{Levels, Linear, LinearKind};
-use supple::solvers::galerkin::{Galerkin, GalerkinOptions, LevelSizes, Smoother};
-use supple::solvers::mas::{Layout, Mas, MasOptions, Modes, Partition};
+use supple::scene::{Levels, LinearKind, LinearOptions};
 
 /// A named system: matrix and positions.
 struct System {
@@ -253,7 +253,8 @@ fn bits_do_not_depend_on_the_number_of_threads() {
     let rhs = vector(system.matrix.unknowns(), 40);
     for kind in LinearKind::ALL {
         for domain in [None, Some(200)] {
-            let linear = Linear { domain: domain.filter(|_| kind == LinearKind::Schwarz), ..kind.into() };
+            let linear =
+                LinearOptions { domain: domain.filter(|_| kind == LinearKind::Schwarz), ..kind.into() };
             let solution = |threads| {
                 with_threads(threads, || {
                     let mut solver = linear_solver(&linear, None, Simd::Auto).unwrap();
@@ -385,21 +386,27 @@ fn stop_rules_hold() {
 #[test]
 fn options_that_a_solver_does_not_have_or_out_of_range_are_refused() {
     let bad = [
-        (Linear { domain: Some(8), ..LinearKind::Jacobi.into() }, "no option `domain`"),
-        (Linear { domain: Some(0), ..LinearKind::Schwarz.into() }, "domain"),
-        (Linear { fill: Some(f64::NAN), ..LinearKind::Ict.into() }, "fill"),
-        (Linear { spectral_radius: Some(1.0), ..LinearKind::Chebyshev.into() }, "below 1"),
-        (Linear { tolerance: Some(-1.0), ..LinearKind::Ic0.into() }, "tolerance"),
-        (Linear { unknowns: Some(6), ..LinearKind::Galerkin.into() }, "3 or 12"),
-        (Linear { smoother: Some(Smoother::Jacobi), ..LinearKind::Ic0.into() }, "no option `smoother`"),
-        (Linear { coarse_sweeps: Some(0), ..LinearKind::GalerkinCycle.into() }, "1 to 100"),
-        (Linear { levels: Some(Levels::Counts(vec![10, 0])), ..LinearKind::Galerkin.into() }, "levels"),
-        (Linear { modes: Some(4), ..LinearKind::Mas.into() }, "3, 6 or 12"),
-        (Linear { domain: Some(129), ..LinearKind::Mas.into() }, "4 to 128"),
-        (Linear { rebuild: Some(0), ..LinearKind::Mas.into() }, "rebuild"),
-        (Linear { layout: Some(Layout::F32), ..LinearKind::Jacobi.into() }, "no option `layout`"),
+        (LinearOptions { domain: Some(8), ..LinearKind::Jacobi.into() }, "no option `domain`"),
+        (LinearOptions { domain: Some(0), ..LinearKind::Schwarz.into() }, "domain"),
+        (LinearOptions { fill: Some(f64::NAN), ..LinearKind::Ict.into() }, "fill"),
+        (LinearOptions { spectral_radius: Some(1.0), ..LinearKind::Chebyshev.into() }, "below 1"),
+        (LinearOptions { tolerance: Some(-1.0), ..LinearKind::Ic0.into() }, "tolerance"),
+        (LinearOptions { unknowns: Some(6), ..LinearKind::Galerkin.into() }, "3 or 12"),
         (
-            Linear { levels: Some(Levels::Counts(vec![5000, 900])), ..LinearKind::Galerkin.into() },
+            LinearOptions { smoother: Some(Smoother::Jacobi), ..LinearKind::Ic0.into() },
+            "no option `smoother`",
+        ),
+        (LinearOptions { coarse_sweeps: Some(0), ..LinearKind::GalerkinCycle.into() }, "1 to 100"),
+        (
+            LinearOptions { levels: Some(Levels::Counts(vec![10, 0])), ..LinearKind::Galerkin.into() },
+            "levels",
+        ),
+        (LinearOptions { modes: Some(4), ..LinearKind::Mas.into() }, "3, 6 or 12"),
+        (LinearOptions { domain: Some(129), ..LinearKind::Mas.into() }, "4 to 128"),
+        (LinearOptions { rebuild: Some(0), ..LinearKind::Mas.into() }, "rebuild"),
+        (LinearOptions { layout: Some(Layout::F32), ..LinearKind::Jacobi.into() }, "no option `layout`"),
+        (
+            LinearOptions { levels: Some(Levels::Counts(vec![5000, 900])), ..LinearKind::Galerkin.into() },
             "at most 512",
         ),
     ];
@@ -413,15 +420,15 @@ fn options_that_a_solver_does_not_have_or_out_of_range_are_refused() {
 fn options_that_need_positions_are_refused_without() {
     let positions: Arc<[DVec3]> = vector(20, 3).into();
     let options = [
-        (Linear { first: Some(vec![DVec3::ZERO]), ..LinearKind::Galerkin.into() }, "`first`"),
-        (Linear { unknowns: Some(12), ..LinearKind::GalerkinCycle.into() }, "`unknowns`"),
-        (Linear { modes: Some(6), ..LinearKind::Mas.into() }, "`modes`"),
+        (LinearOptions { first: Some(vec![DVec3::ZERO]), ..LinearKind::Galerkin.into() }, "`first`"),
+        (LinearOptions { unknowns: Some(12), ..LinearKind::GalerkinCycle.into() }, "`unknowns`"),
+        (LinearOptions { modes: Some(6), ..LinearKind::Mas.into() }, "`modes`"),
     ];
     for (linear, option) in options {
         let error = linear_solver(&linear, None, Simd::Auto).err().unwrap();
         assert!(error.contains(option) && error.contains("positions"), "{error}");
         assert!(linear_solver(&linear, Some(positions.clone()), Simd::Auto).is_ok());
     }
-    let translations = Linear { unknowns: Some(3), ..LinearKind::Galerkin.into() };
+    let translations = LinearOptions { unknowns: Some(3), ..LinearKind::Galerkin.into() };
     assert!(linear_solver(&translations, None, Simd::Auto).is_ok());
 }

@@ -13,8 +13,8 @@ use supple::mesh::generate::{
 use supple::mesh::implicit::{Character, ImplicitShape};
 use supple::scene::{
     Axis, Bending, Body, ClosedMesh, Collider, ColliderShape, Contact, Cuboid, Expect, Follow, FrictionModel,
-    Hold, Keyframe, Linear, LinearKind, Method, Mode, Model, Motion, Output, Pin, Placement, Region, Scene,
-    Seam, Selection, Shape, ShapeSource, Solver, Spread, Tangled, Tear, Time, World, builtin_scenes,
+    Hold, Keyframe, LinearKind, LinearOptions, Method, Mode, Model, Motion, Output, Pin, Placement, Region,
+    Scene, Seam, Selection, Shape, ShapeSource, Solver, Spread, Tangled, Tear, Time, World, builtin_scenes,
 };
 use supple::solvers::hpbd::Options;
 use supple::solvers::octree;
@@ -248,7 +248,7 @@ fn settings() -> BoxedStrategy<(Time, World, Solver, Output, Expect)> {
     let solver = (prop::sample::select(methods), prop::sample::select(kinds), number(), any::<u32>())
         .prop_map(|(method, kind, tolerance, max_iterations)| Solver {
             method,
-            linear: Linear::from(kind),
+            linear: LinearOptions::from(kind),
             tolerance,
             max_iterations,
             velocity_tolerance: None,

@@ -1,9 +1,9 @@
 //! The times of a step's stages: each where it belongs, and together the whole.
 
-use supple::scene::{Body, Linear, LinearKind, Method, Pin, Scene, Selection, Solver};
+use supple::scene::{Body, LinearKind, LinearOptions, Method, Pin, Scene, Selection, Solver};
 use supple::simulation::{Simulation, StageTimes};
 
-fn times(method: Method, linear: impl Into<Linear>) -> StageTimes {
+fn times(method: Method, linear: impl Into<LinearOptions>) -> StageTimes {
     let solver = Solver { method, linear: linear.into(), max_iterations: 4, ..Solver::default() };
     let pin = Pin::hard("cloth", Selection::Nearest(vec![[-0.5, 0.0, -0.5].into()]));
     let scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [33, 33])).pin(pin).solver(solver);

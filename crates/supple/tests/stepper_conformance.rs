@@ -5,7 +5,8 @@ use supple::mesh::implicit::Character;
 use supple::scene::LinearKind::*;
 use supple::scene::Method::*;
 use supple::scene::{
-    Body, Collider, Cuboid, Keyframe, Levels, Linear, Model, Motion, Pin, Scene, Selection, ShapeSource,
+    Body, Collider, Cuboid, Keyframe, Levels, LinearOptions, Model, Motion, Pin, Scene, Selection,
+    ShapeSource,
 };
 use supple::simulation::Simulation;
 
@@ -44,7 +45,7 @@ fn scenes() -> Vec<(String, Scene)> {
                 scene.solver.method = method;
                 // Several levels, small as the bodies are.
                 let levels = (kind == Galerkin).then(|| Levels::Counts(vec![30, 8]));
-                scene.solver.linear = Linear { levels, ..kind.into() };
+                scene.solver.linear = LinearOptions { levels, ..kind.into() };
                 // Methods of first order are not waited for: what they reach in a few iterations must be told.
                 scene.solver.max_iterations = if method == Newton { 200 } else { 20 };
                 (format!("{method:?} with {kind:?}, {what}"), scene)

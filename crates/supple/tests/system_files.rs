@@ -7,7 +7,7 @@ use std::path::Path;
 use glam::DVec3;
 use proptest::prelude::*;
 use supple::Place::{self, Byte, Line, Whole};
-use supple::linear::file::{DenseArray, System, read_array, read_matrix, write_npy};
+use supple::linear::io::{DenseArray, System, read_array, read_matrix, write_npy};
 use supple::linear::{LinearOperator, Simd, StopRule, linear_solver};
 use supple::scene::LinearKind;
 
@@ -90,7 +90,7 @@ fn with(name: &str, array: Vec<u8>) -> Vec<u8> {
     zip(&replaced.collect::<Vec<_>>(), false)
 }
 
-fn matrix(bytes: &[u8], name: &str) -> supple::linear::file::SparseMatrix {
+fn matrix(bytes: &[u8], name: &str) -> supple::linear::io::SparseMatrix {
     read_matrix(bytes, Path::new(name)).unwrap_or_else(|error| panic!("{error}"))
 }
 

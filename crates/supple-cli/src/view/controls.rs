@@ -83,7 +83,7 @@ fn solver(scene: &Scene) -> Vec<Control> {
             let kinds = LinearKind::ALL.map(|kind| (kind.word(), title_of_linear(kind)));
             let help = "Solves or preconditions the linear systems of the method";
             let kind = words(solver.linear.kind.word(), &kinds);
-            list.push(of_solver("solver.linear", "Linear solver", "", help, kind));
+            list.push(of_solver("solver.linear", "LinearOptions solver", "", help, kind));
             list.extend(until_done(solver));
             list.extend(of_linear(solver));
         }
@@ -151,7 +151,7 @@ fn of_octree(options: &octree::Options) -> [Control; 4] {
         of_solver("solver.octree.smoother", "Smoother", "", smooths, smoothers),
         of_solver(
             "solver.octree.tolerance",
-            "Linear tolerance",
+            "LinearOptions tolerance",
             "",
             tolerance,
             number(options.tolerance, [1e-8, 0.5]),

@@ -18,11 +18,11 @@ use super::strain_limit::{StrainLimits, StretchLimit};
 use super::tetrahedron::{Solid, Tetrahedra};
 use super::triangle::Triangles;
 use super::{Curvature, Energy};
-use crate::linear::{BlockMatrix, BlockPattern};
 use crate::material::Lame;
 use crate::material::law::SolidLaw;
 use crate::material::membrane::{Sheet, SheetLaw};
 use supple_core::simd::Simd;
+use supple_linear::{BlockMatrix, BlockPattern};
 
 /// An energy at some positions, and what is known of it.
 struct Case {

@@ -15,9 +15,9 @@ use rayon::prelude::*;
 
 use super::gather::{BlockGather, VertexGather};
 use super::{Curvature, Energy};
-use crate::linear::{BlockMatrix, BlockPattern, ScalarMatrix};
 use supple_core::parallel;
 use supple_core::simd::{Kernel, LaneMat3, LaneVec3, Lanes, Simd, WIDTH, dispatch};
+use supple_linear::{BlockMatrix, BlockPattern, ScalarMatrix};
 
 /// The 3x3 blocks of an element's Hessian; those with `j <= i` are read, the others are their transposes.
 pub type Blocks<const K: usize> = [[LaneMat3; K]; K];

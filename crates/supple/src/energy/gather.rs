@@ -8,7 +8,7 @@ use glam::DMat3;
 use rayon::prelude::*;
 
 use super::element::CHUNK;
-use crate::linear::{BlockMatrix, BlockPattern};
+use supple_linear::{BlockMatrix, BlockPattern};
 
 /// Places gathered by one task.
 const GATHERED: usize = 1024;

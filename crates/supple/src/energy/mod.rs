@@ -32,7 +32,7 @@ pub mod wind;
 
 use glam::{DMat3, DVec3};
 
-use crate::linear::{BlockMatrix, BlockPattern, ScalarMatrix};
+use supple_linear::{BlockMatrix, BlockPattern, ScalarMatrix};
 
 /// Takes a material point, as vertices and weights, and its Hessian.
 pub type PointVisitor<'a> = &'a mut dyn FnMut(&[(u32, f64)], DMat3);
@@ -117,8 +117,8 @@ pub(crate) mod conformance {
     //! What every energy must hold.
 
     use super::*;
-    use crate::linear::BlockPattern;
     use std::sync::Arc;
+    use supple_linear::BlockPattern;
 
     /// A number between -1 and 1 that looks random.
     pub(crate) fn noise(k: usize) -> f64 {

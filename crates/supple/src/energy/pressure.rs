@@ -17,10 +17,10 @@ use glam::{DMat3, DVec3};
 use super::element::{Blocks, Element, ElementSum};
 use super::element_order::morton_order;
 use super::{Curvature, Energy};
-use crate::linear::{BlockMatrix, BlockPattern};
 use supple_core::parallel;
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes, Simd};
 use supple_core::small_matrix::symmetric_eigen::{SquareMatrix, symmetric_eigen};
+use supple_linear::{BlockMatrix, BlockPattern};
 
 /// A closed surface under pressure.
 pub struct Pressure {

@@ -36,7 +36,6 @@ use super::friction_impulses::{FrictionImpulses, Press};
 use super::{Curvature, Energy, PointVisitor};
 use crate::body::Embedding;
 use crate::contact::{Candidate, Candidates, Closeness, Kind, Surfaces, Tangle};
-use crate::linear::{BlockMatrix, PointSums, ScalarMatrix};
 use crate::scene::FrictionModel;
 use crate::simulation::{StateReader, StateWriter};
 use adhesion::Adhesion;
@@ -45,6 +44,7 @@ use start_gaps::StartGaps;
 use supple_core::Aabb;
 use supple_core::Error;
 use supple_core::parallel::{self, CHUNK, Found};
+use supple_linear::{BlockMatrix, PointSums, ScalarMatrix};
 
 /// What contact needs to know of a system.
 #[derive(Debug, Default)]

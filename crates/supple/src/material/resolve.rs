@@ -23,7 +23,7 @@ impl MaterialSpec {
     /// use supple::material::MaterialSpec;
     /// let rubber = MaterialSpec { young_modulus: Some(2e6), thickness: Some(1e-3), ..MaterialSpec::preset("rubber") };
     /// assert_eq!(rubber.resolve()?.stretch_stiffness, [2e3, 2e3]);
-    /// # Ok::<(), supple_core::Error>(())
+    /// # Ok::<(), supple::Error>(())
     /// ```
     pub fn resolve(&self) -> Result<Material, Error> {
         match self.problems().into_iter().next() {

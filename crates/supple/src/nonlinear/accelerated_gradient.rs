@@ -16,7 +16,7 @@ use super::descent::{Descent, Workspace};
 use super::objective::{Limits, Minimiser, Objective, Outcome, Stop};
 use super::preconditioning::Preconditioning;
 use super::refresh::Refresh;
-use crate::linear::{BlockPattern, CycleTimes, Preconditioner, Regions};
+use supple_linear::{BlockPattern, CycleTimes, Preconditioner, Regions};
 
 /// Iterations between two looks at the objective.
 const CHECKED_EVERY: u32 = 8;

@@ -7,9 +7,9 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::objective::{Evaluated, IterationRecord, Limits, Objective, Outcome, Stop};
-use crate::linear::{BlockPattern, LinearOperator};
 use supple_core::parallel;
 use supple_core::text::number::components;
+use supple_linear::{BlockPattern, LinearOperator};
 
 /// A minimisation under way: the objective along `x`, in terms of the unknowns.
 pub(crate) struct Descent<'a> {
@@ -398,7 +398,7 @@ mod tests {
     use super::super::objective::tests::{Wells, limits};
     use super::*;
     use crate::energy::Curvature;
-    use crate::linear::BlockMatrix;
+    use supple_linear::BlockMatrix;
 
     /// Searches once from `x` along a part of the way home, and says how far it went and what it knows of the gradient there.
     fn searched(wells: &dyn Objective, x: &mut [DVec3], part: f64, longest_move: f64) -> (f64, Vec<DVec3>) {

@@ -13,7 +13,6 @@ use super::system::System;
 use crate::contact::PosedCollider;
 use crate::energy::Curvature;
 use crate::energy::friction_impulses::FrictionImpulses;
-use crate::linear::{BlockMatrix, CycleTimes, ScalarMatrix};
 use crate::scene::{FrictionModel, Method, Mode, Tangled};
 use crate::simulation::{
     EnergyReport, HierarchyLevel, Inspection, Setup, Slice, StageTimes, StateReader, StateWriter, StepReport,
@@ -22,6 +21,7 @@ use crate::simulation::{
 use crate::solvers::octree::{self, OctreeNewton};
 use supple_core::Aabb;
 use supple_core::Error;
+use supple_linear::{BlockMatrix, CycleTimes, ScalarMatrix};
 
 /// The step in seconds by which quasi-statics weighs inertia: too long for it to matter beside elasticity, short enough to
 /// keep the matrix of a free body definite.

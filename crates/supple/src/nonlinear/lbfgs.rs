@@ -14,7 +14,7 @@ use super::descent::{Descent, Workspace, dot};
 use super::objective::{Limits, Minimiser, Objective, Outcome, Stop};
 use super::preconditioning::Preconditioning;
 use super::refresh::Refresh;
-use crate::linear::{BlockPattern, CycleTimes, Preconditioner, Regions};
+use supple_linear::{BlockPattern, CycleTimes, Preconditioner, Regions};
 
 /// A step and what it did to the gradient.
 struct Pair {

@@ -8,10 +8,10 @@ use super::objective::Minimiser;
 use super::projective::Global;
 use super::refresh::Refresh;
 use super::{AcceleratedGradient, Lbfgs, Newton, NonlinearCg, Projective};
-use crate::linear::{
+use crate::scene::{LinearKind, Method, Solver};
+use supple_linear::{
     BlockMatrix, BlockPattern, ScalarCholesky, Simd, StopRule, linear_solver, preconditioner,
 };
-use crate::scene::{LinearKind, Method, Solver};
 
 /// Relative residual to which an iterative solver under Newton's method goes if the scene does not say.
 const INNER_TOLERANCE: f64 = 1e-2;

@@ -24,7 +24,7 @@ use super::objective::{Limits, Minimiser, Objective, Outcome, Stop};
 use super::preconditioning::{FIRST_SHIFT, MAX_SHIFTS};
 use super::refresh::{Age, Refresh};
 use crate::energy::Curvature;
-use crate::linear::{
+use supple_linear::{
     BlockJacobi, BlockMatrix, BlockPattern, CycleTimes, End, LinearSolver, Preconditioner, Regions,
     SolveOutcome, StopRule,
 };

@@ -15,7 +15,7 @@ use super::descent::{Descent, Workspace, dot};
 use super::objective::{Limits, Minimiser, Objective, Outcome, Stop};
 use super::preconditioning::Preconditioning;
 use super::refresh::Refresh;
-use crate::linear::{BlockPattern, CycleTimes, Preconditioner, Regions};
+use supple_linear::{BlockPattern, CycleTimes, Preconditioner, Regions};
 
 /// Nonlinear conjugate gradients on one sparsity pattern.
 pub struct NonlinearCg {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use glam::DVec3;
 
 use crate::energy::{Curvature, PointVisitor};
-use crate::linear::{BlockMatrix, CycleTimes, Regions, ScalarMatrix};
+use supple_linear::{BlockMatrix, CycleTimes, Regions, ScalarMatrix};
 
 /// What is minimised, over all vertex positions.
 pub trait Objective {
@@ -165,7 +165,7 @@ pub(super) mod tests {
 
     use super::super::descent::norm;
     use super::*;
-    use crate::linear::{
+    use supple_linear::{
         BlockPattern, End, HistoryPoint, LinearOperator, LinearSolver, SolveOutcome, StopRule,
     };
 

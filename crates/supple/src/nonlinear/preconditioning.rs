@@ -8,7 +8,7 @@ use glam::DVec3;
 use super::descent::Descent;
 use super::refresh::{Age, Refresh};
 use crate::energy::Curvature;
-use crate::linear::{BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Preconditioner, Regions};
+use supple_linear::{BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Preconditioner, Regions};
 
 /// Diagonal shifts tried where rounding has eaten the projected Hessian's definiteness.
 pub(super) const MAX_SHIFTS: u32 = 6;

@@ -20,11 +20,11 @@ use super::descent::{Descent, Workspace, is_of_use};
 use super::objective::{Limits, Minimiser, Objective, Outcome, Stop};
 use crate::body::{Body, Elements};
 use crate::energy::hinge::{Hinge, hinges};
-use crate::linear::{
+use crate::scene::{Bending, Model};
+use supple_linear::{
     BlockMatrix, BlockPattern, CycleTimes, Factorisation, LinearSolver, Regions, ScalarCholesky,
     ScalarMatrix, StopRule, WithBlocks,
 };
-use crate::scene::{Bending, Model};
 
 /// What solves the global step.
 pub(super) enum Global {

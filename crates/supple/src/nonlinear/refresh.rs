@@ -3,9 +3,9 @@
 
 use glam::DVec3;
 
-use crate::linear::BlockMatrix;
 use supple_core::parallel::{self, CHUNK};
 use supple_core::state_words::{numbers, push};
+use supple_linear::BlockMatrix;
 
 /// How long a preparation serves: until the first of these is reached.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -150,7 +150,7 @@ mod tests {
     use glam::DMat3;
 
     use super::*;
-    use crate::linear::BlockPattern;
+    use supple_linear::BlockPattern;
 
     #[test]
     fn what_moves_together_needs_nothing_new_and_one_that_leaves_does() {

@@ -25,13 +25,13 @@ use crate::energy::tetrahedron::{Solid, Tetrahedra};
 use crate::energy::triangle::Triangles;
 use crate::energy::wind::Wind;
 use crate::energy::{Curvature, Energy, PointVisitor};
-use crate::linear::{BlockMatrix, BlockPattern, ScalarMatrix, Simd};
 use crate::material::law::SolidLaw;
 use crate::material::membrane::{Sheet, SheetLaw};
 use crate::scene::{Bending, Method, Model, Tangled};
 use crate::simulation::Setup;
 use crate::solvers::octree::{self, Forest, OctreeEnergy, SelfCollision, SelfCollisions};
 use supple_core::Error;
+use supple_linear::{BlockMatrix, BlockPattern, ScalarMatrix, Simd};
 
 /// How much stiffer a sheet is beyond its strain limit.
 const LIMIT_STIFFNESS: f64 = 100.0;

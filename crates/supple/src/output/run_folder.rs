@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::atomic::{create_folder, sweep, write_error, write_whole};
-use crate::linear::Simd;
 use supple_core::FileError;
+use supple_linear::Simd;
 
 const FORMAT: &str = "supple run";
 const VERSION: u32 = 1;

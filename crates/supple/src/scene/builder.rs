@@ -33,7 +33,7 @@ impl Scene {
     ///     .collider(Collider::plane("ground", [0.0; 3], [0.0, 1.0, 0.0]))
     ///     .build()?;
     /// assert_eq!(scene.bodies.len(), 1);
-    /// # Ok::<(), supple_core::Error>(())
+    /// # Ok::<(), supple::Error>(())
     /// ```
     pub fn builder() -> SceneBuilder {
         SceneBuilder::default()

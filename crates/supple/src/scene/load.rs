@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::builtin::builtin_scenes;
 use super::document::{self, Node, Source};
-use super::{Linear, LinearKind, Scene, reader, sets};
+use super::{LinearKind, LinearOptions, Scene, reader, sets};
 use supple_core::text::suggest::{did_you_mean, list};
 use supple_core::{Error, FileError};
 
@@ -18,7 +18,7 @@ impl Scene {
     /// ```no_run
     /// let scene = supple::scene::Scene::load("tablecloth.toml")?;
     /// scene.validate()?;
-    /// # Ok::<(), supple_core::Error>(())
+    /// # Ok::<(), supple::Error>(())
     /// ```
     pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::load_with(path, &[])
@@ -41,7 +41,7 @@ impl Scene {
     /// "#;
     /// let scene = Scene::from_toml(text, "small", ".")?;
     /// assert_eq!(scene.bodies[0].name, "cloth");
-    /// # Ok::<(), supple_core::Error>(())
+    /// # Ok::<(), supple::Error>(())
     /// ```
     pub fn from_toml(text: &str, name: &str, folder: impl AsRef<Path>) -> Result<Self, Error> {
         Self::from_toml_with(text, name, folder, &[])
@@ -161,23 +161,21 @@ impl Text<'_> {
     }
 }
 
-impl Linear {
-    /// A linear solver with options from `--set` texts, such as `levels=[2000, 100]`: what `linear` of a scene may hold.
-    ///
-    /// ```
-    /// use supple::scene::{Linear, LinearKind};
-    /// let linear = Linear::with_sets(LinearKind::Mas, &["modes=12".to_owned()])?;
-    /// assert_eq!(linear.modes, Some(12));
-    /// # Ok::<(), supple_core::Error>(())
-    /// ```
-    pub fn with_sets(kind: LinearKind, sets: &[String]) -> Result<Self, Error> {
-        let path = Path::new("linear solver");
-        let mut root = document::parse(&format!("kind = \"{}\"", kind.word()), path)?;
-        sets::apply_sets(&mut root, sets)?;
-        let linear: Self = reader::read(&root, path)?;
-        linear.check().map_err(|problem| Error::Invalid(format!("--set: {problem}")))?;
-        Ok(linear)
-    }
+/// A linear solver with options from `--set` texts, such as `levels=[2000, 100]`: what `linear` of a scene may hold.
+///
+/// ```
+/// use supple::scene::{LinearKind, linear_with_sets};
+/// let linear = linear_with_sets(LinearKind::Mas, &["modes=12".to_owned()])?;
+/// assert_eq!(linear.modes, Some(12));
+/// # Ok::<(), supple::Error>(())
+/// ```
+pub fn linear_with_sets(kind: LinearKind, sets: &[String]) -> Result<LinearOptions, Error> {
+    let path = Path::new("linear solver");
+    let mut root = document::parse(&format!("kind = \"{}\"", kind.word()), path)?;
+    sets::apply_sets(&mut root, sets)?;
+    let linear: LinearOptions = reader::read(&root, path)?;
+    linear.check().map_err(|problem| Error::Invalid(format!("--set: {problem}")))?;
+    Ok(linear)
 }
 
 fn read_text(path: &Path) -> Result<String, FileError> {

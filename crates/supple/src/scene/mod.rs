@@ -11,7 +11,6 @@ mod closed_mesh;
 mod collider;
 mod contact;
 mod document;
-mod levels;
 mod load;
 mod motion;
 mod paths;
@@ -43,14 +42,15 @@ pub use closed_mesh::ClosedMesh;
 pub use collider::{Collider, ColliderShape};
 pub use contact::{Contact, FrictionModel, Tangled};
 pub use document::Source;
-pub use levels::Levels;
+pub use load::linear_with_sets;
 pub use motion::{Keyframe, Motion, MovingPose, Pose};
 pub use paths::MeshFile;
 pub use pin::{Follow, Hold, Pin};
 pub use seam::Seam;
 pub use selection::{InsideTest, Selection, SelectionPoints};
 pub use settings::{Air, Expect, Mode, Output, Time, World};
-pub use solver::{Linear, LinearKind, Method, Solver};
+pub use solver::{Method, Solver};
+pub use supple_linear::{Levels, LinearKind, LinearOptions};
 
 /// A whole scene.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

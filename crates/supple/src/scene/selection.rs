@@ -94,7 +94,7 @@ impl Selection {
     /// let points = SelectionPoints { body: "cloth", positions: &positions, surface: None, inside: None };
     /// let right = Selection::Plane { point: [0.5, 0.0, 0.0].into(), normal: [1.0, 0.0, 0.0].into() };
     /// assert_eq!(right.evaluate(&points)?, [1, 2]);
-    /// # Ok::<(), supple_core::Error>(())
+    /// # Ok::<(), supple::Error>(())
     /// ```
     pub fn evaluate(&self, points: &SelectionPoints<'_>) -> Result<Vec<u32>, Error> {
         self.evaluate_as(points, "vertex", "whose bounds are")

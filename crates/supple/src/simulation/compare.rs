@@ -6,10 +6,10 @@
 use std::time::{Duration, Instant};
 
 use super::Simulation;
-use crate::linear::Simd;
 use crate::nonlinear::IterationRecord;
 use crate::scene::{Method, Scene, Solver};
 use supple_core::Error;
+use supple_linear::Simd;
 
 /// How one solver came down.
 #[derive(Debug, Clone, PartialEq)]

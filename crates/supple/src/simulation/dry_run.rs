@@ -1,9 +1,9 @@
 //! Everything up to the first step, for `supple check`: what would be simulated, or all that stands in the way.
 
 use super::{Counts, Setup, Simulation};
-use crate::linear::Simd;
 use crate::scene::Scene;
 use supple_core::Error;
+use supple_linear::Simd;
 
 /// What a scene would become.
 #[derive(Debug, Clone)]

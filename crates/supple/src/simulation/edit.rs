@@ -26,7 +26,7 @@ impl Simulation {
     /// simulation.set_world(moon)?;
     /// let nowhere = World { gravity: [0.0, f64::NAN, 0.0].into(), ..World::default() };
     /// assert!(simulation.set_world(nowhere).is_err());
-    /// # Ok::<(), supple_core::Error>(())
+    /// # Ok::<(), supple::Error>(())
     /// ```
     pub fn set_world(&mut self, world: scene::World) -> Result<(), Error> {
         world.validate()?;
@@ -45,7 +45,7 @@ impl Simulation {
     /// simulation.set_level(2)?;
     /// simulation.step(0.01)?;
     /// simulation.set_level(0)?;
-    /// # Ok::<(), supple_core::Error>(())
+    /// # Ok::<(), supple::Error>(())
     /// ```
     pub fn set_level(&mut self, level: u32) -> Result<(), Error> {
         if self.setup.solver.method != scene::Method::Hpbd {
@@ -88,7 +88,7 @@ impl Simulation {
     /// let body = simulation.body("cloth").expect("the scene has it");
     /// simulation.change_body(body, &cloth.material("denim"))?;
     /// assert!(simulation.change_body(body, &Body::cloth("cloth", 1.0, 1.0, [5, 5])).is_err());
-    /// # Ok::<(), supple_core::Error>(())
+    /// # Ok::<(), supple::Error>(())
     /// ```
     pub fn change_body(&mut self, body: BodyId, changed: &scene::Body) -> Result<(), Error> {
         let index = self.setup.body_index(body).ok_or_else(|| unknown("body"))?;

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Simulation;
 use crate::body::Embedding;
-use crate::linear::Regions;
 use supple_core::Aabb;
+use supple_linear::Regions;
 
 /// In [`HierarchyLevel::region_of_point`]: the point belongs to no region, for instance since it is held.
 pub const NO_REGION: u32 = u32::MAX;
@@ -161,7 +161,7 @@ impl Simulation {
     /// simulation.step(0.01)?;
     /// let levels = simulation.hierarchy();
     /// assert_eq!((levels.len(), levels[0].regions), (1, 3));    // 80 free nodes in domains of 32
-    /// # Ok::<(), supple_core::Error>(())
+    /// # Ok::<(), supple::Error>(())
     /// ```
     pub fn hierarchy(&self) -> Vec<HierarchyLevel> {
         self.hierarchy_in(&Slice::default())

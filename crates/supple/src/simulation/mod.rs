@@ -49,13 +49,13 @@ pub use unpin::PinnedPoint;
 
 use self::pin::SavedPin;
 use self::tearing::Tearing;
-use crate::linear::Simd;
 use crate::nonlinear::ImplicitStepper;
 use crate::output::{Frame, FrameBody};
 use crate::scene::{Method, Scene};
 use crate::solvers::hpbd::HpbdStepper;
 use crate::solvers::staggered::StaggeredStepper;
 use supple_core::Error;
+use supple_linear::Simd;
 
 /// How large a simulation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -145,9 +145,9 @@ impl SavedPin {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linear::Simd;
     use crate::scene::{Body, Keyframe, Motion, Scene};
     use crate::simulation::Setup;
+    use supple_linear::Simd;
 
     fn target(pin: &SetupPin, time: f64) -> DVec3 {
         let scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [2, 2])).build().unwrap();

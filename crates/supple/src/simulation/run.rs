@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use super::report_log::ReportLog;
 use super::{EnergyReport, FrameReport, Simulation, StageTimes, StepReport};
-use crate::linear::Simd;
 use crate::output::{Checkpoint, CheckpointStore, FrameCache, RunInfo, write_whole};
 use crate::scene::Scene;
 use supple_core::{Error, FileError};
+use supple_linear::Simd;
 
 /// Where a run begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,11 +9,11 @@ use super::solver_change::can_take;
 use super::{GrabId, PinId, PinPoint, SetupPin, SetupSeam};
 use crate::body::{Body, Elements};
 use crate::contact::{ColliderMeshes, PosedCollider};
-use crate::linear::Simd;
 use crate::scene::{
     ClosedMesh, Collider, Contact, Hold, Mode, Pin, Problem, Scene, Selection, SelectionPoints, Solver, World,
 };
 use supple_core::Error;
+use supple_linear::Simd;
 
 /// A body of a running simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

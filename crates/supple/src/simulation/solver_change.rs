@@ -29,7 +29,7 @@ impl Simulation {
     /// simulation.set_solver(Solver { method: Method::Lbfgs, ..Solver::default() })?;
     /// assert_eq!(simulation.positions(), before);
     /// assert!(simulation.set_solver(Solver { method: Method::Hpbd, ..Solver::default() }).is_err());
-    /// # Ok::<(), supple_core::Error>(())
+    /// # Ok::<(), supple::Error>(())
     /// ```
     pub fn set_solver(&mut self, solver: Solver) -> Result<(), Error> {
         let (before, after) = (self.setup.solver.method, solver.method);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::Simulation;
-use crate::linear::BlockMatrix;
 use supple_core::Error;
+use supple_linear::BlockMatrix;
 
 /// What the first iteration of a step solves, over the vertices that are not held.
 pub struct StepSystem {
@@ -28,7 +28,7 @@ impl Simulation {
     /// let scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [5, 5])).build()?;
     /// let system = Simulation::new(scene)?.step_system(0.01)?;
     /// assert_eq!((system.rhs.len(), system.positions.len()), (25, 25));
-    /// # Ok::<(), supple_core::Error>(())
+    /// # Ok::<(), supple::Error>(())
     /// ```
     pub fn step_system(&mut self, dt: f64) -> Result<StepSystem, Error> {
         self.begin_pins()?;

@@ -67,7 +67,7 @@ impl Simulation {
     /// let stress = Simulation::new(scene)?.stress()?;
     /// assert_eq!(stress.bodies, [(StressUnit::NewtonPerMetre, 81)]);
     /// assert!(stress.of_point.iter().all(|stress| *stress < 1e-9));
-    /// # Ok::<(), supple_core::Error>(())
+    /// # Ok::<(), supple::Error>(())
     /// ```
     pub fn stress(&self) -> Result<Stress, Error> {
         if self.setup.solver.method == Method::Hpbd {

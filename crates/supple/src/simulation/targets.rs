@@ -19,7 +19,7 @@ impl Simulation {
     /// simulation.set_targets(corner, &[[-0.5, 0.1, -0.5].into()])?;
     /// simulation.step(0.01)?;
     /// assert!((simulation.positions()[0].y - 0.1).abs() < 1e-12);
-    /// # Ok::<(), supple_core::Error>(())
+    /// # Ok::<(), supple::Error>(())
     /// ```
     pub fn hold_vertices(&mut self, body: BodyId, vertices: &[u32], hold: Hold) -> Result<PinId, Error> {
         let index = self.setup.body_index(body).ok_or_else(|| unknown("body"))?;

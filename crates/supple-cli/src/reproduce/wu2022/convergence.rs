@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
+use supple::linear::mas::{Mas, MasOptions};
 use supple::linear::{Preconditioner, Schwarz, SchwarzOptions};
-use supple::scene::{Linear, LinearKind};
+use supple::scene::{LinearKind, LinearOptions};
 use supple::simulation::Simulation;
-use supple::solvers::mas::{Mas, MasOptions};
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;
@@ -23,7 +23,7 @@ pub(super) fn preconditioners(request: &Request) -> Result<Findings, Failure> {
 
 /// Figure 16: those that need a CPU too, with what the paper's factorisations took.
 pub(super) fn factorisations(request: &Request) -> Result<Findings, Failure> {
-    let ict = Linear { drop_tolerance: Some(1e-4), fill: Some(4.0), ..LinearKind::Ict.into() };
+    let ict = LinearOptions { drop_tolerance: Some(1e-4), fill: Some(4.0), ..LinearKind::Ict.into() };
     let all = [
         jacobi(),
         schwarz(),
@@ -39,7 +39,7 @@ pub(super) fn factorisations(request: &Request) -> Result<Findings, Failure> {
 
 fn compare(
     case: &str,
-    all: &[(&'static str, Linear)],
+    all: &[(&'static str, LinearOptions)],
     paper_setup: &[(&str, f64)],
     request: &Request,
 ) -> Result<Findings, Failure> {

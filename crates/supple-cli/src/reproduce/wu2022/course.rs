@@ -10,7 +10,7 @@ use glam::DVec3;
 use supple::linear::{
     BlockMatrix, ConjugateGradient, LinearOperator, Preconditioner, Simd, StopRule, preconditioner,
 };
-use supple::scene::Linear;
+use supple::scene::LinearOptions;
 use supple::simulation::StepSystem;
 
 use crate::failure::Failure;
@@ -45,14 +45,14 @@ pub(super) struct Course {
 impl Problem {
     /// Solves a system once to know its lowest value.
     pub(super) fn new(system: StepSystem, simd: Simd) -> Result<Self, Failure> {
-        let mut exact = made(&Linear::from(supple::scene::LinearKind::Mas), &system, simd)?;
+        let mut exact = made(&LinearOptions::from(supple::scene::LinearKind::Mas), &system, simd)?;
         let trace = iterate(&system.matrix, &mut *exact, &system.rhs, EXACT.1, EXACT.0);
         let lowest = trace.values.iter().copied().fold(0.0, f64::min);
         Ok(Self { system, lowest })
     }
 
     /// Solves it with a preconditioner until [`STOP`].
-    pub(super) fn solve(&self, name: &str, linear: &Linear, simd: Simd) -> Result<Course, Failure> {
+    pub(super) fn solve(&self, name: &str, linear: &LinearOptions, simd: Simd) -> Result<Course, Failure> {
         let begun = Instant::now();
         let mut preconditioner = made(linear, &self.system, simd)?;
         let setup = begun.elapsed().as_secs_f64();
@@ -83,7 +83,7 @@ impl Problem {
 
 /// A preconditioner, updated.
 pub(super) fn made(
-    linear: &Linear,
+    linear: &LinearOptions,
     system: &StepSystem,
     simd: Simd,
 ) -> Result<Box<dyn Preconditioner>, Failure> {

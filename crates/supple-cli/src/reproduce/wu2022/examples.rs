@@ -5,15 +5,15 @@
 
 use glam::DVec3;
 use supple::Error;
+use supple::linear::mas::{MasOptions, Modes, Partition};
 use supple::material::{MaterialSpec, StretchStiffness};
 use supple::mesh::generate::{ClothGrid, GridPattern};
 use supple::mesh::geometry::Aabb;
 use supple::mesh::implicit::Character;
 use supple::scene::{
-    Body, Linear, LinearKind, Model, Pin, Region, Scene, Selection, Shape, ShapeSource, Solver, Spread,
+    Body, LinearKind, LinearOptions, Model, Pin, Region, Scene, Selection, Shape, ShapeSource, Solver, Spread,
 };
 use supple::simulation::{Simulation, StepSystem};
-use supple::solvers::mas::{MasOptions, Modes, Partition};
 
 use super::super::catalogue::Request;
 use crate::failure::Failure;
@@ -30,19 +30,19 @@ const HELD_ABOVE: f64 = 0.84;
 const FRAMES: u32 = 3;
 
 /// The linear solvers of figures 4 and 16 and of those on scaling.
-pub(super) fn jacobi() -> (&'static str, Linear) {
+pub(super) fn jacobi() -> (&'static str, LinearOptions) {
     ("Jacobi", LinearKind::Jacobi.into())
 }
 
 /// One-level additive Schwarz.
-pub(super) fn schwarz() -> (&'static str, Linear) {
+pub(super) fn schwarz() -> (&'static str, LinearOptions) {
     ("AS", LinearKind::Schwarz.into())
 }
 
 /// Multilevel additive Schwarz as in the paper: supernodes have three unknowns, domains follow the Morton curve.
-pub(super) fn paper_mas() -> (&'static str, Linear) {
+pub(super) fn paper_mas() -> (&'static str, LinearOptions) {
     let morton = Some(Partition::Morton);
-    ("MAS, 3 unknowns", Linear { modes: Some(3), partition: morton, ..LinearKind::Mas.into() })
+    ("MAS, 3 unknowns", LinearOptions { modes: Some(3), partition: morton, ..LinearKind::Mas.into() })
 }
 
 /// The same by its options.
@@ -56,12 +56,12 @@ pub(super) fn as_in_the_paper(request: &Request) -> MasOptions {
 }
 
 /// Multilevel additive Schwarz as it is the default here: supernodes move rigidly, domains follow strong connections.
-pub(super) fn mas() -> (&'static str, Linear) {
+pub(super) fn mas() -> (&'static str, LinearOptions) {
     ("MAS, default", LinearKind::Mas.into())
 }
 
 /// Multigrid, in place of AmgX.
-pub(super) fn multigrid() -> (&'static str, Linear) {
+pub(super) fn multigrid() -> (&'static str, LinearOptions) {
     ("multigrid", LinearKind::Galerkin.into())
 }
 

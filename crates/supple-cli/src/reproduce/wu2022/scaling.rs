@@ -1,6 +1,6 @@
 //! Figures 18 to 21: how cost grows with stiffness, resolution and contacts.
 
-use supple::scene::{Linear, Scene};
+use supple::scene::{LinearOptions, Scene};
 use supple::simulation::{Simulation, StepSystem};
 
 use super::super::catalogue::Request;
@@ -16,7 +16,7 @@ use crate::plot::{Line, Plot, Scale};
 const CONTACT_TIMES: usize = 4;
 
 /// What is compared.
-fn solvers() -> [(&'static str, Linear); 5] {
+fn solvers() -> [(&'static str, LinearOptions); 5] {
     [jacobi(), schwarz(), multigrid(), paper_mas(), mas()]
 }
 

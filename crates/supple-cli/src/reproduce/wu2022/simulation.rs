@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use supple::linear::mas::Mas;
 use supple::linear::{BlockJacobi, LinearOperator, Preconditioner};
-use supple::scene::{Linear, LinearKind, Method, Scene, Solver};
+use supple::scene::{LinearKind, LinearOptions, Method, Scene, Solver};
 use supple::simulation::{Comparison, Simulation, StageTimes, StepSystem};
-use supple::solvers::mas::Mas;
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;
@@ -89,7 +89,7 @@ pub(super) fn nonlinear(request: &Request) -> Result<Findings, Failure> {
             let solver = Solver { method, linear: kind.into(), refresh: Some(8), ..Solver::default() };
             solvers.push((format!("{name}, {kind_name}"), solver));
         }
-        let inner = Linear { tolerance: Some(0.0), max_iterations: Some(32), ..kind.into() };
+        let inner = LinearOptions { tolerance: Some(0.0), max_iterations: Some(32), ..kind.into() };
         let solver = Solver { linear: inner, refresh: Some(1), ..Solver::default() };
         solvers.push((format!("Newton with 32 CG iterations, {kind_name}"), solver));
     }
@@ -156,7 +156,7 @@ pub(super) fn all_scenes(request: &Request) -> Result<Findings, Failure> {
 /// Figure 17: what the steps of a T-shirt consist of.
 pub(super) fn breakdown(request: &Request) -> Result<Findings, Failure> {
     let mut scene: Scene = builtin("t-shirt", request.value("resolution"))?;
-    let inner = Linear { tolerance: Some(0.0), max_iterations: Some(64), ..LinearKind::Mas.into() };
+    let inner = LinearOptions { tolerance: Some(0.0), max_iterations: Some(64), ..LinearKind::Mas.into() };
     // Linearised: one Newton iteration of 64 inner ones.
     scene.solver = Solver { linear: inner, max_iterations: 1, tolerance: 1e-14, ..Solver::default() };
     let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;

@@ -4,9 +4,9 @@
 
 use std::time::Duration;
 
-use supple::scene::{Linear, LinearKind, Method, Scene, Solver};
+use supple::linear::multigrid::galerkin::Smoother;
+use supple::scene::{LinearKind, LinearOptions, Method, Scene, Solver};
 use supple::simulation::{Comparison, Curve};
-use supple::solvers::galerkin::Smoother;
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;
@@ -42,7 +42,7 @@ pub(super) fn octopus_against_conjugate_gradients(request: &Request) -> Result<F
     octopus_against(conjugate_gradients(), request)
 }
 
-fn octopus_against(others: Vec<(String, Linear)>, request: &Request) -> Result<Findings, Failure> {
+fn octopus_against(others: Vec<(String, LinearOptions)>, request: &Request) -> Result<Findings, Failure> {
     let size = request.value("size");
     let scene = OCTOPUS.scene(size * 39_223.0, steady(), request)?;
     let ours = v_cycle(scaled(&[100, 1000], size), Smoother::GaussSeidel, 2);
@@ -54,20 +54,20 @@ fn steady() -> Solver {
     iterations(Method::Projective, 10, fixed(LinearKind::Galerkin, 5))
 }
 
-fn conjugate_gradients() -> Vec<(String, Linear)> {
+fn conjugate_gradients() -> Vec<(String, LinearOptions)> {
     let named = |count: u32| (format!("Jacobi-CG, {count} iterations"), fixed(LinearKind::Jacobi, count));
     [10, 20, 40].map(named).to_vec()
 }
 
-fn stationary() -> Vec<(String, Linear)> {
+fn stationary() -> Vec<(String, LinearOptions)> {
     let sweeps =
         |count: u32| (format!("Gauss-Seidel, {count} sweeps"), fixed(LinearKind::GaussSeidel, count));
-    let chebyshev = Linear { delay: Some(10), ..fixed(LinearKind::Chebyshev, CHEBYSHEV) };
+    let chebyshev = LinearOptions { delay: Some(10), ..fixed(LinearKind::Chebyshev, CHEBYSHEV) };
     vec![sweeps(10), sweeps(50), (format!("Chebyshev, {CHEBYSHEV} iterations"), chebyshev)]
 }
 
 /// The paper's V-cycle and what goes beyond it.
-fn v_cycles(paper: Linear) -> Vec<(String, Linear)> {
+fn v_cycles(paper: LinearOptions) -> Vec<(String, LinearOptions)> {
     let cg =
         |count: u32| (format!("CG, {count} V-cycles, automatic levels"), fixed(LinearKind::Galerkin, count));
     vec![
@@ -82,8 +82,8 @@ fn v_cycles(paper: Linear) -> Vec<(String, Linear)> {
 fn compare(
     scene: &Scene,
     name: &str,
-    ours: Linear,
-    others: Vec<(String, Linear)>,
+    ours: LinearOptions,
+    others: Vec<(String, LinearOptions)>,
     request: &Request,
 ) -> Result<Findings, Failure> {
     request.tell("comparing solvers");

@@ -1,8 +1,8 @@
 //! Figure 8: one hanging cloth by three solvers. The paper has its cloth only; here the octopus of table 1 follows, by direct and
 //! multigrid projective dynamics.
 
-use supple::scene::{Linear, LinearKind, Method, Scene, Solver};
-use supple::solvers::galerkin::Smoother;
+use supple::linear::multigrid::galerkin::Smoother;
+use supple::scene::{LinearKind, LinearOptions, Method, Scene, Solver};
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;
@@ -15,7 +15,7 @@ const CLOTH: (f64, u32) = (40_401.0, 4);
 const SOLID: (f64, u32) = (39_223.0, 3);
 
 /// A solver, with the paper's frames a second.
-type Row = (&'static str, Method, Linear, Option<f64>);
+type Row = (&'static str, Method, LinearOptions, Option<f64>);
 
 /// Figure 8.
 pub(super) fn three_solvers(request: &Request) -> Result<Findings, Failure> {
@@ -23,7 +23,7 @@ pub(super) fn three_solvers(request: &Request) -> Result<Findings, Failure> {
     let cloth_cycle = || v_cycle(scaled(&[25, 100, 1000], size), Smoother::Jacobi, 5);
     let solid_cycle = v_cycle(scaled(&[100, 1000], size), Smoother::GaussSeidel, 2);
     let projective = |name, linear, paper| (name, Method::Projective, linear, paper);
-    let direct = || Linear::from(LinearKind::Cholesky);
+    let direct = || LinearOptions::from(LinearKind::Cholesky);
     let auto = || fixed(LinearKind::GalerkinCycle, 1);
     let of_cloth = vec![
         projective("cloth, projective dynamics, direct", direct(), Some(9.2)),

@@ -2,23 +2,23 @@
 
 use std::time::Instant;
 
-use supple::scene::{Levels, Linear, LinearKind, Method, Scene, Solver};
+use supple::linear::multigrid::galerkin::{Distances, Smoother};
+use supple::scene::{Levels, LinearKind, LinearOptions, Method, Scene, Solver};
 use supple::simulation::{Simulation, StageTimes};
-use supple::solvers::galerkin::{Distances, Smoother};
 
 use super::super::catalogue::Request;
 use super::examples::FPS;
 use crate::failure::Failure;
 
 /// A nonlinear method with a fixed number of iterations, as the paper has them.
-pub(super) fn iterations(method: Method, count: u32, linear: Linear) -> Solver {
+pub(super) fn iterations(method: Method, count: u32, linear: LinearOptions) -> Solver {
     // No step comes so near: the iterations decide.
     Solver { method, linear, tolerance: 1e-14, max_iterations: count, ..Solver::default() }
 }
 
 /// A linear solver with a fixed number of iterations.
-pub(super) fn fixed(kind: LinearKind, count: u32) -> Linear {
-    Linear { tolerance: Some(0.0), max_iterations: Some(count), ..kind.into() }
+pub(super) fn fixed(kind: LinearKind, count: u32) -> LinearOptions {
+    LinearOptions { tolerance: Some(0.0), max_iterations: Some(count), ..kind.into() }
 }
 
 /// Sweeps that do the work of so many of the paper's iterations: its Gauss-Seidel goes both ways in each.
@@ -30,9 +30,9 @@ pub(super) fn sweeps_of(smoother: Smoother, iterations: u32) -> u32 {
 }
 
 /// One V-cycle on so many coarse nodes, each level smoothed by so many of the paper's iterations before and after, from fine to coarse.
-pub(super) fn v_cycle(levels: Levels, smoother: Smoother, iterations: u32) -> Linear {
+pub(super) fn v_cycle(levels: Levels, smoother: Smoother, iterations: u32) -> LinearOptions {
     let sweeps = sweeps_of(smoother, iterations);
-    Linear {
+    LinearOptions {
         levels: Some(levels),
         smoother: Some(smoother),
         sweeps: Some(sweeps),

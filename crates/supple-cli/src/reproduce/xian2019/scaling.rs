@@ -2,12 +2,12 @@
 
 use glam::DVec3;
 use supple::FileError;
+use supple::linear::multigrid::galerkin::{Galerkin, GalerkinOptions, Smoother};
 use supple::linear::{Preconditioner, ScalarMatrix, WithBlocks};
 use supple::mesh::format::{Mesh, load};
 use supple::mesh::geometry::Aabb;
-use supple::scene::{Levels, Linear, LinearKind, Method, Scene, Solver};
+use supple::scene::{Levels, LinearKind, LinearOptions, Method, Scene, Solver};
 use supple::simulation::Simulation;
-use supple::solvers::galerkin::{Galerkin, GalerkinOptions, Smoother};
 
 use super::super::catalogue::Request;
 use super::super::findings::{Findings, slope};
@@ -60,7 +60,7 @@ pub(super) fn same_motion(request: &Request) -> Result<Findings, Failure> {
 
 /// Newton's method, so exact that only the mesh makes a difference.
 fn solved() -> Solver {
-    let linear = Linear { tolerance: Some(1e-3), ..LinearKind::Galerkin.into() };
+    let linear = LinearOptions { tolerance: Some(1e-3), ..LinearKind::Galerkin.into() };
     Solver { method: Method::Newton, linear, tolerance: 1e-5, max_iterations: 50, ..Solver::default() }
 }
 

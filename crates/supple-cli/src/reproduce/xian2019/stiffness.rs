@@ -1,10 +1,10 @@
 //! Figure 9: V-cycles on matrices of rising stiffness.
 
 use glam::DVec3;
+use supple::linear::multigrid::galerkin::{Galerkin, GalerkinOptions, LevelSizes, Smoother};
 use supple::linear::{LinearSolver, StationarySolver, StopRule};
 use supple::scene::{LinearKind, Method};
 use supple::simulation::StepSystem;
-use supple::solvers::galerkin::{Galerkin, GalerkinOptions, LevelSizes, Smoother};
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;

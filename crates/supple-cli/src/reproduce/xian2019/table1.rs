@@ -1,7 +1,7 @@
 //! Tables 1 and 2: frames a second, pre-computation, and what a frame's time goes into.
 
+use supple::linear::multigrid::galerkin::Smoother::{self, GaussSeidel, Jacobi};
 use supple::scene::{Method, Scene};
-use supple::solvers::galerkin::Smoother::{self, GaussSeidel, Jacobi};
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;

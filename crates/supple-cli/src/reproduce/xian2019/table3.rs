@@ -1,12 +1,12 @@
 //! Table 3 and figure 3: coarse spaces of other unknowns and weights than the cycle's.
 
 use glam::DVec3;
+use supple::linear::multigrid::galerkin::{CoarseSpace, Weights};
 use supple::linear::{
     CholeskyFactor, GaussSeidel, LinearSolver, PreconditionedSolver, Simd, StationarySolver, StopRule,
 };
 use supple::scene::{LinearKind, Method, Scene};
 use supple::simulation::{Simulation, StepSystem};
-use supple::solvers::galerkin::{CoarseSpace, Weights};
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;

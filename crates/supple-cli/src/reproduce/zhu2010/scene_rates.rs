@@ -1,10 +1,10 @@
 //! Figure 10's rows that need more than a lattice: finite elements on tetrahedra, and the paper's bodies as built-in scenes.
 
 use glam::DVec3;
+use supple::linear::multigrid::galerkin::{Galerkin, GalerkinOptions};
 use supple::linear::{LinearSolver, StationarySolver, StopRule};
 use supple::scene::{Method, Mode, Model, Scene};
 use supple::simulation::{Simulation, StepSystem};
-use supple::solvers::galerkin::{Galerkin, GalerkinOptions};
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;

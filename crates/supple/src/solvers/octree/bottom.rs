@@ -7,7 +7,7 @@ use glam::{DMat3, DVec3};
 
 use super::level::Operator;
 use super::springs::matrix;
-use crate::linear::{BlockMatrix, BlockPattern, Cholesky, Factorisation, Simd};
+use supple_linear::{BlockMatrix, BlockPattern, Cholesky, Factorisation, Simd};
 
 /// What is added to the diagonal, as a part of it: a body that nothing holds has rigid motions without stiffness.
 const REGULARISATION: f64 = 1e-9;

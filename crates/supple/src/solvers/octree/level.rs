@@ -16,7 +16,7 @@ use super::springs::Springs;
 use super::stiffness::Stiffness;
 use super::transfer::Transfer;
 use super::wide::Real;
-use crate::linear::{Direction, Level};
+use supple_linear::{Direction, Level};
 
 /// Nodes handled by one task.
 const CHUNK: usize = 1024;

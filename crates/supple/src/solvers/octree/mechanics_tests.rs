@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::forest::{Flesh, Forest, Law, Tissue};
 use super::multigrid::{CycleOptions, Multigrid};
 use super::smoother::Smoother;
-use crate::linear::{ConjugateGradient, LinearOperator, Preconditioner, Simd, StopRule};
+use supple_linear::{ConjugateGradient, LinearOperator, Preconditioner, Simd, StopRule};
 use supple_mesh::implicit::{Character, surface};
 use supple_mesh::octree::Octant;
 use supple_mesh::octree::{Frame, Octree};

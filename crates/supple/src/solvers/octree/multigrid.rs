@@ -24,7 +24,7 @@ use super::smoother::Smoother;
 use super::springs::Springs;
 use super::stiffness::{Batches, ElementBatch, Stiffness};
 use super::transfer::Transfer;
-use crate::linear::{CycleTimes, LinearOperator, Preconditioner, Simd, v_cycle};
+use supple_linear::{CycleTimes, LinearOperator, Preconditioner, Simd, v_cycle};
 use supple_mesh::octree::Octree;
 use supple_mesh::octree::{Coarsened, coarsen};
 

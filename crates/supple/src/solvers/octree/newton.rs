@@ -12,8 +12,8 @@ use glam::{DMat3, DVec3};
 use super::forest::Forest;
 use super::multigrid::Multigrid;
 use super::options::Options;
-use crate::linear::{BlockPattern, ConjugateGradient, CycleTimes, End, Preconditioner, Regions, StopRule};
 use crate::nonlinear::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace};
+use supple_linear::{BlockPattern, ConjugateGradient, CycleTimes, End, Preconditioner, Regions, StopRule};
 use supple_mesh::octree::Octree;
 
 /// How often damping is raised where a cycle is not positive definite.

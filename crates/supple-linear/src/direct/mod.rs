@@ -1,0 +1,60 @@
+//! The direct solver: an order of elimination from the mesh, the structure of the factor, and a multifrontal Cholesky
+//! factorisation on all threads.
+
+pub(crate) mod cholesky;
+mod dense;
+mod elimination;
+mod front;
+mod graph;
+mod multifrontal;
+mod nested_dissection;
+mod plain_front;
+mod schedule;
+mod supernodes;
+mod triangular_solve;
+mod vertex_cover;
+
+#[cfg(test)]
+mod tests;
+
+use glam::DVec3;
+
+pub use dense::DenseFactor;
+pub(crate) use graph::Graph;
+pub(crate) use multifrontal::{Entry, Multifrontal, Numbers};
+pub(crate) use triangular_solve::SolveSpace;
+
+use elimination::Elimination;
+use graph::ABSENT;
+use nested_dissection::nested_dissection;
+
+/// How the order of elimination is found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Ordering {
+    /// Both of the others; the one with less work is taken.
+    #[default]
+    Best,
+    /// Approximate minimum degree (Amestoy, Davis and Duff 1996).
+    MinimumDegree,
+    /// Nested dissection (George 1973), by positions where there are any.
+    NestedDissection,
+}
+
+impl Ordering {
+    /// The vertices of a graph in their order of elimination.
+    pub(crate) fn order(self, graph: &Graph, positions: Option<&[DVec3]>) -> Vec<u32> {
+        let work = |order: Vec<u32>| {
+            let elimination = Elimination::new(&graph.renamed(&order, &mut vec![ABSENT; graph.len()]));
+            (elimination.work(), order)
+        };
+        match self {
+            Self::MinimumDegree => graph.minimum_degree(),
+            Self::NestedDissection => nested_dissection(graph, positions),
+            Self::Best => {
+                let degree = || work(graph.minimum_degree());
+                let (degree, dissected) = rayon::join(degree, || work(nested_dissection(graph, positions)));
+                if dissected.0 < degree.0 { dissected.1 } else { degree.1 }
+            }
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Preconditioned conjugate gradients (Hestenes and Stiefel 1952; Saad 2003, algorithm 9.1):
+//!
+//! ```text
+//! α = rᵀz / pᵀAp    x += α p    r -= α A p    z = M⁻¹ r    β = rᵀz / (rᵀz before)    p = z + β p
+//! ```
+//!
+//! The residual of the recurrence drifts from `b - A x` by rounding. When it says "converged" the true one is
+//! computed, and the iteration goes on from it if that is not yet small enough.
+
+use glam::DVec3;
+
+use crate::solver::{End, History, SolveOutcome, StopRule};
+use crate::vectors::{Sums, add, copy, is_zero, solve_in_units, turn, unit_of_extreme};
+use crate::{CycleTimes, HistoryPoint, LinearOperator, LinearSolver, Preconditioner, Regions};
+
+/// How often the iteration may go on from the true residual before it counts as stalled.
+const RESTARTS: usize = 8;
+
+/// At residuals below this fraction of the right-hand side a product of the wrong sign is rounding, and no sign of an
+/// indefinite matrix.
+const ROUNDING: f64 = 1e-12;
+
+/// The iteration's vectors, kept from solve to solve.
+#[derive(Debug, Clone, Default)]
+pub struct ConjugateGradient {
+    r: Vec<DVec3>,
+    z: Vec<DVec3>,
+    p: Vec<DVec3>,
+    q: Vec<DVec3>,
+    sums: Sums,
+    history: History,
+}
+
+/// The scalars of a solve under way.
+struct Course {
+    iterations: usize,
+    /// `|b|`.
+    scale: f64,
+    /// `rᵀ r`.
+    rr: f64,
+    /// The recurrence may drift: at this `rᵀ r` the true residual was last computed.
+    checked: f64,
+    restarts: usize,
+}
+
+impl Course {
+    fn relative(&self) -> f64 {
+        self.rr.sqrt() / self.scale
+    }
+
+    fn end(&self, end: End) -> SolveOutcome {
+        SolveOutcome { iterations: self.iterations, relative_residual: self.relative(), end }
+    }
+}
+
+impl ConjugateGradient {
+    /// Solves `A x = b` from the guess in `x`.
+    pub fn solve(
+        &mut self,
+        matrix: &dyn LinearOperator,
+        preconditioner: &mut dyn Preconditioner,
+        rhs: &[DVec3],
+        x: &mut [DVec3],
+        stop: &StopRule,
+    ) -> SolveOutcome {
+        self.resize(matrix.unknowns());
+        let scale = self.sums.dot(rhs, rhs).sqrt();
+        if let Some(unit) = unit_of_extreme(rhs, scale) {
+            return solve_in_units(unit, rhs, x, |rhs, x| self.solve(matrix, preconditioner, rhs, x, stop));
+        }
+        self.history.start();
+        if scale == 0.0 {
+            x.fill(DVec3::ZERO);
+            self.history.push(0.0);
+            return SolveOutcome::of_zero();
+        }
+        let rr = if is_zero(x) {
+            copy(&mut self.r, rhs);
+            scale * scale
+        } else {
+            self.true_residual(matrix, rhs, x)
+        };
+        let mut course = Course { iterations: 0, scale, rr, checked: rr, restarts: 0 };
+        self.history.push(course.relative());
+        loop {
+            let end = self.descend(matrix, preconditioner, x, stop, &mut course);
+            if end != End::Converged {
+                return course.end(end);
+            }
+            if self.is_truly_small(matrix, rhs, x, stop, &mut course) {
+                return course.end(End::Converged);
+            }
+            if course.restarts == RESTARTS || course.rr >= course.checked {
+                return course.end(End::Stalled);
+            }
+            course.restarts += 1;
+            course.checked = course.rr;
+        }
+    }
+
+    /// The residuals of the last solve.
+    pub fn history(&self) -> &[HistoryPoint] {
+        self.history.points()
+    }
+
+    /// Memory in bytes.
+    pub fn bytes(&self) -> usize {
+        4 * 24 * self.r.len() + self.sums.bytes()
+    }
+
+    fn resize(&mut self, unknowns: usize) {
+        for vector in [&mut self.r, &mut self.z, &mut self.p, &mut self.q] {
+            vector.resize(unknowns, DVec3::ZERO);
+        }
+        self.sums.resize(unknowns);
+    }
+
+    /// `r = b - A x`; gives `rᵀ r`.
+    fn true_residual(&mut self, matrix: &dyn LinearOperator, rhs: &[DVec3], x: &[DVec3]) -> f64 {
+        matrix.apply(x, &mut self.q);
+        self.sums.difference(rhs, &self.q, &mut self.r)
+    }
+
+    fn is_truly_small(
+        &mut self,
+        matrix: &dyn LinearOperator,
+        rhs: &[DVec3],
+        x: &[DVec3],
+        stop: &StopRule,
+        course: &mut Course,
+    ) -> bool {
+        if course.iterations > 0 {
+            course.rr = self.true_residual(matrix, rhs, x);
+        }
+        course.relative() <= stop.tolerance
+    }
+
+    /// Iterates from the residual in `r` until the recurrence says "converged" or something ends it.
+    fn descend(
+        &mut self,
+        matrix: &dyn LinearOperator,
+        preconditioner: &mut dyn Preconditioner,
+        x: &mut [DVec3],
+        stop: &StopRule,
+        course: &mut Course,
+    ) -> End {
+        let mut rz_before = None;
+        loop {
+            if let Some(end) = why_stop(stop, course) {
+                return end;
+            }
+            preconditioner.apply(&self.r, &mut self.z);
+            let rz = self.sums.dot(&self.r, &self.z);
+            if !rz.is_finite() {
+                return End::NotFinite;
+            } else if rz <= 0.0 {
+                let end = End::IndefinitePreconditioner;
+                return if course.relative() < ROUNDING { End::Stalled } else { end };
+            }
+            match rz_before {
+                Some(before) => turn(&mut self.p, rz / before, &self.z),
+                // Not `0 p`: an earlier solve may have left numbers that are not finite.
+                None => copy(&mut self.p, &self.z),
+            }
+            if let Err(end) = self.step(matrix, x, rz, course) {
+                return end;
+            }
+            rz_before = Some(rz);
+            course.iterations += 1;
+            self.history.push(course.relative());
+        }
+    }
+
+    /// One step along `p`.
+    fn step(
+        &mut self,
+        matrix: &dyn LinearOperator,
+        x: &mut [DVec3],
+        rz: f64,
+        course: &mut Course,
+    ) -> Result<(), End> {
+        matrix.apply(&self.p, &mut self.q);
+        let curvature = self.sums.dot(&self.p, &self.q);
+        let alpha = rz / curvature;
+        if curvature <= 0.0 && course.relative() < ROUNDING {
+            return Err(End::Stalled);
+        } else if curvature <= 0.0 {
+            if course.iterations == 0 {
+                add(x, 1.0, &self.p);
+            }
+            return Err(End::NegativeCurvature);
+        } else if !alpha.is_finite() {
+            return Err(End::NotFinite);
+        }
+        let rr = self.sums.advance(alpha, (x, &self.p), (&mut self.r, &self.q));
+        if !rr.is_finite() {
+            add(x, -alpha, &self.p);
+            return Err(End::NotFinite);
+        }
+        course.rr = rr;
+        Ok(())
+    }
+}
+
+fn why_stop(stop: &StopRule, course: &Course) -> Option<End> {
+    if !course.rr.is_finite() {
+        Some(End::NotFinite)
+    } else if course.rr == 0.0 || course.relative() <= stop.tolerance {
+        Some(End::Converged)
+    } else if course.iterations >= stop.max_iterations {
+        Some(End::Iterations)
+    } else if stop.is_late() {
+        Some(End::Deadline)
+    } else {
+        None
+    }
+}
+
+/// Conjugate gradients with a preconditioner of its own, as a [`LinearSolver`].
+pub struct PreconditionedSolver<P> {
+    preconditioner: P,
+    iteration: ConjugateGradient,
+}
+
+impl<P: Preconditioner> PreconditionedSolver<P> {
+    /// A solver with a preconditioner that must be symmetric.
+    pub fn new(preconditioner: P) -> Self {
+        Self { preconditioner, iteration: ConjugateGradient::default() }
+    }
+}
+
+impl<P: Preconditioner> LinearSolver for PreconditionedSolver<P> {
+    fn prepare(&mut self, matrix: &dyn LinearOperator) -> Result<(), String> {
+        self.preconditioner.update(matrix)
+    }
+
+    fn solve(
+        &mut self,
+        matrix: &dyn LinearOperator,
+        rhs: &[DVec3],
+        x: &mut [DVec3],
+        stop: &StopRule,
+    ) -> SolveOutcome {
+        self.iteration.solve(matrix, &mut self.preconditioner, rhs, x, stop)
+    }
+
+    fn forget(&mut self) {
+        self.preconditioner.forget();
+    }
+
+    fn history(&self) -> &[HistoryPoint] {
+        self.iteration.history()
+    }
+
+    fn bytes(&self) -> usize {
+        self.iteration.bytes() + self.preconditioner.bytes()
+    }
+
+    fn cycle_times(&self) -> CycleTimes {
+        self.preconditioner.cycle_times()
+    }
+
+    fn begin_step(&mut self, positions: &[DVec3]) -> bool {
+        self.preconditioner.begin_step(positions)
+    }
+
+    fn save(&self) -> Vec<u32> {
+        self.preconditioner.save()
+    }
+
+    fn restore(&mut self, saved: &[u32]) {
+        self.preconditioner.restore(saved);
+    }
+
+    fn regions(&self) -> Vec<Regions> {
+        self.preconditioner.regions()
+    }
+}

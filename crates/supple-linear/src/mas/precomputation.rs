@@ -1,0 +1,134 @@
+//! The second stage (Wu 2022, section 6): the inverses of all domains' matrices on all levels, or of those that changed.
+
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::coarse_rows::{CoarseRow, Rows};
+use super::inverse::{Flat, Tile, diagonal, eliminate, triangle};
+use super::modes::Modes;
+use super::over_domains::{Part, over_domains};
+use super::packed::{Entry, PackedInverse};
+use super::supernodes::Level;
+use crate::{BlockMatrix, domain_not_definite};
+use supple_core::simd::{Lanes, Simd, WIDTH};
+
+/// The inverses of all levels, with the coarse matrices that they were made from.
+#[derive(Debug, Clone)]
+pub(super) struct Inverses<E: Entry> {
+    pub modes: Modes,
+    pub simd: Simd,
+    /// By level, by domain.
+    pub domains: Vec<Vec<PackedInverse<E>>>,
+    /// The matrices of the coarse levels.
+    pub coarse: Vec<Vec<CoarseRow>>,
+}
+
+thread_local! {
+    /// The tiles of the domain that a thread works on.
+    static TILES: RefCell<Vec<Tile>> = const { RefCell::new(Vec::new()) };
+}
+
+impl<E: Entry> Inverses<E> {
+    /// Room for all levels.
+    pub(super) fn new(levels: &[Level], modes: Modes, simd: Simd) -> Self {
+        let domains = levels.iter().map(|level| vec![PackedInverse::default(); level.domains()]).collect();
+        let coarse = levels[1..].iter().map(|level| vec![CoarseRow::default(); level.nodes()]).collect();
+        Self { modes, simd, domains, coarse }
+    }
+
+    /// Computes what a matrix changes: the domains of each level that are `touched`.
+    pub(super) fn update(
+        &mut self,
+        levels: &[Level],
+        matrix: &BlockMatrix,
+        touched: &[Vec<bool>],
+    ) -> Result<(), String> {
+        let outside = matrix.outside_rows();
+        for (l, level) in levels.iter().enumerate() {
+            let (finer, coarser) = self.coarse.split_at_mut(l);
+            let rows = match finer.last() {
+                None => Rows::Fine(matrix, &outside),
+                Some(rows) => Rows::Coarse(rows, self.modes.count()),
+            };
+            let coarse = coarser.first_mut().map_or(&mut [][..], |coarse| &mut coarse[..]);
+            let task = Task { rows, level, flat: if l == 0 { Flat::Refuse } else { Flat::Soften } };
+            let refused = task.run(self.modes, self.simd, &touched[l], &mut self.domains[l], coarse);
+            match refused {
+                Some(place) if l == 0 => {
+                    return Err(domain_not_definite(matrix, level.order[place] as usize));
+                }
+                Some(_) => return Err(coarse_not_finite(l)),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Memory of the inverses alone.
+    pub(super) fn applied_bytes(&self) -> usize {
+        self.domains.iter().flatten().map(PackedInverse::bytes).sum()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.applied_bytes() + self.coarse.iter().flatten().map(CoarseRow::bytes).sum::<usize>()
+    }
+}
+
+/// One level's part.
+struct Task<'a> {
+    rows: Rows<'a>,
+    level: &'a Level,
+    flat: Flat,
+}
+
+impl Task<'_> {
+    /// Gives the first place whose pivot is not positive.
+    fn run<E: Entry>(
+        &self,
+        modes: Modes,
+        simd: Simd,
+        touched: &[bool],
+        inverses: &mut [PackedInverse<E>],
+        coarse: &mut [CoarseRow],
+    ) -> Option<usize> {
+        let refused = AtomicUsize::new(usize::MAX);
+        let (inverses, coarse) =
+            (Part::one_each(inverses), Part::listed(coarse, &self.level.parent_starts, 1));
+        over_domains(0..touched.len(), inverses, coarse, &|domain, inverse, coarse| {
+            if !touched[domain] {
+                return;
+            }
+            if let Err(place) = self.invert(domain, &mut inverse[0], simd) {
+                refused.fetch_min(place, Ordering::Relaxed);
+            }
+            if !coarse.is_empty() {
+                self.rows.coarsen(self.level, domain, modes, coarse);
+            }
+        });
+        Some(refused.into_inner()).filter(|&place| place != usize::MAX)
+    }
+
+    fn invert<E: Entry>(
+        &self,
+        domain: usize,
+        inverse: &mut PackedInverse<E>,
+        simd: Simd,
+    ) -> Result<(), usize> {
+        let places = self.level.places_of(domain);
+        let rows = self.rows.unknowns() * places.len();
+        TILES.with_borrow_mut(|tiles| {
+            tiles.clear();
+            tiles.resize(triangle(rows.div_ceil(WIDTH)), [Lanes::default(); WIDTH]);
+            self.rows.dense(self.level, domain, tiles);
+            let diagonal = diagonal(tiles, rows);
+            let done = eliminate(tiles, rows, &diagonal, self.flat, simd);
+            done.map_err(|row| places.start + row / self.rows.unknowns())?;
+            inverse.store(tiles, rows, &diagonal, simd);
+            Ok(())
+        })
+    }
+}
+
+fn coarse_not_finite(level: usize) -> String {
+    format!("mas: the matrix is not finite, as its coarse level {level} shows; is a value not finite?")
+}

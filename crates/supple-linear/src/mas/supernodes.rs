@@ -1,0 +1,242 @@
+//! The levels (Wu 2022, section 5.2): every domain becomes a supernode of the next level, split where its nodes are not connected,
+//! so that bodies that are only near each other are never moved together (figure 6); connections are coarsened, and so on until
+//! one domain holds all.
+
+use std::ops::Range;
+
+use glam::DVec3;
+use rayon::prelude::*;
+
+use super::connections::Connections;
+use super::modes::Seat;
+use super::morton_domains::{morton_order, runs};
+use super::stiffness_domains::strong_groups;
+use crate::{Graph, graph_order};
+
+/// Nodes in an order, cut into domains.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Grouping {
+    /// The node at each place.
+    pub order: Vec<u32>,
+    /// The first place of each domain, and the end.
+    pub starts: Vec<u32>,
+}
+
+/// A level's domains, and the supernodes made of them.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Level {
+    /// The node at each place.
+    pub order: Vec<u32>,
+    /// The place of each node.
+    pub place: Vec<u32>,
+    /// The first place of each domain, and the end.
+    pub starts: Vec<u32>,
+    /// The supernode of each place; none on the coarsest level.
+    pub parent: Vec<u32>,
+    /// The first supernode of each domain, and the end.
+    pub parent_starts: Vec<u32>,
+    /// Where the node at each place stands in its supernode.
+    pub seats: Vec<Seat>,
+}
+
+impl Level {
+    /// The number of domains.
+    pub(super) fn domains(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The number of nodes.
+    pub(super) fn nodes(&self) -> usize {
+        self.order.len()
+    }
+
+    /// The places of a domain.
+    pub(super) fn places_of(&self, domain: usize) -> Range<usize> {
+        self.starts[domain] as usize..self.starts[domain + 1] as usize
+    }
+
+    /// The supernodes of a domain.
+    pub(super) fn parents_of(&self, domain: usize) -> Range<usize> {
+        self.parent_starts[domain] as usize..self.parent_starts[domain + 1] as usize
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        4 * (self.order.len() + self.place.len() + self.starts.len())
+            + 4 * (self.parent.len() + self.parent_starts.len())
+            + size_of::<Seat>() * self.seats.len()
+    }
+
+    pub(super) fn of(grouping: Grouping) -> Self {
+        let Grouping { order, starts } = grouping;
+        let mut place = vec![0; order.len()];
+        order.iter().zip(0..).for_each(|(&node, at)| place[node as usize] = at);
+        let parent_starts = vec![0; starts.len()];
+        Self { order, place, starts, parent: Vec::new(), parent_starts, seats: Vec::new() }
+    }
+
+    /// Splits every domain into the parts that are connected within it, numbered in the order of their first places.
+    fn split_into_supernodes(&mut self, connections: &Connections) {
+        let part = |domain: usize| {
+            let places = self.places_of(domain);
+            let mut root: Vec<u32> = (0..places.len() as u32).collect();
+            for place in places.clone() {
+                for (other, _) in connections.of(self.order[place] as usize) {
+                    let other = self.place[other as usize] as usize;
+                    if places.contains(&other) {
+                        join(&mut root, (place - places.start) as u32, (other - places.start) as u32);
+                    }
+                }
+            }
+            numbered(&mut root)
+        };
+        let parts: Vec<(Vec<u32>, u32)> =
+            (0..self.domains()).into_par_iter().with_min_len(16).map(part).collect();
+        let mut first = 0;
+        self.parent.reserve_exact(self.order.len());
+        for (domain, (parts, count)) in parts.into_iter().enumerate() {
+            self.parent.extend(parts.into_iter().map(|part| first + part));
+            first += count;
+            self.parent_starts[domain + 1] = first;
+        }
+    }
+
+    /// The number of supernodes made of this level.
+    pub(super) fn supernodes(&self) -> usize {
+        self.parent_starts.last().map_or(0, |&count| count as usize)
+    }
+
+    /// Gives every node its seat: the centre of a supernode is the mean of its nodes' centres, its radius the largest distance
+    /// from there, their own radii added.
+    fn seat(&mut self, frames: &Frames) -> Frames {
+        let mut next = Frames::still(self.supernodes());
+        let mut counts = vec![0.0; self.supernodes()];
+        let of = |place: usize| frames.of(self.order[place] as usize);
+        for (place, &parent) in self.parent.iter().enumerate() {
+            next.centres[parent as usize] += of(place).0;
+            counts[parent as usize] += 1.0;
+        }
+        next.centres.iter_mut().zip(counts).for_each(|(centre, count)| *centre /= count);
+        for (place, &parent) in self.parent.iter().enumerate() {
+            let (centre, radius) = of(place);
+            let reach = centre.distance(next.centres[parent as usize]) + radius;
+            next.radii[parent as usize] = next.radii[parent as usize].max(reach);
+        }
+        let seat = |place: usize, parent: u32| {
+            let ((centre, radius), (above, reach)) = (of(place), next.of(parent as usize));
+            let scale = if reach > 0.0 { 1.0 / reach } else { 0.0 };
+            let offset = ((centre - above) * scale).to_array().map(|o| o as f32);
+            Seat { offset, ratio: (radius * scale) as f32 }
+        };
+        self.seats = self.parent.iter().enumerate().map(|(place, &parent)| seat(place, parent)).collect();
+        next
+    }
+}
+
+/// Centres and radii of a level's nodes.
+struct Frames {
+    centres: Vec<DVec3>,
+    radii: Vec<f64>,
+}
+
+impl Frames {
+    fn still(count: usize) -> Self {
+        Self { centres: vec![DVec3::ZERO; count], radii: vec![0.0; count] }
+    }
+
+    fn of(&self, node: usize) -> (DVec3, f64) {
+        (self.centres[node], self.radii[node])
+    }
+}
+
+fn root_of(root: &mut [u32], mut node: u32) -> u32 {
+    while root[node as usize] != node {
+        root[node as usize] = root[root[node as usize] as usize];
+        node = root[node as usize];
+    }
+    node
+}
+
+/// The smaller root becomes that of both.
+fn join(root: &mut [u32], a: u32, b: u32) {
+    let (a, b) = (root_of(root, a), root_of(root, b));
+    root[a.max(b) as usize] = a.min(b);
+}
+
+/// Turns roots into the numbers of the parts, with how many there are.
+fn numbered(root: &mut [u32]) -> (Vec<u32>, u32) {
+    let mut number = vec![0; root.len()];
+    let mut count = 0;
+    for node in 0..root.len() as u32 {
+        let first = root_of(root, node);
+        if first == node {
+            number[node as usize] = count;
+            count += 1;
+        } else {
+            number[node as usize] = number[first as usize];
+        }
+    }
+    (number, count)
+}
+
+/// Supernodes must be fewer than this fraction of what is below them, or the level that they would make is left out: bodies that
+/// are not connected are never joined, however many there are.
+const SHRINK: f64 = 0.75;
+
+/// How levels are cut.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cut {
+    /// Along strong connections instead of the Morton curve.
+    pub by_stiffness: bool,
+    /// Nodes in the domains of the finest level and of all others.
+    pub sizes: [usize; 2],
+    /// At least one.
+    pub most_levels: usize,
+}
+
+/// All levels, the finest first.
+pub(super) fn levels(
+    connections: Connections,
+    positions: Option<&[DVec3]>,
+    Cut { by_stiffness, sizes: [finest, coarse], most_levels }: Cut,
+) -> Vec<Level> {
+    let count = connections.starts.len() - 1;
+    let mut frames = match positions {
+        Some(positions) => Frames { centres: positions.to_vec(), radii: vec![0.0; count] },
+        None => Frames::still(count),
+    };
+    let mut levels = Vec::new();
+    let mut connections = connections;
+    let mut size = finest;
+    loop {
+        let grouping = if by_stiffness {
+            strong_groups(&connections, size)
+        } else if levels.is_empty() {
+            runs(finest_order(&connections, positions), size)
+        } else {
+            runs((0..connections.starts.len() as u32 - 1).collect(), size)
+        };
+        let mut level = Level::of(grouping);
+        let last = level.domains() <= 1 || levels.len() + 1 == most_levels;
+        if !last {
+            level.split_into_supernodes(&connections);
+        }
+        let shrinks = (level.supernodes() as f64) < SHRINK * level.nodes() as f64;
+        if last || !shrinks {
+            level.parent.clear();
+            level.parent_starts.fill(0);
+            levels.push(level);
+            return levels;
+        }
+        frames = level.seat(&frames);
+        connections = connections.coarsened(&level);
+        levels.push(level);
+        size = coarse;
+    }
+}
+
+fn finest_order(connections: &Connections, positions: Option<&[DVec3]>) -> Vec<u32> {
+    match positions {
+        Some(positions) => morton_order(positions),
+        None => graph_order(Graph::new(&connections.starts, &connections.neighbours)),
+    }
+}

@@ -1,0 +1,6 @@
+//! Sparse symmetric matrices of 3x3 blocks, and of scalars that stand for them.
+
+pub(crate) mod block_matrix;
+pub(crate) mod extra_rows;
+pub(crate) mod point_hessians;
+pub(crate) mod scalar_matrix;

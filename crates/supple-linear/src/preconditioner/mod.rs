@@ -1,0 +1,8 @@
+//! One-level preconditioners, and the dense and triangular solves under them.
+
+pub(crate) mod cholesky_factor;
+pub(crate) mod domain_inverse;
+pub(crate) mod incomplete_cholesky;
+pub(crate) mod pivot;
+pub(crate) mod schwarz;
+pub(crate) mod triangular;

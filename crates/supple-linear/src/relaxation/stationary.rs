@@ -1,0 +1,142 @@
+//! The loop of iterations that correct `x` by the residual alone: residual, check, correction. With a preconditioner as the
+//! correction, `x += M⁻¹ (b - A x)`, it makes solvers of Gauss-Seidel sweeps and of V-cycles.
+
+use glam::DVec3;
+
+use crate::solver::{End, History, SolveOutcome, StopRule};
+use crate::vectors::{Sums, add, copy, is_zero, solve_in_units, unit_of_extreme};
+use crate::{CycleTimes, HistoryPoint, LinearOperator, LinearSolver, Preconditioner, Regions};
+
+/// A residual that has grown by this factor over its start will not come back.
+const DIVERGED: f64 = 1e6;
+
+/// The loop's vectors, kept from solve to solve.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Stationary {
+    r: Vec<DVec3>,
+    z: Vec<DVec3>,
+    sums: Sums,
+    history: History,
+}
+
+impl Stationary {
+    /// Calls `correct(iteration, r, x, scratch)` until a rule stops it.
+    pub(crate) fn solve(
+        &mut self,
+        matrix: &dyn LinearOperator,
+        rhs: &[DVec3],
+        x: &mut [DVec3],
+        stop: &StopRule,
+        mut correct: impl FnMut(usize, &[DVec3], &mut [DVec3], &mut [DVec3]),
+    ) -> SolveOutcome {
+        let n = matrix.unknowns();
+        self.r.resize(n, DVec3::ZERO);
+        self.z.resize(n, DVec3::ZERO);
+        self.sums.resize(n);
+        let scale = self.sums.dot(rhs, rhs).sqrt();
+        if let Some(unit) = unit_of_extreme(rhs, scale) {
+            return solve_in_units(unit, rhs, x, |rhs, x| self.solve(matrix, rhs, x, stop, correct));
+        }
+        self.history.start();
+        if scale == 0.0 {
+            x.fill(DVec3::ZERO);
+            self.history.push(0.0);
+            return SolveOutcome::of_zero();
+        }
+        let mut iterations = 0;
+        loop {
+            let relative_residual = if iterations == 0 && is_zero(x) {
+                // The residual is the right-hand side, without a product.
+                copy(&mut self.r, rhs);
+                if scale.is_finite() { 1.0 } else { f64::NAN }
+            } else {
+                matrix.apply(x, &mut self.z);
+                self.sums.difference(rhs, &self.z, &mut self.r).sqrt() / scale
+            };
+            self.history.push(relative_residual);
+            let first = self.history.points()[0].relative_residual;
+            if let Some(end) = why_stop(stop, iterations, relative_residual, first) {
+                return SolveOutcome { iterations, relative_residual, end };
+            }
+            correct(iterations, &self.r, x, &mut self.z);
+            iterations += 1;
+        }
+    }
+
+    pub(crate) fn history(&self) -> &[HistoryPoint] {
+        self.history.points()
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        48 * self.r.len() + self.sums.bytes()
+    }
+}
+
+/// Corrections by a preconditioner of its own, as a [`LinearSolver`].
+pub struct StationarySolver<P> {
+    preconditioner: P,
+    iteration: Stationary,
+}
+
+impl<P: Preconditioner> StationarySolver<P> {
+    /// A solver that repeats `x += M⁻¹ (b - A x)`.
+    pub fn new(preconditioner: P) -> Self {
+        Self { preconditioner, iteration: Stationary::default() }
+    }
+}
+
+impl<P: Preconditioner> LinearSolver for StationarySolver<P> {
+    fn prepare(&mut self, matrix: &dyn LinearOperator) -> Result<(), String> {
+        self.preconditioner.update(matrix)
+    }
+
+    fn solve(
+        &mut self,
+        matrix: &dyn LinearOperator,
+        rhs: &[DVec3],
+        x: &mut [DVec3],
+        stop: &StopRule,
+    ) -> SolveOutcome {
+        let preconditioner = &mut self.preconditioner;
+        self.iteration.solve(matrix, rhs, x, stop, |_, r, x, z| {
+            preconditioner.apply(r, z);
+            add(x, 1.0, z);
+        })
+    }
+
+    fn forget(&mut self) {
+        self.preconditioner.forget();
+    }
+
+    fn history(&self) -> &[HistoryPoint] {
+        self.iteration.history()
+    }
+
+    fn bytes(&self) -> usize {
+        self.preconditioner.bytes() + self.iteration.bytes()
+    }
+
+    fn cycle_times(&self) -> CycleTimes {
+        self.preconditioner.cycle_times()
+    }
+
+    fn regions(&self) -> Vec<Regions> {
+        self.preconditioner.regions()
+    }
+}
+
+fn why_stop(stop: &StopRule, iterations: usize, residual: f64, first: f64) -> Option<End> {
+    if !residual.is_finite() {
+        Some(End::NotFinite)
+    } else if residual <= stop.tolerance || residual == 0.0 {
+        Some(End::Converged)
+    } else if residual > DIVERGED * first {
+        Some(End::Stalled)
+    } else if iterations >= stop.max_iterations {
+        Some(End::Iterations)
+    } else if stop.is_late() {
+        Some(End::Deadline)
+    } else {
+        None
+    }
+}

@@ -1,0 +1,197 @@
+//! What every linear solver promises: when it stops, how it ended, and the trait over all of them.
+
+use std::time::{Duration, Instant};
+
+use glam::DVec3;
+
+use crate::{CycleTimes, LinearOperator, Regions};
+
+/// When an iteration stops: whichever comes first.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StopRule {
+    /// Stop when `|b - A x| <= tolerance |b|`; 0 never stops by the residual.
+    pub tolerance: f64,
+    /// Stop after this many iterations.
+    pub max_iterations: usize,
+    /// Stop at this moment, after the iteration under way.
+    pub deadline: Option<Instant>,
+}
+
+impl StopRule {
+    /// Until the relative residual is reached, at most `max_iterations`.
+    pub fn tolerance(tolerance: f64, max_iterations: usize) -> Self {
+        Self { tolerance, max_iterations, deadline: None }
+    }
+
+    /// Exactly so many iterations, as real-time loops want them.
+    pub fn iterations(count: usize) -> Self {
+        Self { tolerance: 0.0, max_iterations: count, deadline: None }
+    }
+
+    /// The same, but no longer than `time` from now.
+    pub fn within(mut self, time: Duration) -> Self {
+        self.deadline = Instant::now().checked_add(time);
+        self
+    }
+
+    pub(super) fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+}
+
+/// Why a solve ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// The residual is small enough.
+    Converged,
+    /// All iterations are used up.
+    Iterations,
+    /// Time is up.
+    Deadline,
+    /// A direction with `pᵀ A p <= 0` was met: the matrix is not positive definite. The vector is the one before, or the
+    /// preconditioned right-hand side if it was the first direction (Nocedal and Wright 2006, algorithm 7.1).
+    NegativeCurvature,
+    /// The preconditioner is not positive definite on a residual.
+    IndefinitePreconditioner,
+    /// Rounding lets the residual fall no further, or a stationary iteration grows.
+    Stalled,
+    /// A number is not finite. Conjugate gradients leave the last finite vector, stationary iterations what they have.
+    NotFinite,
+}
+
+/// How a solve ended. Not converging is a result, not an error.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SolveOutcome {
+    /// Iterations done.
+    pub iterations: usize,
+    /// `|b - A x| / |b|`: computed anew if the solve converged, else as the iteration has it.
+    pub relative_residual: f64,
+    /// Why it ended.
+    pub end: End,
+}
+
+impl SolveOutcome {
+    /// Whether the residual is small enough.
+    pub fn converged(&self) -> bool {
+        self.end == End::Converged
+    }
+
+    /// Why there is no answer that is better than none; nothing where there is one, converged or not.
+    pub fn problem(&self) -> Option<&'static str> {
+        match self.end {
+            // The residual of conjugate gradients may rise at first: being stopped there is no divergence.
+            End::Stalled if self.relative_residual > 1.0 => Some(
+                "the iteration diverged: the residual is above that of x = 0; the matrix may be singular, or not positive \
+                 definite; try cholesky",
+            ),
+            End::Converged | End::Iterations | End::Deadline | End::Stalled => None,
+            End::NegativeCurvature => Some(
+                "a direction of negative curvature was met: the matrix is not positive definite, so there is no minimum",
+            ),
+            End::IndefinitePreconditioner => Some(
+                "the preconditioner is not positive definite: the matrix is not, or too nearly singular; try cholesky",
+            ),
+            End::NotFinite => Some(
+                "the iteration met numbers that are not finite; the matrix's entries may be too large or too small",
+            ),
+        }
+    }
+
+    /// Whether the matrix turned out not to be positive definite.
+    pub fn negative_curvature(&self) -> bool {
+        self.end == End::NegativeCurvature
+    }
+
+    /// The outcome for a right-hand side of zeros, whose solution is zero.
+    pub(super) fn of_zero() -> Self {
+        Self { iterations: 0, relative_residual: 0.0, end: End::Converged }
+    }
+}
+
+/// A point of a solve's history.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HistoryPoint {
+    /// Seconds since the solve began.
+    pub seconds: f64,
+    /// Relative residual.
+    pub relative_residual: f64,
+}
+
+/// The residual after every iteration, the start included.
+#[derive(Debug, Clone)]
+pub struct History {
+    points: Vec<HistoryPoint>,
+    begin: Instant,
+}
+
+impl Default for History {
+    fn default() -> Self {
+        Self { points: Vec::new(), begin: Instant::now() }
+    }
+}
+
+impl History {
+    /// Forgets the last solve, keeps the memory.
+    pub fn start(&mut self) {
+        self.points.clear();
+        self.begin = Instant::now();
+    }
+
+    /// Adds a point.
+    pub fn push(&mut self, relative_residual: f64) {
+        self.points.push(HistoryPoint { seconds: self.begin.elapsed().as_secs_f64(), relative_residual });
+    }
+
+    /// All points since the start.
+    pub fn points(&self) -> &[HistoryPoint] {
+        &self.points
+    }
+}
+
+/// A solver of symmetric positive-definite systems over 3-vectors.
+pub trait LinearSolver: Send {
+    /// Prepares for a matrix. Analyses are kept while the pattern stays. An error says what it cannot do with it.
+    fn prepare(&mut self, matrix: &dyn LinearOperator) -> Result<(), String>;
+
+    /// Solves `A x = b` from the guess in `x`. The matrix may have changed a little since `prepare`: iterative solvers
+    /// then work with the older preconditioner.
+    fn solve(
+        &mut self,
+        matrix: &dyn LinearOperator,
+        rhs: &[DVec3],
+        x: &mut [DVec3],
+        stop: &StopRule,
+    ) -> SolveOutcome;
+
+    /// Forgets what matrices before taught beyond their common pattern, as [`crate::Preconditioner::forget`] does.
+    fn forget(&mut self) {}
+
+    /// The residuals of the last solve.
+    fn history(&self) -> &[HistoryPoint];
+
+    /// Memory in bytes beside the matrix.
+    fn bytes(&self) -> usize;
+
+    /// What its multigrid cycles have taken so far; nothing without cycles.
+    fn cycle_times(&self) -> CycleTimes {
+        CycleTimes::default()
+    }
+    /// A step begins with the unknowns at `positions`. Says whether its structure follows them anew, so that it must be
+    /// prepared before it is used again.
+    fn begin_step(&mut self, _positions: &[DVec3]) -> bool {
+        false
+    }
+
+    /// What it keeps from step to step and later bits depend on, for checkpoints.
+    fn save(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    /// Takes over what was saved; what does not fit is made anew when the next step begins.
+    fn restore(&mut self, _saved: &[u32]) {}
+
+    /// How its preconditioner divides the unknowns, the finest level first.
+    fn regions(&self) -> Vec<Regions> {
+        Vec::new()
+    }
+}
