@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
 
 /// Options of every command.
 #[derive(Debug, Args)]
-pub(crate) struct Common {
+pub struct Common {
     /// Machine-readable lines on standard output, everything else on standard error
     #[arg(long, global = true)]
     pub json: bool,
@@ -33,10 +33,25 @@ pub(crate) struct Common {
     pub quiet: bool,
 }
 
+impl Common {
+    /// The options as another program of the family takes them.
+    pub(crate) fn as_arguments(&self) -> Vec<String> {
+        let mut arguments = Vec::new();
+        let mut flag = |set: bool, name: &str| arguments.extend(set.then(|| name.to_owned()));
+        flag(self.json, "--json");
+        flag(self.quiet, "--quiet");
+        flag(matches!(self.simd, SimdWord::Baseline), "--simd=baseline");
+        arguments.extend(self.threads.map(|count| format!("--threads={count}")));
+        arguments
+    }
+}
+
 /// The instructions to use, as a word.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum SimdWord {
+pub enum SimdWord {
+    /// The best instructions that this machine has
     Auto,
+    /// Plain instructions that every machine has
     Baseline,
 }
 
@@ -245,8 +260,9 @@ pub(crate) struct Compare {
     pub tolerance: f64,
 }
 
+/// Options of `supple reproduce`.
 #[derive(Debug, Args)]
-pub(crate) struct Reproduce {
+pub struct Reproduce {
     /// Which figure or table; without it they are listed with their parameters
     pub name: Option<String>,
     /// Changes a parameter of the reproduction

@@ -5,8 +5,8 @@ use std::path::Path;
 use glam::DVec3;
 use supple::contact::{ColliderMeshes, Surface};
 use supple::mesh::generate::{BoxShape, SphereShape};
-use supple::output::render::{ColliderMesh, Ground};
 use supple::scene::{Collider, ColliderShape, Pose, Scene};
+use supple_render::{ColliderMesh, Ground};
 
 /// Cells along each icosahedron edge of a drawn sphere: round at any size of picture.
 const SPHERE_CELLS: u32 = 24;

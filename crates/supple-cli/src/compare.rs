@@ -156,7 +156,7 @@ fn write_files(folder: &Path, title: &str, curves: &[Curve]) -> Result<(), Failu
 const LOWEST_ERROR: f64 = 1e-10;
 
 /// The plot of errors over time.
-pub(crate) fn convergence(title: String, curves: &[Curve]) -> Plot {
+pub fn convergence(title: String, curves: &[Curve]) -> Plot {
     let line = |curve: &Curve| {
         // The first point below the lowest error shows when it got there.
         let below = curve.points.iter().position(|point| point.error <= LOWEST_ERROR);

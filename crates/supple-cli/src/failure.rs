@@ -9,29 +9,29 @@ use crate::print::notice;
 
 /// An error with its exit code.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub struct Failure {
     error: anyhow::Error,
     code: u8,
 }
 
 impl Failure {
     /// Bad usage or bad input: exit code 2.
-    pub(crate) fn usage(error: impl Into<anyhow::Error>) -> Self {
+    pub fn usage(error: impl Into<anyhow::Error>) -> Self {
         Self { error: error.into(), code: 2 }
     }
 
     /// The simulation or the disk failed while running: exit code 1.
-    pub(crate) fn running(error: impl Into<anyhow::Error>) -> Self {
+    pub fn running(error: impl Into<anyhow::Error>) -> Self {
         Self { error: error.into(), code: 1 }
     }
 
     /// Ctrl-C ended it early: exit code 130.
-    pub(crate) fn stopped(what: impl Display) -> Self {
+    pub fn stopped(what: impl Display) -> Self {
         Self { error: anyhow::anyhow!("{what}"), code: STOPPED }
     }
 
     /// An error of the engine with the exit code of its kind, for calls that both read what the user gave and write.
-    pub(crate) fn of(error: impl Into<supple::Error>) -> Self {
+    pub fn of(error: impl Into<supple::Error>) -> Self {
         let error = error.into();
         let code = match &error {
             supple::Error::Failed { .. } => 1,
@@ -43,12 +43,12 @@ impl Failure {
     }
 
     /// Adds a sentence on what to do next.
-    pub(crate) fn with_advice(self, advice: impl Display) -> Self {
+    pub fn with_advice(self, advice: impl Display) -> Self {
         Self { error: anyhow::anyhow!("{:#}\n{advice}", self.error), code: self.code }
     }
 
     /// Prints the message and gives the exit code.
-    pub(crate) fn report(&self) -> ExitCode {
+    pub fn report(&self) -> ExitCode {
         notice(format_args!("supple: {:#}", self.error));
         ExitCode::from(self.code)
     }

@@ -8,12 +8,12 @@ mod check;
 mod colliders;
 mod compare;
 mod export;
-mod failure;
+pub mod failure;
 mod interrupt;
 mod mesh;
 mod pictures;
-mod plot;
-mod print;
+pub mod plot;
+pub mod print;
 mod progress;
 mod render;
 mod reproduce;
@@ -27,9 +27,11 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use arguments::{Arguments, Command, Common};
+use arguments::{Arguments, Command};
 use failure::Failure;
 
+pub use arguments::{Common, Reproduce, SimdWord};
+pub use compare::convergence;
 pub use pictures::{drawn_colliders, drawn_ground};
 
 /// Runs the program with the arguments of the process.
@@ -65,7 +67,10 @@ fn perform(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 /// Runs everything in a pool of the wished number of threads; nothing in the engine depends on how many they are.
-fn in_pool<T: Send>(common: &Common, work: impl FnOnce() -> Result<T, Failure> + Send) -> Result<T, Failure> {
+pub fn in_pool<T: Send>(
+    common: &Common,
+    work: impl FnOnce() -> Result<T, Failure> + Send,
+) -> Result<T, Failure> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(common.threads.unwrap_or(0) as usize).build();
     pool.map_err(|error| Failure::usage(anyhow::anyhow!("no thread pool: {error}")))?.install(work)
 }

@@ -1,7 +1,7 @@
 //! What pictures drawn by others need: colliders and the ground as the program draws them.
 
-use supple::output::render::{ColliderMesh, Ground};
 use supple::scene::Scene;
+use supple_render::{ColliderMesh, Ground};
 
 use crate::colliders::DrawnColliders;
 

@@ -13,14 +13,17 @@ const DECADES: f64 = 12.0;
 
 /// How an axis measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scale {
+pub enum Scale {
+    /// In equal steps.
     Linear,
+    /// In powers of ten.
     Logarithmic,
 }
 
 /// A line of a plot.
 #[derive(Debug, Clone)]
-pub(crate) struct Line {
+pub struct Line {
+    /// What the legend calls it.
     pub name: String,
     /// x and y of its points.
     pub points: Vec<[f64; 2]>,
@@ -28,17 +31,20 @@ pub(crate) struct Line {
 
 /// A plot.
 #[derive(Debug, Clone)]
-pub(crate) struct Plot {
+pub struct Plot {
+    /// What stands above it.
     pub title: String,
     /// What x and y are.
     pub labels: [&'static str; 2],
+    /// How x and y are measured.
     pub scales: [Scale; 2],
+    /// What is drawn.
     pub lines: Vec<Line>,
 }
 
 impl Plot {
     /// The plot as SVG.
-    pub(crate) fn svg(&self) -> String {
+    pub fn svg(&self) -> String {
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"sans-serif\" \
              font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"

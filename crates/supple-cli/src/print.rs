@@ -4,11 +4,11 @@ use std::fmt::Display;
 use std::io::Write;
 
 /// Prints a line. Who reads may stop reading (`| head -1`): that ends the printing, not the work.
-pub(crate) fn line(text: impl Display) {
+pub fn line(text: impl Display) {
     let _ = writeln!(std::io::stdout(), "{text}");
 }
 
 /// Prints a line to standard error. A full disk under a log, or a reader that has gone, does not end the work either.
-pub(crate) fn notice(text: impl Display) {
+pub fn notice(text: impl Display) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -1,11 +1,11 @@
 //! Pictures of a simulation as it is now.
 
 use glam::DVec3;
-use supple::output::render::{Camera, CameraChoice, ColorBy, Overlay, RenderOptions, RenderScene, render};
 use supple::scene::Scene;
 use supple::simulation::Simulation;
 use supple::{Error, FileError};
 use supple_cli::{drawn_colliders, drawn_ground};
+use supple_render::{Camera, CameraChoice, ColorBy, Overlay, RenderOptions, RenderScene, render};
 
 /// The angle between the top and the bottom of a picture in degrees, as the program has it.
 const FIELD_OF_VIEW: f64 = 35.0;

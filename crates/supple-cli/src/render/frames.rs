@@ -4,10 +4,10 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use supple::FileError;
-use supple::output::render::Overlay;
 use supple::output::{Frame, FrameCache};
 use supple::scene::Scene;
 use supple::simulation::{HierarchyLevel, NO_REGION, Simulation, scene_of_run};
+use supple_render::Overlay;
 
 use super::spool::{Shown, Spool};
 use crate::arguments::{Color, Common, Render};

@@ -10,7 +10,7 @@ use glam::DVec3;
 use rayon::prelude::*;
 use supple::FileError;
 use supple::output::AtomicFile;
-use supple::output::render::{
+use supple_render::{
     Camera, CameraChoice, ColorBy, GifWriter, Image, RenderOptions, RenderScene, Survey, render as draw,
 };
 

@@ -6,9 +6,9 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use supple::output::render::Overlay;
 use supple::output::{Frame, FrameBody, FrameSurface};
 use supple::simulation::{Slice, SlicedCell, Stress, StressUnit};
+use supple_render::Overlay;
 
 /// Frames written one after the other, and read back by their place.
 pub(super) struct Spool {

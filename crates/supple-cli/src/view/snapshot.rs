@@ -6,8 +6,8 @@ use axum::body::Bytes;
 use glam::{DVec3, Vec3};
 use serde::Serialize;
 use supple::output::FrameSurface;
-use supple::output::render::{ColliderMesh, Ground};
 use supple::scene::{ColliderShape, Scene};
+use supple_render::{ColliderMesh, Ground};
 
 use super::message::{Binary, Kind};
 use crate::colliders::{DrawnColliders, ground};

@@ -6,7 +6,6 @@ mod compare;
 mod crossings;
 mod killed_and_resumed;
 mod rendering;
-mod reproduce;
 mod solve;
 #[cfg(unix)]
 mod stopped;

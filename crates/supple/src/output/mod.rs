@@ -7,7 +7,6 @@ mod export;
 mod frame;
 mod frame_cache;
 mod record;
-pub mod render;
 mod run_folder;
 mod topology;
 

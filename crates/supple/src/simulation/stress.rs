@@ -32,7 +32,7 @@ pub struct Stress {
 
 impl Stress {
     /// Whether a body has the unit of the first one, so that one scale holds for both.
-    pub(crate) fn has_first_unit(&self, body: usize) -> bool {
+    pub fn has_first_unit(&self, body: usize) -> bool {
         let unit = |body: usize| self.bodies.get(body).map(|body| body.0);
         unit(body).is_some() && unit(body) == unit(0)
     }

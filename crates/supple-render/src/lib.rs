@@ -1,0 +1,349 @@
+//! Pictures of frames without a graphics card or a window: a small software rasteriser.
+//!
+//! ```
+//! use supple::output::Frame;
+//!
+//! let frame = Frame { index: 0, time: 0.0, bodies: Vec::new() };
+//! let scene = supple_render::RenderScene { frame: &frame, colliders: &[], overlay: &supple_render::Overlay::None };
+//! let options = supple_render::RenderOptions { width: 64, height: 48, ..Default::default() };
+//! let mut file = Vec::new();
+//! supple_render::render(&scene, &options)?.write_png(&mut file)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! For an animation feed all frames to a [`Survey`], fix camera, ground and colour scale with
+//! [`RenderOptions::fixed_for`], draw each frame and hand the pictures to [`write_gif`].
+//!
+//! | step | file |
+//! | --- | --- |
+//! | what a whole animation needs | `survey.rs` |
+//! | camera, clipping | `camera.rs` |
+//! | one mesh of everything | `drawing.rs`, `normals.rs` |
+//! | light | `shadow.rs`, `ambient.rs`, `shading.rs`, `ground.rs`, `colors.rs` |
+//! | pixels | `raster.rs`, `tiles.rs`, `legend.rs` |
+//! | files | `image.rs`, `gif.rs`, `palette.rs` |
+
+mod ambient;
+mod camera;
+mod colors;
+mod drawing;
+mod gif;
+mod ground;
+mod image;
+mod legend;
+mod normals;
+mod palette;
+mod raster;
+mod shading;
+mod shadow;
+mod survey;
+#[cfg(test)]
+mod tests;
+mod tiles;
+
+use glam::DVec3;
+
+pub use camera::{Bounds, Camera, auto_camera};
+pub use colors::Rgb;
+pub use gif::{GifWriter, write_gif};
+pub use image::Image;
+pub use survey::Survey;
+
+use self::legend::Scale;
+use supple::output::Frame;
+use supple::simulation::{Slice, SlicedCell, Stress, StressUnit};
+use supple_core::Error;
+
+/// The largest width and height of a picture in pixels.
+const LARGEST_SIDE: u32 = 8192;
+/// The largest number of samples a pixel.
+const MOST_SAMPLES: u32 = 16;
+
+/// Where the camera is.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub enum CameraChoice {
+    /// A three-quarter view of everything, see [`auto_camera`].
+    #[default]
+    Auto,
+    /// This one.
+    Given(Camera),
+}
+
+/// What the colours of bodies show.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub enum ColorBy {
+    /// Which body it is.
+    #[default]
+    Plain,
+    /// The largest principal stretch against the rest shape, blue below 1 and red above, with a legend.
+    Stretch {
+        /// The stretch shown as the deepest red, above 1; `None` takes it from the data.
+        limit: Option<f64>,
+    },
+    /// The stress that the scene gives ([`Overlay::Stress`]), white to red from nothing on, with a legend.
+    Stress {
+        /// The stress shown as the deepest red, above 0; `None` takes it from the data.
+        limit: Option<f64>,
+    },
+}
+
+/// Where the ground is.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub enum Ground {
+    /// At the lowest point of bodies and colliders.
+    #[default]
+    Lowest,
+    /// At this height in metres.
+    Height(f64),
+    /// Nowhere.
+    Hidden,
+}
+
+/// What is behind everything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Background {
+    /// From one colour at the top to another at the bottom, which is also the colour of the ground.
+    Gradient {
+        /// At the top of the picture.
+        top: Rgb,
+        /// At the bottom.
+        bottom: Rgb,
+    },
+    /// Nothing: the picture has an alpha channel.
+    Transparent,
+}
+
+impl Default for Background {
+    /// A light studio.
+    fn default() -> Self {
+        Self::Gradient { top: [222, 227, 233], bottom: [244, 244, 242] }
+    }
+}
+
+/// How a picture is drawn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RenderOptions {
+    /// Width in pixels, 1 to 8192; 960 by default.
+    pub width: u32,
+    /// Height in pixels, 1 to 8192; 720 by default.
+    pub height: u32,
+    /// Where the camera is; automatic by default.
+    pub camera: CameraChoice,
+    /// What colours show; which body it is by default.
+    pub color: ColorBy,
+    /// Samples a pixel against jagged edges, 1 to 16; 8 by default.
+    pub samples: u32,
+    /// Draws the edges of the user's polygons too; off by default.
+    pub wireframe: bool,
+    /// Where the ground is; at the lowest point by default.
+    pub ground: Ground,
+    /// What is behind everything; a light studio by default.
+    pub background: Background,
+}
+
+impl Default for RenderOptions {
+    fn default() -> Self {
+        Self {
+            width: 960,
+            height: 720,
+            camera: CameraChoice::Auto,
+            color: ColorBy::Plain,
+            samples: 8,
+            wireframe: false,
+            ground: Ground::Lowest,
+            background: Background::default(),
+        }
+    }
+}
+
+impl RenderOptions {
+    /// The same options with everything automatic (camera, ground, colour scale) fixed to what was seen, so that the
+    /// pictures of an animation fit together.
+    pub fn fixed_for(&self, survey: &Survey) -> Self {
+        let mut fixed = self.clone();
+        if fixed.camera == CameraChoice::Auto {
+            fixed.camera = CameraChoice::Given(survey.camera());
+        }
+        if fixed.ground == Ground::Lowest {
+            fixed.ground = Ground::Height(survey.bounds().map_or(0.0, |b| b.low.y));
+        }
+        if fixed.color == (ColorBy::Stretch { limit: None }) {
+            fixed.color = ColorBy::Stretch { limit: Some(survey.stretch_limit()) };
+        }
+        if fixed.color == (ColorBy::Stress { limit: None }) {
+            fixed.color = ColorBy::Stress { limit: Some(survey.stress_limit()) };
+        }
+        fixed
+    }
+
+    /// Refuses what cannot be drawn: sizes, samples, heights, scales and cameras out of range.
+    pub fn check(&self) -> Result<(), Error> {
+        for (what, side) in [("width", self.width), ("height", self.height)] {
+            if !(1..=LARGEST_SIDE).contains(&side) {
+                let message = format!("the picture's {what} is {side} pixels; use 1 to {LARGEST_SIDE}");
+                return Err(Error::Invalid(message));
+            }
+        }
+        if !(1..=MOST_SAMPLES).contains(&self.samples) {
+            let message = format!("{} samples a pixel are asked for; use 1 to {MOST_SAMPLES}", self.samples);
+            return Err(Error::Invalid(message));
+        }
+        if let Ground::Height(y) = self.ground
+            && !y.is_finite()
+        {
+            return Err(Error::Invalid(format!("the ground's height is {y}; use a finite number of metres")));
+        }
+        if let ColorBy::Stretch { limit: Some(limit) } = self.color
+            && !(limit > 1.0 && limit.is_finite())
+        {
+            return Err(Error::Invalid(format!(
+                "the colour scale ends at a stretch of {limit}; use more than 1"
+            )));
+        }
+        if let ColorBy::Stress { limit: Some(limit) } = self.color
+            && !(limit > 0.0 && limit.is_finite())
+        {
+            return Err(Error::Invalid(format!(
+                "the colour scale ends at a stress of {limit}; use more than 0"
+            )));
+        }
+        match self.camera {
+            CameraChoice::Auto => Ok(()),
+            CameraChoice::Given(camera) => camera.check(),
+        }
+    }
+}
+
+/// A collider as it stands in one frame.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ColliderMesh {
+    /// Its name, for messages.
+    pub name: String,
+    /// World positions in metres.
+    pub positions: Vec<DVec3>,
+    /// Triangles, counter-clockwise seen from outside.
+    pub triangles: Vec<[u32; 3]>,
+    /// Its colour; `None` is a neutral grey.
+    pub color: Option<Rgb>,
+}
+
+/// What a solver knows of the bodies.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub enum Overlay {
+    /// Nothing: the options say what colours show.
+    #[default]
+    None,
+    /// A level of the solver's hierarchy.
+    Hierarchy {
+        /// The region of every vertex of all bodies, one body after the other: each gets a colour of its own, `u32::MAX` none.
+        regions: Vec<u32>,
+        /// Cells by their kinds. Where there are some, the slice cuts the bodies open to show them.
+        cells: Vec<SlicedCell>,
+        /// Where the cells are cut.
+        slice: Slice,
+    },
+    /// Stress, for [`ColorBy::Stress`]. Bodies with another unit than the first are drawn in their own colours.
+    Stress(Stress),
+}
+
+/// What is drawn: bodies and colliders.
+#[derive(Debug, Clone, Copy)]
+pub struct RenderScene<'a> {
+    /// The bodies.
+    pub frame: &'a Frame,
+    /// The colliders.
+    pub colliders: &'a [ColliderMesh],
+    /// What colours show of the solver.
+    pub overlay: &'a Overlay,
+}
+
+impl RenderScene<'_> {
+    fn check(&self) -> Result<(), Error> {
+        let vertices: usize = self.frame.bodies.iter().map(|body| body.positions.len()).sum();
+        let given = match self.overlay {
+            Overlay::Hierarchy { regions, .. } if !regions.is_empty() => Some(("regions", regions.len())),
+            Overlay::Stress(stress) => Some(("stresses", stress.of_point.len())),
+            _ => None,
+        };
+        if let Some((what, count)) = given
+            && count != vertices
+        {
+            return Err(Error::Invalid(format!(
+                "{count} {what} are given for the {vertices} vertices of all bodies"
+            )));
+        }
+        for body in &self.frame.bodies {
+            let (mesh, name) = (&body.surface.mesh, &body.surface.name);
+            if body.positions.len() != mesh.positions.len() {
+                return Err(Error::Invalid(format!(
+                    "body `{name}` has {} positions in frame {} for the {} vertices of its mesh",
+                    body.positions.len(),
+                    self.frame.index,
+                    mesh.positions.len()
+                )));
+            }
+            check_indices("body", name, &mesh.corners, mesh.positions.len())?;
+        }
+        for collider in self.colliders {
+            let corners = collider.triangles.as_flattened();
+            check_indices("collider", &collider.name, corners, collider.positions.len())?;
+        }
+        Ok(())
+    }
+}
+
+fn check_indices(what: &str, name: &str, corners: &[u32], vertices: usize) -> Result<(), Error> {
+    match corners.iter().find(|&&v| v as usize >= vertices) {
+        None => Ok(()),
+        Some(v) => {
+            Err(Error::Invalid(format!("{what} `{name}` has a face at vertex {v} but {vertices} vertices")))
+        }
+    }
+}
+
+/// Draws a picture. Triangles with positions that are not finite are left out. The same scene and options give the
+/// same bits for any number of threads.
+pub fn render(scene: &RenderScene, options: &RenderOptions) -> Result<Image, Error> {
+    options.check()?;
+    scene.check()?;
+    let mut survey = Survey::new(options);
+    survey.add(scene, options);
+    let options = options.fixed_for(&survey);
+    let camera = match options.camera {
+        CameraChoice::Given(camera) => camera,
+        CameraChoice::Auto => unreachable!("a survey fixes the camera"),
+    };
+    let limit = match options.color {
+        ColorBy::Stretch { limit } | ColorBy::Stress { limit } => limit,
+        ColorBy::Plain => None,
+    };
+    let stage = camera::Stage::new(&camera);
+    let view = camera::View::new(&camera, &stage, options.width, options.height);
+    let drawing = drawing::Drawing::new(scene, &stage, limit);
+    let ground = match options.ground {
+        Ground::Height(y) => Some(stage.height(y)),
+        Ground::Lowest | Ground::Hidden => None,
+    };
+    let lighting = shading::Lighting::new(&drawing, &view, ground);
+    let backdrop = ground::Backdrop::new(&options.background, options.height);
+    let painter = tiles::Painter {
+        view,
+        drawing: &drawing,
+        lighting: &lighting,
+        ground: ground
+            .and_then(|g| ground::GroundPlane::new(g, &view, &stage, &lighting, backdrop.ground_color())),
+        backdrop,
+        samples: options.samples,
+        wireframe: options.wireframe,
+    };
+    let mut image = painter.paint(options.width, options.height);
+    match (options.color, limit, scene.overlay) {
+        (ColorBy::Stretch { .. }, Some(limit), _) => legend::draw(&mut image, &Scale::stretch(limit)),
+        (ColorBy::Stress { .. }, Some(limit), Overlay::Stress(Stress { bodies, .. })) => {
+            let unit = bodies.first().map_or(StressUnit::Pascal, |body| body.0);
+            legend::draw(&mut image, &Scale::stress(limit, unit));
+        }
+        _ => {}
+    }
+    Ok(image)
+}

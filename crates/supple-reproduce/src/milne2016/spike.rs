@@ -1,0 +1,82 @@
+//! Section 10.2: thin parts that move freely need more iterations than flesh on bones. The scene `spike` with at most 20 Newton steps
+//! of 20 iterations, and with at most 10 of 3: time and how much of the motion is left.
+
+use std::time::Instant;
+
+use supple::scene::Scene;
+use supple::simulation::Simulation;
+
+use super::super::catalogue::Request;
+use super::super::findings::Findings;
+use supple_cli::failure::Failure;
+use supple_cli::plot::{Line, Plot, Scale};
+
+/// Newton steps, iterations, and the paper's seconds a frame and Newton steps a frame.
+const LIMITS: [([u32; 2], f64, Option<f64>); 2] = [([20, 20], 26.2, Some(11.4)), ([10, 3], 8.8, None)];
+
+/// What some frames came to.
+struct Course {
+    seconds: f64,
+    newton_steps: f64,
+    /// Of motion in joules, frame by frame.
+    kinetic: Vec<f64>,
+}
+
+/// Both limits.
+pub(super) fn limits(request: &Request) -> Result<Findings, Failure> {
+    let mut findings = Findings::default();
+    let mut courses = Vec::new();
+    for ([newton, iterations], seconds, steps) in LIMITS {
+        let case = format!("at most {newton} Newton steps of {iterations} iterations");
+        request.tell(&case);
+        let course = course(request, newton, iterations)?;
+        findings.add(case.clone(), "seconds a frame", seconds, course.seconds);
+        findings.add(case.clone(), "Newton steps a frame", steps, course.newton_steps);
+        courses.push((case, course));
+    }
+    let [(_, fine), (case, coarse)] = &courses[..] else { return Ok(findings) };
+    findings.add(case.clone(), "times as fast", 26.2 / 8.8, fine.seconds / coarse.seconds);
+    let sum = |course: &Course| course.kinetic.iter().sum::<f64>();
+    findings.add(
+        case.clone(),
+        "energy of motion, over that of more iterations",
+        None,
+        sum(coarse) / sum(fine),
+    );
+    let line = |(name, course): (String, Course)| Line {
+        name,
+        points: course
+            .kinetic
+            .iter()
+            .enumerate()
+            .map(|(frame, energy)| [(frame + 1) as f64, *energy])
+            .collect(),
+    };
+    let plot = Plot {
+        title: "energy of motion of a ball with thin spikes".to_owned(),
+        labels: ["frame", "joules"],
+        scales: [Scale::Linear; 2],
+        lines: courses.into_iter().map(line).collect(),
+    };
+    findings.plots.push(("", plot));
+    Ok(findings)
+}
+
+fn course(request: &Request, newton: u32, iterations: u32) -> Result<Course, Failure> {
+    let mut scene = Scene::builtin("spike").map_err(Failure::of)?;
+    scene.scale_resolution(request.value("resolution")).map_err(Failure::of)?;
+    scene.solver.max_iterations = newton;
+    scene.solver.octree.max_iterations = iterations;
+    let step = 1.0 / scene.time.fps;
+    let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
+    let frames = request.count("frames");
+    let mut course = Course { seconds: 0.0, newton_steps: 0.0, kinetic: Vec::new() };
+    let begun = Instant::now();
+    for _ in 0..frames {
+        let report = simulation.step(step).map_err(Failure::of)?;
+        course.newton_steps += f64::from(report.nonlinear_iterations) / frames as f64;
+        course.kinetic.push(report.energy.kinetic);
+    }
+    course.seconds = begun.elapsed().as_secs_f64() / frames as f64;
+    Ok(course)
+}

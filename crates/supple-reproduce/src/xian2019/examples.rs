@@ -1,0 +1,223 @@
+//! The paper's examples with the parameters of its table 4, on built-in characters or on the user's mesh, at a wished size.
+//!
+//! The paper does not say how large its objects are; here they are a metre. Its solids fall from lying to hanging by what is up
+//! (the armadillo by its ears and the top of its skull), held by soft attachments. Table 4's attachment stiffness is that of a vertex of the
+//! paper's finest mesh; the vertices of coarser ones have as much more as they are fewer, so that all hang the same.
+
+use std::path::{Path, PathBuf};
+
+use glam::DVec3;
+use supple::Error;
+use supple::material::{MaterialSpec, StretchStiffness};
+use supple::mesh::format::{Mesh, load};
+use supple::mesh::geometry::Aabb;
+use supple::mesh::implicit::{Character, ImplicitShape};
+use supple::mesh::{SurfaceMesh, tetrahedralise};
+use supple::scene::{Body, Model, Pin, Placement, Scene, Selection, Shape, ShapeSource, Solver};
+
+use super::super::catalogue::Request;
+use supple_cli::failure::Failure;
+
+/// Frames a second (section 5.1).
+pub(super) const FPS: f64 = 30.0;
+
+/// A solid of table 4.
+pub(super) struct Solid {
+    pub name: &'static str,
+    character: Character,
+    /// Lamé's second and first coefficient, `μ` and `λ`, in Pa.
+    lame: [f64; 2],
+    attachment: f64,
+    /// Vertices of the paper's finest mesh of it.
+    finest: f64,
+    /// What is held: the part above this fraction of the height.
+    held_above: f64,
+    /// How large it is.
+    metres: f64,
+}
+
+pub(super) const ARMADILLO: Solid = Solid {
+    name: "armadillo",
+    character: Character::Armadillo,
+    lame: [500.0, 0.0],
+    attachment: 1.0,
+    finest: 126_966.0,
+    held_above: 0.84,
+    metres: 1.0,
+};
+
+pub(super) const DRAGON: Solid = Solid {
+    name: "dragon",
+    character: Character::Creature,
+    lame: [250.0, 0.0],
+    attachment: 1.0,
+    finest: 200_094.0,
+    held_above: 0.85,
+    metres: 1.0,
+};
+
+pub(super) const OCTOPUS: Solid = Solid {
+    name: "octopus",
+    character: Character::Octopus,
+    lame: [1000.0, 0.0],
+    attachment: 1.0,
+    finest: 39_223.0,
+    held_above: 0.75,
+    metres: 1.0,
+};
+
+/// Springs of the cloth in N/m: stretch and bending.
+const CLOTH_SPRINGS: [f64; 2] = [100.0, 20.0];
+const CLOTH_ATTACHMENT: f64 = 100.0;
+
+/// Where a solid comes from.
+enum Source {
+    Implicit(ImplicitShape),
+    Surface(PathBuf, Box<SurfaceMesh>),
+    Tets(PathBuf, Vec<DVec3>),
+}
+
+impl Source {
+    fn of(solid: &Solid, mesh: Option<&Path>) -> Result<Self, Error> {
+        let Some(path) = mesh else { return Ok(Self::Implicit(solid.character.shape())) };
+        Ok(match load(path)?.mesh {
+            Mesh::Surface(surface) => Self::Surface(path.to_owned(), Box::new(surface)),
+            Mesh::Tets(tets) => Self::Tets(path.to_owned(), tets.positions),
+        })
+    }
+
+    /// The vertices of its tetrahedra with cells of a size.
+    fn filled(&self, cell: f64) -> Result<Vec<DVec3>, Error> {
+        Ok(match self {
+            Self::Implicit(shape) => shape.tets(cell)?.positions,
+            Self::Surface(_, surface) => tetrahedralise(surface, cell)?.mesh.positions,
+            Self::Tets(_, positions) => positions.clone(),
+        })
+    }
+
+    fn bounds(&self) -> Result<Aabb, Error> {
+        Ok(match self {
+            Self::Implicit(_) => Aabb::of_points(&self.filled(1.0 / 16.0)?),
+            Self::Surface(_, surface) => Aabb::of_points(&surface.positions),
+            Self::Tets(_, positions) => Aabb::of_points(positions),
+        })
+    }
+
+    /// The cell that fills it with about so many vertices; none for what is filled already.
+    fn cell(&self, vertices: f64, largest_side: f64) -> Result<Option<f64>, Error> {
+        if matches!(self, Self::Tets(..)) {
+            return Ok(None);
+        }
+        // Inner vertices go with the volume, those of the boundary with the area: n = a / h³ + b / h².
+        let [h, k] = [largest_side / 16.0, largest_side / 26.0];
+        let [n, m] = [self.filled(h)?.len() as f64, self.filled(k)?.len() as f64];
+        let a = (m * k * k - n * h * h) / (1.0 / k - 1.0 / h);
+        let b = n * h * h - a / h;
+        let (mut fine, mut coarse) = (1e-4 * largest_side, largest_side);
+        for _ in 0..60 {
+            let cell = 0.5 * (fine + coarse);
+            let found = a / cell.powi(3) + b / cell.powi(2);
+            if found > vertices { fine = cell } else { coarse = cell }
+        }
+        Ok(Some(fine))
+    }
+
+    fn shape(self, scale: f64) -> Shape {
+        let source = match self {
+            Self::Implicit(shape) => ShapeSource::Implicit(shape),
+            Self::Surface(path, _) | Self::Tets(path, _) => ShapeSource::File(path),
+        };
+        Shape { scale, ..Shape::new(source) }
+    }
+}
+
+impl Solid {
+    /// A scene of about so many vertices.
+    pub(super) fn scene(&self, vertices: f64, solver: Solver, request: &Request) -> Result<Scene, Failure> {
+        let source = Source::of(self, request.mesh.as_deref()).map_err(Failure::usage)?;
+        self.scene_of(source, vertices, solver).map_err(Failure::of)
+    }
+
+    /// The same of another size.
+    pub(super) fn with_metres(&self, metres: f64) -> Self {
+        Self { metres, ..*self }
+    }
+
+    /// The same of a material with another `μ`.
+    pub(super) fn with_stiffness(&self, mu: f64) -> Self {
+        Self { lame: [mu, self.lame[1]], ..*self }
+    }
+
+    fn scene_of(&self, source: Source, vertices: f64, solver: Solver) -> Result<Scene, Error> {
+        let bounds = source.bounds()?;
+        let largest = (bounds.high - bounds.low).max_element();
+        let cell = source.cell(vertices, largest)?;
+        let scale = self.metres * if matches!(source, Source::Implicit(_)) { 1.0 } else { 1.0 / largest };
+        let lying = Placement { rotate: DVec3::new(90.0, 0.0, 0.0), ..Placement::default() };
+        let height = bounds.low.y + self.held_above * (bounds.high.y - bounds.low.y);
+        let point = lying.apply(DVec3::Y * height * scale);
+        let held = Selection::Plane { point, normal: lying.apply(DVec3::Y) };
+        let mut body = Body::new(self.name, source.shape(scale)).material(self.material());
+        body.cell = cell.map(|cell| cell * scale);
+        body.model = Model::Corotated;
+        body.transform = lying;
+        let scene = Scene::builder().name(self.name).fps(FPS).body(body);
+        scene.pin(Pin::soft(self.name, held, self.attachment * self.finest / vertices)).solver(solver).build()
+    }
+
+    fn material(&self) -> MaterialSpec {
+        let [mu, lambda] = self.lame;
+        MaterialSpec {
+            young_modulus: Some(mu * (3.0 * lambda + 2.0 * mu) / (lambda + mu)),
+            poisson_ratio: Some(0.5 * lambda / (lambda + mu)),
+            density: Some(1.0),
+            damping: Some(0.0),
+            ..MaterialSpec::default()
+        }
+    }
+}
+
+/// The hanging cloth of about so many vertices, held at two corners; the user's mesh, held where it is highest.
+pub(super) fn cloth(vertices: f64, solver: Solver, request: &Request) -> Result<Scene, Failure> {
+    let scene = match &request.mesh {
+        None => square(vertices, solver),
+        Some(path) => garment(path, solver),
+    };
+    scene.map_err(Failure::of)
+}
+
+fn square(vertices: f64, solver: Solver) -> Result<Scene, Error> {
+    let side = vertices.sqrt().round().max(3.0) as u32;
+    let spacing = 1.0 / f64::from(side - 1);
+    let body = Body::cloth("cloth", 1.0, 1.0, [side, side]).material(cloth_material(spacing));
+    let corners = [-0.5, 0.5].map(|x| DVec3::new(x, 0.0, -0.5)).to_vec();
+    let pin = Pin::soft("cloth", Selection::Nearest(corners), CLOTH_ATTACHMENT);
+    Scene::builder().name("cloth").fps(FPS).body(body).pin(pin).solver(solver).build()
+}
+
+fn garment(path: &Path, solver: Solver) -> Result<Scene, Error> {
+    let (surface, _) = supple::mesh::format::load_surface(path)?;
+    let bounds = Aabb::of_points(&surface.positions);
+    let sides = bounds.high - bounds.low;
+    let scale = 1.0 / sides.max_element();
+    let spacing = 1.0 / (surface.positions.len() as f64).sqrt();
+    let shape = Shape { scale, ..Shape::new(ShapeSource::File(path.to_owned())) };
+    let body = Body::new("cloth", shape).material(cloth_material(spacing));
+    let point = DVec3::Y * scale * (bounds.high.y - 0.02 * sides.max_element());
+    let pin = Pin::soft("cloth", Selection::Plane { point, normal: DVec3::Y }, CLOTH_ATTACHMENT);
+    Scene::builder().name("cloth").fps(FPS).body(body).pin(pin).solver(solver).build()
+}
+
+/// A material that gives the springs of a square grid the stiffnesses of table 4: structural springs have ¾ of the stretch
+/// stiffness, and bending springs about 64 times the bending stiffness over the square of the spacing (see
+/// [`supple::energy::spring_network`]).
+fn cloth_material(spacing: f64) -> MaterialSpec {
+    let [stretch, bend] = CLOTH_SPRINGS;
+    MaterialSpec {
+        area_density: Some(1.0),
+        stretch_stiffness: Some(StretchStiffness::Uniform(stretch / 0.75)),
+        bend_stiffness: Some(bend * spacing * spacing / 64.0),
+        damping: Some(0.0),
+        ..MaterialSpec::default()
+    }
+}

@@ -1,0 +1,145 @@
+//! Section 9.3's comparison with tetrahedra: the armadillo, pulled at its hands and in equilibrium after every frame, on the
+//! staggered lattice and by Newton's method on tetrahedra of the same cells, with conjugate gradients under it as in the
+//! paper, and with Galerkin cycles.
+//!
+//! The paper's armadillos have 302,000 cells and 76,000 vertices, and are given as many iterations as look converged. Here
+//! every method goes down to the same part of its own first residual; how far from its solution that is, a much smaller
+//! residual of the same method tells.
+
+use glam::DVec3;
+use supple::scene::{LinearKind, Method, Mode, Model, Scene};
+use supple::simulation::Simulation;
+
+use super::super::catalogue::Request;
+use super::super::findings::Findings;
+use supple_cli::failure::Failure;
+
+/// The residual that stands for the solution, as a part of the one that is asked for.
+const SOLVED: f64 = 1e-3;
+/// The paper's seconds a frame: two V-cycles on the lattice, five iterations of Newton's method on tetrahedra.
+const SECONDS: [f64; 2] = [10.2, 43.5];
+
+/// A method, and what the paper has of it.
+struct Way {
+    name: &'static str,
+    method: Method,
+    linear: LinearKind,
+    seconds: Option<f64>,
+    iterations: Option<f64>,
+}
+
+/// The lattice comes first: the others are compared with it.
+const WAYS: [Way; 3] = [
+    Way {
+        name: "staggered lattice",
+        method: Method::Staggered,
+        linear: LinearKind::Cholesky,
+        seconds: Some(SECONDS[0]),
+        iterations: None,
+    },
+    Way {
+        name: "Newton with conjugate gradients on tetrahedra",
+        method: Method::Newton,
+        linear: LinearKind::Jacobi,
+        seconds: Some(SECONDS[1]),
+        iterations: Some(5.0),
+    },
+    Way {
+        name: "Newton with Galerkin cycles on tetrahedra",
+        method: Method::Newton,
+        linear: LinearKind::Galerkin,
+        seconds: None,
+        iterations: None,
+    },
+];
+
+/// The means over frames, and where they led.
+struct Pulled {
+    seconds: f64,
+    iterations: f64,
+    linear_iterations: f64,
+    /// The largest that a frame ended with.
+    residual: f64,
+    surface: Vec<DVec3>,
+    /// The longest way of a point of the surface.
+    pull: f64,
+}
+
+/// The comparison.
+pub(super) fn against_newton(request: &Request) -> Result<Findings, Failure> {
+    let tolerance = request.value("tolerance");
+    let mut findings = Findings::default();
+    let (mut seconds, mut lattice) = (Vec::new(), Vec::new());
+    for way in &WAYS {
+        request.tell(way.name);
+        let pulled = pull(way, tolerance, request)?;
+        request.tell(&format!("{}, to its solution", way.name));
+        let solved = pull(way, SOLVED * tolerance, request)?;
+        add_rows(&mut findings, way, [&pulled, &solved]);
+        if way.method == Method::Staggered {
+            lattice = solved.surface;
+        } else {
+            let [mean, largest] = apart(&lattice, &solved.surface).map(|way| way / solved.pull);
+            findings.add(way.name, "mean distance from the lattice's solution over the pull", None, mean);
+            findings.add(way.name, "largest distance from it over the pull", None, largest);
+        }
+        seconds.push(pulled.seconds);
+    }
+    let paper = SECONDS[1] / SECONDS[0];
+    findings.add("staggered lattice", "times as fast as conjugate gradients", paper, seconds[1] / seconds[0]);
+    Ok(findings)
+}
+
+/// What a method took to the residual that is asked for, and how far it was from its solution then.
+fn add_rows(findings: &mut Findings, way: &Way, [pulled, solved]: [&Pulled; 2]) {
+    let [mean, _] = apart(&pulled.surface, &solved.surface);
+    findings.add(way.name, "seconds a frame", way.seconds, pulled.seconds);
+    findings.add(way.name, "Newton iterations a frame", way.iterations, pulled.iterations);
+    findings.add(way.name, "linear iterations a frame", None, pulled.linear_iterations);
+    findings.add(way.name, "residual over the frame's first", None, pulled.residual);
+    findings.add(way.name, "mean distance from its solution over the pull", None, mean / solved.pull);
+}
+
+fn pull(way: &Way, tolerance: f64, request: &Request) -> Result<Pulled, Failure> {
+    let mut scene = Scene::builtin("armadillo-pull").map_err(Failure::of)?;
+    scene.time.mode = Mode::Quasistatic;
+    let body = &mut scene.bodies[0];
+    (body.model, body.cell) = (Model::Corotated, Some(request.value("cell")));
+    body.material.poisson_ratio = Some(request.value("ratio"));
+    (scene.solver.method, scene.solver.linear) = (way.method, way.linear.into());
+    scene.solver.tolerance = tolerance;
+    let dt = 1.0 / scene.time.fps;
+    let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
+    let start = simulation.positions().to_vec();
+    let frames = request.count("frames");
+    let (mut sums, mut residual) = ([0.0; 3], 0.0_f64);
+    for _ in 0..frames {
+        let step = simulation.step(dt).map_err(Failure::of)?;
+        let counts = [step.nonlinear_iterations, step.linear_iterations].map(f64::from);
+        let of_step = [step.times.total, counts[0], counts[1]];
+        sums = std::array::from_fn(|n| sums[n] + of_step[n] / frames as f64);
+        residual = residual.max(step.residual.unwrap_or(f64::NAN));
+    }
+    let surface = simulation.positions().to_vec();
+    let [_, pull] = apart(&start, &surface);
+    let [seconds, iterations, linear_iterations] = sums;
+    Ok(Pulled { seconds, iterations, linear_iterations, residual, surface, pull })
+}
+
+/// The mean and the largest distance between the same points of two surfaces.
+fn apart(a: &[DVec3], b: &[DVec3]) -> [f64; 2] {
+    let distances = || a.iter().zip(b).map(|(a, b)| a.distance(*b));
+    [distances().sum::<f64>() / a.len().max(1) as f64, distances().fold(0.0, f64::max)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn surfaces_are_apart_by_the_distances_of_their_points() {
+        let a = [DVec3::ZERO, DVec3::X];
+        let b = [DVec3::Y, DVec3::X + 3.0 * DVec3::Z];
+        assert_eq!(apart(&a, &b), [2.0, 3.0]);
+    }
+}
