@@ -39,8 +39,8 @@ fn check_run(folder: &Path, common: &Common) -> Result<ExitCode, Failure> {
     let cache = FrameCache::open(folder).map_err(Failure::usage)?;
     let simulation = Simulation::new(scene_of_run(folder).map_err(Failure::usage)?).map_err(Failure::of)?;
     let setup = simulation.setup();
-    let surfaces = Surfaces::of_setup(setup);
-    let mut stays = Stays::new(InsideCheck::new(setup), surfaces.start.len());
+    let surfaces = setup.surfaces();
+    let mut stays = Stays::new(setup.inside_check(), surfaces.start.len());
     let (mut frames, mut bad) = (0, 0);
     for index in cache.frames().map_err(Failure::usage)? {
         let at = frame_positions(&cache, index, surfaces.start.len())?;

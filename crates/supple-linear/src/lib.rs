@@ -55,10 +55,10 @@ pub use relaxation::stationary::StationarySolver;
 pub use solver::{End, History, HistoryPoint, LinearSolver, SolveOutcome, StopRule};
 
 pub use direct::DenseFactor;
+pub(crate) use matrix::pivot::inverses as definite_inverses;
+pub(crate) use matrix::triangular::Schedule;
 pub(crate) use operator::assembled;
 pub(crate) use ordering::colouring::{by_colour, colour};
-pub(crate) use preconditioner::pivot::inverses as definite_inverses;
-pub(crate) use preconditioner::triangular::Schedule;
 pub(crate) use relaxation::block_jacobi::{domain_not_definite, not_definite};
 
 pub use supple_core::simd::Simd;

@@ -2,6 +2,7 @@
 //! tetrahedralisation.
 
 pub mod check;
+pub mod closed;
 pub mod format;
 pub mod generate;
 pub mod geometry;

@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use glam::DVec3;
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use supple::energy::Energy;
 use supple::energy::element::ElementSum;
 use supple::energy::tetrahedron::{Solid, Tetrahedra};
-use supple::energy::{Curvature, Energy};
 use supple::linear::{BlockMatrix, BlockPattern, LinearOperator};
-use supple::material::Lame;
 use supple::material::law::SolidLaw;
+use supple::material::{HessianMode, Lame};
 use supple::simd::Simd;
 
 /// A block of `n³` cells of six tetrahedra.
@@ -82,9 +82,9 @@ impl Bench {
         self.row(&format!("{law:?}: value"), value, product[1]);
         let gradient = self.time(|| energy.add_gradient(&self.x, &mut y));
         self.row(&format!("{law:?}: gradient"), gradient, product[1]);
-        let assembly = self.time(|| energy.add_hessian(&self.x, Curvature::Projected, &mut matrix));
+        let assembly = self.time(|| energy.add_hessian(&self.x, HessianMode::PsdProjected, &mut matrix));
         self.row(&format!("{law:?}: projected Hessian"), assembly, product[1]);
-        let free = self.time(|| energy.apply_hessian(&self.x, Curvature::Projected, &self.rest, &mut y));
+        let free = self.time(|| energy.apply_hessian(&self.x, HessianMode::PsdProjected, &self.rest, &mut y));
         self.row(&format!("{law:?}: matrix-free product"), free, product[1]);
     }
 }

@@ -15,13 +15,15 @@
 
 pub mod body;
 pub mod contact;
+pub mod dynamics;
 pub mod energy;
 pub mod material;
-pub mod nonlinear;
 pub mod output;
 pub mod scene;
+pub mod scene_state;
 pub mod simulation;
 pub mod solvers;
+pub mod stepper;
 
 pub use supple_core::simd;
 pub use supple_core::{Error, FileError, Place};

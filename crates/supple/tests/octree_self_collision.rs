@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use glam::DVec3;
-use supple::contact::InsideCheck;
 use supple::material::MaterialSpec;
 use supple::scene::{Body, Keyframe, Method, Motion, Pin, Scene, Selection, Shape, ShapeSource, World};
 use supple::simulation::Simulation;
@@ -99,7 +98,7 @@ fn fingers(folder: &Path, collision: SelfCollisions) -> Scene {
 
 /// For how many steps on end a vertex was inside another part, at most, and how many are at the end.
 fn longest_inside(simulation: &mut Simulation, steps: u32) -> (u32, usize) {
-    let check = InsideCheck::new(simulation.setup());
+    let check = simulation.setup().inside_check();
     let mut since = vec![0; simulation.positions().len()];
     let (mut longest, mut last) = (0, 0);
     for _ in 0..steps {
@@ -168,7 +167,7 @@ fn tangled(folder: &Path) -> Scene {
 fn bodies_that_start_in_each_other_are_pushed_apart_and_keep_their_momentum() {
     let folder = tempfile::tempdir().unwrap();
     let mut simulation = Simulation::new(tangled(folder.path())).unwrap();
-    let check = InsideCheck::new(simulation.setup());
+    let check = simulation.setup().inside_check();
     assert!(check.find(simulation.positions()).len() > 20);
     let middle = |simulation: &Simulation| -> [DVec3; 2] {
         let half = simulation.positions().len() / 2;

@@ -126,7 +126,7 @@ fn what_is_sewn_does_not_push_itself_apart_and_crosses_nothing() {
         (0, Some(0)),
         "at the start only sewn pieces are near each other"
     );
-    let surfaces = supple::contact::Surfaces::of_setup(simulation.setup());
+    let surfaces = simulation.setup().surfaces();
     for _ in 0..30 {
         simulation.step(0.01).unwrap();
         assert_eq!(surfaces.crossings(simulation.positions()), Vec::<[u32; 2]>::new());

@@ -17,9 +17,9 @@ use std::sync::Arc;
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
+use crate::matrix::pivot;
+use crate::matrix::triangular::{Schedule, Triangular};
 use crate::ordering::node_order::local_order;
-use crate::preconditioner::pivot;
-use crate::preconditioner::triangular::{Schedule, Triangular};
 use crate::{BlockMatrix, BlockPattern, LinearOperator, Preconditioner, assembled};
 
 /// Which blocks the factor keeps.

@@ -3,6 +3,4 @@
 pub(crate) mod cholesky_factor;
 pub(crate) mod domain_inverse;
 pub(crate) mod incomplete_cholesky;
-pub(crate) mod pivot;
 pub(crate) mod schwarz;
-pub(crate) mod triangular;

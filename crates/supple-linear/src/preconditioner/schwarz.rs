@@ -9,9 +9,9 @@ use std::sync::Arc;
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
+use crate::matrix::pivot;
 use crate::ordering::node_order::local_order;
 use crate::preconditioner::domain_inverse::{DomainInverse, LARGEST};
-use crate::preconditioner::pivot;
 use crate::relaxation::block_jacobi::domain_not_definite;
 use crate::{
     BlockMatrix, BlockPattern, LinearOperator, OutsideBlock, Preconditioner, Regions, Simd, assembled,

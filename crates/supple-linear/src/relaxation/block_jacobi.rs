@@ -4,7 +4,7 @@
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
-use crate::preconditioner::pivot;
+use crate::matrix::pivot;
 use crate::vectors::CHUNK;
 use crate::{BlockMatrix, LinearOperator, Preconditioner};
 

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use glam::{DMat3, DVec3};
 
+use crate::matrix::triangular::{Block, Schedule, Triangular};
 use crate::ordering::colouring::{by_colour, colour};
-use crate::preconditioner::triangular::{Block, Schedule, Triangular};
 use crate::{
     BlockJacobi, BlockMatrix, BlockPattern, LinearOperator, Preconditioner, ScalarMatrix, assembled,
     not_definite,

@@ -7,13 +7,12 @@ use glam::{DAffine3, DMat3, DQuat, DVec3};
 
 use super::shape::{Inside, Shaped, inside_mesh, shape_meshes};
 use super::{Body, Cut, ElementMaterials, Elements, Embedding, TimedTear};
-use crate::energy::pressure::Pressure;
 use crate::material::Material;
 use crate::output::FrameSurface;
 use crate::scene::{self, ClosedMesh, Model, Placement, SelectionPoints};
 use supple_core::Error;
-use supple_core::simd::Simd;
 use supple_core::text::number::Brief;
+use supple_mesh::closed::check_closed;
 use supple_mesh::locate::locate;
 use supple_mesh::octree::{Inside as Coarsening, fill};
 use supple_mesh::weld::weld;
@@ -253,7 +252,9 @@ impl Body {
 
     /// Only a closed cloth can hold a pressure.
     fn check_pressure(&self) -> Result<(), Error> {
-        let Some(gauge) = self.pressure else { return Ok(()) };
+        if self.pressure.is_none() {
+            return Ok(());
+        }
         let refuse = |problem: &str| {
             Err(Error::Invalid(format!("body `{}` cannot hold a `pressure`: {problem}", self.name)))
         };
@@ -261,10 +262,7 @@ impl Body {
             Elements::Tets(_) | Elements::Octants(_) => {
                 refuse("it is a solid; leave out `cell` for a closed cloth with gas inside")
             }
-            Elements::Triangles(triangles) => {
-                let pressure = Pressure::new(triangles, &self.start, gauge, Simd::Baseline);
-                pressure.map_or_else(|problem| refuse(&problem), |_| Ok(()))
-            }
+            Elements::Triangles(triangles) => check_closed(triangles).or_else(|problem| refuse(&problem)),
         }
     }
 

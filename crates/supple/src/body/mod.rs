@@ -4,6 +4,7 @@ mod build;
 mod closed;
 mod element_materials;
 mod embedding;
+mod seam;
 mod shape;
 mod tear;
 
@@ -14,6 +15,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 pub use element_materials::ElementMaterials;
 pub use embedding::Embedding;
+pub use seam::{SetupSeam, Sewn};
 pub use shape::inside_mesh;
 pub(crate) use shape::{are_inside, closed_mesh};
 pub use tear::{Split, TimedTear, TornSurface};

@@ -1,32 +1,36 @@
-//! Contact with colliders: where they are, how far a point is from them, how they move. Contact of bodies with themselves
-//! and each other: which pieces of their surfaces come near, when they would touch, what crosses already.
+//! Contact: everything that keeps surfaces apart.
+//!
+//! | folder | what it is |
+//! | --- | --- |
+//! | `collider` | colliders over a step: distance, normal, how they carry what touches them; the penalty that keeps points outside |
+//! | `broad_phase` | which pieces of surfaces may come near: swept boxes, patches of triangles, cached candidate pairs |
+//! | `distance` | closest points of a vertex and a triangle, and of two edges |
+//! | `ccd` | when two pieces would touch on a straight motion |
+//! | `barrier` | the barrier between surfaces, as an energy |
+//! | `friction` | smooth, adhesive and impulse friction |
+//! | `intersection` | what crosses: at the start, in a frame, points inside closed bodies |
+//! | `surfaces` | the surfaces of all bodies as triangles, edges and vertices over points |
+//!
+//! `hpbd` keeps its particles apart by rules of its own, and `octree` can push back what has crossed: both lie with their family.
 
-mod candidates;
-mod closeness;
-mod collider;
-mod crossings;
-mod drift;
-mod inside;
-mod lane_triangles;
-mod mesh_source;
-mod patches;
+pub mod barrier;
+mod broad_phase;
+mod ccd;
+pub mod collider;
+mod distance;
+pub mod friction;
+mod intersection;
 mod sewn_points;
-mod shape;
-mod signed_mesh;
-mod single_lanes;
 mod surfaces;
-mod sweep;
-mod tangle;
-mod time_of_impact;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
-pub use candidates::{Candidate, Candidates};
-pub use closeness::{Closeness, Kind};
-pub use collider::{ColliderMeshes, PosedCollider, Separation, Surface};
-pub use inside::InsideCheck;
-pub(crate) use mesh_source::MeshSource;
+pub use broad_phase::candidates::{Candidate, Candidates};
+pub use ccd::time_of_impact::free_fraction;
+pub(crate) use collider::mesh_source::MeshSource;
+pub use collider::posed::{ColliderMeshes, PosedCollider, Separation, Surface};
+pub use distance::closest_points::{Closeness, Kind};
+pub use intersection::inside::InsideCheck;
+pub use intersection::tangle::{Piercing, Tangle};
 pub use surfaces::Surfaces;
-pub use tangle::{Piercing, Tangle};
-pub use time_of_impact::free_fraction;

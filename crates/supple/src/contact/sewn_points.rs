@@ -1,7 +1,7 @@
 //! Points that a seam holds together: they count as one where contact asks what belongs together.
 
 use crate::body::Body;
-use crate::simulation::SetupSeam;
+use crate::body::SetupSeam;
 use supple_mesh::geometry::DisjointSets;
 
 /// Which points are sewn to which.

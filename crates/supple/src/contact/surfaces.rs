@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use glam::DVec3;
 
-use super::closeness::Kind;
+use super::distance::closest_points::Kind;
 use super::sewn_points::SewnPoints;
 use crate::body::Body;
-use crate::simulation::SetupSeam;
+use crate::body::SetupSeam;
 use supple_mesh::weld::weld;
 
 /// All surfaces of a system that take part in contact. Points are numbered as in the system's embedding; of points at one

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use glam::{DMat3, DQuat, DVec2, DVec3};
 
+use super::Energy;
 use super::attachment::{Attachments, Hold};
 use super::bending_dihedral::{DihedralBending, HingeMaterial};
 use super::bending_quadratic::QuadraticBending;
@@ -17,7 +18,7 @@ use super::spring::{Resists, Spring, Springs};
 use super::strain_limit::{StrainLimits, StretchLimit};
 use super::tetrahedron::{Solid, Tetrahedra};
 use super::triangle::Triangles;
-use super::{Curvature, Energy};
+use crate::material::HessianMode;
 use crate::material::Lame;
 use crate::material::law::SolidLaw;
 use crate::material::membrane::{Sheet, SheetLaw};
@@ -227,7 +228,7 @@ fn external_cases(cases: &mut Vec<Case>) {
     x[1] += DVec3::new(0.01, -0.02, 0.01);
     external("wind", Box::new(wind), x.to_vec());
     for slip in [0.03, 0.1] {
-        let (contacts, mut x) = super::contact::tests::on_a_plane(0.6);
+        let (contacts, mut x) = crate::contact::collider::penalty::tests::on_a_plane(0.6);
         x[0] += DVec3::new(slip, -1e-4, 0.3 * slip);
         x[1] += DVec3::new(-slip, -2e-4, slip);
         external(&format!("contact sliding by {slip} m"), Box::new(contacts), x.to_vec());
@@ -342,7 +343,7 @@ fn eigenvalues(hessian: &[Vec<f64>]) -> Vec<f64> {
 #[test]
 fn projected_hessians_are_symmetric_and_positive_and_finite() {
     for Case { name, mut energy, x, .. } in all() {
-        let hessian = dense_hessian(&mut *energy, &x, Curvature::Projected);
+        let hessian = dense_hessian(&mut *energy, &x, HessianMode::PsdProjected);
         let scale = hessian.iter().flatten().fold(1e-6, |m: f64, v| m.max(v.abs()));
         for (i, column) in hessian.iter().enumerate() {
             let skew = column.iter().zip(&hessian).map(|(value, other)| (value - other[i]).abs());
@@ -363,13 +364,13 @@ fn projection_leaves_elements_alone_that_are_positive_already() {
         for x in deformations(&rest).into_iter().map(|(_, x)| x).chain([swollen]) {
             let one = || Tetrahedra::new(SolidLaw::NeoHookean, &rest, &[*tet], |e| solid(e, 0.0));
             let mut energy = ElementSum::new(one(), rest.len(), Simd::Auto);
-            let exact = dense_hessian(&mut energy, &x, Curvature::Exact);
+            let exact = dense_hessian(&mut energy, &x, HessianMode::Exact);
             let values = eigenvalues(&exact);
             if values[0] < -1e-12 * values[values.len() - 1] {
                 continue;
             }
             positive += 1;
-            let projected = dense_hessian(&mut energy, &x, Curvature::Projected);
+            let projected = dense_hessian(&mut energy, &x, HessianMode::PsdProjected);
             let difference = exact.iter().flatten().zip(projected.iter().flatten());
             let worst = difference.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
             assert!(worst <= 1e-12 * values[values.len() - 1], "{worst}");
@@ -385,7 +386,7 @@ fn products_and_diagonals_without_a_matrix_are_those_of_the_matrix() {
         energy.couplings(&mut |a, b| pairs.push([a, b]));
         let pattern = Arc::new(BlockPattern::new(&vec![false; x.len()], &pairs));
         energy.bind(&pattern);
-        for curvature in [Curvature::Exact, Curvature::Projected] {
+        for curvature in [HessianMode::Exact, HessianMode::PsdProjected] {
             let mut matrix = BlockMatrix::zero(pattern.clone());
             energy.add_hessian(&x, curvature, &mut matrix);
             let d: Vec<DVec3> = (0..x.len()).map(|i| noise_vector(500 + i)).collect();
@@ -424,7 +425,7 @@ fn instruction_sets_give_the_same_bits() {
     let of = |simd| {
         let tets = Tetrahedra::new(SolidLaw::NeoHookean, &rest, &tets, |e| solid(e, 0.0));
         let mut energy = ElementSum::new(tets, rest.len(), simd);
-        (energy.value(&x), gradient(&energy, &x), dense_hessian(&mut energy, &x, Curvature::Projected))
+        (energy.value(&x), gradient(&energy, &x), dense_hessian(&mut energy, &x, HessianMode::PsdProjected))
     };
     assert_eq!(of(Simd::Auto), of(Simd::Baseline));
 }

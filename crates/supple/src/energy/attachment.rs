@@ -3,8 +3,9 @@
 
 use glam::{DMat3, DVec3};
 
-use super::{Curvature, Energy, PointVisitor};
+use super::{Energy, PointVisitor};
 use crate::body::Embedding;
+use crate::material::HessianMode;
 
 /// How a material point is held.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -71,7 +72,7 @@ impl Energy for Attachments {
         (0..self.holds.len()).for_each(|i| point_couplings(self.points.weights(i), pair));
     }
 
-    fn point_hessians(&self, _x: &[DVec3], _curvature: Curvature, visit: PointVisitor<'_>) {
+    fn point_hessians(&self, _x: &[DVec3], _curvature: HessianMode, visit: PointVisitor<'_>) {
         for (i, hold) in self.holds.iter().enumerate() {
             visit(self.points.weights(i), DMat3::from_diagonal(DVec3::splat(hold.stiffness)));
         }
@@ -79,7 +80,7 @@ impl Energy for Attachments {
 }
 
 /// Every pair of different vertices of a point.
-pub(super) fn point_couplings(point: &[(u32, f64)], pair: &mut dyn FnMut(u32, u32)) {
+pub(crate) fn point_couplings(point: &[(u32, f64)], pair: &mut dyn FnMut(u32, u32)) {
     for (i, &(a, _)) in point.iter().enumerate() {
         for &(b, _) in &point[..i] {
             pair(a, b);

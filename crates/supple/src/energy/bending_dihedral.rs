@@ -20,10 +20,10 @@
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::Curvature;
 use super::element::{Blocks, Element, batch_corners, completed};
 use super::element_order::{morton_order, pack_batches};
 use super::hinge::Hinge;
+use crate::material::HessianMode;
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 
 /// Eight hinges at rest.
@@ -210,7 +210,7 @@ impl Element<4> for DihedralBending {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn hessian(&self, batch: usize, x: &[LaneVec3; 4], curvature: Curvature) -> Blocks<4> {
+    fn hessian(&self, batch: usize, x: &[LaneVec3; 4], curvature: HessianMode) -> Blocks<4> {
         let fold = Fold::new(x);
         let [_, moment, stiffness] = self.potential(batch, &fold);
         let g = fold.gradient();
@@ -220,7 +220,7 @@ impl Element<4> for DihedralBending {
             let (i, j): (usize, usize) = pairs[k];
             blocks[k] = g[i].outer(g[j] * stiffness);
         }
-        if curvature == Curvature::Exact {
+        if curvature == HessianMode::Exact {
             let second = fold.hessian();
             for k in 0..6 {
                 blocks[k] += second[k] * moment;

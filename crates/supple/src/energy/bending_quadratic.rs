@@ -28,11 +28,11 @@
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::Curvature;
 use super::bending_dihedral::HingeMaterial;
 use super::element::{Blocks, Element, batch_corners};
 use super::element_order::{morton_order, pack_batches};
 use super::hinge::Hinge;
+use crate::material::HessianMode;
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes, WIDTH};
 
 /// Eight hinges at rest.
@@ -124,7 +124,7 @@ impl Damping<'_> {
 
     /// The Hessian by `e`, `g` and `u`, lower triangle.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn hessian(&self, curvature: Curvature) -> [[LaneMat3; 3]; 3] {
+    fn hessian(&self, curvature: HessianMode) -> [[LaneMat3; 3]; 3] {
         let slopes = self.slopes();
         let mut blocks = [[LaneMat3::default(); 3]; 3];
         for a in 0..3 {
@@ -132,7 +132,7 @@ impl Damping<'_> {
                 blocks[a][b] = slopes[a].outer(slopes[b] * self.viscosity);
             }
         }
-        if curvature == Curvature::Exact {
+        if curvature == HessianMode::Exact {
             let half_force = self.viscosity * self.change * 0.5;
             blocks[1][0] += self.fold.u.cross_matrix() * half_force;
             blocks[2][0] += self.fold.g.cross_matrix() * -half_force;
@@ -269,7 +269,7 @@ impl Batch {
 
     /// The Hessian of folded hinges by `e`, `g` and `u`, lower triangle, over the stiffness.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn folded_hessian(&self, fold: &Fold, curvature: Curvature) -> [[LaneMat3; 3]; 3] {
+    fn folded_hessian(&self, fold: &Fold, curvature: HessianMode) -> [[LaneMat3; 3]; 3] {
         let normal = fold.normal();
         // The derivatives of u - h₀ n.
         let [by_e, by_g] = normal.derivatives();
@@ -277,7 +277,7 @@ impl Batch {
         let mut ee = by_e.transpose() * by_e;
         let mut ge = by_g.transpose() * by_e;
         let mut gg = by_g.transpose() * by_g;
-        if curvature == Curvature::Exact {
+        if curvature == HessianMode::Exact {
             let residual = fold.u - normal.n * self.rest;
             let [more_ee, more_eg, more_gg] = normal.curvature(residual * -self.rest);
             ee += more_ee;
@@ -359,7 +359,7 @@ impl Element<4> for QuadraticBending {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn hessian(&self, batch: usize, x: &[LaneVec3; 4], curvature: Curvature) -> Blocks<4> {
+    fn hessian(&self, batch: usize, x: &[LaneVec3; 4], curvature: HessianMode) -> Blocks<4> {
         let rest = &self.batches[batch];
         let fold = rest.fold(x);
         let damping = self.damping(batch, &fold);

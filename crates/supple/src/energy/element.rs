@@ -13,8 +13,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
+use super::Energy;
 use super::gather::{BlockGather, VertexGather};
-use super::{Curvature, Energy};
+use crate::material::HessianMode;
 use supple_core::parallel;
 use supple_core::simd::{Kernel, LaneMat3, LaneVec3, Lanes, Simd, WIDTH, dispatch};
 use supple_linear::{BlockMatrix, BlockPattern, ScalarMatrix};
@@ -54,7 +55,7 @@ pub trait Element<const K: usize>: Send + Sync {
     /// Energies, with the bits of [`Self::value`], and gradients in newtons.
     fn value_and_gradient(&self, batch: usize, x: &[LaneVec3; K]) -> (Lanes, [LaneVec3; K]);
     /// Hessians in N/m.
-    fn hessian(&self, batch: usize, x: &[LaneVec3; K], curvature: Curvature) -> Blocks<K>;
+    fn hessian(&self, batch: usize, x: &[LaneVec3; K], curvature: HessianMode) -> Blocks<K>;
     /// The numbers that projective dynamics has in place of element `e`'s Hessian blocks; those with `j <= i` are read.
     /// `None` if there are none.
     fn projective(&self, _e: usize) -> Option<[[f64; K]; K]> {
@@ -66,7 +67,7 @@ pub trait Element<const K: usize>: Send + Sync {
         &self,
         batch: usize,
         x: &[LaneVec3; K],
-        curvature: Curvature,
+        curvature: HessianMode,
         d: &[LaneVec3; K],
     ) -> [LaneVec3; K] {
         let blocks = self.hessian(batch, x, curvature);
@@ -237,7 +238,7 @@ impl<E: Element<K>, const K: usize> Energy for ElementSum<E, K> {
         self.scratch().projective = None;
     }
 
-    fn add_hessian(&self, x: &[DVec3], curvature: Curvature, hessian: &mut BlockMatrix) {
+    fn add_hessian(&self, x: &[DVec3], curvature: HessianMode, hessian: &mut BlockMatrix) {
         let places = self.blocks.as_ref().expect("bound to the matrix's pattern before the first Hessian");
         let buffer = &mut self.scratch().blocks;
         fill_chunks(buffer, self.chunks(), places.stride(), DMat3::ZERO, |chunk, out| {
@@ -249,7 +250,7 @@ impl<E: Element<K>, const K: usize> Energy for ElementSum<E, K> {
         places.gather(buffer, hessian);
     }
 
-    fn apply_hessian(&self, x: &[DVec3], curvature: Curvature, d: &[DVec3], product: &mut [DVec3]) {
+    fn apply_hessian(&self, x: &[DVec3], curvature: HessianMode, d: &[DVec3], product: &mut [DVec3]) {
         self.gather_vectors(product, |chunk, out| {
             dispatch(self.simd, Product { chunk: self.chunk(chunk, x), curvature, d, out });
         });
@@ -268,7 +269,7 @@ impl<E: Element<K>, const K: usize> Energy for ElementSum<E, K> {
         true
     }
 
-    fn add_diagonal(&self, x: &[DVec3], curvature: Curvature, diagonal: &mut [DMat3]) {
+    fn add_diagonal(&self, x: &[DVec3], curvature: HessianMode, diagonal: &mut [DMat3]) {
         let buffer = &mut self.scratch().blocks;
         fill_chunks(buffer, self.chunks(), self.vertices.stride(), DMat3::ZERO, |chunk, out| {
             dispatch(
@@ -421,7 +422,7 @@ impl<E: Element<K>, const K: usize> Kernel for ValueAndGradient<'_, '_, E, K> {
 
 struct Product<'a, 'o, E, const K: usize> {
     chunk: Chunk<'a, E, K>,
-    curvature: Curvature,
+    curvature: HessianMode,
     d: &'a [DVec3],
     out: &'o mut [DVec3],
 }
@@ -451,7 +452,7 @@ enum Target<'a, const K: usize> {
 /// Matrix and diagonal in one kernel, since the elements' Hessians are long to compile.
 struct Hessian<'a, 'o, E, const K: usize> {
     chunk: Chunk<'a, E, K>,
-    curvature: Curvature,
+    curvature: HessianMode,
     target: Target<'a, K>,
     out: &'o mut [DMat3],
 }

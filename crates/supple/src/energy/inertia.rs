@@ -5,7 +5,8 @@ use glam::{DMat3, DVec3};
 
 use rayon::prelude::*;
 
-use super::{Curvature, Energy, PointVisitor};
+use super::{Energy, PointVisitor};
+use crate::material::HessianMode;
 use supple_core::parallel::{self, CHUNK};
 
 /// The inertia and weight of lumped masses over one step.
@@ -51,7 +52,7 @@ impl Energy for Inertia {
 
     fn couplings(&self, _pair: &mut dyn FnMut(u32, u32)) {}
 
-    fn point_hessians(&self, _x: &[DVec3], _curvature: Curvature, visit: PointVisitor<'_>) {
+    fn point_hessians(&self, _x: &[DVec3], _curvature: HessianMode, visit: PointVisitor<'_>) {
         for (i, mass) in self.mass.iter().enumerate() {
             visit(&[(i as u32, 1.0)], DMat3::from_diagonal(DVec3::splat(mass * self.rate)));
         }

@@ -9,11 +9,8 @@ mod all_energies;
 pub mod attachment;
 pub mod bending_dihedral;
 pub mod bending_quadratic;
-pub mod contact;
 pub mod element;
 mod element_order;
-pub(crate) mod friction;
-pub mod friction_impulses;
 mod gather;
 pub mod hinge;
 pub mod inertia;
@@ -21,7 +18,6 @@ pub mod inertia;
 mod patch_tests;
 pub mod pressure;
 pub mod seam;
-pub mod self_contact;
 pub mod spring;
 pub mod spring_network;
 mod strain_damping;
@@ -32,19 +28,11 @@ pub mod wind;
 
 use glam::{DMat3, DVec3};
 
+use crate::material::HessianMode;
 use supple_linear::{BlockMatrix, BlockPattern, ScalarMatrix};
 
 /// Takes a material point, as vertices and weights, and its Hessian.
 pub type PointVisitor<'a> = &'a mut dyn FnMut(&[(u32, f64)], DMat3);
-
-/// What a Hessian is needed for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Curvature {
-    /// The true second derivative, which may be indefinite: Newton converges quadratically where it is not.
-    Exact,
-    /// Each element projected to positive semi-definite: always a descent direction.
-    Projected,
-}
 
 /// One term of what a step minimises, as a function of all vertex positions (held vertices included), in joules.
 pub trait Energy: Send + Sync {
@@ -69,13 +57,13 @@ pub trait Energy: Send + Sync {
     fn bind(&mut self, _pattern: &BlockPattern) {}
     /// Calls `visit` with the Hessian of every material point on which it acts, given as vertices and weights. Energies of
     /// elements have none: they write the three methods below themselves.
-    fn point_hessians(&self, _x: &[DVec3], _curvature: Curvature, _visit: PointVisitor<'_>) {}
+    fn point_hessians(&self, _x: &[DVec3], _curvature: HessianMode, _visit: PointVisitor<'_>) {}
     /// Adds its Hessian to a matrix on the pattern it is bound to.
-    fn add_hessian(&self, x: &[DVec3], curvature: Curvature, hessian: &mut BlockMatrix) {
+    fn add_hessian(&self, x: &[DVec3], curvature: HessianMode, hessian: &mut BlockMatrix) {
         self.point_hessians(x, curvature, &mut |point, block| hessian.add_point(point, block));
     }
     /// Adds the product of its Hessian with `d`, without a matrix.
-    fn apply_hessian(&self, x: &[DVec3], curvature: Curvature, d: &[DVec3], product: &mut [DVec3]) {
+    fn apply_hessian(&self, x: &[DVec3], curvature: HessianMode, d: &[DVec3], product: &mut [DVec3]) {
         self.point_hessians(x, curvature, &mut |point, block| {
             let moved = block * point.iter().map(|&(v, w)| w * d[v as usize]).sum::<DVec3>();
             point.iter().for_each(|&(v, w)| product[v as usize] += w * moved);
@@ -84,7 +72,7 @@ pub trait Energy: Send + Sync {
     /// Adds the matrix that projective dynamics has in place of the Hessian, one number a block; `false` if the energy has
     /// none. Points take an upper bound of their Hessian's eigenvalues.
     fn add_projective(&self, x: &[DVec3], matrix: &mut ScalarMatrix) -> bool {
-        self.point_hessians(x, Curvature::Projected, &mut |point, block| {
+        self.point_hessians(x, HessianMode::PsdProjected, &mut |point, block| {
             let bound = if is_isotropic(&block) { block.x_axis.x } else { steady_bound(&block) };
             for (i, &(a, wa)) in point.iter().enumerate() {
                 matrix.add_diagonal(a, wa * wa * bound);
@@ -94,7 +82,7 @@ pub trait Energy: Send + Sync {
         true
     }
     /// Adds the diagonal blocks of its Hessian.
-    fn add_diagonal(&self, x: &[DVec3], curvature: Curvature, diagonal: &mut [DMat3]) {
+    fn add_diagonal(&self, x: &[DVec3], curvature: HessianMode, diagonal: &mut [DMat3]) {
         self.point_hessians(x, curvature, &mut |point, block| {
             point.iter().for_each(|&(v, w)| diagonal[v as usize] += w * w * block);
         });
@@ -106,6 +94,11 @@ pub trait Energy: Send + Sync {
 fn steady_bound(block: &DMat3) -> f64 {
     let norm = block.to_cols_array().into_iter().map(|entry| entry * entry).sum::<f64>().sqrt();
     if norm > 0.0 { (0.25 * (4.0 * norm.log2() + 1e-9).ceil()).exp2() } else { norm }
+}
+
+/// `v vᵀ`.
+pub(crate) fn outer(v: DVec3) -> DMat3 {
+    DMat3::from_cols(v * v.x, v * v.y, v * v.z)
 }
 
 fn is_isotropic(block: &DMat3) -> bool {
@@ -154,7 +147,11 @@ pub(crate) mod conformance {
     }
 
     /// The Hessian as a dense matrix, column by column.
-    pub(crate) fn dense_hessian(energy: &mut dyn Energy, x: &[DVec3], curvature: Curvature) -> Vec<Vec<f64>> {
+    pub(crate) fn dense_hessian(
+        energy: &mut dyn Energy,
+        x: &[DVec3],
+        curvature: HessianMode,
+    ) -> Vec<Vec<f64>> {
         let mut pairs = Vec::new();
         energy.couplings(&mut |a, b| pairs.push([a, b]));
         let pattern = Arc::new(BlockPattern::new(&vec![false; x.len()], &pairs));
@@ -177,7 +174,7 @@ pub(crate) mod conformance {
 
     /// The same with another step.
     pub(crate) fn hessian_error_by(step: f64, energy: &mut dyn Energy, x: &[DVec3]) -> f64 {
-        let hessian = dense_hessian(energy, x, Curvature::Exact);
+        let hessian = dense_hessian(energy, x, HessianMode::Exact);
         let scale = hessian.iter().flatten().fold(1e-12, |m: f64, v| m.max(v.abs()));
         let mut worst: f64 = 0.0;
         for (k, column) in hessian.iter().enumerate() {
@@ -199,7 +196,7 @@ pub(crate) mod conformance {
 
     /// The smallest eigenvalue of the projected Hessian over its largest.
     pub(crate) fn smallest_eigenvalue(energy: &mut dyn Energy, x: &[DVec3]) -> f64 {
-        let hessian = dense_hessian(energy, x, Curvature::Projected);
+        let hessian = dense_hessian(energy, x, HessianMode::PsdProjected);
         let n = hessian.len();
         let matrix = faer::Mat::from_fn(n, n, |i, j| hessian[j][i]);
         let values = matrix.self_adjoint_eigenvalues(faer::Side::Lower).unwrap();

@@ -10,17 +10,17 @@
 
 #![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `supple_core::simd`")]
 
-use std::collections::HashSet;
-
 use glam::{DMat3, DVec3};
 
+use super::Energy;
 use super::element::{Blocks, Element, ElementSum};
 use super::element_order::morton_order;
-use super::{Curvature, Energy};
+use crate::material::HessianMode;
 use supple_core::parallel;
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes, Simd};
 use supple_core::small_matrix::symmetric_eigen::{SquareMatrix, symmetric_eigen};
 use supple_linear::{BlockMatrix, BlockPattern};
+use supple_mesh::closed::check_closed;
 
 /// A closed surface under pressure.
 pub struct Pressure {
@@ -69,37 +69,16 @@ impl Energy for Pressure {
         self.faces.bind(pattern);
     }
 
-    fn add_hessian(&self, x: &[DVec3], curvature: Curvature, hessian: &mut BlockMatrix) {
+    fn add_hessian(&self, x: &[DVec3], curvature: HessianMode, hessian: &mut BlockMatrix) {
         self.faces.add_hessian(x, curvature, hessian);
     }
 
-    fn apply_hessian(&self, x: &[DVec3], curvature: Curvature, d: &[DVec3], product: &mut [DVec3]) {
+    fn apply_hessian(&self, x: &[DVec3], curvature: HessianMode, d: &[DVec3], product: &mut [DVec3]) {
         self.faces.apply_hessian(x, curvature, d, product);
     }
 
-    fn add_diagonal(&self, x: &[DVec3], curvature: Curvature, diagonal: &mut [DMat3]) {
+    fn add_diagonal(&self, x: &[DVec3], curvature: HessianMode, diagonal: &mut [DMat3]) {
         self.faces.add_diagonal(x, curvature, diagonal);
-    }
-}
-
-fn check_closed(triangles: &[[u32; 3]]) -> Result<(), String> {
-    let directed = |t: &[u32; 3]| [(t[0], t[1]), (t[1], t[2]), (t[2], t[0])];
-    let mut edges = HashSet::new();
-    for t in triangles {
-        for (a, b) in directed(t) {
-            if !edges.insert((a, b)) {
-                return Err(format!(
-                    "two triangles run along the edge {a}-{b} the same way; turn one of them over"
-                ));
-            }
-        }
-    }
-    // In the order of the triangles, so that the message is always the same.
-    match triangles.iter().flat_map(directed).find(|&(a, b)| !edges.contains(&(b, a))) {
-        Some((a, b)) => {
-            Err(format!("only one triangle has the edge {a}-{b}; pressure needs a closed surface"))
-        }
-        None => Ok(()),
     }
 }
 
@@ -192,7 +171,7 @@ impl Element<3> for Faces {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn hessian(&self, _batch: usize, x: &[LaneVec3; 3], curvature: Curvature) -> Blocks<3> {
+    fn hessian(&self, _batch: usize, x: &[LaneVec3; 3], curvature: HessianMode) -> Blocks<3> {
         let pressure = self.gauge;
         let edges = [x[2] - x[1], x[0] - x[2], x[1] - x[0]];
         let mut blocks = Blocks::<3>::default();
@@ -201,7 +180,7 @@ impl Element<3> for Faces {
                 blocks[i][j] = (edges[j] - edges[i]).cross_matrix() * Lanes::splat(-pressure / 12.0);
             }
         }
-        if curvature == Curvature::Projected {
+        if curvature == HessianMode::PsdProjected {
             let bent = Bent::new(x, &edges);
             let size = Lanes::splat(pressure.abs());
             for i in 0..3 {

@@ -4,11 +4,13 @@
 use glam::{DMat3, DVec3};
 
 use super::attachment::point_couplings;
-use super::{Curvature, Energy, PointVisitor};
+use super::{Energy, PointVisitor};
+use crate::body::SetupSeam;
+use crate::material::HessianMode;
 
 /// A vertex of one boundary sewn to a point of an edge of the other.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Stitch {
+pub struct SeamSpring {
     /// Vertices and weights.
     pub weights: Vec<(u32, f64)>,
     /// Stiffness in N/m.
@@ -19,17 +21,41 @@ pub struct Stitch {
     pub closes: f64,
 }
 
+impl SeamSpring {
+    /// The springs of a seam over all unknowns, given the first of each body and where they start.
+    pub(crate) fn of_seam<'a>(
+        seam: &'a SetupSeam,
+        first_unknown: &'a [u32],
+        start: &'a [DVec3],
+    ) -> impl Iterator<Item = Self> + 'a {
+        let [one, other] = seam.bodies.map(|body| first_unknown[body]);
+        seam.stitches.iter().map(move |sewn| {
+            let first = sewn.first.map(|(v, w)| (v + one, w));
+            let second = sewn.second.map(|(v, w)| (v + other, -w));
+            let mut weights: Vec<(u32, f64)> = Vec::with_capacity(4);
+            for (v, w) in first.into_iter().chain(second).filter(|(_, w)| *w != 0.0) {
+                match weights.iter_mut().find(|(known, _)| *known == v) {
+                    Some((_, sum)) => *sum += w,
+                    None => weights.push((v, w)),
+                }
+            }
+            let gap = weights.iter().map(|&(v, w)| w * start[v as usize]).sum();
+            Self { weights, stiffness: seam.stiffness, gap, closes: seam.closes }
+        })
+    }
+}
+
 /// All stitches of a system.
 #[derive(Debug, Clone, Default)]
 pub struct Seams {
-    stitches: Vec<Stitch>,
+    stitches: Vec<SeamSpring>,
     /// What is left of each gap at the end of the step.
     left: Vec<DVec3>,
 }
 
 impl Seams {
     /// Seams of these stitches, closed.
-    pub fn new(stitches: Vec<Stitch>) -> Self {
+    pub fn new(stitches: Vec<SeamSpring>) -> Self {
         let left = vec![DVec3::ZERO; stitches.len()];
         Self { stitches, left }
     }
@@ -47,12 +73,12 @@ impl Seams {
         self.stitches.iter().map(|stitch| gap(stitch, x).length()).fold(0.0, f64::max)
     }
 
-    fn offsets<'a>(&'a self, x: &'a [DVec3]) -> impl Iterator<Item = (&'a Stitch, DVec3)> {
+    fn offsets<'a>(&'a self, x: &'a [DVec3]) -> impl Iterator<Item = (&'a SeamSpring, DVec3)> {
         self.stitches.iter().zip(&self.left).map(|(stitch, left)| (stitch, gap(stitch, x) - *left))
     }
 }
 
-fn gap(stitch: &Stitch, x: &[DVec3]) -> DVec3 {
+fn gap(stitch: &SeamSpring, x: &[DVec3]) -> DVec3 {
     stitch.weights.iter().map(|&(v, w)| w * x[v as usize]).sum()
 }
 
@@ -73,7 +99,7 @@ impl Energy for Seams {
         self.stitches.iter().for_each(|stitch| point_couplings(&stitch.weights, pair));
     }
 
-    fn point_hessians(&self, _x: &[DVec3], _curvature: Curvature, visit: PointVisitor<'_>) {
+    fn point_hessians(&self, _x: &[DVec3], _curvature: HessianMode, visit: PointVisitor<'_>) {
         for stitch in &self.stitches {
             visit(&stitch.weights, DMat3::from_diagonal(DVec3::splat(stitch.stiffness)));
         }
@@ -89,7 +115,7 @@ mod tests {
         let x = [[0.1, 0.2, 0.3], [1.0, -1.0, 0.5], [-0.4, 0.6, 2.0], [0.3, 0.3, 0.3]].map(DVec3::from);
         let stitch = |weights: &[(u32, f64)], closes: f64| {
             let gap = weights.iter().map(|&(v, w)| w * x[v as usize]).sum();
-            Stitch { weights: weights.to_vec(), stiffness: 7.0, gap, closes }
+            SeamSpring { weights: weights.to_vec(), stiffness: 7.0, gap, closes }
         };
         let stitches =
             vec![stitch(&[(0, 1.0), (1, -0.3), (2, -0.7)], 2.0), stitch(&[(3, 1.0), (1, -1.0)], 0.0)];

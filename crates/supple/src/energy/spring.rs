@@ -16,9 +16,9 @@
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::Curvature;
 use super::element::{Blocks, Element};
 use super::element_order::morton_order;
+use crate::material::HessianMode;
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes, WIDTH};
 
 /// Whether a spring resists both ways.
@@ -192,12 +192,12 @@ impl Element<2> for Springs {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn hessian(&self, batch: usize, x: &[LaneVec3; 2], curvature: Curvature) -> Blocks<2> {
+    fn hessian(&self, batch: usize, x: &[LaneVec3; 2], curvature: HessianMode) -> Blocks<2> {
         let batch = self.batch(batch, x);
         let exact = batch.tension() / batch.length;
         let across = match curvature {
-            Curvature::Exact => exact,
-            Curvature::Projected => exact.max(Lanes::splat(0.0)),
+            HessianMode::Exact => exact,
+            HessianMode::PsdProjected => exact.max(Lanes::splat(0.0)),
         };
         let along = (batch.stiffness + batch.viscosity) * batch.acts - across;
         let block = batch.direction.outer(batch.direction) * along + LaneMat3::scaled_identity(across);
@@ -245,7 +245,7 @@ mod tests {
         let mut springs = triangle_of_springs(0.5, Resists::Both);
         springs.elements_mut().begin_step(&points(0.0).map(|p| 0.9 * p), 0.02);
         let mut of = |curvature| dense_hessian(&mut springs, &points(0.0), curvature);
-        assert_eq!(of(Curvature::Exact), of(Curvature::Projected));
+        assert_eq!(of(HessianMode::Exact), of(HessianMode::PsdProjected));
     }
 
     #[test]
@@ -321,7 +321,10 @@ mod tests {
         springs.add_gradient(&x, &mut gradient);
         assert!(gradient.iter().all(|g| g.is_finite()) && springs.value(&x).is_finite());
         assert!(
-            dense_hessian(&mut springs, &x, Curvature::Projected).iter().flatten().all(|h| h.is_finite())
+            dense_hessian(&mut springs, &x, HessianMode::PsdProjected)
+                .iter()
+                .flatten()
+                .all(|h| h.is_finite())
         );
     }
 }

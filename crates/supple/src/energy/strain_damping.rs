@@ -17,7 +17,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `supple_core::simd`")]
 
-use super::Curvature;
+use crate::material::HessianMode;
 use crate::material::law::LaneLame;
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 use supple_core::small_matrix::symmetric_eigen::{SquareMatrix, positive_part};
@@ -104,10 +104,10 @@ impl<const N: usize> StrainDamping<N> {
 
     /// What blocks are made of.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn tangent(self, curvature: Curvature) -> DampingTangent<N> {
+    pub(super) fn tangent(self, curvature: HessianMode) -> DampingTangent<N> {
         let tension = match curvature {
-            Curvature::Exact => self.tension(),
-            Curvature::Projected => positive_part(self.tension()),
+            HessianMode::Exact => self.tension(),
+            HessianMode::PsdProjected => positive_part(self.tension()),
         };
         let mut spread = LaneMat3::default();
         for i in 0..N {

@@ -10,10 +10,10 @@
 
 use glam::DVec3;
 
-use super::Curvature;
 use super::element::{Blocks, Element};
 use super::element_order::pack_batches;
 use super::triangle::{RestBatch, rest_batches, rest_order};
+use crate::material::HessianMode;
 use crate::material::membrane::{PrincipalModes, isotropic_stress, isotropic_tangent};
 use supple_core::simd::{LaneVec3, Lanes};
 use supple_core::small_matrix::svd::svd32;
@@ -86,7 +86,7 @@ impl Element<3> for StrainLimits {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn hessian(&self, batch: usize, x: &[LaneVec3; 3], _curvature: Curvature) -> Blocks<3> {
+    fn hessian(&self, batch: usize, x: &[LaneVec3; 3], _curvature: HessianMode) -> Blocks<3> {
         let rest = &self.rest[batch];
         let svd = svd32(rest.deformation(x));
         let stiffness = self.limits[batch][1];
@@ -105,7 +105,7 @@ impl Element<3> for StrainLimits {
                 stiffness * b * b / svd.sigma[1].max(smallest),
             ],
         };
-        let tangent = isotropic_tangent(&svd, modes, Curvature::Exact);
+        let tangent = isotropic_tangent(&svd, modes, HessianMode::Exact);
         rest.blocks(|a, b| tangent.block(a, b))
     }
 }

@@ -16,10 +16,10 @@
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
-use super::Curvature;
 use super::element::{Blocks, Element, batch_corners, completed};
 use super::element_order::{morton_order, pack_batches};
 use super::strain_damping::{StrainDamping, strain};
+use crate::material::HessianMode;
 use crate::material::law::{LaneLame, Law, SolidLaw};
 use crate::material::{Lame, Material};
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes, WIDTH};
@@ -185,7 +185,7 @@ impl<L: Law> Element<4> for Tetrahedra<L> {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn hessian(&self, batch: usize, x: &[LaneVec3; 4], curvature: Curvature) -> Blocks<4> {
+    fn hessian(&self, batch: usize, x: &[LaneVec3; 4], curvature: HessianMode) -> Blocks<4> {
         let rest = &self.batches[batch];
         let f = rest.deformation(x);
         let tangent = self.law.tangent(f, &rest.lame, curvature);
@@ -213,7 +213,7 @@ impl<L: Law> Element<4> for Tetrahedra<L> {
         &self,
         batch: usize,
         x: &[LaneVec3; 4],
-        curvature: Curvature,
+        curvature: HessianMode,
         d: &[LaneVec3; 4],
     ) -> [LaneVec3; 4] {
         let rest = &self.batches[batch];

@@ -8,10 +8,10 @@
 use glam::{DMat2, DVec2, DVec3};
 use rayon::prelude::*;
 
-use super::Curvature;
 use super::element::{Blocks, Element, batch_corners};
 use super::element_order::{morton_order, pack_batches};
 use super::strain_damping::{StrainDamping, strain};
+use crate::material::HessianMode;
 use crate::material::membrane::{LaneSheet, Membrane, Sheet, SheetTangent};
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 use supple_core::small_matrix::symmetric_eigen::SquareMatrix;
@@ -187,7 +187,7 @@ impl<M: Membrane> Element<3> for Triangles<M> {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn hessian(&self, batch: usize, x: &[LaneVec3; 3], curvature: Curvature) -> Blocks<3> {
+    fn hessian(&self, batch: usize, x: &[LaneVec3; 3], curvature: HessianMode) -> Blocks<3> {
         let rest = &self.rest[batch];
         let f = rest.deformation(x);
         let elastic: SheetTangent = self.law.tangent(f, &self.sheets[batch], curvature);

@@ -14,9 +14,10 @@ use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
 use super::attachment::point_couplings;
-use super::friction::outer;
-use super::{Curvature, Energy, PointVisitor};
+use super::outer;
+use super::{Energy, PointVisitor};
 use crate::body::Embedding;
+use crate::material::HessianMode;
 use crate::scene::World;
 use supple_core::parallel::{self, CHUNK};
 
@@ -159,7 +160,7 @@ impl Energy for Wind {
         }
     }
 
-    fn point_hessians(&self, _x: &[DVec3], _curvature: Curvature, visit: PointVisitor<'_>) {
+    fn point_hessians(&self, _x: &[DVec3], _curvature: HessianMode, visit: PointVisitor<'_>) {
         for (t, sail) in self.sails.iter().enumerate() {
             visit(self.centroids.weights(t), sail.drag * (1.0 / self.step));
         }

@@ -13,6 +13,15 @@ mod spec;
 pub use presets::{Preset, presets};
 pub use spec::{MaterialSpec, StretchStiffness};
 
+/// What a Hessian is needed for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HessianMode {
+    /// The true second derivative, which may be indefinite: Newton converges quadratically where it is not.
+    Exact,
+    /// Each element projected to positive semi-definite: always a descent direction.
+    PsdProjected,
+}
+
 /// A material with every number known. Defaults are those of cotton.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Material {

@@ -6,8 +6,8 @@
 use std::time::{Duration, Instant};
 
 use super::Simulation;
-use crate::nonlinear::IterationRecord;
 use crate::scene::{Method, Scene, Solver};
+use crate::stepper::IterationRecord;
 use supple_core::Error;
 use supple_linear::Simd;
 

@@ -1,5 +1,6 @@
 //! Everything up to the first step, for `supple check`: what would be simulated, or all that stands in the way.
 
+use super::solver_change::can_take;
 use super::{Counts, Setup, Simulation};
 use crate::scene::Scene;
 use supple_core::Error;
@@ -20,7 +21,8 @@ impl DryRun {
     /// Checks a scene and builds all of it that can be built: a problem in one body does not hide those of others.
     pub fn of(scene: &Scene) -> Self {
         let known = scene.check();
-        let (setup, unbuildable) = Setup::build(scene, Simd::Auto, &known);
+        let (setup, unbuildable) =
+            Setup::build(scene, Simd::Auto, &known, &|body| can_take(scene.solver.method, body));
         let mut problems: Vec<Error> = known.into_iter().map(|problem| problem.error).collect();
         problems.extend(unbuildable);
         let mut notes = setup.notes();

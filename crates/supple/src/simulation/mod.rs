@@ -1,6 +1,5 @@
 //! The one loop: a scene becomes bodies, a stepper moves them, frames and reports come out.
 
-mod bone;
 mod compare;
 mod dry_run;
 mod edit;
@@ -8,18 +7,12 @@ mod expectations;
 mod finite;
 mod frame_step;
 mod hierarchy;
-mod lead;
 mod pick;
-mod pin;
 mod points;
-mod report;
 mod report_log;
 mod run;
-mod seam;
-mod setup;
 mod solver_change;
 mod step_system;
-mod stepper;
 mod stress;
 mod targets;
 mod tearing;
@@ -30,29 +23,29 @@ use std::time::{Duration, Instant};
 
 use glam::{DVec3, Vec3};
 
+pub use crate::body::{SetupSeam, Sewn};
+pub use crate::scene_state::{BodyId, ColliderId, Grab, GrabId, PinId, PinPoint, Setup, SetupPin};
+pub use crate::stepper::{
+    EnergyReport, FrameReport, HierarchyLevel, Inspection, NO_REGION, ParticleLevel, Slice, SlicedCell,
+    StageTimes, StepReport, StepSystem, Stepper, StretchReport, Torn,
+};
 pub use compare::{Compared, Comparison, Curve, CurvePoint};
 pub use dry_run::DryRun;
-pub(crate) use hierarchy::carried;
-pub use hierarchy::{HierarchyLevel, NO_REGION, Slice, SlicedCell};
-pub(crate) use lead::Anchor;
-pub use pick::{GrabId, Picked};
-pub use pin::{PinId, PinPoint, SetupPin};
-pub use report::{EnergyReport, FrameReport, StageTimes, StepReport, StretchReport};
+pub use pick::Picked;
 pub use run::{Begin, Run, scene_of_run};
-pub use seam::{SetupSeam, Sewn};
-pub use setup::{BodyId, ColliderId, Grab, Setup};
-pub use step_system::StepSystem;
-pub use stepper::{Inspection, ParticleLevel, Stepper, Torn};
 pub use stress::{Stress, StressUnit};
 pub use supple_core::state::{StateReader, StateWriter};
 pub use unpin::PinnedPoint;
 
-use self::pin::SavedPin;
+use self::solver_change::can_take;
 use self::tearing::Tearing;
-use crate::nonlinear::ImplicitStepper;
+use crate::body::Body;
+use crate::dynamics::ImplicitStepper;
 use crate::output::{Frame, FrameBody};
 use crate::scene::{Method, Scene};
+use crate::scene_state::SavedPin;
 use crate::solvers::hpbd::HpbdStepper;
+use crate::solvers::octree::octree_stepper;
 use crate::solvers::staggered::StaggeredStepper;
 use supple_core::Error;
 use supple_linear::Simd;
@@ -90,12 +83,14 @@ impl Simulation {
     /// The same with a choice of instructions; [`Simd::Baseline`] gives the same bits on every machine.
     pub fn with_simd(scene: Scene, simd: Simd) -> Result<Self, Error> {
         scene.validate()?;
-        Ok(Self::from_setup(Setup::new(&scene, simd)?))
+        let refuse = |body: &Body| can_take(scene.solver.method, body);
+        Ok(Self::from_setup(Setup::new(&scene, simd, &refuse)?))
     }
 
     fn from_setup(setup: Setup) -> Self {
         let stepper: Box<dyn Stepper> = match setup.solver.method {
             Method::Hpbd => Box::new(HpbdStepper::new(&setup)),
+            Method::Octree => Box::new(octree_stepper(&setup)),
             Method::Staggered => Box::new(StaggeredStepper::new(&setup)),
             _ => Box::new(ImplicitStepper::new(&setup)),
         };

@@ -2,13 +2,9 @@
 
 use glam::DVec3;
 
-use super::{Grab, Simulation, unknown};
+use super::{Grab, GrabId, Simulation, unknown};
 use supple_core::Error;
 use supple_mesh::geometry::{Ray, TriangleTree};
-
-/// A grab in progress. A released one's handle is never given to another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct GrabId(pub(super) u32);
 
 /// A surface point that a ray met.
 #[derive(Debug, Clone, Copy, PartialEq)]

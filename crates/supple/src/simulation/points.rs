@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::{Setup, Simulation};
+use super::Simulation;
 
 impl Simulation {
     /// [`Simulation::positions`] without copying them. They stay what they are: while somebody holds them the next step writes
@@ -29,22 +29,6 @@ impl Simulation {
         let positions = Arc::get_mut(&mut self.positions).expect("nobody else holds it");
         positions.resize(count, DVec3::ZERO);
         self.stepper.surface_positions(positions);
-    }
-}
-
-impl Setup {
-    /// Values at the unknowns of all bodies, one body after the other, to the points of their surfaces.
-    pub fn embed(&self, unknowns: &[DVec3], points: &mut [DVec3]) {
-        let (mut first, mut point) = (0, 0);
-        for body in &self.bodies {
-            let own = &unknowns[first..first + body.start.len()];
-            for p in 0..body.embedding.len() {
-                let weights = body.embedding.weights(p);
-                points[point + p] = weights.iter().map(|&(v, w)| w * own[v as usize]).sum();
-            }
-            first += body.start.len();
-            point += body.embedding.len();
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Simulation;
 use crate::body::Body;
-use crate::nonlinear::projective_obstacle;
+use crate::dynamics::optimize::projective_obstacle;
 use crate::scene::{Method, Solver};
 use supple_core::Error;
 

@@ -8,7 +8,7 @@
 
 use super::tangent::{Modes, uniform_scaling};
 use super::{LaneLame, Law};
-use crate::energy::Curvature;
+use crate::material::HessianMode;
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 use supple_core::small_matrix::svd::Svd;
 
@@ -61,7 +61,7 @@ impl Law for Linear {
         _f: LaneMat3,
         df: LaneMat3,
         lame: &LaneLame,
-        _curvature: Curvature,
+        _curvature: HessianMode,
     ) -> Option<LaneMat3> {
         Some(response(symmetric(df), lame))
     }

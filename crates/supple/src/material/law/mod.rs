@@ -21,7 +21,7 @@ pub use stvk::StVenantKirchhoff;
 pub use tangent::{Modes, Tangent};
 
 use super::Lame;
-use crate::energy::Curvature;
+use crate::material::HessianMode;
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 use supple_core::small_matrix::svd::{Svd, svd};
 
@@ -61,7 +61,7 @@ pub trait Law: Send + Sync + 'static {
     fn modes(&self, stretches: LaneVec3, lame: &LaneLame) -> Modes;
     /// The derivative of the stress at `F`, as it is or projected to positive semi-definite.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn tangent(&self, f: LaneMat3, lame: &LaneLame, curvature: Curvature) -> Tangent {
+    fn tangent(&self, f: LaneMat3, lame: &LaneLame, curvature: HessianMode) -> Tangent {
         let Svd { u, sigma, v } = self.axes(f);
         Tangent::new(u, v, self.modes(sigma, lame), curvature)
     }
@@ -77,7 +77,7 @@ pub trait Law: Send + Sync + 'static {
         _f: LaneMat3,
         _df: LaneMat3,
         _lame: &LaneLame,
-        _curvature: Curvature,
+        _curvature: HessianMode,
     ) -> Option<LaneMat3> {
         None
     }
@@ -88,7 +88,7 @@ pub trait Law: Send + Sync + 'static {
         f: LaneMat3,
         df: LaneMat3,
         lame: &LaneLame,
-        curvature: Curvature,
+        curvature: HessianMode,
     ) -> LaneMat3 {
         match self.closed_differential(f, df, lame, curvature) {
             Some(change) => change,

@@ -14,7 +14,7 @@
 
 use super::tangent::{Modes, PAIRS};
 use super::{LaneLame, Law};
-use crate::energy::Curvature;
+use crate::material::HessianMode;
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 
 /// Stable neo-Hookean.
@@ -89,9 +89,9 @@ impl Law for NeoHookean {
         f: LaneMat3,
         df: LaneMat3,
         lame: &LaneLame,
-        curvature: Curvature,
+        curvature: HessianMode,
     ) -> Option<LaneMat3> {
-        if curvature == Curvature::Projected {
+        if curvature == HessianMode::PsdProjected {
             return None;
         }
         let Parameters { mu, lambda, alpha } = Parameters::new(lame);

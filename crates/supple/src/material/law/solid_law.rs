@@ -3,7 +3,7 @@
 
 use super::arap::shear_only;
 use super::{Arap, Corotated, LaneLame, Law, Linear, Modes, NeoHookean, StVenantKirchhoff};
-use crate::energy::Curvature;
+use crate::material::HessianMode;
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 use supple_core::small_matrix::svd::{Svd, svd};
 
@@ -100,7 +100,7 @@ impl Law for SolidLaw {
         f: LaneMat3,
         df: LaneMat3,
         lame: &LaneLame,
-        curvature: Curvature,
+        curvature: HessianMode,
     ) -> Option<LaneMat3> {
         match self {
             Self::Linear => Linear.closed_differential(f, df, lame, curvature),

@@ -11,7 +11,7 @@
 
 use super::tangent::{Modes, PAIRS};
 use super::{LaneLame, Law};
-use crate::energy::Curvature;
+use crate::material::HessianMode;
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 
 /// St. Venant-Kirchhoff.
@@ -67,9 +67,9 @@ impl Law for StVenantKirchhoff {
         f: LaneMat3,
         df: LaneMat3,
         lame: &LaneLame,
-        curvature: Curvature,
+        curvature: HessianMode,
     ) -> Option<LaneMat3> {
-        if curvature == Curvature::Projected {
+        if curvature == HessianMode::PsdProjected {
             return None;
         }
         let product = f.transpose() * df;

@@ -13,7 +13,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `supple_core::simd`")]
 
-use crate::energy::Curvature;
+use crate::material::HessianMode;
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 use supple_core::small_matrix::symmetric_eigen::{SquareMatrix, positive_part};
 
@@ -51,9 +51,9 @@ pub(super) fn uniform_scaling(diagonal: Lanes, all: Lanes) -> SquareMatrix<3> {
 
 impl Tangent {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn new(u: LaneMat3, v: LaneMat3, modes: Modes, curvature: Curvature) -> Self {
+    pub(super) fn new(u: LaneMat3, v: LaneMat3, modes: Modes, curvature: HessianMode) -> Self {
         let Modes { mut scaling, mut twist, mut flip, scaling_can_be_indefinite } = modes;
-        if curvature == Curvature::Projected {
+        if curvature == HessianMode::PsdProjected {
             for k in 0..3 {
                 twist[k] = twist[k].max(Lanes::default());
                 flip[k] = flip[k].max(Lanes::default());

@@ -18,12 +18,18 @@ fn stress(law: SolidLaw, f: LaneMat3, lame: &LaneLame) -> LaneMat3 {
 }
 
 #[inline(never)]
-fn tangent(law: SolidLaw, f: LaneMat3, lame: &LaneLame, curvature: Curvature) -> Tangent {
+fn tangent(law: SolidLaw, f: LaneMat3, lame: &LaneLame, curvature: HessianMode) -> Tangent {
     law.tangent(f, lame, curvature)
 }
 
 #[inline(never)]
-fn differential(law: SolidLaw, f: LaneMat3, df: LaneMat3, lame: &LaneLame, curvature: Curvature) -> LaneMat3 {
+fn differential(
+    law: SolidLaw,
+    f: LaneMat3,
+    df: LaneMat3,
+    lame: &LaneLame,
+    curvature: HessianMode,
+) -> LaneMat3 {
     law.stress_differential(f, df, lame, curvature)
 }
 
@@ -119,9 +125,9 @@ fn the_exact_differential_is_the_derivative_of_the_stress_and_of_the_tangent() {
             let lame = lame(0.3);
             let moved = |by: Lanes| stress(law, f + df * by, &lame);
             let numeric = (moved(h) - moved(-h)) * (Lanes::splat(0.5) / h);
-            let exact = differential(law, f, df, &lame, Curvature::Exact);
+            let exact = differential(law, f, df, &lame, HessianMode::Exact);
             near(numeric, exact, 1e-6, law);
-            near(apply(&tangent(law, f, &lame, Curvature::Exact), df), exact, 1e-11, law);
+            near(apply(&tangent(law, f, &lame, HessianMode::Exact), df), exact, 1e-11, law);
         }
     }
 }
@@ -129,7 +135,7 @@ fn the_exact_differential_is_the_derivative_of_the_stress_and_of_the_tangent() {
 #[test]
 fn blocks_of_the_tangent_are_its_products() {
     for law in SolidLaw::ALL {
-        let tangent = tangent(law, gradients(), &lame(0.4), Curvature::Projected);
+        let tangent = tangent(law, gradients(), &lame(0.4), HessianMode::PsdProjected);
         let of = |seed: usize| LaneVec3::from_fn(|i| matrix(seed + i).col(0));
         let (a, b, d) = (of(1), of(20), of(40));
         let product = apply(&tangent, d.outer(b)) * a;
@@ -172,8 +178,8 @@ fn projected_tangents_are_positive_and_equal_the_exact_ones_where_those_are() {
     for law in SolidLaw::ALL {
         for poisson in [0.0, 0.3, 0.49] {
             let (f, lame) = (gradients(), lame(poisson));
-            let exact = tangent(law, f, &lame, Curvature::Exact);
-            let projected = tangent(law, f, &lame, Curvature::Projected);
+            let exact = tangent(law, f, &lame, HessianMode::Exact);
+            let projected = tangent(law, f, &lame, HessianMode::PsdProjected);
             for lane in 0..WIDTH {
                 let (low, high) = extreme_eigenvalues(&projected, lane);
                 // Everything may be clamped, so the scale is the modulus.
@@ -217,7 +223,7 @@ fn flattened_and_vanished_elements_stay_finite() {
         [DMat3::ZERO, DMat3::from_diagonal(DVec3::X), DMat3::from_diagonal(DVec3::new(1.0, 1.0, -1.0))];
     let f = LaneMat3::from_fn(|i| list[i % 3]);
     for law in SolidLaw::ALL {
-        for curvature in [Curvature::Exact, Curvature::Projected] {
+        for curvature in [HessianMode::Exact, HessianMode::PsdProjected] {
             let lame = lame(0.45);
             let df = differential(law, f, LaneMat3::from_fn(matrix), &lame, curvature);
             let finite = |m: LaneMat3| (0..WIDTH).all(|i| m.lane(i).is_finite());
@@ -237,7 +243,7 @@ fn same_bits<L: Law>(law: L, chosen: SolidLaw) {
         assert_eq!(law.energy_and_stress(f, &lame), chosen.energy_and_stress(f, &lame));
         assert_eq!(law.energy_and_stress(f, &lame), (law.energy(f, &lame), law.stress(f, &lame)));
     }
-    for curvature in [Curvature::Exact, Curvature::Projected] {
+    for curvature in [HessianMode::Exact, HessianMode::PsdProjected] {
         let chosen = differential(chosen, f, df, &lame, curvature);
         assert_eq!(law.stress_differential(f, df, &lame, curvature), chosen);
     }

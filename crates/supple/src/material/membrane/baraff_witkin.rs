@@ -19,7 +19,7 @@
 //! eigenvalues `s` and `-s` across `z_p` and `z_m`, and a 2x2 matrix between the two.
 
 use super::{LaneSheet, Membrane, SheetTangent};
-use crate::energy::Curvature;
+use crate::material::HessianMode;
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 use supple_core::small_matrix::symmetric_eigen::positive_part;
 
@@ -39,20 +39,20 @@ fn direction(w: LaneVec3) -> (LaneVec3, Lanes) {
 }
 
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn stretch_tangent(w: LaneVec3, stiffness: Lanes, curvature: Curvature) -> LaneMat3 {
+fn stretch_tangent(w: LaneVec3, stiffness: Lanes, curvature: HessianMode) -> LaneMat3 {
     let (e, length) = direction(w);
     let exact = stiffness * (length - 1.0) / length.max(Lanes::splat(SHORTEST));
     let across = match curvature {
-        Curvature::Exact => exact,
-        Curvature::Projected => exact.max(Lanes::default()),
+        HessianMode::Exact => exact,
+        HessianMode::PsdProjected => exact.max(Lanes::default()),
     };
     e.outer(e) * (stiffness - across) + LaneMat3::scaled_identity(across)
 }
 
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn shear_tangent([u, v]: [LaneVec3; 2], stiffness: Lanes, curvature: Curvature) -> SheetTangent {
+fn shear_tangent([u, v]: [LaneVec3; 2], stiffness: Lanes, curvature: HessianMode) -> SheetTangent {
     let s = u.dot(v);
-    if curvature == Curvature::Exact {
+    if curvature == HessianMode::Exact {
         return SheetTangent {
             warp: v.outer(v) * stiffness,
             mixed: (v.outer(u) + LaneMat3::scaled_identity(s)) * stiffness,
@@ -94,7 +94,7 @@ impl Membrane for BaraffWitkin {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn tangent(&self, f: [LaneVec3; 2], sheet: &LaneSheet, curvature: Curvature) -> SheetTangent {
+    fn tangent(&self, f: [LaneVec3; 2], sheet: &LaneSheet, curvature: HessianMode) -> SheetTangent {
         let shear = shear_tangent(f, sheet.shear, curvature);
         SheetTangent {
             warp: shear.warp + stretch_tangent(f[0], sheet.warp, curvature),

@@ -5,7 +5,7 @@
 //! last row, where the sheet moves along its normal: by `gᵢ/σᵢ`, negative where it is compressed and about to wrinkle.
 
 use super::SheetTangent;
-use crate::energy::Curvature;
+use crate::material::HessianMode;
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 use supple_core::small_matrix::svd::Svd32;
 use supple_core::small_matrix::symmetric_eigen::{SquareMatrix, positive_part};
@@ -48,8 +48,8 @@ pub fn isotropic_stress(svd: &Svd32, g: [Lanes; 2]) -> [LaneVec3; 2] {
 
 /// The tangent with these eigenvalues.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub fn isotropic_tangent(svd: &Svd32, modes: PrincipalModes, curvature: Curvature) -> SheetTangent {
-    let modes = if curvature == Curvature::Projected { modes.projected() } else { modes };
+pub fn isotropic_tangent(svd: &Svd32, modes: PrincipalModes, curvature: HessianMode) -> SheetTangent {
+    let modes = if curvature == HessianMode::PsdProjected { modes.projected() } else { modes };
     let PrincipalModes { scaling, twist, flip, normal } = modes;
     let (same, mirrored) = ((flip + twist) * 0.5, (flip - twist) * 0.5);
     let first = LaneMat3::from_diagonal(LaneVec3([scaling[0][0], same, normal[0]]));

@@ -17,7 +17,7 @@ pub use stvk::StVenantKirchhoffSheet;
 
 use super::law::LaneLame;
 use super::{Lame, Material};
-use crate::energy::Curvature;
+use crate::material::HessianMode;
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 
 /// What a sheet is made of.
@@ -104,5 +104,5 @@ pub trait Membrane: Send + Sync + 'static {
         (self.energy(f, sheet), self.stress(f, sheet))
     }
     /// The derivative of the stress, as it is or projected to positive semi-definite.
-    fn tangent(&self, f: [LaneVec3; 2], sheet: &LaneSheet, curvature: Curvature) -> SheetTangent;
+    fn tangent(&self, f: [LaneVec3; 2], sheet: &LaneSheet, curvature: HessianMode) -> SheetTangent;
 }

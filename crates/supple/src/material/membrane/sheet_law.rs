@@ -4,7 +4,7 @@ use super::{
     BaraffWitkin, CorotatedSheet, LaneSheet, Membrane, SheetTangent, StVenantKirchhoffSheet, corotated,
     isotropic_tangent, stvk,
 };
-use crate::energy::Curvature;
+use crate::material::HessianMode;
 use supple_core::simd::{LaneVec3, Lanes};
 use supple_core::small_matrix::svd::svd32;
 
@@ -53,7 +53,7 @@ impl Membrane for SheetLaw {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn tangent(&self, f: [LaneVec3; 2], sheet: &LaneSheet, curvature: Curvature) -> SheetTangent {
+    fn tangent(&self, f: [LaneVec3; 2], sheet: &LaneSheet, curvature: HessianMode) -> SheetTangent {
         if *self == Self::BaraffWitkin {
             return BaraffWitkin.tangent(f, sheet, curvature);
         }

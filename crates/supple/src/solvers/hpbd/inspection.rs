@@ -4,7 +4,7 @@ use glam::DVec3;
 
 use super::solver::HierarchicalSolver;
 use crate::body::Embedding;
-use crate::simulation::HierarchyLevel;
+use crate::stepper::HierarchyLevel;
 
 /// The coarse levels, the finest first. A particle belongs to the region of its strongest parent, and of that one's, up to a
 /// particle of the level.

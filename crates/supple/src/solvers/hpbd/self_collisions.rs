@@ -39,7 +39,7 @@ use super::patches::{BLOCK, Patch, Patches, Surface, Surroundings};
 use super::points::Points;
 use super::positions::{Positions, TASK};
 use crate::body::{Body, Elements};
-use crate::simulation::Setup;
+use crate::scene_state::Setup;
 use supple_core::simd::{Kernel, LaneVec3, Lanes, Simd, WIDTH, dispatch};
 use supple_mesh::geometry::triangle::closest_point;
 

@@ -38,9 +38,10 @@ use super::options::Options;
 use super::positions::Positions;
 use super::schedule::{Direction, Sweep};
 use super::self_collisions::SelfCollisions;
-use crate::simulation::{ParticleLevel, StateReader, StateWriter};
+use crate::stepper::ParticleLevel;
 use supple_core::Error;
 use supple_core::simd::Simd;
+use supple_core::state::{StateReader, StateWriter};
 
 /// The seconds over which limits follow the load of their links.
 const FOLLOW: f64 = 0.1;

@@ -18,12 +18,13 @@ use super::solver::{HierarchicalSolver, Work};
 use super::tear::{Neighbourhood, ParticleSplit};
 use crate::body::{Body, Elements};
 use crate::contact::PosedCollider;
-use crate::nonlinear::System;
-use crate::simulation::{
-    EnergyReport, HierarchyLevel, Inspection, ParticleLevel, Setup, Slice, StageTimes, StateReader,
-    StateWriter, StepReport, Stepper, Torn,
+use crate::dynamics::System;
+use crate::scene_state::Setup;
+use crate::stepper::{
+    EnergyReport, HierarchyLevel, Inspection, ParticleLevel, Slice, StageTimes, StepReport, Stepper, Torn,
 };
 use supple_core::Error;
+use supple_core::state::{StateReader, StateWriter};
 use supple_core::text::number::components;
 
 /// Small steps of a step, at most.

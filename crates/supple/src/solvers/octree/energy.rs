@@ -8,7 +8,7 @@ use super::forest::{Flesh, Forest, Law, Tissue};
 use crate::body::Elements;
 use crate::energy::Energy;
 use crate::scene::Model;
-use crate::simulation::Setup;
+use crate::scene_state::Setup;
 use supple_mesh::octree::Octree;
 
 /// The energy of a forest.

@@ -7,7 +7,8 @@ use glam::DVec3;
 
 use super::multigrid::coarser;
 use crate::body::{Body, Elements};
-use crate::simulation::{HierarchyLevel, Setup, Slice, SlicedCell, carried};
+use crate::scene_state::Setup;
+use crate::stepper::{HierarchyLevel, Slice, SlicedCell, carried};
 use supple_mesh::octree::Octree;
 use supple_mesh::octree::{Octant, morton_order};
 

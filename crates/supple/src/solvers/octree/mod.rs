@@ -51,15 +51,13 @@ mod principal;
 mod self_collision;
 mod smoother;
 mod springs;
+mod stepper;
 mod stiffness;
 mod transfer;
 mod wide;
 
-pub(crate) use energy::{OctreeEnergy, forest, trees};
 pub use forest::{Flesh, Forest, Law, Tissue};
-pub(crate) use inspection::show_octants;
 pub use multigrid::{CycleOptions, FineOperator, Multigrid};
-pub(crate) use newton::OctreeNewton;
 pub use options::{Options, SelfCollisions};
-pub(crate) use self_collision::SelfCollision;
 pub use smoother::Smoother;
+pub(crate) use stepper::octree_stepper;

@@ -12,7 +12,7 @@ use glam::{DMat3, DVec3};
 use super::forest::Forest;
 use super::multigrid::Multigrid;
 use super::options::Options;
-use crate::nonlinear::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace};
+use crate::dynamics::optimize::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace};
 use supple_linear::{BlockPattern, ConjugateGradient, CycleTimes, End, Preconditioner, Regions, StopRule};
 use supple_mesh::octree::Octree;
 

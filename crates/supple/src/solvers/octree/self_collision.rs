@@ -30,11 +30,13 @@ use rayon::prelude::*;
 use super::intersection_curves::{Curves, Fans, Regions};
 use crate::body::{Body, Elements, Embedding};
 use crate::contact::Surfaces;
-use crate::energy::friction::{Friction, outer};
-use crate::energy::self_contact::ContactSummary;
-use crate::energy::{Curvature, Energy, PointVisitor};
+use crate::contact::barrier::ContactSummary;
+use crate::contact::friction::Friction;
+use crate::energy::outer;
+use crate::energy::{Energy, PointVisitor};
+use crate::material::HessianMode;
 use crate::scene::FrictionModel;
-use crate::simulation::Setup;
+use crate::scene_state::Setup;
 use supple_core::parallel;
 use supple_mesh::geometry::triangle::{self, Ray};
 use supple_mesh::geometry::{Aabb, Bvh};
@@ -108,7 +110,7 @@ struct Target {
 impl SelfCollision {
     /// Of the bodies of a setup, all of which are of octants.
     pub(crate) fn new(setup: &Setup, points: &Embedding, friction: &[f64]) -> Self {
-        let surfaces = Surfaces::of_setup(setup);
+        let surfaces = setup.surfaces();
         let (mut bodies, mut stiffness, mut first) = (Vec::new(), Vec::new(), 0);
         for body in &setup.bodies {
             let Elements::Octants(filled) = &body.elements else { continue };
@@ -341,7 +343,7 @@ impl Energy for SelfCollision {
     /// None that last: springs come and go.
     fn couplings(&self, _pair: &mut dyn FnMut(u32, u32)) {}
 
-    fn point_hessians(&self, x: &[DVec3], curvature: Curvature, visit: PointVisitor<'_>) {
+    fn point_hessians(&self, x: &[DVec3], curvature: HessianMode, visit: PointVisitor<'_>) {
         for spring in &self.springs {
             let (depth, slip) = spring.depth_and_slip(spring.offset(x));
             let mut block = DMat3::ZERO;

@@ -27,7 +27,7 @@ use super::strain_energy::strain_energy;
 use super::voxels::{Placement, voxelise};
 use crate::body::{Body, Elements};
 use crate::scene::{Mode, Model};
-use crate::simulation::{Anchor, PinPoint, Setup};
+use crate::scene_state::{Anchor, PinPoint, Setup};
 use supple_core::Error;
 use supple_core::simd::Simd;
 

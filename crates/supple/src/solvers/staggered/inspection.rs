@@ -9,7 +9,7 @@ use super::lattice::{Cell, Lattice, MARGIN};
 use super::level::LatticeLevel;
 use super::voxels::ROUNDING;
 use crate::body::Body;
-use crate::simulation::{HierarchyLevel, Slice, SlicedCell, carried};
+use crate::stepper::{HierarchyLevel, Slice, SlicedCell, carried};
 
 /// What cells of a body are (Zhu 2010, figure 4 and section 5): smoothed by distribution, by sweeps of their own, or prescribed.
 const KINDS: [&str; 3] = ["interior", "boundary", "held (Dirichlet)"];

@@ -7,13 +7,13 @@ use glam::{DMat3, DVec3};
 
 use super::body::LatticeBody;
 use crate::contact::PosedCollider;
-use crate::energy::{Curvature, Energy};
-use crate::nonlinear::System;
-use crate::simulation::{
-    EnergyReport, HierarchyLevel, Inspection, PinId, Setup, Slice, StageTimes, StateReader, StateWriter,
-    StepReport, Stepper,
-};
+use crate::dynamics::System;
+use crate::energy::Energy;
+use crate::material::HessianMode;
+use crate::scene_state::{PinId, Setup};
+use crate::stepper::{EnergyReport, HierarchyLevel, Inspection, Slice, StageTimes, StepReport, Stepper};
 use supple_core::Error;
+use supple_core::state::{StateReader, StateWriter};
 
 /// The last linear system is solved this much more exactly than the step.
 const LINEAR_SHARE: f64 = 0.1;
@@ -124,7 +124,7 @@ impl StaggeredStepper {
                 moved[first..first + d.len()].copy_from_slice(d);
                 answer.fill(DVec3::ZERO);
                 for energy in point_energies(system) {
-                    energy.apply_hessian(x, Curvature::Projected, moved, answer);
+                    energy.apply_hessian(x, HessianMode::PsdProjected, moved, answer);
                 }
                 out.copy_from_slice(&answer[first..first + d.len()]);
             };

@@ -1,0 +1,540 @@
+//! Contact of surfaces with themselves and with each other: a barrier that keeps them apart, with friction.
+//!
+//! A pair of a vertex and a triangle or of two edges (four points, [`crate::contact::Kind`]) at the distance `d` below its reach
+//! `D` has the energy of incremental potential contact (Li et al. 2020)
+//!
+//! ```text
+//! E = k m b(d),     b(d) = -(d - D)² ln(d/D),
+//! ```
+//!
+//! which is twice continuously differentiable at `D` and infinite at touching. `∂d/∂pᵢ = wᵢ n`, so the gradient is
+//! `k m b' wᵢ n`; as Hessian serves `k m b'' wᵢ wⱼ n nᵀ`, which is positive semi-definite. What it leaves out, `b'` times the
+//! curvature of the distance, is negative where it is large, and small where it is not: it has the size of
+//! `D` over the length of an edge. The factor `m = c (2 - c)` with `c = |e₁ × e₂|² / (10⁻³ |ē₁|² |ē₂|²)` up to 1 takes pairs of almost
+//! parallel edges away (ē: the edges at the start), since their closest points jump.
+//!
+//! The stiffness `k = P A / D` makes about the pressure `P` at half the reach on the area `A` that a point stands for.
+//!
+//! Friction acts on pairs that were near at the step's start, with force, normal and weights as they were then; adhesive friction
+//! (`adhesion`) remembers their slip. Friction by impulses is no part of the energy. Pairs in a tangle have no energy but a spring that draws them apart by a thickness a step.
+//!
+//! Bodies that start nearer to each other than the thickness get it bit by bit (`start_gaps`).
+
+mod potential;
+mod start_gaps;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use glam::{DMat3, DVec3};
+use rayon::prelude::*;
+
+use crate::body::Embedding;
+use crate::contact::friction::adhesion::Adhesion;
+use crate::contact::friction::impulses::{FrictionImpulses, Press};
+use crate::contact::friction::{Friction, Grip, across};
+use crate::contact::{Candidate, Candidates, Closeness, Kind, Surfaces, Tangle};
+use crate::energy::outer;
+use crate::energy::{Energy, PointVisitor};
+use crate::material::HessianMode;
+use crate::scene::FrictionModel;
+use potential::{Fade, barrier};
+use start_gaps::StartGaps;
+use supple_core::Aabb;
+use supple_core::Error;
+use supple_core::parallel::{self, CHUNK, Found};
+use supple_core::state::{StateReader, StateWriter};
+use supple_linear::{BlockMatrix, PointSums, ScalarMatrix};
+
+/// What contact needs to know of a system.
+#[derive(Debug, Default)]
+pub struct ContactProperties {
+    /// The surfaces.
+    pub surfaces: Surfaces,
+    /// Their points on the unknowns.
+    pub points: Embedding,
+    /// Stiffness `k` of each point in N/m.
+    pub stiffness: Vec<f64>,
+    /// Friction coefficient of each point.
+    pub friction: Vec<f64>,
+    /// The distance in metres below which surfaces are pushed apart.
+    pub thickness: f64,
+    /// Whether what is tangled is drawn apart, or left alone.
+    pub untangle: bool,
+    /// How friction holds.
+    pub friction_model: FrictionModel,
+}
+
+/// What contact did, for reports.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ContactSummary {
+    /// Pairs that are pushed apart.
+    pub pairs: u32,
+    /// The least distance of any of them in metres; `None` without any.
+    pub closest: Option<f64>,
+    /// Pairs of triangles that cross each other.
+    pub crossings: u32,
+}
+
+/// Contact of a system's surfaces with each other.
+#[derive(Debug, Default)]
+pub struct SelfContact {
+    properties: ContactProperties,
+    grips: Vec<Grip>,
+    /// What pairs have slipped since they took hold: for adhesive friction.
+    adhesion: Adhesion,
+    tugs: Vec<Tug>,
+    friction: Friction,
+    /// Whether something may cross.
+    tangled: bool,
+    tangle: Tangle,
+    start_gaps: StartGaps,
+    detection: Mutex<Detection>,
+}
+
+/// What is found at some positions, kept so that evaluations allocate nothing.
+#[derive(Debug, Default)]
+struct Detection {
+    candidates: Candidates,
+    /// Where the points are for which `touches` were found.
+    at: Vec<DVec3>,
+    touches: Found<Touch>,
+    /// Whether they were: else nothing is known.
+    known: bool,
+    /// The ends of a way.
+    from: Vec<DVec3>,
+    to: Vec<DVec3>,
+    weights: Vec<(u32, f64)>,
+    sums: PointSums,
+}
+
+/// A pair nearer than its reach.
+#[derive(Debug, Clone, Copy)]
+struct Touch {
+    kind: Kind,
+    points: [u32; 4],
+    weights: [f64; 4],
+    normal: DVec3,
+    distance: f64,
+    /// `k b`, `k b'` and `k b''`.
+    barrier: [f64; 3],
+    fade: Fade,
+}
+
+/// A spring on `Σ wᵢ pᵢ` of an edge that passes through a triangle.
+#[derive(Debug, Clone, Copy)]
+struct Tug {
+    points: [u32; 5],
+    weights: [f64; 5],
+    target: DVec3,
+    stiffness: f64,
+}
+
+impl Touch {
+    /// `k m b`, `k m b'` and `k m b''`.
+    fn barrier(&self) -> [f64; 3] {
+        self.barrier.map(|b| self.fade.value * b)
+    }
+
+    /// The gradient by each of its points.
+    fn gradient(&self) -> [DVec3; 4] {
+        let slope = self.barrier()[1];
+        let mut gradient = self.weights.map(|w| slope * w * self.normal);
+        if self.fade.value < 1.0 {
+            let [first, second] = self.fade.by_edge.map(|edge| self.barrier[0] * edge);
+            gradient[0] -= first;
+            gradient[1] += first;
+            gradient[2] -= second;
+            gradient[3] += second;
+        }
+        gradient
+    }
+}
+
+impl SelfContact {
+    /// Contact of these surfaces.
+    pub fn new(properties: ContactProperties) -> Self {
+        let candidates = Candidates::new(&properties.surfaces);
+        let detection = Mutex::new(Detection { candidates, ..Detection::default() });
+        Self { properties, detection, ..Self::default() }
+    }
+
+    /// Whether there is nothing that could touch.
+    pub fn is_empty(&self) -> bool {
+        self.properties.surfaces.is_empty()
+    }
+
+    /// The surfaces.
+    pub fn surfaces(&self) -> &Surfaces {
+        &self.properties.surfaces
+    }
+
+    /// What crosses.
+    pub fn tangle(&self) -> &Tangle {
+        &self.tangle
+    }
+
+    /// Looks whether surfaces cross at `x`.
+    pub fn look_for_tangle(&mut self, x: &[DVec3]) {
+        let Self { properties, detection, tangle, .. } = self;
+        let found = detection.get_mut().unwrap_or_else(PoisonError::into_inner);
+        place(&properties.points, x, &mut found.at);
+        *tangle = Tangle::find(&properties.surfaces, &mut found.candidates, &found.at);
+        found.candidates.set_loose(&tangle.loose);
+        found.known = false;
+        self.tangled = !self.tangle.crossings.is_empty();
+    }
+
+    /// Lets bodies come as near to each other as they may at a time before they are pushed apart.
+    fn set_reaches(&mut self, gaps: &StartGaps, time: f64) {
+        let thickness = self.properties.thickness;
+        if self.properties.surfaces.set_reaches(gaps.reaches(time, thickness)) {
+            let found = self.detection.get_mut().unwrap_or_else(PoisonError::into_inner);
+            found.candidates.forget();
+            found.known = false;
+        }
+    }
+
+    /// Starts a step of `dt` seconds that ends at `end` from `x`: friction and what is tangled are taken here.
+    pub fn begin_step(&mut self, x: &[DVec3], [end, dt]: [f64; 2]) {
+        if self.is_empty() {
+            return;
+        }
+        let gaps = std::mem::take(&mut self.start_gaps);
+        self.set_reaches(&gaps, end);
+        self.start_gaps = gaps;
+        let ContactProperties { friction_model, thickness, .. } = self.properties;
+        self.friction = Friction::over(friction_model, dt, thickness);
+        if self.tangled {
+            self.look_for_tangle(x);
+        }
+        let mut tugs = std::mem::take(&mut self.tugs);
+        let mut grips = std::mem::take(&mut self.grips);
+        tugs.clear();
+        grips.clear();
+        let found = self.touches(x);
+        if self.tangled && self.properties.untangle {
+            self.find_tugs(&found.at, &mut tugs);
+        }
+        if self.properties.friction_model != FrictionModel::Impulse {
+            grips.extend(found.touches.iter().filter_map(|touch| self.grip(touch, &found.at)));
+        }
+        drop(found);
+        (self.tugs, self.grips) = (tugs, grips);
+    }
+
+    /// Ends a step at `x`: adhesive friction keeps what pairs have slipped.
+    pub fn end_step(&mut self, x: &[DVec3]) {
+        if self.properties.friction_model != FrictionModel::Adhesive {
+            return;
+        }
+        let mut adhesion = std::mem::take(&mut self.adhesion);
+        let found = self.touches(x);
+        adhesion.keep(&self.grips, &found.at, |grip| self.friction.kept(self.slip(grip, &found.at)));
+        drop(found);
+        self.adhesion = adhesion;
+    }
+
+    /// Takes over what is known from the contact of the same surfaces before: what pairs have slipped, and how near bodies began.
+    pub fn hold_on(&mut self, before: &mut Self) {
+        self.adhesion = std::mem::take(&mut before.adhesion);
+        self.start_gaps = std::mem::take(&mut before.start_gaps);
+    }
+
+    /// Saves what later steps depend on.
+    pub fn save(&self, state: &mut StateWriter) {
+        state.whole(u64::from(self.tangled));
+        self.adhesion.save(state);
+        state.numbers(&self.start_gaps.saved());
+    }
+
+    /// Takes over what was saved; what crosses is found when the next step begins.
+    pub fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error> {
+        self.tangled = state.whole()? != 0;
+        self.adhesion.restore(state)?;
+        self.start_gaps.restore(&state.numbers(self.start_gaps.saved_len())?);
+        self.tangle = Tangle::default();
+        let found = self.detection.get_mut().unwrap_or_else(PoisonError::into_inner);
+        found.candidates.set_loose(&[]);
+        found.known = false;
+        Ok(())
+    }
+
+    /// Adds what friction by impulses has to hold against over a step of `dt` seconds that ends at `x`.
+    pub fn add_impulses(&self, x: &[DVec3], dt: f64, impulses: &mut FrictionImpulses) {
+        if self.is_empty() {
+            return;
+        }
+        let mut found = self.touches(x);
+        let mut list = std::mem::take(&mut found.weights);
+        for touch in found.touches.iter() {
+            let limit = dt * self.friction_limit(touch);
+            on_unknowns(&self.properties.points, &touch.points, &touch.weights, &mut list);
+            if limit > 0.0 {
+                impulses.push(&list, Press { normal: touch.normal, limit, carried: DVec3::ZERO });
+            }
+        }
+        found.weights = list;
+    }
+
+    /// The largest friction of a pair in newtons.
+    fn friction_limit(&self, touch: &Touch) -> f64 {
+        // Both sides have weights that sum to one.
+        let of = |(&p, w): (&u32, f64)| w.abs() * self.properties.friction[p as usize];
+        let sum: f64 = touch.points.iter().zip(touch.weights).map(of).sum();
+        0.5 * sum * -touch.barrier()[1]
+    }
+
+    fn grip(&self, touch: &Touch, at: &[DVec3]) -> Option<Grip> {
+        let Touch { kind, points, weights, normal, .. } = *touch;
+        let limit = self.friction_limit(touch);
+        let slipped = self.adhesion.slip(kind, points, normal, at);
+        let anchor = combine(&points, &weights, at) - slipped;
+        (limit > 0.0).then_some(Grip { kind, points, weights, normal, anchor, limit })
+    }
+
+    fn find_tugs(&self, at: &[DVec3], tugs: &mut Vec<Tug>) {
+        let ContactProperties { surfaces, stiffness, thickness, .. } = &self.properties;
+        for piercing in self.tangle.piercings(surfaces, at) {
+            let of = piercing.points.map(|p| stiffness[p as usize]);
+            tugs.push(Tug {
+                points: piercing.points,
+                weights: piercing.weights,
+                target: combine(&piercing.points, &piercing.weights, at) + *thickness * piercing.way,
+                stiffness: of.iter().sum::<f64>() / 5.0,
+            });
+        }
+    }
+
+    /// The fraction of the straight way from one state to another that brings nothing to touch.
+    pub fn free_way(&self, from: &[DVec3], to: &[DVec3]) -> f64 {
+        if self.is_empty() {
+            return 1.0;
+        }
+        let ContactProperties { surfaces, points, thickness, .. } = &self.properties;
+        let mut found = self.lock();
+        let Detection { candidates, from: at, to: end, .. } = &mut *found;
+        place(points, from, at);
+        place(points, to, end);
+        let bounded = bound_way(at, end);
+        bounded * candidates.free_way(surfaces, *thickness, at, end)
+    }
+
+    /// What there is at `x`.
+    pub fn summary(&self, x: &[DVec3]) -> ContactSummary {
+        let mut summary =
+            ContactSummary { crossings: self.tangle.crossings.len() as u32, ..Default::default() };
+        if self.is_empty() {
+            return summary;
+        }
+        for touch in self.touches(x).touches.iter() {
+            summary.pairs += 1;
+            summary.closest = Some(summary.closest.map_or(touch.distance, |d| d.min(touch.distance)));
+        }
+        summary
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Detection> {
+        self.detection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Finds everything that touches at `x`.
+    fn touches(&self, x: &[DVec3]) -> MutexGuard<'_, Detection> {
+        let ContactProperties { surfaces, points, thickness, .. } = &self.properties;
+        let mut found = self.lock();
+        let Detection { candidates, at, touches, known, from: next, .. } = &mut *found;
+        place(points, x, next);
+        // A step asks for value, gradient and Hessian at the same place.
+        if *known && at == next {
+            return found;
+        }
+        std::mem::swap(at, next);
+        candidates.look(surfaces, *thickness, at, touches, |candidate, closest, touches| {
+            touches.push(self.touch(candidate, &closest, at));
+        });
+        *known = true;
+        found
+    }
+
+    fn touch(&self, candidate: &Candidate, closest: &Closeness, at: &[DVec3]) -> Touch {
+        let Candidate { kind, points, reach, .. } = *candidate;
+        let corners = points.map(|p| at[p as usize]);
+        let distance = closest.offset.length();
+        let ContactProperties { surfaces, stiffness, thickness, .. } = &self.properties;
+        let of = points.map(|p| stiffness[p as usize]);
+        let (stiffness, fade) = match kind {
+            Kind::VertexTriangle => (of[0], Fade::NONE),
+            Kind::EdgeEdge => {
+                let start = points.map(|p| surfaces.start[p as usize]);
+                let edges = |[a, b, c, d]: [DVec3; 4]| [b - a, d - c];
+                (0.125 * of.iter().sum::<f64>(), Fade::of(edges(corners), edges(start)))
+            }
+        };
+        Touch {
+            kind,
+            points,
+            weights: closest.weights,
+            normal: closest.offset.normalize_or_zero(),
+            distance,
+            barrier: barrier(distance, reach).map(|b| stiffness * thickness / reach * b),
+            fade,
+        }
+    }
+
+    fn slip(&self, grip: &Grip, at: &[DVec3]) -> DVec3 {
+        across(combine(&grip.points, &grip.weights, at) - grip.anchor, grip.normal)
+    }
+
+    /// Calls `visit` with weights on points and the Hessian of what they make.
+    fn hessians(
+        &self,
+        found: &Detection,
+        curvature: HessianMode,
+        mut visit: impl FnMut(&[u32], &[f64], DMat3),
+    ) {
+        for touch in found.touches.iter() {
+            visit(&touch.points, &touch.weights, touch.barrier()[2] * outer(touch.normal));
+        }
+        for grip in &self.grips {
+            let hessian =
+                grip.limit * self.friction.hessian(self.slip(grip, &found.at), grip.normal, curvature);
+            visit(&grip.points, &grip.weights, hessian);
+        }
+        for tug in &self.tugs {
+            visit(&tug.points, &tug.weights, DMat3::from_diagonal(DVec3::splat(tug.stiffness)));
+        }
+    }
+}
+
+/// The positions of all points.
+fn place(points: &Embedding, x: &[DVec3], at: &mut Vec<DVec3>) {
+    at.resize(points.len(), DVec3::ZERO);
+    at.par_iter_mut().enumerate().with_min_len(CHUNK).for_each(|(i, at)| *at = points.position(i, x));
+}
+
+/// Ends a way early on which a point would leave the mean motion by more than everything together is wide, as methods try it
+/// that diverge: all pairs would have to be looked at. Returns the fraction that is left.
+fn bound_way(from: &[DVec3], to: &mut [DVec3]) -> f64 {
+    let count = from.len();
+    let box_of = |range: std::ops::Range<usize>| Aabb::of_points(&from[range]);
+    let bounds = parallel::fold(count, CHUNK, Aabb::EMPTY, box_of, Aabb::union);
+    let widest = (bounds.high - bounds.low).length();
+    let sum = |range: std::ops::Range<usize>| range.map(|i| to[i] - from[i]).sum::<DVec3>();
+    let mean = parallel::fold(count, CHUNK, DVec3::ZERO, sum, |a, b| a + b) / count.max(1) as f64;
+    let far = |range: std::ops::Range<usize>| {
+        range.map(|i| (to[i] - from[i] - mean).length_squared()).fold(0.0, f64::max)
+    };
+    let farthest = parallel::fold(count, CHUNK, 0.0, far, f64::max).sqrt();
+    if farthest.is_nan() || farthest <= widest {
+        return 1.0;
+    }
+    let left = widest / farthest;
+    to.iter_mut().zip(from).for_each(|(to, from)| *to = *from + left * (*to - *from));
+    left
+}
+
+/// `Σ wᵢ pᵢ`.
+fn combine(points: &[u32], weights: &[f64], at: &[DVec3]) -> DVec3 {
+    points.iter().zip(weights).map(|(&p, &w)| w * at[p as usize]).sum()
+}
+
+/// The weights on unknowns of a combination of points, each unknown once.
+fn on_unknowns(embedding: &Embedding, points: &[u32], weights: &[f64], list: &mut Vec<(u32, f64)>) {
+    list.clear();
+    for (&point, &weight) in points.iter().zip(weights).filter(|(_, w)| **w != 0.0) {
+        for &(v, w) in embedding.weights(point as usize) {
+            match list.iter_mut().find(|(known, _)| *known == v) {
+                Some((_, sum)) => *sum += weight * w,
+                None => list.push((v, weight * w)),
+            }
+        }
+    }
+}
+
+impl Energy for SelfContact {
+    fn value(&self, x: &[DVec3]) -> f64 {
+        if self.is_empty() {
+            return 0.0;
+        }
+        let found = self.touches(x);
+        let at = &found.at;
+        let touching: f64 = found.touches.iter().map(|touch| touch.barrier()[0]).sum();
+        let gripping = self.grips.iter().map(|grip| grip.limit * self.friction.value(self.slip(grip, at)));
+        let tugging = self.tugs.iter().map(|tug| {
+            let off = combine(&tug.points, &tug.weights, at) - tug.target;
+            0.5 * tug.stiffness * off.length_squared()
+        });
+        touching + gripping.sum::<f64>() + tugging.sum::<f64>()
+    }
+
+    fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
+        if self.is_empty() {
+            return;
+        }
+        let found = self.touches(x);
+        let points = &self.properties.points;
+        let mut scatter = |at: &[u32], weights: &[f64], force: DVec3| {
+            at.iter().zip(weights).for_each(|(&p, &w)| points.scatter(p as usize, w * force, gradient));
+        };
+        for grip in &self.grips {
+            let force = grip.limit * self.friction.gradient(self.slip(grip, &found.at));
+            scatter(&grip.points, &grip.weights, force);
+        }
+        for tug in &self.tugs {
+            let off = combine(&tug.points, &tug.weights, &found.at) - tug.target;
+            scatter(&tug.points, &tug.weights, tug.stiffness * off);
+        }
+        for touch in found.touches.iter() {
+            let forces = touch.gradient();
+            touch
+                .points
+                .iter()
+                .zip(forces)
+                .for_each(|(&p, force)| points.scatter(p as usize, force, gradient));
+        }
+    }
+
+    /// None that last: pairs come and go, and their blocks lie outside the pattern.
+    fn couplings(&self, _pair: &mut dyn FnMut(u32, u32)) {}
+
+    fn point_hessians(&self, x: &[DVec3], curvature: HessianMode, visit: PointVisitor<'_>) {
+        if self.is_empty() {
+            return;
+        }
+        let mut found = self.touches(x);
+        let mut list = std::mem::take(&mut found.weights);
+        self.hessians(&found, curvature, |points, weights, block| {
+            on_unknowns(&self.properties.points, points, weights, &mut list);
+            visit(&list, block);
+        });
+        found.weights = list;
+    }
+
+    /// The same sums as by single points, row by row on all threads.
+    fn add_hessian(&self, x: &[DVec3], curvature: HessianMode, hessian: &mut BlockMatrix) {
+        if self.is_empty() {
+            return;
+        }
+        let mut found = self.touches(x);
+        let mut list = std::mem::take(&mut found.weights);
+        let mut sums = std::mem::take(&mut found.sums);
+        sums.clear();
+        self.hessians(&found, curvature, |points, weights, block| {
+            on_unknowns(&self.properties.points, points, weights, &mut list);
+            sums.push(&list, block);
+        });
+        hessian.add_points(&mut sums);
+        (found.weights, found.sums) = (list, sums);
+    }
+
+    /// A bound by its diagonal, `wᵢ wⱼ <= |wᵢ| Σ |wⱼ|`: the factor of projective dynamics has no room for other pairs.
+    fn add_projective(&self, x: &[DVec3], matrix: &mut ScalarMatrix) -> bool {
+        self.point_hessians(x, HessianMode::PsdProjected, &mut |point, block| {
+            let bound = block.to_cols_array().into_iter().map(|entry| entry * entry).sum::<f64>().sqrt();
+            let total: f64 = point.iter().map(|(_, w)| w.abs()).sum();
+            point.iter().for_each(|&(v, w)| matrix.add_diagonal(v, w.abs() * total * bound));
+        });
+        true
+    }
+}

@@ -1,0 +1,37 @@
+//! The barrier `b` of a pair and the factor `m` that takes almost parallel edges away.
+
+use glam::DVec3;
+
+/// Squared sines of angles between edges below which their energy fades.
+const PARALLEL: f64 = 1e-3;
+
+/// The factor `m` of a pair of edges and its gradient by both edges.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fade {
+    pub(crate) value: f64,
+    pub(crate) by_edge: [DVec3; 2],
+}
+
+impl Fade {
+    pub(crate) const NONE: Self = Self { value: 1.0, by_edge: [DVec3::ZERO; 2] };
+
+    pub(crate) fn of(now: [DVec3; 2], start: [DVec3; 2]) -> Self {
+        let cross = now[0].cross(now[1]).length_squared();
+        let full = PARALLEL * start[0].length_squared() * start[1].length_squared();
+        if cross >= full {
+            return Self::NONE;
+        }
+        let c = cross / full;
+        // The gradient of |a × b|² by a is 2 (|b|² a - (a·b) b).
+        let slope = |a: DVec3, b: DVec3| 2.0 * (b.length_squared() * a - a.dot(b) * b);
+        let scale = 2.0 * (1.0 - c) / full;
+        let by_edge = [scale * slope(now[0], now[1]), scale * slope(now[1], now[0])];
+        Self { value: c * (2.0 - c), by_edge }
+    }
+}
+
+/// `b`, `b'` and `b''`.
+pub(crate) fn barrier(d: f64, reach: f64) -> [f64; 3] {
+    let (off, ln) = (d - reach, (d / reach).ln());
+    [-off * off * ln, -2.0 * off * ln - off * off / d, -2.0 * ln - 4.0 * off / d + off * off / (d * d)]
+}

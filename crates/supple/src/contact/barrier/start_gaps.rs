@@ -1,0 +1,74 @@
+//! Bodies that start nearer to each other than the thickness would be thrown apart by it. So the reach of such a body towards others
+//! is at first the least distance that it starts at, and grows from there to the thickness.
+
+use glam::DVec3;
+
+use super::SelfContact;
+
+/// How long it takes, in seconds, until bodies that start touching have the whole thickness between them: at a thickness of a
+/// millimetre they are moved apart by a centimetre a second, from which they would fly half a hundredth of a millimetre high.
+const WIDENING: f64 = 0.1;
+
+/// For each body how near it was to others when it started.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct StartGaps(Vec<StartGap>);
+
+#[derive(Debug, Clone, Copy)]
+struct StartGap {
+    /// When it started, in seconds.
+    time: f64,
+    /// Its least distance from another body then, in metres; infinite where none was as near as the thickness.
+    distance: f64,
+}
+
+impl StartGap {
+    /// How near others come before they are pushed away.
+    fn reach(&self, time: f64, thickness: f64) -> f64 {
+        let widened = thickness * (time - self.time).max(0.0) / WIDENING;
+        (self.distance + widened).min(thickness)
+    }
+}
+
+impl StartGaps {
+    /// The reach of every body at a time.
+    pub(crate) fn reaches(&self, time: f64, thickness: f64) -> impl Iterator<Item = f64> + Clone {
+        self.0.iter().map(move |gap| gap.reach(time, thickness))
+    }
+
+    /// Two numbers a body.
+    pub(crate) fn saved(&self) -> Vec<f64> {
+        self.0.iter().flat_map(|gap| [gap.time, gap.distance]).collect()
+    }
+
+    /// How many numbers are saved.
+    pub(crate) fn saved_len(&self) -> usize {
+        2 * self.0.len()
+    }
+
+    /// Takes over what was saved.
+    pub(crate) fn restore(&mut self, saved: &[f64]) {
+        let pairs = saved.as_chunks::<2>().0;
+        self.0.iter_mut().zip(pairs).for_each(|(gap, &[time, distance])| *gap = StartGap { time, distance });
+    }
+}
+
+impl SelfContact {
+    /// Looks how near bodies that start at a time, in seconds, are to others; those that were there before keep what is known of them:
+    /// `old_index[b]` is where body `b` was then.
+    pub fn begin_bodies(&mut self, before: &Self, x: &[DVec3], time: f64, old_index: &[Option<usize>]) {
+        let new = StartGap { time, distance: f64::INFINITY };
+        let known = |old: &Option<usize>| old.and_then(|old| before.start_gaps.0.get(old).copied());
+        let mut gaps: Vec<StartGap> = old_index.iter().map(|old| known(old).unwrap_or(new)).collect();
+        self.set_reaches(&StartGaps::default(), time);
+        let found = self.touches(x);
+        for touch in found.touches.iter().filter(|touch| touch.distance > 0.0) {
+            let bodies = [0, 3].map(|side| self.surfaces().body(touch.points[side]) as usize);
+            for body in bodies.into_iter().filter(|&body| bodies[0] != bodies[1] && old_index[body].is_none())
+            {
+                gaps[body].distance = gaps[body].distance.min(touch.distance);
+            }
+        }
+        drop(found);
+        self.start_gaps = StartGaps(gaps);
+    }
+}

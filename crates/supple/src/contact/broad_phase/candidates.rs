@@ -1,0 +1,689 @@
+//! The pairs of pieces of surface that may come near: found by a tree over moving patches of triangles, and kept while they serve.
+//!
+//! Most pairs that are near are neighbours in the surface itself, and stay so. Lists are therefore kept for pairs of patches:
+//!
+//! - The *lasting* list has every pair nearer than `w + σ` where the points were when it was made. As long as two patches have moved
+//!   against each other by no more than `σ` since then ([`Drift::between`]), whatever the surface does as a whole, it has every pair
+//!   of theirs that is nearer than `w` now.
+//! - For patches that have moved farther, pairs are found anew, for one way only. If there are many of them, the next lasting list is
+//!   due.
+//!
+//! Which patches may meet at all is asked of the tree for all positions `from + τ moves + e` with one `τ` from 0 to 1 for all points
+//! and any `e` of at most a margin for each. Such positions form a convex set, and so do those within `σ`: where the two ends of
+//! a straight way lie in both, so does the whole way, and every pair that comes near on it is in a list.
+
+use glam::DVec3;
+use rayon::prelude::*;
+
+use crate::contact::broad_phase::drift::{Drift, find_drifts};
+use crate::contact::broad_phase::patches::{FindNear, Near, Patch, Shape, cut_patches};
+use crate::contact::broad_phase::swept_bvh::{Sweep, SweepTree};
+use crate::contact::ccd::time_of_impact::{free_fraction, surely_free};
+use crate::contact::distance::closest_points::{Closeness, Kind};
+use crate::contact::distance::single_lanes::LANES;
+use crate::contact::surfaces::{Surfaces, corners, places};
+use supple_core::parallel::{self, CHUNK, Found};
+use supple_core::simd::{Simd, dispatch};
+use supple_mesh::geometry::{Aabb, Bvh};
+
+/// How far above its reach, as a fraction of it, a pair must surely be for not to be looked at: rounding of the estimate.
+const SURELY: f64 = 1e-9;
+/// How far, as a multiple of the thickness, points may leave the way for which the tree was asked.
+const MARGIN: f64 = 0.25;
+/// How far patches may move against each other before a lasting list no longer serves, as multiples of the thickness: at least, at first,
+/// and at most. Where edges are as short as the thickness, much takes in every neighbour in the surface itself.
+const LASTING: [f64; 3] = [0.25, 0.5, 2.0];
+/// Candidates for each triangle, below which the next lasting list serves longer, and above which it serves less long.
+const CANDIDATES_PER_TRIANGLE: [usize; 2] = [3, 10];
+/// If lists for one way are made for more than one in so many pairs of patches, a lasting one is due.
+const MANY: usize = 8;
+/// Ways for which a lasting list must have served to have paid, and the most ways without one after those that did not.
+const WORTH: u32 = 3;
+const LONGEST_PAUSE: u32 = 32;
+/// Patches in a chunk, which one task handles.
+const PATCHES: usize = 32;
+
+/// A pair of pieces that may come near.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Candidate {
+    /// What it is made of.
+    pub kind: Kind,
+    /// Its points.
+    pub points: [u32; 4],
+    /// The distance in metres below which it is pushed apart.
+    pub reach: f64,
+    /// A distance that it was not below where the points were when its list was made.
+    distance: f64,
+}
+
+/// Which list the pairs of two patches are in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum List {
+    Lasting,
+    ForOneWay,
+}
+
+/// The pairs of two patches: a piece of a list of their chunk.
+#[derive(Debug, Clone, Copy)]
+struct Group {
+    patches: [u32; 2],
+    list: List,
+    begin: u32,
+    end: u32,
+}
+
+/// What some patches have with later ones.
+#[derive(Debug, Default)]
+struct Chunk {
+    lasting: Vec<Candidate>,
+    /// Of all pairs of patches in the lasting list, in order.
+    lasting_groups: Vec<Group>,
+    for_one_way: Vec<Candidate>,
+    /// What serves now: of every pair of patches that may meet, in order.
+    groups: Vec<Group>,
+    /// Pairs of patches that may meet, and those of them whose list is for one way.
+    met: usize,
+    moved: usize,
+    /// Room for the pairs of two patches.
+    near: Vec<Near>,
+}
+
+/// Lists of candidates and the positions for which they are complete.
+#[derive(Debug, Default)]
+pub struct Candidates {
+    /// The triangles in the order in which they are cut into patches: neighbours are near.
+    order: Vec<u32>,
+    patches: Vec<Patch>,
+    tree: SweepTree,
+    chunks: Vec<Chunk>,
+    shapes: Vec<Shape>,
+    /// Where the points were when the lasting list was made; empty without one.
+    lasting_at: Vec<DVec3>,
+    /// For how far it serves in metres, and, as a multiple of the thickness, the next one.
+    lasting: f64,
+    next_lasting: f64,
+    /// Ways since then, for how many of them it has served, and how many go by before the next.
+    ways: u32,
+    served: u32,
+    pause: u32,
+    /// The way for which the tree was asked.
+    from: Vec<DVec3>,
+    moves: Vec<DVec3>,
+    made: bool,
+    drifts: Drifts,
+    /// Points in a tangle: pairs of them alone are left out. Empty without one.
+    loose: Vec<bool>,
+}
+
+/// Room for the drifts of all patches.
+#[derive(Debug, Default)]
+struct Drifts {
+    /// From where the lasting list was made.
+    lasting: Vec<Drift>,
+    /// The same to the end of a way.
+    lasting_to_end: Vec<Drift>,
+    /// From where the tree's way begins.
+    begun: Vec<Drift>,
+    /// Over a way.
+    way: Vec<Drift>,
+}
+
+impl Candidates {
+    /// No candidates yet.
+    pub fn new(surfaces: &Surfaces) -> Self {
+        let bounds = |t: &[u32; 3]| Aabb::of_points(&corners(*t, &surfaces.start));
+        let boxes: Vec<Aabb> = surfaces.triangles.iter().map(bounds).collect();
+        let near = Bvh::build(&boxes);
+        let order: Vec<u32> = (0..boxes.len()).map(|position| near.item_at(position)).collect();
+        let patches = cut_patches(surfaces, &order);
+        let tree = SweepTree::new(patches.len());
+        let mut chunks = Vec::new();
+        chunks.resize_with(patches.len().div_ceil(PATCHES), Chunk::default);
+        Self { order, patches, tree, chunks, next_lasting: LASTING[1], ..Self::default() }
+    }
+
+    /// Leaves pairs of these points alone; none for an empty list.
+    pub fn set_loose(&mut self, loose: &[bool]) {
+        if self.loose != loose {
+            self.loose.clear();
+            self.loose.extend_from_slice(loose);
+            self.forget();
+        }
+    }
+
+    /// Drops the lists: what they know of pairs is no longer right.
+    pub(crate) fn forget(&mut self) {
+        self.made = false;
+        self.lasting_at.clear();
+    }
+
+    /// Finds all pairs within their reach at some positions, in an order that depends on the surfaces alone: `look` gets each
+    /// with its closest points.
+    pub(crate) fn look<R: Send>(
+        &mut self,
+        surfaces: &Surfaces,
+        thickness: f64,
+        at: &[DVec3],
+        found: &mut Found<R>,
+        look: impl Fn(&Candidate, Closeness, &mut Vec<R>) + Sync,
+    ) {
+        // What has left the numbers is noticed by those who ask; nothing is near there.
+        if !are_finite(at) {
+            return found.fill(&[], |(), _| {});
+        }
+        self.serve(surfaces, thickness, at, at);
+        find_drifts(&self.patches, &self.lasting_at, at, &mut self.drifts.lasting);
+        find_drifts(&self.patches, &self.from, at, &mut self.drifts.begun);
+        let drifts = &self.drifts;
+        found.fill(&self.chunks, |chunk, list| {
+            chunk.for_each_group(|group, candidates| {
+                let nearer = drifts.since_made(group);
+                for candidate in candidates {
+                    // What is not a number must not be passed over.
+                    if candidate.distance - nearer >= (1.0 + SURELY) * candidate.reach {
+                        continue;
+                    }
+                    let closest = candidate.kind.closest(&places(candidate.points, at));
+                    let distance = closest.offset.length();
+                    if distance < candidate.reach || distance.is_nan() {
+                        look(candidate, closest, list);
+                    }
+                }
+            });
+        });
+    }
+
+    /// The fraction of a straight way that brings nothing to touch; none of a way that leaves the numbers.
+    pub(crate) fn free_way(
+        &mut self,
+        surfaces: &Surfaces,
+        thickness: f64,
+        from: &[DVec3],
+        to: &[DVec3],
+    ) -> f64 {
+        if !are_finite(from) || !are_finite(to) {
+            return 0.0;
+        }
+        self.serve(surfaces, thickness, from, to);
+        find_drifts(&self.patches, &self.lasting_at, from, &mut self.drifts.lasting);
+        find_drifts(&self.patches, &self.from, from, &mut self.drifts.begun);
+        find_drifts(&self.patches, from, to, &mut self.drifts.way);
+        let drifts = &self.drifts;
+        let of_chunk = |chunk: &Chunk| {
+            let mut until = 1.0;
+            chunk.for_each_group(|group, candidates| {
+                let [a, b] = group.patches.map(|patch| &drifts.way[patch as usize]);
+                let (nearer, coming) = (drifts.since_made(group), a.between(b));
+                for candidate in candidates {
+                    let Candidate { kind, points, reach, distance } = *candidate;
+                    if !surely_free(distance - nearer, coming, reach, until) {
+                        let (start, end) = (places(points, from), places(points, to));
+                        let moves =
+                            [end[0] - start[0], end[1] - start[1], end[2] - start[2], end[3] - start[3]];
+                        until = free_fraction(kind, &start, &moves, reach, until);
+                    }
+                }
+            });
+            until
+        };
+        parallel::fold(self.chunks.len(), 1, 1.0, |range| of_chunk(&self.chunks[range.start]), f64::min)
+    }
+
+    /// Sees to it that the lists are complete on a straight way.
+    fn serve(&mut self, surfaces: &Surfaces, thickness: f64, from: &[DVec3], to: &[DVec3]) {
+        let margin = MARGIN * thickness;
+        if self.strayed(from) > margin || self.strayed(to) > margin {
+            self.make(surfaces, thickness, from, to);
+        }
+    }
+
+    /// How far points are from the way for which the lists were made; infinite without them.
+    fn strayed(&self, at: &[DVec3]) -> f64 {
+        if !self.made {
+            return f64::INFINITY;
+        }
+        let along = parallel::sum(at.len(), |i| (at[i] - self.from[i]).dot(self.moves[i]));
+        let squared = parallel::sum(at.len(), |i| self.moves[i].length_squared());
+        let gone = if squared > 0.0 { (along / squared).clamp(0.0, 1.0) } else { 0.0 };
+        let off = |i: usize| (at[i] - self.from[i] - gone * self.moves[i]).length_squared();
+        // What is not a number is never within a margin.
+        let farther = |a: f64, b: f64| if a.is_nan() { f64::INFINITY } else { a.max(b) };
+        let farthest = |range: std::ops::Range<usize>| range.map(off).fold(0.0, |a, b| farther(b, a));
+        parallel::fold(at.len(), CHUNK, 0.0, farthest, f64::max).sqrt()
+    }
+
+    fn make(&mut self, surfaces: &Surfaces, thickness: f64, from: &[DVec3], to: &[DVec3]) {
+        self.from.clear();
+        self.from.extend_from_slice(from);
+        self.moves.clear();
+        self.moves.extend(from.iter().zip(to).map(|(a, b)| *b - *a));
+        self.find_shapes();
+        if self.lasting_is_due() {
+            self.make_lasting(surfaces, thickness);
+        }
+        self.find_groups(surfaces, thickness, to);
+        self.made = true;
+    }
+
+    /// Whether another lasting list would pay. Where everything moves against everything none lasts: one that has served for a few ways
+    /// only is not followed by the next at once, but after twice as many ways as the last time.
+    fn lasting_is_due(&mut self) -> bool {
+        let moved: usize = self.chunks.iter().map(|chunk| chunk.moved).sum();
+        let met: usize = self.chunks.iter().map(|chunk| chunk.met).sum();
+        self.ways += 1;
+        if self.lasting_at.is_empty() {
+            self.pause = 0;
+        } else if MANY * moved <= met {
+            self.served = self.ways;
+            return false;
+        } else if self.ways < self.served + self.pause {
+            return false;
+        } else {
+            let paid = self.served >= WORTH;
+            self.pause = if paid { 0 } else { (2 * self.pause).clamp(1, LONGEST_PAUSE) };
+        }
+        (self.ways, self.served) = (0, 0);
+        true
+    }
+
+    fn find_shapes(&mut self) {
+        let Self { patches, shapes, from, moves, .. } = self;
+        let sum = |range: std::ops::Range<usize>| moves[range].iter().sum::<DVec3>();
+        let common = parallel::fold(moves.len(), CHUNK, DVec3::ZERO, sum, |a, b| a + b) / moves.len() as f64;
+        let shape = |patch: &Patch| Shape::new(patch, from, moves, common);
+        patches.par_iter().with_min_len(PATCHES).map(shape).collect_into_vec(shapes);
+    }
+
+    /// Finds every pair that is near where the way begins.
+    fn make_lasting(&mut self, surfaces: &Surfaces, thickness: f64) {
+        self.lasting = self.next_lasting * thickness;
+        self.lasting_at.clone_from(&self.from);
+        let Self { chunks, patches, tree, shapes, from, loose, .. } = self;
+        tree.refit(|patch| Sweep::at_rest(patches[patch].bounds(from)));
+        let search = Search { surfaces, thickness, loose, patches, shapes, still: true };
+        let within = within(thickness) + self.lasting;
+        chunks.par_iter_mut().enumerate().for_each(|(c, chunk)| {
+            chunk.lasting.clear();
+            chunk.lasting_groups.clear();
+            for own in search.patches_of(c) {
+                tree.later_meetings(own, within, |other| {
+                    let Chunk { near, lasting, lasting_groups, .. } = chunk;
+                    let begin = lasting.len() as u32;
+                    let patches = [own as u32, other as u32];
+                    search.find(patches, within, near, lasting);
+                    let end = lasting.len() as u32;
+                    if begin < end {
+                        lasting_groups.push(Group { patches, list: List::Lasting, begin, end });
+                    }
+                });
+            }
+        });
+        self.adapt_lasting();
+    }
+
+    /// Chooses for how long the next list lasts. It changes what lists cost and how long they serve, and nothing else.
+    fn adapt_lasting(&mut self) {
+        let [few, many] = CANDIDATES_PER_TRIANGLE.map(|count| count * self.order.len());
+        let count: usize = self.chunks.iter().map(|chunk| chunk.lasting.len()).sum();
+        let factor = if count > many {
+            0.5
+        } else if count < few {
+            2.0
+        } else {
+            1.0
+        };
+        self.next_lasting = (factor * self.next_lasting).clamp(LASTING[0], LASTING[2]);
+    }
+
+    /// Finds the patches that may meet on the way to `to`, and the pairs of those for which the lasting list does not serve.
+    fn find_groups(&mut self, surfaces: &Surfaces, thickness: f64, to: &[DVec3]) {
+        let Self { chunks, patches, tree, shapes, from, moves, drifts, loose, .. } = self;
+        tree.refit(|patch| Sweep {
+            bounds: patches[patch].bounds(from),
+            moves: patches[patch].bounds(moves),
+        });
+        find_drifts(patches, &self.lasting_at, from, &mut drifts.lasting);
+        find_drifts(patches, &self.lasting_at, to, &mut drifts.lasting_to_end);
+        let search = Search { surfaces, thickness, loose, patches, shapes, still: false };
+        let (within, serves, drifts) = (within(thickness), self.lasting, &*drifts);
+        chunks.par_iter_mut().enumerate().for_each(|(c, chunk)| {
+            chunk.begin();
+            let mut known = 0;
+            for own in search.patches_of(c) {
+                tree.later_meetings(own, within, |other| {
+                    let pair = [own as u32, other as u32];
+                    chunk.met += 1;
+                    if drifts.on_the_way(pair) <= serves {
+                        chunk.take_lasting(pair, &mut known);
+                    } else {
+                        chunk.find_for_one_way(pair, &search, within);
+                    }
+                });
+            }
+        });
+    }
+
+    /// All pairs of triangles whose boxes meet, at rest at these positions, for which `keep` holds.
+    pub(crate) fn meeting_triangles(
+        &mut self,
+        surfaces: &Surfaces,
+        at: &[DVec3],
+        keep: impl Fn(u32, u32) -> bool + Sync,
+    ) -> Vec<[u32; 2]> {
+        self.forget();
+        let Self { order, patches, tree, .. } = self;
+        tree.refit(|patch| Sweep::at_rest(patches[patch].bounds(at)));
+        let bounds = |t: u32| Aabb::of_points(&corners(surfaces.triangles[t as usize], at));
+        let triangles = |patch: usize| &order[LANES * patch..order.len().min(LANES * (patch + 1))];
+        let of_patch = |own: usize| {
+            let mut met = Vec::new();
+            tree.later_meetings(own, 0.0, |other| {
+                for (i, &a) in triangles(own).iter().enumerate() {
+                    let later = if own == other { i + 1 } else { 0 };
+                    for &b in &triangles(other)[later..] {
+                        if bounds(a).overlaps(&bounds(b)) && surfaces.may_touch(a, b) && keep(a, b) {
+                            met.push([a.min(b), a.max(b)]);
+                        }
+                    }
+                }
+            });
+            met
+        };
+        let mut met: Vec<[u32; 2]> = (0..patches.len()).into_par_iter().flat_map_iter(of_patch).collect();
+        met.sort_unstable();
+        met
+    }
+}
+
+fn are_finite(at: &[DVec3]) -> bool {
+    at.par_iter().with_min_len(CHUNK).all(|x| x.is_finite())
+}
+
+/// How near two pieces must come on a way itself, from which points may stray, to be candidates.
+fn within(thickness: f64) -> f64 {
+    (1.0 + 2.0 * MARGIN) * thickness
+}
+
+impl Drifts {
+    /// By how much pieces of two patches may be nearer than when their list was made.
+    fn since_made(&self, group: &Group) -> f64 {
+        let drifts = match group.list {
+            List::Lasting => &self.lasting,
+            List::ForOneWay => &self.begun,
+        };
+        let [a, b] = group.patches.map(|patch| &drifts[patch as usize]);
+        a.between(b)
+    }
+
+    /// By how much two patches have moved against each other since the lasting list, anywhere on the way.
+    fn on_the_way(&self, pair: [u32; 2]) -> f64 {
+        let of = |drifts: &[Drift]| drifts[pair[0] as usize].between(&drifts[pair[1] as usize]);
+        let (begin, end) = (of(&self.lasting), of(&self.lasting_to_end));
+        // What is not a number is too much.
+        if begin.is_nan() || end.is_nan() { f64::INFINITY } else { begin.max(end) }
+    }
+}
+
+impl Chunk {
+    /// Begins to find what serves for another way.
+    fn begin(&mut self) {
+        self.for_one_way.clear();
+        self.groups.clear();
+        (self.met, self.moved) = (0, 0);
+    }
+
+    /// Takes the pairs of two patches from the lasting list, from the place up to which it is `known`.
+    fn take_lasting(&mut self, pair: [u32; 2], known: &mut usize) {
+        while self.lasting_groups.get(*known).is_some_and(|group| group.patches < pair) {
+            *known += 1;
+        }
+        self.groups.extend(self.lasting_groups.get(*known).filter(|group| group.patches == pair));
+    }
+
+    fn find_for_one_way(&mut self, patches: [u32; 2], search: &Search<'_>, within: f64) {
+        let begin = self.for_one_way.len() as u32;
+        search.find(patches, within, &mut self.near, &mut self.for_one_way);
+        let end = self.for_one_way.len() as u32;
+        self.moved += 1;
+        if begin < end {
+            self.groups.push(Group { patches, list: List::ForOneWay, begin, end });
+        }
+    }
+
+    /// Calls `visit` with all pairs that serve, group by group.
+    fn for_each_group(&self, mut visit: impl FnMut(&Group, &[Candidate])) {
+        for group in &self.groups {
+            let list = match group.list {
+                List::Lasting => &self.lasting,
+                List::ForOneWay => &self.for_one_way,
+            };
+            visit(group, &list[group.begin as usize..group.end as usize]);
+        }
+    }
+}
+
+/// What lists are made from.
+struct Search<'a> {
+    surfaces: &'a Surfaces,
+    thickness: f64,
+    loose: &'a [bool],
+    patches: &'a [Patch],
+    shapes: &'a [Shape],
+    /// Whether everything stays where it is.
+    still: bool,
+}
+
+impl Search<'_> {
+    /// The patches of a chunk.
+    fn patches_of(&self, chunk: usize) -> std::ops::Range<usize> {
+        PATCHES * chunk..self.patches.len().min(PATCHES * (chunk + 1))
+    }
+
+    /// Adds the pairs of two patches that come as near as `within` metres; `near` is room for them.
+    fn find(&self, pair: [u32; 2], within: f64, near: &mut Vec<Near>, found: &mut Vec<Candidate>) {
+        let Self { surfaces, still, .. } = *self;
+        let [first, second] = pair.map(|p| (&self.patches[p as usize], &self.shapes[p as usize]));
+        near.clear();
+        let same = pair[0] == pair[1];
+        // The same bits with all instructions: nothing of it is rounded differently.
+        dispatch(Simd::Auto, FindNear { surfaces, first, second, same, still, within, near });
+        for &Near { kind, points, distance } in near.iter() {
+            if !self.is_loose(points) && !surfaces.are_sewn(kind, points) {
+                let reach = surfaces.reach(kind, points, self.thickness);
+                found.push(Candidate { kind, points, reach, distance });
+            }
+        }
+    }
+
+    fn is_loose(&self, points: [u32; 4]) -> bool {
+        !self.loose.is_empty() && points.iter().all(|&p| self.loose[p as usize])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::contact::tests::vector;
+
+    const SIDE: u32 = 8;
+    const THICKNESS: f64 = 0.08;
+
+    /// Two sheets of squares with sides of a tenth, one above the other, somewhere.
+    fn sheets(origin: DVec3) -> Surfaces {
+        let (mut start, mut triangles) = (Vec::new(), Vec::new());
+        for sheet in 0..2 {
+            let first = start.len() as u32;
+            let place = |k: u32| DVec3::new(f64::from(k % SIDE), 0.0, f64::from(k / SIDE)) * 0.1;
+            start.extend((0..SIDE * SIDE).map(|k| origin + place(k) + 0.13 * f64::from(sheet) * DVec3::Y));
+            for corner in (0..SIDE * (SIDE - 1)).filter(|k| k % SIDE + 1 < SIDE) {
+                let [a, b, c, d] = [0, 1, SIDE, SIDE + 1].map(|k| first + corner + k);
+                triangles.extend([[a, b, c], [b, d, c]]);
+            }
+        }
+        Surfaces::of_one(start, triangles)
+    }
+
+    /// Every pair of pieces without a common vertex: none is left out, and nothing is looked for.
+    fn all_pairs(surfaces: &Surfaces) -> Vec<(Kind, [u32; 4])> {
+        let mut edges = BTreeSet::new();
+        let mut pairs = Vec::new();
+        for &[a, b, c] in &surfaces.triangles {
+            edges.extend([[a, b], [b, c], [c, a]].map(|[a, b]| [a.min(b), a.max(b)]));
+            let others = (0..surfaces.start.len() as u32).filter(|v| ![a, b, c].contains(v));
+            pairs.extend(others.map(|v| (Kind::VertexTriangle, [v, a, b, c])));
+        }
+        for &[a, b] in &edges {
+            let later =
+                edges.iter().filter(|[c, d]| [a, b] < [*c, *d] && a != *c && b != *c && a != *d && b != *d);
+            pairs.extend(later.map(|[c, d]| (Kind::EdgeEdge, [a, b, *c, *d])));
+        }
+        pairs
+    }
+
+    /// A pair in one way of writing it.
+    fn named(kind: Kind, [a, b, c, d]: [u32; 4]) -> (bool, [u32; 4]) {
+        match kind {
+            Kind::VertexTriangle => {
+                let mut corners = [b, c, d];
+                corners.sort_unstable();
+                (false, [a, corners[0], corners[1], corners[2]])
+            }
+            Kind::EdgeEdge => {
+                let mut ends = [[a.min(b), a.max(b)], [c.min(d), c.max(d)]];
+                ends.sort_unstable();
+                (true, [ends[0][0], ends[0][1], ends[1][0], ends[1][1]])
+            }
+        }
+    }
+
+    fn found_at(candidates: &mut Candidates, surfaces: &Surfaces, at: &[DVec3]) -> Vec<(bool, [u32; 4])> {
+        let mut found = Found::default();
+        candidates.look(surfaces, THICKNESS, at, &mut found, |candidate, _, list| {
+            list.push(named(candidate.kind, candidate.points));
+        });
+        found.iter().copied().collect()
+    }
+
+    /// A motion: all together, the upper sheet against the lower, a bend, and each point for itself.
+    fn moved(at: &[DVec3], (together, apart, bend, size): (DVec3, DVec3, f64, f64)) -> Vec<DVec3> {
+        let shake = |i: usize| {
+            let wave = |k: usize| ((7 * i + 3 * k) as f64 * 12.9898).sin();
+            DVec3::new(wave(0), wave(1), wave(2))
+        };
+        let (first, upper) = (at[0], |i: usize| if i < (SIDE * SIDE) as usize { 0.0 } else { 1.0 });
+        at.iter()
+            .enumerate()
+            .map(|(i, x)| {
+                *x + together + upper(i) * apart + bend * (x.x - first.x).powi(2) * DVec3::Y + size * shake(i)
+            })
+            .collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(12))]
+        #[test]
+        fn what_is_found_is_what_every_pair_by_itself_gives_however_surfaces_have_moved_before(
+            motions in prop::collection::vec((vector(0.5), vector(0.03), -0.3..0.3f64, 0.0..0.01f64), 1..7),
+            origin in vector(300.0),
+        ) {
+            let surfaces = sheets(origin);
+            let (pairs, mut candidates) = (all_pairs(&surfaces), Candidates::new(&surfaces));
+            let mut at = surfaces.start.clone();
+            for motion in motions {
+                let to = moved(&at, motion);
+                let free = candidates.free_way(&surfaces, THICKNESS, &at, &to);
+                let by_all = pairs.iter().fold(1.0, |until, &(kind, points)| {
+                    let (start, end) = (places(points, &at), places(points, &to));
+                    let moves = std::array::from_fn(|i| end[i] - start[i]);
+                    free_fraction(kind, &start, &moves, surfaces.reach(kind, points, THICKNESS), until)
+                });
+                // Pairs are written in more than one way, and rounded accordingly.
+                prop_assert!((free - by_all).abs() < 1e-9, "{free} {by_all}");
+                at = at.iter().zip(&to).map(|(a, b)| *a + free * (*b - *a)).collect();
+                let near = |&&(kind, points): &&(Kind, [u32; 4])| {
+                    kind.distance(&places(points, &at)) < surfaces.reach(kind, points, THICKNESS)
+                };
+                let expected: BTreeSet<_> = pairs.iter().filter(near).map(|(kind, p)| named(*kind, *p)).collect();
+                let found = found_at(&mut candidates, &surfaces, &at);
+                prop_assert_eq!(found.len(), expected.len(), "each pair once");
+                prop_assert_eq!(&found.iter().copied().collect::<BTreeSet<_>>(), &expected);
+                // The order depends on the surfaces alone.
+                let mut anew = Candidates::new(&surfaces);
+                prop_assert_eq!(found, found_at(&mut anew, &surfaces, &at));
+            }
+        }
+    }
+
+    /// The upper sheet slides to and fro, so that no list lasts; then both go together, so that one does.
+    #[test]
+    fn lists_that_do_not_last_are_left_for_a_while_and_nothing_is_missed() {
+        let surfaces = sheets(DVec3::ZERO);
+        let mut candidates = Candidates::new(&surfaces);
+        let mut at = moved(&surfaces.start, (DVec3::ZERO, -0.07 * DVec3::Y, 0.0, 0.0));
+        let mut longest_pause = 0;
+        for step in 0..80 {
+            let slide = 0.12 * (f64::from(step) * 1.7).sin() * DVec3::X;
+            let (together, apart) =
+                if step < 50 { (DVec3::ZERO, slide) } else { (0.3 * DVec3::Z, DVec3::ZERO) };
+            at = moved(&at, (together, apart, 0.0, 1e-5));
+            let mut anew = Candidates::new(&surfaces);
+            let found = found_at(&mut candidates, &surfaces, &at);
+            assert!(!found.is_empty());
+            assert_eq!(found, found_at(&mut anew, &surfaces, &at), "step {step}");
+            longest_pause = longest_pause.max(candidates.pause);
+        }
+        assert!(longest_pause > 1);
+        assert!(candidates.chunks.iter().all(|chunk| chunk.moved == 0));
+    }
+
+    #[test]
+    fn what_is_not_a_number_goes_nowhere_and_does_no_harm() {
+        let surfaces = sheets(DVec3::ZERO);
+        let mut candidates = Candidates::new(&surfaces);
+        let at = &surfaces.start;
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let mut one = at.clone();
+            one[17].y = bad;
+            for to in [one, vec![DVec3::splat(bad); at.len()]] {
+                assert_eq!(candidates.free_way(&surfaces, THICKNESS, at, &to), 0.0);
+                assert!(found_at(&mut candidates, &surfaces, &to).is_empty());
+            }
+        }
+        let far: Vec<DVec3> = at.iter().map(|x| 1e200 * *x).collect();
+        assert!(candidates.free_way(&surfaces, THICKNESS, at, &far) <= 1.0);
+        let pushed = moved(at, (DVec3::ZERO, -0.07 * DVec3::Y, 0.0, 0.0));
+        let mut anew = Candidates::new(&surfaces);
+        assert_eq!(found_at(&mut candidates, &surfaces, &pushed), found_at(&mut anew, &surfaces, &pushed));
+    }
+
+    #[test]
+    fn all_instructions_find_the_same() {
+        let surfaces = sheets(DVec3::ZERO);
+        let mut candidates = Candidates::new(&surfaces);
+        let to = moved(&surfaces.start, (DVec3::X, DVec3::new(0.01, -0.04, 0.02), 0.2, 0.01));
+        candidates.free_way(&surfaces, THICKNESS, &surfaces.start, &to);
+        let Candidates { patches, shapes, .. } = &candidates;
+        for (own, other) in [(0, 0), (0, 13), (3, 17), (5, 6)] {
+            let near = |simd: Simd| {
+                let [first, second] = [own, other].map(|p: usize| (&patches[p], &shapes[p]));
+                let (mut near, same) = (Vec::new(), own == other);
+                let find = FindNear {
+                    surfaces: &surfaces,
+                    first,
+                    second,
+                    same,
+                    still: false,
+                    within: THICKNESS,
+                    near: &mut near,
+                };
+                dispatch(simd, find);
+                near
+            };
+            assert_eq!(near(Simd::Baseline), near(Simd::Auto));
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! Continuous collision detection: how far two pieces may move before they touch.
+
+pub(crate) mod time_of_impact;

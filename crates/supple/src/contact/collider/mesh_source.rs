@@ -1,0 +1,297 @@
+//! Where the triangles of a mesh collider, and of what leads pins, come from: a file, a sequence of files at the scene's frame rate, or the frames
+//! of a finished run. Frames are read when a step needs them; between two frames vertices move straight.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use glam::DVec3;
+use rayon::prelude::*;
+
+use crate::contact::collider::signed_mesh::SignedMesh;
+use crate::output::FrameCache;
+use supple_core::{Error, FileError};
+use supple_mesh::format::{is_known, load_surface};
+use supple_mesh::weld::weld;
+
+/// A mesh that may change its shape in time, but not its triangles.
+#[derive(Debug)]
+pub(crate) struct MeshSource {
+    frames: Frames,
+    /// Frames a second.
+    rate: f64,
+    /// The triangles as read.
+    triangles: Vec<[u32; 3]>,
+    /// For each vertex as read the one that stands for all at its place.
+    welded: Vec<u32>,
+    first: Arc<SignedMesh>,
+    /// What was read last for who keeps no frames of their own.
+    recent: Mutex<FrameWindow>,
+}
+
+#[derive(Debug)]
+enum Frames {
+    Files(Vec<PathBuf>),
+    Run(FrameCache, Vec<u32>),
+}
+
+/// What a frame holds, with the place it was read from.
+struct Read {
+    positions: Vec<DVec3>,
+    triangles: Vec<[u32; 3]>,
+    path: PathBuf,
+}
+
+/// Frames already read, newest last.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct FrameWindow {
+    kept: Vec<(usize, Arc<Vec<DVec3>>)>,
+}
+
+impl MeshSource {
+    /// Reads the first frame of what `path` names. A sequence has `fps` frames a second, a run its own.
+    pub(crate) fn open(path: &Path, fps: f64) -> Result<Self, Error> {
+        let (frames, rate) = Frames::find(path, fps)?;
+        let Read { positions, triangles, path } = frames.read(0)?;
+        if triangles.is_empty() || !has_area(&positions, &triangles) {
+            let problem = "the mesh has no triangle with an area; a surface is needed here";
+            return Err(FileError::whole(&path, problem).into());
+        }
+        let (welded, count) = weld(&positions);
+        let shared: Vec<[u32; 3]> = triangles.iter().map(|t| t.map(|v| welded[v as usize])).collect();
+        let first = Arc::new(SignedMesh::new(&representatives(&positions, &welded, count), shared));
+        Ok(Self { frames, rate, triangles, welded, first, recent: Mutex::default() })
+    }
+
+    /// The same with a look at all frames up to `until` seconds, to which it must reach; `user` says in errors for what.
+    pub(crate) fn open_until(path: &Path, fps: f64, until: f64, user: &str) -> Result<Self, Error> {
+        let source = Self::open(path, fps)?;
+        // Slack for rounding.
+        if source.duration() + 1e-6 < until {
+            return Err(Error::Invalid(format!(
+                "{user}: {} ends after {:.4} s, but the scene needs {until:.4} s; give it more frames, or the scene \
+                 fewer",
+                path.display(),
+                source.duration(),
+            )));
+        }
+        source.verify(until)?;
+        Ok(source)
+    }
+
+    /// The number of vertices as read.
+    pub(crate) fn vertex_count(&self) -> usize {
+        self.welded.len()
+    }
+
+    /// Whether it is a finished run, which is in the world's metres.
+    pub(crate) fn is_run(&self) -> bool {
+        matches!(self.frames, Frames::Run(..))
+    }
+
+    /// The triangles over welded vertices.
+    pub(crate) fn shared_triangles(&self) -> &[[u32; 3]] {
+        self.first.triangles()
+    }
+
+    /// The welded vertices at a time.
+    pub(crate) fn at(&self, time: f64) -> Result<Vec<DVec3>, Error> {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        self.positions(time, &mut recent)
+    }
+
+    /// All vertices as read at a time.
+    pub(crate) fn vertices_at(&self, time: f64) -> Result<Vec<DVec3>, Error> {
+        let shared = self.at(time)?;
+        Ok(self.welded.iter().map(|&v| shared[v as usize]).collect())
+    }
+
+    /// The mesh in its first frame.
+    pub(crate) fn first(&self) -> &Arc<SignedMesh> {
+        &self.first
+    }
+
+    /// Whether the shape changes in time.
+    pub(crate) fn deforms(&self) -> bool {
+        self.frames.len() > 1
+    }
+
+    /// The time of the last frame in seconds; a single file holds for ever.
+    pub(crate) fn duration(&self) -> f64 {
+        if self.deforms() { (self.frames.len() - 1) as f64 / self.rate } else { f64::INFINITY }
+    }
+
+    /// The welded vertices at a time: straight between frames, held before the first and after the last.
+    pub(crate) fn positions(&self, time: f64, window: &mut FrameWindow) -> Result<Vec<DVec3>, Error> {
+        let last = self.frames.len() - 1;
+        let place = (time * self.rate).clamp(0.0, last as f64);
+        let nearest = place.round();
+        // Times are sums of steps: what is meant to be a frame's time may differ by rounding.
+        if (place - nearest).abs() < 1e-6 {
+            return Ok(self.frame(nearest as usize, window)?.to_vec());
+        }
+        let before = self.frame(place as usize, window)?;
+        let after = self.frame(place as usize + 1, window)?;
+        let fraction = place.fract();
+        Ok(before.iter().zip(&*after).map(|(a, b)| a.lerp(*b, fraction)).collect())
+    }
+
+    /// Reads all frames up to a time, so that a bad one is found before anything is simulated.
+    pub(crate) fn verify(&self, until: f64) -> Result<(), Error> {
+        let last = ((until * self.rate - 1e-6).ceil().max(0.0) as usize).min(self.frames.len() - 1);
+        let bad = |index: usize| {
+            let read = self.frames.read(index).and_then(|read| Ok(self.check_same_topology(&read)?));
+            read.err()
+        };
+        match (1..=last).into_par_iter().find_map_first(bad) {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    fn frame(&self, index: usize, window: &mut FrameWindow) -> Result<Arc<Vec<DVec3>>, Error> {
+        if let Some((_, found)) = window.kept.iter().find(|(kept, _)| *kept == index) {
+            return Ok(found.clone());
+        }
+        let read = self.frames.read(index)?;
+        self.check_same_topology(&read)?;
+        let count = self.welded.iter().max().map_or(0, |last| *last as usize + 1);
+        let positions = Arc::new(representatives(&read.positions, &self.welded, count));
+        if window.kept.len() > 1 {
+            window.kept.remove(0);
+        }
+        window.kept.push((index, positions.clone()));
+        Ok(positions)
+    }
+
+    fn check_same_topology(&self, read: &Read) -> Result<(), FileError> {
+        let (have, first) = (read.positions.len(), self.welded.len());
+        if have != first {
+            let problem = format!(
+                "{have} vertices, but the first frame of this sequence has {first}; all frames need the same mesh"
+            );
+            return Err(FileError::whole(&read.path, problem));
+        }
+        if read.triangles != self.triangles {
+            let different = read.triangles.iter().zip(&self.triangles).position(|(a, b)| a != b);
+            let place = different.unwrap_or(read.triangles.len().min(self.triangles.len()));
+            let problem = format!(
+                "triangle {place} differs from the first frame's; all frames of a sequence need the same triangles"
+            );
+            return Err(FileError::whole(&read.path, problem));
+        }
+        if let Some(bad) = read.positions.iter().position(|p| !p.is_finite()) {
+            return Err(FileError::whole(&read.path, format!("vertex {bad} is not finite; export it again")));
+        }
+        Ok(())
+    }
+}
+
+impl Frames {
+    /// A run's folder, a folder of mesh files, a pattern of file names, or a file; with the frames a second.
+    fn find(path: &Path, fps: f64) -> Result<(Self, f64), Error> {
+        if path.join("frames").is_dir() {
+            let cache = FrameCache::open(path)?;
+            let numbers = cache.frames()?;
+            let rate = cache.info().fps;
+            check_complete(path, &numbers)?;
+            return Ok((Self::Run(cache, numbers), rate));
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let files = if path.is_dir() {
+            sequence(path, |file| is_known(file).then_some(0))?
+        } else if name.contains('#') && !path.exists() {
+            sequence(path.parent().unwrap_or(Path::new(".")), |file| number_in(&name, file))?
+        } else {
+            vec![path.to_path_buf()]
+        };
+        if files.is_empty() {
+            let problem = format!(
+                "no mesh files are there; name a file, a folder of files, `name_####.obj` or a run ({})",
+                supple_mesh::format::EXTENSIONS
+            );
+            return Err(FileError::whole(path, problem).into());
+        }
+        Ok((Self::Files(files), fps))
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Files(files) => files.len(),
+            Self::Run(_, numbers) => numbers.len(),
+        }
+    }
+
+    fn read(&self, index: usize) -> Result<Read, Error> {
+        match self {
+            Self::Files(files) => {
+                let (surface, _) = load_surface(&files[index])?;
+                let triangles = surface.triangles();
+                Ok(Read { positions: surface.positions, triangles, path: files[index].clone() })
+            }
+            Self::Run(cache, numbers) => {
+                let frame = cache.read(numbers[index])?;
+                let mut read =
+                    Read { positions: vec![], triangles: vec![], path: cache.frame_path(numbers[index]) };
+                for body in frame.bodies {
+                    let first = read.positions.len() as u32;
+                    let own = body.surface.mesh.triangles();
+                    read.triangles.extend(own.into_iter().map(|t| t.map(|v| v + first)));
+                    read.positions.extend(body.positions.iter().map(|p| p.as_dvec3()));
+                }
+                Ok(read)
+            }
+        }
+    }
+}
+
+/// Frames of a run must follow each other from 0.
+fn check_complete(path: &Path, numbers: &[u32]) -> Result<(), FileError> {
+    if numbers.is_empty() {
+        return Err(FileError::whole(path, "the run has no frames; let it finish first"));
+    }
+    match numbers.iter().zip(0..).find(|(number, expected)| **number != *expected) {
+        None => Ok(()),
+        Some((_, missing)) => Err(FileError::whole(
+            path,
+            format!("frame {missing} of the run is missing; compute it again with `supple run --resume`"),
+        )),
+    }
+}
+
+/// The files of a folder that `number` knows, by number, then by name.
+fn sequence(folder: &Path, number: impl Fn(&Path) -> Option<u64>) -> Result<Vec<PathBuf>, FileError> {
+    let entries = std::fs::read_dir(folder).map_err(|error| FileError::io(folder, "read", &error))?;
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|error| FileError::io(folder, "read", &error))?.path();
+        if let Some(number) = number(&path).filter(|_| path.is_file()) {
+            files.push((number, path));
+        }
+    }
+    files.sort();
+    Ok(files.into_iter().map(|(_, path)| path).collect())
+}
+
+/// The number that stands at the `#` of a pattern, at least as many digits as there are `#`.
+fn number_in(pattern: &str, file: &Path) -> Option<u64> {
+    let start = pattern.find('#')?;
+    let end = pattern.rfind('#')? + 1;
+    let name = file.file_name()?.to_str()?;
+    let digits = name.strip_prefix(&pattern[..start])?.strip_suffix(&pattern[end..])?;
+    let long_enough = digits.len() >= end - start && digits.bytes().all(|b| b.is_ascii_digit());
+    digits.parse().ok().filter(|_| long_enough)
+}
+
+fn representatives(positions: &[DVec3], welded: &[u32], count: usize) -> Vec<DVec3> {
+    let mut shared = vec![DVec3::ZERO; count];
+    // The first vertex of each place wins: later ones are overwritten by going backwards.
+    positions.iter().zip(welded).rev().for_each(|(&p, &v)| shared[v as usize] = p);
+    shared
+}
+
+fn has_area(positions: &[DVec3], triangles: &[[u32; 3]]) -> bool {
+    triangles.iter().any(|t| {
+        let [a, b, c] = t.map(|v| positions[v as usize]);
+        (b - a).cross(c - a).length() > 0.0
+    })
+}

@@ -1,0 +1,423 @@
+//! Contact of surface points with colliders: a quadratic penalty with its normal Hessian, and Coulomb friction with a
+//! smoothed static part.
+//!
+//! A point with surface area `A` and depth `d = thickness - distance > 0` has `E = A k/2 d²`, gradient `-A k d n` and
+//! Hessian `A k n nᵀ`; the curvature of the collider is left out, since it is negative outside convex shapes.
+//!
+//! Signed distances change by no more than a point moves. So each step measures once how far every point is from contact,
+//! and leaves it alone until it has moved that far.
+//!
+//! Friction (`friction.rs`) acts on points that touched at the step's start, with normal force and normal as they were
+//! then. The slip is that against the collider's own motion. Adhesive friction remembers where on the collider a point took hold.
+//! Friction by impulses (`friction_impulses.rs`) is no part of the energy.
+
+use std::sync::{Mutex, PoisonError};
+
+use glam::{DMat3, DVec3};
+use rayon::prelude::*;
+
+use crate::body::Embedding;
+use crate::contact::PosedCollider;
+use crate::contact::friction::impulses::{FrictionImpulses, Press};
+use crate::contact::friction::{Friction, across};
+use crate::energy::attachment::point_couplings;
+use crate::energy::outer;
+use crate::energy::{Energy, PointVisitor};
+use crate::material::HessianMode;
+use crate::scene::FrictionModel;
+use supple_core::Error;
+use supple_core::parallel::{self, CHUNK, Found};
+use supple_core::state::{StateReader, StateWriter};
+
+/// Where a point would be if it stuck to a collider.
+#[derive(Debug, Clone, Copy)]
+struct Hold {
+    point: u32,
+    collider: u32,
+    anchor: DVec3,
+}
+
+/// Friction of one point over one step.
+#[derive(Debug, Clone, Copy)]
+struct Grip {
+    hold: Hold,
+    normal: DVec3,
+    /// Friction coefficient times normal force, in newtons.
+    limit: f64,
+}
+
+/// Contact of all surface points with all colliders over one step.
+#[derive(Debug, Default)]
+pub struct Contacts {
+    /// The surface points.
+    pub points: Embedding,
+    /// Surface area that each point stands for, in m².
+    pub areas: Vec<f64>,
+    /// Friction coefficient of each point's body, used where the collider gives none.
+    pub friction: Vec<f64>,
+    /// The colliders over this step.
+    pub colliders: Vec<PosedCollider>,
+    /// How friction holds.
+    pub model: FrictionModel,
+    /// The thickness of surfaces in metres, which says how far adhesive friction gives way.
+    pub thickness: f64,
+    grips: Found<Grip>,
+    law: Friction,
+    /// Where points have taken hold, by point and collider: for adhesive friction.
+    holds: Vec<Hold>,
+    clearances: Vec<Clearance>,
+    scratch: Mutex<Scratch>,
+}
+
+/// What points in contact feel, kept so that evaluations allocate nothing.
+#[derive(Debug, Default)]
+struct Scratch {
+    forces: Found<(usize, DVec3)>,
+    hessians: Found<(usize, DMat3)>,
+    presses: Found<(usize, Press)>,
+}
+
+/// Where a point was at the step's start, and how far it can move before it can touch anything, in metres.
+#[derive(Debug, Clone, Copy, Default)]
+struct Clearance {
+    from: DVec3,
+    distance: f64,
+}
+
+impl Contacts {
+    /// Starts a step of `dt` seconds from `x`, with the colliders as they are: friction anchors and limits are taken here.
+    pub fn begin_step(&mut self, x: &[DVec3], dt: f64) {
+        self.law = Friction::over(self.model, dt, self.thickness);
+        let mut clearances = std::mem::take(&mut self.clearances);
+        clearances.resize(self.points.len(), Clearance::default());
+        clearances.par_iter_mut().enumerate().with_min_len(CHUNK).for_each(|(i, clearance)| {
+            *clearance = self.clearance(self.points.position(i, x));
+        });
+        self.clearances = clearances;
+        let mut grips = std::mem::take(&mut self.grips);
+        let count = if self.model == FrictionModel::Impulse { 0 } else { self.points.len() };
+        grips.look(count, |i, found| found.extend(self.grips_of(i)));
+        self.grips = grips;
+    }
+
+    /// Ends a step at `x`: adhesive friction keeps where points hold.
+    pub fn end_step(&mut self, x: &[DVec3]) {
+        if self.model != FrictionModel::Adhesive {
+            return;
+        }
+        let mut holds = std::mem::take(&mut self.holds);
+        holds.clear();
+        holds.extend(self.grips.iter().map(|grip| {
+            // From where the point is now: on what is round, an anchor would else be left behind below the surface.
+            let position = self.points.position(grip.hold.point as usize, x);
+            Hold { anchor: position - self.law.kept(self.slip(grip, x)), ..grip.hold }
+        }));
+        self.holds = holds;
+    }
+
+    /// Takes over where points hold on from the contacts of the same points before.
+    pub fn hold_on(&mut self, before: &mut Self) {
+        self.holds = std::mem::take(&mut before.holds);
+    }
+
+    /// Saves where points hold.
+    pub fn save(&self, state: &mut StateWriter) {
+        let words: Vec<u32> = self.holds.iter().flat_map(|hold| [hold.point, hold.collider]).collect();
+        let anchors: Vec<DVec3> = self.holds.iter().map(|hold| hold.anchor).collect();
+        state.words(&words);
+        state.vectors(&anchors);
+    }
+
+    /// Takes over what was saved.
+    pub fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error> {
+        let words = state.words()?;
+        let anchors = state.list()?;
+        let hold = |(&[point, collider], anchor): (&[u32; 2], DVec3)| Hold { point, collider, anchor };
+        self.holds = words.as_chunks::<2>().0.iter().zip(anchors).map(hold).collect();
+        Ok(())
+    }
+
+    /// Adds what friction by impulses has to hold against over a step of `dt` seconds that ends at `x`.
+    pub fn add_impulses(&self, x: &[DVec3], dt: f64, impulses: &mut FrictionImpulses) {
+        let mut touching = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        let touching = &mut touching.presses;
+        touching.look(self.points.len(), |i, found| found.extend(self.presses(i, x)));
+        for &(i, Press { normal, limit, carried }) in touching.iter() {
+            impulses.push(self.points.weights(i), Press { normal, limit: dt * limit, carried });
+        }
+    }
+
+    /// How a point presses on the colliders that it touches, with limits in newtons.
+    fn presses(&self, i: usize, x: &[DVec3]) -> impl Iterator<Item = (usize, Press)> {
+        let near = self.near(i, x).map(|position| (position, self.clearances[i].from));
+        self.colliders.iter().filter_map(move |collider| {
+            let (position, from) = near?;
+            let separation = collider.separation_after(from, position);
+            let force = self.areas[i] * collider.stiffness * (collider.thickness - separation.distance);
+            let limit = collider.friction.unwrap_or(self.friction[i]) * force;
+            let carried = collider.carry(from) - from;
+            (limit > 0.0).then_some((i, Press { normal: separation.normal, limit, carried }))
+        })
+    }
+
+    fn clearance(&self, from: DVec3) -> Clearance {
+        let free =
+            |collider: &PosedCollider| collider.separation_after(from, from).distance - collider.thickness;
+        Clearance { from, distance: self.colliders.iter().map(free).fold(f64::INFINITY, f64::min) }
+    }
+
+    /// The position of a point that may touch a collider at the step's end; `None` if it is too far from all.
+    fn near(&self, i: usize, x: &[DVec3]) -> Option<DVec3> {
+        let position = self.points.position(i, x);
+        let Clearance { from, distance } = self.clearances[i];
+        // The margin covers rounding; a position that is not a number must not be passed over.
+        let is_free = position.distance(from) * (1.0 + 1e-9) + 1e-12 < distance;
+        (!is_free).then_some(position)
+    }
+
+    fn grips_of(&self, i: usize) -> impl Iterator<Item = Grip> {
+        let Clearance { from, distance } = self.clearances[i];
+        let touches = move |collider: &PosedCollider| distance <= 0.0 || !collider.rests();
+        let colliders = (0..).zip(&self.colliders).filter(move |(_, collider)| touches(collider));
+        colliders.filter_map(move |(c, collider)| self.grip([i as u32, c], collider, from))
+    }
+
+    fn grip(&self, [point, c]: [u32; 2], collider: &PosedCollider, position: DVec3) -> Option<Grip> {
+        let (area, friction) = (self.areas[point as usize], self.friction[point as usize]);
+        let separation = collider.start_separation(position);
+        let force = area * collider.stiffness * (collider.thickness - separation.distance);
+        let limit = collider.friction.unwrap_or(friction) * force;
+        let here = collider.carry(position);
+        let normal = collider.separation(here).normal;
+        let fresh = Grip { hold: Hold { point, collider: c, anchor: here }, normal, limit };
+        (limit > 0.0).then(|| self.held(fresh, collider, here))
+    }
+
+    /// The same grip where the point took hold earlier, if it did. What is farther than any hold was left is of another collider,
+    /// or of a state that was changed by hand.
+    fn held(&self, fresh: Grip, collider: &PosedCollider, here: DVec3) -> Grip {
+        let key = |hold: &Hold| (hold.point, hold.collider);
+        let Ok(place) = self.holds.binary_search_by_key(&key(&fresh.hold), key) else { return fresh };
+        let anchor = collider.carry(self.holds[place].anchor);
+        let grip = Grip { hold: Hold { anchor, ..fresh.hold }, ..fresh };
+        if self.law.holds(across(here - anchor, grip.normal)) { grip } else { fresh }
+    }
+
+    /// The number of points in contact, and the deepest penetration past the thickness in metres.
+    pub fn count_and_depth(&self, x: &[DVec3]) -> (u32, f64) {
+        if self.colliders.is_empty() {
+            return (0, 0.0);
+        }
+        let deeper = |a: (u32, f64), b: (u32, f64)| (a.0 + b.0, a.1.max(b.1));
+        parallel::fold(
+            self.points.len(),
+            CHUNK,
+            (0, 0.0),
+            |points| points.map(|i| self.touches(i, x)).fold((0, 0.0), deeper),
+            deeper,
+        )
+    }
+
+    /// The number of colliders that a point touches, and how deep it is in the deepest.
+    fn touches(&self, i: usize, x: &[DVec3]) -> (u32, f64) {
+        // A point that stands for no area belongs to no triangle.
+        let Some(position) = self.near(i, x).filter(|_| self.areas[i] > 0.0) else { return (0, 0.0) };
+        let (mut count, mut deepest) = (0, 0.0_f64);
+        for collider in &self.colliders {
+            let distance = collider.separation_after(self.clearances[i].from, position).distance;
+            count += u32::from(distance < collider.thickness);
+            deepest = deepest.max(-distance);
+        }
+        (count, deepest)
+    }
+
+    fn penalty_value(&self, i: usize, x: &[DVec3]) -> f64 {
+        let Some(position) = self.near(i, x) else { return 0.0 };
+        let energy = |collider: &PosedCollider| {
+            let distance = collider.separation_after(self.clearances[i].from, position).distance;
+            let depth = (collider.thickness - distance).max(0.0);
+            0.5 * self.areas[i] * collider.stiffness * depth * depth
+        };
+        self.colliders.iter().map(energy).sum()
+    }
+
+    fn penalty_gradient(&self, i: usize, x: &[DVec3]) -> Option<(usize, DVec3)> {
+        let position = self.near(i, x)?;
+        let force = |collider: &PosedCollider| {
+            let separation = collider.separation_after(self.clearances[i].from, position);
+            let depth = (collider.thickness - separation.distance).max(0.0);
+            -self.areas[i] * collider.stiffness * depth * separation.normal
+        };
+        let force: DVec3 = self.colliders.iter().map(force).sum();
+        (force != DVec3::ZERO).then_some((i, force))
+    }
+
+    fn penalty_hessian(&self, i: usize, x: &[DVec3]) -> Option<(usize, DMat3)> {
+        let position = self.near(i, x)?;
+        let mut block = None;
+        for collider in &self.colliders {
+            let separation = collider.separation_after(self.clearances[i].from, position);
+            if separation.distance < collider.thickness {
+                let stiffness = self.areas[i] * collider.stiffness;
+                *block.get_or_insert(DMat3::ZERO) += stiffness * outer(separation.normal);
+            }
+        }
+        block.map(|block| (i, block))
+    }
+
+    fn slip(&self, grip: &Grip, x: &[DVec3]) -> DVec3 {
+        across(self.points.position(grip.hold.point as usize, x) - grip.hold.anchor, grip.normal)
+    }
+}
+
+impl Energy for Contacts {
+    fn value(&self, x: &[DVec3]) -> f64 {
+        if self.colliders.is_empty() {
+            return 0.0;
+        }
+        let friction = |grip: &Grip| grip.limit * self.law.value(self.slip(grip, x));
+        parallel::sum(self.points.len(), |i| self.penalty_value(i, x))
+            + self.grips.iter().map(friction).sum::<f64>()
+    }
+
+    fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
+        if self.colliders.is_empty() {
+            return;
+        }
+        let forces = &mut self.scratch.lock().unwrap_or_else(PoisonError::into_inner).forces;
+        forces.look(self.points.len(), |i, found| found.extend(self.penalty_gradient(i, x)));
+        forces.iter().for_each(|&(i, force)| self.points.scatter(i, force, gradient));
+        for grip in self.grips.iter() {
+            let force = grip.limit * self.law.gradient(self.slip(grip, x));
+            self.points.scatter(grip.hold.point as usize, force, gradient);
+        }
+    }
+
+    fn couplings(&self, pair: &mut dyn FnMut(u32, u32)) {
+        for i in 0..self.points.len() {
+            point_couplings(self.points.weights(i), pair);
+        }
+    }
+
+    fn point_hessians(&self, x: &[DVec3], curvature: HessianMode, visit: PointVisitor<'_>) {
+        let hessians = &mut self.scratch.lock().unwrap_or_else(PoisonError::into_inner).hessians;
+        hessians.look(self.points.len(), |i, found| found.extend(self.penalty_hessian(i, x)));
+        hessians.iter().for_each(|&(i, block)| visit(self.points.weights(i), block));
+        for grip in self.grips.iter() {
+            let hessian = grip.limit * self.law.hessian(self.slip(grip, x), grip.normal, curvature);
+            visit(self.points.weights(grip.hold.point as usize), hessian);
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::contact::ColliderMeshes;
+    use crate::energy::conformance::*;
+    use crate::scene::{Collider, ColliderShape};
+
+    fn posed(collider: &Collider, meshes: &ColliderMeshes) -> Vec<PosedCollider> {
+        vec![PosedCollider::new(collider, meshes, [0.0, 0.02], None).unwrap()]
+    }
+
+    /// Three points on and over a tilted plane, and where their vertices start.
+    pub(crate) fn on_a_plane(friction: f64) -> (Contacts, [DVec3; 3]) {
+        let plane = ColliderShape::Plane { point: DVec3::ZERO, normal: DVec3::new(0.1, 1.0, 0.2) };
+        let collider = Collider { thickness: 0.02, stiffness: 1e4, ..Collider::new("ground", plane) };
+        let start = [DVec3::new(0.3, 0.0, -0.1), DVec3::new(0.0, 0.01, 0.0), DVec3::new(1.0, 5.0, 1.0)];
+        let mut contacts = Contacts {
+            points: Embedding::from_lists([vec![(0, 1.0)], vec![(1, 0.7), (2, 0.3)], vec![(1, 1.0)]]),
+            areas: vec![0.5, 1.0, 0.25],
+            friction: vec![friction; 3],
+            colliders: posed(&collider, &ColliderMeshes::default()),
+            ..Contacts::default()
+        };
+        contacts.begin_step(&start, 0.02);
+        (contacts, start)
+    }
+
+    #[test]
+    fn derivatives_are_exact_on_a_plane_sticking_and_sliding() {
+        // The slip that still sticks is 2e-5 m; what holds changes over micrometres, and so must the differences.
+        for slip in [3e-6, 1e-3] {
+            let (mut contacts, mut x) = on_a_plane(0.6);
+            x[0] += DVec3::new(slip, -1e-4, 0.3 * slip);
+            x[1] += DVec3::new(-slip, -2e-4, slip);
+            let error = gradient_error_by(1e-8, &contacts, &x);
+            assert!(error < 1e-6, "gradient at a slip of {slip}: {error}");
+            let error = hessian_error_by(1e-8, &mut contacts, &x);
+            assert!(error < 1e-6, "Hessian at a slip of {slip}: {error}");
+            assert!(smallest_eigenvalue(&mut contacts, &x) > -1e-12);
+        }
+    }
+
+    /// Points inside, at and around a solid about the origin that reaches to about 0.5 m.
+    fn around_a_solid(collider: &Collider, meshes: &ColliderMeshes) -> (Contacts, Vec<DVec3>) {
+        let directions =
+            [[0.9, 0.1, 0.2], [-0.3, 0.8, 0.1], [0.2, -0.4, -0.9], [0.5, 0.6, -0.55]].map(DVec3::from);
+        let x: Vec<DVec3> = [0.2, 0.45, 0.6].iter().flat_map(|r| directions.map(|d| *r * d)).collect();
+        let mut contacts = Contacts {
+            points: Embedding::from_lists((0..x.len() as u32).map(|v| vec![(v, 1.0)])),
+            areas: vec![0.1; x.len()],
+            friction: vec![0.0; x.len()],
+            colliders: posed(collider, meshes),
+            ..Contacts::default()
+        };
+        contacts.begin_step(&x, 0.02);
+        (contacts, x)
+    }
+
+    #[test]
+    fn gradients_are_exact_at_every_shape() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ball.obj");
+        let ball = supple_mesh::generate::SphereShape { radius: 0.5, cells: 4 }.surface(1.0).unwrap();
+        let mut bytes = Vec::new();
+        supple_mesh::format::write_obj(&ball, &mut bytes).unwrap();
+        std::fs::write(&path, bytes).unwrap();
+        let shapes = [
+            ColliderShape::Capsule { from: DVec3::new(-0.2, 0.0, 0.1), to: DVec3::X * 0.3, radius: 0.4 },
+            ColliderShape::Box { center: DVec3::new(0.01, 0.02, -0.03), size: DVec3::new(0.9, 1.0, 0.8) },
+            ColliderShape::Mesh(path),
+        ];
+        for shape in shapes {
+            let collider = Collider { thickness: 0.02, stiffness: 1e4, ..Collider::new("solid", shape) };
+            let mut meshes = ColliderMeshes::new(30.0);
+            meshes.load(&collider, std::path::Path::new(""), 0.0).unwrap();
+            let (mut contacts, x) = around_a_solid(&collider, &meshes);
+            let error = gradient_error(&contacts, &x);
+            assert!(error < 1e-4, "{:?}: {error}", collider.shape);
+            assert!(smallest_eigenvalue(&mut contacts, &x) > -1e-12);
+        }
+    }
+
+    #[test]
+    fn points_that_come_from_far_within_a_step_are_met() {
+        let ball = ColliderShape::Sphere { center: DVec3::ZERO, radius: 0.5 };
+        let collider = Collider { stiffness: 1e4, ..Collider::new("ball", ball) };
+        let (contacts, start) = around_a_solid(&collider, &ColliderMeshes::default());
+        let far: Vec<DVec3> = start.iter().map(|p| 5.0 * *p).collect();
+        let (mut from_far, _) = around_a_solid(&collider, &ColliderMeshes::default());
+        from_far.begin_step(&far, 0.02);
+        assert_eq!(from_far.count_and_depth(&far).0, 0);
+        assert_eq!(from_far.value(&start), contacts.value(&start));
+        assert!(contacts.value(&start) > 0.0);
+    }
+
+    #[test]
+    fn friction_never_exceeds_coulombs_limit() {
+        let (contacts, start) = on_a_plane(0.6);
+        let mut x = start;
+        x[0].x += 0.05;
+        let mut with = [DVec3::ZERO; 3];
+        contacts.add_gradient(&x, &mut with);
+        let (frictionless, _) = on_a_plane(0.0);
+        let mut without = [DVec3::ZERO; 3];
+        frictionless.add_gradient(&x, &mut without);
+        let mut normal_force = [DVec3::ZERO; 3];
+        frictionless.add_gradient(&start, &mut normal_force);
+        let friction = (with[0] - without[0]).length();
+        assert!((friction - 0.6 * normal_force[0].length()).abs() < 1e-9 * friction);
+    }
+}

@@ -1,0 +1,260 @@
+//! A collider at the start and the end of a step: signed distance, normal and how its surface has moved.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use glam::{DQuat, DVec3};
+
+use super::shape;
+use crate::contact::collider::mesh_source::{FrameWindow, MeshSource};
+use crate::contact::collider::signed_mesh::SignedMesh;
+use crate::scene::{Collider, ColliderShape, Pose};
+use supple_core::Error;
+
+/// How far a point is from a collider.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Separation {
+    /// Signed distance in metres, negative inside. Where a point is beyond the collider's thickness outside a mesh's
+    /// box, a lower bound.
+    pub distance: f64,
+    /// Unit normal, away from the collider.
+    pub normal: DVec3,
+}
+
+/// Positions in metres, and triangles.
+pub type Surface = (Vec<DVec3>, Vec<[u32; 3]>);
+
+/// The meshes of colliders, each read once.
+#[derive(Debug, Clone, Default)]
+pub struct ColliderMeshes {
+    fps: f64,
+    loaded: Vec<(PathBuf, Arc<MeshSource>)>,
+}
+
+impl ColliderMeshes {
+    /// For a scene with `fps` frames a second, which sequences of mesh files follow.
+    pub fn new(fps: f64) -> Self {
+        Self { fps, loaded: Vec::new() }
+    }
+
+    /// Reads the mesh of a collider that has one, if it is not there yet; `folder` is where relative names start. One
+    /// that changes in time must reach to `until` seconds.
+    pub fn load(&mut self, collider: &Collider, folder: &Path, until: f64) -> Result<(), Error> {
+        let ColliderShape::Mesh(path) = &collider.shape else { return Ok(()) };
+        if self.get(path).is_some() {
+            return Ok(());
+        }
+        let user = format!("collider `{}`", collider.name);
+        let source = MeshSource::open_until(&folder.join(path), self.fps, until, &user)?;
+        self.loaded.push((path.clone(), Arc::new(source)));
+        Ok(())
+    }
+
+    /// Positions and triangles of a mesh collider at a time in seconds, for pictures; `None` for other shapes and meshes
+    /// that were not loaded.
+    pub fn surface(&self, collider: &Collider, time: f64) -> Result<Option<Surface>, Error> {
+        let ColliderShape::Mesh(path) = &collider.shape else { return Ok(None) };
+        let Some(source) = self.get(path) else { return Ok(None) };
+        let pose = collider.motion.as_ref().map_or(Pose::IDENTITY, |motion| motion.pose(time));
+        let mut positions = source.positions(time, &mut FrameWindow::default())?;
+        positions.iter_mut().for_each(|p| *p = pose.apply(*p));
+        Ok(Some((positions, source.first().triangles().to_vec())))
+    }
+
+    /// Frames a second of sequences of mesh files.
+    pub(crate) fn fps(&self) -> f64 {
+        self.fps
+    }
+
+    /// The mesh of a collider that has one, if it was loaded.
+    pub(crate) fn source(&self, collider: &Collider) -> Option<&MeshSource> {
+        let ColliderShape::Mesh(path) = &collider.shape else { return None };
+        self.get(path).map(|source| &**source)
+    }
+
+    fn get(&self, path: &Path) -> Option<&Arc<MeshSource>> {
+        self.loaded.iter().find(|(known, _)| known == path).map(|(_, source)| source)
+    }
+}
+
+/// A collider over one step.
+#[derive(Debug, Clone)]
+pub struct PosedCollider {
+    shape: PosedShape,
+    start: Placement,
+    end: Placement,
+    /// Penalty stiffness in Pa/m.
+    pub stiffness: f64,
+    /// Distance kept from the shape, in metres.
+    pub thickness: f64,
+    /// Friction coefficient, if the collider decides it.
+    pub friction: Option<f64>,
+}
+
+#[derive(Debug, Clone)]
+enum PosedShape {
+    Simple(ColliderShape),
+    Mesh(PosedMesh),
+}
+
+/// A mesh at the start and the end of a step.
+#[derive(Debug, Clone)]
+struct PosedMesh {
+    source: Arc<MeshSource>,
+    start: Arc<SignedMesh>,
+    end: Arc<SignedMesh>,
+    end_time: f64,
+    window: FrameWindow,
+}
+
+impl PosedCollider {
+    /// The collider over the step from `start` to `end` (seconds). `meshes` must have been loaded for it; `before`, the
+    /// same collider over the step before, lends its memory.
+    pub fn new(
+        collider: &Collider,
+        meshes: &ColliderMeshes,
+        [start, end]: [f64; 2],
+        before: Option<Self>,
+    ) -> Result<Self, Error> {
+        let shape = match &collider.shape {
+            ColliderShape::Mesh(path) => {
+                let source = meshes.get(path).ok_or_else(|| {
+                    Error::Invalid(format!("the mesh of collider `{}` was not loaded", collider.name))
+                })?;
+                PosedShape::Mesh(PosedMesh::new(source, [start, end], before)?)
+            }
+            simple => PosedShape::Simple(simple.clone()),
+        };
+        let pose = |time| collider.motion.as_ref().map_or(Pose::IDENTITY, |motion| motion.pose(time));
+        Ok(Self {
+            shape,
+            start: Placement::new(&pose(start)),
+            end: Placement::new(&pose(end)),
+            stiffness: collider.stiffness,
+            thickness: collider.thickness,
+            friction: collider.friction,
+        })
+    }
+
+    /// Distance and normal at the step's end.
+    pub fn separation(&self, point: DVec3) -> Separation {
+        self.separation_at(&self.end, |mesh| &mesh.end, point)
+    }
+
+    /// Distance and normal at the step's end of a point that was at `from` at its start: one that went through an open mesh
+    /// meanwhile is behind it, however deep.
+    pub fn separation_after(&self, from: DVec3, point: DVec3) -> Separation {
+        match &self.shape {
+            PosedShape::Mesh(mesh) if mesh.end.is_open() => {
+                let (came, local) = (self.end.inverse(self.carry(from)), self.end.inverse(point));
+                let found = mesh.end.separation_after(came, local, self.thickness / self.end.scale);
+                self.end.place(found)
+            }
+            _ => self.separation(point),
+        }
+    }
+
+    /// Distance and normal at the step's start.
+    pub fn start_separation(&self, point: DVec3) -> Separation {
+        self.separation_at(&self.start, |mesh| &mesh.start, point)
+    }
+
+    /// Where a point that rides on the collider since the step's start is at its end.
+    pub fn carry(&self, point: DVec3) -> DVec3 {
+        let mut local = self.start.inverse(point);
+        if let PosedShape::Mesh(mesh) = &self.shape
+            && mesh.source.deforms()
+        {
+            local += mesh.start.displacement(&mesh.end, local);
+        }
+        self.end.apply(local)
+    }
+
+    /// Whether it is the same at the step's start and end.
+    pub fn rests(&self) -> bool {
+        let same_shape = match &self.shape {
+            PosedShape::Simple(_) => true,
+            PosedShape::Mesh(mesh) => !mesh.source.deforms(),
+        };
+        same_shape && self.start == self.end
+    }
+
+    fn separation_at(
+        &self,
+        placement: &Placement,
+        at: impl Fn(&PosedMesh) -> &Arc<SignedMesh>,
+        point: DVec3,
+    ) -> Separation {
+        let local = placement.inverse(point);
+        let found = match &self.shape {
+            PosedShape::Simple(simple) => shape::separation(simple, local),
+            PosedShape::Mesh(mesh) => at(mesh).separation(local, self.thickness / placement.scale),
+        };
+        placement.place(found)
+    }
+}
+
+impl PosedMesh {
+    fn new(
+        source: &Arc<MeshSource>,
+        [start, end]: [f64; 2],
+        before: Option<PosedCollider>,
+    ) -> Result<Self, Error> {
+        let same = |before: PosedCollider| match before.shape {
+            PosedShape::Mesh(mesh) if Arc::ptr_eq(&mesh.source, source) => Some(mesh),
+            _ => None,
+        };
+        let mut mesh = before.and_then(same).unwrap_or_else(|| Self {
+            source: source.clone(),
+            start: source.first().clone(),
+            end: source.first().clone(),
+            end_time: f64::NAN,
+            window: FrameWindow::default(),
+        });
+        if source.deforms() {
+            let continues = mesh.end_time == start;
+            std::mem::swap(&mut mesh.start, &mut mesh.end);
+            if !continues {
+                let positions = source.positions(start, &mut mesh.window)?;
+                Arc::make_mut(&mut mesh.start).refit(&positions);
+            }
+            let positions = source.positions(end, &mut mesh.window)?;
+            Arc::make_mut(&mut mesh.end).refit(&positions);
+            mesh.end_time = end;
+        }
+        Ok(mesh)
+    }
+}
+
+/// A pose with its rotation at hand.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Placement {
+    pivot: DVec3,
+    moved_pivot: DVec3,
+    rotation: DQuat,
+    scale: f64,
+}
+
+impl Placement {
+    fn new(pose: &Pose) -> Self {
+        Self {
+            pivot: pose.pivot,
+            moved_pivot: pose.pivot + pose.translate,
+            rotation: pose.rotation(),
+            scale: pose.scale,
+        }
+    }
+
+    fn apply(&self, point: DVec3) -> DVec3 {
+        self.moved_pivot + self.rotation * (self.scale * (point - self.pivot))
+    }
+
+    fn inverse(&self, point: DVec3) -> DVec3 {
+        self.pivot + self.rotation.inverse() * (point - self.moved_pivot) / self.scale
+    }
+
+    /// What was found in the collider's own place, in the world's.
+    fn place(&self, found: Separation) -> Separation {
+        Separation { distance: self.scale * found.distance, normal: self.rotation * found.normal }
+    }
+}

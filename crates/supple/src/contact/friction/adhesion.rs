@@ -1,0 +1,78 @@
+//! What pairs of surfaces have slipped since they took hold, kept from step to step for adhesive friction.
+//!
+//! A slip lies across the normal. It is kept in the frame that the normal makes with an edge of the pair, so that pieces which turn
+//! together hold each other as before.
+
+use glam::DVec3;
+
+use super::Grip;
+use crate::contact::Kind;
+use crate::contact::friction::across;
+use supple_core::Error;
+use supple_core::state::{StateReader, StateWriter};
+
+/// Slips of pairs, ordered by them.
+#[derive(Debug, Default)]
+pub(crate) struct Adhesion {
+    held: Vec<(Key, [f64; 2])>,
+}
+
+/// A pair of edges or not, and its points.
+type Key = (bool, [u32; 4]);
+
+impl Adhesion {
+    /// The slip of a pair with this normal now; zero for one that has no hold.
+    pub(crate) fn slip(&self, kind: Kind, points: [u32; 4], normal: DVec3, at: &[DVec3]) -> DVec3 {
+        let Ok(place) = self.held.binary_search_by_key(&key(kind, points), |(key, _)| *key) else {
+            return DVec3::ZERO;
+        };
+        let [along, beside] = frame(kind, points, normal, at);
+        let [u, v] = self.held[place].1;
+        u * along + v * beside
+    }
+
+    /// Keeps what `slip` gives for each grip at the end of a step.
+    pub(crate) fn keep(&mut self, grips: &[Grip], at: &[DVec3], slip: impl Fn(&Grip) -> DVec3) {
+        self.held.clear();
+        self.held.extend(grips.iter().map(|grip| {
+            let axes = frame(grip.kind, grip.points, grip.normal, at);
+            (key(grip.kind, grip.points), axes.map(|axis| axis.dot(slip(grip))))
+        }));
+        self.held.sort_unstable_by_key(|(key, _)| *key);
+    }
+
+    /// Saves all slips.
+    pub(crate) fn save(&self, state: &mut StateWriter) {
+        let pair = |((edges, points), _): &(Key, [f64; 2])| {
+            let [a, b, c, d] = *points;
+            [u32::from(*edges), a, b, c, d]
+        };
+        state.words(&self.held.iter().flat_map(pair).collect::<Vec<u32>>());
+        let slips = self.held.iter().map(|(_, [u, v])| DVec3::new(*u, *v, 0.0));
+        state.vectors(&slips.collect::<Vec<DVec3>>());
+    }
+
+    /// Takes over what was saved.
+    pub(crate) fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error> {
+        let (words, slips) = (state.words()?, state.list()?);
+        let held =
+            |(&[edges, ref points @ ..], slip): (&[u32; 5], DVec3)| ((edges != 0, *points), [slip.x, slip.y]);
+        self.held = words.as_chunks::<5>().0.iter().zip(slips).map(held).collect();
+        Ok(())
+    }
+}
+
+fn key(kind: Kind, points: [u32; 4]) -> Key {
+    (kind == Kind::EdgeEdge, points)
+}
+
+/// Two axes across the normal, the first along an edge of the pair.
+fn frame(kind: Kind, points: [u32; 4], normal: DVec3, at: &[DVec3]) -> [DVec3; 2] {
+    let [from, to] = match kind {
+        Kind::VertexTriangle => [points[1], points[2]],
+        Kind::EdgeEdge => [points[0], points[1]],
+    };
+    let edge = across(at[to as usize] - at[from as usize], normal);
+    let along = edge.try_normalize().unwrap_or_else(|| normal.any_orthonormal_vector());
+    [along, normal.cross(along)]
+}

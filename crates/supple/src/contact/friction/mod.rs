@@ -1,0 +1,112 @@
+//! Coulomb friction as a potential, for all contact. With the tangential slip `u`, the largest force `limit` (friction
+//! coefficient times normal force) and `y = |u|`, the energy is `limit f(y)` where
+//!
+//! ```text
+//! f(y) = y²/ε - y³/(3 ε²) + ε/3   for y < ε,      f(y) = y   beyond.
+//! ```
+//!
+//! `f` is convex and once more differentiable than Coulomb's law: below `ε` it holds like static friction. What `u` and `ε` are
+//! makes the model:
+//!
+//! - *smooth*: `u` is the slip of the step under way and `ε` is 1 mm/s times the step. To hold at all, what should stick must slip a
+//!   little in every step: it creeps.
+//! - *adhesive* (as in Wu, Wu, Yang and Wang 2020): `u` is the slip since the pair took hold, kept from step to step as in a spring,
+//!   and `ε` is a tenth of the thickness. What sticks comes to rest, a little beside where it was. Where the pair slides, the hold is
+//!   drawn along: after each step `u` is cut to `ε`.
+//!
+//! `f` turns within `ε`, much less than Newton's method moves. Along the slip its curvature beyond `ε` is zero, so a step that
+//! should end where a point sticks goes past it, and the line search cuts it for all points. The projected Hessian has `f'(y)/y` in
+//! all directions instead: the parabola with it lies above `f`, since `f` is concave in `y²`, and ends at the point that sticks.
+
+pub(crate) mod adhesion;
+pub mod impulses;
+
+use glam::{DMat3, DVec3};
+
+use crate::contact::Kind;
+use crate::energy::outer;
+use crate::material::HessianMode;
+use crate::scene::FrictionModel;
+
+/// The slip velocity in m/s below which smooth friction holds like static friction.
+const STATIC_SPEED: f64 = 1e-3;
+/// The slip below which adhesive friction does, as a fraction of the thickness.
+const ADHESION: f64 = 0.1;
+/// How far, as a fraction of that, rounding may carry a hold beyond it.
+const ROUNDING: f64 = 1e-6;
+
+/// Friction of one pair over one step.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Grip {
+    pub(crate) kind: Kind,
+    pub(crate) points: [u32; 4],
+    pub(crate) weights: [f64; 4],
+    pub(crate) normal: DVec3,
+    /// `Σ wᵢ pᵢ` where it would be without any slip.
+    pub(crate) anchor: DVec3,
+    /// Friction coefficient times normal force, in newtons.
+    pub(crate) limit: f64,
+}
+
+/// Friction over one step.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Friction {
+    /// The slip in metres below which it holds.
+    static_slip: f64,
+}
+
+impl Friction {
+    /// By a model, for a step of `dt` seconds and surfaces of a thickness in metres.
+    pub(crate) fn over(model: FrictionModel, dt: f64, thickness: f64) -> Self {
+        let static_slip = match model {
+            FrictionModel::Smooth | FrictionModel::Impulse => STATIC_SPEED * dt,
+            FrictionModel::Adhesive => ADHESION * thickness,
+        };
+        Self { static_slip }
+    }
+
+    /// The slip that is left to a hold after a step.
+    pub(crate) fn kept(&self, slip: DVec3) -> DVec3 {
+        slip.clamp_length_max(self.static_slip)
+    }
+
+    /// Whether a slip may be what a hold was left with.
+    pub(crate) fn holds(&self, slip: DVec3) -> bool {
+        slip.length() <= (1.0 + ROUNDING) * self.static_slip
+    }
+
+    /// `f`, in metres.
+    pub(crate) fn value(&self, slip: DVec3) -> f64 {
+        let (y, eps) = (slip.length(), self.static_slip);
+        if y < eps { y * y / eps - y * y * y / (3.0 * eps * eps) + eps / 3.0 } else { y }
+    }
+
+    /// The gradient of `f` by the slip.
+    pub(crate) fn gradient(&self, slip: DVec3) -> DVec3 {
+        let (y, eps) = (slip.length(), self.static_slip);
+        let scale = if y < eps { 2.0 / eps - y / (eps * eps) } else { 1.0 / y };
+        scale * slip
+    }
+
+    /// The Hessian of `f` by what moves, of which the slip is the part across a unit `normal`; or, projected, `f'(y)/y` times all
+    /// directions across the normal.
+    pub(crate) fn hessian(&self, slip: DVec3, normal: DVec3, curvature: HessianMode) -> DMat3 {
+        let (size, eps) = (slip.length(), self.static_slip);
+        let tangents = DMat3::IDENTITY - outer(normal);
+        // f'(y)/y, and what f''(y) is less.
+        let (around, less) = if size < eps {
+            (2.0 / eps - size / (eps * eps), size / (eps * eps))
+        } else {
+            (size.recip(), size.recip())
+        };
+        match curvature {
+            HessianMode::Exact => around * tangents - less * outer(slip.normalize_or_zero()),
+            HessianMode::PsdProjected => around * tangents,
+        }
+    }
+}
+
+/// The part of a vector across a unit `normal`.
+pub(crate) fn across(v: DVec3, normal: DVec3) -> DVec3 {
+    v - v.dot(normal) * normal
+}

@@ -1,0 +1,52 @@
+//! What a family that steps by implicit Euler brings of its own: the elements of its bodies, the method that minimises over them, and
+//! contact where it does not take the barrier.
+
+use glam::DVec3;
+
+use super::method::Nodes;
+use super::optimize::Minimiser;
+use crate::body::Embedding;
+use crate::contact::barrier::ContactSummary;
+use crate::energy::Energy;
+use crate::scene_state::Setup;
+use crate::stepper::{HierarchyLevel, Slice};
+
+/// A family's part of the implicit stepper.
+pub(crate) trait Elasticity: Send {
+    /// The energies of the elements of all bodies, over all unknowns; `first_unknown` has the first of each body. Called again when
+    /// bodies or materials change.
+    fn energies(&mut self, setup: &Setup, first_unknown: &[u32]) -> Vec<Box<dyn Energy>>;
+
+    /// The method that minimises over the unknowns that are not held.
+    fn minimiser(&self, setup: &Setup, nodes: Nodes) -> Result<Box<dyn Minimiser>, String>;
+
+    /// Whether Hessians of its elements are assembled into a matrix.
+    fn is_assembled(&self) -> bool {
+        true
+    }
+
+    /// Contact in place of the barrier, given all surface points and the friction coefficient of each.
+    fn contact(
+        &self,
+        _setup: &Setup,
+        _points: &Embedding,
+        _friction: &[f64],
+    ) -> Option<Box<dyn ContactResponse>> {
+        None
+    }
+
+    /// Adds cells to the levels that a viewer draws, with the unknowns at `x`.
+    fn draw_cells(&self, _levels: &mut [HierarchyLevel], _setup: &Setup, _x: &[DVec3], _slice: &Slice) {}
+}
+
+/// Contact of a family's own: an energy that is set up anew for every step and after rounds of it.
+pub(crate) trait ContactResponse: Send + Sync {
+    /// Starts a step of `dt` seconds from `x`.
+    fn begin_step(&mut self, x: &[DVec3], dt: f64);
+    /// Takes in what has crossed at `x`, where the step would end; whether something has.
+    fn update(&mut self, x: &[DVec3]) -> bool;
+    /// What touches at `x`.
+    fn summary(&self, x: &[DVec3]) -> ContactSummary;
+    /// What the step minimises of it.
+    fn energy(&self) -> &dyn Energy;
+}

@@ -1,0 +1,665 @@
+//! Implicit Euler: every step minimises inertia plus the energies of elements, attachments, contact and wind, for all
+//! bodies of the scene as one system. In quasi-statics inertia is left out, but for a trace that holds free bodies.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use glam::DVec3;
+
+use super::conforming::ConformingElasticity;
+use super::elasticity::Elasticity;
+use super::method::Nodes;
+use super::optimize::descent::norm;
+use super::optimize::{Evaluated, Limits, Minimiser, Objective, Outcome, Stop};
+use super::system::System;
+use crate::contact::PosedCollider;
+use crate::contact::friction::impulses::FrictionImpulses;
+use crate::material::HessianMode;
+use crate::scene::{FrictionModel, Method, Mode, Tangled};
+use crate::scene_state::Setup;
+use crate::stepper::{
+    EnergyReport, HierarchyLevel, Inspection, Slice, StageTimes, StepReport, StepSystem, Stepper,
+};
+use supple_core::Aabb;
+use supple_core::Error;
+use supple_core::state::{StateReader, StateWriter};
+use supple_linear::{BlockMatrix, BlockPattern, CycleTimes, ScalarMatrix};
+
+/// The step in seconds by which quasi-statics weighs inertia: too long for it to matter beside elasticity, short enough to
+/// keep the matrix of a free body definite.
+const QUASISTATIC_STEP: f64 = 1000.0;
+
+/// How far an iteration of quasi-statics may move a vertex, as a fraction of the size of all bodies together.
+const QUASISTATIC_MOVE: f64 = 0.05;
+
+/// How often the wind of a quasi-static frame is taken anew from the shape that it has made.
+const WIND_ROUNDS: u32 = 20;
+
+/// Units in the last place by which positions are shaken to see what rounding does to forces.
+const LAST_PLACES: f64 = 4.0;
+
+/// How many crossing triangles are named to the user.
+const NAMED_CROSSINGS: usize = 5;
+
+/// How often a step goes on where parts have crossed at its end.
+const COLLISION_ROUNDS: u32 = 2;
+
+/// How often a step tries to bring pins home whose way surfaces block.
+const PIN_ROUNDS: u32 = 4;
+
+/// Implicit Euler by any nonlinear method.
+pub struct ImplicitStepper {
+    elasticity: Box<dyn Elasticity>,
+    x: Vec<DVec3>,
+    v: Vec<DVec3>,
+    system: System,
+    held: Vec<bool>,
+    /// Where the bodies started.
+    start: Vec<DVec3>,
+    /// The energies as they were before materials changed for the first time.
+    first: Option<System>,
+    minimiser: Option<Box<dyn Minimiser>>,
+    outcome: Outcome,
+    /// How often the way to where a step begins was cut short, since surfaces would have touched.
+    start_cuts: u32,
+    work: Work,
+    /// What a restored state says of the minimiser; taken over when the next step begins.
+    restored: Option<Lagging>,
+}
+
+/// What a minimiser keeps from step to step, and the vertices that were held then.
+struct Lagging {
+    held: Vec<u32>,
+    saved: Vec<u32>,
+}
+
+/// Vectors of a step over all vertices, kept so that steps allocate nothing.
+#[derive(Default)]
+struct Work {
+    /// Where the step begins to minimise, and ends.
+    next: Vec<DVec3>,
+    /// Where everything would fly freely.
+    flying: Vec<DVec3>,
+    /// Where held vertices are at the step's end.
+    pinned: Vec<DVec3>,
+    /// The objective where the step begins.
+    value: f64,
+    /// Its gradient there.
+    forces: Vec<DVec3>,
+    /// The same elsewhere: with positions shaken by what they are rounded to, or in flight.
+    other_forces: Vec<DVec3>,
+    held: Vec<bool>,
+    /// Where the vertices are that are not held.
+    free: Vec<DVec3>,
+    /// Empty: room for the colliders of the next step.
+    colliders: Vec<PosedCollider>,
+    /// Friction by impulses.
+    impulses: FrictionImpulses,
+}
+
+impl ImplicitStepper {
+    /// A stepper for the bodies of a setup, at their start: meshes whose matrices are assembled.
+    pub fn new(setup: &Setup) -> Self {
+        Self::with_elasticity(setup, Box::new(ConformingElasticity))
+    }
+
+    /// The same for the elements of another family.
+    pub(crate) fn with_elasticity(setup: &Setup, elasticity: Box<dyn Elasticity>) -> Self {
+        let mut stepper = Self {
+            elasticity,
+            x: Vec::new(),
+            v: Vec::new(),
+            system: System::default(),
+            held: Vec::new(),
+            start: Vec::new(),
+            first: None,
+            minimiser: None,
+            outcome: Outcome::default(),
+            start_cuts: 0,
+            work: Work::default(),
+            restored: None,
+        };
+        stepper.bodies_changed(setup, &vec![None; setup.bodies.len()]);
+        stepper
+    }
+
+    /// Sets up the energies of a step; `work.next` becomes the positions with held vertices where their pins are at its
+    /// end.
+    fn begin_step(&mut self, setup: &Setup, dt: f64) -> Result<(), Error> {
+        let end = setup.time + dt;
+        setup.pose_colliders(
+            [setup.time, end],
+            &mut self.system.contacts.colliders,
+            &mut self.work.colliders,
+        )?;
+        let system = &mut self.system;
+        system.contacts.begin_step(&self.x, dt);
+        system.self_contact.begin_step(&self.x, [end, dt]);
+        if let Some(response) = &mut system.response {
+            response.begin_step(&self.x, dt);
+        }
+        system.seams.begin_step(end);
+        let [step, damped] = inertia_and_damping(setup.mode, dt);
+        system.blow(setup, &self.x, &self.v, [end, step]);
+        system.inertia.rate = 1.0 / (step * step);
+        system.inertia.gravity = setup.world.gravity;
+        system.inertia.target.clear();
+        system.inertia.target.extend(self.x.iter().zip(&self.v).map(|(x, v)| *x + dt * *v));
+        let work = &mut self.work;
+        work.next.clone_from(&self.x);
+        system.apply_pins(setup, end, &mut work.next, &mut work.held)?;
+        work.pinned.clone_from(&work.next);
+        if self.minimiser.is_none() || work.held != self.held {
+            self.held.clone_from(&work.held);
+            self.analyse(setup)?;
+        }
+        self.system.elastic.iter_mut().for_each(|energy| energy.begin_step(&self.x, damped));
+        Ok(())
+    }
+
+    /// Tells the minimiser where the step begins, after what a restored state says of it.
+    fn begin_minimiser(&mut self) {
+        let Some(minimiser) = &mut self.minimiser else { return };
+        if let Some(Lagging { held, saved }) = self.restored.take() {
+            // With other vertices held the method was chosen anew in this step on the unbroken run, too.
+            minimiser.restore(if held == bits(&self.held) { &saved } else { &[] });
+        }
+        self.work.free.clear();
+        let free = self.x.iter().zip(&self.held).filter(|(_, held)| !**held);
+        self.work.free.extend(free.map(|(x, _)| *x));
+        minimiser.begin_step(&self.work.free);
+    }
+
+    /// What comes next chooses its structure anew, whatever a restored state says of another.
+    fn drop_minimiser(&mut self) {
+        (self.minimiser, self.restored) = (None, None);
+    }
+
+    /// Chooses the method's structure from where the bodies started, not from where they are, from the materials that they
+    /// had then, and from the scene's own step: a resumed run must choose the same.
+    fn analyse(&mut self, setup: &Setup) -> Result<(), Error> {
+        let pattern = Arc::new(self.pattern(setup));
+        let free = self.start.iter().zip(&self.held).filter(|(_, held)| !**held);
+        let positions: Arc<[DVec3]> = free.map(|(x, _)| *x).collect();
+        let follows = self.elasticity.is_assembled() && setup.solver.linear.follows_stiffness();
+        let at_start = follows.then(|| {
+            let steps = inertia_and_damping(setup.mode, setup.usual_step);
+            let first = match &mut self.first {
+                Some(first) => {
+                    first.analyse(setup, &self.held);
+                    first
+                }
+                None => &mut self.system,
+            };
+            first.start_matrix(&self.start, steps, pattern.clone())
+        });
+        let nodes = Nodes { pattern, vertices: self.x.len(), positions, at_start };
+        let made = self.elasticity.minimiser(setup, nodes);
+        self.minimiser = Some(made.map_err(Error::Invalid)?);
+        Ok(())
+    }
+
+    /// Which unknowns that are not held are coupled; none where nothing is assembled.
+    fn pattern(&mut self, setup: &Setup) -> BlockPattern {
+        match self.elasticity.is_assembled() {
+            true => self.system.analyse(setup, &self.held),
+            false => BlockPattern::new(&self.held, &[]),
+        }
+    }
+
+    /// Takes the better start of the two natural ones: where everything was, or where it would fly freely. Free flight
+    /// makes momentum exact, rest makes a hanging cloth start in its solution. `arrived` says whether the pins came home in
+    /// the first; where surfaces are in the way the flight ends early. Returns whether the pins came home. Follows
+    /// [`Self::free_force`].
+    fn choose_start(&mut self, arrived: bool) -> bool {
+        let Work { next: resting, flying, pinned, .. } = &mut self.work;
+        flying.clear();
+        let fly = |v: usize| if self.held[v] { pinned[v] } else { self.system.inertia.flight(v) };
+        flying.extend((0..resting.len()).map(fly));
+        let whole = walk(&self.system, &self.x, flying, &mut self.start_cuts);
+        let landed = whole || self.system.self_contact.is_empty() || self.pins_are_home(&self.work.flying);
+        let Work { next: resting, flying, value, forces, other_forces, .. } = &mut self.work;
+        other_forces.resize(resting.len(), DVec3::ZERO);
+        let in_flight = self.system.value_and_gradient(flying, other_forces);
+        if (landed && !arrived) || (landed == arrived && in_flight <= *value) {
+            std::mem::swap(resting, flying);
+            std::mem::swap(forces, other_forces);
+            *value = in_flight;
+        }
+        landed || arrived
+    }
+
+    fn pins_are_home(&self, x: &[DVec3]) -> bool {
+        let held = self.held.iter().zip(x.iter().zip(&self.work.pinned)).filter(|(held, _)| **held);
+        held.into_iter().all(|(_, (x, pinned))| x == pinned)
+    }
+
+    /// Moves held vertices on towards their pins; returns whether they are there.
+    fn move_pins(&mut self) -> bool {
+        let Work { next, flying: to, pinned, .. } = &mut self.work;
+        to.clone_from(next);
+        for (v, _) in self.held.iter().enumerate().filter(|(_, held)| **held) {
+            to[v] = pinned[v];
+        }
+        let arrived = walk(&self.system, next, to, &mut self.start_cuts);
+        std::mem::swap(next, to);
+        arrived
+    }
+
+    /// The norm of the forces on vertices that are not held, where the step begins.
+    fn free_force(&mut self) -> f64 {
+        let Work { next, value, forces, .. } = &mut self.work;
+        forces.resize(next.len(), DVec3::ZERO);
+        *value = self.system.value_and_gradient(next, forces);
+        for (force, _) in forces.iter_mut().zip(&self.held).filter(|(_, held)| **held) {
+            *force = DVec3::ZERO;
+        }
+        norm(forces)
+    }
+
+    /// The force that counts as 1 in residuals: that at the step's start, or more where a body rests, so that forces which
+    /// are only rounding, or not worth solving for, count as solved.
+    fn reference(&mut self, setup: &Setup) -> f64 {
+        let begin = self.free_force();
+        let least = self.force_floor(setup).max(self.rounding_force(setup.solver.tolerance * begin));
+        // Without any body there is no force at all.
+        begin.max(least / setup.solver.tolerance).max(f64::MIN_POSITIVE)
+    }
+
+    /// How far forces change where positions do by a few units in their last place: no solution is nearer than that. Follows
+    /// [`Self::free_force`]. Where elements are inside out, forces may jump between two positions next to each other, which
+    /// says nothing of rounding: a jump stays what it is when positions change by more. What matters is above `least`.
+    fn rounding_force(&mut self, least: f64) -> f64 {
+        let change = self.change_of_forces(LAST_PLACES);
+        let jumps = change > least && self.change_of_forces(16.0 * LAST_PLACES) < 4.0 * change;
+        if jumps { 0.0 } else { change }
+    }
+
+    /// How far forces change where positions do by so many units in their last place.
+    fn change_of_forces(&mut self, places: f64) -> f64 {
+        let Work { next, flying: shaken, forces, other_forces, .. } = &mut self.work;
+        // Neighbours are moved apart; signs from a scrambled index follow no pattern of the mesh.
+        let sign = |i: usize| if (i as u32).wrapping_mul(0x9e37_79b9) >> 31 == 0 { 1.0 } else { -1.0 };
+        let shake = |(i, x): (usize, &DVec3)| *x * (1.0 + places * f64::EPSILON * sign(i));
+        shaken.clear();
+        shaken.extend(next.iter().enumerate().map(shake));
+        other_forces.resize(next.len(), DVec3::ZERO);
+        self.system.gradient(shaken, other_forces);
+        let free = forces.iter().zip(other_forces).zip(&self.held).filter(|(_, held)| !**held);
+        free.map(|((still, shaken), _)| still.distance_squared(*shaken)).sum::<f64>().sqrt()
+    }
+
+    /// How far an iteration may move a vertex: anywhere in dynamics, where inertia holds it back. In quasi-statics nothing
+    /// does before a free body touches what will hold it, and a full step would carry it past.
+    fn longest_move(&self, setup: &Setup) -> f64 {
+        match setup.mode {
+            Mode::Dynamic => f64::INFINITY,
+            Mode::Quasistatic => {
+                let bounds = Aabb::of_points(&self.x);
+                QUASISTATIC_MOVE * (bounds.high - bounds.low).length()
+            }
+        }
+    }
+
+    /// A force below which nothing is worth solving: 1e-13 of the weight, or of what would give the bodies 1 m/s² where nothing
+    /// weighs.
+    fn force_floor(&self, setup: &Setup) -> f64 {
+        let masses = self.system.inertia.mass.iter().map(|m| m * m).sum::<f64>().sqrt();
+        1e-13 * masses * setup.world.gravity.length().max(1.0)
+    }
+
+    /// Wall time by stage of a step from when it began, began to minimise, and was done with that.
+    fn times(&self, [begun, minimising, ended]: [Instant; 3], cycles: CycleTimes) -> StageTimes {
+        let outcome = &self.outcome;
+        let seconds = |time: Duration| time.as_secs_f64();
+        StageTimes {
+            setup: seconds((minimising - begun) + ended.elapsed()),
+            evaluation: seconds(outcome.evaluation_time),
+            assembly: seconds(outcome.assembly_time),
+            update: seconds(outcome.update_time),
+            smoothing: seconds(cycles.smoothing),
+            coarsest: seconds(cycles.coarsest),
+            transfer: seconds(cycles.transfer),
+            solve: seconds(outcome.solve_time.saturating_sub(cycles.total())),
+            total: seconds(begun.elapsed()),
+        }
+    }
+
+    /// What multigrid cycles have taken so far.
+    fn cycle_times(&self) -> CycleTimes {
+        self.minimiser.as_ref().map_or_else(CycleTimes::default, |minimiser| minimiser.cycle_times())
+    }
+
+    fn minimise(&mut self, setup: &Setup, limits: &Limits<'_>) -> Result<(), Error> {
+        let Some(minimiser) = &mut self.minimiser else {
+            return Err(setup.failed("the system was not analysed"));
+        };
+        let done = minimiser.minimise(&self.system, &mut self.work.next, limits, &mut self.outcome);
+        done.map_err(|problem| setup.failed(problem))
+    }
+
+    /// The same from where the step begins, where the objective is known.
+    fn minimise_first(&mut self, setup: &Setup, limits: &Limits<'_>) -> Result<(), Error> {
+        let (value, forces) = (self.work.value, std::mem::take(&mut self.work.forces));
+        let begun = Some(Evaluated { value, gradient: &forces });
+        let done = self.minimise(setup, &Limits { begun, ..*limits });
+        self.work.forces = forces;
+        done
+    }
+
+    /// Another round of the same step, whose work adds up.
+    fn minimise_again(&mut self, setup: &Setup, limits: &Limits<'_>) -> Result<(), Error> {
+        let Outcome { iterations, linear_iterations, cuts, .. } = self.outcome;
+        let Outcome { evaluation_time, assembly_time, update_time, solve_time, .. } = self.outcome;
+        self.minimise(setup, limits)?;
+        self.outcome.iterations += iterations;
+        self.outcome.linear_iterations += linear_iterations;
+        self.outcome.cuts += cuts;
+        self.outcome.evaluation_time += evaluation_time;
+        self.outcome.assembly_time += assembly_time;
+        self.outcome.update_time += update_time;
+        self.outcome.solve_time += solve_time;
+        Ok(())
+    }
+
+    /// In equilibrium the wind blows on the shape that it has made, not on that of the frame before.
+    fn settle_in_wind(&mut self, setup: &Setup, time: f64, limits: &Limits<'_>) -> Result<(), Error> {
+        for _ in 0..WIND_ROUNDS {
+            let before = self.outcome.iterations;
+            self.system.blow(setup, &self.work.next, &self.v, [time, QUASISTATIC_STEP]);
+            self.minimise_again(setup, limits)?;
+            if self.outcome.iterations == before {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Friction by impulses, on what the step has come to; what would make surfaces touch is cut.
+    fn rub(&mut self, dt: f64) {
+        let Work { next, flying: to, impulses, .. } = &mut self.work;
+        impulses.clear();
+        self.system.add_impulses(next, dt, impulses);
+        to.clone_from(next);
+        let (mass, held) = (&self.system.inertia.mass, &self.held);
+        impulses.slow(&self.x, to, dt, |v| (!held[v]).then(|| mass[v]));
+        walk(&self.system, next, to, &mut self.start_cuts);
+        std::mem::swap(next, to);
+    }
+
+    /// Goes on with the step where parts have crossed at its end, with what pushes them back.
+    fn push_back(&mut self, setup: &Setup, limits: &Limits<'_>) -> Result<(), Error> {
+        for round in 0..=COLLISION_ROUNDS {
+            let Some(response) = &mut self.system.response else { break };
+            if !response.update(&self.work.next) || round == COLLISION_ROUNDS {
+                break;
+            }
+            self.minimise_again(setup, limits)?;
+        }
+        Ok(())
+    }
+
+    fn report(&self, setup: &Setup) -> StepReport {
+        let outcome = &self.outcome;
+        let [kinetic, potential] = self.system.inertia.energies(&self.x, &self.v, setup.world.gravity);
+        let (contacts, penetration) = self.system.contacts.count_and_depth(&self.x);
+        let touching = match &self.system.response {
+            Some(response) => response.summary(&self.x),
+            None => self.system.self_contact.summary(&self.x),
+        };
+        StepReport {
+            nonlinear_iterations: outcome.iterations,
+            linear_iterations: outcome.linear_iterations,
+            residual: Some(outcome.residual()),
+            converged: outcome.stop == Stop::Converged,
+            energy: EnergyReport { kinetic, elastic: self.system.elastic_energy(&self.x), potential },
+            contacts,
+            penetration,
+            pairs: touching.pairs,
+            closest: touching.closest,
+            cuts: outcome.cuts + self.start_cuts,
+            crossings: Some(touching.crossings),
+            times: StageTimes::default(),
+        }
+    }
+}
+
+impl Stepper for ImplicitStepper {
+    fn step(&mut self, setup: &Setup, dt: f64, deadline: Option<Instant>) -> Result<StepReport, Error> {
+        let begun = Instant::now();
+        self.begin_step(setup, dt)?;
+        self.begin_minimiser();
+        self.start_cuts = 0;
+        let mut arrived = walk(&self.system, &self.x, &mut self.work.next, &mut self.start_cuts);
+        let limits = Limits {
+            begun: None,
+            tolerance: setup.solver.tolerance,
+            reference: self.reference(setup),
+            settled: settled(setup, dt),
+            max_iterations: setup.solver.max_iterations,
+            deadline,
+            record: setup.record,
+            longest_move: self.longest_move(setup),
+        };
+        if setup.mode == Mode::Dynamic {
+            arrived = self.choose_start(arrived);
+        }
+        let (minimising, earlier) = (Instant::now(), self.cycle_times());
+        self.minimise_first(setup, &limits)?;
+        for _ in 0..PIN_ROUNDS {
+            if arrived {
+                break;
+            }
+            arrived = self.move_pins();
+            self.minimise_again(setup, &limits)?;
+        }
+        if setup.mode == Mode::Quasistatic && !self.system.wind.is_still() {
+            self.settle_in_wind(setup, setup.time + dt, &limits)?;
+        }
+        self.push_back(setup, &limits)?;
+        let (ended, cycles) = (Instant::now(), self.cycle_times().since(&earlier));
+        if setup.contact.friction_model == FrictionModel::Impulse {
+            self.rub(dt);
+        }
+        std::mem::swap(&mut self.x, &mut self.work.next);
+        for (v, (new, old)) in self.v.iter_mut().zip(self.x.iter().zip(&self.work.next)) {
+            *v = match setup.mode {
+                Mode::Dynamic => (*new - *old) / dt,
+                Mode::Quasistatic => DVec3::ZERO,
+            };
+        }
+        self.system.contacts.end_step(&self.x);
+        self.system.self_contact.end_step(&self.x);
+        let report = self.report(setup);
+        Ok(StepReport { times: self.times([begun, minimising, ended], cycles), ..report })
+    }
+
+    fn first_system(&mut self, setup: &Setup, dt: f64) -> Result<StepSystem, Error> {
+        if !self.elasticity.is_assembled() {
+            return Err(Error::NotSupported("an assembled matrix of this family".into()));
+        }
+        self.begin_step(setup, dt)?;
+        self.free_force();
+        if setup.mode == Mode::Dynamic {
+            self.choose_start(true);
+        }
+        let pattern = Arc::new(self.system.analyse(setup, &self.held));
+        let (x, held) = (&self.work.next, &self.held);
+        let matrix = match setup.solver.method {
+            Method::Projective => {
+                let mut scalars = ScalarMatrix::zero(pattern);
+                if !self.system.projective(x, &mut scalars) {
+                    return Err(setup.failed("projective dynamics cannot take one of the elastic models"));
+                }
+                scalars.to_blocks()
+            }
+            _ => {
+                let mut hessian = BlockMatrix::zero(pattern);
+                self.system.hessian(x, HessianMode::PsdProjected, &mut hessian);
+                hessian
+            }
+        };
+        let mut gradient = vec![DVec3::ZERO; x.len()];
+        self.system.gradient(x, &mut gradient);
+        let start = setup.bodies.iter().flat_map(|body| &body.start);
+        let free = |list: &mut dyn Iterator<Item = DVec3>| -> Vec<DVec3> {
+            list.zip(held).filter(|(_, held)| !**held).map(|(value, _)| value).collect()
+        };
+        let rhs = free(&mut gradient.iter().map(|force| -*force));
+        let current = free(&mut self.x.iter().copied()).into();
+        Ok(StepSystem { matrix, rhs, positions: free(&mut start.copied()).into(), current })
+    }
+
+    fn surface_positions(&self, positions: &mut [DVec3]) {
+        self.system.contacts.points.positions(&self.x, positions);
+    }
+
+    fn bodies_changed(&mut self, setup: &Setup, old_index: &[Option<usize>]) {
+        (self.x, self.v) = setup.carry_over(old_index, &self.system.first_unknown, &self.x, &self.v);
+        let before = std::mem::replace(&mut self.system, System::new(setup, &mut *self.elasticity));
+        (self.start, self.first) = (start_positions(setup), None);
+        if !self.system.self_contact.is_empty() {
+            self.system.self_contact.look_for_tangle(&self.x);
+            self.system.self_contact.begin_bodies(&before.self_contact, &self.x, setup.time, old_index);
+        }
+        self.drop_minimiser();
+    }
+
+    fn materials_changed(&mut self, setup: &Setup) {
+        let mut before = std::mem::replace(&mut self.system, System::new(setup, &mut *self.elasticity));
+        self.system.hold_on(&mut before);
+        // Contact may be new, and what crosses is known to the system that was.
+        if !self.system.self_contact.is_empty() {
+            self.system.self_contact.look_for_tangle(&self.x);
+        }
+        // Without a matrix there is no pattern to compare: levels are made anew with the new stiffness.
+        if !self.elasticity.is_assembled() {
+            self.drop_minimiser();
+            return;
+        }
+        // A stiffness of zero couples nothing; what was chosen for other couplings does not fit. Asked without what is held,
+        // so that a simulation that has not stepped yet finds the same.
+        let mut first = self.first.take().unwrap_or(before);
+        let free = vec![false; self.x.len()];
+        if self.system.analyse(setup, &free) != first.analyse(setup, &free) {
+            self.drop_minimiser();
+            self.start = start_positions(setup);
+            return;
+        }
+        self.first = Some(first);
+        if self.minimiser.is_some() {
+            self.system.analyse(setup, &self.held);
+        }
+    }
+
+    fn unknown_positions(&self) -> &[DVec3] {
+        &self.x
+    }
+
+    fn unknown_velocities(&self) -> &[DVec3] {
+        &self.v
+    }
+
+    fn masses(&self) -> &[f64] {
+        &self.system.inertia.mass
+    }
+
+    fn save(&self, state: &mut StateWriter) {
+        state.vectors(&self.x);
+        state.vectors(&self.v);
+        let saved = match (&self.restored, &self.minimiser) {
+            (Some(restored), _) => restored.saved.clone(),
+            (None, Some(minimiser)) => minimiser.save(),
+            (None, None) => Vec::new(),
+        };
+        let held = match &self.restored {
+            Some(restored) => restored.held.clone(),
+            None => bits(&self.held),
+        };
+        state.words(if saved.is_empty() { &[] } else { &held });
+        state.words(&saved);
+        self.system.contacts.save(state);
+        self.system.self_contact.save(state);
+    }
+
+    fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error> {
+        let x = state.vectors(self.x.len())?;
+        let v = state.vectors(self.v.len())?;
+        let restored = Lagging { held: state.words()?, saved: state.words()? };
+        self.system.contacts.restore(state)?;
+        self.system.self_contact.restore(state)?;
+        self.restored = Some(restored);
+        (self.x, self.v) = (x, v);
+        Ok(())
+    }
+
+    fn notes(&self, setup: &Setup) -> Vec<String> {
+        let crossings = &self.system.self_contact.tangle().crossings;
+        if crossings.is_empty() {
+            return Vec::new();
+        }
+        let fate = match setup.contact.tangled {
+            Tangled::Push => "they are drawn apart gently",
+            Tangled::Ignore => "they pass through each other until they are apart",
+        };
+        let named = crossings.iter().take(NAMED_CROSSINGS);
+        let mut names: Vec<String> = named.map(|pair| self.system.name_crossing(setup, *pair)).collect();
+        if crossings.len() > NAMED_CROSSINGS {
+            names.push("...".to_owned());
+        }
+        let count = crossings.len();
+        vec![format!("{count} pairs of triangles cross at the start ({}); {fate}", names.join("; "))]
+    }
+
+    fn hierarchy(&self, setup: &Setup, slice: &Slice) -> Vec<HierarchyLevel> {
+        let Some(minimiser) = &self.minimiser else { return Vec::new() };
+        let free: Vec<u32> = (0..).zip(&self.held).filter(|(_, held)| !**held).map(|(v, _)| v).collect();
+        let points = &self.system.contacts.points;
+        let level = |regions| HierarchyLevel::of_regions(regions, &free, &self.x, points);
+        let mut levels: Vec<HierarchyLevel> = minimiser.regions().iter().map(level).collect();
+        self.elasticity.draw_cells(&mut levels, setup, &self.x, slice);
+        levels
+    }
+
+    fn inspect(&self) -> Inspection {
+        Inspection {
+            residuals: self.outcome.residuals.clone(),
+            history: self.outcome.history.clone(),
+            bytes: self.minimiser.as_ref().map_or(0, |minimiser| minimiser.bytes()),
+        }
+    }
+}
+
+/// How far the last direction of a step may still move a vertex, in metres.
+fn settled(setup: &Setup, dt: f64) -> f64 {
+    setup.solver.velocity_tolerance.map_or(0.0, |speed| speed * dt)
+}
+
+/// The steps by which inertia and damping are weighed in a step of `dt` seconds.
+fn inertia_and_damping(mode: Mode, dt: f64) -> [f64; 2] {
+    match mode {
+        Mode::Dynamic => [dt, dt],
+        Mode::Quasistatic => [QUASISTATIC_STEP, f64::INFINITY],
+    }
+}
+
+fn start_positions(setup: &Setup) -> Vec<DVec3> {
+    setup.bodies.iter().flat_map(|body| &body.start).copied().collect()
+}
+
+/// Yes and no, 32 in a word.
+fn bits(flags: &[bool]) -> Vec<u32> {
+    let word = |flags: &[bool]| flags.iter().rev().fold(0, |word, &flag| word << 1 | u32::from(flag));
+    flags.chunks(32).map(word).collect()
+}
+
+/// Cuts the way between two states where surfaces would touch, so that `to` can be reached; returns whether it was whole.
+fn walk(system: &System, from: &[DVec3], to: &mut [DVec3], cuts: &mut u32) -> bool {
+    let free = system.free_way(from, to);
+    if free >= 1.0 {
+        return true;
+    }
+    *cuts += 1;
+    to.iter_mut().zip(from).for_each(|(to, from)| *to = *from + free * (*to - *from));
+    false
+}

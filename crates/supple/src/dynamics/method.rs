@@ -1,0 +1,104 @@
+//! From a scene's `[solver]` to a nonlinear method.
+
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::optimize::projective::Global;
+use super::optimize::{AcceleratedGradient, Lbfgs, Minimiser, Newton, NonlinearCg, Projective, Refresh};
+use crate::scene::{LinearKind, Method, Solver};
+use supple_linear::{
+    BlockMatrix, BlockPattern, ScalarCholesky, Simd, StopRule, linear_solver, preconditioner,
+};
+
+/// Relative residual to which an iterative solver under Newton's method goes if the scene does not say.
+const INNER_TOLERANCE: f64 = 1e-2;
+/// Its largest number of iterations.
+const INNER_ITERATIONS: u32 = 1000;
+/// Pairs that L-BFGS remembers.
+const MEMORY: usize = 8;
+/// Iterations between two preconditioners of accelerated gradient descent (Wang and Yang 2016, section 5).
+const GRADIENT_REFRESH: u32 = 32;
+
+/// Iterations between two precomputations of `mas` (Wu 2022, section 4.3).
+const MAS_REFRESH: u32 = 8;
+
+/// What a method knows of the unknowns before it sees a matrix.
+pub(crate) struct Nodes {
+    /// Which are coupled.
+    pub(crate) pattern: Arc<BlockPattern>,
+    /// The number of vertices, held ones too.
+    pub(crate) vertices: usize,
+    /// Where they started: tells what is near what.
+    pub(crate) positions: Arc<[DVec3]>,
+    /// The matrix at the start, for solvers whose structure follows the stiffness.
+    pub(crate) at_start: Option<BlockMatrix>,
+}
+
+/// The method of a scene.
+pub(crate) fn minimiser(solver: &Solver, nodes: Nodes, simd: Simd) -> Result<Box<dyn Minimiser>, String> {
+    let linear = &solver.linear;
+    let refresh = |usual: u32| {
+        let usual = if linear.kind == LinearKind::Mas { MAS_REFRESH } else { usual };
+        // Who says how far vertices may move, or for how many steps, means that alone.
+        let otherwise = solver.refresh_moved.is_some() || solver.refresh_steps.is_some();
+        let usual = if otherwise { u32::MAX } else { usual };
+        Refresh {
+            every: solver.refresh.unwrap_or(usual),
+            moved: solver.refresh_moved,
+            steps: solver.refresh_steps.unwrap_or(1),
+        }
+    };
+    // What a solver refuses of the matrix at the start it will refuse again when it matters; its structure is chosen.
+    let linear_solver = || -> Result<_, String> {
+        let mut made = linear_solver(linear, Some(nodes.positions.clone()), simd)?;
+        if let Some(matrix) = &nodes.at_start {
+            made.prepare(matrix).ok();
+        }
+        Ok(made)
+    };
+    let preconditioner = || -> Result<_, String> {
+        let mut made = preconditioner(linear, Some(nodes.positions.clone()), simd)?;
+        if let Some(matrix) = &nodes.at_start {
+            made.update(matrix).ok();
+        }
+        Ok(made)
+    };
+    let (pattern, vertices, positions) = (nodes.pattern.clone(), nodes.vertices, &nodes.positions);
+    Ok(match solver.method {
+        Method::Newton => {
+            let inner = inner_rule(solver);
+            Box::new(Newton::new(pattern, vertices, linear_solver()?, inner, refresh(1)))
+        }
+        Method::Lbfgs => {
+            Box::new(Lbfgs::new(pattern, vertices, preconditioner()?, refresh(u32::MAX), MEMORY))
+        }
+        Method::NonlinearCg => {
+            Box::new(NonlinearCg::new(pattern, vertices, preconditioner()?, refresh(u32::MAX)))
+        }
+        Method::AcceleratedGradient => {
+            let (refresh, radius) = (refresh(GRADIENT_REFRESH), solver.spectral_radius.unwrap_or(0.99));
+            Box::new(AcceleratedGradient::new(pattern, vertices, preconditioner()?, refresh, radius))
+        }
+        Method::Projective => {
+            let global = match solver.linear.kind {
+                LinearKind::Cholesky => {
+                    Global::Direct(Box::new(ScalarCholesky::new(pattern.clone(), Some(positions), simd)?))
+                }
+                _ => Global::Iterative {
+                    solver: linear_solver()?,
+                    stop: inner_rule(solver),
+                    blocks: BlockMatrix::zero(pattern.clone()),
+                },
+            };
+            Box::new(Projective::new(pattern, vertices, global))
+        }
+        other => return Err(format!("the method `{other:?}` is not one of implicit dynamics")),
+    })
+}
+
+fn inner_rule(solver: &Solver) -> StopRule {
+    let direct = solver.linear.kind == LinearKind::Cholesky;
+    let tolerance = solver.linear.tolerance.unwrap_or(if direct { 1e-9 } else { INNER_TOLERANCE });
+    StopRule::tolerance(tolerance, solver.linear.max_iterations.unwrap_or(INNER_ITERATIONS) as usize)
+}

@@ -1,0 +1,11 @@
+//! Implicit Euler: the system of all energies of a scene, and the stepper that minimises it by the methods of `optimize`.
+
+pub(crate) mod conforming;
+pub(crate) mod elasticity;
+mod implicit;
+pub(crate) mod method;
+pub mod optimize;
+mod system;
+
+pub use implicit::ImplicitStepper;
+pub(crate) use system::System;

@@ -1,0 +1,520 @@
+//! A descent under way, for all nonlinear methods: the gradient where it stands, the line search, and when it ends.
+
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use glam::DVec3;
+use rayon::prelude::*;
+
+use super::objective::{Evaluated, Limits, Objective, Outcome, Stop};
+use crate::stepper::IterationRecord;
+use supple_core::parallel;
+use supple_core::text::number::components;
+use supple_linear::{BlockPattern, LinearOperator};
+
+/// A minimisation under way: the objective along `x`, in terms of the unknowns.
+pub(crate) struct Descent<'a> {
+    pub(crate) objective: &'a dyn Objective,
+    pub(crate) x: &'a mut [DVec3],
+    pub(crate) limits: &'a Limits<'a>,
+    pub(crate) outcome: &'a mut Outcome,
+    /// The objective at `x`.
+    pub(crate) value: f64,
+    /// Whether the objective's rounding hid the decrease of the last step.
+    in_rounding: bool,
+    slowest: Duration,
+    iteration_begun: Instant,
+    begun: Instant,
+    /// Time spent on records.
+    recording: Duration,
+}
+
+/// Vectors of a descent, kept from step to step.
+#[derive(Default)]
+pub(crate) struct Workspace {
+    /// The vertex of each unknown.
+    pub(crate) vertices: Vec<u32>,
+    /// The gradient over all vertices, and whether it is that at the place of the descent.
+    full: Vec<DVec3>,
+    known: bool,
+    /// Where a step of `trial_length` leads.
+    trial: Vec<DVec3>,
+    trial_length: f64,
+    /// The gradient where the step leads that is taken, should no longer one be better.
+    tried: Vec<DVec3>,
+    /// The gradient over the unknowns.
+    pub(crate) gradient: Vec<DVec3>,
+    /// The direction of search over the unknowns.
+    pub(crate) direction: Vec<DVec3>,
+}
+
+impl Workspace {
+    pub(crate) fn new(pattern: &BlockPattern, vertices: usize) -> Self {
+        let unknowns = pattern.unknowns();
+        let free = (0..vertices as u32).filter(|v| pattern.unknown(*v).is_some());
+        Self {
+            vertices: free.collect(),
+            full: vec![DVec3::ZERO; vertices],
+            known: false,
+            trial: vec![DVec3::ZERO; vertices],
+            trial_length: f64::NAN,
+            tried: vec![DVec3::ZERO; vertices],
+            gradient: vec![DVec3::ZERO; unknowns],
+            direction: vec![DVec3::ZERO; unknowns],
+        }
+    }
+
+    /// How far the direction moves the vertex that it moves farthest, in metres.
+    pub(crate) fn farthest_move(&self) -> f64 {
+        self.direction.iter().map(|d| d.length_squared()).fold(0.0, f64::max).sqrt()
+    }
+
+    /// `trial = x + length direction`.
+    fn move_trial(&mut self, x: &[DVec3], length: f64) {
+        let Self { vertices, direction, trial, .. } = self;
+        trial.par_chunks_mut(CHUNK).zip(x.par_chunks(CHUNK)).enumerate().for_each(|(chunk, (trial, x))| {
+            trial.copy_from_slice(x);
+            let first = chunk * CHUNK;
+            let unknown = |vertex: usize| vertices.partition_point(|v| (*v as usize) < vertex);
+            let own = unknown(first)..unknown(first + x.len());
+            for (&v, d) in vertices[own.clone()].iter().zip(&direction[own]) {
+                trial[v as usize - first] += length * *d;
+            }
+        });
+        self.trial_length = length;
+    }
+
+    /// The same, if the last trial on this way was of another length.
+    fn try_length(&mut self, x: &[DVec3], length: f64) {
+        if self.trial_length != length {
+            self.move_trial(x, length);
+        }
+    }
+
+    /// The slope along the direction where the last step that was tried leads.
+    fn tried_slope(&self) -> f64 {
+        let Self { vertices, direction, tried, .. } = self;
+        parallel::sum(vertices.len(), |i| tried[vertices[i] as usize].dot(direction[i]))
+    }
+
+    /// The objective where a step of this length leads. Most are taken, so the gradient is found along with it.
+    fn evaluate(&mut self, objective: &dyn Objective, x: &[DVec3], length: f64) -> f64 {
+        self.try_length(x, length);
+        objective.value_and_gradient(&self.trial, &mut self.tried)
+    }
+}
+
+/// Iterations for whose residuals room is kept.
+const MOST_RESIDUALS: u32 = 4096;
+/// A decrease, over the objective, that its rounding hides.
+const HIDDEN: f64 = 1e-12;
+/// A change of the objective, over itself, that may be rounding: its parts may be many times larger than their sum.
+const MAY_BE_ROUNDING: f64 = 1e-9;
+/// Armijo's constant of sufficient decrease.
+const SUFFICIENT_DECREASE: f64 = 1e-4;
+/// The fraction of what the slope promises that a step must have fallen by for a longer one to be tried.
+const GOES_ON: f64 = 0.6;
+/// Halvings before the line search gives up.
+const MAX_HALVINGS: u32 = 40;
+/// Doublings of a step that goes on falling.
+const MAX_DOUBLINGS: u32 = 8;
+
+impl<'a> Descent<'a> {
+    pub(crate) fn begin(
+        objective: &'a dyn Objective,
+        x: &'a mut [DVec3],
+        limits: &'a Limits<'a>,
+        work: &mut Workspace,
+        outcome: &'a mut Outcome,
+    ) -> Result<Self, String> {
+        let asked = Instant::now();
+        let value = finite_value(objective, x, limits.begun, &mut work.full)?;
+        work.known = true;
+        outcome.restart();
+        // Room for all iterations, so that a step which takes more than any before allocates nothing.
+        outcome.residuals.reserve(limits.max_iterations.min(MOST_RESIDUALS) as usize + 2);
+        let begun = Instant::now();
+        outcome.evaluation_time += begun - asked;
+        let (slowest, recording) = (Duration::ZERO, Duration::ZERO);
+        Ok(Self {
+            objective,
+            x,
+            limits,
+            outcome,
+            value,
+            in_rounding: false,
+            slowest,
+            iteration_begun: begun,
+            begun,
+            recording,
+        })
+    }
+
+    /// Computes the gradient at `x` and says whether to stop there.
+    pub(crate) fn look(&mut self, work: &mut Workspace) -> Result<Option<Stop>, String> {
+        if self.outcome.iterations > 0 {
+            self.slowest = self.slowest.max(self.iteration_begun.elapsed());
+        }
+        self.iteration_begun = Instant::now();
+        if !std::mem::take(&mut work.known) {
+            self.objective.gradient(self.x, &mut work.full);
+        }
+        let Workspace { gradient, vertices, full, .. } = work;
+        let free = gradient.par_iter_mut().zip(&*vertices).with_min_len(CHUNK);
+        free.for_each(|(g, &v)| *g = full[v as usize]);
+        let norm = norm(&work.gradient);
+        self.outcome.evaluation_time += self.iteration_begun.elapsed();
+        if !norm.is_finite() {
+            return Err(describe_non_finite(work));
+        }
+        self.outcome.residuals.push(norm / self.limits.reference);
+        if self.limits.record {
+            self.record(norm / self.limits.reference);
+        }
+        Ok(self.should_stop(norm))
+    }
+
+    /// Replaces the last look after `x` was put back to an earlier place.
+    pub(crate) fn look_again(&mut self, work: &mut Workspace) -> Result<(), String> {
+        self.outcome.residuals.pop();
+        if self.limits.record {
+            self.outcome.history.pop();
+        }
+        self.look(work).map(|_| ())
+    }
+
+    fn record(&mut self, residual: f64) {
+        let now = Instant::now();
+        let seconds = (now - self.begun - self.recording).as_secs_f64();
+        let value = self.objective.value(self.x);
+        self.outcome.history.push(IterationRecord { seconds, value, residual });
+        self.recording += now.elapsed();
+    }
+
+    fn should_stop(&self, norm: f64) -> Option<Stop> {
+        let limits = self.limits;
+        if norm <= limits.tolerance * limits.reference {
+            Some(Stop::Converged)
+        } else if self.in_rounding && self.gradient_grew() {
+            Some(Stop::Stalled)
+        } else if self.outcome.iterations >= limits.max_iterations {
+            Some(Stop::IterationLimit)
+        } else {
+            let late = limits.deadline.is_some_and(|deadline| Instant::now() + self.slowest > deadline);
+            late.then_some(Stop::Deadline)
+        }
+    }
+
+    /// Whether the gradient has grown by the last iteration.
+    pub(crate) fn gradient_grew(&self) -> bool {
+        matches!(self.outcome.residuals[..], [.., before, now] if now > before)
+    }
+
+    /// Moves `x` along the direction as far as decreases the objective enough, beginning with `length`; returns the
+    /// length, or `None` if no step does.
+    ///
+    /// A first step that is good may be doubled while the objective goes on falling: where a fold is about to form,
+    /// the Hessian that is left after projection is too stiff, and the way down is many such steps long. Methods that descend by a fixed
+    /// matrix also gain by it: going beyond the lowest place of every line, projective dynamics of solids came down in less than half the time that it took ending there.
+    pub(crate) fn line_search(&mut self, work: &mut Workspace, length: f64) -> Option<f64> {
+        let begun = Instant::now();
+        let found = self.search(work, length);
+        self.outcome.evaluation_time += begun.elapsed();
+        found
+    }
+
+    fn search(&mut self, work: &mut Workspace, length: f64) -> Option<f64> {
+        let slope = dot(&work.gradient, &work.direction);
+        let rounding = 1e-14 * self.value.abs();
+        // Where so little is to be gained, the rounding of the objective's parts, which are many times larger than their sum,
+        // hides it: the full step is the best there is, until the gradient grows.
+        self.in_rounding = slope.abs() * length <= HIDDEN * self.value.abs();
+        let mut length = self.free_length(work, length.min(self.longest_step(work)));
+        if self.in_rounding {
+            let value = work.evaluate(self.objective, self.x, length);
+            return self.accept(work, (length, value));
+        }
+        for halvings in 0..MAX_HALVINGS {
+            let lower = work.evaluate(self.objective, self.x, length);
+            let enough = lower <= self.value + SUFFICIENT_DECREASE * length * slope + rounding;
+            if enough || self.falls_unseen(work, slope, lower) {
+                self.in_rounding = !enough;
+                // A parabola still falls beyond the step where it has fallen by more than 2/3 of what its slope says.
+                let fallen = self.value - lower;
+                let doubled = halvings == 0 && fallen > rounding && fallen > GOES_ON * length * -slope;
+                let best = if doubled { self.go_on(work, length, lower) } else { (length, lower) };
+                return self.accept(work, best);
+            }
+            length *= 0.5;
+        }
+        None
+    }
+
+    /// Whether the objective has fallen enough by a step after which it is `lower`, as far as slopes tell, where rounding hides its change. On a
+    /// parabola this is the same as Armijo's condition (Hager & Zhang 2005, "approximate Wolfe").
+    fn falls_unseen(&self, work: &Workspace, slope: f64, lower: f64) -> bool {
+        let hidden = (lower - self.value).abs() <= MAY_BE_ROUNDING * self.value.abs();
+        hidden && work.tried_slope() <= (2.0 * SUFFICIENT_DECREASE - 1.0) * slope
+    }
+
+    /// The part of `length` that can be gone along the direction before surfaces touch.
+    fn free_length(&mut self, work: &mut Workspace, length: f64) -> f64 {
+        work.move_trial(self.x, length);
+        let free = self.objective.free_way(self.x, &work.trial);
+        self.outcome.cuts += u32::from(free < 1.0);
+        free * length
+    }
+
+    /// The multiple of the direction that moves no vertex too far.
+    fn longest_step(&self, work: &Workspace) -> f64 {
+        if self.limits.longest_move == f64::INFINITY {
+            return f64::INFINITY;
+        }
+        self.limits.longest_move / work.farthest_move().max(f64::MIN_POSITIVE)
+    }
+
+    /// Goes on from a step of `length`, where the objective is `lower`.
+    fn go_on(&self, work: &mut Workspace, mut length: f64, mut lower: f64) -> (f64, f64) {
+        let longest = self.longest_step(work);
+        for _ in 0..MAX_DOUBLINGS {
+            if 2.0 * length > longest {
+                break;
+            }
+            work.move_trial(self.x, 2.0 * length);
+            if self.objective.free_way(self.x, &work.trial) < 1.0 {
+                break;
+            }
+            // The gradient where the descent stands has served.
+            let value = self.objective.value_and_gradient(&work.trial, &mut work.full);
+            if value.is_nan() || value >= lower {
+                break;
+            }
+            std::mem::swap(&mut work.full, &mut work.tried);
+            (length, lower) = (2.0 * length, value);
+        }
+        (length, lower)
+    }
+
+    fn accept(&mut self, work: &mut Workspace, (length, value): (f64, f64)) -> Option<f64> {
+        work.try_length(self.x, length);
+        let parts = self.x.par_chunks_mut(CHUNK).zip(work.trial.par_chunks(CHUNK));
+        let goes = |(x, trial): (&mut [DVec3], &[DVec3])| {
+            let moves = *x != *trial;
+            x.copy_from_slice(trial);
+            moves
+        };
+        let moved = parts.map(goes).reduce(|| false, |a, b| a | b);
+        self.value = value;
+        std::mem::swap(&mut work.full, &mut work.tried);
+        work.known = true;
+        moved.then_some(length)
+    }
+
+    /// Moves `x` by the direction, whatever the value says of it, as far as nothing touches; returns the fraction.
+    pub(crate) fn step_blindly(&mut self, work: &mut Workspace) -> f64 {
+        let length = self.free_length(work, 1.0);
+        work.move_trial(self.x, length);
+        self.x.copy_from_slice(&work.trial);
+        length
+    }
+
+    pub(crate) fn end(self, stop: Stop) -> Result<(), String> {
+        self.outcome.stop = stop;
+        Ok(())
+    }
+}
+
+/// The objective and its gradient where a descent begins, if they are not known already.
+fn finite_value(
+    objective: &dyn Objective,
+    x: &[DVec3],
+    begun: Option<Evaluated<'_>>,
+    gradient: &mut [DVec3],
+) -> Result<f64, String> {
+    if let Some(vertex) = x.iter().position(|p| !p.is_finite()) {
+        return Err(format!("vertex {vertex} is at {}", components(x[vertex])));
+    }
+    let value = match begun {
+        Some(known) => {
+            gradient.copy_from_slice(known.gradient);
+            known.value
+        }
+        None => objective.value_and_gradient(x, gradient),
+    };
+    if value.is_finite() { Ok(value) } else { Err(format!("the energy is {value}")) }
+}
+
+fn describe_non_finite(work: &Workspace) -> String {
+    let said = |unknown: usize| (work.vertices[unknown], components(work.gradient[unknown]));
+    if let Some(unknown) = work.gradient.iter().position(|g| !g.is_finite()) {
+        let (vertex, force) = said(unknown);
+        return format!("the force on vertex {vertex} is {force} N");
+    }
+    let sizes = work.gradient.iter().map(|g| g.abs().max_element()).enumerate();
+    let largest = sizes.max_by(|(_, a), (_, b)| a.total_cmp(b)).map_or(0, |(unknown, _)| unknown);
+    let (vertex, force) = said(largest);
+    format!("the forces are too large, their norm overflows: the largest, on vertex {vertex}, is {force} N")
+}
+
+/// Whether a direction `d` of a linear solve that ended at this relative residual may be searched along: it descends, and
+/// makes the model `½ dᵀA d - bᵀd` smaller than standing still does. Conjugate gradients always do, though their residual
+/// may rise at first; a stationary iteration that has diverged does not. `product` is room for one.
+pub(crate) fn is_of_use(
+    matrix: &dyn LinearOperator,
+    rhs: &[DVec3],
+    direction: &[DVec3],
+    relative_residual: f64,
+    product: &mut Vec<DVec3>,
+) -> bool {
+    let slope = dot(rhs, direction);
+    if !(slope > 0.0 && slope.is_finite()) {
+        return false;
+    }
+    // From `|b - A d| <= |b|` follows nothing for any one matrix, but no iteration that ends there has diverged.
+    if relative_residual <= 1.0 {
+        return true;
+    }
+    product.resize(direction.len(), DVec3::ZERO);
+    matrix.apply(direction, product);
+    0.5 * dot(direction, product) < slope
+}
+
+/// Entries of a sum that one task adds.
+const CHUNK: usize = 4096;
+
+/// The scalar product, over fixed chunks.
+pub(crate) fn dot(a: &[DVec3], b: &[DVec3]) -> f64 {
+    let part =
+        |range: Range<usize>| a[range.clone()].iter().zip(&b[range]).map(|(a, b)| a.dot(*b)).sum::<f64>();
+    parallel::fold(a.len().min(b.len()), CHUNK, 0.0, part, |a, b| a + b)
+}
+
+/// The Euclidean norm of all components.
+pub(crate) fn norm(values: &[DVec3]) -> f64 {
+    dot(values, values).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::objective::tests::{Wells, limits};
+    use super::*;
+    use crate::material::HessianMode;
+    use supple_linear::BlockMatrix;
+
+    /// Searches once from `x` along a part of the way home, and says how far it went and what it knows of the gradient there.
+    fn searched(wells: &dyn Objective, x: &mut [DVec3], part: f64, longest_move: f64) -> (f64, Vec<DVec3>) {
+        let limits = Limits { longest_move, ..limits() };
+        let mut work = Workspace::new(&Wells::new(x.len() as u32).pattern(), x.len());
+        let mut outcome = Outcome::default();
+        let mut descent = Descent::begin(wells, x, &limits, &mut work, &mut outcome).unwrap();
+        descent.look(&mut work).unwrap();
+        // The wells' lowest place is the origin.
+        work.direction.iter_mut().zip(&*descent.x).for_each(|(d, x)| *d = -part * *x);
+        let length = descent.line_search(&mut work, 1.0).unwrap();
+        descent.look(&mut work).unwrap();
+        (length, work.gradient)
+    }
+
+    #[test]
+    fn a_step_that_is_too_short_is_doubled_as_long_as_a_parabola_falls() {
+        let wells = Wells::new(8);
+        for part in [1.0, 0.8, 0.6, 0.4, 0.1, 0.01] {
+            let mut x: Vec<DVec3> = (0..8).map(|v| DVec3::new(1.0, 0.2 * f64::from(v), -0.5)).collect();
+            let (length, gradient) = searched(&wells, &mut x, part, f64::INFINITY);
+            // A doubled step is lower if the shorter one went less than two thirds of the way to the lowest place.
+            assert!((2.0 / 3.0..4.0 / 3.0).contains(&(part * length)), "{part}: {length}");
+            assert_eq!(length == 1.0, part > 2.0 / 3.0, "{part}: {length}");
+            let mut anew = vec![DVec3::ZERO; 8];
+            wells.gradient(&x, &mut anew);
+            assert_eq!(gradient, anew, "{part}");
+        }
+    }
+
+    #[test]
+    fn a_doubled_step_moves_no_vertex_farther_than_it_may() {
+        let mut x = vec![DVec3::X; 8];
+        let (length, _) = searched(&Wells::new(8), &mut x, 0.1, 0.5);
+        assert!(length > 1.0 && length <= 5.0, "{length}");
+        assert!(x.iter().all(|x| x.distance(DVec3::X) <= 0.5 + 1e-12));
+    }
+
+    /// Slopes down along x up to a wall at 1.2.
+    struct Wall;
+
+    impl Objective for Wall {
+        fn value(&self, x: &[DVec3]) -> f64 {
+            x.iter().map(|x| -x.x + 1e3 * (x.x - 1.2).max(0.0).powi(2)).sum()
+        }
+
+        fn gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
+            let slope = |x: &DVec3| DVec3::X * (-1.0 + 2e3 * (x.x - 1.2).max(0.0));
+            gradient.iter_mut().zip(x).for_each(|(g, x)| *g = slope(x));
+        }
+
+        fn hessian(&self, _x: &[DVec3], _curvature: HessianMode, _hessian: &mut BlockMatrix) {}
+    }
+
+    #[test]
+    fn a_doubled_step_that_climbs_is_not_taken_and_leaves_the_gradient_of_the_single_one() {
+        let limits = limits();
+        let mut x = [DVec3::ZERO];
+        let mut work = Workspace::new(&BlockPattern::new(&[false], &[]), 1);
+        let mut outcome = Outcome::default();
+        let mut descent = Descent::begin(&Wall, &mut x, &limits, &mut work, &mut outcome).unwrap();
+        descent.look(&mut work).unwrap();
+        work.direction[0] = DVec3::X;
+        assert_eq!(descent.line_search(&mut work, 1.0), Some(1.0));
+        descent.look(&mut work).unwrap();
+        assert_eq!((x, &work.gradient[..]), ([DVec3::X], &[-DVec3::X][..]));
+    }
+
+    /// Wells whose value is raised, with what rounding of large parts might do to it.
+    struct Rough(Wells);
+
+    impl Objective for Rough {
+        fn value(&self, x: &[DVec3]) -> f64 {
+            let scrambled = x.iter().fold(0u64, |bits, x| {
+                (bits ^ x.x.to_bits()).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+            });
+            let noise = (scrambled >> 11) as f64 / (1u64 << 53) as f64;
+            1.0 + 1e-10 * noise + self.0.value(x)
+        }
+
+        fn gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
+            self.0.gradient(x, gradient);
+        }
+
+        fn hessian(&self, x: &[DVec3], curvature: HessianMode, hessian: &mut BlockMatrix) {
+            self.0.hessian(x, curvature, hessian);
+        }
+    }
+
+    #[test]
+    fn a_good_step_is_taken_whole_where_rounding_hides_what_it_gains() {
+        let rough = Rough(Wells::new(8));
+        for start in 1..=50 {
+            let mut x = vec![DVec3::splat(1e-6 * f64::from(start).sqrt()); 8];
+            let (length, _) = searched(&rough, &mut x, 1.0, f64::INFINITY);
+            assert_eq!(length, 1.0, "{start}");
+        }
+    }
+
+    #[test]
+    fn a_descent_that_is_told_the_objective_at_its_start_has_the_bits_of_one_that_finds_it() {
+        let wells = Wells::new(8);
+        let start: Vec<DVec3> = (0..8).map(|v| DVec3::new(1.0, 0.3 * f64::from(v), -0.7)).collect();
+        let mut gradient = vec![DVec3::ZERO; 8];
+        let value = wells.value_and_gradient(&start, &mut gradient);
+        let ends = [None, Some(Evaluated { value, gradient: &gradient })].map(|begun| {
+            let (mut x, limits) = (start.clone(), Limits { begun, ..limits() });
+            let mut work = Workspace::new(&wells.pattern(), 8);
+            let mut outcome = Outcome::default();
+            let mut descent = Descent::begin(&wells, &mut x, &limits, &mut work, &mut outcome).unwrap();
+            descent.look(&mut work).unwrap();
+            work.direction.iter_mut().zip(&work.gradient).for_each(|(d, g)| *d = -0.1 * *g);
+            descent.line_search(&mut work, 1.0);
+            (x, outcome.residuals)
+        });
+        assert_eq!(ends[0], ends[1]);
+    }
+}

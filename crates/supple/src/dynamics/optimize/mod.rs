@@ -1,0 +1,22 @@
+//! Nonlinear methods over one objective, inertia plus energies.
+
+mod accelerated_gradient;
+pub(crate) mod descent;
+mod lbfgs;
+mod newton;
+mod nonlinear_cg;
+mod objective;
+mod preconditioning;
+pub(crate) mod projective;
+mod refresh;
+
+pub use crate::stepper::IterationRecord;
+pub use accelerated_gradient::AcceleratedGradient;
+pub(crate) use descent::{Descent, Workspace};
+pub use lbfgs::Lbfgs;
+pub use newton::Newton;
+pub use nonlinear_cg::NonlinearCg;
+pub use objective::{Evaluated, Limits, Minimiser, Objective, Outcome, Stop};
+pub use projective::Projective;
+pub(crate) use projective::obstacle as projective_obstacle;
+pub use refresh::Refresh;

@@ -1,0 +1,308 @@
+//! Newton's method with any linear solver and a line search. The exact Hessian is taken where it is positive definite,
+//! which makes the last iterations quadratic; where it is not (a cloth about to fold), every element's part is projected
+//! to positive semi-definite, so that the direction still descends.
+//!
+//! ```text
+//! solve H dx = -g;   α = 1, ½, ¼ … until E(x + α dx) <= E(x) + c α gᵀdx;   x += α dx
+//! ```
+//!
+//! An iterative solver makes it inexact: its tolerance is relative to `g`. Where a stationary one diverges on the projected
+//! Hessian, the direction is `-D⁻¹ g` with the Hessian's diagonal blocks `D`: slow, but it descends, and the next iteration
+//! tries the solver again.
+//!
+//! It ends when `|g|` is small, or when `dx` is: where a stiff sheet wrinkles, a direction of a tenth of a millimetre still
+//! changes `|g|` many times over, and nobody would see it. Then it begins with the projected Hessian, since there are no last
+//! iterations that would have to be quadratic.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use glam::DVec3;
+
+use super::descent::{Descent, Workspace, dot, is_of_use};
+use super::objective::{Limits, Minimiser, Objective, Outcome, Stop};
+use super::preconditioning::{FIRST_SHIFT, MAX_SHIFTS};
+use super::refresh::{Age, Refresh};
+use crate::material::HessianMode;
+use supple_linear::{
+    BlockJacobi, BlockMatrix, BlockPattern, CycleTimes, End, LinearSolver, Preconditioner, Regions,
+    SolveOutcome, StopRule,
+};
+
+/// Iterations with the projected Hessian after the exact one led astray: folds take a few to settle.
+const PROJECTED_RUN: u32 = 8;
+
+/// What a linear solve came to.
+#[derive(PartialEq, Eq)]
+enum Found {
+    /// A direction to search along.
+    Direction,
+    /// The matrix is not positive definite, or the solver refuses it.
+    NotDefinite,
+    /// The iteration grew instead of ending.
+    Diverged,
+}
+
+/// Newton's method on one sparsity pattern.
+pub struct Newton {
+    matrix: BlockMatrix,
+    solver: Box<dyn LinearSolver>,
+    inner: StopRule,
+    /// How old the solver's preparation is.
+    prepared: Age,
+    /// The matrix it was made from, where it outlives steps.
+    prepared_from: Option<BlockMatrix>,
+    /// Gives directions where the solver diverges.
+    diagonal: BlockJacobi,
+    /// Room for a product.
+    product: Vec<DVec3>,
+    work: Workspace,
+    rhs: Vec<DVec3>,
+    /// Iterations for which the exact Hessian is not tried, since it led astray just before.
+    projected_for: u32,
+    /// The budget ended before the solver had any direction.
+    out_of_time: bool,
+    /// Whether the direction is a solution: one that was cut off, or is of another matrix, does not say how far there is to go.
+    is_solution: bool,
+}
+
+impl Newton {
+    /// Newton's method over a pattern of `vertices` vertices, solving by `solver` until `inner`, whose preparation is
+    /// renewed as `refresh` says.
+    pub fn new(
+        pattern: Arc<BlockPattern>,
+        vertices: usize,
+        solver: Box<dyn LinearSolver>,
+        inner: StopRule,
+        refresh: Refresh,
+    ) -> Self {
+        let prepared = Age::new(refresh);
+        Self {
+            work: Workspace::new(&pattern, vertices),
+            rhs: vec![DVec3::ZERO; pattern.unknowns()],
+            prepared_from: prepared.outlives_steps().then(|| BlockMatrix::zero(pattern.clone())),
+            matrix: BlockMatrix::zero(pattern),
+            solver,
+            inner,
+            prepared,
+            diagonal: BlockJacobi::default(),
+            product: Vec::new(),
+            projected_for: 0,
+            out_of_time: false,
+            is_solution: false,
+        }
+    }
+
+    /// Finds the direction, with the exact Hessian if it is due and definite.
+    fn find_direction(&mut self, descent: &mut Descent<'_>) -> Result<(), String> {
+        if self.prepared.is_due(descent.x) {
+            self.prepared.end();
+        }
+        if self.projected_for == 0 {
+            self.assemble(descent, HessianMode::Exact);
+            if self.solve(descent, true) == Found::Direction {
+                return Ok(());
+            }
+            self.projected_for = PROJECTED_RUN;
+            // One that was made from an earlier matrix is as good for the projected one.
+            if self.prepared.is_new() || !self.prepared.outlives_steps() {
+                self.prepared.end();
+            }
+        }
+        self.projected_for -= 1;
+        self.assemble(descent, HessianMode::PsdProjected);
+        let (mut shift, mut shifted) = (FIRST_SHIFT * self.matrix.largest_diagonal(), false);
+        for _ in 0..MAX_SHIFTS {
+            match self.solve(descent, false) {
+                Found::Direction => {
+                    self.is_solution &= !shifted;
+                    return Ok(());
+                }
+                Found::Diverged if self.prepared.is_new() => return self.descend_by_diagonal(),
+                Found::Diverged => {}
+                Found::NotDefinite => {
+                    self.matrix.shift_diagonal(shift);
+                    shift *= 100.0;
+                    shifted = true;
+                }
+            }
+            self.prepared.end();
+        }
+        Err("the Hessian could not be solved: masses or stiffnesses differ by more than double precision holds".into())
+    }
+
+    /// The direction `-D⁻¹ g` with the matrix's diagonal blocks.
+    fn descend_by_diagonal(&mut self) -> Result<(), String> {
+        self.is_solution = false;
+        self.diagonal.update(&self.matrix)?;
+        self.diagonal.apply(&self.rhs, &mut self.work.direction);
+        Ok(())
+    }
+
+    fn assemble(&mut self, descent: &mut Descent<'_>, curvature: HessianMode) {
+        let begun = Instant::now();
+        self.matrix.clear();
+        descent.objective.hessian(descent.x, curvature, &mut self.matrix);
+        descent.outcome.assembly_time += begun.elapsed();
+    }
+
+    /// Prepares the solver for the matrix; says whether it takes it.
+    fn prepare(&mut self, descent: &Descent<'_>) -> bool {
+        if self.prepared.outlives_steps() {
+            self.solver.forget();
+        }
+        if self.solver.prepare(&self.matrix).is_err() {
+            return false;
+        }
+        self.prepared.begin(descent.x);
+        if let Some(kept) = &mut self.prepared_from {
+            kept.copy_from(&self.matrix);
+        }
+        true
+    }
+
+    /// Solves for the direction.
+    fn solve(&mut self, descent: &mut Descent<'_>, must_be_definite: bool) -> Found {
+        let begun = Instant::now();
+        let refused = self.prepared.is_due(descent.x) && !self.prepare(descent);
+        let prepared = Instant::now();
+        descent.outcome.update_time += prepared - begun;
+        if refused {
+            return Found::NotDefinite;
+        }
+        self.prepared.serve();
+        for (b, g) in self.rhs.iter_mut().zip(&self.work.gradient) {
+            *b = -*g;
+        }
+        self.work.direction.fill(DVec3::ZERO);
+        let stop = StopRule { deadline: descent.limits.deadline, ..self.inner };
+        let solved = self.solver.solve(&self.matrix, &self.rhs, &mut self.work.direction, &stop);
+        descent.outcome.linear_iterations += solved.iterations as u32;
+        let found = self.judge(&solved, must_be_definite);
+        descent.outcome.solve_time += prepared.elapsed();
+        found
+    }
+
+    /// What the direction of a solve is good for.
+    fn judge(&mut self, solved: &SolveOutcome, must_be_definite: bool) -> Found {
+        let descends = dot(&self.work.gradient, &self.work.direction) < 0.0;
+        if solved.end == End::Deadline && !descends {
+            self.out_of_time = true;
+            return Found::Direction;
+        }
+        let residual = solved.relative_residual;
+        self.is_solution = matches!(solved.end, End::Converged | End::Stalled);
+        match solved.end {
+            End::IndefinitePreconditioner => Found::NotDefinite,
+            End::NegativeCurvature if must_be_definite || solved.iterations == 0 || !descends => {
+                Found::NotDefinite
+            }
+            End::NegativeCurvature => Found::Direction,
+            End::NotFinite => Found::Diverged,
+            End::Converged | End::Iterations | End::Deadline | End::Stalled => {
+                let (rhs, direction) = (&self.rhs, &self.work.direction);
+                let good = is_of_use(&self.matrix, rhs, direction, residual, &mut self.product);
+                match good {
+                    true => Found::Direction,
+                    false if residual > 1.0 => Found::Diverged,
+                    false => Found::NotDefinite,
+                }
+            }
+        }
+    }
+}
+
+impl Minimiser for Newton {
+    fn minimise(
+        &mut self,
+        objective: &dyn Objective,
+        x: &mut [DVec3],
+        limits: &Limits<'_>,
+        outcome: &mut Outcome,
+    ) -> Result<(), String> {
+        let mut descent = Descent::begin(objective, x, limits, &mut self.work, outcome)?;
+        self.projected_for = if limits.settled > 0.0 { PROJECTED_RUN } else { 0 };
+        self.out_of_time = false;
+        if !self.prepared.outlives_steps() {
+            self.prepared.end();
+            self.solver.forget();
+        }
+        loop {
+            if let Some(stop) = descent.look(&mut self.work)? {
+                return descent.end(stop);
+            }
+            if descent.gradient_grew() {
+                self.projected_for = self.projected_for.max(PROJECTED_RUN);
+            }
+            self.find_direction(&mut descent)?;
+            if self.out_of_time {
+                return descent.end(Stop::Deadline);
+            }
+            descent.outcome.iterations += 1;
+            let settled = self.is_solution && self.work.farthest_move() <= limits.settled;
+            let length = descent.line_search(&mut self.work, 1.0);
+            if settled && length.is_none_or(|length| length <= 1.0) {
+                descent.look(&mut self.work)?;
+                return descent.end(Stop::Converged);
+            }
+            if length.is_none() {
+                return descent.end(Stop::Stalled);
+            }
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        let matrices = 1 + usize::from(self.prepared_from.is_some());
+        let blocks = 72 * matrices * self.matrix.blocks().len();
+        self.solver.bytes() + self.diagonal.bytes() + blocks + self.matrix.pattern().bytes()
+    }
+
+    fn cycle_times(&self) -> CycleTimes {
+        self.solver.cycle_times()
+    }
+
+    fn begin_step(&mut self, positions: &[DVec3]) {
+        self.prepared.begin_step();
+        if self.solver.begin_step(positions) {
+            self.prepared.end();
+        }
+    }
+
+    fn save(&self) -> Vec<u32> {
+        self.prepared.save(self.solver.save(), self.prepared_from.as_ref().unwrap_or(&self.matrix))
+    }
+
+    fn restore(&mut self, saved: &[u32]) {
+        let matrix = self.prepared_from.as_mut().unwrap_or(&mut self.matrix);
+        let (of_solver, known) = self.prepared.restore(saved, matrix);
+        self.solver.restore(of_solver);
+        self.solver.forget();
+        if known && self.solver.prepare(matrix).is_err() {
+            self.prepared.end();
+        }
+    }
+
+    fn regions(&self) -> Vec<Regions> {
+        self.solver.regions()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::objective::tests::{Diverging, Wells, limits};
+    use super::*;
+
+    #[test]
+    fn a_linear_solver_that_diverges_does_not_lead_astray() {
+        for growth in [1e3, 1e9, f64::NAN] {
+            let wells = Wells::new(8);
+            let (inner, refresh) = (StopRule::tolerance(1e-2, 50), Refresh::from(1));
+            let solver = Box::new(Diverging { growth });
+            let mut newton = Newton::new(wells.pattern(), 8, solver, inner, refresh);
+            let mut x = vec![DVec3::ONE; 8];
+            let mut outcome = Outcome::default();
+            newton.minimise(&wells, &mut x, &limits(), &mut outcome).unwrap();
+            assert_eq!(outcome.stop, Stop::Converged, "{growth}: {:?}", outcome.residuals);
+        }
+    }
+}

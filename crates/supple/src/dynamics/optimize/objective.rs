@@ -1,0 +1,271 @@
+//! What nonlinear methods minimise, and what they promise.
+
+use std::time::{Duration, Instant};
+
+use glam::DVec3;
+
+use crate::energy::PointVisitor;
+use crate::material::HessianMode;
+use crate::stepper::IterationRecord;
+use supple_linear::{BlockMatrix, CycleTimes, Regions, ScalarMatrix};
+
+/// What is minimised, over all vertex positions.
+pub trait Objective {
+    /// Its value in joules.
+    fn value(&self, x: &[DVec3]) -> f64;
+    /// Its gradient in newtons; what it says of held vertices is not read.
+    fn gradient(&self, x: &[DVec3], gradient: &mut [DVec3]);
+    /// Both, with the bits that each has alone.
+    fn value_and_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) -> f64 {
+        self.gradient(x, gradient);
+        self.value(x)
+    }
+    /// Its Hessian over the vertices that are not held.
+    fn hessian(&self, x: &[DVec3], curvature: HessianMode, hessian: &mut BlockMatrix);
+    /// The fraction, 0 to 1, of the straight way between two states that may be gone before surfaces touch.
+    fn free_way(&self, _from: &[DVec3], _to: &[DVec3]) -> f64 {
+        1.0
+    }
+    /// Calls `visit` with the Hessian of every material point on which energies act: all but those of elements, which
+    /// methods without a matrix apply by themselves.
+    fn point_hessians(&self, _x: &[DVec3], _visit: PointVisitor<'_>) {}
+    /// Adds what projective dynamics has in place of the Hessian; `false` if there is none.
+    fn projective(&self, _x: &[DVec3], _matrix: &mut ScalarMatrix) -> bool {
+        false
+    }
+    /// Whether that depends on where the vertices are.
+    fn projective_varies(&self) -> bool {
+        true
+    }
+}
+
+/// Why the iteration ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Stop {
+    /// The gradient fell below the tolerance, or Newton's direction was short enough.
+    #[default]
+    Converged,
+    /// No further decrease was found: rounding hides it, or the direction is bad.
+    Stalled,
+    /// The iteration limit was reached.
+    IterationLimit,
+    /// The time budget was used up.
+    Deadline,
+}
+
+/// The objective at some place.
+#[derive(Debug, Clone, Copy)]
+pub struct Evaluated<'a> {
+    /// Its value in joules.
+    pub value: f64,
+    /// Its gradient in newtons.
+    pub gradient: &'a [DVec3],
+}
+
+/// Where a minimisation begins and when it stops.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits<'a> {
+    /// The objective where it begins, if that is known.
+    pub begun: Option<Evaluated<'a>>,
+    /// Fraction of the reference gradient to reach.
+    pub tolerance: f64,
+    /// Norm of the gradient that counts as 1, in newtons.
+    pub reference: f64,
+    /// Newton's direction that moves no vertex farther, in metres, is the last.
+    pub settled: f64,
+    /// Largest number of iterations.
+    pub max_iterations: u32,
+    /// When the budget ends; an iteration that would likely pass it is not begun.
+    pub deadline: Option<Instant>,
+    /// Whether to keep the objective after every iteration, which costs an evaluation.
+    pub record: bool,
+    /// The farthest that a vertex may move in one iteration, in metres.
+    pub longest_move: f64,
+}
+
+/// How a minimisation went. Belongs to the caller, so that its lists grow only once.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Outcome {
+    /// Nonlinear iterations.
+    pub iterations: u32,
+    /// Iterations of the linear solver or applications of the preconditioner.
+    pub linear_iterations: u32,
+    /// Iterations whose step was cut short, since surfaces would have touched.
+    pub cuts: u32,
+    /// Norm of the gradient at the start of every iteration and at the end, over the reference.
+    pub residuals: Vec<f64>,
+    /// Where it stood after every iteration, if that was asked for.
+    pub history: Vec<IterationRecord>,
+    /// Why it ended.
+    pub stop: Stop,
+    /// Time in gradients and values of the objective.
+    pub evaluation_time: Duration,
+    /// Time in assembling matrices.
+    pub assembly_time: Duration,
+    /// Time in preparing linear solvers and preconditioners for them.
+    pub update_time: Duration,
+    /// Time in linear solvers and preconditioners.
+    pub solve_time: Duration,
+}
+
+impl Outcome {
+    /// Forgets the last minimisation, but not the room for lists.
+    pub(crate) fn restart(&mut self) {
+        let (mut residuals, mut history) =
+            (std::mem::take(&mut self.residuals), std::mem::take(&mut self.history));
+        residuals.clear();
+        history.clear();
+        *self = Self { residuals, history, ..Self::default() };
+    }
+
+    /// The last residual.
+    pub fn residual(&self) -> f64 {
+        self.residuals.last().copied().unwrap_or(0.0)
+    }
+}
+
+/// A nonlinear method, with its matrices and vectors for one sparsity pattern.
+pub trait Minimiser: Send {
+    /// Minimises from `x` and tells in `outcome` how it went. An error says what is not finite or could not be solved.
+    fn minimise(
+        &mut self,
+        objective: &dyn Objective,
+        x: &mut [DVec3],
+        limits: &Limits<'_>,
+        outcome: &mut Outcome,
+    ) -> Result<(), String>;
+    /// Memory of matrices, factors and preconditioners in bytes.
+    fn bytes(&self) -> usize;
+    /// What multigrid cycles have taken so far.
+    fn cycle_times(&self) -> CycleTimes;
+    /// A step begins with the unknowns that are not held at `positions`: what follows them may be made anew.
+    fn begin_step(&mut self, positions: &[DVec3]);
+    /// What it keeps from step to step and later bits depend on, for checkpoints.
+    fn save(&self) -> Vec<u32>;
+    /// Takes over what was saved.
+    fn restore(&mut self, saved: &[u32]);
+    /// How its preconditioner divides the unknowns, the finest level first.
+    fn regions(&self) -> Vec<Regions>;
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::sync::Arc;
+
+    use glam::DMat3;
+
+    use super::super::descent::norm;
+    use super::*;
+    use supple_linear::{
+        BlockPattern, End, HistoryPoint, LinearOperator, LinearSolver, SolveOutcome, StopRule,
+    };
+
+    /// A chain of springs of rest length zero, with a well of its own under each vertex.
+    pub(crate) struct Wells {
+        count: u32,
+    }
+
+    impl Wells {
+        pub(crate) fn new(count: u32) -> Self {
+            Self { count }
+        }
+
+        pub(crate) fn pattern(&self) -> Arc<BlockPattern> {
+            let pairs: Vec<[u32; 2]> = self.pairs().collect();
+            Arc::new(BlockPattern::new(&vec![false; self.count as usize], &pairs))
+        }
+
+        fn pairs(&self) -> impl Iterator<Item = [u32; 2]> {
+            (1..self.count).map(|v| [v - 1, v])
+        }
+
+        fn depth(v: u32) -> f64 {
+            3.0 + f64::from(v % 3)
+        }
+    }
+
+    impl Objective for Wells {
+        fn value(&self, x: &[DVec3]) -> f64 {
+            let wells = (0..self.count).map(|v| 0.5 * Self::depth(v) * x[v as usize].length_squared());
+            let springs = self.pairs().map(|[a, b]| 0.5 * x[a as usize].distance_squared(x[b as usize]));
+            wells.chain(springs).sum()
+        }
+
+        fn gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
+            (0..self.count).for_each(|v| gradient[v as usize] = Self::depth(v) * x[v as usize]);
+            for [a, b] in self.pairs().map(|pair| pair.map(|v| v as usize)) {
+                let pull = x[a] - x[b];
+                gradient[a] += pull;
+                gradient[b] -= pull;
+            }
+        }
+
+        fn hessian(&self, _x: &[DVec3], _curvature: HessianMode, hessian: &mut BlockMatrix) {
+            (0..self.count).for_each(|v| hessian.add_diagonal(v, Self::depth(v) * DMat3::IDENTITY));
+            for [a, b] in self.pairs() {
+                hessian.add_diagonal(a, DMat3::IDENTITY);
+                hessian.add_diagonal(b, DMat3::IDENTITY);
+                hessian.add_pair(a, b, -DMat3::IDENTITY);
+            }
+        }
+
+        fn projective(&self, _x: &[DVec3], matrix: &mut ScalarMatrix) -> bool {
+            (0..self.count).for_each(|v| matrix.add_diagonal(v, Self::depth(v)));
+            for [a, b] in self.pairs() {
+                matrix.add_diagonal(a, 1.0);
+                matrix.add_diagonal(b, 1.0);
+                matrix.add_pair(a, b, -1.0);
+            }
+            true
+        }
+    }
+
+    /// A solver that ends far away, as stationary iterations do that diverge.
+    pub(crate) struct Diverging {
+        pub(crate) growth: f64,
+    }
+
+    impl LinearSolver for Diverging {
+        fn prepare(&mut self, _matrix: &dyn LinearOperator) -> Result<(), String> {
+            Ok(())
+        }
+
+        fn solve(
+            &mut self,
+            matrix: &dyn LinearOperator,
+            rhs: &[DVec3],
+            x: &mut [DVec3],
+            _stop: &StopRule,
+        ) -> SolveOutcome {
+            // Along the gradient, so that only its length tells.
+            x.iter_mut().zip(rhs).for_each(|(x, b)| *x = self.growth * *b);
+            let mut product = vec![DVec3::ZERO; rhs.len()];
+            matrix.apply(x, &mut product);
+            let rest: Vec<DVec3> = rhs.iter().zip(&product).map(|(b, q)| *b - *q).collect();
+            let end = if self.growth.is_nan() { End::NotFinite } else { End::Iterations };
+            SolveOutcome { iterations: 50, relative_residual: norm(&rest) / norm(rhs), end }
+        }
+
+        fn history(&self) -> &[HistoryPoint] {
+            &[]
+        }
+
+        fn bytes(&self) -> usize {
+            0
+        }
+    }
+
+    /// Until the gradient is a millionth of one newton.
+    pub(crate) fn limits() -> Limits<'static> {
+        Limits {
+            begun: None,
+            tolerance: 1e-6,
+            reference: 1.0,
+            settled: 0.0,
+            max_iterations: 200,
+            deadline: None,
+            record: false,
+            longest_move: f64::INFINITY,
+        }
+    }
+}

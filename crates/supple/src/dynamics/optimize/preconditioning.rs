@@ -1,0 +1,120 @@
+//! A preconditioner for gradient methods, made from the projected Hessian and renewed every few iterations only.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use glam::DVec3;
+
+use super::descent::Descent;
+use super::refresh::{Age, Refresh};
+use crate::material::HessianMode;
+use supple_linear::{BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Preconditioner, Regions};
+
+/// Diagonal shifts tried where rounding has eaten the projected Hessian's definiteness.
+pub(crate) const MAX_SHIFTS: u32 = 6;
+/// The first of them over the largest number on the diagonal; each next is a hundred times larger.
+pub(crate) const FIRST_SHIFT: f64 = 1e-12;
+
+/// The projected Hessian of some iterations ago and its approximate inverse.
+pub(crate) struct Preconditioning {
+    matrix: BlockMatrix,
+    preconditioner: Box<dyn Preconditioner>,
+    age: Age,
+    product: Vec<DVec3>,
+}
+
+impl Preconditioning {
+    pub(crate) fn new(
+        pattern: Arc<BlockPattern>,
+        preconditioner: Box<dyn Preconditioner>,
+        refresh: Refresh,
+    ) -> Self {
+        let product = vec![DVec3::ZERO; pattern.unknowns()];
+        Self { matrix: BlockMatrix::zero(pattern), preconditioner, age: Age::new(refresh), product }
+    }
+
+    /// Renews the matrix and the preconditioner if it is time; says whether it did.
+    pub(crate) fn renew_if_due(&mut self, descent: &mut Descent<'_>) -> Result<bool, String> {
+        let begun = Instant::now();
+        if descent.outcome.iterations == 0 && !self.age.outlives_steps() {
+            self.age.end();
+        }
+        if !self.age.is_due(descent.x) {
+            self.age.serve();
+            return Ok(false);
+        }
+        self.age.end();
+        if descent.outcome.iterations == 0 || self.age.outlives_steps() {
+            self.preconditioner.forget();
+        }
+        self.matrix.clear();
+        descent.objective.hessian(descent.x, HessianMode::PsdProjected, &mut self.matrix);
+        let assembled = Instant::now();
+        self.update()?;
+        self.age.begin(descent.x);
+        self.age.serve();
+        descent.outcome.assembly_time += assembled - begun;
+        descent.outcome.update_time += assembled.elapsed();
+        Ok(true)
+    }
+
+    /// Updates the preconditioner. Contact may be so much stiffer than the rest that rounding eats the matrix's definiteness;
+    /// a small part of its diagonal gives it back.
+    fn update(&mut self) -> Result<(), String> {
+        let mut shift = FIRST_SHIFT * self.matrix.largest_diagonal();
+        for _ in 0..MAX_SHIFTS {
+            if self.preconditioner.update(&self.matrix).is_ok() {
+                return Ok(());
+            }
+            self.matrix.shift_diagonal(shift);
+            shift *= 100.0;
+        }
+        self.preconditioner.update(&self.matrix)
+    }
+
+    /// `z = M⁻¹ r`.
+    pub(crate) fn apply(&mut self, descent: &mut Descent<'_>, r: &[DVec3], z: &mut [DVec3]) {
+        let begun = Instant::now();
+        self.preconditioner.apply(r, z);
+        descent.outcome.solve_time += begun.elapsed();
+        descent.outcome.linear_iterations += 1;
+    }
+
+    /// `dᵀ H d` with the matrix as it was when last renewed.
+    pub(crate) fn curvature(&mut self, d: &[DVec3]) -> f64 {
+        self.matrix.apply(d, &mut self.product);
+        super::descent::dot(d, &self.product)
+    }
+
+    pub(crate) fn cycle_times(&self) -> CycleTimes {
+        self.preconditioner.cycle_times()
+    }
+
+    pub(crate) fn begin_step(&mut self, positions: &[DVec3]) {
+        self.age.begin_step();
+        if self.preconditioner.begin_step(positions) {
+            self.age.end();
+        }
+    }
+
+    pub(crate) fn save(&self) -> Vec<u32> {
+        self.age.save(self.preconditioner.save(), &self.matrix)
+    }
+
+    pub(crate) fn restore(&mut self, saved: &[u32]) {
+        let (of_preconditioner, known) = self.age.restore(saved, &mut self.matrix);
+        self.preconditioner.restore(of_preconditioner);
+        self.preconditioner.forget();
+        if known && self.preconditioner.update(&self.matrix).is_err() {
+            self.age.end();
+        }
+    }
+
+    pub(crate) fn regions(&self) -> Vec<Regions> {
+        self.preconditioner.regions()
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.preconditioner.bytes() + 72 * self.matrix.blocks().len() + self.matrix.pattern().bytes()
+    }
+}

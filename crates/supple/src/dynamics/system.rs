@@ -1,0 +1,289 @@
+//! The energies of all bodies of a scene as one system, over all their unknowns.
+
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::elasticity::{ContactResponse, Elasticity};
+use super::optimize::Objective;
+use crate::body::Embedding;
+use crate::contact::barrier::{ContactProperties, SelfContact};
+use crate::contact::collider::penalty::Contacts;
+use crate::contact::friction::impulses::FrictionImpulses;
+use crate::energy::attachment::{Attachments, Hold};
+use crate::energy::inertia::Inertia;
+use crate::energy::seam::{SeamSpring, Seams};
+use crate::energy::wind::Wind;
+use crate::energy::{Energy, PointVisitor};
+use crate::material::HessianMode;
+use crate::scene::Tangled;
+use crate::scene_state::Setup;
+use supple_core::Error;
+use supple_linear::{BlockMatrix, BlockPattern, ScalarMatrix};
+
+/// Inertia and all energies.
+#[derive(Default)]
+pub(crate) struct System {
+    pub(crate) inertia: Inertia,
+    /// What the bodies resist deformation with.
+    pub(super) elastic: Vec<Box<dyn Energy>>,
+    pub(crate) attachments: Attachments,
+    pub(super) seams: Seams,
+    pub(crate) contacts: Contacts,
+    pub(super) self_contact: SelfContact,
+    /// In place of the former, where a family resolves contact in its own way.
+    pub(super) response: Option<Box<dyn ContactResponse>>,
+    pub(crate) wind: Wind,
+    /// The first unknown of each body, and the end.
+    pub(crate) first_unknown: Vec<u32>,
+}
+
+impl System {
+    /// The system of a setup's bodies.
+    pub(super) fn new(setup: &Setup, elasticity: &mut dyn Elasticity) -> Self {
+        let mut system =
+            Self::with_contact(setup, |points, friction| elasticity.contact(setup, points, friction));
+        system.elastic = elasticity.energies(setup, &system.first_unknown);
+        let start: Vec<DVec3> = setup.bodies.iter().flat_map(|body| &body.start).copied().collect();
+        let springs =
+            setup.seams.iter().flat_map(|seam| SeamSpring::of_seam(seam, &system.first_unknown, &start));
+        system.seams = Seams::new(springs.collect());
+        system
+    }
+
+    /// Masses, surfaces and what acts on them, for families with a time step of their own.
+    pub(crate) fn without_elasticity(setup: &Setup) -> Self {
+        Self::with_contact(setup, |_, _| None)
+    }
+
+    /// Everything but elasticity; `response` may take the place of the barrier, given all surface points and their friction.
+    fn with_contact(
+        setup: &Setup,
+        response: impl FnOnce(&Embedding, &[f64]) -> Option<Box<dyn ContactResponse>>,
+    ) -> Self {
+        let mut system = Self { first_unknown: vec![0], ..Self::default() };
+        let mut points = Embedding::default();
+        let (mut triangles, mut closed) = (Vec::new(), Vec::new());
+        for body in &setup.bodies {
+            let first = system.inertia.mass.len() as u32;
+            let first_point = points.len() as u32;
+            points.append(&body.embedding, first);
+            triangles.extend(body.surface_triangles.iter().map(|t| t.map(|p| p + first_point)));
+            closed.extend(body.closed_triangles());
+            system.contacts.areas.extend_from_slice(&body.point_areas);
+            system.contacts.friction.extend(body.point_friction());
+            system.inertia.mass.extend_from_slice(&body.mass);
+            system.first_unknown.push(system.inertia.mass.len() as u32);
+        }
+        system.wind = Wind::new(&points, triangles, &closed);
+        system.response = response(&points, &system.contacts.friction);
+        if system.response.is_none() {
+            system.self_contact = self_contact(setup, &points, &system.contacts.friction);
+        }
+        system.contacts.points = points;
+        system.contacts.model = setup.contact.friction_model;
+        system.contacts.thickness = setup.contact.thickness;
+        system
+    }
+
+    /// Takes the wind of a step of `dt` seconds that ends at `end`, on surfaces as they are.
+    pub(crate) fn blow(&mut self, setup: &Setup, x: &[DVec3], v: &[DVec3], [end, dt]: [f64; 2]) {
+        self.wind.begin_step(&self.contacts.points, x, v, &setup.world, [end, dt]);
+    }
+
+    /// Follows a tear of the last body, a cloth: masses and points of clones, and the corners of its triangles.
+    pub(crate) fn follow_tear(&mut self, setup: &Setup) {
+        let (mass, contacts) = (&mut self.inertia.mass, &mut self.contacts);
+        mass.clear();
+        contacts.areas.clear();
+        contacts.friction.clear();
+        contacts.points.clear();
+        self.first_unknown.clear();
+        let mut first_point = Vec::with_capacity(setup.bodies.len());
+        for body in &setup.bodies {
+            let first = mass.len() as u32;
+            self.first_unknown.push(first);
+            first_point.push(contacts.points.len() as u32);
+            contacts.points.append(&body.embedding, first);
+            contacts.areas.extend_from_slice(&body.point_areas);
+            contacts.friction.extend(body.point_friction());
+            mass.extend_from_slice(&body.mass);
+        }
+        self.first_unknown.push(mass.len() as u32);
+        let triangles = setup.bodies.iter().zip(&first_point).flat_map(|(body, &first)| {
+            body.surface_triangles.iter().map(move |t| t.map(|point| point + first))
+        });
+        self.wind.follow(&self.contacts.points, triangles);
+    }
+
+    /// Collects the soft holds of a setup at `time`, moves held vertices of `x` to where their pins are, and notes which
+    /// are held.
+    pub(crate) fn apply_pins(
+        &mut self,
+        setup: &Setup,
+        time: f64,
+        x: &mut [DVec3],
+        held: &mut Vec<bool>,
+    ) -> Result<(), Error> {
+        self.attachments.clear();
+        held.clear();
+        // Vertices without mass belong to no element: nothing moves them.
+        held.extend(self.inertia.mass.iter().map(|m| *m <= 0.0));
+        for pin in setup.pins.iter().filter(|pin| pin.holds_at(time)) {
+            let (first, pose) = (self.first_unknown[pin.body], pin.pose_at(setup, time)?);
+            for point in &pin.points {
+                let target = pose.target(point);
+                if let (None, [(v, _)]) = (pin.stiffness, &point.weights[..]) {
+                    held[(v + first) as usize] = true;
+                    x[(v + first) as usize] = target;
+                } else {
+                    let stiffness = pin.stiffness.unwrap_or_else(|| setup.bodies[pin.body].hold_stiffness());
+                    self.hold(pin.body, &point.weights, Hold { target, stiffness });
+                }
+            }
+        }
+        for grab in &setup.grabs {
+            self.hold(grab.body, &grab.weights, Hold { target: grab.target, stiffness: grab.stiffness });
+        }
+        Ok(())
+    }
+
+    fn hold(&mut self, body: usize, weights: &[(u32, f64)], hold: Hold) {
+        let first = self.first_unknown[body];
+        self.attachments.hold(weights.iter().map(|&(v, w)| (v + first, w)), hold);
+    }
+
+    /// Two triangles by their bodies and vertices.
+    pub(super) fn name_crossing(&self, setup: &Setup, pair: [u32; 2]) -> String {
+        let surfaces = self.self_contact.surfaces();
+        let name = |t: u32| {
+            let corners = surfaces.triangles[t as usize];
+            let body = surfaces.body(corners[0]) as usize;
+            let first: usize = setup.bodies[..body].iter().map(|body| body.embedding.len()).sum();
+            let [a, b, c] = corners.map(|p| p as usize - first);
+            format!("`{}` at vertices {a}, {b}, {c}", setup.bodies[body].name)
+        };
+        format!("{} with {}", name(pair[0]), name(pair[1]))
+    }
+
+    /// Analyses which vertices are coupled and binds the energies to it.
+    pub(super) fn analyse(&mut self, setup: &Setup, held: &[bool]) -> BlockPattern {
+        let mut pairs = Vec::new();
+        let mut pair = |a: u32, b: u32| pairs.push([a, b]);
+        self.elastic.iter().for_each(|energy| energy.couplings(&mut pair));
+        self.seams.couplings(&mut pair);
+        self.contacts.couplings(&mut pair);
+        self.wind.couplings(&mut pair);
+        // Attachments come and go, but each sits on one element: its edges make room for all of them.
+        for (body, &first) in setup.bodies.iter().zip(&self.first_unknown) {
+            body.elements.for_each_edge(|a, b| pair(a + first, b + first));
+        }
+        let pattern = BlockPattern::new(held, &pairs);
+        self.elastic.iter_mut().for_each(|energy| energy.bind(&pattern));
+        pattern
+    }
+
+    /// The matrix of inertia and elasticity at the start, where nothing moves yet, for the steps by which inertia and damping
+    /// are weighed.
+    pub(super) fn start_matrix(
+        &mut self,
+        start: &[DVec3],
+        [step, damped]: [f64; 2],
+        pattern: Arc<BlockPattern>,
+    ) -> BlockMatrix {
+        let mut matrix = BlockMatrix::zero(pattern);
+        for energy in &mut self.elastic {
+            energy.begin_step(start, damped);
+            energy.add_hessian(start, HessianMode::PsdProjected, &mut matrix);
+        }
+        let rate = std::mem::replace(&mut self.inertia.rate, 1.0 / (step * step));
+        self.inertia.add_hessian(start, HessianMode::PsdProjected, &mut matrix);
+        self.inertia.rate = rate;
+        matrix
+    }
+
+    /// Takes over where friction holds from the system of the same bodies before.
+    pub(super) fn hold_on(&mut self, before: &mut Self) {
+        self.contacts.hold_on(&mut before.contacts);
+        self.self_contact.hold_on(&mut before.self_contact);
+    }
+
+    /// Adds what friction by impulses has to hold against over a step of `dt` seconds that ends at `x`.
+    pub(super) fn add_impulses(&self, x: &[DVec3], dt: f64, impulses: &mut FrictionImpulses) {
+        self.contacts.add_impulses(x, dt, impulses);
+        self.self_contact.add_impulses(x, dt, impulses);
+    }
+
+    /// Elastic energy in joules.
+    pub(super) fn elastic_energy(&self, x: &[DVec3]) -> f64 {
+        self.elastic.iter().map(|energy| energy.elastic_energy(x)).sum()
+    }
+
+    fn energies(&self) -> impl Iterator<Item = &dyn Energy> {
+        let others: [&dyn Energy; 6] =
+            [&self.inertia, &self.attachments, &self.seams, &self.contacts, &self.self_contact, &self.wind];
+        let pushes = self.response.as_ref().map(|response| response.energy());
+        self.elastic.iter().map(|energy| &**energy).chain(others).chain(pushes)
+    }
+}
+
+impl Objective for System {
+    fn value(&self, x: &[DVec3]) -> f64 {
+        self.energies().map(|energy| energy.value(x)).sum()
+    }
+
+    fn gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
+        gradient.fill(DVec3::ZERO);
+        self.energies().for_each(|energy| energy.add_gradient(x, gradient));
+    }
+
+    fn value_and_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) -> f64 {
+        gradient.fill(DVec3::ZERO);
+        self.energies().map(|energy| energy.value_and_gradient(x, gradient)).sum()
+    }
+
+    fn hessian(&self, x: &[DVec3], curvature: HessianMode, hessian: &mut BlockMatrix) {
+        self.energies().for_each(|energy| energy.add_hessian(x, curvature, hessian));
+        hessian.gather_outside();
+    }
+
+    fn point_hessians(&self, x: &[DVec3], visit: PointVisitor<'_>) {
+        self.energies().for_each(|energy| energy.point_hessians(x, HessianMode::PsdProjected, &mut *visit));
+    }
+
+    fn projective(&self, x: &[DVec3], matrix: &mut ScalarMatrix) -> bool {
+        self.energies().all(|energy| energy.add_projective(x, matrix))
+    }
+
+    fn projective_varies(&self) -> bool {
+        !self.contacts.colliders.is_empty() || !self.self_contact.is_empty()
+    }
+
+    fn free_way(&self, from: &[DVec3], to: &[DVec3]) -> f64 {
+        self.self_contact.free_way(from, to)
+    }
+}
+
+/// Contact of the bodies with themselves and each other, `friction` of each point.
+fn self_contact(setup: &Setup, points: &Embedding, friction: &[f64]) -> SelfContact {
+    let contact = &setup.contact;
+    let surfaces = setup.surfaces();
+    if surfaces.is_empty() {
+        return SelfContact::default();
+    }
+    let mut stiffness = vec![0.0; points.len()];
+    let own = setup.bodies.iter().flat_map(|body| body.contact_forces(contact.stiffness, contact.thickness));
+    // Points at one place are one.
+    for (force, &stands) in own.zip(&surfaces.stands_for) {
+        stiffness[stands as usize] += force / contact.thickness;
+    }
+    SelfContact::new(ContactProperties {
+        surfaces,
+        points: points.clone(),
+        stiffness,
+        friction: friction.to_vec(),
+        thickness: contact.thickness,
+        untangle: contact.tangled == Tangled::Push,
+        friction_model: contact.friction_model,
+    })
+}

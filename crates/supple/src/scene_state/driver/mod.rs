@@ -1,0 +1,221 @@
+//! What leads the points of a pin: keyframes, a skinned character, a sequence of meshes, or a collider. Where it has them is a function
+//! of time alone, so that a resumed run has the same bits.
+//!
+//! What is not rigid carries a point by the face of its surface nearest to it. The [`Anchor`] of a point says which face, and
+//! where the point is beside it; it is found when the pin begins to hold, so that nothing jumps then.
+
+mod carrier;
+mod sequence;
+mod skin;
+
+use std::sync::Arc;
+
+use glam::DVec3;
+
+pub(crate) use self::carrier::Anchor;
+use self::carrier::{Anchoring, Carrier};
+use self::sequence::SequenceLead;
+use self::skin::SkinLead;
+use super::{ColliderId, PinPoint, Setup, SetupPin};
+use crate::body::Body;
+use crate::scene::{Collider, Follow, Motion, Pin, Pose};
+use supple_core::Error;
+use supple_mesh::geometry::{Aabb, TriangleTree};
+
+/// What leads the points of a pin.
+#[derive(Debug, Clone)]
+pub(crate) enum Lead {
+    /// Keyframes.
+    Motion(Motion),
+    /// An animated skin.
+    Skin(Arc<SkinLead>),
+    /// Meshes over time.
+    Sequence(Arc<SequenceLead>),
+    /// A collider, and where it was when the pin began to hold.
+    Collider { id: ColliderId, from: Pose },
+}
+
+/// Where a pin has its points at one time.
+#[derive(Debug)]
+pub(crate) struct PinPose<'a> {
+    moved: Moved<'a>,
+    offset: DVec3,
+}
+
+#[derive(Debug)]
+enum Moved<'a> {
+    Still,
+    Rigid { from: Pose, to: Pose },
+    Carried(Carrier<'a>),
+}
+
+impl PinPose<'_> {
+    /// Where it has a point.
+    pub(crate) fn target(&self, point: &PinPoint) -> DVec3 {
+        let moved = match &self.moved {
+            Moved::Still => point.start,
+            Moved::Rigid { from, to } => to.apply(from.apply_inverse(point.start)),
+            Moved::Carried(carrier) => {
+                point.anchor.as_ref().map_or(point.start, |anchor| carrier.place(anchor))
+            }
+        };
+        moved + self.offset
+    }
+}
+
+/// Seconds in which points go over into what they follow, where this does not start as the body does.
+const LEAD_IN: f64 = 0.5;
+/// What starts within this part of a body's size from where the body is starts as the body does.
+const SAME_START: f64 = 1e-4;
+
+/// The lead-in that a scene says, or one that suits what moves by `first_move` at the start.
+fn lead_in(said: Option<f64>, first_move: f64, size: f64) -> f64 {
+    said.unwrap_or(if first_move > SAME_START * size { LEAD_IN } else { 0.0 })
+}
+
+/// How far points have gone over at a time, from 0 to 1, without a jolt at either end.
+fn gone_over(time: f64, lead_in: f64) -> f64 {
+    if lead_in <= 0.0 {
+        return 1.0;
+    }
+    let part = (time / lead_in).clamp(0.0, 1.0);
+    part * part * (3.0 - 2.0 * part)
+}
+
+fn size_of(positions: &[DVec3]) -> f64 {
+    let around = Aabb::of_points(positions);
+    (around.high - around.low).length()
+}
+
+/// Triangles and where their vertices are.
+type PlacedFaces<'a> = (&'a [[u32; 3]], Vec<DVec3>);
+
+impl Setup {
+    /// Reads what a pin on a body follows; what changes in time must reach to `until` seconds.
+    pub(crate) fn lead(&self, pin: &Pin, body: &Body, until: f64) -> Result<Option<Lead>, Error> {
+        let Some(follow) = &pin.follows else { return Ok(None) };
+        Ok(Some(match follow {
+            Follow::Keyframes(motion) => Lead::Motion(motion.clone()),
+            Follow::GltfSkin { file, animation, lead_in } => {
+                let (path, animation) = (self.folder.join(file), animation.as_deref());
+                Lead::Skin(Arc::new(SkinLead::open(&path, animation, *lead_in, body)?))
+            }
+            Follow::MeshSequence { files, lead_in } => {
+                let path = self.folder.join(files);
+                let times = [self.collider_meshes.fps(), until];
+                Lead::Sequence(Arc::new(SequenceLead::open(&path, times, *lead_in, body)?))
+            }
+            Follow::Collider(name) => {
+                let found = self.colliders.iter().find(|(_, collider)| collider.name == *name);
+                let (id, _) = found.ok_or_else(|| {
+                    Error::Invalid(format!("a pin follows the collider `{name}`, which is not there"))
+                })?;
+                Lead::Collider { id: *id, from: Pose::IDENTITY }
+            }
+        }))
+    }
+
+    /// Finds where the points of a pin that has begun are on what leads them.
+    pub(crate) fn settle(&self, pin: &mut SetupPin) -> Result<(), Error> {
+        let SetupPin { begun: Some(begun), lead: Some(lead), points, body, .. } = pin else { return Ok(()) };
+        if let Lead::Collider { id, from } = lead {
+            *from = self.led_collider(*id).map_or(Pose::IDENTITY, |collider| pose(collider, *begun));
+        }
+        let Some(anchoring) = self.anchoring(lead, *begun)? else { return Ok(()) };
+        let x = &self.bodies[*body].start;
+        for point in points {
+            let rest = point.weights.iter().map(|&(v, w)| w * x[v as usize]).sum();
+            point.anchor = Some(anchoring.anchor(rest, point.start));
+        }
+        Ok(())
+    }
+
+    /// What finds the anchors of points that begin to be led; `None` where they need none.
+    pub(crate) fn anchoring<'a>(
+        &'a self,
+        lead: &'a Lead,
+        begun: f64,
+    ) -> Result<Option<Anchoring<'a>>, Error> {
+        Ok(match lead {
+            Lead::Motion(_) => None,
+            Lead::Skin(skin) => Some(Anchoring::at_rest(skin.tree(), skin.carrier_from(begun))),
+            Lead::Sequence(sequence) => {
+                Some(Anchoring::at_rest(sequence.tree(), sequence.carrier_from(begun)?))
+            }
+            Lead::Collider { id, .. } => match self.deformed(*id, begun)? {
+                Some((triangles, positions)) => {
+                    let tree = Arc::new(TriangleTree::new(&positions, triangles.to_vec()));
+                    Some(Anchoring::where_they_are(tree, Carrier::Faces { triangles, positions }))
+                }
+                None => None,
+            },
+        })
+    }
+
+    /// The collider of a handle.
+    fn led_collider(&self, id: ColliderId) -> Option<&Collider> {
+        self.colliders.iter().find(|(other, _)| *other == id).map(|(_, collider)| collider)
+    }
+
+    /// Triangles and vertices in the world of a collider that changes its shape; `None` of others.
+    fn deformed(&self, id: ColliderId, time: f64) -> Result<Option<PlacedFaces<'_>>, Error> {
+        let Some(collider) = self.led_collider(id) else { return Ok(None) };
+        let source = self.collider_meshes.source(collider).filter(|source| source.deforms());
+        let Some(source) = source else { return Ok(None) };
+        let (mut positions, pose) = (source.at(time)?, pose(collider, time));
+        positions.iter_mut().for_each(|p| *p = pose.apply(*p));
+        Ok(Some((source.shared_triangles(), positions)))
+    }
+}
+
+fn pose(collider: &Collider, time: f64) -> Pose {
+    collider.motion.as_ref().map_or(Pose::IDENTITY, |motion| motion.pose(time))
+}
+
+impl SetupPin {
+    /// Where it has its points at a time. By keyframes, one that held from the start carries a point from where it started by the
+    /// pose of that time; one that began later, and whatever else leads it, by what has changed since it began.
+    pub(crate) fn pose_at<'a>(&'a self, setup: &'a Setup, time: f64) -> Result<PinPose<'a>, Error> {
+        let moved = match &self.lead {
+            None => Moved::Still,
+            Some(Lead::Motion(motion)) => {
+                let from = self.begun.filter(|begun| *begun > 0.0);
+                let from = from.map_or(Pose::IDENTITY, |begun| motion.pose(begun));
+                Moved::Rigid { from, to: motion.pose(time) }
+            }
+            Some(Lead::Skin(skin)) => Moved::Carried(skin.carrier(time)),
+            Some(Lead::Sequence(sequence)) => Moved::Carried(sequence.carrier(time)?),
+            Some(Lead::Collider { id, from }) => {
+                match (setup.deformed(*id, time)?, setup.led_collider(*id)) {
+                    (Some((triangles, positions)), _) => {
+                        Moved::Carried(Carrier::Faces { triangles, positions })
+                    }
+                    (None, Some(collider)) => Moved::Rigid { from: *from, to: pose(collider, time) },
+                    (None, None) => Moved::Still,
+                }
+            }
+        };
+        Ok(PinPose { moved, offset: self.offset })
+    }
+
+    /// Whether a collider leads it.
+    pub(crate) fn follows_collider(&self, collider: ColliderId) -> bool {
+        matches!(self.lead, Some(Lead::Collider { id, .. }) if id == collider)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lead_in_starts_and_ends_without_a_jolt_and_can_be_left_out() {
+        assert_eq!([0.0, 1.0, 2.0, 7.0].map(|time| gone_over(time, 2.0)), [0.0, 0.5, 1.0, 1.0]);
+        let slope = |time: f64| (gone_over(time + 1e-6, 2.0) - gone_over(time - 1e-6, 2.0)) / 2e-6;
+        assert!(slope(0.0).abs() < 1e-5 && slope(2.0).abs() < 1e-5);
+        assert_eq!(gone_over(0.0, 0.0), 1.0);
+        // One that nobody says is there where it is needed.
+        assert_eq!([lead_in(None, 1e-5, 2.0), lead_in(None, 0.1, 2.0)], [0.0, LEAD_IN]);
+        assert_eq!(lead_in(Some(0.25), 0.1, 2.0), 0.25);
+    }
+}

@@ -1,0 +1,85 @@
+//! Pins on a sequence of meshes with the vertices of a body's surface: surface points move with their vertices, what lies inside
+//! moves with the nearest face.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use glam::{DAffine3, DVec3};
+
+use super::{Carrier, gone_over, lead_in, size_of};
+use crate::body::Body;
+use crate::contact::MeshSource;
+use supple_core::{Error, FileError};
+use supple_mesh::geometry::TriangleTree;
+
+/// Meshes over time with the vertices of a body's surface.
+#[derive(Debug)]
+pub(crate) struct SequenceLead {
+    source: MeshSource,
+    world_from_file: DAffine3,
+    /// Where the body's vertices start.
+    start: Vec<DVec3>,
+    /// Its faces there.
+    tree: Arc<TriangleTree>,
+    /// In seconds.
+    lead_in: f64,
+}
+
+impl SequenceLead {
+    /// Opens files that have the unit, axes and placement of a body's shape, or a run, which is in the world, and looks
+    /// at all that is needed until a time; without their own rate they have `fps` frames a second.
+    pub(crate) fn open(
+        path: &Path,
+        [fps, until]: [f64; 2],
+        said: Option<f64>,
+        body: &Body,
+    ) -> Result<Self, Error> {
+        let user = format!("a pin on body `{}`", body.name);
+        let source = MeshSource::open_until(path, fps, until, &user)?;
+        let (have, need) = (source.vertex_count(), body.surface_start.len());
+        if have != need {
+            let problem = format!(
+                "{have} vertices, but the surface of body `{}` has {need}; export the sequence from the body's own mesh",
+                body.name
+            );
+            return Err(FileError::whole(path, problem).into());
+        }
+        let start = body.surface_start.clone();
+        let tree = Arc::new(TriangleTree::new(&start, body.surface_triangles.clone()));
+        let world_from_file = if source.is_run() { DAffine3::IDENTITY } else { body.world_from_shape };
+        let mut lead = Self { source, world_from_file, start, tree, lead_in: 0.0 };
+        let first = lead.positions(0.0)?;
+        let moved = first.iter().zip(&lead.start).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+        lead.lead_in = lead_in(said, moved, size_of(&lead.start));
+        Ok(lead)
+    }
+
+    /// The body's faces at the start.
+    pub(crate) fn tree(&self) -> &Arc<TriangleTree> {
+        &self.tree
+    }
+
+    /// The faces at a time.
+    pub(crate) fn carrier(&self, time: f64) -> Result<Carrier<'_>, Error> {
+        let mut positions = self.positions(time)?;
+        let fraction = gone_over(time, self.lead_in);
+        if fraction < 1.0 {
+            positions.iter_mut().zip(&self.start).for_each(|(p, start)| *p = start.lerp(*p, fraction));
+        }
+        Ok(Carrier::Faces { triangles: self.tree.triangles(), positions })
+    }
+
+    /// The faces when a pin begins to hold: at the start those of the body.
+    pub(crate) fn carrier_from(&self, begun: f64) -> Result<Carrier<'_>, Error> {
+        if begun > 0.0 {
+            return self.carrier(begun);
+        }
+        Ok(Carrier::Faces { triangles: self.tree.triangles(), positions: self.start.clone() })
+    }
+
+    fn positions(&self, time: f64) -> Result<Vec<DVec3>, Error> {
+        let mut positions = self.source.vertices_at(time)?;
+        positions.iter_mut().for_each(|p| *p = self.world_from_file.transform_point3(*p));
+        Ok(positions)
+    }
+}

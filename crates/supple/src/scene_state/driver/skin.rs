@@ -1,0 +1,67 @@
+//! Pins on a skinned character. A point belongs to the point of the skin nearest to it at rest, as modelled, and follows the bones of
+//! that with their weights, wherever it lies beside it: flesh and bones inside move with their skin.
+//!
+//! Bodies start as modelled, animations often do not: for the lead-in the skeleton goes from the one pose into the other.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use glam::{DMat4, DVec3};
+
+use super::{Carrier, gone_over, lead_in, size_of};
+use crate::body::Body;
+use supple_core::Error;
+use supple_mesh::format::load_skin;
+use supple_mesh::geometry::TriangleTree;
+use supple_mesh::skin::Skin;
+
+/// An animated skin beside a body.
+#[derive(Debug)]
+pub(crate) struct SkinLead {
+    skin: Skin,
+    /// As modelled, in world metres.
+    tree: Arc<TriangleTree>,
+    world_from_file: DMat4,
+    file_from_world: DMat4,
+    /// In seconds.
+    lead_in: f64,
+}
+
+impl SkinLead {
+    /// Reads a file that has the unit, axes and placement of a body's shape.
+    pub(crate) fn open(
+        path: &Path,
+        animation: Option<&str>,
+        said: Option<f64>,
+        body: &Body,
+    ) -> Result<Self, Error> {
+        let skin = load_skin(path, animation)?;
+        let placed: Vec<DVec3> =
+            skin.positions.iter().map(|p| body.world_from_shape.transform_point3(*p)).collect();
+        let tree = Arc::new(TriangleTree::new(&placed, skin.triangles.clone()));
+        let lead_in = lead_in(said, skin.first_move(), size_of(&skin.positions));
+        let world_from_file = DMat4::from(body.world_from_shape);
+        Ok(Self { skin, tree, world_from_file, file_from_world: world_from_file.inverse(), lead_in })
+    }
+
+    /// Its faces as modelled.
+    pub(crate) fn tree(&self) -> &Arc<TriangleTree> {
+        &self.tree
+    }
+
+    /// The skin at a time.
+    pub(crate) fn carrier(&self, time: f64) -> Carrier<'_> {
+        self.carrier_at(time, gone_over(time, self.lead_in))
+    }
+
+    /// The skin when a pin begins to hold: at the start as modelled, as the body is then.
+    pub(crate) fn carrier_from(&self, begun: f64) -> Carrier<'_> {
+        if begun > 0.0 { self.carrier(begun) } else { self.carrier_at(0.0, 0.0) }
+    }
+
+    fn carrier_at(&self, time: f64, fraction: f64) -> Carrier<'_> {
+        let bones = self.skin.bones_at(time, fraction);
+        let in_world = |bone: &DMat4| self.world_from_file * *bone * self.file_from_world;
+        Carrier::Bones { skin: &self.skin, bones: bones.iter().map(in_world).collect() }
+    }
+}

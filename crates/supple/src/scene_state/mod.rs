@@ -1,0 +1,340 @@
+//! What a stepper is given: the scene's bodies as built, pins as points, grabs, colliders, forces and options.
+
+mod bone;
+mod driver;
+mod pin;
+mod pin_points;
+
+use std::path::PathBuf;
+
+use glam::DVec3;
+
+use crate::body::{Body, SetupSeam};
+use crate::contact::{ColliderMeshes, InsideCheck, PosedCollider, Surfaces};
+use crate::scene::{Collider, Contact, Hold, Mode, Pin, Problem, Scene, Solver, World};
+use supple_core::Error;
+use supple_linear::Simd;
+
+pub(crate) use driver::Anchor;
+use driver::Lead;
+pub(crate) use pin::SavedPin;
+pub use pin::{PinId, PinPoint, SetupPin};
+
+/// A body of a running simulation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BodyId(pub(crate) u32);
+
+/// A collider of a running simulation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ColliderId(pub(crate) u32);
+
+/// A grab in progress. A released one's handle is never given to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct GrabId(pub(crate) u32);
+
+/// A point dragged by the user.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Grab {
+    /// Its handle.
+    pub id: GrabId,
+    /// Index of its body.
+    pub body: usize,
+    /// The point as unknowns of its body and weights.
+    pub weights: Vec<(u32, f64)>,
+    /// Where it is dragged to, in metres.
+    pub target: DVec3,
+    /// Stiffness in N/m.
+    pub stiffness: f64,
+}
+
+/// What a method refuses of a body.
+pub(crate) type Refusal<'a> = &'a dyn Fn(&Body) -> Result<(), Error>;
+
+/// Everything outside the unknowns that a step depends on.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// The bodies.
+    pub bodies: Vec<Body>,
+    /// Their handles, in the same order.
+    pub body_ids: Vec<BodyId>,
+    /// The pins.
+    pub pins: Vec<SetupPin>,
+    /// What is sewn together.
+    pub seams: Vec<SetupSeam>,
+    /// What the user drags.
+    pub grabs: Vec<Grab>,
+    /// The colliders with their handles.
+    pub colliders: Vec<(ColliderId, Collider)>,
+    /// The meshes of the colliders.
+    pub collider_meshes: ColliderMeshes,
+    /// Gravity and wind.
+    pub world: World,
+    /// Contact of the bodies with themselves and each other.
+    pub contact: Contact,
+    /// Dynamics or statics.
+    pub mode: Mode,
+    /// Method and tolerance.
+    pub solver: Solver,
+    /// Whether steppers keep the objective after every iteration, which costs an evaluation each.
+    pub record: bool,
+    /// Which instructions may be used.
+    pub simd: Simd,
+    /// Simulated time in seconds.
+    pub time: f64,
+    /// The scene's own step in seconds; callers may make others.
+    pub usual_step: f64,
+    /// Where relative file names start.
+    pub folder: PathBuf,
+}
+
+impl Setup {
+    /// The bodies, pins and colliders of a scene at their start; the first problem otherwise.
+    pub(crate) fn new(scene: &Scene, simd: Simd, refuse: Refusal<'_>) -> Result<Self, Error> {
+        let (setup, problems) = Self::build(scene, simd, &[], refuse);
+        problems.into_iter().next().map_or(Ok(setup), Err)
+    }
+
+    /// All that can be built of a scene, and why the rest cannot. What has one of the `known` problems is left out; `refuse` says what
+    /// the method cannot simulate of a body.
+    pub(crate) fn build(
+        scene: &Scene,
+        simd: Simd,
+        known: &[Problem],
+        refuse: Refusal<'_>,
+    ) -> (Self, Vec<Error>) {
+        let mut problems = Vec::new();
+        let mut bodies = Vec::new();
+        for (i, body) in scene.bodies.iter().enumerate() {
+            let place = format!("body.{i}");
+            if !has_problem(known, &place) {
+                let built = Body::build(body, &scene.folder, scene.solver.method.into());
+                collect(built, scene, &format!("{place}.shape"), &mut bodies, &mut problems);
+            }
+        }
+        for body in &bodies {
+            collect(refuse(body), scene, "solver.method", &mut Vec::new(), &mut problems);
+        }
+        let mut ids = 1..;
+        let mut next = || ids.next().unwrap_or(u32::MAX);
+        let mut setup = Self {
+            body_ids: bodies.iter().map(|_| BodyId(next())).collect(),
+            bodies,
+            pins: Vec::new(),
+            seams: Vec::new(),
+            grabs: Vec::new(),
+            colliders: scene.colliders.iter().map(|c| (ColliderId(next()), c.clone())).collect(),
+            collider_meshes: ColliderMeshes::new(scene.time.fps),
+            world: scene.world.clone(),
+            contact: scene.contact.clone(),
+            mode: scene.time.mode,
+            solver: scene.solver.clone(),
+            record: false,
+            simd,
+            time: 0.0,
+            usual_step: 1.0 / (scene.time.fps * f64::from(scene.time.substeps)),
+            folder: scene.folder.clone(),
+        };
+        let until = f64::from(scene.time.frames) / scene.time.fps;
+        for (i, (_, collider)) in setup.colliders.iter().enumerate() {
+            let place = format!("collider.{i}");
+            if !has_problem(known, &place) {
+                let loaded = setup.collider_meshes.load(collider, &setup.folder, until);
+                collect(loaded, scene, &format!("{place}.shape"), &mut Vec::new(), &mut problems);
+            }
+        }
+        let mut pins = Vec::new();
+        for (i, pin) in scene.pins.iter().enumerate() {
+            let place = format!("pin.{i}");
+            let body = setup.bodies.iter().find(|body| body.name == pin.body);
+            let Some(body) = body.filter(|_| !has_problem(known, &place)) else { continue };
+            let mut leads = Vec::new();
+            let lead = setup.lead(pin, body, until);
+            collect(lead, scene, &format!("{place}.follows"), &mut leads, &mut problems);
+            if let Some(lead) = leads.pop() {
+                let resolved = setup.resolve_pin(pin, PinId(next()), lead);
+                collect(resolved, scene, &format!("{place}.selection"), &mut pins, &mut problems);
+            }
+        }
+        setup.pins = pins;
+        let mut seams = Vec::new();
+        for (i, seam) in scene.seams.iter().enumerate() {
+            let place = format!("seam.{i}");
+            let has_body = |name: &String| setup.bodies.iter().any(|body| body.name == *name);
+            if seam.bodies.iter().all(has_body) && !has_problem(known, &place) {
+                collect(
+                    SetupSeam::resolve(seam, &setup.bodies, &setup.folder),
+                    scene,
+                    &place,
+                    &mut seams,
+                    &mut problems,
+                );
+            }
+        }
+        setup.seams = seams;
+        (setup, problems)
+    }
+
+    /// Reads meshes of colliders that are not there yet; those that change in time must reach to `until` seconds.
+    pub(crate) fn load_colliders(&mut self, until: f64) -> Result<(), Error> {
+        let Self { colliders, collider_meshes, folder, .. } = self;
+        colliders.iter().try_for_each(|(_, collider)| collider_meshes.load(collider, folder, until))
+    }
+
+    /// Poses the colliders over a step; those of the step before lend their memory, and `spare` is room for the lists.
+    pub(crate) fn pose_colliders(
+        &self,
+        times: [f64; 2],
+        posed: &mut Vec<PosedCollider>,
+        spare: &mut Vec<PosedCollider>,
+    ) -> Result<(), Error> {
+        std::mem::swap(posed, spare);
+        posed.clear();
+        let mut earlier = spare.drain(..);
+        for (_, collider) in &self.colliders {
+            posed.push(PosedCollider::new(collider, &self.collider_meshes, times, earlier.next())?);
+        }
+        Ok(())
+    }
+
+    /// Positions and velocities of all unknowns after bodies came or went: of body `b` those it had as number
+    /// `old_index[b]`, or those of its start. `first_unknown` is where each body's unknowns began before.
+    pub(crate) fn carry_over(
+        &self,
+        old_index: &[Option<usize>],
+        first_unknown: &[u32],
+        x: &[DVec3],
+        v: &[DVec3],
+    ) -> (Vec<DVec3>, Vec<DVec3>) {
+        let (mut new_x, mut new_v) = (Vec::new(), Vec::new());
+        for (body, old) in self.bodies.iter().zip(old_index) {
+            match old {
+                Some(old) => {
+                    let range = first_unknown[*old] as usize..first_unknown[old + 1] as usize;
+                    new_x.extend_from_slice(&x[range.clone()]);
+                    new_v.extend_from_slice(&v[range]);
+                }
+                None => {
+                    new_x.extend_from_slice(&body.start);
+                    new_v.extend(body.start.iter().map(|_| body.velocity));
+                }
+            }
+        }
+        (new_x, new_v)
+    }
+
+    /// Values at the unknowns of all bodies, one body after the other, to the points of their surfaces.
+    pub fn embed(&self, unknowns: &[DVec3], points: &mut [DVec3]) {
+        let (mut first, mut point) = (0, 0);
+        for body in &self.bodies {
+            let own = &unknowns[first..first + body.start.len()];
+            for p in 0..body.embedding.len() {
+                let weights = body.embedding.weights(p);
+                points[point + p] = weights.iter().map(|&(v, w)| w * own[v as usize]).sum();
+            }
+            first += body.start.len();
+            point += body.embedding.len();
+        }
+    }
+
+    /// The surfaces of all bodies, with the seams between them.
+    pub fn surfaces(&self) -> Surfaces {
+        let mut surfaces = Surfaces::new(&self.bodies, self.contact.between_bodies);
+        surfaces.sew(&self.bodies, &self.seams);
+        surfaces
+    }
+
+    /// A check which points are inside a body.
+    pub fn inside_check(&self) -> InsideCheck {
+        InsideCheck::new(&self.bodies, &self.contact, &self.surfaces())
+    }
+
+    /// The index of a body.
+    pub fn body_index(&self, body: BodyId) -> Option<usize> {
+        self.body_ids.iter().position(|id| *id == body)
+    }
+
+    /// An error of this moment.
+    pub(crate) fn failed(&self, problem: impl Into<String>) -> Error {
+        let problem = format!("{}; try a smaller step or a softer material", problem.into());
+        Error::Failed { time: self.time, problem }
+    }
+
+    pub(crate) fn resolve_pin(&self, pin: &Pin, id: PinId, lead: Option<Lead>) -> Result<SetupPin, Error> {
+        let index = self.bodies.iter().position(|body| body.name == pin.body);
+        let body = index.ok_or_else(|| {
+            Error::Invalid(format!("a pin names the body `{}`, which is not there", pin.body))
+        })?;
+        let stiffness = match pin.hold {
+            Hold::Hard => None,
+            Hold::Stiffness(stiffness) => Some(stiffness),
+        };
+        let points = self.bodies[body].select(pin, &self.folder)?;
+        let mut pin = SetupPin {
+            id,
+            body,
+            points,
+            stiffness,
+            lead,
+            during: pin.during,
+            begun: None,
+            offset: DVec3::ZERO,
+        };
+        // What holds from the start holds where the scene puts it.
+        pin.begun = pin.begins_at(0.0).then_some(0.0);
+        self.settle(&mut pin)?;
+        Ok(pin)
+    }
+
+    /// What the user should know about how the bodies were built.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let of_body = |body: &Body| -> Vec<String> {
+            body.notes.iter().map(|note| format!("body `{}`: {note}", body.name)).collect()
+        };
+        self.bodies.iter().flat_map(of_body).collect()
+    }
+
+    /// What each pin holds, as a hash.
+    pub(crate) fn pin_keys(&self) -> Vec<u64> {
+        self.pins.iter().map(|pin| pin.key(&self.bodies[pin.body].name)).collect()
+    }
+
+    pub(crate) fn remove_body(&mut self, index: usize) {
+        self.bodies.remove(index);
+        self.body_ids.remove(index);
+        self.pins.retain(|pin| pin.body != index);
+        for pin in self.pins.iter_mut().filter(|pin| pin.body > index) {
+            pin.body -= 1;
+        }
+        self.seams.retain(|seam| !seam.bodies.contains(&index));
+        for body in self.seams.iter_mut().flat_map(|seam| &mut seam.bodies).filter(|body| **body > index) {
+            *body -= 1;
+        }
+        self.grabs.retain(|grab| grab.body != index);
+        for grab in self.grabs.iter_mut().filter(|grab| grab.body > index) {
+            grab.body -= 1;
+        }
+    }
+}
+
+/// Whether a problem at this place or inside it is known.
+fn has_problem(known: &[Problem], place: &str) -> bool {
+    let inside = |problem: &Problem| {
+        problem.place.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    known.iter().any(inside)
+}
+
+/// Sorts a result into what was built and what is wrong, the latter with the scene's file and line.
+fn collect<T>(
+    result: Result<T, Error>,
+    scene: &Scene,
+    place: &str,
+    built: &mut Vec<T>,
+    problems: &mut Vec<Error>,
+) {
+    match result {
+        Ok(value) => built.push(value),
+        Err(Error::Invalid(problem)) => problems.push(scene.problem_at(place, &problem)),
+        Err(other) => problems.push(other),
+    }
+}

@@ -1,0 +1,204 @@
+//! Pins as points: when they begin to hold, and where.
+//!
+//! A pin that begins later than the start takes hold of its points where they are then, at the start of the first step
+//! from that moment on. What it took hold of is part of the state, so that a resumed run holds the same places.
+
+use glam::DVec3;
+use xxhash_rust::xxh3::Xxh3;
+
+use super::Anchor;
+use super::driver::Lead;
+use supple_core::Error;
+use supple_core::state::{StateReader, StateWriter};
+
+/// A pin of a running simulation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PinId(pub(crate) u32);
+
+/// A point that a pin holds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PinPoint {
+    /// The point as unknowns of its body and weights.
+    pub weights: Vec<(u32, f64)>,
+    /// Where it was when the pin began to hold it, in metres.
+    pub start: DVec3,
+    /// Where it is on what leads it, if that is not rigid.
+    pub(crate) anchor: Option<Anchor>,
+}
+
+impl PinPoint {
+    /// A point at a place.
+    pub(crate) fn new(weights: Vec<(u32, f64)>, start: DVec3) -> Self {
+        Self { weights, start, anchor: None }
+    }
+}
+
+/// A pin as points.
+#[derive(Debug, Clone)]
+pub struct SetupPin {
+    /// Its handle.
+    pub id: PinId,
+    /// Index of its body.
+    pub body: usize,
+    /// What it holds.
+    pub points: Vec<PinPoint>,
+    /// Stiffness in N/m for each point; `None` holds exactly.
+    pub stiffness: Option<f64>,
+    /// What leads it; without it points stay where they were when it began to hold them.
+    pub(crate) lead: Option<Lead>,
+    /// From when to when it holds, in seconds.
+    pub during: Option<[f64; 2]>,
+    /// When it began to hold, in seconds; `None` as long as it did not.
+    pub begun: Option<f64>,
+    /// Moved by hand by this much, in metres.
+    pub offset: DVec3,
+}
+
+/// Times are sums of steps: what is meant to be equal may differ by this many seconds of rounding.
+const ROUNDING: f64 = 1e-9;
+
+impl SetupPin {
+    /// Whether it holds at the end of a step.
+    pub fn holds_at(&self, time: f64) -> bool {
+        self.begun.is_some() && self.during.is_none_or(|[_, to]| time <= to + ROUNDING)
+    }
+
+    /// Whether it begins to hold with the step that starts at `time`.
+    pub(crate) fn begins_at(&self, time: f64) -> bool {
+        self.begun.is_none() && self.may_have_begun(time)
+    }
+
+    fn may_have_begun(&self, time: f64) -> bool {
+        self.during.is_none_or(|[from, _]| from <= time + ROUNDING)
+    }
+
+    /// Takes hold of its points where they are: `x` are the unknowns of its body.
+    pub(crate) fn begin(&mut self, time: f64, x: &[DVec3]) {
+        self.begun = Some(time);
+        for point in &mut self.points {
+            point.start = point.weights.iter().map(|&(v, w)| w * x[v as usize]).sum();
+        }
+    }
+
+    /// A hash of what it holds, by the body's name and the points: the same in a scene that changed elsewhere.
+    pub(crate) fn key(&self, body: &str) -> u64 {
+        let mut hash = Xxh3::new();
+        hash.update(body.as_bytes());
+        for point in &self.points {
+            hash.update(&(point.weights.len() as u64).to_le_bytes());
+            for (unknown, weight) in &point.weights {
+                hash.update(&unknown.to_le_bytes());
+                hash.update(&weight.to_le_bytes());
+            }
+        }
+        hash.digest()
+    }
+}
+
+/// When and where a pin of a saved state took hold.
+#[derive(Debug)]
+pub(crate) struct SavedPin {
+    key: u64,
+    begun: Option<f64>,
+    starts: Vec<DVec3>,
+}
+
+impl SavedPin {
+    /// Writes what pins hold; `keys` are theirs, in the same order.
+    pub(crate) fn save_all(pins: &[SetupPin], keys: &[u64], state: &mut StateWriter) {
+        state.whole(pins.len() as u64);
+        for (pin, key) in pins.iter().zip(keys) {
+            state.whole(*key);
+            state.whole(u64::from(pin.begun.is_some()));
+            state.number(pin.begun.unwrap_or(0.0));
+            state.vectors(&pin.points.iter().map(|point| point.start).collect::<Vec<_>>());
+        }
+    }
+
+    /// Reads what was written.
+    pub(crate) fn read_all(state: &mut StateReader<'_>) -> Result<Vec<Self>, Error> {
+        let count = state.whole()?;
+        // Every pin is read before the next one is made room for: a wrong count ends with the bytes.
+        let mut pins = Vec::new();
+        for _ in 0..count {
+            let (key, has_begun, begun) = (state.whole()?, state.whole()? != 0, state.number()?);
+            pins.push(Self { key, begun: has_begun.then_some(begun), starts: state.list()? });
+        }
+        Ok(pins)
+    }
+
+    /// Gives pins back what they held. Those that the state does not know, since the scene changed or they were added
+    /// later, have not begun: they take hold where their points are when the next step starts.
+    pub(crate) fn restore_all(mut saved: Vec<Self>, pins: &mut [SetupPin], keys: &[u64]) {
+        for (pin, key) in pins.iter_mut().zip(keys) {
+            pin.begun = None;
+            let same = |other: &Self| other.key == *key && other.starts.len() == pin.points.len();
+            let Some(found) = saved.iter().position(same) else { continue };
+            let found = saved.remove(found);
+            pin.begun = found.begun.filter(|begun| pin.may_have_begun(*begun));
+            for (point, start) in pin.points.iter_mut().zip(found.starts) {
+                point.start = start;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::{Body, Keyframe, Motion, Scene};
+    use crate::scene_state::Setup;
+    use supple_linear::Simd;
+
+    fn target(pin: &SetupPin, time: f64) -> DVec3 {
+        let scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [2, 2])).build().unwrap();
+        let setup = Setup::new(&scene, Simd::Baseline, &|_| Ok(())).unwrap();
+        pin.pose_at(&setup, time).unwrap().target(&pin.points[0])
+    }
+
+    fn motion_of(pin: &SetupPin) -> &Motion {
+        let Some(Lead::Motion(motion)) = &pin.lead else { panic!("it has keyframes") };
+        motion
+    }
+
+    fn lifted_pin(during: Option<[f64; 2]>) -> SetupPin {
+        let motion = Motion {
+            pivot: DVec3::X,
+            keyframes: vec![
+                Keyframe::at(0.0).translate([0.0, 0.5, 0.0]).rotate([0.0, 0.0, 10.0]).scale(2.0),
+                Keyframe::at(4.0).translate([0.0, 4.5, 0.0]).rotate([0.0, 0.0, 90.0]).scale(1.0),
+            ],
+        };
+        SetupPin {
+            id: PinId(1),
+            body: 0,
+            points: vec![PinPoint::new(vec![(0, 0.5), (1, 0.5)], DVec3::ZERO)],
+            stiffness: None,
+            lead: Some(Lead::Motion(motion)),
+            during,
+            begun: None,
+            offset: DVec3::ZERO,
+        }
+    }
+
+    #[test]
+    fn a_later_pin_starts_where_its_points_are_and_moves_by_the_change_of_its_pose() {
+        let mut pin = lifted_pin(Some([1.0, 3.0]));
+        assert!(!pin.begins_at(0.9) && pin.begins_at(1.0) && pin.begins_at(1.0 - 1e-12));
+        pin.begin(1.0, &[DVec3::new(2.0, 3.0, 4.0), DVec3::new(4.0, 5.0, 6.0)]);
+        let held = DVec3::new(3.0, 4.0, 5.0);
+        assert_eq!(pin.points[0].start, held);
+        assert!(target(&pin, 1.0).distance(held) < 1e-14);
+        let motion = motion_of(&pin);
+        let expected = motion.pose(2.5).apply(motion.pose(1.0).apply_inverse(held));
+        assert_eq!(target(&pin, 2.5), expected);
+        assert!(pin.holds_at(3.0) && !pin.holds_at(3.1));
+    }
+
+    #[test]
+    fn a_pin_from_the_start_has_the_pose_of_its_motion() {
+        let mut pin = lifted_pin(None);
+        pin.begun = Some(0.0);
+        assert_eq!(target(&pin, 2.0), motion_of(&pin).pose(2.0).apply(DVec3::ZERO));
+    }
+}

@@ -1,0 +1,84 @@
+//! The stepper of octrees: the implicit one of the engine, with octants as elements, Newton's method over the levels of their hierarchy, and,
+//! where a scene asks for it, the paper's way to push back what has crossed.
+
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::energy::{OctreeEnergy, forest, trees};
+use super::forest::Forest;
+use super::inspection::show_octants;
+use super::newton::OctreeNewton;
+use super::options::SelfCollisions;
+use super::self_collision::SelfCollision;
+use crate::body::Embedding;
+use crate::contact::barrier::ContactSummary;
+use crate::dynamics::ImplicitStepper;
+use crate::dynamics::elasticity::{ContactResponse, Elasticity};
+use crate::dynamics::method::Nodes;
+use crate::dynamics::optimize::Minimiser;
+use crate::energy::Energy;
+use crate::scene_state::Setup;
+use crate::stepper::{HierarchyLevel, Slice};
+
+/// A stepper for the octrees of a setup's bodies, at their start.
+pub(crate) fn octree_stepper(setup: &Setup) -> ImplicitStepper {
+    ImplicitStepper::with_elasticity(setup, Box::new(OctreeElasticity::default()))
+}
+
+/// The octants of all bodies.
+#[derive(Default)]
+struct OctreeElasticity {
+    forest: Option<Arc<Forest>>,
+}
+
+impl Elasticity for OctreeElasticity {
+    fn energies(&mut self, setup: &Setup, _first_unknown: &[u32]) -> Vec<Box<dyn Energy>> {
+        let forest = Arc::new(forest(setup));
+        self.forest = Some(forest.clone());
+        vec![Box::new(OctreeEnergy::new(forest))]
+    }
+
+    fn minimiser(&self, setup: &Setup, nodes: Nodes) -> Result<Box<dyn Minimiser>, String> {
+        let forest = self.forest.as_ref().ok_or("the bodies of a scene have no octants yet")?;
+        let made = OctreeNewton::new(forest, &trees(setup), &nodes.pattern, &setup.solver.octree)?;
+        Ok(Box::new(made))
+    }
+
+    fn is_assembled(&self) -> bool {
+        false
+    }
+
+    fn contact(
+        &self,
+        setup: &Setup,
+        points: &Embedding,
+        friction: &[f64],
+    ) -> Option<Box<dyn ContactResponse>> {
+        let asked = setup.solver.octree.self_collision == SelfCollisions::Intersection;
+        let pushes = asked && !setup.surfaces().is_empty();
+        pushes.then(|| Box::new(SelfCollision::new(setup, points, friction)) as Box<dyn ContactResponse>)
+    }
+
+    fn draw_cells(&self, levels: &mut [HierarchyLevel], setup: &Setup, x: &[DVec3], slice: &Slice) {
+        show_octants(levels, setup, x, slice);
+    }
+}
+
+impl ContactResponse for SelfCollision {
+    fn begin_step(&mut self, x: &[DVec3], dt: f64) {
+        self.begin_step(x, dt);
+    }
+
+    fn update(&mut self, x: &[DVec3]) -> bool {
+        self.look_again(x)
+    }
+
+    fn summary(&self, x: &[DVec3]) -> ContactSummary {
+        self.summary(x)
+    }
+
+    fn energy(&self) -> &dyn Energy {
+        self
+    }
+}

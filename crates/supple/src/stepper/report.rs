@@ -1,0 +1,234 @@
+//! What a step and a frame report.
+
+use glam::DVec3;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::body::Body;
+use supple_mesh::geometry::stretch::principal_stretches;
+
+/// Energies in joules.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct EnergyReport {
+    /// Of motion.
+    #[serde(deserialize_with = "number_or_null")]
+    pub kinetic: f64,
+    /// Stored in deformation.
+    #[serde(deserialize_with = "number_or_null")]
+    pub elastic: f64,
+    /// In gravity, zero at the origin.
+    #[serde(deserialize_with = "number_or_null")]
+    pub potential: f64,
+}
+
+/// Wall time of the stages of a step, or of the steps of a frame, in seconds. No moment belongs to two stages; what is
+/// missing from the total belongs to none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StageTimes {
+    /// Pins, colliders, where to start, and this report.
+    pub setup: f64,
+    /// Gradients and values of the objective.
+    pub evaluation: f64,
+    /// Assembling matrices.
+    pub assembly: f64,
+    /// Preparing the linear solver for them: factorisations, preconditioners, the matrices of coarse levels.
+    pub update: f64,
+    /// Smoothing of multigrid cycles.
+    pub smoothing: f64,
+    /// Their coarsest level.
+    pub coarsest: f64,
+    /// Their restriction and prolongation.
+    pub transfer: f64,
+    /// Linear solvers and preconditioners beside multigrid cycles: products, sums, substitutions.
+    pub solve: f64,
+    /// Everything.
+    pub total: f64,
+}
+
+impl StageTimes {
+    /// The stages by name, without the total.
+    pub fn stages(&self) -> [(&'static str, f64); 8] {
+        [
+            ("setup", self.setup),
+            ("evaluation", self.evaluation),
+            ("assembly", self.assembly),
+            ("update", self.update),
+            ("smoothing", self.smoothing),
+            ("coarsest", self.coarsest),
+            ("transfer", self.transfer),
+            ("solve", self.solve),
+        ]
+    }
+}
+
+impl std::ops::AddAssign for StageTimes {
+    fn add_assign(&mut self, other: Self) {
+        self.setup += other.setup;
+        self.evaluation += other.evaluation;
+        self.assembly += other.assembly;
+        self.update += other.update;
+        self.smoothing += other.smoothing;
+        self.coarsest += other.coarsest;
+        self.transfer += other.transfer;
+        self.solve += other.solve;
+        self.total += other.total;
+    }
+}
+
+impl std::ops::Div<f64> for StageTimes {
+    type Output = Self;
+
+    fn div(self, by: f64) -> Self {
+        Self {
+            setup: self.setup / by,
+            evaluation: self.evaluation / by,
+            assembly: self.assembly / by,
+            update: self.update / by,
+            smoothing: self.smoothing / by,
+            coarsest: self.coarsest / by,
+            transfer: self.transfer / by,
+            solve: self.solve / by,
+            total: self.total / by,
+        }
+    }
+}
+
+/// How one step went.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StepReport {
+    /// Nonlinear iterations.
+    pub nonlinear_iterations: u32,
+    /// Linear iterations, or solves of a direct solver.
+    pub linear_iterations: u32,
+    /// Norm of the objective's gradient over that at the step's start; families that minimise nothing have none.
+    pub residual: Option<f64>,
+    /// Whether the tolerance was reached; families without one have always done what they were asked to.
+    pub converged: bool,
+    /// Energies at the step's end.
+    pub energy: EnergyReport,
+    /// Points in contact.
+    pub contacts: u32,
+    /// Deepest penetration of a point into a collider's shape in metres.
+    pub penetration: f64,
+    /// Pairs of pieces of surfaces that push each other apart.
+    pub pairs: u32,
+    /// The least distance of such a pair in metres; `None` without any.
+    pub closest: Option<f64>,
+    /// Moves that were cut short, since surfaces would have touched.
+    pub cuts: u32,
+    /// Pairs of triangles that crossed each other when the step began; `None` where a method does not look for them.
+    pub crossings: Option<u32>,
+    /// Wall time by stage.
+    pub times: StageTimes,
+}
+
+/// Principal stretches of the surface triangles: current over rest length, 1 is unstretched.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct StretchReport {
+    /// The largest.
+    pub max: f64,
+    /// Exceeded by one in a hundred triangles.
+    pub p99: f64,
+    /// The mean.
+    pub mean: f64,
+}
+
+impl StretchReport {
+    /// Over the surfaces of some bodies at their current positions.
+    pub(crate) fn of<'a>(bodies: impl Iterator<Item = (&'a Body, &'a [DVec3])>) -> Self {
+        let mut stretches = Vec::new();
+        for (body, positions) in bodies {
+            let rest = &body.surface.mesh.positions;
+            let found = principal_stretches(rest, positions, &body.surface_triangles);
+            stretches.extend(found.into_iter().flatten().map(|stretch| stretch.largest));
+        }
+        if stretches.is_empty() {
+            return Self::default();
+        }
+        stretches.sort_unstable_by(f64::total_cmp);
+        let count = stretches.len();
+        Self {
+            max: stretches[count - 1],
+            p99: stretches[(count * 99 / 100).min(count - 1)],
+            mean: stretches.iter().sum::<f64>() / count as f64,
+        }
+    }
+}
+
+/// One line of `run --json` and of `reports.jsonl`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FrameReport {
+    /// The frame's number.
+    pub frame: u32,
+    /// Simulated time in seconds.
+    #[serde(deserialize_with = "number_or_null")]
+    pub time: f64,
+    /// Wall time of the frame in seconds.
+    #[serde(deserialize_with = "number_or_null")]
+    pub wall_seconds: f64,
+    /// Time steps.
+    pub steps: u32,
+    /// Nonlinear iterations of all steps.
+    pub nonlinear_iterations: u32,
+    /// Nonlinear iterations of the step that took most.
+    pub max_step_iterations: u32,
+    /// Linear iterations of all steps.
+    pub linear_iterations: u32,
+    /// The largest residual of any step; absent in families without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub residual: Option<f64>,
+    /// Whether every step reached its tolerance, or what double precision allows; absent likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub converged: Option<bool>,
+    /// Largest principal stretch of any surface triangle.
+    #[serde(deserialize_with = "number_or_null")]
+    pub max_stretch: f64,
+    /// Its 99th percentile.
+    #[serde(deserialize_with = "number_or_null")]
+    pub p99_stretch: f64,
+    /// Its mean.
+    #[serde(deserialize_with = "number_or_null")]
+    pub mean_stretch: f64,
+    /// Smallest volume of any tetrahedron over its rest volume; absent without tetrahedra.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_volume_ratio: Option<f64>,
+    /// Energies in joules.
+    pub energy: EnergyReport,
+    /// Points in contact.
+    pub contacts: u32,
+    /// Deepest penetration into a collider in metres.
+    #[serde(deserialize_with = "number_or_null")]
+    pub penetration: f64,
+    /// Pairs of pieces of surfaces that push each other apart; absent in reports of earlier versions.
+    #[serde(default)]
+    pub pairs: u32,
+    /// The least distance of such a pair in any step in metres; absent without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closest: Option<f64>,
+    /// Moves that were cut short in all steps, since surfaces would have touched.
+    #[serde(default)]
+    pub cuts: u32,
+    /// Pairs of triangles that crossed each other when the last step began; absent where a method does not look for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crossings: Option<u32>,
+    /// Lowest and highest point of all bodies in metres.
+    #[serde(deserialize_with = "numbers_or_nulls")]
+    pub height: [f64; 2],
+    /// Wall time of the steps' stages in seconds.
+    #[serde(default)]
+    pub stages: StageTimes,
+    /// Whether everything is finite.
+    pub finite: bool,
+    /// Hash of the exact bits of the state.
+    pub state_hash: String,
+}
+
+/// JSON has no word for what is no number and says null.
+fn number_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
+}
+
+/// Two of them.
+fn numbers_or_nulls<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[f64; 2], D::Error> {
+    Ok(<[Option<f64>; 2]>::deserialize(deserializer)?.map(|number| number.unwrap_or(f64::NAN)))
+}
