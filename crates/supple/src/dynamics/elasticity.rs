@@ -1,6 +1,8 @@
 //! What a family that steps by implicit Euler brings of its own: the elements of its bodies, the method that minimises over them, and
 //! contact where it does not take the barrier.
 
+use std::sync::Arc;
+
 use glam::DVec3;
 
 use super::method::Nodes;
@@ -29,7 +31,7 @@ pub(crate) trait Elasticity: Send {
     fn contact(
         &self,
         _setup: &Setup,
-        _points: &Embedding,
+        _points: &Arc<Embedding>,
         _friction: &[f64],
     ) -> Option<Box<dyn ContactResponse>> {
         None

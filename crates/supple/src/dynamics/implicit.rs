@@ -511,7 +511,7 @@ impl Stepper for ImplicitStepper {
     }
 
     fn surface_positions(&self, positions: &mut [DVec3]) {
-        self.system.contacts.points.positions(&self.x, positions);
+        self.system.points.positions(&self.x, positions);
     }
 
     fn bodies_changed(&mut self, setup: &Setup, old_index: &[Option<usize>]) {
@@ -614,7 +614,7 @@ impl Stepper for ImplicitStepper {
     fn hierarchy(&self, setup: &Setup, slice: &Slice) -> Vec<HierarchyLevel> {
         let Some(minimiser) = &self.minimiser else { return Vec::new() };
         let free: Vec<u32> = (0..).zip(&self.held).filter(|(_, held)| !**held).map(|(v, _)| v).collect();
-        let points = &self.system.contacts.points;
+        let points = &self.system.points;
         let level = |regions| HierarchyLevel::of_regions(regions, &free, &self.x, points);
         let mut levels: Vec<HierarchyLevel> = minimiser.regions().iter().map(level).collect();
         self.elasticity.draw_cells(&mut levels, setup, &self.x, slice);

@@ -24,6 +24,8 @@ use supple_linear::{BlockMatrix, BlockPattern, ScalarMatrix};
 /// Inertia and all energies.
 #[derive(Default)]
 pub(crate) struct System {
+    /// The display points of all bodies on the unknowns, shared with the energies that act on them.
+    pub(crate) points: Arc<Embedding>,
     pub(crate) inertia: Inertia,
     /// What the bodies resist deformation with.
     pub(super) elastic: Vec<Box<dyn Energy>>,
@@ -59,7 +61,7 @@ impl System {
     /// Everything but elasticity; `response` may take the place of the barrier, given all surface points and their friction.
     fn with_contact(
         setup: &Setup,
-        response: impl FnOnce(&Embedding, &[f64]) -> Option<Box<dyn ContactResponse>>,
+        response: impl FnOnce(&Arc<Embedding>, &[f64]) -> Option<Box<dyn ContactResponse>>,
     ) -> Self {
         let mut system = Self { first_unknown: vec![0], ..Self::default() };
         let mut points = Embedding::default();
@@ -76,11 +78,12 @@ impl System {
             system.first_unknown.push(system.inertia.mass.len() as u32);
         }
         system.wind = Wind::new(&points, triangles, &closed);
-        system.response = response(&points, &system.contacts.friction);
+        system.points = Arc::new(points);
+        system.contacts.points = system.points.clone();
+        system.response = response(&system.points, &system.contacts.friction);
         if system.response.is_none() {
-            system.self_contact = self_contact(setup, &points, &system.contacts.friction);
+            system.self_contact = self_contact(setup, &system.points, &system.contacts.friction);
         }
-        system.contacts.points = points;
         system.contacts.model = setup.contact.friction_model;
         system.contacts.thickness = setup.contact.thickness;
         system
@@ -88,7 +91,7 @@ impl System {
 
     /// Takes the wind of a step of `dt` seconds that ends at `end`, on surfaces as they are.
     pub(crate) fn blow(&mut self, setup: &Setup, x: &[DVec3], v: &[DVec3], [end, dt]: [f64; 2]) {
-        self.wind.begin_step(&self.contacts.points, x, v, &setup.world, [end, dt]);
+        self.wind.begin_step(&self.points, x, v, &setup.world, [end, dt]);
     }
 
     /// Follows a tear of the last body, a cloth: masses and points of clones, and the corners of its triangles.
@@ -97,14 +100,17 @@ impl System {
         mass.clear();
         contacts.areas.clear();
         contacts.friction.clear();
-        contacts.points.clear();
+        // The memory is used again where nobody else holds the points.
+        contacts.points = Arc::default();
+        let points = Arc::make_mut(&mut self.points);
+        points.clear();
         self.first_unknown.clear();
         let mut first_point = Vec::with_capacity(setup.bodies.len());
         for body in &setup.bodies {
             let first = mass.len() as u32;
             self.first_unknown.push(first);
-            first_point.push(contacts.points.len() as u32);
-            contacts.points.append(&body.embedding, first);
+            first_point.push(points.len() as u32);
+            points.append(&body.embedding, first);
             contacts.areas.extend_from_slice(&body.point_areas);
             contacts.friction.extend(body.point_friction());
             mass.extend_from_slice(&body.mass);
@@ -113,7 +119,8 @@ impl System {
         let triangles = setup.bodies.iter().zip(&first_point).flat_map(|(body, &first)| {
             body.surface_triangles.iter().map(move |t| t.map(|point| point + first))
         });
-        self.wind.follow(&self.contacts.points, triangles);
+        contacts.points = self.points.clone();
+        self.wind.follow(&self.points, triangles);
     }
 
     /// Collects the soft holds of a setup at `time`, moves held vertices of `x` to where their pins are, and notes which
@@ -265,7 +272,7 @@ impl Objective for System {
 }
 
 /// Contact of the bodies with themselves and each other, `friction` of each point.
-fn self_contact(setup: &Setup, points: &Embedding, friction: &[f64]) -> SelfContact {
+fn self_contact(setup: &Setup, points: &Arc<Embedding>, friction: &[f64]) -> SelfContact {
     let contact = &setup.contact;
     let surfaces = setup.surfaces();
     if surfaces.is_empty() {

@@ -25,7 +25,7 @@ mod start_gaps;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
@@ -53,7 +53,7 @@ pub struct ContactProperties {
     /// The surfaces.
     pub surfaces: Surfaces,
     /// Their points on the unknowns.
-    pub points: Embedding,
+    pub points: Arc<Embedding>,
     /// Stiffness `k` of each point in N/m.
     pub stiffness: Vec<f64>,
     /// Friction coefficient of each point.

@@ -11,7 +11,7 @@
 //! then. The slip is that against the collider's own motion. Adhesive friction remembers where on the collider a point took hold.
 //! Friction by impulses (`friction_impulses.rs`) is no part of the energy.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
@@ -50,7 +50,7 @@ struct Grip {
 #[derive(Debug, Default)]
 pub struct Contacts {
     /// The surface points.
-    pub points: Embedding,
+    pub points: Arc<Embedding>,
     /// Surface area that each point stands for, in m².
     pub areas: Vec<f64>,
     /// Friction coefficient of each point's body, used where the collider gives none.
@@ -327,7 +327,11 @@ pub(crate) mod tests {
         let collider = Collider { thickness: 0.02, stiffness: 1e4, ..Collider::new("ground", plane) };
         let start = [DVec3::new(0.3, 0.0, -0.1), DVec3::new(0.0, 0.01, 0.0), DVec3::new(1.0, 5.0, 1.0)];
         let mut contacts = Contacts {
-            points: Embedding::from_lists([vec![(0, 1.0)], vec![(1, 0.7), (2, 0.3)], vec![(1, 1.0)]]),
+            points: Arc::new(Embedding::from_lists([
+                vec![(0, 1.0)],
+                vec![(1, 0.7), (2, 0.3)],
+                vec![(1, 1.0)],
+            ])),
             areas: vec![0.5, 1.0, 0.25],
             friction: vec![friction; 3],
             colliders: posed(&collider, &ColliderMeshes::default()),
@@ -358,7 +362,7 @@ pub(crate) mod tests {
             [[0.9, 0.1, 0.2], [-0.3, 0.8, 0.1], [0.2, -0.4, -0.9], [0.5, 0.6, -0.55]].map(DVec3::from);
         let x: Vec<DVec3> = [0.2, 0.45, 0.6].iter().flat_map(|r| directions.map(|d| *r * d)).collect();
         let mut contacts = Contacts {
-            points: Embedding::from_lists((0..x.len() as u32).map(|v| vec![(v, 1.0)])),
+            points: Arc::new(Embedding::from_lists((0..x.len() as u32).map(|v| vec![(v, 1.0)]))),
             areas: vec![0.1; x.len()],
             friction: vec![0.0; x.len()],
             colliders: posed(collider, meshes),

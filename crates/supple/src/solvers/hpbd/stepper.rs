@@ -259,7 +259,7 @@ impl Stepper for HpbdStepper {
     }
 
     fn surface_positions(&self, positions: &mut [DVec3]) {
-        self.system.contacts.points.positions(&self.x, positions);
+        self.system.points.positions(&self.x, positions);
     }
 
     fn bodies_changed(&mut self, setup: &Setup, old_index: &[Option<usize>]) {
@@ -346,7 +346,7 @@ impl Stepper for HpbdStepper {
 
     fn hierarchy(&self, _setup: &Setup, _slice: &Slice) -> Vec<HierarchyLevel> {
         let Some(solver) = &self.solver else { return Vec::new() };
-        super::inspection::hierarchy(solver, &self.x, &self.system.contacts.points)
+        super::inspection::hierarchy(solver, &self.x, &self.system.points)
     }
 
     fn inspect(&self) -> Inspection {

@@ -57,7 +57,7 @@ pub(crate) struct SelfCollision {
     surfaces: Surfaces,
     fans: Fans,
     /// All surface points on the unknowns.
-    points: Embedding,
+    points: Arc<Embedding>,
     /// For each body its octants, and the first of its unknowns.
     bodies: Vec<(Arc<Filled>, u32)>,
     /// Stiffness of each point in N/m.
@@ -109,7 +109,7 @@ struct Target {
 
 impl SelfCollision {
     /// Of the bodies of a setup, all of which are of octants.
-    pub(crate) fn new(setup: &Setup, points: &Embedding, friction: &[f64]) -> Self {
+    pub(crate) fn new(setup: &Setup, points: &Arc<Embedding>, friction: &[f64]) -> Self {
         let surfaces = setup.surfaces();
         let (mut bodies, mut stiffness, mut first) = (Vec::new(), Vec::new(), 0);
         for body in &setup.bodies {

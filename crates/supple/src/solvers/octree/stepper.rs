@@ -52,7 +52,7 @@ impl Elasticity for OctreeElasticity {
     fn contact(
         &self,
         setup: &Setup,
-        points: &Embedding,
+        points: &Arc<Embedding>,
         friction: &[f64],
     ) -> Option<Box<dyn ContactResponse>> {
         let asked = setup.solver.octree.self_collision == SelfCollisions::Intersection;

@@ -246,7 +246,7 @@ impl Stepper for StaggeredStepper {
     }
 
     fn surface_positions(&self, positions: &mut [DVec3]) {
-        let points = &self.system.contacts.points;
+        let points = &self.system.points;
         for (i, position) in positions.iter_mut().enumerate() {
             *position = points.position(i, &self.x);
         }
