@@ -71,6 +71,8 @@ pub fn in_pool<T: Send>(
     common: &Common,
     work: impl FnOnce() -> Result<T, Failure> + Send,
 ) -> Result<T, Failure> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(common.threads.unwrap_or(0) as usize).build();
+    let pool = supple_core::parallel::ThreadPoolBuilder::new()
+        .num_threads(common.threads.unwrap_or(0) as usize)
+        .build();
     pool.map_err(|error| Failure::usage(anyhow::anyhow!("no thread pool: {error}")))?.install(work)
 }

@@ -241,7 +241,7 @@ fn print_summary(run: &DiskRun, setup_seconds: f64, begun: Instant) {
         setup_seconds,
         wall_seconds: begun.elapsed().as_secs_f64(),
         peak_memory_bytes: peak_memory_bytes(),
-        threads: rayon::current_num_threads(),
+        threads: supple_core::parallel::current_num_threads(),
     };
     line(serde_json::json!({ "summary": summary }));
 }

@@ -156,7 +156,7 @@ fn report(options: &Solve, common: &Common, solved: &Solved, unknowns: usize) {
         line(json!({
             "solver": options.solver,
             "unknowns": unknowns,
-            "threads": rayon::current_num_threads(),
+            "threads": supple_core::parallel::current_num_threads(),
             "setup_seconds": setup_seconds,
             "solve_seconds": solve_seconds,
             "iterations": outcome.iterations,

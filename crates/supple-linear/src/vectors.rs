@@ -1,7 +1,7 @@
 //! Sums and updates of long vectors, over fixed chunks: the bits do not depend on the number of threads.
 
 use glam::DVec3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 /// Vectors in a chunk: large enough that a task pays, small enough to stay in the first-level cache.
 pub(super) const CHUNK: usize = 1024;

@@ -1,7 +1,7 @@
 //! Which tetrahedron holds a point, and with which weights: what binds a display surface to a body.
 
 use glam::{DMat3, DVec3};
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::TetMesh;
 use crate::geometry::triangle::closest_point;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use rayon::ThreadPool;
+use supple_core::parallel::ThreadPool;
 
 use crate::errors::invalid;
 
@@ -56,7 +56,7 @@ fn current() -> PyResult<Arc<ThreadPool>> {
 }
 
 fn start(count: usize) -> PyResult<Threads> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(count).build();
+    let pool = supple_core::parallel::ThreadPoolBuilder::new().num_threads(count).build();
     let pool = pool.map_err(|error| PyRuntimeError::new_err(format!("no threads: {error}")))?;
     Ok(Threads { process: std::process::id(), pool: Arc::new(pool) })
 }

@@ -2,7 +2,7 @@
 //! directions. It does not depend on the view and has no noise, so it stands still in animations.
 
 use glam::{Vec2, Vec3};
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::drawing::Drawing;
 use super::shadow::ShadowMap;

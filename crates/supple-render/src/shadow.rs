@@ -3,7 +3,7 @@
 //! speckle lit slopes nor detach shadows from what casts them.
 
 use glam::{Vec2, Vec3};
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::drawing::{Drawing, Triangle};
 use super::raster::{Region, STEPS, ScreenTriangle};

@@ -195,7 +195,7 @@ fn the_same_bits_for_any_number_of_threads() {
     let bodies = || vec![sphere(DVec3::Y * 0.2, 0.8, 20), quad(DVec3::Y * 1.3, DVec3::X, DVec3::Z * 0.7)];
     let options = RenderOptions { width: 150, height: 110, wireframe: true, ..RenderOptions::default() };
     let with = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let pool = supple_core::parallel::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| draw(bodies(), &options))
     };
     assert!(with(1) == with(3));

@@ -2,7 +2,7 @@
 //! a pixel that show the same triangle are shaded once, at their middle, so edges are smooth at little cost.
 
 use glam::{Vec2, Vec3};
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::camera::View;
 use super::colors::SrgbTable;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use glam::DVec3;
-use rayon::{ThreadPool, ThreadPoolBuilder};
 use supple::energy::Energy;
 use supple::energy::element::ElementSum;
 use supple::energy::tetrahedron::{Solid, Tetrahedra};
@@ -13,6 +12,7 @@ use supple::linear::{BlockMatrix, BlockPattern, LinearOperator};
 use supple::material::law::SolidLaw;
 use supple::material::{HessianMode, Lame};
 use supple::simd::Simd;
+use supple_core::parallel::{ThreadPool, ThreadPoolBuilder};
 
 /// A block of `n³` cells of six tetrahedra.
 fn block(n: usize) -> (Vec<DVec3>, Vec<[u32; 4]>) {

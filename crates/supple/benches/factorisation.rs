@@ -91,7 +91,8 @@ struct Measured {
 }
 
 fn measure(system: &System, ordering: Ordering, threads: usize) -> Measured {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a thread pool");
+    let pool =
+        supple_core::parallel::ThreadPoolBuilder::new().num_threads(threads).build().expect("a thread pool");
     pool.install(|| {
         let start = Instant::now();
         let pattern = system.matrix.pattern().clone();

@@ -10,7 +10,8 @@ use supple::simulation::Simulation;
 use supple::solvers::hpbd::Options;
 
 fn main() {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("a pool of threads");
+    let pool =
+        supple_core::parallel::ThreadPoolBuilder::new().num_threads(2).build().expect("a pool of threads");
     let asked: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let parts: [(&str, fn()); 4] =
         [("rates", rates), ("hanging", hanging), ("curtain", curtain), ("tear", tear)];

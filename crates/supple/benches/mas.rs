@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use glam::{DMat3, DVec3};
-use rayon::prelude::*;
 use supple::linear::mas::{Layout, Mas, MasOptions, Modes};
 use supple::linear::{
     BlockJacobi, BlockMatrix, BlockPattern, ConjugateGradient, LinearOperator, Preconditioner, Schwarz,
     SchwarzOptions, StopRule,
 };
+use supple_core::parallel::prelude::*;
 
 const SIDE: u32 = 510;
 const ROUNDS: usize = 9;
@@ -20,7 +20,8 @@ const ROUNDS: usize = 9;
 const SPRINGS: [(u32, u32); 6] = [(1, 0), (0, 1), (1, 1), (2, 0), (0, 2), (2, 1)];
 
 fn main() {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("a pool of threads");
+    let pool =
+        supple_core::parallel::ThreadPoolBuilder::new().num_threads(2).build().expect("a pool of threads");
     pool.install(run);
 }
 

@@ -5,13 +5,13 @@
 use std::time::Instant;
 
 use glam::DVec3;
-use rayon::prelude::*;
-use rayon::{ThreadPool, ThreadPoolBuilder};
 use supple::linear::{LinearOperator, Preconditioner};
 use supple::mesh::generate::BoxShape;
 use supple::mesh::octree::{Inside, fill};
 use supple::simd::Simd;
 use supple::solvers::octree::{CycleOptions, Flesh, Forest, Multigrid, Tissue};
+use supple_core::parallel::prelude::*;
+use supple_core::parallel::{ThreadPool, ThreadPoolBuilder};
 
 /// Cells along the cube.
 const CELLS: f64 = 272.0;

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use glam::{DMat3, DVec3};
-use rayon::prelude::*;
 use supple::linear::multigrid::galerkin::{Galerkin, GalerkinOptions};
 use supple::linear::{
     BlockJacobi, BlockMatrix, BlockPattern, Fill, GaussSeidel, IncompleteCholesky, LinearOperator,
     Preconditioner, ScalarMatrix, Schwarz, SchwarzOptions,
 };
+use supple_core::parallel::prelude::*;
 
 const SIDE: u32 = 448;
 const ROUNDS: usize = 15;
@@ -26,7 +26,10 @@ fn main() {
     let blocks = matrix.pattern().block_count();
     println!("{n} unknowns, {:.1} blocks a row", blocks as f64 / n as f64);
     let pools = [1, 2].map(|threads| {
-        rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool of threads")
+        supple_core::parallel::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .expect("a pool of threads")
     });
     let mut bench = Bench { pools, triad: [0.0; 2] };
     let length = 1 << 24;
@@ -59,7 +62,7 @@ fn main() {
 }
 
 struct Bench {
-    pools: [rayon::ThreadPool; 2],
+    pools: [supple_core::parallel::ThreadPool; 2],
     triad: [f64; 2],
 }
 

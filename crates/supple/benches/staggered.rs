@@ -7,10 +7,10 @@
 
 use std::time::Instant;
 
-use rayon::prelude::*;
-use rayon::{ThreadPool, ThreadPoolBuilder};
 use supple::simd::Simd;
 use supple::solvers::staggered::{Cell, Coefficients, CycleOptions, CycleTimes, Hierarchy, Lattice};
+use supple_core::parallel::prelude::*;
+use supple_core::parallel::{ThreadPool, ThreadPoolBuilder};
 
 /// Cells along the box unless told otherwise.
 const CELLS: usize = 128;

@@ -99,7 +99,7 @@ fn allocations(scene: Scene) -> usize {
 #[test]
 fn a_step_allocates_nothing_once_contacts_have_stopped_growing() {
     // With one thread, so that the scheduler of the threads has nothing to do.
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let pool = supple_core::parallel::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let cloths = [
         (Model::Spring, Newton, Cholesky),
         (Model::BaraffWitkin, Newton, Jacobi),

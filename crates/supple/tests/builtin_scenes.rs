@@ -188,7 +188,7 @@ fn bits_of_every_scene_are_the_same_for_one_two_and_three_threads() {
         let many = ["stacked-cloth", "cloth-drop", "knot", "t-shirt"].contains(name);
         scene.scale_resolution(if many { 0.15 } else { SOLID }).unwrap();
         let hashes = |threads: usize| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let pool = supple_core::parallel::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
                 let mut simulation = Simulation::new(scene.clone()).unwrap();
                 let step = 1.0 / scene.time.fps;

@@ -221,7 +221,7 @@ fn bits_on_a_mesh_do_not_depend_on_the_number_of_threads() {
     let mesh = SphereShape { radius: 0.3, cells: 8 }.surface(1.0).unwrap();
     let path = save(folder.path(), "ball.obj", &mesh);
     let hash = |threads| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let pool = supple_core::parallel::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             let cloth = Body::cloth("cloth", 0.4, 0.4, [20, 20]).at([0.0, 0.302, 0.0]).material(sheet());
             let mut simulation = simulation(cloth, Collider::mesh("ball", &path).friction(0.3));

@@ -223,8 +223,8 @@ fn a_large_torn_cloth_has_the_same_bits_for_any_number_of_threads() {
     assert_eq!(hash(3), alone);
 }
 
-fn rayon_pool(threads: usize) -> rayon::ThreadPool {
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
+fn rayon_pool(threads: usize) -> supple_core::parallel::ThreadPool {
+    supple_core::parallel::ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
 }
 
 #[test]

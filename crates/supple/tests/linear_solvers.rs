@@ -134,7 +134,7 @@ fn preconditioners(positions: Option<Arc<[DVec3]>>) -> Vec<Named> {
 }
 
 fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
+    supple_core::parallel::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
 }
 
 /// The exact solution: a dense factorisation by plain elimination.

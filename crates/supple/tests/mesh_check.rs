@@ -326,7 +326,8 @@ fn the_report_is_the_same_for_any_number_of_threads() {
     let mesh =
         joined(&[sphere(16, 1.0, DVec3::ZERO), torus(24, 12), turned(&sphere(9, 0.7, v(0.9, 0.1, 0.)))]);
     let with = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+        let pool =
+            supple_core::parallel::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
         pool.install(|| check_surface(&mesh))
     };
     let one = with(1);

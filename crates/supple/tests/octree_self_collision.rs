@@ -188,7 +188,7 @@ fn pushing_back_has_the_same_bits_for_any_number_of_threads_and_from_a_saved_sta
     let folder = tempfile::tempdir().unwrap();
     let scene = fingers(folder.path(), SelfCollisions::Intersection);
     let hashes = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let pool = supple_core::parallel::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             let mut simulation = Simulation::new(scene.clone()).unwrap();
             let mut pushed = 0;

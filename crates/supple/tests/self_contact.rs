@@ -180,7 +180,7 @@ fn bits_are_the_same_for_any_number_of_threads_and_from_a_saved_state() {
             (0..steps).map(|_| step()).collect()
         };
         let with_threads = |threads: usize| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let pool = supple_core::parallel::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| hashes(&mut Simulation::new(busy(method)).unwrap(), 7))
         };
         let one = with_threads(1);

@@ -84,7 +84,7 @@ fn hashes(simulation: &mut Simulation, steps: u32) -> Vec<u64> {
 fn bits_do_not_depend_on_the_number_of_threads() {
     for (name, scene) in scenes() {
         let with_threads = |threads: usize| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let pool = supple_core::parallel::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| hashes(&mut Simulation::new(scene.clone()).unwrap(), 6))
         };
         let one = with_threads(1);

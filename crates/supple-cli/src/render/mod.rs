@@ -7,9 +7,9 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use glam::DVec3;
-use rayon::prelude::*;
 use supple::FileError;
 use supple::output::AtomicFile;
+use supple_core::parallel::prelude::*;
 use supple_render::{
     Camera, CameraChoice, ColorBy, GifWriter, Image, RenderOptions, RenderScene, Survey, render as draw,
 };
@@ -113,7 +113,8 @@ fn write_animation(
     let mut done = 0;
     while done < count {
         // As many at once as there are threads: parts of drawing a picture take one thread only.
-        let batch = (done..count.min(done + rayon::current_num_threads())).map(|place| frames.read(place));
+        let batch = (done..count.min(done + supple_core::parallel::current_num_threads()))
+            .map(|place| frames.read(place));
         let batch = batch.collect::<Result<Vec<Shown>, Failure>>()?;
         let pictures = batch.par_iter().map(|frame| studio.picture(frame));
         for picture in pictures.collect::<Result<Vec<Image>, Failure>>()? {

@@ -365,7 +365,7 @@ mod tests {
         let (pairs, positions) = cube(16);
         let matrix = dominant(positions.len(), &pairs, &pairs);
         let solution = |threads| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let pool = supple_core::parallel::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
                 let mut cholesky =
                     Cholesky::new(matrix.pattern().clone(), Some(&positions), Simd::Auto).unwrap();

@@ -112,7 +112,7 @@ fn over_rows(
     let half = (rows / BLOCK).div_ceil(2) * BLOCK;
     let (first, second) = target.split_at_row_mut(half);
     let (other_first, other_second) = other.split_at_row(half);
-    rayon::join(
+    supple_core::parallel::join(
         || over_rows(first, other_first, threads, work),
         || over_rows(second, other_second, threads, work),
     );
@@ -141,10 +141,10 @@ fn subtract_square(mut target: MatMut<f64>, a: MatRef<f64>, threads: Threads) {
     let half = (n / BLOCK).div_ceil(2) * BLOCK;
     let (first, _, corner, second) = target.split_at_mut(half, half);
     let (a_first, a_second) = a.split_at_row(half);
-    rayon::join(
+    supple_core::parallel::join(
         || over_rows(corner, a_second, threads, &|block, rows| subtract_product(block, rows, a_first)),
         || {
-            rayon::join(
+            supple_core::parallel::join(
                 || subtract_square(first, a_first, threads),
                 || subtract_square(second, a_second, threads),
             )

@@ -52,7 +52,8 @@ impl Ordering {
             Self::NestedDissection => nested_dissection(graph, positions),
             Self::Best => {
                 let degree = || work(graph.minimum_degree());
-                let (degree, dissected) = rayon::join(degree, || work(nested_dissection(graph, positions)));
+                let (degree, dissected) =
+                    supple_core::parallel::join(degree, || work(nested_dissection(graph, positions)));
                 if dissected.0 < degree.0 { dissected.1 } else { degree.1 }
             }
         }

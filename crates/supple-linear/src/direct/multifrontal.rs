@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::elimination::Elimination;
 use super::front::{Front, Threads};
@@ -170,7 +170,7 @@ impl<N: Numbers> Step<'_, N> {
         let (factor_before, factor_after) =
             split(factor, self.factor_start[self.schedule.tasks[middle].start]);
         let (room_before, room_after) = split(room, self.schedule.task_room[middle].start);
-        let (before, after) = rayon::join(
+        let (before, after) = supple_core::parallel::join(
             || self.run_tasks(tasks.start..middle, factor_before, room_before),
             || self.run_tasks(middle..tasks.end, factor_after, room_after),
         );

@@ -62,7 +62,7 @@ fn dissect(part: &Part) -> Vec<u32> {
         dissect(&Part { graph: &graph, names: &global(vertices), positions: part.positions })
     };
     let (mut order, rest) = if part.graph.len() > FORK {
-        rayon::join(|| half(first), || half(second))
+        supple_core::parallel::join(|| half(first), || half(second))
     } else {
         (half(first), half(second))
     };

@@ -71,7 +71,7 @@ impl<'a, V: Value> Part<'a, V> {
             _ => {
                 let (first, second) = tasks.split_at(tasks.len() / 2);
                 let (before, after) = self.split_before(second[0].start);
-                rayon::join(|| before.over(first, work), || after.over(second, work));
+                supple_core::parallel::join(|| before.over(first, work), || after.over(second, work));
             }
         }
     }

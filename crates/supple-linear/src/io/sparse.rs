@@ -1,6 +1,6 @@
 //! A square symmetric sparse matrix of scalars, as a file gives it.
 
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use supple_core::text::number::Short;
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use glam::{DMat3, DVec3};
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::{DenseArray, SparseMatrix};
 use crate::{BlockMatrix, BlockPattern, Graph, graph_order, morton_order};

@@ -5,7 +5,7 @@
 
 use bytemuck::cast_slice;
 use glam::DVec3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::modes::Modes;
 use super::over_domains::{Part, over_domains};

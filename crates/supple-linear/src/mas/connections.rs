@@ -2,7 +2,7 @@
 //! (Wu 2022, section 5.2), on coarser ones by what lies below.
 
 use glam::DMat3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::supernodes::Level;
 use crate::BlockMatrix;

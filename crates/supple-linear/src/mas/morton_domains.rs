@@ -2,7 +2,7 @@
 //! an axis, by a radix sort, and every run of consecutive nodes is a domain.
 
 use glam::DVec3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::supernodes::Grouping;
 use supple_core::Aabb;

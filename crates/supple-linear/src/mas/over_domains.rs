@@ -53,7 +53,7 @@ pub(super) fn over_domains<A: Send, B: Send>(
     let half = domains.len() / 2;
     let middle = domains.start + half;
     let ((a, later_a), (b, later_b)) = (a.split(half), b.split(half));
-    rayon::join(
+    supple_core::parallel::join(
         || over_domains(domains.start..middle, a, b, work),
         || over_domains(middle..domains.end, later_a, later_b, work),
     );

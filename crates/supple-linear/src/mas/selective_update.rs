@@ -3,7 +3,7 @@
 //! signature of it and of the node's pairs outside the pattern is kept.
 
 use glam::DMat3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::supernodes::Level;
 use crate::BlockMatrix;

@@ -2,7 +2,7 @@
 //! section 9): nodes are joined in pairs along their strongest connections, the pairs again, until domains are full. A stiff
 //! part is then not cut while a soft one could be.
 
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::connections::Connections;
 use super::supernodes::Grouping;

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use glam::DVec3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::connections::Connections;
 use super::modes::Seat;

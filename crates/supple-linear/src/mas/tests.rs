@@ -325,7 +325,7 @@ fn bits_do_not_depend_on_the_number_of_threads() {
     let body = sheets(60, 2, 0.4);
     for options in all_options() {
         let result = |threads: usize| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let pool = supple_core::parallel::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| applied(&mut updated(&body, options), &wave(body.positions.len())))
         };
         let one = result(1);

@@ -109,7 +109,7 @@ impl PointSums {
             let (left, right) = parts.split_at_mut(parts.len() / 2);
             let middle = first + ROWS * left.len();
             let (low, high) = blocks.split_at_mut(pattern.row(middle).0 - pattern.row(first).0);
-            rayon::join(
+            supple_core::parallel::join(
                 || self.add_rows(pattern, first, middle, low, left),
                 || self.add_rows(pattern, middle, end, high, right),
             );

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use glam::{DMat3, DVec3};
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use crate::{BlockMatrix, BlockPattern, LinearOperator};
 

@@ -10,7 +10,7 @@ use std::fmt::Debug;
 use std::ops::Mul;
 
 use glam::{DMat3, DVec3};
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 /// Which rows may be handled at once.
 #[derive(Debug, Clone, Default)]

@@ -4,7 +4,7 @@
 //! Every node without a colour draws one from its palette and keeps it if no rival neighbour drew the same. Palettes
 //! start at a fraction of the node's degree and grow when neighbours have eaten them up.
 
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use crate::ordering::node_order::Graph;
 use crate::vectors::mix;
@@ -116,7 +116,7 @@ mod tests {
     use crate::BlockPattern;
 
     fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
-        rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
+        supple_core::parallel::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use glam::DVec3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use crate::BlockPattern;
 use supple_core::Aabb;

@@ -15,7 +15,7 @@
 use std::sync::Arc;
 
 use glam::{DMat3, DVec3};
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use crate::matrix::pivot;
 use crate::matrix::triangular::{Schedule, Triangular};

@@ -2,7 +2,7 @@
 //! Wu 2022 (figures 18 to 20) and Xian 2019 (figure 12).
 
 use glam::{DMat3, DVec3};
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use crate::matrix::pivot;
 use crate::vectors::CHUNK;

@@ -10,7 +10,7 @@
 //! Acceleration starts after `S = 10` iterations, as published.
 
 use glam::DVec3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use crate::krylov::lanczos::Spectrum;
 use crate::relaxation::stationary::Stationary;

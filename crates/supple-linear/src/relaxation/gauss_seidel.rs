@@ -221,7 +221,7 @@ mod tests {
         assert!(full.iter().zip(&narrow).all(|(a, b)| a.distance(*b) < 1e-6 * a.length()));
         assert!(3 * bytes < 2 * full_bytes, "{bytes} {full_bytes}");
         for threads in [1, 3] {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let pool = supple_core::parallel::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             assert_eq!(pool.install(|| swept(&isotropic)).0, narrow);
         }
     }

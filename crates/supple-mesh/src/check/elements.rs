@@ -1,7 +1,7 @@
 //! What each tetrahedron tells by itself, and how elements share their faces.
 
 use glam::DVec3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::faces::has_repeats;
 use super::report::{ElementQuality, Finding, FindingKind, Severity, Subject};

@@ -1,7 +1,7 @@
 //! What each face tells by itself: indices, area, shape; and faces that occur twice.
 
 use glam::DVec3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::report::{Finding, FindingKind, Severity, Subject};
 use crate::SurfaceMesh;

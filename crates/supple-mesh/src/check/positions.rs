@@ -1,7 +1,7 @@
 //! What the vertices alone tell: numbers that are none, size and unit, vertices nobody uses, equal positions.
 
 use glam::DVec3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::report::{Finding, FindingKind, Severity, Subject};
 use supple_core::Aabb;

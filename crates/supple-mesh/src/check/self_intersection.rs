@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 
 use glam::DVec3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::report::LISTED;
 use crate::geometry::TriangleTree;

@@ -1,6 +1,6 @@
 //! How faces hang together: edges, fans around vertices, boundary loops, components, orientation.
 
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::report::Component;
 use crate::SurfaceMesh;

@@ -6,7 +6,7 @@
 use std::ops::ControlFlow;
 
 use glam::DVec3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::{Aabb, Ray};
 use supple_core::morton::MortonGrid;

@@ -5,7 +5,7 @@
 //! values are the largest and the smallest ratio of current to rest length over all directions in the triangle.
 
 use glam::{DVec2, DVec3};
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 /// The two principal stretches of a triangle: 1 means undeformed, 1.1 ten per cent longer.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,7 +1,7 @@
 //! A triangle mesh in a bounding-volume hierarchy: picking by a ray and closest points, at current positions.
 
 use glam::DVec3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::triangle::{self, Ray};
 use super::{Aabb, Bvh};

@@ -5,7 +5,7 @@
 use std::f64::consts::PI;
 
 use glam::DVec3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::far_field::FarField;
 use super::{ClosestPoint, TriangleTree};

@@ -170,7 +170,7 @@ fn split_to_finest(elements: &[Octant]) -> Vec<Octant> {
 /// How much of each element is inside: all of those away from the surface, and of the others what the nearest piece of the
 /// surface, taken as a plane, leaves of them.
 fn filled_parts(tree: &Octree, winding: &WindingNumber) -> Vec<f32> {
-    use rayon::prelude::*;
+    use supple_core::parallel::prelude::*;
     let part = |e: usize| {
         if !tree.elements()[e].is_on_surface() {
             return 1.0;

@@ -1,7 +1,7 @@
 //! Points of a surface in the octree around it, and what elements weigh (Milne 2016, section 8: any point of an element).
 
 use glam::{DMat3, DVec3};
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::construct::Filled;
 use super::shape_functions::gather_matrix;

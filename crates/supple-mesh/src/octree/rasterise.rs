@@ -2,7 +2,7 @@
 //! every octant that it overlaps.
 
 use glam::DVec3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::octant::Octant;
 

@@ -5,7 +5,7 @@
 //! is where their parents are split (Milne 2016, sections 3.1 and 6). Of an octant and its 26 neighbours there are eight
 //! parents: going up once through the heights balances the whole tree.
 
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::octant::Octant;
 

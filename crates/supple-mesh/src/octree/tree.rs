@@ -11,7 +11,7 @@
 //! vectors over nodes have no gaps where anchors hang.
 
 use glam::DVec3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::octant::{Octant, morton_order};
 

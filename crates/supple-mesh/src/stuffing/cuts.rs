@@ -1,7 +1,7 @@
 //! Cut points on the lattice's edges, and the warping of lattice points that a cut point comes too close to.
 
 use glam::DVec3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::SignedField;
 use super::lattice::{INSIDE, LONG_DIRECTIONS, Lattice, ON, OUTSIDE};

@@ -5,7 +5,7 @@
 //! one long edge between corners, one between centres, and four short edges.
 
 use glam::{DVec3, IVec3};
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::SignedField;
 use supple_core::Error;

@@ -21,7 +21,7 @@ mod lattice;
 mod stencils;
 
 use glam::DVec3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use self::cuts::CutLattice;
 pub use self::cuts::find_root;

@@ -150,7 +150,7 @@ fn a_box_on_lattice_planes_is_filled_exactly() {
 fn the_same_bits_come_out_on_any_number_of_threads() {
     let shape = Character::Octopus.shape();
     let run = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let pool = supple_core::parallel::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| shape.tets(0.06).unwrap())
     };
     assert_eq!(run(1), run(3));

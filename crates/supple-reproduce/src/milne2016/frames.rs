@@ -107,7 +107,7 @@ pub(super) fn threads(request: &Request) -> Result<Findings, Failure> {
     let counts = std::iter::successors(Some(1), |count| Some(2 * count)).take_while(|count| *count <= cores);
     for count in counts {
         request.tell(&format!("{count} threads, {elements} elements"));
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(count).build();
+        let pool = supple_core::parallel::ThreadPoolBuilder::new().num_threads(count).build();
         let pool = pool.map_err(|error| Failure::running(anyhow::anyhow!(error)))?;
         let (seconds, _) = pool.install(|| frame(&grid, request))?;
         let first = points.first().map_or(seconds, |[_, first]: &[f64; 2]| *first);

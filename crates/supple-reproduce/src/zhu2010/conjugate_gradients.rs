@@ -1,8 +1,8 @@
 //! Conjugate gradients on the staggered lattice without pressures (Zhu 2010, figure 11), scaled by the diagonal: the same
 //! kernels as the cycle's, in double precision.
 
-use rayon::prelude::*;
 use supple::solvers::staggered::{LatticeLevel, PRESSURE};
+use supple_core::parallel::prelude::*;
 
 /// Entries of one task.
 const CHUNK: usize = 1 << 14;

@@ -59,7 +59,7 @@ pub(super) fn by_threads(request: &Request) -> Result<Findings, Failure> {
     let mut parts = Vec::new();
     for threads in [1, 2] {
         request.tell(&format!("{threads} threads"));
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = supple_core::parallel::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|problem| Failure::of(supple::Error::Invalid(problem.to_string())))?;
         parts.push(parts_of(&pool.install(|| timed_cycles(cells, request))));
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
 use glam::DMat3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::element::CHUNK;
 use supple_linear::{BlockMatrix, BlockPattern};

@@ -3,7 +3,7 @@
 
 use glam::{DMat3, DVec3};
 
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::{Energy, PointVisitor};
 use crate::material::HessianMode;

@@ -14,7 +14,7 @@
 //! semi-definite, since the eigenvectors are `e` and its complement.
 
 use glam::DVec3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::element::{Blocks, Element};
 use super::element_order::morton_order;

@@ -6,7 +6,7 @@
 //! Stretch only: bending is an energy of its own. Damping in proportion to the stiffness: see `strain_damping`.
 
 use glam::{DMat2, DVec2, DVec3};
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::element::{Blocks, Element, batch_corners};
 use super::element_order::{morton_order, pack_batches};

@@ -11,7 +11,7 @@
 //! ```
 
 use glam::{DMat3, DVec3};
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::attachment::point_couplings;
 use super::outer;

@@ -10,7 +10,7 @@
 //! sheets `sqrt(T₁² - T₁ T₂ + T₂²)` in N/m, with the principal forces for each width `T = 2 μ (σ - 1) + λ (σ₁ + σ₂ - 2)`.
 
 use glam::{DMat3, DVec3};
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::Simulation;
 use crate::body::{Body, Elements};

@@ -3,7 +3,7 @@
 //!
 //! Under Newton's method everything changes every time. A few rows all over the matrix show it before the others are hashed.
 
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::numbers::Numbers;

@@ -13,7 +13,7 @@
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::changes::Changes;
 use super::numbers::Numbers;

@@ -10,7 +10,7 @@
 //! means, so the weights stay between 0 and 1 and go on to sum to 1, and they fall off smoothly around their node.
 
 use glam::{DMat3, DVec3};
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::distances::{Distances, edge_lengths};
 use super::furthest_points::{Metric, furthest_points};

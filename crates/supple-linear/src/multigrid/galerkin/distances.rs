@@ -9,7 +9,7 @@
 //! one it is small, so that no coarse node straddles it. Without positions `|X_i - X_j|` is 1.
 
 use glam::{DMat3, DVec3};
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use crate::{BlockMatrix, LinearOperator};
 

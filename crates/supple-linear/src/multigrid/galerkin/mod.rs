@@ -53,7 +53,7 @@ mod tests;
 use std::sync::Arc;
 
 use glam::DVec3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use crate::{
     BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Preconditioner, Regions, Simd, assembled, v_cycle,

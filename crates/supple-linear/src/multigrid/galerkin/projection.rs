@@ -11,7 +11,7 @@
 //! are equation 4 (vertex: `T` is the row of its parent's functions) and equation 5 (identity in a common frame), and are
 //! each other's transposes.
 
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use supple_core::simd::{Kernel, Simd, dispatch};
 

@@ -16,7 +16,7 @@
 //! their solution is zero, whatever the scale.
 
 use glam::{DMat3, DVec3};
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use supple_core::simd::Lanes;
 use supple_core::small_matrix::symmetric_eigen::symmetric_eigen;

@@ -9,7 +9,7 @@
 //! The damping of Jacobi is `ω = 4 / (3 β)` with the bound `β = max_i Σ_j |D_i⁻¹ A_ij|` on the largest eigenvalue of `D⁻¹ A`
 //! (rows' sums of absolute values), so that `ω < 2 / λ_max` for certain, and the smoothing is positive definite.
 
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::changes::Changes;
 use super::fill::{Fill, Part};

@@ -178,7 +178,7 @@ fn bits_of_many_levels_do_not_depend_on_the_number_of_threads() {
     let cloth = cloth(70, 1, 1.0, |_| false);
     for smoother in [Smoother::GaussSeidel, Smoother::Jacobi] {
         let result = |threads: usize| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let pool = supple_core::parallel::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let options = GalerkinOptions { smoother, sweeps: 2, ..given(&[900, 200, 40]) };
             pool.install(|| cycle(&cloth.matrix, &cloth.positions, options))
         };

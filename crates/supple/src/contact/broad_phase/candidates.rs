@@ -13,7 +13,7 @@
 //! a straight way lie in both, so does the whole way, and every pair that comes near on it is in a list.
 
 use glam::DVec3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use crate::contact::broad_phase::drift::{Drift, find_drifts};
 use crate::contact::broad_phase::patches::{FindNear, Near, Patch, Shape, cut_patches};

@@ -2,7 +2,7 @@
 //! more than [`Drift::between`] of their patches, on whatever way; what moves along with its neighbours stays as far from them as it is.
 
 use glam::DVec3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use crate::contact::broad_phase::patches::Patch;
 

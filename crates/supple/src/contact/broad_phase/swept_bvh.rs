@@ -4,7 +4,7 @@
 //! Boxes and motions are kept in single precision about their middle. What that rounds is added to how near two must come to meet.
 
 use glam::DVec3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use crate::contact::distance::single_lanes::{LANES, SingleVec3, Singles, take_lane};
 use supple_core::Aabb;

@@ -4,7 +4,7 @@
 //! Just outside a vertex the winding number of a closed surface is 0; it is 1 or more where another part is around it.
 
 use glam::DVec3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use crate::body::{Body, Elements};
 use crate::contact::surfaces::Surfaces;

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use glam::DVec3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::objective::{Evaluated, Limits, Objective, Outcome, Stop};
 use crate::stepper::IterationRecord;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use glam::{DMat3, DVec3};
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::descent::{Descent, Workspace, is_of_use};
 use super::objective::{Limits, Minimiser, Objective, Outcome, Stop};

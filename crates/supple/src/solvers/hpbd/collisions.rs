@@ -10,7 +10,7 @@
 //! all of it where the particle sticks.
 
 use glam::DVec3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::points::Points;
 use super::positions::Positions;

@@ -2,7 +2,7 @@
 //! explicit force. Triangles first, then every particle gathers what pulls on it, on all threads with the same bits.
 
 use glam::{DMat3, DVec3};
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::positions::TASK;
 use crate::energy::wind::Wind;

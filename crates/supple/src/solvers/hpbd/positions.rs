@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use glam::DVec3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 /// Particles of a task of its own.
 pub(super) const TASK: usize = 8192;

@@ -5,7 +5,7 @@
 //! projected one after the other, as in the paper. The strips follow from the mesh alone, so the bits of a sweep do not
 //! depend on threads, and two phases are all that threads wait for.
 
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::constraint::{Constraint, Step};
 use super::positions::Positions;

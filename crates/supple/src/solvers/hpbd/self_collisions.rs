@@ -32,7 +32,7 @@
 #![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
 
 use glam::DVec3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::particle_hash::ParticleHash;
 use super::patches::{BLOCK, Patch, Patches, Surface, Surroundings};

@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use glam::DVec3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::collisions::Collisions;
 use super::constraint::{Acts, Constraint, Distance, Fold, Step, Volume};

@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 use glam::DVec3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::collisions::Collisions;
 use super::constraint::Step;

@@ -257,7 +257,7 @@ impl Blocks {
         };
         let (y_low, y_high) = y.split_at_mut(cut(&self.node_start, y.len()));
         let (low, high) = outbox.split_at_mut(cut(&self.foreign_start, outbox.len()));
-        let (a, b) = rayon::join(
+        let (a, b) = supple_core::parallel::join(
             || self.fork(blocks.start..middle, y_low, low, work),
             || self.fork(middle..blocks.end, y_high, high, work),
         );

@@ -26,7 +26,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::blocks::{BATCH, BLOCK, BlockWork, Blocks, CornerValues, Corners, Output, Scratch};
 use super::stiffness::{Batches, CorotatedBatch, ElementBatch, PAIRS, Stiffness};

@@ -3,7 +3,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "components are counted as in kernels")]
 
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::wide::Real;
 
@@ -72,7 +72,7 @@ pub(super) fn largest_eigenvalue(
 fn sum(inverse: &[[f32; 3]], a: &[[f32; 3]], b: &[[f32; 3]]) -> f64 {
     if inverse.len() > CHUNK {
         let middle = inverse.len() / 2;
-        let (low, high) = rayon::join(
+        let (low, high) = supple_core::parallel::join(
             || sum(&inverse[..middle], &a[..middle], &b[..middle]),
             || sum(&inverse[middle..], &a[middle..], &b[middle..]),
         );

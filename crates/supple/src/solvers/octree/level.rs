@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::blocks::{Blocks, Output};
 use super::bottom::Bottom;

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use glam::{DMat3, DVec3};
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::blocks::{BATCH, Blocks, Output};
 use super::bottom::Bottom;

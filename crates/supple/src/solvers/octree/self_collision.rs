@@ -25,7 +25,7 @@
 use std::sync::Arc;
 
 use glam::{DMat3, DVec3};
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::intersection_curves::{Curves, Fans, Regions};
 use crate::body::{Body, Elements, Embedding};

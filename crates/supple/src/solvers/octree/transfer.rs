@@ -8,7 +8,7 @@
 
 use std::sync::LazyLock;
 
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use supple_mesh::octree::Coarsened;
 use supple_mesh::octree::weights_at;

@@ -3,7 +3,7 @@
 //! Rows of one field couple to those of the other colour of a red-black pattern and to other fields only, so each colour
 //! of each field is computed at once and then written: any number of threads gives the same bits.
 
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::classes::{Class, Classes};
 use super::lattice::PRESSURE;

@@ -6,7 +6,7 @@
 //! has prescribed values but no traction are smoothed by distribution, restricted to unknowns (the last sentence of
 //! section 5.3).
 
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::lattice::{Lattice, MARGIN};
 use super::rows::Operator;

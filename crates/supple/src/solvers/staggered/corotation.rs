@@ -23,7 +23,7 @@
 //! iteration leaves 0.15 of the residual at rest, 0.4 turned by 20 degrees, 0.65 by 45, 0.8 by 70 and 0.9 by 90.
 
 use glam::{DMat3, DVec3};
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::gradients::CellGradients;
 use super::lattice::PRESSURE;

@@ -1,6 +1,6 @@
 //! Where a lattice and its coarser one do not agree on the boundary (Zhu 2010, section 6 and figure 8).
 
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::band::Band;
 use super::classes::{Class, Classes};

@@ -14,7 +14,7 @@
 //! exactly what they are.
 
 use glam::{DMat3, DQuat, DVec3};
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::embedding::{Interpolation, LatticePoints};
 use super::lattice::{Lattice, Variable};

@@ -6,7 +6,7 @@
 //! found exactly, up to the surface.
 
 use glam::DMat3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::lattice::{Cell, Lattice};
 use super::rows::Operator;

@@ -5,7 +5,7 @@
 //! `c`, entry `c` of displacement `i` the middle of its lower face normal to axis `i`. The four fields follow each other
 //! in one array, displacements first.
 
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 /// Cells around the lattice that may be Dirichlet but never interior. Even, so that children and parents of the margin
 /// lie in the margin.

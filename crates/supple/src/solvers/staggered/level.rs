@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::band::Band;
 use super::box_smoother::BoxSmoother;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 /// Unknowns handled by one task, about.
 const PART: usize = 1 << 14;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::hierarchy::Hierarchy;
 use super::level::wrap;

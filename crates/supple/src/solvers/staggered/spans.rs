@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 /// Runs of neighbouring cells, plane by plane.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -210,7 +210,7 @@ fn set_tasks(
     let (low, high) = field.split_at_mut((middle - first) as usize);
     let [cells, high_cells] = [&cells[..half * ROWS], &cells[half * ROWS..]];
     let [values, high_values] = [&values[..half * ROWS], &values[half * ROWS..]];
-    rayon::join(
+    supple_core::parallel::join(
         || set_tasks(&starts[..half], cells, (low, first), values, set),
         || set_tasks(&starts[half..], high_cells, (high, middle), high_values, set),
     );

@@ -1,7 +1,7 @@
 //! The energy of a deformation on the lattice, for reports: `mu F_ii^2` and `lambda/2 (div)^2` in cells, `mu/2 (2 eps_ij)^2`
 //! on edges, for displacements.
 
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::lattice::{Cell, Lattice, PRESSURE, Variable};
 use super::rows::Operator;

@@ -370,7 +370,7 @@ fn without_augmentation_convergence_worsens_with_the_ratio() {
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
     let solved = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let pool = supple_core::parallel::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             let lattice = ball(40);
             let of = Coefficients::of_poisson_ratio(0.45);

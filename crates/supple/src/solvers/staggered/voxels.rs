@@ -2,7 +2,7 @@
 //! Dirichlet, and layers of padding around the body smooth the embedded surface (section 9.3, figure 17).
 
 use glam::DVec3;
-use rayon::prelude::*;
+use supple_core::parallel::prelude::*;
 
 use super::lattice::{Cell, Lattice, MARGIN};
 use supple_mesh::geometry::{Aabb, TriangleTree, WindingNumber};
