@@ -2,6 +2,7 @@
 //! factorisation on all threads.
 
 mod dense;
+mod dense_kernels;
 mod elimination;
 mod front;
 mod graph;
@@ -11,6 +12,7 @@ mod plain_front;
 mod schedule;
 mod supernodes;
 mod triangular_solve;
+mod vector;
 mod vertex_cover;
 
 #[cfg(test)]
