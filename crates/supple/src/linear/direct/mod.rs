@@ -6,6 +6,7 @@ mod dense_kernels;
 mod elimination;
 mod front;
 mod graph;
+mod minimum_degree;
 mod multifrontal;
 mod nested_dissection;
 mod plain_front;
@@ -27,6 +28,7 @@ pub(crate) use triangular_solve::SolveSpace;
 
 use elimination::Elimination;
 use graph::ABSENT;
+use minimum_degree::minimum_degree;
 use nested_dissection::nested_dissection;
 
 /// How the order of elimination is found.
@@ -49,10 +51,10 @@ impl Ordering {
             (elimination.work(), order)
         };
         match self {
-            Self::MinimumDegree => graph.minimum_degree(),
+            Self::MinimumDegree => minimum_degree(graph),
             Self::NestedDissection => nested_dissection(graph, positions),
             Self::Best => {
-                let degree = || work(graph.minimum_degree());
+                let degree = || work(minimum_degree(graph));
                 let (degree, dissected) = rayon::join(degree, || work(nested_dissection(graph, positions)));
                 if dissected.0 < degree.0 { dissected.1 } else { degree.1 }
             }
