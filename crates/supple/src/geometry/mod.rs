@@ -8,6 +8,8 @@ mod disjoint_sets;
 mod far_field;
 pub mod morton;
 pub mod polar;
+#[cfg(test)]
+pub(crate) mod reference_eigenvalues;
 pub mod stretch;
 pub mod svd;
 pub mod symmetric_eigen;
