@@ -497,7 +497,7 @@ pub fn dispatch<K: Kernel>(simd: Simd, kernel: K) -> K::Output {
             // SAFETY: the features were detected on this machine.
             return unsafe { run_avx512(kernel) };
         }
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+        if has_avx2(simd) {
             // SAFETY: the features were detected on this machine.
             return unsafe { run_avx2(kernel) };
         }
@@ -515,6 +515,13 @@ pub fn has_avx512(simd: Simd) -> bool {
         && is_x86_feature_detected!("avx512dq")
 }
 
+/// Whether kernels may use AVX2 and the machine has what [`run_avx2`] needs.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub fn has_avx2(simd: Simd) -> bool {
+    simd == Simd::Auto && is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
+}
+
 /// Runs a kernel compiled for AVX-512.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx2,fma")]
@@ -522,9 +529,10 @@ pub fn run_avx512<K: Kernel>(kernel: K) -> K::Output {
     kernel.run()
 }
 
+/// Runs a kernel compiled for AVX2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn run_avx2<K: Kernel>(kernel: K) -> K::Output {
+pub fn run_avx2<K: Kernel>(kernel: K) -> K::Output {
     kernel.run()
 }
 

@@ -1,26 +1,24 @@
 //! The dense part of the multifrontal method: the Cholesky factorisation of the first columns of a front and the update
-//! it leaves for the parent. Blocks have fixed sizes, each is computed by one thread, so the bits do not depend on the
+//! it leaves for the parent. Right-looking: a panel of columns is factored, then its outer product is subtracted from
+//! everything to its right. Every number is computed by one thread in a fixed order, so results are bit-identical for any
 //! number of threads.
 
-use std::mem::MaybeUninit;
+use std::cell::Cell;
 
-use faer::dyn_stack::MemStack;
-use faer::linalg::cholesky::llt::factor::cholesky_in_place;
-use faer::linalg::matmul::matmul;
-use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matmul};
-use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
-use faer::prelude::IntoConst;
-use faer::{Accum, MatMut, MatRef, Par, Spec};
+use supple_core::parallel::prelude::*;
 
+use super::dense_kernels::{
+    COLUMN_PADDING, FactorDiagonal, Isa, Pack, Packed, Rows, SolveRows, SubtractProduct, TILE_ROWS, Unpack,
+};
 use super::plain_front;
 use supple_core::simd::Simd;
 
-/// Columns factored at once.
+/// Columns factored at once: a tile's rows of them stay in the first-level cache.
 const PANEL: usize = 128;
-/// Rows or columns of a block that one thread computes.
-const BLOCK: usize = 192;
-/// Columns of a product taken at once: more do not stay in the second-level cache.
-const DEPTH: usize = 256;
+/// Rows or columns of a block that one thread computes; packed, they stay in the second-level cache.
+const BLOCK: usize = 4 * TILE_ROWS;
+/// Columns that one thread copies.
+const COPIED: usize = 16;
 
 /// How a front is computed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -29,6 +27,17 @@ pub(super) enum Threads {
     One,
     /// By all threads of the pool.
     All,
+}
+
+impl Threads {
+    /// Calls `work` on every chunk of `data`, with its index.
+    fn over_chunks(self, data: &mut [f64], length: usize, work: impl Fn(usize, &mut [f64]) + Sync) {
+        let length = length.max(1);
+        match self {
+            Self::One => data.chunks_mut(length).enumerate().for_each(|(i, chunk)| work(i, chunk)),
+            Self::All => data.par_chunks_mut(length).enumerate().for_each(|(i, chunk)| work(i, chunk)),
+        }
+    }
 }
 
 /// A front: `columns` columns to eliminate with `rows` rows in all (the columns' own first), and the square `update`
@@ -44,110 +53,202 @@ impl Front<'_> {
     /// Factors the columns in place and subtracts their outer product from the update. `false` if a pivot is not
     /// positive.
     pub(super) fn eliminate(self, simd: Simd, threads: Threads) -> bool {
-        if simd == Simd::Baseline {
-            return plain_front::eliminate(self);
+        match simd {
+            Simd::Baseline => plain_front::eliminate(self),
+            Simd::Auto => self.eliminate_with(Isa::detect(), threads),
         }
-        let below = self.rows - self.columns;
-        let mut factor = MatMut::from_column_major_slice_mut(self.factor, self.rows, self.columns);
-        if !factor_columns(factor.as_mut(), threads) {
+    }
+
+    fn eliminate_with(mut self, isa: Isa, threads: Threads) -> bool {
+        let mut workspace = WORKSPACE.take();
+        let mut starts = (0..self.columns).step_by(PANEL);
+        let done = starts.all(|start| self.eliminate_panel(start, isa, threads, &mut workspace));
+        WORKSPACE.set(workspace);
+        done
+    }
+
+    fn eliminate_panel(
+        &mut self,
+        start: usize,
+        isa: Isa,
+        threads: Threads,
+        space: &mut Vec<CacheLine>,
+    ) -> bool {
+        let width = PANEL.min(self.columns - start);
+        let end = start + width;
+        let panel = Panel { width, padded: width.next_multiple_of(COLUMN_PADDING), isa, threads };
+        let right_rows = Rows { stride: self.rows, first: end, count: self.columns - end };
+        let below_rows = Rows { first: self.columns, count: self.rows - self.columns, ..right_rows };
+        let lengths = [
+            panel.padded,
+            panel.padded * panel.padded,
+            panel.packed_len(right_rows.count),
+            panel.packed_len(below_rows.count),
+        ];
+        let [reciprocals, diagonal, right, below] = split(space, lengths);
+        let (columns, rest) = self.factor[start * self.rows..].split_at_mut(width * self.rows);
+        let rows = Rows { first: start, count: width, ..right_rows };
+        if !isa.run(FactorDiagonal { matrix: columns, rows, packed: diagonal, reciprocals }) {
             return false;
         }
-        if below > 0 {
-            let factor = factor.as_ref().subrows(self.columns, below);
-            let update = MatMut::from_column_major_slice_mut(self.update, below, below);
-            subtract_square(update, factor, threads);
-        }
+        let factor = Diagonal { factor: diagonal, reciprocals };
+        let right = panel.solve_rows(columns, right_rows, right, &factor);
+        let below = panel.solve_rows(columns, below_rows, below, &factor);
+        panel.subtract(rest, self.rows, &[(end, right), (self.columns, below)]);
+        panel.subtract(self.update, below_rows.count, &[(0, below)]);
         true
     }
 }
 
-fn factor_columns(mut factor: MatMut<f64>, threads: Threads) -> bool {
-    let (rows, columns) = factor.shape();
-    for start in (0..columns).step_by(PANEL) {
-        let width = PANEL.min(columns - start);
-        let (done, rest) =
-            factor.as_mut().submatrix_mut(start, 0, rows - start, columns).split_at_col_mut(start);
-        let done = done.into_const();
-        let mut panel = rest.subcols_mut(0, width);
-        if start > 0 {
-            let left = done.subrows(0, width);
-            over_rows(panel.as_mut(), done, threads, &|block, right| {
-                subtract_product(block, right, left);
-            });
-        }
-        let (mut diagonal, below) = panel.split_at_row_mut(width);
-        if !factor_diagonal(diagonal.as_mut()) {
-            return false;
-        }
-        let diagonal = diagonal.into_const();
-        over_rows(below, done.subrows(width, rows - start - width), threads, &|block, _| {
-            solve_lower_triangular_in_place(diagonal, block.transpose_mut(), Par::Seq);
+/// The packed factor of a diagonal block.
+struct Diagonal<'a> {
+    factor: &'a [f64],
+    reciprocals: &'a [f64],
+}
+
+/// Columns that are factored together.
+struct Panel {
+    width: usize,
+    /// The width, with padding.
+    padded: usize,
+    isa: Isa,
+    threads: Threads,
+}
+
+impl Panel {
+    /// Numbers of packed rows.
+    fn packed_len(&self, rows: usize) -> usize {
+        rows.next_multiple_of(self.isa.panel_rows()) * self.padded
+    }
+
+    /// Solves `X Lᵀ = B` for the rows `B` below the diagonal block, in place and packed.
+    fn solve_rows<'p>(
+        &self,
+        columns: &mut [f64],
+        rows: Rows,
+        panels: &'p mut [f64],
+        diagonal: &Diagonal,
+    ) -> Packed<'p> {
+        let (padded, isa) = (self.padded, self.isa);
+        let matrix = &*columns;
+        self.threads.over_chunks(panels, BLOCK * padded, |block, panels| {
+            let first = block * BLOCK;
+            let rows = Rows { first: rows.first + first, count: BLOCK.min(rows.count - first), ..rows };
+            isa.run(Pack { matrix, rows, columns: self.width, padded, panels });
+            isa.run(SolveRows { factor: diagonal.factor, reciprocals: diagonal.reciprocals, panels });
+        });
+        let panels = &*panels;
+        self.threads.over_chunks(columns, COPIED * rows.stride, |block, matrix| {
+            isa.run(Unpack { panels, padded, matrix, rows, first_column: block * COPIED });
+        });
+        Packed { panels, columns: padded, rows: rows.count }
+    }
+
+    /// Subtracts outer products from columns that belong to the first of the packed `parts`; each is given with its first
+    /// row in these columns.
+    fn subtract(&self, columns: &mut [f64], stride: usize, parts: &[(usize, Packed)]) {
+        let b = parts[0].1;
+        let columns = &mut columns[..b.rows * stride];
+        self.threads.over_chunks(columns, BLOCK * stride, |block, target| {
+            for (part, &(first_row, a)) in parts.iter().enumerate() {
+                let (first_column, depth, lower) = (block * BLOCK, self.width, part == 0);
+                self.isa.run(SubtractProduct { target, stride, first_row, first_column, a, b, depth, lower });
+            }
         });
     }
-    true
 }
 
-fn factor_diagonal(mut diagonal: MatMut<f64>) -> bool {
-    // Room for one column and its alignment.
-    let mut memory = [MaybeUninit::<u8>::uninit(); 8 * PANEL + 512];
-    let stack = MemStack::new(&mut memory);
-    let done = cholesky_in_place(diagonal.as_mut(), Default::default(), Par::Seq, stack, Spec::default());
-    done.is_ok() && (0..diagonal.nrows()).all(|i| diagonal[(i, i)].is_finite())
+thread_local! {
+    /// Space for packed panels. Taken while a front is computed: a thread that waits inside one front may begin another.
+    static WORKSPACE: Cell<Vec<CacheLine>> = const { Cell::new(Vec::new()) };
 }
 
-/// Calls `work` on every block of rows of both matrices.
-fn over_rows(
-    target: MatMut<f64>,
-    other: MatRef<f64>,
-    threads: Threads,
-    work: &(impl Fn(MatMut<f64>, MatRef<f64>) + Sync),
-) {
-    let rows = target.nrows();
-    if rows == 0 {
-        return;
+/// Packed panels are aligned to cache lines, lest every vector be read from two of them.
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(64))]
+struct CacheLine([f64; 8]);
+
+/// Parts of the workspace, which grows as needed; their lengths are multiples of a cache line except the last.
+fn split<const N: usize>(workspace: &mut Vec<CacheLine>, lengths: [usize; N]) -> [&mut [f64]; N] {
+    let lines = lengths.iter().sum::<usize>().div_ceil(8);
+    if workspace.len() < lines {
+        workspace.resize(lines, CacheLine([0.0; 8]));
     }
-    if threads == Threads::One || rows <= BLOCK {
-        return work(target, other);
-    }
-    let half = (rows / BLOCK).div_ceil(2) * BLOCK;
-    let (first, second) = target.split_at_row_mut(half);
-    let (other_first, other_second) = other.split_at_row(half);
-    supple_core::parallel::join(
-        || over_rows(first, other_first, threads, work),
-        || over_rows(second, other_second, threads, work),
-    );
+    let mut rest: &mut [f64] = bytemuck::cast_slice_mut(workspace);
+    lengths.map(|length| {
+        let (part, after) = std::mem::take(&mut rest).split_at_mut(length);
+        rest = after;
+        part
+    })
 }
 
-/// `target -= a bᵀ`.
-fn subtract_product(mut target: MatMut<f64>, a: MatRef<f64>, b: MatRef<f64>) {
-    for start in (0..a.ncols()).step_by(DEPTH) {
-        let [a, b] = [a, b].map(|m| m.subcols(start, DEPTH.min(m.ncols() - start)));
-        matmul(target.as_mut(), Accum::Add, a, b.transpose(), -1.0, Par::Seq);
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The lower triangle of `target -= a aᵀ`.
-fn subtract_square(mut target: MatMut<f64>, a: MatRef<f64>, threads: Threads) {
-    let n = target.nrows();
-    if threads == Threads::One || n <= BLOCK {
-        let (lower, full) = (BlockStructure::TriangularLower, BlockStructure::Rectangular);
-        for start in (0..a.ncols()).step_by(DEPTH) {
-            let a = a.subcols(start, DEPTH.min(a.ncols() - start));
-            let target = target.as_mut();
-            triangular_matmul(target, lower, Accum::Add, a, full, a.transpose(), full, -1.0, Par::Seq);
+    /// The entries of a definite front, with NaN above its diagonals, where nothing may be read.
+    fn numbers(rows: usize, columns: usize) -> (Vec<f64>, Vec<f64>) {
+        let entry = |i: usize, j: usize| match i.cmp(&j) {
+            std::cmp::Ordering::Less => f64::NAN,
+            std::cmp::Ordering::Equal => rows as f64,
+            std::cmp::Ordering::Greater => ((i * 7 + j * 13) as f64).sin(),
+        };
+        let below = rows - columns;
+        let factor = (0..rows * columns).map(|k| entry(k % rows, k / rows)).collect();
+        let update = (0..below * below).map(|k| entry(k % below.max(1), k / below.max(1))).collect();
+        (factor, update)
+    }
+
+    /// The lower triangles after elimination.
+    fn eliminated(rows: usize, columns: usize, eliminate: impl Fn(Front) -> bool) -> Vec<f64> {
+        let (mut factor, mut update) = numbers(rows, columns);
+        assert!(eliminate(Front { rows, columns, factor: &mut factor, update: &mut update }));
+        let below = rows - columns;
+        let lower = |k: &usize, height: usize| k % height >= k / height;
+        let of_factor = (0..factor.len()).filter(|k| lower(k, rows)).map(|k| factor[k]);
+        let of_update = (0..update.len()).filter(|k| lower(k, below)).map(|k| update[k]);
+        of_factor.chain(of_update).collect()
+    }
+
+    fn instruction_sets() -> Vec<Isa> {
+        let mut all = vec![Isa::Plain];
+        #[cfg(target_arch = "x86_64")]
+        {
+            all.extend(supple_core::simd::has_avx2(Simd::Auto).then_some(Isa::Avx2));
+            all.extend(supple_core::simd::has_avx512(Simd::Auto).then_some(Isa::Avx512));
         }
-        return;
+        all
     }
-    let half = (n / BLOCK).div_ceil(2) * BLOCK;
-    let (first, _, corner, second) = target.split_at_mut(half, half);
-    let (a_first, a_second) = a.split_at_row(half);
-    supple_core::parallel::join(
-        || over_rows(corner, a_second, threads, &|block, rows| subtract_product(block, rows, a_first)),
-        || {
-            supple_core::parallel::join(
-                || subtract_square(first, a_first, threads),
-                || subtract_square(second, a_second, threads),
-            )
-        },
-    );
+
+    #[test]
+    fn kernels_agree_with_plain_loops_and_for_any_number_of_threads() {
+        let pool = supple_core::parallel::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        let sizes =
+            [(1, 1), (5, 2), (8, 8), (30, 12), (47, 23), (64, 40), (180, 130), (330, 140), (300, 300)];
+        for (rows, columns) in sizes {
+            let expected = eliminated(rows, columns, plain_front::eliminate);
+            for isa in instruction_sets() {
+                let one = eliminated(rows, columns, |front| front.eliminate_with(isa, Threads::One));
+                let close = one.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= 1e-13 * rows as f64);
+                assert!(close, "{rows} x {columns}, {isa:?}");
+                let all = pool
+                    .install(|| eliminated(rows, columns, |front| front.eliminate_with(isa, Threads::All)));
+                assert!(one == all, "{rows} x {columns}, {isa:?}: differs on three threads");
+            }
+        }
+    }
+
+    #[test]
+    fn fronts_that_are_not_definite_are_refused_whatever_the_column() {
+        for isa in instruction_sets() {
+            for bad in [0, 3, 8, 12, 131, 139] {
+                for value in [-1.0, 0.0, f64::NAN, f64::INFINITY] {
+                    let (mut factor, mut update) = numbers(150, 140);
+                    factor[bad * 150 + bad] = value;
+                    let front = Front { rows: 150, columns: 140, factor: &mut factor, update: &mut update };
+                    assert!(!front.eliminate_with(isa, Threads::One), "{isa:?}: {value} in column {bad}");
+                }
+            }
+        }
+    }
 }

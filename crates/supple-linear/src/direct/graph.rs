@@ -1,8 +1,4 @@
-//! The graph of a symmetric sparsity pattern, and its minimum-degree ordering by `faer`.
-
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::sparse::SymbolicSparseColMatRef;
-use faer::sparse::linalg::amd;
+//! The graph of a symmetric sparsity pattern.
 
 use crate::BlockPattern;
 
@@ -60,32 +56,6 @@ impl Graph {
         }
         order.iter().for_each(|&vertex| names[vertex as usize] = ABSENT);
         graph
-    }
-
-    /// The approximate minimum-degree ordering: the vertices in their order of elimination.
-    pub(crate) fn minimum_degree(&self) -> Vec<u32> {
-        let n = self.len();
-        let (starts, rows) = self.lower_triangle();
-        let graph = SymbolicSparseColMatRef::new_checked(n, n, &starts, None, &rows);
-        let (mut forward, mut inverse) = (vec![0; n], vec![0; n]);
-        let mut memory = MemBuffer::new(amd::order_maybe_unsorted_scratch::<usize>(n, rows.len()));
-        let stack = MemStack::new(&mut memory);
-        match amd::order_maybe_unsorted(&mut forward, &mut inverse, graph, Default::default(), stack) {
-            Ok(_) => forward.into_iter().map(|vertex| vertex as u32).collect(),
-            // Only when indices overflow; any order is a valid one.
-            Err(_) => (0..n as u32).collect(),
-        }
-    }
-
-    fn lower_triangle(&self) -> (Vec<usize>, Vec<usize>) {
-        let mut starts = vec![0];
-        let mut rows = Vec::with_capacity(self.neighbours.len() / 2);
-        for j in 0..self.len() {
-            let below = self.neighbours(j).iter().map(|&i| i as usize).filter(|&i| i > j);
-            rows.extend(below);
-            starts.push(rows.len());
-        }
-        (starts, rows)
     }
 }
 

@@ -3,15 +3,18 @@
 
 pub(crate) mod cholesky;
 mod dense;
+mod dense_kernels;
 mod elimination;
 mod front;
 mod graph;
+mod minimum_degree;
 mod multifrontal;
 mod nested_dissection;
 mod plain_front;
 mod schedule;
 mod supernodes;
 mod triangular_solve;
+mod vector;
 mod vertex_cover;
 
 #[cfg(test)]
@@ -26,6 +29,7 @@ pub(crate) use triangular_solve::SolveSpace;
 
 use elimination::Elimination;
 use graph::ABSENT;
+use minimum_degree::minimum_degree;
 use nested_dissection::nested_dissection;
 
 /// How the order of elimination is found.
@@ -48,10 +52,10 @@ impl Ordering {
             (elimination.work(), order)
         };
         match self {
-            Self::MinimumDegree => graph.minimum_degree(),
+            Self::MinimumDegree => minimum_degree(graph),
             Self::NestedDissection => nested_dissection(graph, positions),
             Self::Best => {
-                let degree = || work(graph.minimum_degree());
+                let degree = || work(minimum_degree(graph));
                 let (degree, dissected) =
                     supple_core::parallel::join(degree, || work(nested_dissection(graph, positions)));
                 if dissected.0 < degree.0 { dissected.1 } else { degree.1 }

@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use glam::DVec3;
 
 use super::graph::{ABSENT, Graph};
+use super::minimum_degree::minimum_degree;
 use super::vertex_cover::Bipartite;
 
 /// Vertices that are no longer cut.
@@ -49,13 +50,13 @@ enum Side {
 fn dissect(part: &Part) -> Vec<u32> {
     let global = |order: Vec<u32>| order.into_iter().map(|v| part.names[v as usize]).collect();
     if part.graph.len() <= LEAF {
-        return global(part.graph.minimum_degree());
+        return global(minimum_degree(part.graph));
     }
     let sides = separate(part.graph, &best_cut(part));
     let of = |side| (0..part.graph.len() as u32).filter(|&v| sides[v as usize] == side).collect::<Vec<_>>();
     let (first, second, separator) = (of(Side::First), of(Side::Second), of(Side::Separator));
     if first.is_empty() || second.is_empty() {
-        return global(part.graph.minimum_degree());
+        return global(minimum_degree(part.graph));
     }
     let half = |vertices: Vec<u32>| {
         let graph = part.graph.renamed(&vertices, &mut vec![ABSENT; part.graph.len()]);

@@ -159,7 +159,7 @@ fn reachable(graph: &Graph) -> f64 {
 #[test]
 fn dissection_costs_less_than_minimum_degree_on_a_large_grid_and_the_best_is_taken() {
     let (graph, positions) = grid(90);
-    let degree = eliminated(&graph, &graph.minimum_degree()).work();
+    let degree = eliminated(&graph, &minimum_degree(&graph)).work();
     let dissected = eliminated(&graph, &nested_dissection(&graph, Some(&positions))).work();
     let best = eliminated(&graph, &Ordering::Best.order(&graph, Some(&positions))).work();
     assert!(dissected < degree, "{dissected} {degree}");

@@ -111,6 +111,7 @@ pub(crate) mod conformance {
 
     use super::*;
     use std::sync::Arc;
+    use supple_core::small_matrix::reference_eigenvalues;
     use supple_linear::BlockPattern;
 
     /// A number between -1 and 1 that looks random.
@@ -197,10 +198,8 @@ pub(crate) mod conformance {
     /// The smallest eigenvalue of the projected Hessian over its largest.
     pub(crate) fn smallest_eigenvalue(energy: &mut dyn Energy, x: &[DVec3]) -> f64 {
         let hessian = dense_hessian(energy, x, HessianMode::PsdProjected);
-        let n = hessian.len();
-        let matrix = faer::Mat::from_fn(n, n, |i, j| hessian[j][i]);
-        let values = matrix.self_adjoint_eigenvalues(faer::Side::Lower).unwrap();
-        values[0] / values[n - 1].max(1e-300)
+        let values = reference_eigenvalues::eigenvalues(hessian.len(), |i, j| hessian[j][i]);
+        values[0] / values[values.len() - 1].max(1e-300)
     }
 
     /// The sum of all forces, which internal energies leave zero.
