@@ -7,6 +7,7 @@
 mod characters;
 mod distance;
 mod manifold;
+mod naive_surface_nets;
 mod prepared;
 mod surface_nets;
 

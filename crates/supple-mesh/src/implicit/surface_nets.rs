@@ -1,13 +1,12 @@
 //! The surface of an implicit shape as triangles: naive surface nets on a grid, then every vertex moved onto the zero
 //! set in double precision.
 
-use fast_surface_nets::ndshape::RuntimeShape;
-use fast_surface_nets::{SurfaceNetsBuffer, surface_nets};
 use glam::DVec3;
 use supple_core::parallel::prelude::*;
 
 use super::ImplicitShape;
 use super::manifold::separate_sheets;
+use super::naive_surface_nets::Samples;
 use super::prepared::Prepared;
 use crate::SurfaceMesh;
 use crate::stuffing::SignedField;
@@ -24,25 +23,16 @@ pub fn surface(shape: &ImplicitShape, cell: f64) -> Result<SurfaceMesh, Error> {
     let shape = &Prepared::new(shape);
     let grid = Grid::new(shape.bounds(), cell)?;
     let samples = grid.sample(shape);
-    let [nx, ny, nz] = grid.counts;
-    let mut buffer = SurfaceNetsBuffer::default();
-    surface_nets(
-        &samples,
-        &RuntimeShape::<u32, 3>::new(grid.counts),
-        [0; 3],
-        [nx - 1, ny - 1, nz - 1],
-        &mut buffer,
-    );
-    if buffer.indices.is_empty() {
+    let net = Samples { values: &samples, counts: grid.counts }.net();
+    if net.triangles.is_empty() {
         let size = (shape.bounds().1 - shape.bounds().0).max_element();
         return Err(Error::Invalid(format!(
             "no point of a grid with a cell of {cell} m lies inside the shape, which is {size} m large; use a smaller \
              cell"
         )));
     }
-    let position = |p: &[f32; 3]| grid.position(DVec3::from_array(p.map(f64::from)));
-    let mut positions = buffer.positions.iter().map(position).collect();
-    let mut triangles: Vec<[u32; 3]> = buffer.indices.as_chunks::<3>().0.to_vec();
+    let mut positions = net.positions.iter().map(|p| grid.position(p.as_dvec3())).collect();
+    let mut triangles = net.triangles;
     separate_sheets(&mut positions, &mut triangles);
     positions.par_iter_mut().for_each(|p| *p = project(shape, *p, cell));
     Ok(SurfaceMesh::from_triangles(positions, &triangles))
