@@ -8,7 +8,7 @@ from conftest import PROJECT
 import supple
 
 DOCS = PROJECT / "docs"
-PAGES = sorted(DOCS.glob("*.md"))
+PAGES = sorted(DOCS.rglob("*.md"))
 
 
 def test_the_python_page_runs_from_top_to_bottom(tmp_path, monkeypatch):
