@@ -1,7 +1,7 @@
 //! Gmsh files, after the reference manual's chapter on file formats.
 
-use supple::mesh::NO_LABEL;
-use supple::mesh::format::read_msh;
+use supple_mesh::NO_LABEL;
+use supple_mesh::format::read_msh;
 
 use super::*;
 

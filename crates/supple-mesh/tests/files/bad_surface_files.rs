@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use supple::Place::{self, Byte, Line, Whole};
-use supple::mesh::format::load;
+use supple_core::Place::{self, Byte, Line, Whole};
+use supple_mesh::format::load;
 
 /// The file, where the error must be, and what its text must contain.
 const BAD_FILES: &[(&str, Place, &[&str])] = &[

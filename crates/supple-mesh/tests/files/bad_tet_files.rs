@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use supple::mesh::format::{LoadedMesh, read_medit, read_msh, read_tetgen_beside, read_vtk, read_vtu};
-use supple::{FileError, Place};
+use supple_core::{FileError, Place};
+use supple_mesh::format::{LoadedMesh, read_medit, read_msh, read_tetgen_beside, read_vtk, read_vtu};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/bad_tets")

@@ -1,17 +1,16 @@
-//! One conformance suite over every linear solver and preconditioner: symmetric, positive, exact in the limit, the same bits
+//! One conformance suite over every linear solver and preconditioner: symmetric, positive, exact in the limit, bit-identical
 //! for any number of threads, and errors instead of panics.
 
 use std::sync::Arc;
 
 use glam::{DMat3, DVec3};
-use supple::linear::mas::{Layout, Mas, MasOptions, Modes, Partition};
-use supple::linear::multigrid::galerkin::{Galerkin, GalerkinOptions, LevelSizes, Smoother};
-use supple::linear::{
+use supple_linear::mas::{Layout, Mas, MasOptions, Modes, Partition};
+use supple_linear::multigrid::galerkin::{Galerkin, GalerkinOptions, LevelSizes, Smoother};
+use supple_linear::{
     BlockJacobi, BlockMatrix, BlockPattern, CholeskyFactor, ConjugateGradient, End, Fill, GaussSeidel,
-    IncompleteCholesky, LinearOperator, Preconditioner, Schwarz, SchwarzOptions, Simd, StopRule,
-    linear_solver,
+    IncompleteCholesky, Levels, LinearKind, LinearOperator, LinearOptions, Preconditioner, Schwarz,
+    SchwarzOptions, Simd, StopRule, linear_solver,
 };
-use supple::scene::{Levels, LinearKind, LinearOptions};
 
 /// A named system: matrix and positions.
 struct System {
@@ -276,7 +275,7 @@ fn a_solver_used_again_gives_the_bits_of_a_new_one() {
     let (first, second) = (random(150), cloth(14, 12, true));
     for kind in LinearKind::ALL {
         let mut used = linear_solver(&kind.into(), None, Simd::Auto).unwrap();
-        let solve = |solver: &mut dyn supple::linear::LinearSolver, system: &System| {
+        let solve = |solver: &mut dyn supple_linear::LinearSolver, system: &System| {
             let rhs = vector(system.matrix.unknowns(), 40);
             let mut x = vec![DVec3::ZERO; rhs.len()];
             solver.prepare(&system.matrix).unwrap();

@@ -1,6 +1,6 @@
 //! Legacy VTK files, after "VTK File Formats". Binary numbers are big-endian.
 
-use supple::mesh::format::read_vtk;
+use supple_mesh::format::read_vtk;
 
 use super::*;
 

@@ -1,6 +1,4 @@
-//! Exports opened by other people's readers: usd-core, meshio and pygltflib, by `python/read_exports.py`.
-
-mod small_run;
+//! Exports opened by other people's readers: usd-core, meshio and pygltflib, by `read_exports.py`.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -9,8 +7,9 @@ use std::process::Command;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use small_run::{FPS, ball, cloth, frame, sheet, write_run};
 use supple::output::{ExportFormat, Frame, FrameBody, FrameSurface, export};
+
+use crate::small_run::{FPS, ball, cloth, frame, sheet, write_run};
 
 /// The environment variable that names a Python with the packages `usd-core meshio numpy pygltflib`.
 const PYTHON: &str = "SUPPLE_PYTHON";
@@ -30,7 +29,7 @@ fn other_programs_read_what_was_exported() {
     export(&cache, &ExportFormat::ALL, &out, &mut |_, _| ControlFlow::Continue(())).unwrap();
     let expected = dir.path().join("expected.json");
     fs::write(&expected, expectation(&frames, &surfaces).to_string()).unwrap();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/read_exports.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/runs/read_exports.py");
     let status = Command::new(python).arg(script).arg(&out).arg(&expected).status().unwrap();
     assert!(status.success(), "read_exports.py found a difference (above)");
 }

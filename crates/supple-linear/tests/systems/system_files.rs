@@ -6,10 +6,9 @@ use std::path::Path;
 
 use glam::DVec3;
 use proptest::prelude::*;
-use supple::Place::{self, Byte, Line, Whole};
-use supple::linear::io::{DenseArray, System, read_array, read_matrix, write_npy};
-use supple::linear::{LinearOperator, Simd, StopRule, linear_solver};
-use supple::scene::LinearKind;
+use supple_core::Place::{self, Byte, Line, Whole};
+use supple_linear::io::{DenseArray, System, read_array, read_matrix, write_npy};
+use supple_linear::{LinearKind, LinearOperator, Simd, StopRule, linear_solver};
 
 /// An array as NumPy writes it (version 1 of the format).
 fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
@@ -90,7 +89,7 @@ fn with(name: &str, array: Vec<u8>) -> Vec<u8> {
     zip(&replaced.collect::<Vec<_>>(), false)
 }
 
-fn matrix(bytes: &[u8], name: &str) -> supple::linear::io::SparseMatrix {
+fn matrix(bytes: &[u8], name: &str) -> supple_linear::io::SparseMatrix {
     read_matrix(bytes, Path::new(name)).unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -1,6 +1,6 @@
 //! TetGen's pair of files.
 
-use supple::mesh::format::{read_tetgen, read_tetgen_beside};
+use supple_mesh::format::{read_tetgen, read_tetgen_beside};
 
 use super::*;
 

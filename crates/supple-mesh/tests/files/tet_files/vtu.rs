@@ -4,7 +4,7 @@ use std::io::Write;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use supple::mesh::format::{PointData, PointValues, read_vtu, write_vtu};
+use supple_mesh::format::{PointData, PointValues, read_vtu, write_vtu};
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! MEDIT text files.
 
-use supple::mesh::format::read_medit;
+use supple_mesh::format::read_medit;
 
 use super::*;
 

@@ -1,7 +1,7 @@
 //! Random meshes come back bit for bit; random and damaged files give an error or a mesh, never a panic.
 
 use proptest::prelude::*;
-use supple::mesh::format::{
+use supple_mesh::format::{
     read_medit, read_msh, read_tetgen, read_vtk, read_vtu, write_msh22, write_msh22_binary, write_vtu,
 };
 

@@ -1,18 +1,17 @@
 //! Exports against the published layouts of their formats, byte for byte or through an independent reader.
 
-mod small_run;
-
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use glam::{DVec3, Vec3};
-use small_run::{FPS, ball, cloth, frame, moved, write_run};
 use supple::Error;
 use supple::mesh::SurfaceMesh;
 use supple::mesh::format::load_surface;
 use supple::output::{ExportFormat, FrameCache, FrameSurface, export};
+
+use crate::small_run::{FPS, ball, cloth, frame, moved, write_run};
 
 fn run(formats: &[ExportFormat], cache: &FrameCache, folder: &Path) -> Result<Vec<PathBuf>, Error> {
     export(cache, formats, folder, &mut |_, _| ControlFlow::Continue(()))

@@ -152,7 +152,7 @@ fn formats() -> &'static [Format] {
 }
 
 fn broken_files() -> Vec<(String, Vec<u8>)> {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../supple-mesh/tests/data");
     let mut files = Vec::new();
     for folder in ["bad", "bad_tets"] {
         let entries = fs::read_dir(data.join(folder)).unwrap();

@@ -1,7 +1,5 @@
 //! A small run on disk, with all that exports must keep: quads and triangles, a UV seam, colours, names.
 
-#![allow(dead_code, reason = "every test file uses a part of it")]
-
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,7 +7,7 @@ use glam::{DMat3, DVec3, Vec3};
 use supple::mesh::{CornerAttribute, FaceLabels, LabelKind, NO_LABEL, SurfaceMesh};
 use supple::output::{Frame, FrameBody, FrameCache, FrameSurface, RunInfo};
 
-/// Frames a second of [`write_run`].
+/// Frames per second of [`write_run`].
 pub(crate) const FPS: f64 = 24.0;
 
 /// A file in centimetres with z up.

@@ -11,9 +11,9 @@ mod vtu;
 use std::path::Path;
 
 use glam::DVec3;
-use supple::FileError;
-use supple::mesh::format::{LoadedMesh, Mesh};
-use supple::mesh::{SurfaceMesh, TetMesh};
+use supple_core::FileError;
+use supple_mesh::format::{LoadedMesh, Mesh};
+use supple_mesh::{SurfaceMesh, TetMesh};
 
 /// Two tetrahedra on five points, most of which no short decimal gives exactly.
 fn two_tets() -> TetMesh {

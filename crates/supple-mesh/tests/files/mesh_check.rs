@@ -4,8 +4,8 @@ use std::f64::consts::TAU;
 
 use glam::DVec3;
 use proptest::prelude::*;
-use supple::mesh::check::{Finding, FindingKind, Fit, MeshReport, Severity, check_surface, check_tets};
-use supple::mesh::{SurfaceMesh, TetMesh};
+use supple_mesh::check::{Finding, FindingKind, Fit, MeshReport, Severity, check_surface, check_tets};
+use supple_mesh::{SurfaceMesh, TetMesh};
 
 use FindingKind::*;
 

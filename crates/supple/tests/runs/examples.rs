@@ -2,15 +2,15 @@
 
 #![allow(unreachable_pub, reason = "each example is a program, and the tests call its `main`")]
 
-#[path = "../examples/drag_and_pin.rs"]
+#[path = "../../examples/drag_and_pin.rs"]
 mod drag_and_pin;
-#[path = "../examples/first_steps.rs"]
+#[path = "../../examples/first_steps.rs"]
 mod first_steps;
-#[path = "../examples/frames_to_disk.rs"]
+#[path = "../../examples/frames_to_disk.rs"]
 mod frames_to_disk;
-#[path = "../examples/game_loop.rs"]
+#[path = "../../examples/game_loop.rs"]
 mod game_loop;
-#[path = "../examples/own_mesh.rs"]
+#[path = "../../examples/own_mesh.rs"]
 mod own_mesh;
 
 #[test]

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use glam::DVec3;
 use proptest::prelude::*;
-use supple::mesh::format::{
+use supple_mesh::format::{
     Mesh, read, read_gltf, read_obj, read_off, read_ply, read_stl, write_obj, write_ply,
 };
-use supple::mesh::{CornerAttribute, FaceLabels, LabelKind, NO_LABEL, NO_VALUE, SurfaceMesh};
+use supple_mesh::{CornerAttribute, FaceLabels, LabelKind, NO_LABEL, NO_VALUE, SurfaceMesh};
 
 fn surface(mesh: Mesh) -> SurfaceMesh {
     match mesh {
