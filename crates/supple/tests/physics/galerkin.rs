@@ -32,7 +32,8 @@ name = "ball"
 shape = { sphere = { center = [0.3, -0.36, 0], radius = 0.2 } }
 "#;
 
-fn moved(method: Method, linear: LinearOptions, tolerance: f64) -> Vec<DVec3> {
+/// Positions after six steps of the bar.
+pub(crate) fn moved(method: Method, linear: LinearOptions, tolerance: f64) -> Vec<DVec3> {
     let mut scene = Scene::from_toml(BAR, "bar", ".").unwrap();
     scene.solver = Solver { method, linear, tolerance, max_iterations: 1000, ..Solver::default() };
     let mut simulation = Simulation::new(scene).unwrap();

@@ -10,6 +10,7 @@ mod galerkin;
 mod hierarchy;
 mod hpbd;
 mod hpbd_tear;
+mod mas;
 mod mass_spring;
 mod octree;
 mod octree_self_collision;
