@@ -7,23 +7,23 @@ use glam::DVec3;
 use super::{SurfaceMesh, TetMesh};
 
 /// Area in square metres.
-pub fn area(mesh: &SurfaceMesh) -> f64 {
+pub(crate) fn area(mesh: &SurfaceMesh) -> f64 {
     let area = |t: [DVec3; 3]| 0.5 * (t[1] - t[0]).cross(t[2] - t[0]).length();
     triangles(mesh).map(area).sum()
 }
 
 /// Enclosed volume in cubic metres; positive if the faces point outward.
-pub fn volume(mesh: &SurfaceMesh) -> f64 {
+pub(crate) fn volume(mesh: &SurfaceMesh) -> f64 {
     triangles(mesh).map(|[a, b, c]| a.dot(b.cross(c)) / 6.0).sum()
 }
 
 /// Total volume in cubic metres.
-pub fn tet_volume(mesh: &TetMesh) -> f64 {
+pub(crate) fn tet_volume(mesh: &TetMesh) -> f64 {
     (0..mesh.tets.len()).map(|t| mesh.volume(t)).sum()
 }
 
 /// Vertices in use minus edges plus faces.
-pub fn euler_characteristic(mesh: &SurfaceMesh) -> i64 {
+pub(crate) fn euler_characteristic(mesh: &SurfaceMesh) -> i64 {
     let vertices: HashSet<u32> = mesh.corners.iter().copied().collect();
     let edges: HashSet<[u32; 2]> = directed_edges(mesh).map(|[a, b]| [a.min(b), a.max(b)]).collect();
     vertices.len() as i64 - edges.len() as i64 + mesh.face_count() as i64
@@ -31,7 +31,7 @@ pub fn euler_characteristic(mesh: &SurfaceMesh) -> i64 {
 
 /// Panics unless every edge has one face on either side, in opposite directions, and the faces of every vertex form
 /// one fan.
-pub fn assert_closed_manifold(mesh: &SurfaceMesh) {
+pub(crate) fn assert_closed_manifold(mesh: &SurfaceMesh) {
     let mut seen = HashSet::new();
     for edge in directed_edges(mesh) {
         assert!(seen.insert(edge), "edge {edge:?} occurs twice in the same direction");
@@ -66,7 +66,7 @@ fn assert_one_fan_a_vertex(mesh: &SurfaceMesh) {
 }
 
 /// Panics unless every inner triangle has two elements on opposite sides and all volumes are positive.
-pub fn assert_conforming(mesh: &TetMesh) {
+pub(crate) fn assert_conforming(mesh: &TetMesh) {
     let mut seen = HashSet::new();
     for (t, &[a, b, c, d]) in mesh.tets.iter().enumerate() {
         assert!(mesh.volume(t) > 0.0, "element {t} has volume {}", mesh.volume(t));
@@ -80,7 +80,7 @@ pub fn assert_conforming(mesh: &TetMesh) {
 }
 
 /// Smallest and largest dihedral angle in degrees.
-pub fn dihedral_range(mesh: &TetMesh) -> (f64, f64) {
+pub(crate) fn dihedral_range(mesh: &TetMesh) -> (f64, f64) {
     let mut range = (180.0f64, 0.0f64);
     for tet in &mesh.tets {
         let p = tet.map(|v| mesh.positions[v as usize]);
