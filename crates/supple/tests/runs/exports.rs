@@ -10,6 +10,7 @@ use supple::Error;
 use supple::mesh::SurfaceMesh;
 use supple::mesh::format::load_surface;
 use supple::output::{ExportFormat, FrameCache, FrameSurface, export};
+use supple::scene::Scene;
 
 use crate::small_run::{FPS, ball, cloth, frame, moved, write_run};
 
@@ -345,4 +346,20 @@ fn format_words_are_read_and_wrong_ones_get_the_nearest() {
 fn corner_uvs(mesh: &SurfaceMesh) -> Vec<[f32; 2]> {
     let uvs = mesh.uvs.as_ref().unwrap();
     uvs.indices.iter().map(|&i| uvs.values[i as usize].map(|x| x as f32)).collect()
+}
+
+#[test]
+fn scenes_can_ask_for_every_export_format_and_for_no_other() {
+    let problems = |formats: &[&str]| {
+        let text = format!(
+            "[output]\nformats = {formats:?}\n[[body]]\nname = \"cloth\"\nshape = {{ grid = {{}} }}\n"
+        );
+        let scene = Scene::from_toml(&text, "formats", ".").unwrap();
+        scene.check().into_iter().map(|problem| problem.error.to_string()).collect::<Vec<_>>()
+    };
+    let words = ExportFormat::ALL.map(ExportFormat::word);
+    assert_eq!(problems(&words), [""; 0]);
+    let [unknown] = &problems(&["fbx"])[..] else { panic!("one problem was expected") };
+    let named = unknown.split("There are ").nth(1).unwrap().split('`').skip(1).step_by(2);
+    assert!(named.eq(words), "{unknown}");
 }

@@ -354,7 +354,7 @@ fn keys(value: &toml::Value, found: &mut BTreeSet<String>) {
 
 #[test]
 fn every_key_that_a_scene_can_hold_is_documented() {
-    let document = include_str!("../../../docs/scene-format.md");
+    let document = include_str!("../../../../docs/scene-format.md");
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let mut found = BTreeSet::new();
     for _ in 0..300 {
@@ -374,8 +374,10 @@ fn every_key_that_a_scene_can_hold_is_documented() {
 
 #[test]
 fn the_documents_examples_are_read() {
-    let document = include_str!("../../../docs/scene-format.md");
-    let examples = document.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let document = include_str!("../../../../docs/scene-format.md");
+    let examples: Vec<&str> =
+        document.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert!(!examples.is_empty(), "docs/scene-format.md has no examples any more");
     for example in examples {
         Scene::from_toml(example, "example", "").unwrap().validate().unwrap();
     }
