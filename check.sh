@@ -115,11 +115,15 @@ RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 step "documentation tests"
 cargo test --doc --workspace --locked --quiet
 
+# Ignored tests need the readers and the browser of above, so they run here. Two kinds stay ignored: those for a quiet
+# machine (`by_hand`), and those that compare instruction sets, of which this profile has only one.
 step "tests"
 if cargo nextest --version >/dev/null 2>&1; then
-    cargo nextest run --workspace --locked --no-fail-fast
+    cargo nextest run --workspace --locked --no-fail-fast \
+        --run-ignored all -E 'not test(/(^|::)by_hand::/) and not test(/(^|::)instruction_sets_/)'
 else
-    cargo test --workspace --lib --bins --tests --locked --no-fail-fast
+    cargo test --workspace --lib --bins --tests --locked --no-fail-fast \
+        -- --include-ignored --skip by_hand:: --skip instruction_sets_
 fi
 
 # The Python package: a wheel with the profile of the tests, in a virtual environment of its own under target/.
@@ -146,5 +150,8 @@ SUPPLE_PROGRAM="$(pwd)/target/debug/supple" "$python/bin/pytest" crates/supple-p
 
 step "the manual builds"
 docs/build.sh
+
+step "instruction sets of these tests"
+cargo run --quiet --locked -p supple-core --example instruction_sets
 
 step "everything holds"

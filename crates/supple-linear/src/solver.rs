@@ -97,11 +97,6 @@ impl SolveOutcome {
         }
     }
 
-    /// Whether the matrix turned out not to be positive definite.
-    pub fn negative_curvature(&self) -> bool {
-        self.end == End::NegativeCurvature
-    }
-
     /// The outcome for a right-hand side of zeros, whose solution is zero.
     pub(super) fn of_zero() -> Self {
         Self { iterations: 0, relative_residual: 0.0, end: End::Converged }

@@ -9,12 +9,12 @@ pub mod geometry;
 mod groups;
 pub mod implicit;
 pub mod locate;
-#[cfg(test)]
-pub mod measure;
 pub mod octree;
 pub mod skin;
 pub mod stuffing;
 mod surface;
+#[cfg(test)]
+mod test_measure;
 #[doc(hidden)]
 pub mod test_support;
 mod tetrahedralise;

@@ -271,8 +271,13 @@ mod tests {
 
     #[test]
     fn pictures_too_small_for_a_legend_are_left_whole() {
-        for (width, height) in [(1, 1), (7, 300), (300, 7)] {
-            draw(&mut Image::filled(width, height, [255; 4]), &Scale::stretch(1.1));
-        }
+        let changed = |width, height| {
+            let blank = Image::filled(width, height, [255; 4]);
+            let mut with_legend = blank.clone();
+            draw(&mut with_legend, &Scale::stretch(1.1));
+            with_legend != blank
+        };
+        assert_eq!([(1, 1), (7, 300), (300, 7)].map(|(width, height)| changed(width, height)), [false; 3]);
+        assert!(changed(300, 300), "the legend is not drawn at all");
     }
 }

@@ -84,8 +84,6 @@ impl Bench {
         self.row(&format!("{law:?}: gradient"), gradient, product[1]);
         let assembly = self.time(|| energy.add_hessian(&self.x, HessianMode::PsdProjected, &mut matrix));
         self.row(&format!("{law:?}: projected Hessian"), assembly, product[1]);
-        let free = self.time(|| energy.apply_hessian(&self.x, HessianMode::PsdProjected, &self.rest, &mut y));
-        self.row(&format!("{law:?}: matrix-free product"), free, product[1]);
     }
 }
 

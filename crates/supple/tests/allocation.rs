@@ -28,7 +28,6 @@ fn count() {
 }
 
 // SAFETY: every call is passed on to the system's allocator unchanged.
-#[allow(unsafe_code, reason = "an allocator cannot be written without")]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();

@@ -505,6 +505,15 @@ pub fn dispatch<K: Kernel>(simd: Simd, kernel: K) -> K::Output {
     kernel.run()
 }
 
+/// The instruction sets that kernels are compiled for, by name, and whether this machine has them.
+pub fn instruction_sets() -> [(&'static str, bool); 3] {
+    #[cfg(target_arch = "x86_64")]
+    let [avx2, avx512] = [has_avx2(Simd::Auto), has_avx512(Simd::Auto)];
+    #[cfg(not(target_arch = "x86_64"))]
+    let [avx2, avx512] = [false, false];
+    [("baseline", true), ("AVX2", avx2), ("AVX-512", avx512)]
+}
+
 /// Whether kernels may use AVX-512 and the machine has what [`run_avx512`] needs.
 #[cfg(target_arch = "x86_64")]
 #[inline]
@@ -523,6 +532,10 @@ pub fn has_avx2(simd: Simd) -> bool {
 }
 
 /// Runs a kernel compiled for AVX-512.
+///
+/// # Safety
+///
+/// The machine has the instructions: [`has_avx512`] says so.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx2,fma")]
 pub fn run_avx512<K: Kernel>(kernel: K) -> K::Output {
@@ -530,6 +543,10 @@ pub fn run_avx512<K: Kernel>(kernel: K) -> K::Output {
 }
 
 /// Runs a kernel compiled for AVX2.
+///
+/// # Safety
+///
+/// The machine has the instructions: [`has_avx2`] says so.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 pub fn run_avx2<K: Kernel>(kernel: K) -> K::Output {
@@ -594,17 +611,22 @@ mod tests {
 
     #[test]
     fn lanes_agree_with_scalars_in_every_instruction_set() {
+        for (name, here) in instruction_sets() {
+            eprintln!(
+                "{}",
+                if here { name.to_owned() } else { format!("skipped: no {name} on this machine") }
+            );
+        }
         let (a, b) = (matrices(1), matrices(100));
         let best = dispatch(Simd::Auto, MatrixProduct(a, b));
         assert_eq!(best, dispatch(Simd::Baseline, MatrixProduct(a, b)));
         #[cfg(target_arch = "x86_64")]
         {
-            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            if has_avx2(Simd::Auto) {
                 // SAFETY: the features were detected on this machine.
                 assert_eq!(best, unsafe { run_avx2(MatrixProduct(a, b)) });
             }
-            let wide = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl");
-            if wide && is_x86_feature_detected!("avx512dq") {
+            if has_avx512(Simd::Auto) {
                 // SAFETY: the features were detected on this machine.
                 assert_eq!(best, unsafe { run_avx512(MatrixProduct(a, b)) });
             }

@@ -7,7 +7,7 @@ use glam::{DVec2, DVec3};
 use proptest::prelude::*;
 
 use super::*;
-use crate::measure::{
+use crate::test_measure::{
     area, assert_closed_manifold, assert_conforming, euler_characteristic, tet_volume, volume,
 };
 

@@ -88,11 +88,6 @@ impl Skin {
         Self { positions, triangles, influences, skeleton, bones, above, order }
     }
 
-    /// The number of bones.
-    pub fn bone_count(&self) -> usize {
-        self.bones.len()
-    }
-
     /// Where a time of the animation in seconds takes what was modelled: a matrix a bone. With `fraction` below 1 the skeleton is
     /// only part of the way from the pose that was modelled to that of the animation; it bends on this way and does not shrink.
     pub fn bones_at(&self, time: f64, fraction: f64) -> Vec<DMat4> {

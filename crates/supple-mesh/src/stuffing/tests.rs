@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::implicit::{Character, ImplicitShape};
-use crate::measure::{
+use crate::test_measure::{
     area, assert_closed_manifold, assert_conforming, dihedral_range, euler_characteristic, tet_volume,
 };
 

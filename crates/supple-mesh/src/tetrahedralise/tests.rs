@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::generate::{BoxShape, ClothGrid, CylinderShape, GridPattern, SphereShape, TorusShape};
-use crate::measure::{
+use crate::test_measure::{
     area, assert_closed_manifold, assert_conforming, dihedral_range, euler_characteristic, tet_volume, volume,
 };
 

@@ -61,26 +61,6 @@ pub trait Element<const K: usize>: Send + Sync {
     fn projective(&self, _e: usize) -> Option<[[f64; K]; K]> {
         None
     }
-    /// Products of the Hessians with `d`.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn hessian_product(
-        &self,
-        batch: usize,
-        x: &[LaneVec3; K],
-        curvature: HessianMode,
-        d: &[LaneVec3; K],
-    ) -> [LaneVec3; K] {
-        let blocks = self.hessian(batch, x, curvature);
-        let mut product = [LaneVec3::default(); K];
-        for i in 0..K {
-            product[i] += blocks[i][i] * d[i];
-            for j in 0..i {
-                product[i] += blocks[i][j] * d[j];
-                product[j] += blocks[i][j].transpose_times(d[i]);
-            }
-        }
-        product
-    }
 }
 
 /// The corners of a batch's elements; lanes beyond the last element repeat it.
@@ -136,12 +116,6 @@ impl<E: Element<K>, const K: usize> ElementSum<E, K> {
         &self.elements
     }
 
-    /// The elements, to change their parameters but not their vertices.
-    pub fn elements_mut(&mut self) -> &mut E {
-        self.scratch().projective = None;
-        &mut self.elements
-    }
-
     fn chunks(&self) -> usize {
         self.elements.vertices().len().div_ceil(CHUNK)
     }
@@ -176,28 +150,6 @@ impl<E: Element<K>, const K: usize> ElementSum<E, K> {
         // In the order of sums without gradients.
         parallel::fold(values.len(), 1, 0.0, |chunk| values[chunk.start], |a, b| a + b)
     }
-
-    /// Lets `fill` write every chunk's vectors, then adds them to the vertices.
-    fn gather_vectors(&self, out: &mut [DVec3], fill: impl Fn(usize, &mut [DVec3]) + Sync) {
-        let buffer = &mut self.scratch().vectors;
-        fill_chunks(buffer, self.chunks(), self.vertices.stride(), DVec3::ZERO, fill);
-        self.vertices.gather(buffer, out);
-    }
-}
-
-/// Zeroes a buffer with a stretch for every chunk and lets `fill` write them.
-fn fill_chunks<T: Copy + Send + Sync>(
-    buffer: &mut Vec<T>,
-    chunks: usize,
-    stride: usize,
-    zero: T,
-    fill: impl Fn(usize, &mut [T]) + Sync,
-) {
-    buffer.resize(chunks * stride, zero);
-    buffer.par_chunks_mut(stride.max(1)).enumerate().for_each(|(chunk, part)| {
-        part.fill(zero);
-        fill(chunk, part);
-    });
 }
 
 impl<E: Element<K>, const K: usize> Energy for ElementSum<E, K> {
@@ -241,19 +193,12 @@ impl<E: Element<K>, const K: usize> Energy for ElementSum<E, K> {
     fn add_hessian(&self, x: &[DVec3], curvature: HessianMode, hessian: &mut BlockMatrix) {
         let places = self.blocks.as_ref().expect("bound to the matrix's pattern before the first Hessian");
         let buffer = &mut self.scratch().blocks;
-        fill_chunks(buffer, self.chunks(), places.stride(), DMat3::ZERO, |chunk, out| {
-            dispatch(
-                self.simd,
-                Hessian { chunk: self.chunk(chunk, x), curvature, target: Target::Pairs(places), out },
-            );
+        buffer.resize(self.chunks() * places.stride(), DMat3::ZERO);
+        buffer.par_chunks_mut(places.stride().max(1)).enumerate().for_each(|(chunk, out)| {
+            out.fill(DMat3::ZERO);
+            dispatch(self.simd, Hessian { chunk: self.chunk(chunk, x), curvature, places, out });
         });
         places.gather(buffer, hessian);
-    }
-
-    fn apply_hessian(&self, x: &[DVec3], curvature: HessianMode, d: &[DVec3], product: &mut [DVec3]) {
-        self.gather_vectors(product, |chunk, out| {
-            dispatch(self.simd, Product { chunk: self.chunk(chunk, x), curvature, d, out });
-        });
     }
 
     fn add_projective(&self, _x: &[DVec3], matrix: &mut ScalarMatrix) -> bool {
@@ -267,17 +212,6 @@ impl<E: Element<K>, const K: usize> Energy for ElementSum<E, K> {
         }
         known.iter().for_each(|known| matrix.add(known));
         true
-    }
-
-    fn add_diagonal(&self, x: &[DVec3], curvature: HessianMode, diagonal: &mut [DMat3]) {
-        let buffer = &mut self.scratch().blocks;
-        fill_chunks(buffer, self.chunks(), self.vertices.stride(), DMat3::ZERO, |chunk, out| {
-            dispatch(
-                self.simd,
-                Hessian { chunk: self.chunk(chunk, x), curvature, target: Target::Diagonal, out },
-            );
-        });
-        self.vertices.gather(buffer, diagonal);
     }
 }
 
@@ -338,18 +272,9 @@ impl<E: Element<K>, const K: usize> Chunk<'_, E, K> {
             }
         }
     }
-
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn scatter_diagonal(&self, blocks: &Blocks<K>, first: usize, count: usize, out: &mut [DMat3]) {
-        for (lane, corners) in self.corners[first..first + count].iter().enumerate() {
-            for (i, &corner) in corners.iter().enumerate() {
-                out[corner as usize] += blocks[i][i].lane(lane);
-            }
-        }
-    }
 }
 
-/// Both energies in one kernel, as for the Hessians below.
+/// Both energies in one kernel, since kernels are long to compile.
 struct Value<'a, E, const K: usize> {
     chunk: Chunk<'a, E, K>,
     damped: bool,
@@ -420,40 +345,10 @@ impl<E: Element<K>, const K: usize> Kernel for ValueAndGradient<'_, '_, E, K> {
     }
 }
 
-struct Product<'a, 'o, E, const K: usize> {
-    chunk: Chunk<'a, E, K>,
-    curvature: HessianMode,
-    d: &'a [DVec3],
-    out: &'o mut [DVec3],
-}
-
-impl<E: Element<K>, const K: usize> Kernel for Product<'_, '_, E, K> {
-    type Output = ();
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn run(self) {
-        let Self { chunk, curvature, d, out } = self;
-        for (batch, first, count) in chunk.batches() {
-            let x = chunk.corners_of(chunk.x, first, count);
-            let d = chunk.corners_of(d, first, count);
-            let parts = chunk.elements.hessian_product(batch, &x, curvature, &d);
-            chunk.scatter(&parts, first, count, out);
-        }
-    }
-}
-
-/// Where a kernel adds the blocks of a chunk.
-enum Target<'a, const K: usize> {
-    /// To the pairs of its vertices.
-    Pairs(&'a BlockGather<K>),
-    /// To its vertices, only the diagonal ones.
-    Diagonal,
-}
-
-/// Matrix and diagonal in one kernel, since the elements' Hessians are long to compile.
 struct Hessian<'a, 'o, E, const K: usize> {
     chunk: Chunk<'a, E, K>,
     curvature: HessianMode,
-    target: Target<'a, K>,
+    places: &'a BlockGather<K>,
     out: &'o mut [DMat3],
 }
 
@@ -461,14 +356,11 @@ impl<E: Element<K>, const K: usize> Kernel for Hessian<'_, '_, E, K> {
     type Output = ();
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn run(self) {
-        let Self { chunk, curvature, target, out } = self;
+        let Self { chunk, curvature, places, out } = self;
         for (batch, first, count) in chunk.batches() {
             let x = chunk.corners_of(chunk.x, first, count);
             let blocks = chunk.elements.hessian(batch, &x, curvature);
-            match target {
-                Target::Pairs(places) => add_pairs(&blocks, places, first, count, out),
-                Target::Diagonal => chunk.scatter_diagonal(&blocks, first, count, out),
-            }
+            add_pairs(&blocks, places, first, count, out);
         }
     }
 }

@@ -2,9 +2,8 @@
 //! to the blocks of a matrix.
 
 use std::collections::BTreeMap;
-use std::ops::AddAssign;
 
-use glam::DMat3;
+use glam::{DMat3, DVec3};
 use supple_core::parallel::prelude::*;
 
 use super::element::CHUNK;
@@ -84,7 +83,7 @@ impl<const K: usize> VertexGather<K> {
     }
 
     /// Adds what the chunks collected to the vertices.
-    pub(super) fn gather<T: Copy + AddAssign + Send + Sync>(&self, buffer: &[T], out: &mut [T]) {
+    pub(super) fn gather(&self, buffer: &[DVec3], out: &mut [DVec3]) {
         out.par_chunks_mut(GATHERED).enumerate().for_each(|(part, values)| {
             for (i, value) in values.iter_mut().enumerate() {
                 for &source in self.lists.of(part * GATHERED + i) {

@@ -4,11 +4,11 @@
 //! Values and element contributions are computed in parallel over fixed chunks and summed in order, so that the bits
 //! do not depend on the number of threads.
 
-#[cfg(test)]
-mod all_energies;
 pub mod attachment;
 pub mod bending_dihedral;
 pub mod bending_quadratic;
+#[cfg(test)]
+mod conformance_tests;
 pub mod element;
 mod element_order;
 mod gather;
@@ -56,20 +56,20 @@ pub trait Energy: Send + Sync {
     /// Finds its blocks in the pattern on which Hessians will be assembled.
     fn bind(&mut self, _pattern: &BlockPattern) {}
     /// Calls `visit` with the Hessian of every material point on which it acts, given as vertices and weights. Energies of
-    /// elements have none: they write the three methods below themselves.
+    /// elements have none: they write `add_hessian` and `add_projective` themselves.
     fn point_hessians(&self, _x: &[DVec3], _curvature: HessianMode, _visit: PointVisitor<'_>) {}
     /// Adds its Hessian to a matrix on the pattern it is bound to.
     fn add_hessian(&self, x: &[DVec3], curvature: HessianMode, hessian: &mut BlockMatrix) {
         self.point_hessians(x, curvature, &mut |point, block| hessian.add_point(point, block));
     }
-    /// Adds the product of its Hessian with `d`, without a matrix.
-    fn apply_hessian(&self, x: &[DVec3], curvature: HessianMode, d: &[DVec3], product: &mut [DVec3]) {
+    /// Adds the product of the Hessians of its material points with `d`, without a matrix. Nothing for energies of elements.
+    fn apply_point_hessians(&self, x: &[DVec3], curvature: HessianMode, d: &[DVec3], product: &mut [DVec3]) {
         self.point_hessians(x, curvature, &mut |point, block| {
             let moved = block * point.iter().map(|&(v, w)| w * d[v as usize]).sum::<DVec3>();
             point.iter().for_each(|&(v, w)| product[v as usize] += w * moved);
         });
     }
-    /// Adds the matrix that projective dynamics has in place of the Hessian, one number a block; `false` if the energy has
+    /// Adds the matrix that projective dynamics has in place of the Hessian, one number per block; `false` if the energy has
     /// none. Points take an upper bound of their Hessian's eigenvalues.
     fn add_projective(&self, x: &[DVec3], matrix: &mut ScalarMatrix) -> bool {
         self.point_hessians(x, HessianMode::PsdProjected, &mut |point, block| {
@@ -80,12 +80,6 @@ pub trait Energy: Send + Sync {
             }
         });
         true
-    }
-    /// Adds the diagonal blocks of its Hessian.
-    fn add_diagonal(&self, x: &[DVec3], curvature: HessianMode, diagonal: &mut [DMat3]) {
-        self.point_hessians(x, curvature, &mut |point, block| {
-            point.iter().for_each(|&(v, w)| diagonal[v as usize] += w * w * block);
-        });
     }
 }
 
@@ -101,7 +95,8 @@ pub(crate) fn outer(v: DVec3) -> DMat3 {
     DMat3::from_cols(v * v.x, v * v.y, v * v.z)
 }
 
-fn is_isotropic(block: &DMat3) -> bool {
+/// Whether a block is a multiple of the identity.
+pub(crate) fn is_isotropic(block: &DMat3) -> bool {
     *block == DMat3::from_diagonal(DVec3::splat(block.x_axis.x))
 }
 

@@ -10,7 +10,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `supple_core::simd`")]
 
-use glam::{DMat3, DVec3};
+use glam::DVec3;
 
 use super::Energy;
 use super::element::{Blocks, Element, ElementSum};
@@ -71,14 +71,6 @@ impl Energy for Pressure {
 
     fn add_hessian(&self, x: &[DVec3], curvature: HessianMode, hessian: &mut BlockMatrix) {
         self.faces.add_hessian(x, curvature, hessian);
-    }
-
-    fn apply_hessian(&self, x: &[DVec3], curvature: HessianMode, d: &[DVec3], product: &mut [DVec3]) {
-        self.faces.apply_hessian(x, curvature, d, product);
-    }
-
-    fn add_diagonal(&self, x: &[DVec3], curvature: HessianMode, diagonal: &mut [DMat3]) {
-        self.faces.add_diagonal(x, curvature, diagonal);
     }
 }
 

@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn projection_changes_nothing_in_tension() {
         let mut springs = triangle_of_springs(0.5, Resists::Both);
-        springs.elements_mut().begin_step(&points(0.0).map(|p| 0.9 * p), 0.02);
+        springs.begin_step(&points(0.0).map(|p| 0.9 * p), 0.02);
         let mut of = |curvature| dense_hessian(&mut springs, &points(0.0), curvature);
         assert_eq!(of(HessianMode::Exact), of(HessianMode::PsdProjected));
     }

@@ -127,25 +127,6 @@ pub(super) struct DampingTangent<const N: usize> {
 }
 
 impl<const N: usize> DampingTangent<N> {
-    /// The change of stress `δF T + F δT`.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn apply(&self, df: &Columns<N>) -> Columns<N> {
-        let LaneLame { lambda, mu } = self.viscosity;
-        let mut trace = Lanes::default();
-        for i in 0..N {
-            trace += self.f[i].dot(df[i]);
-        }
-        let mut stress = [LaneVec3::default(); N];
-        for j in 0..N {
-            stress[j] = self.f[j] * (lambda * trace);
-            for i in 0..N {
-                let change = self.f[i].dot(df[j]) + self.f[j].dot(df[i]);
-                stress[j] += df[i] * self.tension[i][j] + self.f[i] * (mu * change);
-            }
-        }
-        stress
-    }
-
     /// The block between two vertices with the shape function gradients `a` and `b`:
     /// `(aᵀ T b) I + μ ((a·b) F Fᵀ + (F b)(F a)ᵀ) + λ (F a)(F b)ᵀ`.
     #[cfg_attr(not(debug_assertions), inline(always))]

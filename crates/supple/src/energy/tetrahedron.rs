@@ -207,21 +207,4 @@ impl<L: Law> Element<4> for Tetrahedra<L> {
         }
         completed(blocks)
     }
-
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn hessian_product(
-        &self,
-        batch: usize,
-        x: &[LaneVec3; 4],
-        curvature: HessianMode,
-        d: &[LaneVec3; 4],
-    ) -> [LaneVec3; 4] {
-        let rest = &self.batches[batch];
-        let (f, df) = (rest.deformation(x), rest.deformation(d));
-        let mut stress = self.law.stress_differential(f, df, &rest.lame, curvature);
-        if let Some(damping) = self.damping(batch, f) {
-            stress += LaneMat3(damping.tangent(curvature).apply(&df.0));
-        }
-        rest.forces(stress)
-    }
 }

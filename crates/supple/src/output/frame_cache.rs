@@ -388,6 +388,7 @@ mod tests {
         drop(FrameCache::create(run.path(), info(), false).unwrap());
         let mut again = FrameCache::create(run.path(), info(), false).unwrap();
         again.write(&frame(0, &[Arc::new(decorated("dress"))])).unwrap();
+        assert_eq!(again.frames().unwrap(), [0]);
     }
 
     #[test]

@@ -86,7 +86,7 @@ fn hessians_are_positive_and_exact_where_sheets_approach() {
         gradient.iter().zip(&down).map(|(g, d)| g.dot(*d)).sum::<f64>()
     };
     let mut product = vec![DVec3::ZERO; 18];
-    contact.apply_hessian(&x, crate::material::HessianMode::Exact, &down, &mut product);
+    contact.apply_point_hessians(&x, crate::material::HessianMode::Exact, &down, &mut product);
     let curvature: f64 = product.iter().zip(&down).map(|(p, d)| p.dot(*d)).sum();
     let expected = (slope(1e-6) - slope(-1e-6)) / 2e-6;
     assert!((curvature / expected - 1.0).abs() < 0.05, "{curvature} {expected}");

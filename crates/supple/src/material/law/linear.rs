@@ -8,7 +8,6 @@
 
 use super::tangent::{Modes, uniform_scaling};
 use super::{LaneLame, Law};
-use crate::material::HessianMode;
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 use supple_core::small_matrix::svd::Svd;
 
@@ -53,16 +52,5 @@ impl Law for Linear {
             flip: [twice; 3],
             scaling_can_be_indefinite: false,
         }
-    }
-
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn closed_differential(
-        &self,
-        _f: LaneMat3,
-        df: LaneMat3,
-        lame: &LaneLame,
-        _curvature: HessianMode,
-    ) -> Option<LaneMat3> {
-        Some(response(symmetric(df), lame))
     }
 }

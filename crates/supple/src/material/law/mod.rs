@@ -1,4 +1,4 @@
-//! Constitutive laws of solids: energy density, stress and its differential as functions of the deformation gradient
+//! Constitutive laws of solids: energy density, stress and its derivative as functions of the deformation gradient
 //! `F`, eight at a time. A law knows nothing of elements, so tetrahedra, octants and cells call the same file.
 //!
 //! All laws have the same small-strain limit, linear elasticity with the given Lamé parameters:
@@ -69,31 +69,6 @@ pub trait Law: Send + Sync + 'static {
     /// that are no distance to a set.
     fn projective_stiffness(&self, _lame: &LaneLame) -> Option<Lanes> {
         None
-    }
-    /// The change of stress in a closed form, for laws that have one cheaper than the axes.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn closed_differential(
-        &self,
-        _f: LaneMat3,
-        _df: LaneMat3,
-        _lame: &LaneLame,
-        _curvature: HessianMode,
-    ) -> Option<LaneMat3> {
-        None
-    }
-    /// The change of stress `δP = ∂P/∂F : δF`.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn stress_differential(
-        &self,
-        f: LaneMat3,
-        df: LaneMat3,
-        lame: &LaneLame,
-        curvature: HessianMode,
-    ) -> LaneMat3 {
-        match self.closed_differential(f, df, lame, curvature) {
-            Some(change) => change,
-            None => self.tangent(f, lame, curvature).apply(df),
-        }
     }
 }
 

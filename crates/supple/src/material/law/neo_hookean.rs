@@ -14,7 +14,6 @@
 
 use super::tangent::{Modes, PAIRS};
 use super::{LaneLame, Law};
-use crate::material::HessianMode;
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 
 /// Stable neo-Hookean.
@@ -81,29 +80,5 @@ impl Law for NeoHookean {
             flip[k] = m - volumetric;
         }
         Modes { scaling, twist, flip, scaling_can_be_indefinite: true }
-    }
-
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn closed_differential(
-        &self,
-        f: LaneMat3,
-        df: LaneMat3,
-        lame: &LaneLame,
-        curvature: HessianMode,
-    ) -> Option<LaneMat3> {
-        if curvature == HessianMode::PsdProjected {
-            return None;
-        }
-        let Parameters { mu, lambda, alpha } = Parameters::new(lame);
-        let (norm, cofactor) = (f.norm_squared(), f.cofactor());
-        let ([a, b, c], [x, y, z]) = (f.0, df.0);
-        let change = LaneMat3([y.cross(c) + b.cross(z), z.cross(a) + c.cross(x), x.cross(b) + a.cross(y)]);
-        let shear = mu * 2.0 / ((norm + 1.0) * (norm + 1.0)) * f.contract(df);
-        Some(
-            df * (mu * norm / (norm + 1.0))
-                + f * shear
-                + change * (lambda * (f.determinant() - alpha))
-                + cofactor * (lambda * cofactor.contract(df)),
-        )
     }
 }

@@ -3,7 +3,6 @@
 
 use super::arap::shear_only;
 use super::{Arap, Corotated, LaneLame, Law, Linear, Modes, NeoHookean, StVenantKirchhoff};
-use crate::material::HessianMode;
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 use supple_core::small_matrix::svd::{Svd, svd};
 
@@ -91,22 +90,6 @@ impl Law for SolidLaw {
             Self::NeoHookean => NeoHookean.modes(stretches, lame),
             Self::StVenantKirchhoff => StVenantKirchhoff.modes(stretches, lame),
             Self::Arap => Arap.modes(stretches, lame),
-        }
-    }
-
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn closed_differential(
-        &self,
-        f: LaneMat3,
-        df: LaneMat3,
-        lame: &LaneLame,
-        curvature: HessianMode,
-    ) -> Option<LaneMat3> {
-        match self {
-            Self::Linear => Linear.closed_differential(f, df, lame, curvature),
-            Self::NeoHookean => NeoHookean.closed_differential(f, df, lame, curvature),
-            Self::StVenantKirchhoff => StVenantKirchhoff.closed_differential(f, df, lame, curvature),
-            Self::Corotated | Self::Arap => None,
         }
     }
 }

@@ -11,7 +11,6 @@
 
 use super::tangent::{Modes, PAIRS};
 use super::{LaneLame, Law};
-use crate::material::HessianMode;
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 
 /// St. Venant-Kirchhoff.
@@ -59,21 +58,5 @@ impl Law for StVenantKirchhoff {
             flip[k] = lame.mu * (sum + product) + base;
         }
         Modes { scaling, twist, flip, scaling_can_be_indefinite: true }
-    }
-
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn closed_differential(
-        &self,
-        f: LaneMat3,
-        df: LaneMat3,
-        lame: &LaneLame,
-        curvature: HessianMode,
-    ) -> Option<LaneMat3> {
-        if curvature == HessianMode::PsdProjected {
-            return None;
-        }
-        let product = f.transpose() * df;
-        let change = (product + product.transpose()) * Lanes::splat(0.5);
-        Some(df * response(green_strain(f), lame) + f * response(change, lame))
     }
 }

@@ -70,24 +70,6 @@ impl Tangent {
         Self { u, v, scaling, same, mirrored }
     }
 
-    /// The change of stress for a change of the deformation gradient.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub fn apply(&self, df: LaneMat3) -> LaneMat3 {
-        let d = self.u.transpose() * (df * self.v);
-        let mut out = LaneMat3::default();
-        for i in 0..3 {
-            out.0[i].0[i] = self.scaling[i][0] * d.0[0].0[0]
-                + self.scaling[i][1] * d.0[1].0[1]
-                + self.scaling[i][2] * d.0[2].0[2];
-        }
-        for k in 0..3 {
-            let (i, j) = PAIRS[k];
-            out.0[j].0[i] = self.same[k] * d.0[j].0[i] + self.mirrored[k] * d.0[i].0[j];
-            out.0[i].0[j] = self.same[k] * d.0[i].0[j] + self.mirrored[k] * d.0[j].0[i];
-        }
-        self.u * out * self.v.transpose()
-    }
-
     /// A gradient of a shape function seen from the axes in which the tangent is simple.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn turned(&self, gradient: LaneVec3) -> LaneVec3 {

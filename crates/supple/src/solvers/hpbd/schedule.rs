@@ -177,10 +177,6 @@ impl<C: Copy + Send> Sweep<C> {
         self.phases.iter_mut().flatten().flatten().for_each(|c| c.multiplier = 0.0);
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.places.len()
-    }
-
     /// A constraint by its number.
     pub(super) fn get(&self, constraint: u32) -> &C {
         let [strip, place] = self.places[constraint as usize].map(|number| number as usize);

@@ -148,12 +148,6 @@ impl HierarchicalSolver {
         self.coarse.iter().map(|coarse| &coarse.level)
     }
 
-    /// Constraints of the mesh, and of all coarse levels.
-    pub(super) fn counts(&self) -> (usize, Vec<usize>) {
-        let mesh = self.distances.len() + self.folds.len() + self.volumes.len();
-        (mesh, self.coarse.iter().map(|level| level.sweep.len()).collect())
-    }
-
     /// Corrects the positions of a step.
     pub(super) fn solve(&mut self, work: &mut Work<'_>) {
         self.folds.begin_step();

@@ -70,11 +70,6 @@ impl HpbdStepper {
         stepper
     }
 
-    /// Constraints of the mesh, and of every coarse level.
-    pub fn constraint_counts(&self) -> (usize, Vec<usize>) {
-        self.solver.as_ref().map_or((0, Vec::new()), HierarchicalSolver::counts)
-    }
-
     /// In how many small steps a step is taken.
     fn small_steps(&self, setup: &Setup, dt: f64) -> u32 {
         let options = &setup.solver.hpbd;

@@ -7,12 +7,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use glam::{DMat3, DVec3};
+use glam::DVec3;
 
 use super::forest::Forest;
 use super::multigrid::Multigrid;
 use super::options::Options;
 use crate::dynamics::optimize::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace};
+use crate::energy::is_isotropic;
 use supple_linear::{BlockPattern, ConjugateGradient, CycleTimes, End, Preconditioner, Regions, StopRule};
 use supple_mesh::octree::Octree;
 
@@ -115,10 +116,6 @@ impl OctreeNewton {
             _ => Ok(()),
         }
     }
-}
-
-fn is_isotropic(block: &DMat3) -> bool {
-    *block == DMat3::from_diagonal(DVec3::splat(block.x_axis.x))
 }
 
 impl Minimiser for OctreeNewton {

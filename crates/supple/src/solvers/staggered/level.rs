@@ -142,11 +142,6 @@ impl LatticeLevel {
         (0..4).flat_map(move |f| self.unknowns[f].iter().map(move |s| f * len + s.start..f * len + s.end))
     }
 
-    /// Equations that are smoothed as boundary, and kinds of rows among them.
-    pub fn boundary_equations(&self) -> (usize, usize) {
-        (self.boundary.len(), self.stencils.len())
-    }
-
     /// Memory in bytes: of the fields, and of everything else.
     pub fn bytes(&self) -> (usize, usize) {
         let fields = 4 * (self.u.len() + self.b.len() + self.r.len() + self.scratch.len());

@@ -78,11 +78,6 @@ impl Stencils {
         (&self.offsets[start..end], &self.narrow[start..end])
     }
 
-    /// Number of kinds.
-    pub(super) fn len(&self) -> usize {
-        self.stencils.len()
-    }
-
     /// Memory in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.offsets.len() * 16 + self.stencils.len() * size_of::<Stencil>()

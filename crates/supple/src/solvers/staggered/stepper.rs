@@ -124,7 +124,7 @@ impl StaggeredStepper {
                 moved[first..first + d.len()].copy_from_slice(d);
                 answer.fill(DVec3::ZERO);
                 for energy in point_energies(system) {
-                    energy.apply_hessian(x, HessianMode::PsdProjected, moved, answer);
+                    energy.apply_point_hessians(x, HessianMode::PsdProjected, moved, answer);
                 }
                 out.copy_from_slice(&answer[first..first + d.len()]);
             };

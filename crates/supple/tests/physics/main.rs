@@ -1,0 +1,21 @@
+//! What simulations must do, against theory, independent methods and conservation laws; one module per behaviour or
+//! solver.
+
+mod air;
+mod colliders;
+mod driven_pins;
+mod dynamics;
+mod friction_models;
+mod galerkin;
+mod hierarchy;
+mod hpbd;
+mod hpbd_tear;
+mod mas;
+mod mass_spring;
+mod octree;
+mod octree_self_collision;
+mod seams;
+mod self_contact;
+mod staggered;
+mod statics;
+mod stress;

@@ -1,0 +1,16 @@
+//! Scenes and runs from file to file: what is read, stepped, changed, saved, resumed and exported.
+
+mod builtin_scenes;
+mod changes_between_steps;
+mod examples;
+mod export_readers;
+mod exports;
+#[cfg(unix)]
+mod interrupted_writes;
+mod mutated_corpus;
+mod resumed_runs;
+mod scene_files;
+mod scene_round_trip;
+mod small_run;
+mod stage_times;
+mod stepper_conformance;
