@@ -166,6 +166,41 @@ fn dissection_costs_less_than_minimum_degree_on_a_large_grid_and_the_best_is_tak
     assert!(best <= dissected.min(degree));
 }
 
+/// Entries of the factor below its diagonal.
+fn fill(graph: &Graph) -> u32 {
+    eliminated(graph, &minimum_degree(graph)).below.iter().sum()
+}
+
+#[test]
+fn minimum_degree_eliminates_trees_without_fill() {
+    let pairs: Vec<[u32; 2]> = (1..500u32).map(|v| [v, v * 7919 % 1009 % v]).collect();
+    assert_eq!(fill(&graph(500, &pairs)), 499);
+}
+
+#[test]
+fn minimum_degree_leaves_vertices_with_very_many_neighbours_to_the_end() {
+    let n = 1000;
+    let spokes = (0..n - 1).map(|v| [v, n - 1]);
+    let rim = (0..n - 2).map(|v| [v, v + 1]);
+    let graph = graph(n as usize, &spokes.chain(rim).collect::<Vec<_>>());
+    let order = minimum_degree(&graph);
+    assert!(is_permutation(&order, n as usize));
+    assert_eq!(order.last(), Some(&(n - 1)));
+    // The rim is a chain, and every other vertex has the hub below it.
+    assert_eq!(fill(&graph), 2 * n - 3);
+}
+
+#[test]
+fn minimum_degree_keeps_cliques_that_share_a_vertex_apart() {
+    // Ten cliques of six vertices that share vertex 0: their members are indistinguishable.
+    let clique = |c: u32| [0].into_iter().chain(5 * c + 1..5 * c + 6).collect::<Vec<u32>>();
+    let pairs: Vec<[u32; 2]> = (0..10)
+        .flat_map(|c| clique(c).into_iter().flat_map(move |a| clique(c).into_iter().map(move |b| [a, b])))
+        .filter(|[a, b]| a < b)
+        .collect();
+    assert_eq!(fill(&graph(51, &pairs)) as usize, pairs.len());
+}
+
 #[test]
 fn a_graph_in_pieces_needs_no_separator() {
     let pairs: Vec<[u32; 2]> = (0..1000u32).filter(|v| v % 10 != 9).map(|v| [v, v + 1]).collect();

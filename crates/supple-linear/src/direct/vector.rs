@@ -1,8 +1,9 @@
 //! Vectors of `W` numbers for the dense kernels: AVX-512, AVX2, and plain arrays as their portable twin.
 //!
-//! With arrays alone the compiler keeps the tiles of a product in memory instead of registers (measured: a third of the
-//! speed of intrinsics), so the x86 vectors call intrinsics. Their methods are compiled into the caller, which
-//! [`super::dense_kernels::Isa::run`] compiles for the instructions they need and calls only where the machine has them.
+//! With arrays alone it depends on details of the loops whether the compiler keeps the tiles of a product in registers or
+//! in memory (measured: more than ten times in speed between two ways to write the same loops), so the x86 vectors call
+//! intrinsics. Their methods are compiled into the caller, which [`super::dense_kernels::Isa::run`] compiles for the
+//! instructions they need and calls only where the machine has them.
 
 #![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
 
