@@ -92,6 +92,10 @@ while read -r path; do
 done < <(grep -oE '`(crates|scenes|docs|examples|fuzz|viewer|\.ci)[A-Za-z0-9_./-]*`|`[a-z_-]+\.(sh|toml|md)`' ARCHITECTURE.md | tr -d '`' | sort -u)
 [ "$missing" -eq 0 ]
 
+step "imports go down the layers"
+tools/layers check
+tools/layers current
+
 step "the crate packages with its scenes"
 packaged="$(cargo package -p supple --list --allow-dirty --quiet)"
 for scene in scenes/*.toml; do
@@ -125,6 +129,12 @@ else
     cargo test --workspace --lib --bins --tests --locked --no-fail-fast \
         -- --include-ignored --skip by_hand:: --skip instruction_sets_
 fi
+
+# Parallel loops go through one thin layer; a loop by rayon's own iterators would instantiate its scheduler once more.
+step "instantiations of rayon's join"
+joins="$(nm target/debug/supple | grep -c 'rayon_core4join' || true)"
+echo "$joins (at most 20)"
+[ "$joins" -le 20 ]
 
 # The Python package: a wheel with the profile of the tests, in a virtual environment of its own under target/.
 python=target/python
