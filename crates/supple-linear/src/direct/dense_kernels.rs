@@ -19,9 +19,6 @@ use supple_core::simd::{Simd, has_avx2, has_avx512};
 #[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
 use supple_core::simd::{run_avx2, run_avx512};
 
-/// Panels side by side in the largest tile of registers: `3 W x W` numbers in 12 of 16 AVX2 or 24 of 32 AVX-512 registers.
-const TILE_PANELS: usize = 3;
-
 /// Columns of a product per round of its loop.
 const UNROLLED: usize = 4;
 
@@ -328,15 +325,12 @@ fn solve_panels<V: Vector<W>, const W: usize>(
     reciprocals: &[f64],
 ) {
     let padded = reciprocals.len();
-    let mut tiles = panels.chunks_exact_mut(TILE_PANELS * padded);
-    for tile in &mut tiles {
-        solve_tile::<V, W, TILE_PANELS>(tile, factor, index, reciprocals);
-    }
-    let rest = tiles.into_remainder();
-    match rest.len() / padded {
-        2 => solve_tile::<V, W, 2>(rest, factor, index, reciprocals),
-        1 => solve_tile::<V, W, 1>(rest, factor, index, reciprocals),
-        _ => {}
+    for tile in panels.chunks_mut(V::TILE_PANELS * padded) {
+        match tile.len() / padded {
+            3 if V::TILE_PANELS == 3 => solve_tile::<V, W, 3>(tile, factor, index, reciprocals),
+            2 => solve_tile::<V, W, 2>(tile, factor, index, reciprocals),
+            _ => solve_tile::<V, W, 1>(tile, factor, index, reciprocals),
+        }
     }
 }
 
@@ -423,7 +417,7 @@ impl PanelKernel for SolveRows<'_> {
         let factor = self.factor.as_chunks::<W>().0;
         let panels = self.panels.as_chunks_mut::<W>().0;
         // A tile's rows stay in the first-level cache for all columns.
-        for rows in panels.chunks_mut(TILE_PANELS * padded) {
+        for rows in panels.chunks_mut(V::TILE_PANELS * padded) {
             for (index, own) in factor.chunks_exact(padded).enumerate() {
                 solve_panels::<V, W>(rows, own, index, self.reciprocals);
             }
@@ -486,14 +480,14 @@ impl PanelKernel for SubtractProduct<'_> {
         let first = self.first_column / W;
         let end = first + (self.target.len() / self.stride).div_ceil(W);
         let start = if self.lower { first } else { 0 };
-        for i in (start..panels).step_by(TILE_PANELS) {
-            let count = TILE_PANELS.min(panels - i);
+        for i in (start..panels).step_by(V::TILE_PANELS) {
+            let count = V::TILE_PANELS.min(panels - i);
             let end = if self.lower { end.min(i + count) } else { end };
             for j in first..end {
                 // Panels above the diagonal are left out.
                 let above = if self.lower { j.saturating_sub(i) } else { 0 };
                 match count - above {
-                    3 => self.subtract_tile::<V, W, 3>(i + above, j),
+                    3 if V::TILE_PANELS == 3 => self.subtract_tile::<V, W, 3>(i + above, j),
                     2 => self.subtract_tile::<V, W, 2>(i + above, j),
                     _ => self.subtract_tile::<V, W, 1>(i + above, j),
                 }

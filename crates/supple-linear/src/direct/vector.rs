@@ -9,6 +9,9 @@
 
 /// `W` numbers.
 pub(super) trait Vector<const W: usize>: Copy {
+    /// Panels side by side in the largest tile, at most three: `TILE_PANELS W` vectors of sums, one for each panel and one
+    /// more fit into the registers, with a few left that the compiler needs to load ahead.
+    const TILE_PANELS: usize;
     /// The same number `W` times.
     fn splat(value: f64) -> Self;
     /// From memory.
@@ -45,6 +48,8 @@ pub(super) struct Plain<const W: usize>([f64; W]);
 const FUSED: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
 
 impl<const W: usize> Vector<W> for Plain<W> {
+    const TILE_PANELS: usize = 2;
+
     #[inline(always)]
     fn splat(value: f64) -> Self {
         Self([value; W])
@@ -128,9 +133,11 @@ mod x86 {
 
     /// Both instruction sets have the same methods under other names.
     macro_rules! vector {
-        ($vector:ident, $width:literal, $splat:ident, $load:ident, $store:ident, $add_product:ident,
+        ($vector:ident, $width:literal, $tile_panels:literal, $splat:ident, $load:ident, $store:ident, $add_product:ident,
          $subtract_product:ident, $minus:ident, $times:ident, $mask:ident, $load_first:expr, $store_first:expr) => {
             impl Vector<$width> for $vector {
+                const TILE_PANELS: usize = $tile_panels;
+
                 #[inline(always)]
                 fn splat(value: f64) -> Self {
                     // SAFETY: runs only where the instructions were detected.
@@ -191,6 +198,7 @@ mod x86 {
     vector!(
         Avx512,
         8,
+        3,
         _mm512_set1_pd,
         _mm512_loadu_pd,
         _mm512_storeu_pd,
@@ -205,6 +213,7 @@ mod x86 {
     vector!(
         Avx2,
         4,
+        2,
         _mm256_set1_pd,
         _mm256_loadu_pd,
         _mm256_storeu_pd,
