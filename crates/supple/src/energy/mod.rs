@@ -5,7 +5,7 @@
 //! do not depend on the number of threads.
 
 #[cfg(test)]
-mod all_energies;
+mod all_energies_tests;
 pub mod attachment;
 pub mod bending_dihedral;
 pub mod bending_quadratic;
