@@ -18,11 +18,11 @@ fn times(method: Method, linear: impl Into<LinearOptions>) -> StageTimes {
 #[test]
 fn stages_add_up_to_the_whole_and_only_multigrid_has_cycles() {
     let pairs = [
-        (Method::Newton, LinearKind::Galerkin),
-        (Method::Newton, LinearKind::Cholesky),
-        (Method::Projective, LinearKind::Galerkin),
-        (Method::Projective, LinearKind::Jacobi),
-        (Method::Lbfgs, LinearKind::Galerkin),
+        (Method::NEWTON, LinearKind::Galerkin),
+        (Method::NEWTON, LinearKind::Cholesky),
+        (Method::PROJECTIVE, LinearKind::Galerkin),
+        (Method::PROJECTIVE, LinearKind::Jacobi),
+        (Method::LBFGS, LinearKind::Galerkin),
     ];
     for (method, kind) in pairs {
         let times = times(method, kind);
