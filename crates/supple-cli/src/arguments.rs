@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use supple::linear::Simd;
-use supple::simulation::Slice;
+use supple::simulation::{Registry, Slice};
 
 /// Cloth and soft bodies by multilevel solvers. Without a command it runs the built-in scene `demo`.
 #[derive(Debug, Parser)]
@@ -14,6 +14,20 @@ pub(crate) struct Arguments {
     pub common: Common,
     #[command(subcommand)]
     pub command: Option<Command>,
+}
+
+/// The command line of a program with these steppers, whose methods its help lists.
+pub(crate) fn command(steppers: &Registry) -> clap::Command {
+    let help = format!(
+        "The solver: a method ({}), a linear solver (cholesky, jacobi …), or both: lbfgs+jacobi",
+        steppers.method_words().join(", ")
+    );
+    let has = |command: &clap::Command, name: &str| command.get_arguments().any(|arg| arg.get_id() == name);
+    Arguments::command().mut_subcommands(|command| {
+        // `solve` has another `--solver`.
+        let chooses = has(&command, "solver") && has(&command, "resolution");
+        if chooses { command.mut_arg("solver", |solver| solver.help(&help)) } else { command }
+    })
 }
 
 /// Options of every command.
@@ -31,6 +45,9 @@ pub struct Common {
     /// No progress
     #[arg(long, short, global = true)]
     pub quiet: bool,
+    /// The steppers of the program.
+    #[arg(skip)]
+    pub steppers: Registry,
 }
 
 impl Common {
@@ -107,7 +124,7 @@ pub(crate) struct SceneChoice {
     /// Number of frames
     #[arg(long, value_name = "N")]
     pub frames: Option<u32>,
-    /// The solver: a method (newton, projective, lbfgs …), a linear solver (cholesky, jacobi …), or both: lbfgs+jacobi
+    /// The solver: a method, a linear solver, or both: lbfgs+jacobi
     #[arg(long, value_name = "NAME")]
     pub solver: Option<String>,
 }

@@ -7,12 +7,13 @@ use glam::DVec3;
 use serde_json::json;
 use supple::FileError;
 use supple::contact::{InsideCheck, Surfaces};
+use supple::linear::Simd;
 use supple::mesh::check::{MeshReport, Severity, check_surface, check_tets};
 use supple::mesh::format::{self, Mesh};
 use supple::output::FrameCache;
 use supple::scene::{MeshFile, Method, Scene};
-use supple::simulation::{DryRun, Simulation, scene_of_run};
-use supple::solvers::octree::SelfCollisions;
+use supple::simulation::{DryRun, Simulation, scene_of_run_with};
+use supple::solvers::octree::{self, SelfCollisions};
 
 use crate::arguments::Common;
 use crate::failure::Failure;
@@ -37,7 +38,7 @@ const FRAMES_INSIDE: u32 = 3;
 /// vertices of solids that stay inside another part.
 fn check_run(folder: &Path, common: &Common) -> Result<ExitCode, Failure> {
     let cache = FrameCache::open(folder).map_err(Failure::usage)?;
-    let simulation = Simulation::new(scene_of_run(folder).map_err(Failure::usage)?).map_err(Failure::of)?;
+    let simulation = simulation_of_run(folder, common)?;
     let setup = simulation.setup();
     let surfaces = setup.surfaces();
     let mut stays = Stays::new(setup.inside_check(), surfaces.start.len());
@@ -50,8 +51,8 @@ fn check_run(folder: &Path, common: &Common) -> Result<ExitCode, Failure> {
         let inside = stays.look(index, &at);
         tell_frame(index, &crossings, inside, &surfaces, common);
     }
-    let pushed_back = setup.solver.method == Method::Octree
-        && setup.solver.octree.self_collision == SelfCollisions::Intersection;
+    let pushed_back = setup.solver.method == Method::OCTREE
+        && setup.solver.options.get::<octree::Options>().self_collision == SelfCollisions::Intersection;
     let fine = if pushed_back { stays.longest <= FRAMES_INSIDE } else { bad == 0 };
     let triangles = surfaces.triangles.len();
     if common.json {
@@ -64,6 +65,12 @@ fn check_run(folder: &Path, common: &Common) -> Result<ExitCode, Failure> {
         line(stays.to_string());
     }
     Ok(if fine { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// The simulation of a run, at its start.
+fn simulation_of_run(folder: &Path, common: &Common) -> Result<Simulation, Failure> {
+    let scene = scene_of_run_with(folder, &common.steppers).map_err(Failure::usage)?;
+    Simulation::with_steppers(scene, Simd::Auto, &common.steppers).map_err(Failure::of)
 }
 
 /// The positions of all vertices in a frame.
@@ -164,13 +171,13 @@ fn report_on(mesh: &Mesh) -> MeshReport {
 /// Everything that `run` would refuse (the words, the files, the meshes, the selections), and what is found in the
 /// meshes. What is found alone is no failure: a mesh with faults may still be simulated.
 fn check_scene(source: &str, common: &Common) -> Result<ExitCode, Failure> {
-    let (scene, complaints) = Scene::find_leniently(source);
+    let (scene, complaints) = common.steppers.scene_reader().find_leniently(source);
     let Some(scene) = scene else {
         let all: Vec<String> = complaints.iter().map(ToString::to_string).collect();
         return Err(Failure::usage(anyhow::anyhow!(all.join("\n"))));
     };
     let meshes: Vec<(MeshFile, MeshReport)> = scene.mesh_files().into_iter().filter_map(checked).collect();
-    let mut dry = DryRun::of(&scene);
+    let mut dry = DryRun::with_steppers(&scene, &common.steppers);
     if !complaints.is_empty() {
         dry.counts = None;
         dry.problems.splice(..0, complaints);

@@ -25,7 +25,7 @@ const OTHER_METHODS: [&str; 4] =
 /// Compares and reports.
 pub(crate) fn compare(options: &Compare, common: &Common) -> Result<ExitCode, Failure> {
     check_options(options)?;
-    let scene = choose(&options.scene, &choice(options, None))?;
+    let scene = choose(&options.scene, &choice(options, None), common)?;
     if options.frame > scene.time.frames {
         return Err(Failure::usage(anyhow::anyhow!(
             "--frame {}: the scene has {} frames; more of them by `--set time.frames=N`",
@@ -35,12 +35,13 @@ pub(crate) fn compare(options: &Compare, common: &Common) -> Result<ExitCode, Fa
     }
     let comparison = Comparison {
         frame: options.frame,
-        solvers: solvers(options)?,
+        solvers: solvers(options, common)?,
         budget: Duration::from_secs_f64(options.budget),
         tolerance: options.tolerance,
         reference_budget: None,
     };
-    let compared = comparison.run(&scene, common.simd.into()).map_err(Failure::of)?;
+    let compared =
+        comparison.run_with_steppers(&scene, common.simd.into(), &common.steppers).map_err(Failure::of)?;
     let reasons: Vec<String> =
         compared.left_out.iter().map(|(name, error)| format!("{name} was left out: {error}")).collect();
     if compared.curves.is_empty() {
@@ -81,7 +82,7 @@ fn choice(options: &Compare, solver: Option<String>) -> SceneChoice {
 }
 
 /// The solvers by name.
-fn solvers(options: &Compare) -> Result<Vec<(String, Solver)>, Failure> {
+fn solvers(options: &Compare, common: &Common) -> Result<Vec<(String, Solver)>, Failure> {
     let names: Vec<String> = match options.solvers.is_empty() {
         true => {
             LinearKind::ALL.map(LinearKind::word).iter().chain(&OTHER_METHODS).map(|&n| n.into()).collect()
@@ -89,7 +90,7 @@ fn solvers(options: &Compare) -> Result<Vec<(String, Solver)>, Failure> {
         false => options.solvers.clone(),
     };
     let solver = |name: String| {
-        let scene = choose(&options.scene, &choice(options, Some(name.clone())))?;
+        let scene = choose(&options.scene, &choice(options, Some(name.clone())), common)?;
         Ok((name, scene.solver))
     };
     names.into_iter().map(solver).collect()

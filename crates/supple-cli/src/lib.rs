@@ -25,7 +25,8 @@ mod view;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
+use supple::simulation::Registry;
 
 use arguments::{Arguments, Command};
 use failure::Failure;
@@ -41,8 +42,15 @@ pub fn main() -> ExitCode {
 
 /// Runs the program with other arguments, the first of which is its name.
 pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    main_with_steppers(arguments, Registry::builtin())
+}
+
+/// The same with other steppers than the engine's own: what a program with a stepper of its own calls.
+pub fn main_with_steppers(arguments: impl IntoIterator<Item = OsString>, steppers: Registry) -> ExitCode {
     // Clap prints its own message and ends with code 2 on bad usage.
-    let arguments = Arguments::parse_from(arguments);
+    let matches = arguments::command(&steppers).get_matches_from(arguments);
+    let mut arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    arguments.common.steppers = steppers;
     match in_pool(&arguments.common, || perform(&arguments)) {
         Ok(code) => code,
         Err(failure) => failure.report(),

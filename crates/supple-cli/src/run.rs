@@ -7,7 +7,7 @@ use std::time::Instant;
 use serde::Serialize;
 use supple::output::ExportFormat;
 use supple::scene::{Body, Mode, Scene};
-use supple::simulation::{Begin, FrameReport, Run as DiskRun, scene_of_run};
+use supple::simulation::{Begin, FrameReport, Run as DiskRun, scene_of_run_with};
 
 use crate::arguments::{Common, Run, SimdWord};
 use crate::export::{export_frames, parse_formats};
@@ -36,7 +36,7 @@ struct Summary<'a> {
 /// Simulates a scene.
 pub(crate) fn run(options: &Run, common: &Common) -> Result<ExitCode, Failure> {
     let begun = Instant::now();
-    let scene = chosen_scene(options)?;
+    let scene = chosen_scene(options, common)?;
     let formats = wanted_formats(options, &scene)?;
     let folder = options.out.clone().unwrap_or_else(|| free_folder(&scene.name));
     let begin = match (options.resume, options.from, options.replace) {
@@ -45,7 +45,8 @@ pub(crate) fn run(options: &Run, common: &Common) -> Result<ExitCode, Failure> {
         (_, _, true) => Begin::Replace,
         _ => Begin::Fresh,
     };
-    let mut run = DiskRun::new(scene, &folder, begin, common.simd.into()).map_err(Failure::of)?;
+    let mut run = DiskRun::with_steppers(scene, &folder, begin, common.simd.into(), &common.steppers)
+        .map_err(Failure::of)?;
     let setup_seconds = begun.elapsed().as_secs_f64();
     interrupt::heed(common);
     announce(&run, &folder, common);
@@ -123,7 +124,7 @@ fn warn_of_expectations(run: &DiskRun) {
 }
 
 /// The scene named on the command line; with `--resume` alone, that of the run itself.
-fn chosen_scene(options: &Run) -> Result<Scene, Failure> {
+fn chosen_scene(options: &Run, common: &Common) -> Result<Scene, Failure> {
     match (&options.scene, &options.out) {
         (None, Some(folder)) if options.resume || options.from.is_some() => {
             if options.choice.resolution.is_some() {
@@ -132,12 +133,12 @@ fn chosen_scene(options: &Run) -> Result<Scene, Failure> {
                 return Err(Failure::usage(anyhow::anyhow!(problem)));
             }
             let path = folder.join("scene.toml");
-            let name = scene_of_run(folder).map_err(Failure::usage)?.name;
-            let mut scene = choose(&path.to_string_lossy(), &options.choice)?;
+            let name = scene_of_run_with(folder, &common.steppers).map_err(Failure::usage)?.name;
+            let mut scene = choose(&path.to_string_lossy(), &options.choice, common)?;
             scene.name = name;
             Ok(scene)
         }
-        (source, _) => choose(source.as_deref().unwrap_or("demo"), &options.choice),
+        (source, _) => choose(source.as_deref().unwrap_or("demo"), &options.choice, common),
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn scenes(name: Option<&str>, common: &Common) -> Result<ExitCode, Fa
         return Ok(ExitCode::SUCCESS);
     };
     // An unknown name gets the error with the nearest one.
-    Scene::builtin(name).map_err(Failure::usage)?;
+    common.steppers.scene_reader().builtin(name).map_err(Failure::usage)?;
     for (_, description, text) in builtin_scenes().iter().filter(|(builtin, _, _)| *builtin == name) {
         match common.json {
             true => line(json!({ "scene": name, "description": description, "toml": text })),
@@ -33,11 +33,11 @@ pub(crate) fn scenes(name: Option<&str>, common: &Common) -> Result<ExitCode, Fa
 }
 
 /// A scene by file or name, with the command line's changes.
-pub(crate) fn choose(source: &str, choice: &SceneChoice) -> Result<Scene, Failure> {
-    let mut scene = Scene::find_with(source, &choice.sets).map_err(Failure::usage)?;
+pub(crate) fn choose(source: &str, choice: &SceneChoice, common: &Common) -> Result<Scene, Failure> {
+    let mut scene = common.steppers.scene_reader().sets(&choice.sets).find(source).map_err(Failure::usage)?;
     if let Some(word) = &choice.solver {
         let refused = |problem| Failure::usage(anyhow::anyhow!("--solver {word}: {problem}"));
-        scene.solver.choose(word).map_err(refused)?;
+        scene.solver.choose_from(word, &common.steppers).map_err(refused)?;
     }
     if let Some(frames) = choice.frames {
         scene.time.frames = frames;

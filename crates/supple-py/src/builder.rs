@@ -13,6 +13,7 @@ use toml::{Table, Value};
 
 use crate::errors::{exception, invalid};
 use crate::numpy_points::{indices, points};
+use crate::program::steppers;
 use crate::scene::Scene;
 use crate::tables::{read_tables, to_table};
 
@@ -128,7 +129,8 @@ impl SceneBuilder {
         let mut scene = self.lock().clone();
         scene.solver = read_tables(&tables, &self.folder)?.solver;
         if let Some(word) = solver {
-            scene.solver.choose(word).map_err(|problem| invalid(format!("solver `{word}`: {problem}")))?;
+            let refused = |problem| invalid(format!("solver `{word}`: {problem}"));
+            scene.solver.choose_from(word, &steppers()).map_err(refused)?;
         }
         scene.resolve_paths();
         scene.validate().map_err(exception)?;

@@ -4,12 +4,18 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use pyo3::prelude::*;
-use supple::scene::{LinearKind, Method};
+use supple::scene::LinearKind;
+use supple::simulation::Registry;
+
+/// The steppers of the module: every scene, simulation and command of it asks these.
+pub(crate) fn steppers() -> Registry {
+    Registry::builtin()
+}
 
 /// Runs the program with these arguments, the first of which is its name, and gives its exit code.
 #[pyfunction]
 pub(crate) fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
-    let code = py.detach(|| supple_cli::main_with(arguments));
+    let code = py.detach(|| supple_cli::main_with_steppers(arguments, steppers()));
     // An exit code does not tell its number; it can only be compared.
     (0..=u8::MAX).find(|&number| ExitCode::from(number) == code).unwrap_or(1)
 }
@@ -17,5 +23,5 @@ pub(crate) fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
 /// The words of the methods and of the linear solvers.
 #[pyfunction]
 pub(crate) fn solver_words() -> (Vec<&'static str>, Vec<&'static str>) {
-    (Method::SUPPORTED.map(Method::word).to_vec(), LinearKind::ALL.map(LinearKind::word).to_vec())
+    (steppers().method_words(), LinearKind::ALL.map(LinearKind::word).to_vec())
 }

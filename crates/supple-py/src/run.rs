@@ -12,6 +12,7 @@ use supple::simulation::{Begin, Run};
 
 use crate::errors::{exception, invalid};
 use crate::pool::in_pool;
+use crate::program::steppers;
 use crate::scene::Scene;
 use crate::simulation::simd_of;
 
@@ -37,7 +38,8 @@ impl DiskRun {
             }
         };
         let (scene, simd) = (scene.scene.clone(), simd_of(simd)?);
-        let run = in_pool(py, || Run::new(scene, &folder, begin, simd))?.map_err(exception)?;
+        let run = in_pool(py, || Run::with_steppers(scene, &folder, begin, simd, &steppers()))?
+            .map_err(exception)?;
         Ok(Self { run: Mutex::new(run), folder })
     }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 
 use crate::errors::{exception, invalid};
+use crate::program::steppers;
 use crate::tables::to_toml;
 
 /// A scene of the engine. It does not change.
@@ -18,19 +19,19 @@ impl Scene {
     /// A built-in name or a file, after changes.
     #[staticmethod]
     fn find(source: &str, sets: Vec<String>) -> PyResult<Self> {
-        supple::scene::Scene::find_with(source, &sets).map(|scene| Self { scene }).map_err(exception)
+        steppers().scene_reader().sets(&sets).find(source).map(|scene| Self { scene }).map_err(exception)
     }
 
     /// A file, after changes.
     #[staticmethod]
     fn load(path: PathBuf, sets: Vec<String>) -> PyResult<Self> {
-        supple::scene::Scene::load_with(path, &sets).map(|scene| Self { scene }).map_err(exception)
+        steppers().scene_reader().sets(&sets).file(path).map(|scene| Self { scene }).map_err(exception)
     }
 
     /// Text, after changes.
     #[staticmethod]
     fn from_toml(text: &str, name: &str, folder: PathBuf, sets: Vec<String>) -> PyResult<Self> {
-        let scene = supple::scene::Scene::from_toml_with(text, name, folder, &sets);
+        let scene = steppers().scene_reader().sets(&sets).text(text, name, folder);
         scene.map(|scene| Self { scene }).map_err(exception)
     }
 
@@ -39,7 +40,8 @@ impl Scene {
     fn changed(&self, solver: Option<&str>, resolution: Option<f64>, frames: Option<i64>) -> PyResult<Self> {
         let mut scene = self.scene.clone();
         if let Some(word) = solver {
-            scene.solver.choose(word).map_err(|problem| invalid(format!("solver `{word}`: {problem}")))?;
+            let refused = |problem| invalid(format!("solver `{word}`: {problem}"));
+            scene.solver.choose_from(word, &steppers()).map_err(refused)?;
         }
         if let Some(frames) = frames {
             let most = "0 to 1000000";

@@ -18,6 +18,7 @@ use crate::errors::{exception, invalid};
 use crate::numpy_points::{indices, owned, points, shared};
 use crate::picture::{Wish, draw};
 use crate::pool::in_pool;
+use crate::program::steppers;
 use crate::recording::{Animation, Recording};
 use crate::scene::Scene;
 use crate::targets::{SavedTargets, Targets};
@@ -49,7 +50,7 @@ impl Simulation {
     fn new(py: Python<'_>, scene: &Scene, simd: &str, record: usize) -> PyResult<Self> {
         let (scene, simd) = (scene.scene.clone(), simd_of(simd)?);
         let engine = in_pool(py, || {
-            let engine = Engine::with_simd(scene.clone(), simd)?;
+            let engine = Engine::with_steppers(scene.clone(), simd, &steppers())?;
             engine.check_finite(0)?;
             Ok(engine)
         })?;

@@ -10,6 +10,7 @@ use supple::scene::Scene;
 use toml::{Table, Value};
 
 use crate::errors::{exception, invalid};
+use crate::program::steppers;
 
 /// A value of Python as one of TOML. NumPy's arrays and numbers are lists and numbers; `name` stands in errors.
 pub(crate) fn to_toml(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Value> {
@@ -63,7 +64,7 @@ pub(crate) fn to_table(dictionary: &Bound<'_, PyDict>) -> PyResult<Table> {
 /// Reads tables as a scene file would be read. There is no file, so no line is told.
 pub(crate) fn read_tables(tables: &Table, folder: &Path) -> PyResult<Scene> {
     let text = toml::to_string(tables).map_err(|error| invalid(error.to_string()))?;
-    let mut scene = Scene::from_toml(&text, "scene", folder).map_err(|error| match error {
+    let mut scene = steppers().scene_reader().text(&text, "scene", folder).map_err(|error| match error {
         supple::Error::File(error) => invalid(error.problem),
         other => exception(other),
     })?;

@@ -30,7 +30,7 @@ fn still_curtain(cells: [u32; 2], levels: u32) -> Scene {
     scene.bodies[0].shape.source =
         ShapeSource::Grid(ClothGrid { size, vertices, pattern: GridPattern::default(), seed: 0 });
     scene.world.wind = None;
-    scene.solver.hpbd = Options { levels, sweeps: 2, stiffness: Some(1.0), ..Options::default() };
+    scene.solver.options.set(Options { levels, sweeps: 2, stiffness: Some(1.0), ..Options::default() });
     scene
 }
 
@@ -64,7 +64,7 @@ fn rates() {
 
 fn hanging() {
     let mut scene = Scene::builtin("hanging-cloth").expect("a built-in scene");
-    scene.solver.method = Method::Hpbd;
+    scene.solver.method = Method::HPBD;
     let (simulation, seconds) = run(scene, 30.0, 30);
     let stretch = simulation.stretch();
     println!(
@@ -93,7 +93,7 @@ fn curtain() {
     let mut first = [0.0; 3];
     for (k, cells) in [[16, 44], [25, 70], [40, 111], [64, 176]].into_iter().enumerate() {
         let mut small_steps = still_curtain(cells, 16);
-        small_steps.solver.hpbd = Options::default();
+        small_steps.solver.options.set(Options::default());
         let found = [strain(small_steps), strain(still_curtain(cells, 16)), strain(still_curtain(cells, 0))];
         if k == 0 {
             first = found;

@@ -7,7 +7,6 @@ use glam::DVec3;
 use supple::mesh::generate::SphereShape;
 use supple::mesh::implicit::Character;
 use supple::scene::LinearKind::*;
-use supple::scene::Method::*;
 use supple::scene::{
     Bending, Body, Collider, Keyframe, LinearKind, LinearOptions, Method, Model, Motion, Pin, Scene,
     Selection, Shape, ShapeSource,
@@ -100,16 +99,16 @@ fn a_step_allocates_nothing_once_contacts_have_stopped_growing() {
     // With one thread, so that the scheduler of the threads has nothing to do.
     let pool = supple_core::parallel::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let cloths = [
-        (Model::Spring, Newton, Cholesky),
-        (Model::BaraffWitkin, Newton, Jacobi),
-        (Model::Corotated, Newton, Schwarz),
-        (Model::Stvk, Newton, GaussSeidel),
-        (Model::Spring, Newton, Chebyshev),
-        (Model::Spring, Projective, Jacobi),
-        (Model::Spring, Projective, Cholesky),
-        (Model::Spring, Lbfgs, Cholesky),
-        (Model::Spring, NonlinearCg, Jacobi),
-        (Model::Spring, AcceleratedGradient, Jacobi),
+        (Model::Spring, Method::NEWTON, Cholesky),
+        (Model::BaraffWitkin, Method::NEWTON, Jacobi),
+        (Model::Corotated, Method::NEWTON, Schwarz),
+        (Model::Stvk, Method::NEWTON, GaussSeidel),
+        (Model::Spring, Method::NEWTON, Chebyshev),
+        (Model::Spring, Method::PROJECTIVE, Jacobi),
+        (Model::Spring, Method::PROJECTIVE, Cholesky),
+        (Model::Spring, Method::LBFGS, Cholesky),
+        (Model::Spring, Method::NONLINEAR_CG, Jacobi),
+        (Model::Spring, Method::ACCELERATED_GRADIENT, Jacobi),
     ];
     for (model, method, kind) in cloths {
         let found = pool.install(|| allocations(scene(cloth(model), method, kind)));
@@ -119,11 +118,11 @@ fn a_step_allocates_nothing_once_contacts_have_stopped_growing() {
     let ball = Shape::new(ShapeSource::Sphere(SphereShape { radius: 0.2, cells: 8 }));
     let blown = Body { pressure: Some(50.0), ..Body::new("body", ball).at([0.0, 0.5, 0.0]) };
     for (name, body) in [("folding", folding), ("blown", blown)] {
-        let found = pool.install(|| allocations(scene(body, Newton, Cholesky)));
+        let found = pool.install(|| allocations(scene(body, Method::NEWTON, Cholesky)));
         assert_eq!(found, 0, "{name} cloth");
     }
     for model in [Model::NeoHookean, Model::Arap, Model::Linear] {
-        let found = pool.install(|| allocations(scene(solid(model), Newton, Cholesky)));
+        let found = pool.install(|| allocations(scene(solid(model), Method::NEWTON, Cholesky)));
         assert_eq!(found, 0, "{model:?} solid");
     }
 }

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use supple::FileError;
 use supple::output::{Frame, FrameCache};
 use supple::scene::Scene;
-use supple::simulation::{HierarchyLevel, NO_REGION, Simulation, scene_of_run};
+use supple::simulation::{HierarchyLevel, NO_REGION, Simulation, scene_of_run_with};
 use supple_render::Overlay;
 
 use super::spool::{Shown, Spool};
@@ -31,10 +31,10 @@ pub(super) enum Frames {
 
 impl Source {
     /// Finds the run or the scene; nothing is simulated yet.
-    pub(super) fn open(options: &Render) -> Result<Self, Failure> {
+    pub(super) fn open(options: &Render, common: &Common) -> Result<Self, Failure> {
         let folder = Path::new(&options.source);
         if !folder.is_dir() {
-            return Ok(Self { scene: choose(&options.source, &options.choice)?, cache: None });
+            return Ok(Self { scene: choose(&options.source, &options.choice, common)?, cache: None });
         }
         if options.choice.changes_something() {
             let problem = "is a run: --resolution, --set, --frames and --solver have no effect on it";
@@ -49,7 +49,7 @@ impl Source {
                 format!("is a run, whose frames hold positions and not {what}: name the scene instead");
             return Err(Failure::usage(anyhow!("{} {problem}", folder.display())));
         }
-        let scene = scene_of_run(folder).map_err(Failure::usage)?;
+        let scene = scene_of_run_with(folder, &common.steppers).map_err(Failure::usage)?;
         let cache = FrameCache::open(folder).map_err(Failure::usage)?;
         Ok(Self { scene, cache: Some(cache) })
     }
@@ -128,7 +128,8 @@ fn simulate(
     common: &Common,
     visit: &mut dyn FnMut(&Shown),
 ) -> Result<Spool, Failure> {
-    let mut simulation = Simulation::with_simd(scene.clone(), common.simd.into()).map_err(Failure::usage)?;
+    let simulation = Simulation::with_steppers(scene.clone(), common.simd.into(), &common.steppers);
+    let mut simulation = simulation.map_err(Failure::usage)?;
     simulation.check_finite(0).map_err(Failure::usage)?;
     let last = if animated { scene.time.frames } else { options.frame.unwrap_or(scene.time.frames) };
     let every = options.every.unwrap_or(1);

@@ -6,7 +6,8 @@ use supple::Error;
 use supple::linear::Simd;
 use supple::mesh::geometry::Ray;
 use supple::scene::{Expect, Method, Pin, Scene, Selection};
-use supple::simulation::{DryRun, PinId, PinnedPoint, Simulation};
+use supple::simulation::{DryRun, PinId, PinnedPoint, Registry, Simulation};
+use supple::solvers::staggered;
 
 /// Parts of a scene that may be changed from the page.
 const OPEN: [&str; 4] = ["time", "world", "solver", "contact"];
@@ -26,6 +27,8 @@ pub(super) struct Subject {
     /// The scene as it was started.
     started: Scene,
     pub(super) simulation: Simulation,
+    /// What it may be simulated by.
+    pub(super) steppers: Registry,
     simd: Simd,
 }
 
@@ -39,14 +42,14 @@ pub(super) enum Applied {
 }
 
 impl Subject {
-    pub(super) fn new(scene: Scene, simd: Simd) -> Result<Self, Error> {
-        let simulation = Simulation::with_simd(scene.clone(), simd)?;
-        Ok(Self { started: scene.clone(), scene, simulation, simd })
+    pub(super) fn new(scene: Scene, simd: Simd, steppers: &Registry) -> Result<Self, Error> {
+        let simulation = Simulation::with_steppers(scene.clone(), simd, steppers)?;
+        Ok(Self { started: scene.clone(), scene, simulation, steppers: steppers.clone(), simd })
     }
 
     /// Begins again with the scene as it is now.
     pub(super) fn restart(&mut self) -> Result<(), Error> {
-        self.simulation = Simulation::with_simd(self.scene.clone(), self.simd)?;
+        self.simulation = Simulation::with_steppers(self.scene.clone(), self.simd, &self.steppers)?;
         Ok(())
     }
 
@@ -59,8 +62,9 @@ impl Subject {
     }
 
     fn apply(&mut self, set: &str) -> Result<Applied, Error> {
-        let text = self.scene.to_toml()?;
-        let changed = Scene::from_toml_with(&text, &self.scene.name, &self.scene.folder, &[set.to_owned()])?;
+        let (text, sets) = (self.scene.to_toml()?, [set.to_owned()]);
+        let reader = self.steppers.scene_reader().sets(&sets);
+        let changed = reader.text(&text, &self.scene.name, &self.scene.folder)?;
         changed.validate()?;
         let applied = match self.reason_to_restart(&changed) {
             None => {
@@ -68,7 +72,7 @@ impl Subject {
                 Applied::Kept
             }
             Some(reason) => {
-                self.simulation = Simulation::with_simd(changed.clone(), self.simd)?;
+                self.simulation = Simulation::with_steppers(changed.clone(), self.simd, &self.steppers)?;
                 Applied::Restarted(reason)
             }
         };
@@ -92,8 +96,11 @@ impl Subject {
             let (before, after) = (before.word(), after.word());
             return Some(format!("`{after}` has another discretisation than `{before}`"));
         }
-        let lattice = |scene: &Scene| (scene.solver.staggered.cell, scene.solver.staggered.padding);
-        if after == Method::Staggered && lattice(&self.scene) != lattice(changed) {
+        let lattice = |scene: &Scene| {
+            let options: staggered::Options = scene.solver.options.get();
+            (options.cell, options.padding)
+        };
+        if after == Method::STAGGERED && lattice(&self.scene) != lattice(changed) {
             return Some("the lattice is another one".into());
         }
         if self.scene.time.mode != changed.time.mode {
@@ -105,9 +112,9 @@ impl Subject {
     /// Takes over what differs between the steps.
     fn go_over_to(&mut self, changed: &Scene) -> Result<(), Error> {
         let (scene, simulation) = (&self.scene, &mut self.simulation);
-        if scene.bodies != changed.bodies && changed.solver.method == Method::Projective {
+        if scene.bodies != changed.bodies && changed.solver.method == Method::PROJECTIVE {
             // Only a look at all bodies tells whether projective dynamics can take them.
-            DryRun::of(changed).problems.into_iter().next().map_or(Ok(()), Err)?;
+            DryRun::with_steppers(changed, &self.steppers).problems.into_iter().next().map_or(Ok(()), Err)?;
         }
         for (before, after) in scene.bodies.iter().zip(&changed.bodies).filter(|(a, b)| a != b) {
             let id = simulation.body(&before.name);
@@ -232,7 +239,7 @@ mod tests {
     fn subject() -> Subject {
         let mut scene = Scene::builtin("hanging-cloth").unwrap();
         scene.scale_resolution(0.05).unwrap();
-        let mut subject = Subject::new(scene, Simd::Auto).unwrap();
+        let mut subject = Subject::new(scene, Simd::Auto, &Registry::builtin()).unwrap();
         for _ in 0..3 {
             subject.simulation.step(1.0 / 30.0).unwrap();
         }
@@ -311,7 +318,7 @@ mod tests {
     fn another_lattice_begins_again_and_other_sweeps_keep_the_state() {
         let mut scene = Scene::builtin("elastic-box").unwrap();
         scene.scale_resolution(0.4).unwrap();
-        let mut subject = Subject::new(scene, Simd::Auto).unwrap();
+        let mut subject = Subject::new(scene, Simd::Auto, &Registry::builtin()).unwrap();
         subject.simulation.step(0.01).unwrap();
         let before = subject.simulation.positions().to_vec();
         assert_eq!(subject.set("solver.staggered.boundary_sweeps", "2").unwrap(), Applied::Kept);

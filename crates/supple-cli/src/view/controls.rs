@@ -5,9 +5,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use supple::body::Elements;
 use supple::material::Material;
-use supple::scene::{LinearKind, Method, Scene, Solver};
-use supple::simulation::Simulation;
-use supple::solvers::{octree, staggered};
+use supple::scene::{LinearKind, LinearUse, Method, Scene, Solver};
+use supple::simulation::{Registry, Simulation};
+use supple::solvers::{hpbd, octree, staggered};
 
 /// Something that can be changed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -55,8 +55,8 @@ fn count(value: u32, [least, most]: [u32; 2]) -> Kind {
 }
 
 /// All that can be changed now.
-pub(super) fn controls(scene: &Scene, simulation: &Simulation) -> Vec<Control> {
-    let mut controls = solver(scene);
+pub(super) fn controls(scene: &Scene, simulation: &Simulation, steppers: &Registry) -> Vec<Control> {
+    let mut controls = solver(scene, steppers);
     controls.extend(world(scene));
     for index in 0..simulation.setup().bodies.len() {
         controls.extend(body(simulation, index));
@@ -69,27 +69,33 @@ fn of_solver(path: &str, label: &'static str, unit: &'static str, help: &'static
     Control { group: "Solver".into(), path: path.into(), label, unit, help, kind }
 }
 
-fn solver(scene: &Scene) -> Vec<Control> {
+fn solver(scene: &Scene, steppers: &Registry) -> Vec<Control> {
     let solver = &scene.solver;
-    let method = words(solver.method.word(), &Method::SUPPORTED.map(|m| (m.word(), title_of_method(m))));
+    let methods: Vec<_> = steppers.methods().map(|method| (method.word(), method.title())).collect();
+    let method = words(solver.method.word(), &methods);
     let mut list = vec![of_solver("solver.method", "Method", "", "How a step is taken", method)];
-    match solver.method {
-        Method::Hpbd => list.extend(of_hpbd(solver)),
-        Method::Octree => list.extend(until_done(solver).into_iter().chain(of_octree(&solver.octree))),
-        Method::Staggered => {
-            list.extend(until_done(solver).into_iter().chain(of_staggered(&solver.staggered)));
-        }
-        _ => {
-            let kinds = LinearKind::ALL.map(|kind| (kind.word(), title_of_linear(kind)));
-            let help = "Solves or preconditions the linear systems of the method";
-            let kind = words(solver.linear.kind.word(), &kinds);
-            list.push(of_solver("solver.linear", "LinearOptions solver", "", help, kind));
-            list.extend(until_done(solver));
-            list.extend(of_linear(solver));
-        }
-    }
+    list.extend(of_method(solver));
     let help = "Time steps in a frame: more are slower and more accurate";
     list.push(of_solver("time.substeps", "Steps a frame", "", help, count(scene.time.substeps, [1, 64])));
+    list
+}
+
+/// What the method takes. Options of steppers that the page does not know stand in the scene file alone.
+fn of_method(solver: &Solver) -> Vec<Control> {
+    let (method, mut list) = (solver.method, until_done(solver));
+    if method == Method::HPBD {
+        return of_hpbd(&solver.options.get()).into();
+    } else if method == Method::OCTREE {
+        list.extend(of_octree(&solver.options.get()));
+    } else if method == Method::STAGGERED {
+        list.extend(of_staggered(&solver.options.get()));
+    } else if method.traits().linear != LinearUse::None {
+        let kinds = LinearKind::ALL.map(|kind| (kind.word(), title_of_linear(kind)));
+        let help = "Solves or preconditions the linear systems of the method";
+        let kind = words(solver.linear.kind.word(), &kinds);
+        list.insert(0, of_solver("solver.linear", "LinearOptions solver", "", help, kind));
+        list.extend(of_linear(solver));
+    }
     list
 }
 
@@ -128,12 +134,12 @@ fn of_linear(solver: &Solver) -> Option<Control> {
     }
 }
 
-fn of_hpbd(solver: &Solver) -> [Control; 2] {
+fn of_hpbd(options: &hpbd::Options) -> [Control; 2] {
     let sweeps = "Sweeps over the constraints of the mesh in a step";
     let levels = "Coarse levels at most; 0 is plain position based dynamics";
     [
-        of_solver("solver.hpbd.sweeps", "Sweeps", "", sweeps, count(solver.hpbd.sweeps, [1, 50])),
-        of_solver("solver.hpbd.levels", "Coarse levels", "", levels, count(solver.hpbd.levels, [0, 16])),
+        of_solver("solver.hpbd.sweeps", "Sweeps", "", sweeps, count(options.sweeps, [1, 50])),
+        of_solver("solver.hpbd.levels", "Coarse levels", "", levels, count(options.levels, [0, 16])),
     ]
 }
 
@@ -278,19 +284,6 @@ fn words(value: &str, choices: &[(&str, &str)]) -> Kind {
     Kind::Choice { value: value.into(), choices }
 }
 
-fn title_of_method(method: Method) -> &'static str {
-    match method {
-        Method::Newton => "Newton",
-        Method::Projective => "Projective dynamics",
-        Method::Lbfgs => "L-BFGS",
-        Method::NonlinearCg => "Nonlinear conjugate gradients",
-        Method::AcceleratedGradient => "Accelerated gradient descent",
-        Method::Hpbd => "Hierarchical position based (Müller 2008)",
-        Method::Octree => "Octree flesh (Milne 2016)",
-        Method::Staggered => "Staggered multigrid (Zhu 2010)",
-    }
-}
-
 fn title_of_linear(kind: LinearKind) -> &'static str {
     match kind {
         LinearKind::Cholesky => "Sparse Cholesky",
@@ -321,7 +314,7 @@ mod tests {
             scene.scale_resolution(0.1).unwrap();
             let simulation = Simulation::new(scene.clone()).unwrap();
             let text = scene.to_toml().unwrap();
-            for control in controls(&scene, &simulation) {
+            for control in controls(&scene, &simulation, &Registry::builtin()) {
                 let value = match &control.kind {
                     Kind::Number { value, least, most, .. } => {
                         assert!(least <= value && value <= most, "{name} {}", control.path);
@@ -349,7 +342,7 @@ mod tests {
             let mut scene = Scene::builtin(name).unwrap();
             scene.scale_resolution(0.2).unwrap();
             let simulation = Simulation::new(scene.clone()).unwrap();
-            let controls = controls(&scene, &simulation);
+            let controls = controls(&scene, &simulation, &Registry::builtin());
             assert!(controls.iter().filter(|control| control.path.starts_with(own)).count() >= 4, "{name}");
             assert!(controls.iter().any(|control| control.path == "solver.tolerance"), "{name}");
             assert!(!controls.iter().any(|control| control.path == "solver.linear"), "{name}");

@@ -12,8 +12,8 @@ use supple::Error;
 use supple::linear::Simd;
 use supple::mesh::geometry::Ray;
 use supple::output::FrameSurface;
-use supple::scene::{Method, Scene};
-use supple::simulation::{GrabId, HierarchyLevel, Slice, StepReport};
+use supple::scene::Scene;
+use supple::simulation::{GrabId, HierarchyLevel, Registry, Slice, StepReport};
 
 use super::changes::{Applied, Subject};
 use super::clock::Clock;
@@ -74,9 +74,9 @@ struct LiveState<'a> {
 
 impl Live {
     /// Builds the scene; nothing moves yet.
-    pub(super) fn new(scene: Scene, simd: Simd, hub: Arc<Hub>) -> Result<Self, Error> {
+    pub(super) fn new(scene: Scene, simd: Simd, hub: Arc<Hub>, steppers: &Registry) -> Result<Self, Error> {
         let drawer = Drawer::new(&scene, 1);
-        let subject = Subject::new(scene, simd)?;
+        let subject = Subject::new(scene, simd, steppers)?;
         let notes = subject.simulation.notes();
         Ok(Self {
             subject,
@@ -305,9 +305,9 @@ impl Live {
             vertices: counts.vertices,
             elements: counts.elements,
             unknowns: counts.unknowns,
-            has_stress: scene.solver.method != Method::Hpbd,
+            has_stress: scene.solver.method.traits().no_stress.is_none(),
             notes: &self.notes,
-            controls: controls(scene, simulation),
+            controls: controls(scene, simulation, &self.subject.steppers),
         };
         let state = State::new("live", scene, &self.clock, self.dt(), &self.problem, own);
         self.hub.set_state(state.text());

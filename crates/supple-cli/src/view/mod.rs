@@ -49,12 +49,14 @@ pub(crate) fn view(options: &View, common: &Common) -> Result<ExitCode, Failure>
             let problem = "is a run, which is played, not simulated: leave out --paused";
             return Err(Failure::usage(anyhow!("{} {problem}", folder.display())));
         }
-        let mut player = playback::Player::open(folder, hub.clone()).map_err(Failure::usage)?;
+        let mut player =
+            playback::Player::open(folder, hub.clone(), &common.steppers).map_err(Failure::usage)?;
         announce(options, common, hub)?;
         player.run();
     } else {
-        let scene = choose(&options.source, &options.choice)?;
-        let mut live = live::Live::new(scene, common.simd.into(), hub.clone()).map_err(Failure::usage)?;
+        let scene = choose(&options.source, &options.choice, common)?;
+        let mut live = live::Live::new(scene, common.simd.into(), hub.clone(), &common.steppers)
+            .map_err(Failure::usage)?;
         live.pause(options.paused);
         announce(options, common, hub)?;
         live.run();

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use supple::Error;
 use supple::output::{FrameCache, FrameSurface, is_being_written};
 use supple::scene::Scene;
-use supple::simulation::{FrameReport, scene_of_run};
+use supple::simulation::{FrameReport, Registry, scene_of_run_with};
 
 use super::clock::Clock;
 use super::hub::{ClientId, Event, Hub};
@@ -77,8 +77,8 @@ struct PlayedState<'a> {
 
 impl Player {
     /// Opens a run; one without frames yet is waited for.
-    pub(super) fn open(folder: &Path, hub: Arc<Hub>) -> Result<Self, Error> {
-        let scene = scene_of_run(folder)?;
+    pub(super) fn open(folder: &Path, hub: Arc<Hub>, steppers: &Registry) -> Result<Self, Error> {
+        let scene = scene_of_run_with(folder, steppers)?;
         let cache = FrameCache::open(folder)?;
         let reports = Reports { path: folder.join("reports.jsonl"), read: 0, reports: Vec::new() };
         let drawer = Drawer::new(&scene, 1);

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use supple::scene::Scene;
 use supple::simulation::Simulation;
+use supple::solvers::octree;
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;
@@ -66,7 +67,7 @@ fn course(request: &Request, newton: u32, iterations: u32) -> Result<Course, Fai
     let mut scene = Scene::builtin("spike").map_err(Failure::of)?;
     scene.scale_resolution(request.value("resolution")).map_err(Failure::of)?;
     scene.solver.max_iterations = newton;
-    scene.solver.octree.max_iterations = iterations;
+    scene.solver.options.get_mut::<octree::Options>().max_iterations = iterations;
     let step = 1.0 / scene.time.fps;
     let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
     let frames = request.count("frames");

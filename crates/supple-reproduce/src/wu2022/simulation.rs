@@ -78,9 +78,9 @@ fn stages(system: &StepSystem, request: &Request) -> Result<[f64; 4], Failure> {
 pub(super) fn nonlinear(request: &Request) -> Result<Findings, Failure> {
     let scene = builtin("armadillo-bowl", request.value("resolution"))?;
     let methods = [
-        ("accelerated gradient", Method::AcceleratedGradient),
-        ("L-BFGS", Method::Lbfgs),
-        ("nonlinear CG", Method::NonlinearCg),
+        ("accelerated gradient", Method::ACCELERATED_GRADIENT),
+        ("L-BFGS", Method::LBFGS),
+        ("nonlinear CG", Method::NONLINEAR_CG),
     ];
     let kinds = [("Jacobi", LinearKind::Jacobi), ("MAS", LinearKind::Mas)];
     let mut solvers = Vec::new();

@@ -51,7 +51,7 @@ fn octopus_against(others: Vec<(String, LinearOptions)>, request: &Request) -> R
 
 /// The solver of the frames before the one that is compared.
 fn steady() -> Solver {
-    iterations(Method::Projective, 10, fixed(LinearKind::Galerkin, 5))
+    iterations(Method::PROJECTIVE, 10, fixed(LinearKind::Galerkin, 5))
 }
 
 fn conjugate_gradients() -> Vec<(String, LinearOptions)> {
@@ -89,7 +89,7 @@ fn compare(
     request.tell("comparing solvers");
     let own = v_cycles(ours);
     let count = own.len();
-    let solver = |(name, linear)| (name, iterations(Method::Projective, 1, linear));
+    let solver = |(name, linear)| (name, iterations(Method::PROJECTIVE, 1, linear));
     let budget = Duration::from_secs_f64(request.value("budget"));
     let comparison = Comparison {
         frame: request.count("frame") as u32,

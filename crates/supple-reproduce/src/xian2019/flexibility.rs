@@ -22,14 +22,14 @@ pub(super) fn three_solvers(request: &Request) -> Result<Findings, Failure> {
     let size = request.value("size");
     let cloth_cycle = || v_cycle(scaled(&[25, 100, 1000], size), Smoother::Jacobi, 5);
     let solid_cycle = v_cycle(scaled(&[100, 1000], size), Smoother::GaussSeidel, 2);
-    let projective = |name, linear, paper| (name, Method::Projective, linear, paper);
+    let projective = |name, linear, paper| (name, Method::PROJECTIVE, linear, paper);
     let direct = || LinearOptions::from(LinearKind::Cholesky);
     let auto = || fixed(LinearKind::GalerkinCycle, 1);
     let of_cloth = vec![
         projective("cloth, projective dynamics, direct", direct(), Some(9.2)),
         projective("cloth, projective dynamics, multigrid", cloth_cycle(), Some(74.8)),
         projective("cloth, projective dynamics, automatic levels", auto(), None),
-        ("cloth, Newton, multigrid", Method::Newton, cloth_cycle(), Some(35.7)),
+        ("cloth, Newton, multigrid", Method::NEWTON, cloth_cycle(), Some(35.7)),
     ];
     let of_solid = vec![
         projective("octopus, projective dynamics, direct", direct(), None),

@@ -61,7 +61,7 @@ pub(super) fn same_motion(request: &Request) -> Result<Findings, Failure> {
 /// Newton's method, so exact that only the mesh makes a difference.
 fn solved() -> Solver {
     let linear = LinearOptions { tolerance: Some(1e-3), ..LinearKind::Galerkin.into() };
-    Solver { method: Method::Newton, linear, tolerance: 1e-5, max_iterations: 50, ..Solver::default() }
+    Solver { method: Method::NEWTON, linear, tolerance: 1e-5, max_iterations: 50, ..Solver::default() }
 }
 
 /// Refuses a mesh that cannot be filled at several resolutions.
@@ -107,7 +107,7 @@ pub(super) fn memory_and_time(request: &Request) -> Result<Findings, Failure> {
     for k in 0..6 {
         let elements = smallest * (largest / smallest).powf(f64::from(k) / 5.0);
         request.tell(&format!("armadillo of {elements:.0} tetrahedra"));
-        let solver = iterations(Method::Projective, 1, v_cycle(Levels::Auto, Smoother::GaussSeidel, 3));
+        let solver = iterations(Method::PROJECTIVE, 1, v_cycle(Levels::Auto, Smoother::GaussSeidel, 3));
         let scene = ARMADILLO.scene(elements / ELEMENTS_A_VERTEX, solver, request)?;
         let bytes = hierarchy_bytes(scene.clone(), request)?;
         let timed = Timed::run(scene, request.count("frames"), request)?;

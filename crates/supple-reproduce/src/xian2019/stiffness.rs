@@ -46,7 +46,7 @@ pub(super) fn residuals(request: &Request) -> Result<Findings, Failure> {
 /// The relative residual after every cycle.
 fn history(stiffness: f64, request: &Request) -> Result<Vec<[f64; 2]>, Failure> {
     let size = request.value("size");
-    let solver = iterations(Method::Projective, 4, fixed(LinearKind::Galerkin, 20));
+    let solver = iterations(Method::PROJECTIVE, 4, fixed(LinearKind::Galerkin, 20));
     let scene = ARMADILLO.with_stiffness(stiffness).scene(size * 14_779.0, solver, request)?;
     let StepSystem { matrix, rhs, positions, .. } = system(scene, request)?;
     let options = GalerkinOptions {

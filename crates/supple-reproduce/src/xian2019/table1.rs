@@ -36,7 +36,7 @@ const fn solid(
     rate: [f64; 2],
     stages: [f64; 6],
 ) -> Row {
-    let (smoother, method) = (GaussSeidel, Method::Projective);
+    let (smoother, method) = (GaussSeidel, Method::PROJECTIVE);
     Row { solid: Some(solid), vertices, nodes, smoother, sweeps, method, iterations, rate, stages }
 }
 
@@ -65,9 +65,9 @@ const ROWS: [Row; 11] = [
         [41.0, 16.3],
         [0.0, 0.74, 3.21, 18.30, 0.25, 1.90],
     ),
-    sheet(40_401.0, &[25, 100, 1000], Method::Projective, 4, [74.8, 8.3], [0.0, 0.0, 0.58, 9.88, 0.67, 2.23]),
-    sheet(40_401.0, &[25, 100, 1000], Method::Newton, 4, [35.7, 8.3], [1.56, 8.35, 0.43, 8.70, 0.52, 1.92]),
-    sheet(63_001.0, &[100, 1000], Method::Newton, 3, [31.5, 13.4], [2.13, 15.22, 0.73, 11.39, 0.77, 1.51]),
+    sheet(40_401.0, &[25, 100, 1000], Method::PROJECTIVE, 4, [74.8, 8.3], [0.0, 0.0, 0.58, 9.88, 0.67, 2.23]),
+    sheet(40_401.0, &[25, 100, 1000], Method::NEWTON, 4, [35.7, 8.3], [1.56, 8.35, 0.43, 8.70, 0.52, 1.92]),
+    sheet(63_001.0, &[100, 1000], Method::NEWTON, 3, [31.5, 13.4], [2.13, 15.22, 0.73, 11.39, 0.77, 1.51]),
     solid(&DRAGON, 200_094.0, &[50, 1000], [2, 1], [39.4, 5.5], [0.0, 3.07, 1.83, 16.53, 0.50, 1.22]),
     solid(&OCTOPUS, 39_223.0, &[100, 1000], [2, 3], [43.2, 22.8], [0.0, 1.55, 0.05, 15.21, 0.28, 2.29]),
 ];
@@ -84,7 +84,7 @@ impl Row {
 
     fn measure(&self, request: &Request) -> Result<(String, Timed), Failure> {
         let name = self.solid.map_or("cloth", |solid| solid.name);
-        let matrix = if self.method == Method::Newton { "dynamic" } else { "static" };
+        let matrix = if self.method == Method::NEWTON { "dynamic" } else { "static" };
         request.tell(&format!("{name} of {:.0} vertices, {matrix}", request.value("size") * self.vertices));
         let scene = self.scene(request.value("size"), request)?;
         let timed = Timed::run(scene, request.count("frames"), request)?;

@@ -24,7 +24,7 @@ const TESTS: [(usize, bool, Weights, f64); 4] = [
 
 /// Table 3. The number of coarse nodes is the paper's at any size.
 pub(super) fn error_reduction(request: &Request) -> Result<Findings, Failure> {
-    let solver = iterations(Method::Projective, 4, fixed(LinearKind::Galerkin, 20));
+    let solver = iterations(Method::PROJECTIVE, 4, fixed(LinearKind::Galerkin, 20));
     let armadillo = ARMADILLO.with_metres(request.value("metres"));
     let scene = armadillo.scene(request.value("size") * 14_779.0, solver, request)?;
     let StepSystem { matrix, rhs, positions, .. } = system(scene, request)?;
@@ -55,7 +55,7 @@ pub(super) fn error_reduction(request: &Request) -> Result<Findings, Failure> {
 /// Figure 3.
 pub(super) fn nonzeros(request: &Request) -> Result<Findings, Failure> {
     let size = request.value("size");
-    let solver = iterations(Method::Projective, 1, fixed(LinearKind::Galerkin, 5));
+    let solver = iterations(Method::PROJECTIVE, 1, fixed(LinearKind::Galerkin, 5));
     let scene = OCTOPUS.scene(size * 39_223.0, solver, request)?;
     let StepSystem { matrix, positions, .. } = system(scene, request)?;
     let fine = 9 * matrix.pattern().block_count();

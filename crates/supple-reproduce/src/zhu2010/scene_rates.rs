@@ -5,6 +5,7 @@ use supple::linear::multigrid::galerkin::{Galerkin, GalerkinOptions};
 use supple::linear::{LinearSolver, StationarySolver, StopRule};
 use supple::scene::{Method, Mode, Model, Scene};
 use supple::simulation::{Simulation, StepSystem};
+use supple::solvers::staggered;
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;
@@ -27,7 +28,7 @@ pub(super) fn tetrahedra(request: &Request, findings: &mut Findings) -> Result<(
         scene.time.mode = Mode::Quasistatic;
         scene.bodies[0].cell = Some(1.0 / cells);
         scene.bodies[0].material.poisson_ratio = Some(ratio);
-        scene.solver.method = Method::Newton;
+        scene.solver.method = Method::NEWTON;
         let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
         let elements = simulation.counts().elements;
         let case = format!("Galerkin V-cycles, {cells}^3 box of {elements} tetrahedra, nu={ratio}");
@@ -119,7 +120,7 @@ fn rate_of(known: &Known, krylov: bool, request: &Request) -> Result<(f64, f64),
     scene.scale_resolution(request.value("resolution")).map_err(Failure::of)?;
     scene.time.mode = known.mode;
     scene.solver.tolerance = TOLERANCE;
-    scene.solver.staggered.krylov = krylov;
+    scene.solver.options.get_mut::<staggered::Options>().krylov = krylov;
     let body = &mut scene.bodies[0];
     body.model = known.model;
     body.material.poisson_ratio = Some(known.ratio);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use glam::DVec3;
 use supple::scene::Scene;
 use supple::simulation::Simulation;
-use supple::solvers::staggered::Interpolation;
+use supple::solvers::staggered::{self, Interpolation};
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;
@@ -76,7 +76,7 @@ fn roughness(
 ) -> Result<f64, Failure> {
     request.tell(&format!("cells of {cell} m, {name}"));
     let mut scene = Scene::from_toml(ARM, "arm", ".").map_err(Failure::of)?;
-    let options = &mut scene.solver.staggered;
+    let options = scene.solver.options.get_mut::<staggered::Options>();
     (options.cell, options.padding, options.interpolation) = (Some(cell), padding, interpolation);
     let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
     for _ in 0..request.count("steps") {

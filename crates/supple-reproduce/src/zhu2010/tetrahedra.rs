@@ -32,21 +32,21 @@ struct Way {
 const WAYS: [Way; 3] = [
     Way {
         name: "staggered lattice",
-        method: Method::Staggered,
+        method: Method::STAGGERED,
         linear: LinearKind::Cholesky,
         seconds: Some(SECONDS[0]),
         iterations: None,
     },
     Way {
         name: "Newton with conjugate gradients on tetrahedra",
-        method: Method::Newton,
+        method: Method::NEWTON,
         linear: LinearKind::Jacobi,
         seconds: Some(SECONDS[1]),
         iterations: Some(5.0),
     },
     Way {
         name: "Newton with Galerkin cycles on tetrahedra",
-        method: Method::Newton,
+        method: Method::NEWTON,
         linear: LinearKind::Galerkin,
         seconds: None,
         iterations: None,
@@ -76,7 +76,7 @@ pub(super) fn against_newton(request: &Request) -> Result<Findings, Failure> {
         request.tell(&format!("{}, to its solution", way.name));
         let solved = pull(way, SOLVED * tolerance, request)?;
         add_rows(&mut findings, way, [&pulled, &solved]);
-        if way.method == Method::Staggered {
+        if way.method == Method::STAGGERED {
             lattice = solved.surface;
         } else {
             let [mean, largest] = apart(&lattice, &solved.surface).map(|way| way / solved.pull);

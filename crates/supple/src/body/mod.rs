@@ -47,7 +47,7 @@ pub enum Cut {
 
 impl From<Method> for Cut {
     fn from(method: Method) -> Self {
-        if method == Method::Octree { Self::Octants } else { Self::Tets }
+        if method.traits().octants { Self::Octants } else { Self::Tets }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Implicit Euler: every step minimises inertia plus the energies of elements, attachments, contact and wind, for all
 //! bodies of the scene as one system. In quasi-statics inertia is left out, but for a trace that holds free bodies.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -485,15 +486,15 @@ impl Stepper for ImplicitStepper {
         }
         let pattern = Arc::new(self.system.analyse(setup, &self.held));
         let (x, held) = (&self.work.next, &self.held);
-        let matrix = match setup.solver.method {
-            Method::Projective => {
+        let matrix = match setup.solver.method == Method::PROJECTIVE {
+            true => {
                 let mut scalars = ScalarMatrix::zero(pattern);
                 if !self.system.projective(x, &mut scalars) {
                     return Err(setup.failed("projective dynamics cannot take one of the elastic models"));
                 }
                 scalars.to_blocks()
             }
-            _ => {
+            false => {
                 let mut hessian = BlockMatrix::zero(pattern);
                 self.system.hessian(x, HessianMode::PsdProjected, &mut hessian);
                 hessian
@@ -552,16 +553,20 @@ impl Stepper for ImplicitStepper {
         }
     }
 
-    fn unknown_positions(&self) -> &[DVec3] {
-        &self.x
+    fn unknown_count(&self) -> usize {
+        self.x.len()
     }
 
-    fn unknown_velocities(&self) -> &[DVec3] {
-        &self.v
+    fn unknown_positions(&self) -> Cow<'_, [DVec3]> {
+        Cow::Borrowed(&self.x)
     }
 
-    fn masses(&self) -> &[f64] {
-        &self.system.inertia.mass
+    fn unknown_velocities(&self) -> Cow<'_, [DVec3]> {
+        Cow::Borrowed(&self.v)
+    }
+
+    fn masses(&self) -> Cow<'_, [f64]> {
+        Cow::Borrowed(&self.system.inertia.mass)
     }
 
     fn save(&self, state: &mut StateWriter) {

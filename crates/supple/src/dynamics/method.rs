@@ -66,21 +66,21 @@ pub(crate) fn minimiser(solver: &Solver, nodes: Nodes, simd: Simd) -> Result<Box
     };
     let (pattern, vertices, positions) = (nodes.pattern.clone(), nodes.vertices, &nodes.positions);
     Ok(match solver.method {
-        Method::Newton => {
+        method if method == Method::NEWTON => {
             let inner = inner_rule(solver);
             Box::new(Newton::new(pattern, vertices, linear_solver()?, inner, refresh(1)))
         }
-        Method::Lbfgs => {
+        method if method == Method::LBFGS => {
             Box::new(Lbfgs::new(pattern, vertices, preconditioner()?, refresh(u32::MAX), MEMORY))
         }
-        Method::NonlinearCg => {
+        method if method == Method::NONLINEAR_CG => {
             Box::new(NonlinearCg::new(pattern, vertices, preconditioner()?, refresh(u32::MAX)))
         }
-        Method::AcceleratedGradient => {
+        method if method == Method::ACCELERATED_GRADIENT => {
             let (refresh, radius) = (refresh(GRADIENT_REFRESH), solver.spectral_radius.unwrap_or(0.99));
             Box::new(AcceleratedGradient::new(pattern, vertices, preconditioner()?, refresh, radius))
         }
-        Method::Projective => {
+        method if method == Method::PROJECTIVE => {
             let global = match solver.linear.kind {
                 LinearKind::Cholesky => {
                     Global::Direct(Box::new(ScalarCholesky::new(pattern.clone(), Some(positions), simd)?))
@@ -93,7 +93,7 @@ pub(crate) fn minimiser(solver: &Solver, nodes: Nodes, simd: Simd) -> Result<Box
             };
             Box::new(Projective::new(pattern, vertices, global))
         }
-        other => return Err(format!("the method `{other:?}` is not one of implicit dynamics")),
+        other => return Err(format!("the method `{}` is not one of implicit dynamics", other.word())),
     })
 }
 

@@ -1,11 +1,13 @@
 //! Implicit Euler: the system of all energies of a scene, and the stepper that minimises it by the methods of `optimize`.
 
 pub(crate) mod conforming;
+mod declaration;
 pub(crate) mod elasticity;
 mod implicit;
 pub(crate) mod method;
 pub mod optimize;
 mod system;
 
+pub use declaration::ImplicitDynamics;
 pub use implicit::ImplicitStepper;
 pub(crate) use system::System;

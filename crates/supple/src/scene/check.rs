@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::supported::unsupported;
-use super::{ColliderShape, Expect, Follow, Hold, Motion, Pin, Scene, Selection};
+use super::{ColliderShape, Expect, Follow, Hold, Motion, Pin, Scene, Selection, Unsupported};
 use supple_core::Error;
 use supple_core::text::number::{Short, finite_and};
 use supple_core::text::suggest::{did_you_mean, list};
@@ -39,7 +39,7 @@ impl Scene {
         parts(&mut checker);
         checker.not_finite();
         checker.missing_files();
-        for (place, what) in unsupported(self) {
+        for Unsupported { place, what } in unsupported(self) {
             let error = Error::NotSupported(format!("{}{what}", self.source.prefix(&place)));
             checker.problems.push(Problem { place, error });
         }

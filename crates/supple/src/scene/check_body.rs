@@ -1,7 +1,7 @@
 //! Checks of `[[body]]`: names, shapes, materials and options.
 
 use super::check::Checker;
-use super::supported::word_of;
+use super::word_of;
 use super::{Body, Cuboid, Model, Region, Shape, ShapeSource};
 use crate::material::MaterialSpec;
 use supple_core::text::number::components;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::check::Checker;
-use super::{Body, Collider, Method, Pin, Scene, Solver, World};
+use super::{Body, Collider, Pin, Scene, Solver, World};
 use supple_core::Error;
 
 impl World {
@@ -18,11 +18,7 @@ impl Solver {
     /// Refuses what a scene file may not say.
     pub fn validate(&self) -> Result<(), Error> {
         let scene = Scene { solver: self.clone(), ..Scene::default() };
-        first_problem(&scene, "the solver", |checker| checker.settings())?;
-        match Method::SUPPORTED.contains(&self.method) {
-            true => Ok(()),
-            false => Err(Error::NotSupported(format!("the method `{}`", self.method.word()))),
-        }
+        first_problem(&scene, "the solver", |checker| checker.settings())
     }
 }
 

@@ -64,6 +64,12 @@ impl Node {
         self.entries().iter().find(|entry| entry.key == key).map(|entry| &entry.node)
     }
 
+    /// The same to be changed.
+    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+        let Value::Table(entries) = &mut self.value else { return None };
+        entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.node)
+    }
+
     /// Takes out the first key of this name that was written there; `false` if there is none.
     pub(crate) fn remove(&mut self, key: &str, origin: &Origin) -> bool {
         match &mut self.value {

@@ -5,85 +5,69 @@ use std::path::{Path, PathBuf};
 
 use super::builtin::builtin_scenes;
 use super::document::{self, Node, Source};
-use super::{LinearKind, LinearOptions, Scene, reader, sets};
+use super::read_scene::{read_scene, read_scene_leniently};
+use super::{Declarations, LinearKind, LinearOptions, Scene, reader, sets};
 use supple_core::text::suggest::{did_you_mean, list};
 use supple_core::{Error, FileError};
 
 /// No scene file is larger than this; meshes belong into files of their own.
 const MAX_BYTES: u64 = 64 << 20;
 
-impl Scene {
-    /// Reads a scene file. Its words, types and keys are checked; [`Scene::validate`] checks the rest.
-    ///
-    /// ```no_run
-    /// let scene = supple::scene::Scene::load("tablecloth.toml")?;
-    /// scene.validate()?;
-    /// # Ok::<(), supple::Error>(())
-    /// ```
-    pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
-        Self::load_with(path, &[])
+/// Reads scenes whose methods and options are those of some steppers: from a file, from text, by a built-in name. Words,
+/// types and keys are checked; [`Scene::validate`] checks the rest.
+///
+/// ```
+/// use supple::simulation::Registry;
+/// let steppers = Registry::builtin();
+/// let sets = ["solver.method=lbfgs".to_owned()];
+/// let scene = steppers.scene_reader().sets(&sets).builtin("demo")?;
+/// assert_eq!(scene.solver.method.word(), "lbfgs");
+/// # Ok::<(), supple::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct SceneReader<'a> {
+    steppers: &'a Declarations,
+    sets: &'a [String],
+}
+
+impl<'a> SceneReader<'a> {
+    /// A reader of scenes for these steppers.
+    pub fn new(steppers: &'a Declarations) -> Self {
+        Self { steppers, sets: &[] }
     }
 
-    /// Reads a scene file after changing it by `--set` texts.
-    pub fn load_with(path: impl AsRef<Path>, sets: &[String]) -> Result<Self, Error> {
-        Text::of_file(path.as_ref())?.read(sets)
+    /// With changes by `--set` texts.
+    pub fn sets(self, sets: &'a [String]) -> Self {
+        Self { sets, ..self }
     }
 
-    /// Reads a scene from text; relative file names start at `folder`.
-    ///
-    /// ```
-    /// use supple::scene::Scene;
-    /// let text = r#"
-    /// [[body]]
-    /// name = "cloth"
-    /// shape = { grid = { size = [1, 1], vertices = [21, 21] } }
-    /// material = "silk"
-    /// "#;
-    /// let scene = Scene::from_toml(text, "small", ".")?;
-    /// assert_eq!(scene.bodies[0].name, "cloth");
-    /// # Ok::<(), supple::Error>(())
-    /// ```
-    pub fn from_toml(text: &str, name: &str, folder: impl AsRef<Path>) -> Result<Self, Error> {
-        Self::from_toml_with(text, name, folder, &[])
+    /// A scene file.
+    pub fn file(&self, path: impl AsRef<Path>) -> Result<Scene, Error> {
+        Text::of_file(path.as_ref())?.read(self)
     }
 
-    /// Reads a scene from text after changing it by `--set` texts.
-    pub fn from_toml_with(
-        text: &str,
-        name: &str,
-        folder: impl AsRef<Path>,
-        sets: &[String],
-    ) -> Result<Self, Error> {
+    /// A scene from text; relative file names start at `folder`.
+    pub fn text(&self, text: &str, name: &str, folder: impl AsRef<Path>) -> Result<Scene, Error> {
         let (text, folder) = (Cow::Borrowed(text), folder.as_ref().to_path_buf());
-        Text { text, path: name.into(), name: name.to_owned(), folder }.read(sets)
+        Text { text, path: name.into(), name: name.to_owned(), folder }.read(self)
     }
 
     /// A built-in scene by name.
-    pub fn builtin(name: &str) -> Result<Self, Error> {
-        Self::builtin_with(name, &[])
-    }
-
-    /// A built-in scene after changing it by `--set` texts.
-    pub fn builtin_with(name: &str, sets: &[String]) -> Result<Self, Error> {
-        Text::of_builtin(name)?.read(sets)
+    pub fn builtin(&self, name: &str) -> Result<Scene, Error> {
+        Text::of_builtin(name)?.read(self)
     }
 
     /// The scene that a user names: a built-in name, or a file (`./demo` for a file that is called like a built-in
     /// scene).
-    pub fn find(source: &str) -> Result<Self, Error> {
-        Self::find_with(source, &[])
-    }
-
-    /// The same after changing it by `--set` texts.
-    pub fn find_with(source: &str, sets: &[String]) -> Result<Self, Error> {
-        Text::find(source)?.read(sets)
+    pub fn find(&self, source: &str) -> Result<Scene, Error> {
+        Text::find(source)?.read(self)
     }
 
     /// The same for a report on all that is wrong with it: keys that are not known are left out, each with a complaint.
     /// `None` if something else keeps it from being read, which the last complaint tells.
-    pub fn find_leniently(source: &str) -> (Option<Self>, Vec<Error>) {
+    pub fn find_leniently(&self, source: &str) -> (Option<Scene>, Vec<Error>) {
         match Text::find(source) {
-            Ok(text) => text.read_leniently(),
+            Ok(text) => text.read_leniently(self),
             Err(error) => (None, vec![error]),
         }
     }
@@ -136,19 +120,24 @@ impl Text<'_> {
         Self::of_file(path)
     }
 
-    fn read(self, sets: &[String]) -> Result<Scene, Error> {
+    fn read(self, reader: &SceneReader<'_>) -> Result<Scene, Error> {
         let mut root = document::parse(&self.text, &self.path)?;
-        sets::apply_sets(&mut root, sets)?;
-        let scene = reader::read(&root, &self.path)?;
+        sets::apply_sets(&mut root, reader.sets)?;
+        let scene = read_scene(&mut root, &self.path, reader.steppers)?;
         Ok(self.finish(scene, root))
     }
 
-    fn read_leniently(self) -> (Option<Scene>, Vec<Error>) {
-        let mut root = match document::parse(&self.text, &self.path) {
+    fn read_leniently(self, reader: &SceneReader<'_>) -> (Option<Scene>, Vec<Error>) {
+        let parsed = document::parse(&self.text, &self.path);
+        let changed = parsed.and_then(|mut root| {
+            sets::apply_sets(&mut root, reader.sets)?;
+            Ok(root)
+        });
+        let mut root = match changed {
             Ok(root) => root,
             Err(error) => return (None, vec![error]),
         };
-        let (scene, complaints) = reader::read_leniently(&mut root, &self.path);
+        let (scene, complaints) = read_scene_leniently(&mut root, &self.path, reader.steppers);
         (scene.map(|scene| self.finish(scene, root)), complaints)
     }
 

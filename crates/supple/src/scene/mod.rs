@@ -12,10 +12,13 @@ mod collider;
 mod contact;
 mod document;
 mod load;
+mod method;
 mod motion;
+mod options;
 mod paths;
 mod pin;
 mod pin_table;
+mod read_scene;
 mod reader;
 mod resolution;
 mod seam;
@@ -42,15 +45,20 @@ pub use closed_mesh::ClosedMesh;
 pub use collider::{Collider, ColliderShape};
 pub use contact::{Contact, FrictionModel, Tangled};
 pub use document::Source;
-pub use load::linear_with_sets;
+pub use load::{SceneReader, linear_with_sets};
+pub use method::{
+    Declarations, LinearUse, Method, MethodName, MethodTraits, StepperDeclaration, Unsupported,
+};
 pub use motion::{Keyframe, Motion, MovingPose, Pose};
+pub use options::{NamedOptions, OptionSet, OptionTable};
 pub use paths::MeshFile;
 pub use pin::{Follow, Hold, Pin};
 pub use seam::Seam;
 pub use selection::{InsideTest, Selection, SelectionPoints};
 pub use settings::{Air, Expect, Mode, Output, Time, World};
-pub use solver::{Method, Solver};
+pub use solver::Solver;
 pub use supple_linear::{Levels, LinearKind, LinearOptions};
+pub(crate) use supported::word_of;
 
 /// A whole scene.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

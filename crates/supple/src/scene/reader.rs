@@ -15,32 +15,48 @@ use supple_core::text::suggest::{did_you_mean, list};
 
 /// Reads a `T` from a document; `path` is for the error.
 pub(crate) fn read<'de, T: de::Deserialize<'de>>(root: &'de Node, path: &Path) -> Result<T, Error> {
-    T::deserialize(Reader(root)).map_err(|error| {
-        let problem = error.sentence();
-        error_at(error.origin.as_ref().unwrap_or(&root.origin), path, problem)
-    })
+    read_part(root).map_err(|error| error.at(&root.origin).into_error(path))
 }
 
-/// Reads a `T` from a document from which keys that are not known are taken out, with a complaint about each; `None` if
-/// the last complaint is about something else.
-pub(crate) fn read_leniently<T: de::DeserializeOwned>(
-    root: &mut Node,
+/// Reads a `T` from a part of a document.
+pub(super) fn read_part<'de, T: de::Deserialize<'de>>(node: &'de Node) -> Result<T, ReadError> {
+    T::deserialize(Reader(node))
+}
+
+/// Reads a word.
+pub(super) fn read_word(node: &Node) -> Result<&str, ReadError> {
+    let Value::String(word) = &node.value else {
+        let text: Result<String, ReadError> = read_part(node);
+        return Err(
+            text.map_or_else(|error| error.expecting("a word"), |_| de::Error::custom("is not a word"))
+        );
+    };
+    Ok(word)
+}
+
+/// Reads from a part of a document from which keys that are not known are taken out, with a complaint about each; `None`
+/// if the last complaint is about something else. `node` is where in the part its keys are.
+pub(super) fn read_leniently<P, T>(
+    part: &mut P,
     path: &Path,
-) -> (Option<T>, Vec<Error>) {
-    let mut complaints = Vec::new();
+    complaints: &mut Vec<Error>,
+    node: impl Fn(&mut P) -> &mut Node,
+    mut read: impl FnMut(&P) -> Result<T, ReadError>,
+) -> Option<T> {
     loop {
-        let error = match T::deserialize(Reader(root)) {
-            Ok(value) => return (Some(value), complaints),
+        let error = match read(part) {
+            Ok(value) => return Some(value),
             Err(error) => error,
         };
-        let origin = error.origin.as_ref().unwrap_or(&root.origin).clone();
+        let node = node(part);
+        let origin = error.origin.as_ref().unwrap_or(&node.origin).clone();
         complaints.push(error_at(&origin, path, error.sentence()));
         let removed = match &error.complaint {
-            Complaint::UnknownKey { key, spare: true, .. } => root.remove(key, &origin),
+            Complaint::UnknownKey { key, spare: true, .. } => node.remove(key, &origin),
             _ => false,
         };
         if !removed {
-            return (None, complaints);
+            return None;
         }
     }
 }
@@ -51,12 +67,12 @@ enum Complaint {
     /// `spare` if the table could do without.
     UnknownKey {
         key: String,
-        valid: &'static [&'static str],
+        valid: Vec<&'static str>,
         spare: bool,
     },
     UnknownWord {
         word: String,
-        valid: &'static [&'static str],
+        valid: Vec<&'static str>,
     },
     MissingKey(&'static str),
     Mismatch {
@@ -68,7 +84,7 @@ enum Complaint {
 
 /// A complaint, where it was written, and the keys that lead to it (innermost first while it travels outward).
 #[derive(Debug)]
-struct ReadError {
+pub(super) struct ReadError {
     complaint: Complaint,
     origin: Option<Origin>,
     keys: Vec<String>,
@@ -79,14 +95,50 @@ impl ReadError {
         Self { complaint, origin: None, keys: Vec::new() }
     }
 
-    fn at(mut self, origin: &Origin) -> Self {
+    /// A word that is none of the `valid` ones.
+    pub(super) fn unknown_word(word: &str, valid: Vec<&'static str>) -> Self {
+        Self::new(Complaint::UnknownWord { word: word.to_owned(), valid })
+    }
+
+    /// Where it was written, if that is not known yet.
+    pub(super) fn at(mut self, origin: &Origin) -> Self {
         self.origin.get_or_insert_with(|| origin.clone());
         self
     }
 
-    fn under(mut self, key: &str) -> Self {
+    /// Under a key of the table around.
+    pub(super) fn under(mut self, key: &str) -> Self {
         self.keys.push(key.to_owned());
         self
+    }
+
+    /// A table has more keys than serde knows, some before and some after the others.
+    pub(super) fn with_keys_of(
+        mut self,
+        table: &str,
+        before: &[&'static str],
+        after: &[&'static str],
+    ) -> Self {
+        if let Complaint::UnknownKey { valid, .. } = &mut self.complaint
+            && self.keys == [table]
+        {
+            *valid = [before, valid, after].concat();
+        }
+        self
+    }
+
+    /// Other words for what would have been right.
+    fn expecting(mut self, right: &str) -> Self {
+        if let Complaint::Mismatch { expected, .. } = &mut self.complaint {
+            *expected = right.to_owned();
+        }
+        self
+    }
+
+    /// The error, with the place that must be known by now.
+    pub(super) fn into_error(self, path: &Path) -> Error {
+        let origin = self.origin.clone().unwrap_or(Origin::Line(1));
+        error_at(&origin, path, self.sentence())
     }
 
     /// The table in the file's own notation.
@@ -157,11 +209,11 @@ impl de::Error for ReadError {
     }
 
     fn unknown_variant(word: &str, valid: &'static [&'static str]) -> Self {
-        Self::new(Complaint::UnknownWord { word: word.to_owned(), valid })
+        Self::unknown_word(word, valid.to_vec())
     }
 
     fn unknown_field(key: &str, valid: &'static [&'static str]) -> Self {
-        Self::new(Complaint::UnknownKey { key: key.to_owned(), valid, spare: true })
+        Self::new(Complaint::UnknownKey { key: key.to_owned(), valid: valid.to_vec(), spare: true })
     }
 
     fn missing_field(key: &'static str) -> Self {
@@ -286,7 +338,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
             _ => return self.deserialize_any(visitor),
         };
         if !valid.contains(&variant.word) {
-            let word = variant.word.to_owned();
+            let (word, valid) = (variant.word.to_owned(), valid.to_vec());
             let complaint = match variant.content {
                 Some(_) => Complaint::UnknownKey { key: word, valid, spare: false },
                 None => Complaint::UnknownWord { word, valid },

@@ -1,20 +1,13 @@
 //! A solver by its word: a method, a linear solver, or both as `lbfgs+jacobi`.
 
-use super::{LinearKind, Method, Solver};
+use super::method::LinearUse;
+use super::{Declarations, LinearKind, Method, Solver};
 
 impl Solver {
-    /// Takes over a solver's word and keeps the options. A linear solver comes under the method that is there, or under Newton's
-    /// if that method has no linear systems. An error lists the words.
-    ///
-    /// ```
-    /// let mut solver = supple::scene::Solver::default();
-    /// solver.choose("lbfgs+mas")?;
-    /// assert_eq!(solver.name(), "lbfgs+mas");
-    /// assert!(solver.choose("conjugate").is_err());
-    /// # Ok::<(), String>(())
-    /// ```
-    pub fn choose(&mut self, word: &str) -> Result<(), String> {
-        let method = |word: &str| Method::ALL.into_iter().find(|method| method.word() == word);
+    /// Takes over a solver's word and keeps the options. A linear solver comes under the method that is there, or under the
+    /// default one if that method has no linear systems. An error lists the words of `steppers`.
+    pub fn choose_from(&mut self, word: &str, steppers: &Declarations) -> Result<(), String> {
+        let method = |word: &str| steppers.method(word);
         let linear = |word: &str| LinearKind::ALL.into_iter().find(|kind| kind.word() == word);
         let chosen = match word.split_once('+') {
             Some((first, second)) => method(first).zip(linear(second)).map(|(m, l)| (Some(m), Some(l))),
@@ -24,30 +17,17 @@ impl Solver {
             },
         };
         let Some((method, linear)) = chosen else {
-            return Err(format!(
-                "no such solver; there are the methods {}, the linear solvers {}, and both together as `lbfgs+jacobi`",
-                Method::SUPPORTED.map(Method::word).join(", "),
-                LinearKind::ALL.map(LinearKind::word).join(", ")
-            ));
+            return Err(format!("no such solver; there are {}", steppers.solver_words()));
         };
-        if let Some(missing) = method.filter(|method| !Method::SUPPORTED.contains(method)) {
-            return Err(format!("`{}` is not supported yet", missing.word()));
-        }
-        if method.is_none() && !self.method.solves_linear_systems() {
-            self.method = Method::Newton;
+        if method.is_none() && self.method.traits().linear == LinearUse::None {
+            self.method = Method::default();
         }
         self.method = method.unwrap_or(self.method);
-        if self.method != Method::Newton {
+        if !self.method.traits().velocity_tolerance {
             self.velocity_tolerance = None;
         }
         self.linear.kind = linear.unwrap_or(self.linear.kind);
         Ok(())
-    }
-}
-
-impl Method {
-    pub(super) fn solves_linear_systems(self) -> bool {
-        !matches!(self, Self::Hpbd | Self::Octree | Self::Staggered)
     }
 }
 
@@ -62,18 +42,14 @@ mod tests {
 
     #[test]
     fn a_linear_word_keeps_the_method_unless_it_has_no_linear_systems() {
-        assert_eq!(chosen(Method::Lbfgs, "mas"), "lbfgs+mas");
-        assert_eq!(chosen(Method::Hpbd, "mas"), "newton+mas");
-        assert_eq!(chosen(Method::Newton, "hpbd"), "hpbd");
-        assert_eq!(chosen(Method::Hpbd, "projective+jacobi"), "projective+jacobi");
+        assert_eq!(chosen(Method::LBFGS, "mas"), "lbfgs+mas");
+        assert_eq!(chosen(Method::HPBD, "mas"), "newton+mas");
+        assert_eq!(chosen(Method::NEWTON, "hpbd"), "hpbd");
+        assert_eq!(chosen(Method::HPBD, "projective+jacobi"), "projective+jacobi");
     }
 
     #[test]
-    fn every_word_is_taken_and_others_are_told_the_list() {
-        for method in Method::ALL {
-            let taken = Solver::default().choose(method.word());
-            assert_eq!(taken.is_ok(), Method::SUPPORTED.contains(&method), "{taken:?}");
-        }
+    fn every_linear_solver_is_taken_and_others_are_told_the_list() {
         for kind in LinearKind::ALL {
             assert!(Solver::default().choose(kind.word()).is_ok());
         }

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::Simulation;
+use super::{Registry, Simulation};
 use crate::scene::{Method, Scene, Solver};
 use crate::stepper::IterationRecord;
 use supple_core::Error;
@@ -85,10 +85,20 @@ const SMALLEST_ERROR: f64 = 1e-14;
 impl Comparison {
     /// Takes the step by every solver.
     pub fn run(&self, scene: &Scene, simd: Simd) -> Result<Compared, Error> {
-        let (start, step) = self.advance(scene, simd)?;
+        self.run_with_steppers(scene, simd, &Registry::builtin())
+    }
+
+    /// The same with solvers of these steppers.
+    pub fn run_with_steppers(
+        &self,
+        scene: &Scene,
+        simd: Simd,
+        steppers: &Registry,
+    ) -> Result<Compared, Error> {
+        let (start, step) = self.advance(scene, simd, steppers)?;
         let reference =
-            Solver { method: Method::Newton, tolerance: 1e-13, max_iterations: 300, ..Solver::default() };
-        let begin = Begin { scene, start: &start, step, simd };
+            Solver { method: Method::NEWTON, tolerance: 1e-13, max_iterations: 300, ..Solver::default() };
+        let begin = Begin { scene, start: &start, step, simd, steppers };
         let (best, best_curve) = begin.take(&reference, self.reference_budget)?;
         let (mut taken, mut left_out) = (Vec::new(), Vec::new());
         for (name, solver) in &self.solvers {
@@ -114,9 +124,9 @@ impl Comparison {
     }
 
     /// The state before the step that is compared, and the step in seconds.
-    fn advance(&self, scene: &Scene, simd: Simd) -> Result<(Vec<u8>, f64), Error> {
+    fn advance(&self, scene: &Scene, simd: Simd, steppers: &Registry) -> Result<(Vec<u8>, f64), Error> {
         let step = 1.0 / (scene.time.fps * f64::from(scene.time.substeps));
-        let mut simulation = Simulation::with_simd(scene.clone(), simd)?;
+        let mut simulation = Simulation::with_steppers(scene.clone(), simd, steppers)?;
         for _ in 1..self.frame {
             for _ in 0..scene.time.substeps {
                 simulation.step(step)?;
@@ -132,6 +142,7 @@ struct Begin<'a> {
     start: &'a [u8],
     step: f64,
     simd: Simd,
+    steppers: &'a Registry,
 }
 
 impl Begin<'_> {
@@ -143,7 +154,7 @@ impl Begin<'_> {
         budget: Option<Duration>,
     ) -> Result<(Vec<IterationRecord>, Curve), Error> {
         let scene = Scene { solver: solver.clone(), ..self.scene.clone() };
-        let mut simulation = Simulation::with_simd(scene, self.simd)?;
+        let mut simulation = Simulation::with_steppers(scene, self.simd, self.steppers)?;
         simulation.restore(self.start)?;
         simulation.setup.solver.max_iterations = 1;
         let begun = Instant::now();

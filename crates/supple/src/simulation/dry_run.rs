@@ -1,7 +1,7 @@
 //! Everything up to the first step, for `supple check`: what would be simulated, or all that stands in the way.
 
-use super::solver_change::can_take;
-use super::{Counts, Setup, Simulation};
+use super::{Counts, Registry, Setup, Simulation};
+use crate::body::Body;
 use crate::scene::Scene;
 use supple_core::Error;
 use supple_linear::Simd;
@@ -20,17 +20,36 @@ pub struct DryRun {
 impl DryRun {
     /// Checks a scene and builds all of it that can be built: a problem in one body does not hide those of others.
     pub fn of(scene: &Scene) -> Self {
-        let known = scene.check();
-        let (setup, unbuildable) =
-            Setup::build(scene, Simd::Auto, &known, &|body| can_take(scene.solver.method, body));
+        Self::with_steppers(scene, &Registry::builtin())
+    }
+
+    /// The same for these steppers.
+    pub fn with_steppers(scene: &Scene, steppers: &Registry) -> Self {
+        let (known, method) = (scene.check(), scene.solver.method);
+        let kind = steppers.kind(method);
+        let refuse = |body: &Body| kind.as_ref().map_or(Ok(()), |kind| kind.can_take(method, body));
+        let (setup, unbuildable) = Setup::build(scene, Simd::Auto, &known, &refuse);
         let mut problems: Vec<Error> = known.into_iter().map(|problem| problem.error).collect();
         problems.extend(unbuildable);
-        let mut notes = setup.notes();
-        let counts = problems.is_empty().then(|| {
-            let simulation = Simulation::from_setup(setup);
-            notes = simulation.notes();
-            simulation.counts()
-        });
-        Self { problems, notes, counts }
+        let notes = setup.notes();
+        match kind {
+            Ok(kind) if problems.is_empty() => {
+                Self::of_simulation(Simulation::from_setup(setup, kind), notes)
+            }
+            kind => {
+                problems.extend(kind.err());
+                Self { problems, notes, counts: None }
+            }
+        }
+    }
+
+    fn of_simulation(built: Result<Simulation, Error>, notes: Vec<String>) -> Self {
+        match built {
+            Ok(simulation) => {
+                let (notes, counts) = (simulation.notes(), Some(simulation.counts()));
+                Self { problems: Vec::new(), notes, counts }
+            }
+            Err(problem) => Self { problems: vec![problem], notes, counts: None },
+        }
     }
 }

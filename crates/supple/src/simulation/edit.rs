@@ -3,11 +3,11 @@
 
 use glam::DVec3;
 
-use super::solver_change::can_take;
 use super::{BodyId, ColliderId, PinId, Setup, Simulation, remove_where, unknown};
 use crate::body::Body;
 use crate::contact::PosedCollider;
-use crate::scene;
+use crate::scene::{self, NamedOptions};
+use crate::solvers::hpbd;
 use supple_core::Error;
 
 impl Simulation {
@@ -40,7 +40,7 @@ impl Simulation {
     /// ```
     /// use supple::{scene::{Body, Method, Scene}, simulation::Simulation};
     /// let mut scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [33, 33])).build()?;
-    /// scene.solver.method = Method::Hpbd;
+    /// scene.solver.method = Method::HPBD;
     /// let mut simulation = Simulation::new(scene)?;
     /// simulation.set_level(2)?;
     /// simulation.step(0.01)?;
@@ -48,13 +48,13 @@ impl Simulation {
     /// # Ok::<(), supple::Error>(())
     /// ```
     pub fn set_level(&mut self, level: u32) -> Result<(), Error> {
-        if self.setup.solver.method != scene::Method::Hpbd {
+        if self.setup.solver.method != scene::Method::HPBD {
             return Err(Error::Invalid("only `method = \"hpbd\"` has levels of detail".into()));
         }
-        let mut options = self.setup.solver.hpbd;
+        let mut options: hpbd::Options = self.setup.solver.options.get();
         options.level = level;
         options.check().map_err(Error::Invalid)?;
-        self.setup.solver.hpbd = options;
+        self.setup.solver.options.set(options);
         Ok(())
     }
 
@@ -68,7 +68,7 @@ impl Simulation {
             return Err(Error::NotSupported("a body added to a scene whose last body tears".into()));
         }
         let built = Body::build(body, &self.setup.folder, self.setup.solver.method.into())?;
-        can_take(self.setup.solver.method, &built)?;
+        self.kind.can_take(self.setup.solver.method, &built)?;
         let id = BodyId(self.new_id());
         let kept: Vec<Option<usize>> = (0..self.setup.bodies.len()).map(Some).chain([None]).collect();
         self.setup.bodies.push(built);
@@ -94,7 +94,7 @@ impl Simulation {
         let index = self.setup.body_index(body).ok_or_else(|| unknown("body"))?;
         changed.validate(&self.setup.folder)?;
         let built = Body::build(changed, &self.setup.folder, self.setup.solver.method.into())?;
-        can_take(self.setup.solver.method, &built)?;
+        self.kind.can_take(self.setup.solver.method, &built)?;
         let before = &self.setup.bodies[index];
         if built.name != before.name || built.elements != before.elements {
             return Err(Error::Invalid(format!(
@@ -180,7 +180,7 @@ impl Simulation {
         let pin = scene::Pin { body: name, selection: selection.clone(), hold, follows: None, during: None };
         pin.validate(&self.setup.folder)?;
         let mut pin = self.setup.resolve_pin(&pin, PinId(self.next_id + 1), None)?;
-        pin.begin(self.setup.time, self.body_unknowns(index));
+        pin.begin(self.setup.time, &self.body_unknowns(index));
         let id = PinId(self.new_id());
         self.setup.pins.push(pin);
         Ok(id)

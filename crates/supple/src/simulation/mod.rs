@@ -1,5 +1,6 @@
 //! The one loop: a scene becomes bodies, a stepper moves them, frames and reports come out.
 
+mod builtin_steppers;
 mod compare;
 mod dry_run;
 mod edit;
@@ -18,6 +19,7 @@ mod targets;
 mod tearing;
 mod unpin;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -26,27 +28,22 @@ use glam::{DVec3, Vec3};
 pub use crate::body::{SetupSeam, Sewn};
 pub use crate::scene_state::{BodyId, ColliderId, Grab, GrabId, PinId, PinPoint, Setup, SetupPin};
 pub use crate::stepper::{
-    EnergyReport, FrameReport, HierarchyLevel, Inspection, NO_REGION, ParticleLevel, Slice, SlicedCell,
-    StageTimes, StepReport, StepSystem, Stepper, StretchReport, Torn,
+    EnergyReport, FrameReport, HierarchyLevel, Inspection, NO_REGION, ParticleLevel, Registry, Slice,
+    SlicedCell, StageTimes, StepReport, StepSystem, Stepper, StepperKind, StretchReport, Torn,
 };
 pub use compare::{Compared, Comparison, Curve, CurvePoint};
 pub use dry_run::DryRun;
 pub use pick::Picked;
-pub use run::{Begin, Run, scene_of_run};
+pub use run::{Begin, Run, scene_of_run, scene_of_run_with};
 pub use stress::{Stress, StressUnit};
 pub use supple_core::state::{StateReader, StateWriter};
 pub use unpin::PinnedPoint;
 
-use self::solver_change::can_take;
 use self::tearing::Tearing;
 use crate::body::Body;
-use crate::dynamics::ImplicitStepper;
 use crate::output::{Frame, FrameBody};
-use crate::scene::{Method, Scene};
+use crate::scene::Scene;
 use crate::scene_state::SavedPin;
-use crate::solvers::hpbd::HpbdStepper;
-use crate::solvers::octree::octree_stepper;
-use crate::solvers::staggered::StaggeredStepper;
 use supple_core::Error;
 use supple_linear::Simd;
 
@@ -66,6 +63,7 @@ pub struct Counts {
 /// It is `Send`, holds no global state, and runs its parallel parts in the rayon pool it is called from.
 pub struct Simulation {
     setup: Setup,
+    kind: &'static dyn StepperKind,
     stepper: Box<dyn Stepper>,
     /// Surface positions of all bodies, one body after the other.
     positions: Arc<Vec<DVec3>>,
@@ -82,24 +80,25 @@ impl Simulation {
 
     /// The same with a choice of instructions; [`Simd::Baseline`] gives the same bits on every machine.
     pub fn with_simd(scene: Scene, simd: Simd) -> Result<Self, Error> {
-        scene.validate()?;
-        let refuse = |body: &Body| can_take(scene.solver.method, body);
-        Ok(Self::from_setup(Setup::new(&scene, simd, &refuse)?))
+        Self::with_steppers(scene, simd, &Registry::builtin())
     }
 
-    fn from_setup(setup: Setup) -> Self {
-        let stepper: Box<dyn Stepper> = match setup.solver.method {
-            Method::Hpbd => Box::new(HpbdStepper::new(&setup)),
-            Method::Octree => Box::new(octree_stepper(&setup)),
-            Method::Staggered => Box::new(StaggeredStepper::new(&setup)),
-            _ => Box::new(ImplicitStepper::new(&setup)),
-        };
+    /// The same by one of these steppers.
+    pub fn with_steppers(scene: Scene, simd: Simd, steppers: &Registry) -> Result<Self, Error> {
+        let kind = steppers.kind(scene.solver.method)?;
+        scene.validate()?;
+        let refuse = |body: &Body| kind.can_take(scene.solver.method, body);
+        Self::from_setup(Setup::new(&scene, simd, &refuse)?, kind)
+    }
+
+    fn from_setup(setup: Setup, kind: &'static dyn StepperKind) -> Result<Self, Error> {
+        let stepper = kind.build(&setup)?;
         let next_id = (setup.bodies.len() + setup.pins.len() + setup.colliders.len()) as u32;
         let tearing = Tearing::new(&setup);
         let (positions, first_point) = (Arc::default(), Vec::new());
-        let mut simulation = Self { setup, stepper, positions, first_point, next_id, tearing };
+        let mut simulation = Self { setup, kind, stepper, positions, first_point, next_id, tearing };
         simulation.lay_out_points();
-        simulation
+        Ok(simulation)
     }
 
     /// Advances by `dt` seconds.
@@ -135,7 +134,7 @@ impl Simulation {
         let (now, mut pins) = (self.setup.time, std::mem::take(&mut self.setup.pins));
         let mut settled = Ok(());
         for pin in pins.iter_mut().filter(|pin| pin.begins_at(now)) {
-            pin.begin(now, self.body_unknowns(pin.body));
+            pin.begin(now, &self.body_unknowns(pin.body));
             settled = settled.and(self.setup.settle(pin));
         }
         self.setup.pins = pins;
@@ -201,15 +200,15 @@ impl Simulation {
     /// Total momentum in kg m/s.
     pub fn momentum(&self) -> DVec3 {
         let (v, m) = (self.stepper.unknown_velocities(), self.stepper.masses());
-        v.iter().zip(m).map(|(v, m)| *m * *v).sum()
+        v.iter().zip(&*m).map(|(v, m)| *m * *v).sum()
     }
 
     /// Angular momentum about the centre of mass in kg·m²/s.
     pub fn angular_momentum(&self) -> DVec3 {
         let (x, v, m) =
             (self.stepper.unknown_positions(), self.stepper.unknown_velocities(), self.stepper.masses());
-        let centre = x.iter().zip(m).map(|(x, m)| *m * *x).sum::<DVec3>() / m.iter().sum::<f64>();
-        x.iter().zip(v).zip(m).map(|((x, v), m)| *m * (*x - centre).cross(*v)).sum()
+        let centre = x.iter().zip(&*m).map(|(x, m)| *m * *x).sum::<DVec3>() / m.iter().sum::<f64>();
+        x.iter().zip(&*v).zip(&*m).map(|((x, v), m)| *m * (*x - centre).cross(*v)).sum()
     }
 
     /// Total mass in kg.
@@ -219,7 +218,7 @@ impl Simulation {
 
     /// The number of unknowns: three for each vertex that is simulated.
     pub fn unknowns(&self) -> usize {
-        3 * self.stepper.unknown_positions().len()
+        3 * self.stepper.unknown_count()
     }
 
     /// Whether steps keep the objective after every iteration for [`Simulation::inspect`], which costs an evaluation each.
@@ -245,8 +244,8 @@ impl Simulation {
 
     /// The smallest volume of any tetrahedron over its rest volume; `None` without tetrahedra.
     pub fn min_volume_ratio(&self) -> Option<f64> {
-        let mut rest = self.stepper.unknown_positions();
-        let mut smallest: Option<f64> = None;
+        let x = self.stepper.unknown_positions();
+        let (mut rest, mut smallest): (&[DVec3], Option<f64>) = (&x, None);
         for body in &self.setup.bodies {
             let (own, others) = rest.split_at(body.start.len());
             rest = others;
@@ -326,8 +325,8 @@ impl Simulation {
     /// A hash of the exact bits of all unknowns, velocities and the topology.
     pub fn state_hash(&self) -> u64 {
         let mut hash = xxhash_rust::xxh3::Xxh3::new();
-        hash.update(bytemuck::cast_slice(self.stepper.unknown_positions()));
-        hash.update(bytemuck::cast_slice(self.stepper.unknown_velocities()));
+        hash.update(bytemuck::cast_slice(&self.stepper.unknown_positions()));
+        hash.update(bytemuck::cast_slice(&self.stepper.unknown_velocities()));
         for body in &self.setup.bodies {
             body.elements.hash_into(&mut hash);
         }
@@ -344,9 +343,13 @@ impl Simulation {
     }
 
     /// The unknowns of one body.
-    fn body_unknowns(&self, index: usize) -> &[DVec3] {
+    fn body_unknowns(&self, index: usize) -> Cow<'_, [DVec3]> {
         let first: usize = self.setup.bodies[..index].iter().map(|body| body.start.len()).sum();
-        &self.stepper.unknown_positions()[first..first + self.setup.bodies[index].start.len()]
+        let own = first..first + self.setup.bodies[index].start.len();
+        match self.stepper.unknown_positions() {
+            Cow::Borrowed(all) => Cow::Borrowed(&all[own]),
+            Cow::Owned(all) => Cow::Owned(all[own].to_vec()),
+        }
     }
 
     fn new_id(&mut self) -> u32 {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::report_log::ReportLog;
-use super::{EnergyReport, FrameReport, Simulation, StageTimes, StepReport};
+use super::{EnergyReport, FrameReport, Registry, Simulation, StageTimes, StepReport};
 use crate::output::{Checkpoint, CheckpointStore, FrameCache, RunInfo, write_whole};
 use crate::scene::Scene;
 use supple_core::{Error, FileError};
@@ -34,12 +34,24 @@ pub struct Run {
     fingerprint: u64,
     frame: u32,
     notes: Vec<String>,
+    steppers: Registry,
 }
 
 impl Run {
     /// Prepares a run of `scene` in `folder`.
     pub fn new(scene: Scene, folder: &Path, begin: Begin, simd: Simd) -> Result<Self, Error> {
-        let simulation = Simulation::with_simd(scene.clone(), simd)?;
+        Self::with_steppers(scene, folder, begin, simd, &Registry::builtin())
+    }
+
+    /// The same by one of these steppers.
+    pub fn with_steppers(
+        scene: Scene,
+        folder: &Path,
+        begin: Begin,
+        simd: Simd,
+        steppers: &Registry,
+    ) -> Result<Self, Error> {
+        let simulation = Simulation::with_steppers(scene.clone(), simd, steppers)?;
         let info = RunInfo { scene: scene.name.clone(), fps: scene.time.fps, simd };
         let cache = match begin {
             Begin::Fresh => FrameCache::create(folder, info, false)?,
@@ -55,6 +67,7 @@ impl Run {
             simulation,
             cache,
             frame: 0,
+            steppers: steppers.clone(),
         };
         match begin {
             Begin::Fresh | Begin::Replace => {
@@ -191,7 +204,7 @@ impl Run {
 
     /// What no run can change on the way; gives the scene it was made with.
     fn check_folder(&self, folder: &Path) -> Result<Scene, Error> {
-        let earlier = scene_of_run(folder)?;
+        let earlier = scene_of_run_with(folder, &self.steppers)?;
         let (began, now) = (self.cache.info().simd, self.simulation.setup().simd);
         if began != now {
             let word = |simd: Simd| if simd == Simd::Auto { "auto" } else { "baseline" };
@@ -343,11 +356,16 @@ fn height(simulation: &Simulation) -> [f64; 2] {
 
 /// The scene that a run folder was made with.
 pub fn scene_of_run(folder: &Path) -> Result<Scene, Error> {
+    scene_of_run_with(folder, &Registry::builtin())
+}
+
+/// The same for a run by one of these steppers.
+pub fn scene_of_run_with(folder: &Path, steppers: &Registry) -> Result<Scene, Error> {
     let path = folder.join("scene.toml");
     if !path.is_file() {
         return Err(FileError::whole(&path, "not there: the folder holds no run of Supple").into());
     }
-    let mut scene = Scene::load(&path)?;
+    let mut scene = steppers.scene_reader().file(&path)?;
     // The scene's own name, not that of the file in the folder.
     scene.name = FrameCache::open(folder)?.info().scene.clone();
     Ok(scene)

@@ -1,19 +1,8 @@
 //! Another solver between two steps.
 
 use super::Simulation;
-use crate::body::Body;
-use crate::dynamics::optimize::projective_obstacle;
-use crate::scene::{Method, Solver};
+use crate::scene::Solver;
 use supple_core::Error;
-
-impl Method {
-    /// Whether a running simulation can go over from one method to the other and keep its state: all methods of implicit
-    /// dynamics solve for the same unknowns, every other family has its own discretisation.
-    pub fn shares_state_with(self, other: Self) -> bool {
-        let own = |method: Self| matches!(method, Self::Hpbd | Self::Octree | Self::Staggered);
-        self == other || !(own(self) || own(other))
-    }
-}
 
 impl Simulation {
     /// Changes the method, the linear solver or their options between steps; where the bodies are and how fast stays. What
@@ -26,9 +15,9 @@ impl Simulation {
     /// let mut simulation = Simulation::new(scene)?;
     /// simulation.step(0.01)?;
     /// let before = simulation.positions().to_vec();
-    /// simulation.set_solver(Solver { method: Method::Lbfgs, ..Solver::default() })?;
+    /// simulation.set_solver(Solver { method: Method::LBFGS, ..Solver::default() })?;
     /// assert_eq!(simulation.positions(), before);
-    /// assert!(simulation.set_solver(Solver { method: Method::Hpbd, ..Solver::default() }).is_err());
+    /// assert!(simulation.set_solver(Solver { method: Method::HPBD, ..Solver::default() }).is_err());
     /// # Ok::<(), supple::Error>(())
     /// ```
     pub fn set_solver(&mut self, solver: Solver) -> Result<(), Error> {
@@ -41,21 +30,10 @@ impl Simulation {
             )));
         }
         solver.validate()?;
-        self.setup.bodies.iter().try_for_each(|body| can_take(after, body))?;
+        self.setup.bodies.iter().try_for_each(|body| self.kind.can_take(after, body))?;
         self.setup.solver = solver;
         let kept: Vec<Option<usize>> = (0..self.setup.bodies.len()).map(Some).collect();
         self.rebuild(&kept);
         Ok(())
     }
-}
-
-/// Refuses a body that a method cannot simulate.
-pub(super) fn can_take(method: Method, body: &Body) -> Result<(), Error> {
-    let obstacle = if method == Method::Projective { projective_obstacle(body) } else { None };
-    obstacle.map_or(Ok(()), |obstacle| {
-        let name = &body.name;
-        Err(Error::Invalid(format!(
-            "projective dynamics cannot take {obstacle} (body `{name}`); use `method = \"newton\"`"
-        )))
-    })
 }

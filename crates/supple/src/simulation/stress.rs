@@ -15,7 +15,6 @@ use supple_core::parallel::prelude::*;
 use super::Simulation;
 use crate::body::{Body, Elements};
 use crate::material::Lame;
-use crate::scene::Method;
 use supple_core::Error;
 use supple_core::simd::{LaneMat3, WIDTH};
 use supple_core::small_matrix::svd::svd;
@@ -70,11 +69,12 @@ impl Simulation {
     /// # Ok::<(), supple::Error>(())
     /// ```
     pub fn stress(&self) -> Result<Stress, Error> {
-        if self.setup.solver.method == Method::Hpbd {
-            let reason = "`hpbd` has no stress to show: it has springs in place of an elastic law";
-            return Err(Error::Invalid(reason.into()));
+        let method = self.setup.solver.method;
+        if let Some(reason) = method.traits().no_stress {
+            return Err(Error::Invalid(format!("`{}` has no stress to show: {reason}", method.word())));
         }
-        let mut rest = self.stepper.unknown_positions();
+        let x = self.stepper.unknown_positions();
+        let mut rest: &[DVec3] = &x;
         let mut stress = Stress::default();
         for body in &self.setup.bodies {
             let (x, others) = rest.split_at(body.start.len());

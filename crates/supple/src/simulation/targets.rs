@@ -37,7 +37,7 @@ impl Simulation {
         let id = PinId(self.new_id());
         let (lead, during, offset) = (None, None, DVec3::ZERO);
         let mut pin = SetupPin { id, body: index, points, stiffness, lead, during, begun: None, offset };
-        pin.begin(self.setup.time, self.body_unknowns(index));
+        pin.begin(self.setup.time, &self.body_unknowns(index));
         self.setup.pins.push(pin);
         Ok(id)
     }

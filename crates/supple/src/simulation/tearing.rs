@@ -139,7 +139,7 @@ impl Simulation {
     fn find_splits(&self, tearing: &Tearing) -> Vec<Split> {
         let last = self.setup.bodies.len() - 1;
         let Elements::Triangles(elements) = &self.setup.bodies[last].elements else { return Vec::new() };
-        let x = self.body_unknowns(last);
+        let x = &*self.body_unknowns(last);
         let mut splits = Vec::new();
         let mut busy = std::collections::BTreeSet::new();
         for edge in tearing.overstretched(elements, x) {

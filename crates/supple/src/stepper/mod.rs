@@ -1,9 +1,11 @@
 //! What every solver family is: a stepper.
 
 mod hierarchy;
+mod registry;
 mod report;
 mod step_system;
 
+use std::borrow::Cow;
 use std::time::Instant;
 
 use glam::DVec3;
@@ -15,6 +17,7 @@ use supple_core::state::{StateReader, StateWriter};
 
 pub(crate) use hierarchy::carried;
 pub use hierarchy::{HierarchyLevel, NO_REGION, Slice, SlicedCell};
+pub use registry::{Registry, StepperKind};
 pub use report::{EnergyReport, FrameReport, StageTimes, StepReport, StretchReport};
 pub use step_system::StepSystem;
 
@@ -67,6 +70,9 @@ pub struct ParticleLevel {
 /// A solver family: it owns the unknowns and advances them.
 ///
 /// The setup (pins, colliders, forces, options) is given to every step, so that it may change between steps.
+///
+/// Positions, velocities and masses are asked for, and only when something needs them: a stepper that has them in memory as they
+/// are lends them (`Cow::Borrowed`), one that keeps them on a device or in another precision copies them (`Cow::Owned`).
 pub trait Stepper: Send {
     /// Advances by `dt` seconds from `setup.time`, giving up on accuracy at the deadline.
     fn step(&mut self, setup: &Setup, dt: f64, deadline: Option<Instant>) -> Result<StepReport, Error>;
@@ -83,7 +89,7 @@ pub trait Stepper: Send {
     /// How fast they move there, in m/s. Families whose surfaces hang on their unknowns in another way than by the bodies'
     /// embeddings say it themselves.
     fn surface_velocities(&self, setup: &Setup, velocities: &mut [DVec3]) {
-        setup.embed(self.unknown_velocities(), velocities);
+        setup.embed(&self.unknown_velocities(), velocities);
     }
     /// Bodies came or went: `old_index[b]` is where body `b` was before, `None` if it is new.
     fn bodies_changed(&mut self, setup: &Setup, old_index: &[Option<usize>]);
@@ -94,12 +100,14 @@ pub trait Stepper: Send {
     fn torn(&mut self, _setup: &Setup, _torn: &Torn<'_>) {}
     /// All tears of this moment are done.
     fn after_tears(&mut self, _setup: &Setup) {}
-    /// All unknown positions, one body after the other.
-    fn unknown_positions(&self) -> &[DVec3];
-    /// Their velocities.
-    fn unknown_velocities(&self) -> &[DVec3];
+    /// The number of unknowns: points of three coordinates each. Cheap: nothing is copied for it.
+    fn unknown_count(&self) -> usize;
+    /// All unknown positions in metres, one body after the other.
+    fn unknown_positions(&self) -> Cow<'_, [DVec3]>;
+    /// Their velocities in m/s.
+    fn unknown_velocities(&self) -> Cow<'_, [DVec3]>;
     /// Their masses in kg.
-    fn masses(&self) -> &[f64];
+    fn masses(&self) -> Cow<'_, [f64]>;
     /// Writes everything on which later bits depend.
     fn save(&self, state: &mut StateWriter);
     /// Reads it back.

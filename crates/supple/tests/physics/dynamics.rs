@@ -243,7 +243,7 @@ fn a_velocity_tolerance_is_positive_and_for_newton() {
     let refused = |solver: Solver| solver.check().unwrap_err();
     let said = refused(Solver { velocity_tolerance: Some(-0.1), ..Solver::default() });
     assert!(said.contains("-0.1") && said.contains("m/s"), "{said}");
-    let said = refused(Solver { velocity_tolerance: Some(0.1), method: Method::Lbfgs, ..Solver::default() });
+    let said = refused(Solver { velocity_tolerance: Some(0.1), method: Method::LBFGS, ..Solver::default() });
     assert!(said.contains("lbfgs"), "{said}");
     let mut resting = scene(block(Model::NeoHookean, 1e4), vec![Pin::hard("block", everything_left())]);
     resting.time.mode = Mode::Quasistatic;

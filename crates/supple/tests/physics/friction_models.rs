@@ -236,7 +236,7 @@ fn models_that_a_method_does_not_have_are_refused() {
         change(&mut scene);
         Simulation::new(scene).err().map(|error| error.to_string()).unwrap_or_default()
     };
-    let problem = refused(&|scene| scene.solver.method = supple::scene::Method::Hpbd);
+    let problem = refused(&|scene| scene.solver.method = supple::scene::Method::HPBD);
     assert!(problem.contains("friction_model") && problem.contains("hpbd"), "{problem}");
     let problem = refused(&|scene| scene.time.mode = Mode::Quasistatic);
     assert!(problem.contains("friction_model") && problem.contains("quasistatic"), "{problem}");

@@ -46,15 +46,15 @@ pub(crate) fn moved(method: Method, linear: LinearOptions, tolerance: f64) -> Ve
 
 #[test]
 fn motion_is_that_of_the_direct_solver_under_every_method() {
-    let direct = moved(Method::Newton, LinearKind::Cholesky.into(), 1e-6);
+    let direct = moved(Method::NEWTON, LinearKind::Cholesky.into(), 1e-6);
     let levels = Some(Levels::Counts(vec![20, 5]));
     // Projective dynamics is a method of descent that crawls where stiffnesses differ, whatever solves its linear systems.
     for (method, kind, tolerance) in [
-        (Method::Newton, LinearKind::Galerkin, 1e-6),
-        (Method::Newton, LinearKind::GalerkinCycle, 1e-6),
-        (Method::Projective, LinearKind::Galerkin, 1e-4),
-        (Method::Lbfgs, LinearKind::Galerkin, 1e-6),
-        (Method::NonlinearCg, LinearKind::Galerkin, 1e-6),
+        (Method::NEWTON, LinearKind::Galerkin, 1e-6),
+        (Method::NEWTON, LinearKind::GalerkinCycle, 1e-6),
+        (Method::PROJECTIVE, LinearKind::Galerkin, 1e-4),
+        (Method::LBFGS, LinearKind::Galerkin, 1e-6),
+        (Method::NONLINEAR_CG, LinearKind::Galerkin, 1e-6),
     ] {
         let ours = moved(method, LinearOptions { levels: levels.clone(), ..kind.into() }, tolerance);
         let apart = ours.iter().zip(&direct).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);

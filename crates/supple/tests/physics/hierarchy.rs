@@ -89,7 +89,7 @@ fn schwarz_and_mas_tell_domains_of_the_size_that_was_asked_for() {
 
 #[test]
 fn hpbd_tells_the_particles_of_its_levels_and_what_links_them() {
-    let simulation = stepped(Solver { method: Method::Hpbd, ..Solver::default() });
+    let simulation = stepped(Solver { method: Method::HPBD, ..Solver::default() });
     let levels = simulation.hierarchy();
     assert!(levels.len() >= 2);
     levels.windows(2).for_each(|pair| nest(&pair[0], &pair[1]));
@@ -166,7 +166,7 @@ fn fills(level: &HierarchyLevel, section: f64, most: f64) {
 
 #[test]
 fn octrees_tell_a_slice_of_octants_by_size_and_the_octants_of_the_surface() {
-    let simulation = solid(Method::Octree);
+    let simulation = solid(Method::OCTREE);
     for (axis, section) in [(0, 0.8), (1, 0.8), (2, 1.0)] {
         let levels = simulation.hierarchy_in(&Slice { axis, share: 0.5 });
         assert!(levels.len() >= 2);
@@ -190,7 +190,7 @@ fn octrees_tell_a_slice_of_octants_by_size_and_the_octants_of_the_surface() {
 
 #[test]
 fn lattices_tell_a_slice_of_cells_by_kind_and_leave_held_points_out() {
-    let simulation = solid(Method::Staggered);
+    let simulation = solid(Method::STAGGERED);
     let levels = simulation.hierarchy();
     assert!(levels.len() >= 2);
     for level in &levels {

@@ -17,7 +17,7 @@ fn curtain(cells: u32, material: impl Into<MaterialSpec>) -> Scene {
     cloth.transform.rotate = 90.0 * DVec3::X;
     let side = Selection::Plane { point: DVec3::new(0.0, 0.499, 0.0), normal: DVec3::Y };
     let mut scene = Scene::builder().body(cloth).pin(Pin::hard("cloth", side)).build().unwrap();
-    scene.solver.method = Method::Hpbd;
+    scene.solver.method = Method::HPBD;
     scene
 }
 
@@ -37,7 +37,7 @@ fn lowest(simulation: &Simulation) -> f64 {
 fn the_hierarchy_carries_corrections_across_the_cloth() {
     let strain = |levels: u32, sweeps: u32| {
         let mut scene = curtain(60, "cotton");
-        scene.solver.hpbd = Options { levels, sweeps, stiffness: Some(1.0), ..Options::default() };
+        scene.solver.options.set(Options { levels, sweeps, stiffness: Some(1.0), ..Options::default() });
         -0.5 - lowest(&run(scene, 90, 1.0 / 60.0))
     };
     // Two sweeps alone tell the lower half nothing of what holds the upper side; ten would be needed for this.
@@ -59,7 +59,7 @@ fn a_hung_cloth_rests_where_newtons_method_has_it() {
         scene.solver.method = method;
         0.5 - lowest(&run(scene, 600, 1.0 / 60.0))
     };
-    let (here, newton) = (drop(Method::Hpbd), drop(Method::Newton));
+    let (here, newton) = (drop(Method::HPBD), drop(Method::NEWTON));
     let (stretch, wanted) = (here - 1.0, newton - 1.0);
     assert!(wanted > 0.02, "{newton}");
     assert!(
@@ -86,16 +86,16 @@ fn a_bar_hangs_as_long_as_newtons_method_says() {
     let longer = |method: Method, levels: u32| {
         let mut scene = scene.clone();
         scene.solver.method = method;
-        scene.solver.hpbd = Options { sweeps: 30, levels, ..Options::default() };
+        scene.solver.options.set(Options { sweeps: 30, levels, ..Options::default() });
         let bar = run(scene, 300, 1.0 / 60.0);
         bar.positions().iter().map(|p| p.x).fold(f64::NEG_INFINITY, f64::max) - 0.5
     };
     // Both have the same springs: a coarse network of them is stiffer than the theory of slender bars has it.
-    let newton = longer(Method::Newton, 0);
-    let plain = longer(Method::Hpbd, 0);
+    let newton = longer(Method::NEWTON, 0);
+    let plain = longer(Method::HPBD, 0);
     assert!((plain / newton - 1.0).abs() < 0.02, "{plain} {newton}");
     // Limits stand for rows of edges that zigzag through a solid, and give way less than straight ones.
-    let with_levels = longer(Method::Hpbd, 16);
+    let with_levels = longer(Method::HPBD, 16);
     assert!((with_levels / newton - 1.0).abs() < 0.2, "{with_levels} {newton}");
 }
 
@@ -104,7 +104,7 @@ fn small_steps_keep_a_cloth_together_that_hangs_by_two_corners() {
     // By its own weight it would be stretched by far less: sweeps make the rest.
     let mut scene = Scene::builtin("hanging-cloth").unwrap();
     scene.scale_resolution(0.25).unwrap();
-    scene.solver.method = Method::Hpbd;
+    scene.solver.method = Method::HPBD;
     let simulation = run(scene, 30, 1.0 / 30.0);
     assert!(simulation.stretch().p99 < 1.05, "{:?}", simulation.stretch());
 }
@@ -115,8 +115,8 @@ fn a_long_step_is_taken_in_small_ones() {
     let undamped = MaterialSpec { damping: Some(0.0), ..MaterialSpec::preset("cotton") };
     let scene = || {
         let mut scene = curtain(12, undamped.clone());
-        scene.solver.hpbd.longest_step = Some(1.0 / 1024.0);
-        scene.solver.hpbd.levels = 0;
+        scene.solver.options.get_mut::<Options>().longest_step = Some(1.0 / 1024.0);
+        scene.solver.options.get_mut::<Options>().levels = 0;
         scene
     };
     let mut long = Simulation::new(scene()).unwrap();
@@ -257,7 +257,7 @@ fn a_region_has_its_own_poisson_ratio() {
     let positions = |bar: Body| {
         let wall = Selection::Plane { point: DVec3::new(-0.499, 0.0, 0.0), normal: -DVec3::X };
         let mut scene = Scene::builder().body(bar).pin(Pin::hard("bar", wall)).build().unwrap();
-        scene.solver.method = Method::Hpbd;
+        scene.solver.method = Method::HPBD;
         run(scene, 10, 1.0 / 60.0).positions().to_vec()
     };
     let bar = |poisson_ratio: f64| {
@@ -277,7 +277,7 @@ fn what_is_near_is_found_again_after_a_state_is_restored() {
         cloth.self_contact = true;
         let floor = Collider::cuboid("floor", [0.0, -0.5, 0.0], [4.0, 1.0, 4.0]);
         let mut scene = Scene::builder().body(cloth).collider(floor).build().unwrap();
-        scene.solver.method = Method::Hpbd;
+        scene.solver.method = Method::HPBD;
         scene
     };
     let mut simulation = Simulation::new(scene.clone()).unwrap();
@@ -310,7 +310,7 @@ fn the_surface_of_a_solid_that_is_filled_by_cells_rests_on_a_collider() {
     let ball = Body { cell: Some(0.12), ..Body::new("ball", ball) }.material(material).at([0.0, 0.22, 0.0]);
     let floor = Collider::cuboid("floor", [0.0, -0.5, 0.0], [4.0, 1.0, 4.0]);
     let mut scene = Scene::builder().body(ball).collider(floor).build().unwrap();
-    scene.solver.method = Method::Hpbd;
+    scene.solver.method = Method::HPBD;
     let mut deepest = 0.0_f64;
     let mut simulation = Simulation::new(scene).unwrap();
     for _ in 0..120 {
@@ -356,8 +356,8 @@ fn sheets_thrown_at_each_other_do_not_pass_in_long_steps() {
     let other = Body { name: "other".into(), ..other };
     let mut scene = Scene::builder().body(cloth).body(other).build().unwrap();
     scene.world.gravity = DVec3::ZERO;
-    scene.solver.method = Method::Hpbd;
-    scene.solver.hpbd = Options { sweeps: 2, stiffness: Some(1.0), ..Options::default() };
+    scene.solver.method = Method::HPBD;
+    scene.solver.options.set(Options { sweeps: 2, stiffness: Some(1.0), ..Options::default() });
     let mut simulation = Simulation::new(scene).unwrap();
     let mut touched = 0;
     for _ in 0..60 {

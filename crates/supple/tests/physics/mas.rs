@@ -14,7 +14,7 @@ fn apart(a: &[DVec3], b: &[DVec3]) -> f64 {
 
 #[test]
 fn motion_is_that_of_the_direct_solver_under_every_method() {
-    let direct = galerkin::moved(Method::Newton, LinearKind::Cholesky.into(), 1e-6);
+    let direct = galerkin::moved(Method::NEWTON, LinearKind::Cholesky.into(), 1e-6);
     let mas = |modes, layout| LinearOptions {
         domain: Some(16),
         modes: Some(modes),
@@ -23,11 +23,11 @@ fn motion_is_that_of_the_direct_solver_under_every_method() {
     };
     // Projective dynamics is a method of descent that crawls where stiffnesses differ, whatever solves its linear systems.
     for (method, linear, tolerance) in [
-        (Method::Newton, mas(3, Layout::I16), 1e-6),
-        (Method::Newton, mas(6, Layout::F32), 1e-6),
-        (Method::Newton, mas(12, Layout::I16), 1e-6),
-        (Method::Projective, mas(3, Layout::I16), 1e-4),
-        (Method::Lbfgs, mas(3, Layout::I16), 1e-6),
+        (Method::NEWTON, mas(3, Layout::I16), 1e-6),
+        (Method::NEWTON, mas(6, Layout::F32), 1e-6),
+        (Method::NEWTON, mas(12, Layout::I16), 1e-6),
+        (Method::PROJECTIVE, mas(3, Layout::I16), 1e-4),
+        (Method::LBFGS, mas(3, Layout::I16), 1e-6),
     ] {
         let ours = galerkin::moved(method, linear.clone(), tolerance);
         let apart = apart(&ours, &direct);

@@ -8,6 +8,7 @@ use supple::scene::{
     Shape, ShapeSource, World,
 };
 use supple::simulation::Simulation;
+use supple::solvers::octree;
 
 fn rubber(young_modulus: f64, poisson_ratio: f64) -> MaterialSpec {
     MaterialSpec {
@@ -29,7 +30,7 @@ fn held_bar(size: [f64; 3], cell: f64, material: MaterialSpec, method: Method) -
     scene.time.mode = Mode::Quasistatic;
     scene.solver.method = method;
     scene.solver.tolerance = 1e-6;
-    scene.solver.octree.tolerance = 1e-3;
+    scene.solver.options.get_mut::<octree::Options>().tolerance = 1e-3;
     scene
 }
 
@@ -52,7 +53,7 @@ fn mean(simulation: &Simulation, chosen: impl Fn(DVec3) -> bool) -> DVec3 {
 /// A bar of density ρ that hangs by one end is longer by ρ g L²/(2 E).
 #[test]
 fn a_hung_bar_is_as_long_as_theory_says() {
-    let mut scene = held_bar([1.0, 0.25, 0.25], 1.0 / 16.0, rubber(2e6, 0.0), Method::Octree);
+    let mut scene = held_bar([1.0, 0.25, 0.25], 1.0 / 16.0, rubber(2e6, 0.0), Method::OCTREE);
     scene.world = World { gravity: 9.81 * DVec3::X, ..World::default() };
     let end = mean(&settled(scene), |p| p.x > 0.999).x - 1.0;
     let theory = 1000.0 * 9.81 / (2.0 * 2e6);
@@ -71,7 +72,7 @@ fn a_cantilever_converges_to_beam_theory_as_its_quadrature_says() {
         + weight * length.powi(2) / (2.0 * 5.0 / 6.0 * 0.5 * young * area);
     let stiffness = |cells: f64| {
         let mut scene =
-            held_bar([length, height, height], height / cells, rubber(young, 0.0), Method::Octree);
+            held_bar([length, height, height], height / cells, rubber(young, 0.0), Method::OCTREE);
         // As fine inside as along the surface.
         scene.bodies[0].interior = Some(0.1);
         theory / -mean(&settled(scene), |p| p.x > 0.999).y
@@ -91,11 +92,11 @@ fn sheared_block_differs_less_and_less_from_tetrahedra(model: Model) {
     let sag = |method: Method, cells: f64| {
         let mut scene = held_bar([0.4, 0.4, 0.4], 0.4 / cells, rubber(1e5, 0.3), method);
         scene.world = World { gravity: DVec3::new(0.0, -30.0, 0.0), ..World::default() };
-        scene.bodies[0].interior = (method == Method::Octree).then_some(0.25);
+        scene.bodies[0].interior = (method == Method::OCTREE).then_some(0.25);
         scene.bodies[0].model = model;
         -mean(&settled(scene), |p| p.x > 0.399).y
     };
-    let difference = |cells: f64| (sag(Method::Octree, cells) / sag(Method::Newton, cells) - 1.0).abs();
+    let difference = |cells: f64| (sag(Method::OCTREE, cells) / sag(Method::NEWTON, cells) - 1.0).abs();
     let (coarse, fine) = (difference(8.0), difference(16.0));
     assert!(fine < 0.02 && fine < 0.7 * coarse, "{coarse} {fine}");
 }
@@ -116,7 +117,7 @@ fn a_pressed_block_bulges_as_it_does_in_tetrahedra() {
     let side = 0.4;
     let bulge = |method: Method| {
         let mut scene = held_bar([side; 3], side / 16.0, rubber(1e5, 0.3), method);
-        scene.bodies[0].interior = (method == Method::Octree).then_some(0.25);
+        scene.bodies[0].interior = (method == Method::OCTREE).then_some(0.25);
         scene.world = World { gravity: DVec3::ZERO, ..World::default() };
         let plate = Selection::Plane { point: DVec3::new(side - 1e-6, 0.0, 0.0), normal: DVec3::X };
         let keyframes = vec![Keyframe::at(0.0), Keyframe::at(1.0).translate([-0.2 * side, 0.0, 0.0])];
@@ -124,7 +125,7 @@ fn a_pressed_block_bulges_as_it_does_in_tetrahedra() {
         let middle = |p: DVec3| (p.x - 0.5 * side).abs() < 1e-6 && p.y > 0.499 * side && p.z.abs() < 1e-6;
         mean(&settled(scene), middle).y - 0.5 * side
     };
-    let [octants, tets] = [Method::Octree, Method::Newton].map(bulge);
+    let [octants, tets] = [Method::OCTREE, Method::NEWTON].map(bulge);
     assert!(tets > 0.01 * side && (octants / tets - 1.0).abs() < 0.02, "{octants} {tets}");
 }
 
@@ -133,7 +134,7 @@ fn a_pressed_block_bulges_as_it_does_in_tetrahedra() {
 #[test]
 fn nearly_incompressible_flesh_stretches_and_keeps_its_volume() {
     let (young, ratio) = (1.2e4, 0.49);
-    let mut scene = held_bar([0.6, 0.2, 0.2], 0.025, rubber(young, ratio), Method::Octree);
+    let mut scene = held_bar([0.6, 0.2, 0.2], 0.025, rubber(young, ratio), Method::OCTREE);
     scene.world = World { gravity: 9.81 * DVec3::X, ..World::default() };
     scene.bodies[0].model = Model::NeoHookean;
     let mut simulation = Simulation::new(scene).unwrap();
@@ -160,7 +161,7 @@ fn nearly_incompressible_flesh_stretches_and_keeps_its_volume() {
 #[test]
 fn regions_differ_in_stiffness_within_one_body() {
     let end = |soft: Option<f64>| {
-        let mut scene = held_bar([1.0, 0.25, 0.25], 1.0 / 16.0, rubber(2e6, 0.0), Method::Octree);
+        let mut scene = held_bar([1.0, 0.25, 0.25], 1.0 / 16.0, rubber(2e6, 0.0), Method::OCTREE);
         scene.world = World { gravity: 9.81 * DVec3::X, ..World::default() };
         let half = Selection::Plane { point: DVec3::new(0.5, 0.0, 0.0), normal: DVec3::X };
         let region = |young| Region { selection: half, material: Some(rubber(young, 0.0)), random: None };
@@ -174,7 +175,7 @@ fn regions_differ_in_stiffness_within_one_body() {
 
 #[test]
 fn what_flies_freely_keeps_its_momentum() {
-    let mut scene = held_bar([0.4, 0.3, 0.3], 0.05, rubber(1e5, 0.4), Method::Octree);
+    let mut scene = held_bar([0.4, 0.3, 0.3], 0.05, rubber(1e5, 0.4), Method::OCTREE);
     scene.pins.clear();
     scene.time.mode = Mode::Dynamic;
     scene.world = World { gravity: DVec3::ZERO, ..World::default() };
@@ -190,7 +191,7 @@ fn what_flies_freely_keeps_its_momentum() {
 
 #[test]
 fn a_block_comes_to_rest_on_the_floor_without_sinking_in() {
-    let mut scene = held_bar([0.3, 0.3, 0.3], 0.05, rubber(5e4, 0.4), Method::Octree);
+    let mut scene = held_bar([0.3, 0.3, 0.3], 0.05, rubber(5e4, 0.4), Method::OCTREE);
     scene.pins.clear();
     scene.time.mode = Mode::Dynamic;
     scene.solver.tolerance = 1e-3;
@@ -223,7 +224,7 @@ fn write_rod(folder: &std::path::Path) {
 fn flesh_follows_a_bone_that_is_thinner_than_its_octants() {
     let folder = tempfile::tempdir().unwrap();
     write_rod(folder.path());
-    let mut scene = held_bar([0.4, 0.2, 0.2], 0.025, rubber(1e5, 0.4), Method::Octree);
+    let mut scene = held_bar([0.4, 0.2, 0.2], 0.025, rubber(1e5, 0.4), Method::OCTREE);
     scene.bodies[0].transform.translate = DVec3::ZERO;
     scene.world = World { gravity: DVec3::ZERO, ..World::default() };
     let motion = Motion {
@@ -249,7 +250,7 @@ fn flesh_follows_a_bone_that_is_thinner_than_its_octants() {
 fn a_bone_outside_its_flesh_is_refused_with_what_to_look_at() {
     let folder = tempfile::tempdir().unwrap();
     write_rod(folder.path());
-    let mut scene = held_bar([0.4, 0.2, 0.2], 0.05, rubber(1e5, 0.4), Method::Octree);
+    let mut scene = held_bar([0.4, 0.2, 0.2], 0.05, rubber(1e5, 0.4), Method::OCTREE);
     scene.bodies[0].transform.translate = DVec3::new(0.0, 3.0, 0.0);
     let bone = Selection::InsideMesh(ClosedMesh::new(folder.path().join("rod.obj")));
     scene.pins = vec![Pin::soft("bar", bone, 1e3)];
@@ -260,10 +261,10 @@ fn a_bone_outside_its_flesh_is_refused_with_what_to_look_at() {
 #[test]
 fn cloth_and_other_models_are_refused_with_what_to_do() {
     let mut scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [4, 4])).build().unwrap();
-    scene.solver.method = Method::Octree;
+    scene.solver.method = Method::OCTREE;
     let problem = Simulation::new(scene).err().unwrap().to_string();
     assert!(problem.contains("`cell`"), "{problem}");
-    let mut scene = held_bar([0.4, 0.3, 0.3], 0.05, rubber(1e5, 0.4), Method::Octree);
+    let mut scene = held_bar([0.4, 0.3, 0.3], 0.05, rubber(1e5, 0.4), Method::OCTREE);
     scene.bodies[0].model = Model::Stvk;
     let problem = Simulation::new(scene).err().unwrap().to_string();
     assert!(problem.contains("`corotated` or `neo-hookean`"), "{problem}");

@@ -6,7 +6,7 @@ use glam::DVec3;
 use supple::material::MaterialSpec;
 use supple::scene::{Body, Keyframe, Method, Motion, Pin, Scene, Selection, Shape, ShapeSource, World};
 use supple::simulation::Simulation;
-use supple::solvers::octree::SelfCollisions;
+use supple::solvers::octree::{self, SelfCollisions};
 
 /// The side of the cubes that bodies are made of, in metres.
 const CUBE: f64 = 0.0125;
@@ -90,9 +90,9 @@ fn fingers(folder: &Path, collision: SelfCollisions) -> Scene {
         .unwrap();
     scene.world = World { gravity: DVec3::ZERO, ..World::default() };
     scene.contact.thickness = 0.003;
-    scene.solver.method = Method::Octree;
+    scene.solver.method = Method::OCTREE;
     scene.solver.tolerance = 1e-3;
-    scene.solver.octree.self_collision = collision;
+    scene.solver.options.get_mut::<octree::Options>().self_collision = collision;
     scene
 }
 
@@ -157,9 +157,9 @@ fn tangled(folder: &Path) -> Scene {
     let mut scene = Scene::builder().body(bar("lower")).body(upper).build().unwrap();
     scene.world = World { gravity: DVec3::ZERO, ..World::default() };
     scene.contact.thickness = 0.002;
-    scene.solver.method = Method::Octree;
+    scene.solver.method = Method::OCTREE;
     scene.solver.tolerance = 1e-3;
-    scene.solver.octree.self_collision = SelfCollisions::Intersection;
+    scene.solver.options.get_mut::<octree::Options>().self_collision = SelfCollisions::Intersection;
     scene
 }
 

@@ -150,14 +150,14 @@ fn busy(method: Method) -> Scene {
     scene.contact.thickness = 0.02;
     scene.solver.method = method;
     scene.solver.tolerance = 1e-3;
-    scene.solver.max_iterations = if method == Method::Newton { 60 } else { 25 };
-    let first_order = matches!(method, Method::NonlinearCg | Method::AcceleratedGradient);
+    scene.solver.max_iterations = if method == Method::NEWTON { 60 } else { 25 };
+    let first_order = method == Method::NONLINEAR_CG || method == Method::ACCELERATED_GRADIENT;
     scene.solver.linear = if first_order { Jacobi.into() } else { Cholesky.into() };
     scene
 }
 
 const METHODS: [Method; 5] =
-    [Method::Newton, Method::Projective, Method::Lbfgs, Method::NonlinearCg, Method::AcceleratedGradient];
+    [Method::NEWTON, Method::PROJECTIVE, Method::LBFGS, Method::NONLINEAR_CG, Method::ACCELERATED_GRADIENT];
 
 #[test]
 fn no_method_lets_surfaces_cross() {
@@ -197,7 +197,7 @@ fn bits_are_the_same_for_any_number_of_threads_and_from_a_saved_state() {
 
 #[test]
 fn contact_keeps_momentum() {
-    let mut scene = busy(Method::Newton);
+    let mut scene = busy(Method::NEWTON);
     (scene.pins, scene.colliders) = (Vec::new(), Vec::new());
     scene.world.gravity = DVec3::ZERO;
     scene.bodies[1].velocity = DVec3::new(0.0, -2.0, 0.0);

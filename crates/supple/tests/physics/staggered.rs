@@ -8,6 +8,7 @@ use supple::scene::{
     World,
 };
 use supple::simulation::Simulation;
+use supple::solvers::staggered;
 
 fn material(young_modulus: f64, poisson_ratio: f64, damping: f64) -> MaterialSpec {
     MaterialSpec {
@@ -33,7 +34,7 @@ fn clamp() -> Pin {
 fn scene_of(body: Body, pins: Vec<Pin>) -> Scene {
     let mut scene = Scene::builder().body(body).build().unwrap();
     scene.pins = pins;
-    scene.solver.method = Method::Staggered;
+    scene.solver.method = Method::STAGGERED;
     scene.solver.tolerance = 1e-6;
     scene
 }
@@ -64,7 +65,7 @@ fn a_hanging_bar_is_stretched_as_theory_says() {
     let (young_modulus, gravity) = (1e6, 2.0);
     let theory = 1000.0 * gravity / (2.0 * young_modulus);
     let body = bar([1.0, 0.4, 0.4], 0.05, material(young_modulus, 0.001, 0.0));
-    let measured = end_displacement(&at_rest(body, gravity * DVec3::X, Method::Staggered), 1.0).x;
+    let measured = end_displacement(&at_rest(body, gravity * DVec3::X, Method::STAGGERED), 1.0).x;
     // The traction condition is of first order: it is half a cell of twenty off.
     assert!((measured / theory - 1.0).abs() < 0.06, "{measured} {theory}");
 }
@@ -74,7 +75,7 @@ fn a_sagging_box_rests_where_newtons_method_has_it() {
     for ratio in [0.3, 0.45] {
         let body = || bar([1.0, 0.5, 0.5], 0.0625, material(1e6, ratio, 0.0));
         let sag = |method| -end_displacement(&at_rest(body(), 2.0 * DVec3::NEG_Y, method), 1.0).y;
-        let (here, tetrahedra) = (sag(Method::Staggered), sag(Method::Newton));
+        let (here, tetrahedra) = (sag(Method::STAGGERED), sag(Method::NEWTON));
         // Eight cells across: tetrahedra are too stiff, free faces of the lattice half a cell too soft.
         assert!((here / tetrahedra - 1.0).abs() < 0.25, "{ratio}: {here} {tetrahedra}");
     }
@@ -170,12 +171,12 @@ fn a_far_bent_bar_rests_where_newtons_method_has_it() {
         end_displacement(&at_rest(body, gravity * DVec3::NEG_Y, method), 1.2)
     };
     let softer = |gravity, model| {
-        tip(Method::Staggered, model, gravity).y / tip(Method::Newton, model, gravity).y - 1.0
+        tip(Method::STAGGERED, model, gravity).y / tip(Method::NEWTON, model, gravity).y - 1.0
     };
     let (small, far) = (softer(0.02, Model::Linear), softer(1.5, Model::Corotated));
     assert!(far.abs() <= small.abs() + 0.02, "{small} {far}");
     // It bends instead of growing: a bar that sinks by a third of its length comes nearer to the wall.
-    let here = tip(Method::Staggered, Model::Corotated, 1.5);
+    let here = tip(Method::STAGGERED, Model::Corotated, 1.5);
     assert!(here.y < -0.3 && here.x < -0.05, "{here}");
 }
 
@@ -220,7 +221,7 @@ fn what_lattices_cannot_do_is_refused_with_the_reason() {
     let problem = Simulation::new(scene).err().unwrap().to_string();
     assert!(problem.contains("neo-hookean") && problem.contains("staggered"), "{problem}");
     let mut scene = scene_of(bar([0.4, 0.4, 0.4], 0.1, material(1e5, 0.3, 0.0)), Vec::new());
-    scene.solver.staggered.cell = Some(-1.0);
+    scene.solver.options.get_mut::<staggered::Options>().cell = Some(-1.0);
     let problem = Simulation::new(scene).err().unwrap().to_string();
     assert!(problem.contains("staggered.cell"), "{problem}");
 }

@@ -24,7 +24,7 @@ fn column(method: Method) -> Simulation {
 
 #[test]
 fn a_column_bears_the_weight_above_it_in_every_family() {
-    for method in [Method::Newton, Method::Octree, Method::Staggered] {
+    for method in [Method::NEWTON, Method::OCTREE, Method::STAGGERED] {
         let simulation = column(method);
         let stress = simulation.stress().unwrap();
         assert_eq!(stress.bodies, [(StressUnit::Pascal, simulation.positions().len())]);
@@ -44,7 +44,7 @@ fn a_column_bears_the_weight_above_it_in_every_family() {
 fn position_based_dynamics_says_that_it_has_no_stress() {
     let scene = Scene::builder()
         .body(Body::cloth("cloth", 1.0, 1.0, [5, 5]))
-        .solver(Solver { method: Method::Hpbd, ..Solver::default() });
+        .solver(Solver { method: Method::HPBD, ..Solver::default() });
     let simulation = Simulation::new(scene.build().unwrap()).unwrap();
     assert!(simulation.stress().unwrap_err().to_string().contains("elastic law"));
 }

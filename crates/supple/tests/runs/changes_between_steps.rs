@@ -339,7 +339,7 @@ fn bodies_that_projective_dynamics_cannot_take_are_refused() {
         |shape: ShapeSource| Body { bending: Some(Bending::Quadratic), ..Body::new("cloth", shape) };
     let flat = springs(cloth().shape.source);
     let ball = ShapeSource::Sphere(SphereShape { radius: 0.5, cells: 4 });
-    let projective = Solver { method: Method::Projective, ..Solver::default() };
+    let projective = Solver { method: Method::PROJECTIVE, ..Solver::default() };
     let scene = |body: Body| Scene::builder().body(body).solver(projective.clone());
     let mut simulation = Simulation::new(scene(flat.clone()).build().unwrap()).unwrap();
     run(&mut simulation, 1);

@@ -242,32 +242,33 @@ fn settings() -> BoxedStrategy<(Time, World, Solver, Output, Expect)> {
             .prop_map(|(fps, frames, substeps, mode)| Time { fps, frames, substeps, mode });
     let world = (vector(), prop::option::of(vector()), number(), prop::option::of(number()))
         .prop_map(|(gravity, wind, gust, air_density)| World { gravity, wind, gust, air_density });
-    let methods = vec![Method::Newton, Method::NonlinearCg, Method::Hpbd, Method::Octree, Method::Staggered];
+    let methods = vec![Method::NEWTON, Method::NONLINEAR_CG, Method::HPBD, Method::OCTREE, Method::STAGGERED];
     let kinds =
         vec![LinearKind::Cholesky, LinearKind::Ic0, LinearKind::GaussSeidel, LinearKind::GalerkinCycle];
     let solver = (prop::sample::select(methods), prop::sample::select(kinds), number(), any::<u32>())
-        .prop_map(|(method, kind, tolerance, max_iterations)| Solver {
-            method,
-            linear: LinearOptions::from(kind),
-            tolerance,
-            max_iterations,
-            velocity_tolerance: None,
-            refresh: None,
-            refresh_moved: None,
-            refresh_steps: Some(10),
-            spectral_radius: None,
-            hpbd: Options {
+        .prop_map(|(method, kind, tolerance, max_iterations)| {
+            let hpbd = Options {
                 sweeps: max_iterations,
                 stiffness: Some(tolerance),
                 longest_step: Some(tolerance),
                 ..Options::default()
-            },
-            octree: octree::Options {
-                damping: Some(tolerance),
+            };
+            let octree =
+                octree::Options { damping: Some(tolerance), max_iterations, ..octree::Options::default() };
+            let staggered = staggered::Options { cell: Some(tolerance), ..staggered::Options::default() };
+            let solver = Solver {
+                method,
+                linear: LinearOptions::from(kind),
+                tolerance,
                 max_iterations,
-                ..octree::Options::default()
-            },
-            staggered: staggered::Options { cell: Some(tolerance), ..staggered::Options::default() },
+                velocity_tolerance: None,
+                refresh: None,
+                refresh_moved: None,
+                refresh_steps: Some(10),
+                spectral_radius: None,
+                options: Default::default(),
+            };
+            solver.with_options(hpbd).with_options(octree).with_options(staggered)
         });
     let output = (prop::collection::vec(text(), 0..3), any::<u32>(), prop::option::of(any::<u32>()))
         .prop_map(|(formats, every, checkpoint_every)| Output { formats, every, checkpoint_every });

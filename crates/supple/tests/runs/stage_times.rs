@@ -18,11 +18,11 @@ fn times(method: Method, linear: impl Into<LinearOptions>) -> StageTimes {
 #[test]
 fn stages_that_happened_took_time_and_together_no_more_than_the_whole() {
     let pairs = [
-        (Method::Newton, LinearKind::Galerkin),
-        (Method::Newton, LinearKind::Cholesky),
-        (Method::Projective, LinearKind::Galerkin),
-        (Method::Projective, LinearKind::Jacobi),
-        (Method::Lbfgs, LinearKind::Galerkin),
+        (Method::NEWTON, LinearKind::Galerkin),
+        (Method::NEWTON, LinearKind::Cholesky),
+        (Method::PROJECTIVE, LinearKind::Galerkin),
+        (Method::PROJECTIVE, LinearKind::Jacobi),
+        (Method::LBFGS, LinearKind::Galerkin),
     ];
     for (method, kind) in pairs {
         let times = times(method, kind);

@@ -3,9 +3,8 @@
 
 use supple::mesh::implicit::Character;
 use supple::scene::LinearKind::*;
-use supple::scene::Method::*;
 use supple::scene::{
-    Body, Collider, Cuboid, Keyframe, Levels, LinearOptions, Model, Motion, Pin, Scene, Selection,
+    Body, Collider, Cuboid, Keyframe, Levels, LinearOptions, Method, Model, Motion, Pin, Scene, Selection,
     ShapeSource,
 };
 use supple::simulation::Simulation;
@@ -25,12 +24,20 @@ fn scenes() -> Vec<(String, Scene)> {
         .solid(0.05)
         .material("foam");
     let linears = [Cholesky, Jacobi, Schwarz, Ic0, Ict, GaussSeidel, Chebyshev, Galerkin, Mas]
-        .map(|kind| (Newton, kind));
-    let methods =
-        [(Projective, Cholesky), (Lbfgs, Cholesky), (NonlinearCg, Jacobi), (AcceleratedGradient, Jacobi)];
-    let families = [(Hpbd, Cholesky)];
+        .map(|kind| (Method::NEWTON, kind));
+    let methods = [
+        (Method::PROJECTIVE, Cholesky),
+        (Method::LBFGS, Cholesky),
+        (Method::NONLINEAR_CG, Jacobi),
+        (Method::ACCELERATED_GRADIENT, Jacobi),
+    ];
+    let families = [(Method::HPBD, Cholesky)];
     let solvers = linears.into_iter().chain(methods).chain(families);
-    let grids = [(Octree, Model::Corotated), (Staggered, Model::Linear), (Staggered, Model::Corotated)];
+    let grids = [
+        (Method::OCTREE, Model::Corotated),
+        (Method::STAGGERED, Model::Linear),
+        (Method::STAGGERED, Model::Corotated),
+    ];
     let grids = grids.map(|(method, model)| {
         let mut scene = busy_scene(Body { model, ..block.clone() });
         scene.solver.method = method;
@@ -47,7 +54,7 @@ fn scenes() -> Vec<(String, Scene)> {
                 let levels = (kind == Galerkin).then(|| Levels::Counts(vec![30, 8]));
                 scene.solver.linear = LinearOptions { levels, ..kind.into() };
                 // Methods of first order are not waited for: what they reach in a few iterations must be told.
-                scene.solver.max_iterations = if method == Newton { 200 } else { 20 };
+                scene.solver.max_iterations = if method == Method::NEWTON { 200 } else { 20 };
                 (format!("{method:?} with {kind:?}, {what}"), scene)
             })
         })
@@ -135,7 +142,7 @@ fn the_state_stays_finite_and_the_report_says_what_was_reached() {
                 report.residual.is_none_or(|residual| residual <= 1e-4),
                 "{name}: {report:?}"
             );
-            assert!(report.converged || method != Newton, "{name}: {report:?}");
+            assert!(report.converged || method != Method::NEWTON, "{name}: {report:?}");
         }
         assert_eq!(simulation.first_non_finite(), None, "{name}");
     }

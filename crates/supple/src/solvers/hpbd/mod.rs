@@ -26,6 +26,7 @@
 mod collapse;
 mod collisions;
 mod constraint;
+mod declaration;
 mod distance_sweep;
 mod drag;
 mod followers;
@@ -47,6 +48,7 @@ mod stepper;
 mod tear;
 
 pub use constraint::{Acts, Distance, Fold, Volume};
+pub use declaration::Hpbd;
 pub use hierarchy::RestLengths;
 pub use options::Options;
 pub use stepper::HpbdStepper;

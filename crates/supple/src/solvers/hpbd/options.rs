@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::hierarchy::RestLengths;
+use crate::scene::NamedOptions;
 
 /// The part of an edge that a particle may fall in a small step.
 const FALL: f64 = 1.25e-4;
@@ -53,9 +54,10 @@ impl Default for Options {
     }
 }
 
-impl Options {
-    /// Refuses values outside their range.
-    pub fn check(&self) -> Result<(), String> {
+impl NamedOptions for Options {
+    const TABLE: &'static str = "hpbd";
+
+    fn check(&self) -> Result<(), String> {
         let count = |name: &str, value: u32, low: u32, high: u32| {
             let fine = (low..=high).contains(&value);
             if fine { Ok(()) } else { Err(format!("`hpbd.{name}` is {value}; it must be {low} to {high}")) }
@@ -75,7 +77,9 @@ impl Options {
             _ => Ok(()),
         }
     }
+}
 
+impl Options {
     /// The longest small step in seconds for a mesh with edges of this mean length under so many m/s² of gravity.
     pub(super) fn longest_step(&self, edge: f64, gravity: f64) -> f64 {
         let automatic = (FALL * edge / gravity.max(GRAVITY)).sqrt();

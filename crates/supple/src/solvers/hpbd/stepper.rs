@@ -2,6 +2,7 @@
 //! what the positions became. A step that is too long for the mesh is taken in small ones (Macklin et al. 2019, *Small Steps in
 //! Physics Simulation*).
 
+use std::borrow::Cow;
 use std::time::Instant;
 
 use glam::DVec3;
@@ -12,6 +13,7 @@ use super::constraint::Step;
 use super::drag::Drag;
 use super::holds::Holds;
 use super::mesh_constraints::MeshConstraints;
+use super::options::Options;
 use super::positions::{Positions, TASK};
 use super::self_collisions::{SelfCollisions, Way};
 use super::solver::{HierarchicalSolver, Work};
@@ -72,7 +74,7 @@ impl HpbdStepper {
 
     /// In how many small steps a step is taken.
     fn small_steps(&self, setup: &Setup, dt: f64) -> u32 {
-        let options = &setup.solver.hpbd;
+        let options = options_of(setup);
         let edge = self.solver.as_ref().map_or(0.0, |solver| solver.mean_length(options.level as usize));
         let count = dt / options.longest_step(edge, setup.world.gravity.length());
         // A hair more than a whole number is rounding.
@@ -133,7 +135,7 @@ impl HpbdStepper {
         }
         let start: Vec<DVec3> = setup.bodies.iter().flat_map(|body| &body.start).copied().collect();
         let attached = attached_at_start(setup, &self.system.first_unknown, start.len());
-        let solver = HierarchicalSolver::new(&mesh, &start, &attached, &setup.solver.hpbd);
+        let solver = HierarchicalSolver::new(&mesh, &start, &attached, &options_of(setup));
         let tears = setup.bodies.last().is_some_and(Body::can_tear);
         self.torn = tears.then(|| TornMesh {
             around: Neighbourhood::new(&mesh, &solver, start.len()),
@@ -150,7 +152,7 @@ impl HpbdStepper {
         let Some(solver) = &mut self.solver else { return };
         self.positions.copy_from(&self.predicted, &self.weights);
         self.holds.begin_step();
-        let options = &setup.solver.hpbd;
+        let options = options_of(setup);
         let step = Step {
             positions: &self.positions,
             start: &self.x,
@@ -163,7 +165,7 @@ impl HpbdStepper {
             collisions: &mut self.collisions,
             self_collisions: &mut self.self_collisions,
             holds: &mut self.holds,
-            options,
+            options: &options,
             small_steps,
         };
         solver.solve(&mut work);
@@ -173,7 +175,7 @@ impl HpbdStepper {
 
     /// What follows the last small step: limits learn what their links carry, and velocities are damped.
     fn finish(&mut self, setup: &Setup, dt: f64, small_steps: u32) {
-        let (Some(solver), options) = (&mut self.solver, &setup.solver.hpbd) else { return };
+        let (Some(solver), options) = (&mut self.solver, options_of(setup)) else { return };
         let mut step = Step {
             positions: &self.positions,
             start: &self.x,
@@ -181,7 +183,7 @@ impl HpbdStepper {
             stiffness: options.stiffness,
             simd: setup.simd,
         };
-        solver.end_step(&step, small_steps, options);
+        solver.end_step(&step, small_steps, &options);
         if solver.is_damped && options.stiffness.is_none() {
             step.length = dt;
             self.velocities.copy_from(&self.v, &self.weights);
@@ -196,7 +198,7 @@ impl HpbdStepper {
         let total = begun.elapsed().as_secs_f64();
         let (contacts, penetration) = self.collisions.count_and_depth(&self.x);
         StepReport {
-            nonlinear_iterations: setup.solver.hpbd.sweeps * small_steps,
+            nonlinear_iterations: options_of(setup).sweeps * small_steps,
             linear_iterations: 0,
             residual: None,
             converged: true,
@@ -210,6 +212,10 @@ impl HpbdStepper {
             times: StageTimes { setup: total - solving, solve: solving, total, ..StageTimes::default() },
         }
     }
+}
+
+fn options_of(setup: &Setup) -> Options {
+    setup.solver.options.get()
 }
 
 /// Which particles are held exactly when the scene begins.
@@ -242,8 +248,8 @@ impl Stepper for HpbdStepper {
         }
         let steps = self.small_steps(setup, dt);
         let mut solving = 0.0;
-        let options = &setup.solver.hpbd;
-        self.solver.iter_mut().for_each(|solver| solver.begin_step(options));
+        let options = options_of(setup);
+        self.solver.iter_mut().for_each(|solver| solver.begin_step(&options));
         for step in 1..=steps {
             let end = setup.time + dt * (f64::from(step) / f64::from(steps));
             solving += self.advance(setup, end, dt / f64::from(steps), steps)?;
@@ -309,16 +315,20 @@ impl Stepper for HpbdStepper {
         self.drag = Drag::default();
     }
 
-    fn unknown_positions(&self) -> &[DVec3] {
-        &self.x
+    fn unknown_count(&self) -> usize {
+        self.x.len()
     }
 
-    fn unknown_velocities(&self) -> &[DVec3] {
-        &self.v
+    fn unknown_positions(&self) -> Cow<'_, [DVec3]> {
+        Cow::Borrowed(&self.x)
     }
 
-    fn masses(&self) -> &[f64] {
-        &self.system.inertia.mass
+    fn unknown_velocities(&self) -> Cow<'_, [DVec3]> {
+        Cow::Borrowed(&self.v)
+    }
+
+    fn masses(&self) -> Cow<'_, [f64]> {
+        Cow::Borrowed(&self.system.inertia.mass)
     }
 
     fn save(&self, state: &mut StateWriter) {

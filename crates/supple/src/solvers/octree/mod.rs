@@ -35,6 +35,7 @@
 mod avx512;
 mod blocks;
 mod bottom;
+mod declaration;
 mod elasticity;
 mod energy;
 mod forest;
@@ -56,8 +57,8 @@ mod stiffness;
 mod transfer;
 mod wide;
 
+pub use declaration::OctreeFlesh;
 pub use forest::{Flesh, Forest, Law, Tissue};
 pub use multigrid::{CycleOptions, FineOperator, Multigrid};
 pub use options::{Options, SelfCollisions};
 pub use smoother::Smoother;
-pub(crate) use stepper::octree_stepper;

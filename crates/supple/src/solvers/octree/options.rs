@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::multigrid::CycleOptions;
 use super::smoother::Smoother;
+use crate::scene::NamedOptions;
 
 /// What keeps bodies from passing through themselves and each other.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,9 +53,10 @@ impl Default for Options {
     }
 }
 
-impl Options {
-    /// Refuses values outside their range.
-    pub fn check(&self) -> Result<(), String> {
+impl NamedOptions for Options {
+    const TABLE: &'static str = "octree";
+
+    fn check(&self) -> Result<(), String> {
         let number = |name: &str, value: f64, low: f64, high: f64| {
             let fine = (low..=high).contains(&value);
             if fine { Ok(()) } else { Err(format!("`octree.{name}` is {value}; it must be {low} to {high}")) }
@@ -65,7 +67,9 @@ impl Options {
         number("tolerance", self.tolerance, 0.0, 1.0)?;
         number("max_iterations", f64::from(self.max_iterations), 1.0, 1e9)
     }
+}
 
+impl Options {
     /// Those of the cycle.
     pub(crate) fn cycle(&self) -> CycleOptions {
         let Self { levels, damping, coarsest_sweeps, smoother, .. } = *self;

@@ -9,7 +9,7 @@ use super::energy::{OctreeEnergy, forest, trees};
 use super::forest::Forest;
 use super::inspection::show_octants;
 use super::newton::OctreeNewton;
-use super::options::SelfCollisions;
+use super::options::{Options, SelfCollisions};
 use super::self_collision::SelfCollision;
 use crate::body::Embedding;
 use crate::contact::barrier::ContactSummary;
@@ -41,7 +41,8 @@ impl Elasticity for OctreeElasticity {
 
     fn minimiser(&self, setup: &Setup, nodes: Nodes) -> Result<Box<dyn Minimiser>, String> {
         let forest = self.forest.as_ref().ok_or("the bodies of a scene have no octants yet")?;
-        let made = OctreeNewton::new(forest, &trees(setup), &nodes.pattern, &setup.solver.octree)?;
+        let options: Options = setup.solver.options.get();
+        let made = OctreeNewton::new(forest, &trees(setup), &nodes.pattern, &options)?;
         Ok(Box::new(made))
     }
 
@@ -55,7 +56,8 @@ impl Elasticity for OctreeElasticity {
         points: &Arc<Embedding>,
         friction: &[f64],
     ) -> Option<Box<dyn ContactResponse>> {
-        let asked = setup.solver.octree.self_collision == SelfCollisions::Intersection;
+        let options: Options = setup.solver.options.get();
+        let asked = options.self_collision == SelfCollisions::Intersection;
         let pushes = asked && !setup.surfaces().is_empty();
         pushes.then(|| Box::new(SelfCollision::new(setup, points, friction)) as Box<dyn ContactResponse>)
     }

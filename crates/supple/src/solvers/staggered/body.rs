@@ -85,7 +85,7 @@ pub(super) struct LatticeBody {
 impl LatticeBody {
     /// A body at its start, with cells held by the hard pins on it.
     pub(super) fn new(body: &Body, index: usize, setup: &Setup) -> Result<Self, Error> {
-        let options = setup.solver.staggered;
+        let options: Options = setup.solver.options.get();
         let cell = options.cell.or(body.cell).unwrap_or_else(|| side_of_tetrahedra(body));
         let made =
             voxelise(&body.surface_start, &body.surface_triangles, cell, options.padding as usize, |_| false);

@@ -38,6 +38,7 @@ mod box_smoother;
 mod classes;
 mod coarsest;
 mod corotation;
+mod declaration;
 mod discrepancy;
 mod embedding;
 mod frame;
@@ -63,6 +64,7 @@ mod transfer;
 mod voxels;
 
 pub use box_smoother::BoxSmoother;
+pub use declaration::StaggeredMultigrid;
 pub use embedding::{Interpolation, LatticePoints};
 pub use hierarchy::{CycleOptions, CycleTimes, Hierarchy};
 pub use lattice::{Cell, Lattice, MARGIN, PRESSURE, Variable};

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::embedding::Interpolation;
 use super::hierarchy::CycleOptions;
+use crate::scene::NamedOptions;
 
 /// How bodies are put on lattices, and how these are solved.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -44,9 +45,10 @@ impl Default for Options {
     }
 }
 
-impl Options {
-    /// Refuses values outside their range.
-    pub fn check(&self) -> Result<(), String> {
+impl NamedOptions for Options {
+    const TABLE: &'static str = "staggered";
+
+    fn check(&self) -> Result<(), String> {
         let count = |name: &str, value: u32, low: u32, high: u32| {
             let fine = (low..=high).contains(&value);
             if fine {
@@ -67,7 +69,9 @@ impl Options {
             _ => Ok(()),
         }
     }
+}
 
+impl Options {
     /// What they say of cycles.
     pub(super) fn cycle(&self) -> CycleOptions {
         CycleOptions {

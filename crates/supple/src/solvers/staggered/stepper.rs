@@ -1,6 +1,7 @@
 //! Steps of bodies on staggered lattices. What acts on points (colliders, soft pins, dragging, wind) is linearised around
 //! the present positions; its Hessian joins the Krylov method's products, not the cycle.
 
+use std::borrow::Cow;
 use std::time::Instant;
 
 use glam::{DMat3, DVec3};
@@ -277,16 +278,20 @@ impl Stepper for StaggeredStepper {
         self.bodies_changed(setup, &same);
     }
 
-    fn unknown_positions(&self) -> &[DVec3] {
-        &self.x
+    fn unknown_count(&self) -> usize {
+        self.x.len()
     }
 
-    fn unknown_velocities(&self) -> &[DVec3] {
-        &self.v
+    fn unknown_positions(&self) -> Cow<'_, [DVec3]> {
+        Cow::Borrowed(&self.x)
     }
 
-    fn masses(&self) -> &[f64] {
-        &self.system.inertia.mass
+    fn unknown_velocities(&self) -> Cow<'_, [DVec3]> {
+        Cow::Borrowed(&self.v)
+    }
+
+    fn masses(&self) -> Cow<'_, [f64]> {
+        Cow::Borrowed(&self.system.inertia.mass)
     }
 
     fn save(&self, state: &mut StateWriter) {

@@ -1,0 +1,66 @@
+//! What implicit dynamics declares: five methods that minimise the same objective over the same degrees of freedom.
+
+use super::ImplicitStepper;
+use super::optimize::projective_obstacle;
+use crate::body::Body;
+use crate::scene::{LinearUse, Method, MethodName, MethodTraits, StepperDeclaration};
+use crate::scene_state::Setup;
+use crate::stepper::{Stepper, StepperKind};
+use supple_core::Error;
+
+/// Implicit Euler, or equilibrium, by the methods of `optimize`.
+pub struct ImplicitDynamics;
+
+const METHODS: [MethodName; 5] = [
+    MethodName { word: "newton", title: "Newton" },
+    MethodName { word: "projective", title: "Projective dynamics" },
+    MethodName { word: "lbfgs", title: "L-BFGS" },
+    MethodName { word: "nonlinear-cg", title: "Nonlinear conjugate gradients" },
+    MethodName { word: "accelerated-gradient", title: "Accelerated gradient descent" },
+];
+
+impl Method {
+    /// Newton with line search.
+    pub const NEWTON: Self = Self::new(METHODS[0].word, &ImplicitDynamics);
+    /// Projective dynamics.
+    pub const PROJECTIVE: Self = Self::new(METHODS[1].word, &ImplicitDynamics);
+    /// Limited-memory BFGS.
+    pub const LBFGS: Self = Self::new(METHODS[2].word, &ImplicitDynamics);
+    /// Nonlinear conjugate gradients.
+    pub const NONLINEAR_CG: Self = Self::new(METHODS[3].word, &ImplicitDynamics);
+    /// Accelerated gradient descent.
+    pub const ACCELERATED_GRADIENT: Self = Self::new(METHODS[4].word, &ImplicitDynamics);
+}
+
+impl StepperDeclaration for ImplicitDynamics {
+    fn methods(&self) -> &'static [MethodName] {
+        &METHODS
+    }
+
+    fn traits(&self, method: Method) -> MethodTraits {
+        let solves = method == Method::NEWTON || method == Method::PROJECTIVE;
+        MethodTraits {
+            linear: if solves { LinearUse::Solver } else { LinearUse::Preconditioner },
+            velocity_tolerance: method == Method::NEWTON,
+            spectral_radius: method == Method::ACCELERATED_GRADIENT,
+            renews_by_itself: method == Method::PROJECTIVE,
+            ..MethodTraits::default()
+        }
+    }
+}
+
+impl StepperKind for ImplicitDynamics {
+    fn can_take(&self, method: Method, body: &Body) -> Result<(), Error> {
+        let obstacle = if method == Method::PROJECTIVE { projective_obstacle(body) } else { None };
+        obstacle.map_or(Ok(()), |obstacle| {
+            let name = &body.name;
+            Err(Error::Invalid(format!(
+                "projective dynamics cannot take {obstacle} (body `{name}`); use `method = \"newton\"`"
+            )))
+        })
+    }
+
+    fn build(&self, setup: &Setup) -> Result<Box<dyn Stepper>, Error> {
+        Ok(Box::new(ImplicitStepper::new(setup)))
+    }
+}

@@ -1,0 +1,38 @@
+//! What octree flesh declares: its name, its options, and bodies cut into octants.
+
+use super::Options;
+use super::stepper::octree_stepper;
+use crate::scene::{Method, MethodName, MethodTraits, OptionTable, StepperDeclaration};
+use crate::scene_state::Setup;
+use crate::stepper::{Stepper, StepperKind};
+use supple_core::Error;
+
+/// Octree flesh (Milne 2016).
+pub struct OctreeFlesh;
+
+const NAME: MethodName = MethodName { word: "octree", title: "Octree flesh (Milne 2016)" };
+
+impl Method {
+    /// Octree flesh (Milne 2016).
+    pub const OCTREE: Self = Self::new(NAME.word, &OctreeFlesh);
+}
+
+impl StepperDeclaration for OctreeFlesh {
+    fn methods(&self) -> &'static [MethodName] {
+        &[NAME]
+    }
+
+    fn traits(&self, _method: Method) -> MethodTraits {
+        MethodTraits { octants: true, ..MethodTraits::default() }
+    }
+
+    fn options(&self) -> Option<OptionTable> {
+        Some(OptionTable::of::<Options>())
+    }
+}
+
+impl StepperKind for OctreeFlesh {
+    fn build(&self, setup: &Setup) -> Result<Box<dyn Stepper>, Error> {
+        Ok(Box::new(octree_stepper(setup)))
+    }
+}

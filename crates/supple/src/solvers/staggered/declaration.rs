@@ -1,0 +1,64 @@
+//! What staggered multigrid declares: its name, its options, and what it has not.
+
+use super::{Options, StaggeredStepper};
+use crate::scene::{
+    Method, MethodName, MethodTraits, Model, OptionTable, Scene, StepperDeclaration, Unsupported, word_of,
+};
+use crate::scene_state::Setup;
+use crate::stepper::{Stepper, StepperKind};
+use supple_core::Error;
+
+/// Staggered multigrid (Zhu 2010).
+pub struct StaggeredMultigrid;
+
+const NAME: MethodName = MethodName { word: "staggered", title: "Staggered multigrid (Zhu 2010)" };
+
+impl Method {
+    /// Staggered multigrid (Zhu 2010).
+    pub const STAGGERED: Self = Self::new(NAME.word, &StaggeredMultigrid);
+}
+
+impl StepperDeclaration for StaggeredMultigrid {
+    fn methods(&self) -> &'static [MethodName] {
+        &[NAME]
+    }
+
+    fn traits(&self, _method: Method) -> MethodTraits {
+        MethodTraits { own_friction: true, ..MethodTraits::default() }
+    }
+
+    fn options(&self) -> Option<OptionTable> {
+        Some(OptionTable::of::<Options>())
+    }
+
+    fn unsupported(&self, scene: &Scene) -> Vec<Unsupported> {
+        let mut found = Vec::new();
+        for (i, body) in scene.bodies.iter().enumerate() {
+            let keys = [
+                ("model", !matches!(body.model, Model::Linear | Model::Corotated)),
+                ("region", !body.regions.is_empty()),
+                ("pressure", body.pressure.is_some()),
+                ("self_contact", body.self_contact),
+            ];
+            for (key, _) in keys.iter().filter(|(_, said)| *said) {
+                let what = match *key {
+                    "model" => format!("`model = \"{}\"`", word_of(&body.model)),
+                    key => format!("`{key}`"),
+                };
+                let what = format!("{what} of body `{}` with `staggered`", body.name);
+                found.push(Unsupported::new(format!("body.{i}.{key}"), what));
+            }
+        }
+        for (i, pin) in scene.pins.iter().enumerate().filter(|(_, pin)| pin.during.is_some()) {
+            let what = format!("`during` of a pin on `{}` with `staggered`", pin.body);
+            found.push(Unsupported::new(format!("pin.{i}.during"), what));
+        }
+        found
+    }
+}
+
+impl StepperKind for StaggeredMultigrid {
+    fn build(&self, setup: &Setup) -> Result<Box<dyn Stepper>, Error> {
+        Ok(Box::new(StaggeredStepper::new(setup)))
+    }
+}
