@@ -41,7 +41,7 @@ fn check_run(folder: &Path, common: &Common) -> Result<ExitCode, Failure> {
     let simulation = simulation_of_run(folder, common)?;
     let setup = simulation.setup();
     let surfaces = setup.surfaces();
-    let mut stays = Stays::new(setup.inside_check(), surfaces.start.len());
+    let mut stays = PenetrationDuration::new(setup.inside_check(), surfaces.start.len());
     let (mut frames, mut bad) = (0, 0);
     for index in cache.frames().map_err(Failure::usage)? {
         let at = frame_positions(&cache, index, surfaces.start.len())?;
@@ -103,7 +103,7 @@ fn tell_frame(index: u32, crossings: &[[u32; 2]], inside: usize, surfaces: &Surf
 }
 
 /// How long vertices stay inside another part.
-struct Stays {
+struct PenetrationDuration {
     check: InsideCheck,
     /// For each vertex, in how many frames up to the last one.
     since: Vec<u32>,
@@ -112,7 +112,7 @@ struct Stays {
     worst: (usize, u32),
 }
 
-impl Stays {
+impl PenetrationDuration {
     fn new(check: InsideCheck, vertices: usize) -> Self {
         Self { check, since: vec![0; vertices], longest: 0, worst: (0, 0) }
     }
@@ -132,7 +132,7 @@ impl Stays {
     }
 }
 
-impl std::fmt::Display for Stays {
+impl std::fmt::Display for PenetrationDuration {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.longest {
             0 => write!(f, "no vertex is inside another part"),

@@ -16,7 +16,7 @@ use crate::progress::Progress;
 pub(crate) fn export(options: &Export, common: &Common) -> Result<ExitCode, Failure> {
     let formats = parse_formats(&options.format)?;
     let cache = FrameCache::open(&options.folder).map_err(Failure::usage)?;
-    interrupt::heed(common);
+    interrupt::install_handler(common);
     let folder = options.out.clone().unwrap_or_else(|| options.folder.join("exports"));
     export_frames(&cache, &formats, &folder, common)?;
     Ok(ExitCode::SUCCESS)

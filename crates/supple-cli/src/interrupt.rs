@@ -13,7 +13,7 @@ pub(crate) const STOPPED: u8 = 130;
 static ASKED: AtomicBool = AtomicBool::new(false);
 
 /// From now on Ctrl-C waits for the current frame.
-pub(crate) fn heed(common: &Common) {
+pub(crate) fn install_handler(common: &Common) {
     let quiet = common.quiet;
     // A second handler in one process (tests) is no failure: the first one serves.
     let _ = ctrlc::set_handler(move || {
@@ -27,7 +27,7 @@ pub(crate) fn heed(common: &Common) {
 }
 
 /// From now on Ctrl-C ends a program that has nothing to lose, as soon as it looks.
-pub(crate) fn heed_at_once() {
+pub(crate) fn install_immediate_handler() {
     let _ = ctrlc::set_handler(|| {
         if ASKED.swap(true, Ordering::SeqCst) {
             std::process::exit(i32::from(STOPPED));

@@ -7,7 +7,7 @@ use std::time::Instant;
 use serde::Serialize;
 use supple::output::ExportFormat;
 use supple::scene::{Body, Mode, Scene};
-use supple::simulation::{Begin, FrameReport, Run as DiskRun, scene_of_run_with};
+use supple::simulation::{FrameReport, Run as DiskRun, StartMode, scene_of_run_with};
 
 use crate::arguments::{Common, Run, SimdWord};
 use crate::export::{export_frames, parse_formats};
@@ -40,15 +40,15 @@ pub(crate) fn run(options: &Run, common: &Common) -> Result<ExitCode, Failure> {
     let formats = wanted_formats(options, &scene)?;
     let folder = options.out.clone().unwrap_or_else(|| free_folder(&scene.name));
     let begin = match (options.resume, options.from, options.replace) {
-        (true, _, _) => Begin::Resume,
-        (_, Some(frame), _) => Begin::From(frame),
-        (_, _, true) => Begin::Replace,
-        _ => Begin::Fresh,
+        (true, _, _) => StartMode::Resume,
+        (_, Some(frame), _) => StartMode::From(frame),
+        (_, _, true) => StartMode::Replace,
+        _ => StartMode::Fresh,
     };
     let mut run = DiskRun::with_steppers(scene, &folder, begin, common.simd.into(), &common.steppers)
         .map_err(Failure::of)?;
     let setup_seconds = begun.elapsed().as_secs_f64();
-    interrupt::heed(common);
+    interrupt::install_handler(common);
     announce(&run, &folder, common);
     let resume = resume_command(options, common, &folder);
     let reports = simulate(&mut run, common).map_err(|failure| advise(failure, &run, &folder, &resume))?;

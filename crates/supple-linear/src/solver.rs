@@ -41,7 +41,7 @@ impl StopRule {
 
 /// Why a solve ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum LinearTermination {
     /// The residual is small enough.
     Converged,
     /// All iterations are used up.
@@ -67,31 +67,34 @@ pub struct SolveOutcome {
     /// `|b - A x| / |b|`: computed anew if the solve converged, else as the iteration has it.
     pub relative_residual: f64,
     /// Why it ended.
-    pub end: End,
+    pub end: LinearTermination,
 }
 
 impl SolveOutcome {
     /// Whether the residual is small enough.
     pub fn converged(&self) -> bool {
-        self.end == End::Converged
+        self.end == LinearTermination::Converged
     }
 
     /// Why there is no answer that is better than none; nothing where there is one, converged or not.
     pub fn problem(&self) -> Option<&'static str> {
         match self.end {
             // The residual of conjugate gradients may rise at first: being stopped there is no divergence.
-            End::Stalled if self.relative_residual > 1.0 => Some(
+            LinearTermination::Stalled if self.relative_residual > 1.0 => Some(
                 "the iteration diverged: the residual is above that of x = 0; the matrix may be singular, or not positive \
                  definite; try cholesky",
             ),
-            End::Converged | End::Iterations | End::Deadline | End::Stalled => None,
-            End::NegativeCurvature => Some(
+            LinearTermination::Converged
+            | LinearTermination::Iterations
+            | LinearTermination::Deadline
+            | LinearTermination::Stalled => None,
+            LinearTermination::NegativeCurvature => Some(
                 "a direction of negative curvature was met: the matrix is not positive definite, so there is no minimum",
             ),
-            End::IndefinitePreconditioner => Some(
+            LinearTermination::IndefinitePreconditioner => Some(
                 "the preconditioner is not positive definite: the matrix is not, or too nearly singular; try cholesky",
             ),
-            End::NotFinite => Some(
+            LinearTermination::NotFinite => Some(
                 "the iteration met numbers that are not finite; the matrix's entries may be too large or too small",
             ),
         }
@@ -99,7 +102,7 @@ impl SolveOutcome {
 
     /// The outcome for a right-hand side of zeros, whose solution is zero.
     pub(super) fn of_zero() -> Self {
-        Self { iterations: 0, relative_residual: 0.0, end: End::Converged }
+        Self { iterations: 0, relative_residual: 0.0, end: LinearTermination::Converged }
     }
 }
 

@@ -8,7 +8,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use supple::Error;
 use supple::output::{ExportFormat, export};
-use supple::simulation::{Begin, Run};
+use supple::simulation::{Run, StartMode};
 
 use crate::errors::{exception, invalid};
 use crate::pool::in_pool;
@@ -28,9 +28,9 @@ impl DiskRun {
     #[new]
     fn new(py: Python<'_>, scene: &Scene, folder: PathBuf, begin: &str, simd: &str) -> PyResult<Self> {
         let begin = match begin {
-            "fresh" => Begin::Fresh,
-            "replace" => Begin::Replace,
-            "resume" => Begin::Resume,
+            "fresh" => StartMode::Fresh,
+            "replace" => StartMode::Replace,
+            "resume" => StartMode::Resume,
             _ => {
                 return Err(invalid(format!(
                     "a run begins \"fresh\", \"replace\" or \"resume\", not \"{begin}\""

@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 use supple::Error;
-use supple::scene::Hold;
+use supple::scene::PinStrength;
 use supple::simulation::{BodyId, PinId, Simulation};
 
 /// What is led now.
@@ -98,7 +98,7 @@ impl Targets {
     }
 
     fn hold(&mut self, simulation: &mut Simulation) -> Result<(), Error> {
-        let hold = self.stiffness.map_or(Hold::Hard, Hold::Stiffness);
+        let hold = self.stiffness.map_or(PinStrength::Hard, PinStrength::Stiffness);
         for (body, first, count) in bodies(simulation) {
             let is_own = |vertex: u32| (first..first + count).contains(&(vertex as usize));
             let held: Vec<usize> = (0..self.vertices.len()).filter(|&i| is_own(self.vertices[i])).collect();

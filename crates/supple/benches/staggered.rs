@@ -26,7 +26,7 @@ fn main() {
     let cells = std::env::args().find_map(|argument| argument.parse().ok()).unwrap_or(CELLS);
     let lattice = Lattice::new([cells; 3], |[x, ..]| if x == -1 { Cell::Dirichlet } else { Cell::Interior });
     let field = 4 * lattice.interior_cells();
-    let options = CycleOptions { visits: 1, ..CycleOptions::default() };
+    let options = CycleOptions { cycle_index: 1, ..CycleOptions::default() };
     let mut hierarchy = Hierarchy::new(lattice, Coefficients::of_poisson_ratio(0.48), options, Simd::Auto);
     hierarchy.fields().0.iter_mut().enumerate().for_each(|(n, b)| *b = (n as f32).sin());
     let pools = [1, 2].map(|n| ThreadPoolBuilder::new().num_threads(n).build().expect("a small pool"));

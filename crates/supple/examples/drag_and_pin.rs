@@ -1,7 +1,7 @@
 //! Picking a cloth with a ray, dragging it, pinning it, letting go.
 
 use supple::mesh::geometry::Ray;
-use supple::scene::{Body, Collider, Hold, Scene, Selection};
+use supple::scene::{Body, Collider, PinStrength, Scene, Selection};
 use supple::simulation::Simulation;
 
 /// Lifts a cloth off the floor by its middle and hangs it up.
@@ -27,7 +27,7 @@ pub fn main() -> Result<(), supple::Error> {
     let highest =
         (0..positions.len()).max_by(|&a, &b| positions[a].y.total_cmp(&positions[b].y)).unwrap_or(0);
     let towel = simulation.body("towel").ok_or_else(|| supple::Error::Invalid("no towel".into()))?;
-    let hook = simulation.pin(towel, &Selection::Indices(vec![highest as u32]), Hold::Hard)?;
+    let hook = simulation.pin(towel, &Selection::Indices(vec![highest as u32]), PinStrength::Hard)?;
     for _ in 0..30 {
         simulation.step(1.0 / 60.0)?;
     }

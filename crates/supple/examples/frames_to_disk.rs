@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use supple::linear::Simd;
 use supple::output::{ExportFormat, export};
 use supple::scene::Scene;
-use supple::simulation::{Begin, Run};
+use supple::simulation::{Run, StartMode};
 
 /// Ten frames of the built-in demo at a fifth of its resolution.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -14,7 +14,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     scene.scale_resolution(0.2)?;
     scene.time.frames = 10;
 
-    let mut run = Run::new(scene, &folder, Begin::Replace, Simd::Auto)?;
+    let mut run = Run::new(scene, &folder, StartMode::Replace, Simd::Auto)?;
     while !run.is_done() {
         let report = run.next_frame()?;
         println!("frame {}: stretch up to {:.3}", report.frame, report.max_stretch);

@@ -32,7 +32,7 @@ pub(crate) fn render(options: &Render, common: &Common) -> Result<ExitCode, Fail
     let wanted = render_options(options)?;
     wanted.check().map_err(Failure::usage)?;
     let source = Source::open(options, common)?;
-    interrupt::heed(common);
+    interrupt::install_handler(common);
     // Opened before anything is simulated: a path that cannot be written must not cost an hour.
     let file = AtomicFile::create(&options.out).map_err(Failure::of)?;
     let scene = source.scene.clone();

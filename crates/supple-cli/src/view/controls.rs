@@ -93,7 +93,7 @@ fn of_method(solver: &Solver) -> Vec<Control> {
         let kinds = LinearKind::ALL.map(|kind| (kind.word(), title_of_linear(kind)));
         let help = "Solves or preconditions the linear systems of the method";
         let kind = words(solver.linear.kind.word(), &kinds);
-        list.insert(0, of_solver("solver.linear", "LinearOptions solver", "", help, kind));
+        list.insert(0, of_solver("solver.linear", "Linear solver", "", help, kind));
         list.extend(of_linear(solver));
     }
     list
@@ -180,7 +180,7 @@ fn of_staggered(options: &staggered::Options) -> Vec<Control> {
     let kinds = words(interpolation, &[("trilinear", "Trilinear"), ("tricubic", "Tricubic, smooth")]);
     let add =
         |key: &str, label, help, kind| of_solver(&format!("solver.staggered.{key}"), label, "", help, kind);
-    let visits = "Of the coarser lattice in a cycle: 1 is a V-cycle, 2 a W-cycle";
+    let cycle_index = "Of the coarser lattice in a cycle: 1 is a V-cycle, 2 a W-cycle";
     let padding = "Layers of cells around the body; another number begins again";
     let cycles = "A linear solve ends after so many at the latest";
     let counts = [
@@ -192,7 +192,7 @@ fn of_staggered(options: &staggered::Options) -> Vec<Control> {
             [1, 10],
         ),
         ("extra_sweeps", "Extra sweeps", "More of them where lattices differ", options.extra_sweeps, [0, 10]),
-        ("visits", "Visits", visits, options.visits, [1, 2]),
+        ("visits", "Visits", cycle_index, options.cycle_index, [1, 2]),
         ("max_cycles", "Most cycles", cycles, options.max_cycles, [1, 200]),
         ("padding", "Padding", padding, options.padding, [0, 8]),
     ];

@@ -67,7 +67,7 @@ pub(crate) fn view(options: &View, common: &Common) -> Result<ExitCode, Failure>
 /// Starts the server, says where it is, and opens the page.
 fn announce(options: &View, common: &Common, hub: std::sync::Arc<hub::Hub>) -> Result<(), Failure> {
     let address = server::start(options.port.unwrap_or(0), hub).map_err(Failure::usage)?;
-    interrupt::heed_at_once();
+    interrupt::install_immediate_handler();
     if common.json {
         line(json!({ "address": address }));
     } else {

@@ -560,7 +560,7 @@ const LINE: usize = 64;
 /// Begins to bring a value into the cache that is read soon: short pieces of memory end before the processor itself has noticed that
 /// they are read one line after the other.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub fn read_ahead<T>(value: &T) {
+pub fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]
     for line in 0..size_of::<T>().div_ceil(LINE) {
         let at = std::ptr::from_ref(value).cast::<i8>().wrapping_add(LINE * line);

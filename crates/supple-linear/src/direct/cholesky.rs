@@ -7,7 +7,7 @@ use std::sync::Arc;
 use glam::{DMat3, DVec3};
 
 use crate::direct::{Entry, Graph, Multifrontal, Numbers, Ordering, SolveSpace};
-use crate::{BlockMatrix, BlockPattern, OutsideBlock, Simd};
+use crate::{BlockMatrix, BlockPattern, ExtraBlock, Simd};
 
 /// How a factorisation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -241,7 +241,7 @@ impl Analysis {
 
 struct MatrixNumbers<'a> {
     blocks: &'a [DMat3],
-    outside: &'a [OutsideBlock],
+    outside: &'a [ExtraBlock],
 }
 
 impl Numbers for MatrixNumbers<'_> {

@@ -9,7 +9,7 @@
 
 use glam::DVec3;
 
-use crate::solver::{End, History, SolveOutcome, StopRule};
+use crate::solver::{History, LinearTermination, SolveOutcome, StopRule};
 use crate::vectors::{Sums, add, copy, is_zero, solve_in_units, turn, unit_of_extreme};
 use crate::{CycleTimes, HistoryPoint, LinearOperator, LinearSolver, Preconditioner, Regions};
 
@@ -32,7 +32,7 @@ pub struct ConjugateGradient {
 }
 
 /// The scalars of a solve under way.
-struct Course {
+struct CgState {
     iterations: usize,
     /// `|b|`.
     scale: f64,
@@ -43,12 +43,12 @@ struct Course {
     restarts: usize,
 }
 
-impl Course {
+impl CgState {
     fn relative(&self) -> f64 {
         self.rr.sqrt() / self.scale
     }
 
-    fn end(&self, end: End) -> SolveOutcome {
+    fn end(&self, end: LinearTermination) -> SolveOutcome {
         SolveOutcome { iterations: self.iterations, relative_residual: self.relative(), end }
     }
 }
@@ -80,18 +80,18 @@ impl ConjugateGradient {
         } else {
             self.true_residual(matrix, rhs, x)
         };
-        let mut course = Course { iterations: 0, scale, rr, checked: rr, restarts: 0 };
+        let mut course = CgState { iterations: 0, scale, rr, checked: rr, restarts: 0 };
         self.history.push(course.relative());
         loop {
             let end = self.descend(matrix, preconditioner, x, stop, &mut course);
-            if end != End::Converged {
+            if end != LinearTermination::Converged {
                 return course.end(end);
             }
             if self.is_truly_small(matrix, rhs, x, stop, &mut course) {
-                return course.end(End::Converged);
+                return course.end(LinearTermination::Converged);
             }
             if course.restarts == RESTARTS || course.rr >= course.checked {
-                return course.end(End::Stalled);
+                return course.end(LinearTermination::Stalled);
             }
             course.restarts += 1;
             course.checked = course.rr;
@@ -127,7 +127,7 @@ impl ConjugateGradient {
         rhs: &[DVec3],
         x: &[DVec3],
         stop: &StopRule,
-        course: &mut Course,
+        course: &mut CgState,
     ) -> bool {
         if course.iterations > 0 {
             course.rr = self.true_residual(matrix, rhs, x);
@@ -142,8 +142,8 @@ impl ConjugateGradient {
         preconditioner: &mut dyn Preconditioner,
         x: &mut [DVec3],
         stop: &StopRule,
-        course: &mut Course,
-    ) -> End {
+        course: &mut CgState,
+    ) -> LinearTermination {
         let mut rz_before = None;
         loop {
             if let Some(end) = why_stop(stop, course) {
@@ -152,10 +152,10 @@ impl ConjugateGradient {
             preconditioner.apply(&self.r, &mut self.z);
             let rz = self.sums.dot(&self.r, &self.z);
             if !rz.is_finite() {
-                return End::NotFinite;
+                return LinearTermination::NotFinite;
             } else if rz <= 0.0 {
-                let end = End::IndefinitePreconditioner;
-                return if course.relative() < ROUNDING { End::Stalled } else { end };
+                let end = LinearTermination::IndefinitePreconditioner;
+                return if course.relative() < ROUNDING { LinearTermination::Stalled } else { end };
             }
             match rz_before {
                 Some(before) => turn(&mut self.p, rz / before, &self.z),
@@ -177,40 +177,40 @@ impl ConjugateGradient {
         matrix: &dyn LinearOperator,
         x: &mut [DVec3],
         rz: f64,
-        course: &mut Course,
-    ) -> Result<(), End> {
+        course: &mut CgState,
+    ) -> Result<(), LinearTermination> {
         matrix.apply(&self.p, &mut self.q);
         let curvature = self.sums.dot(&self.p, &self.q);
         let alpha = rz / curvature;
         if curvature <= 0.0 && course.relative() < ROUNDING {
-            return Err(End::Stalled);
+            return Err(LinearTermination::Stalled);
         } else if curvature <= 0.0 {
             if course.iterations == 0 {
                 add(x, 1.0, &self.p);
             }
-            return Err(End::NegativeCurvature);
+            return Err(LinearTermination::NegativeCurvature);
         } else if !alpha.is_finite() {
-            return Err(End::NotFinite);
+            return Err(LinearTermination::NotFinite);
         }
         let rr = self.sums.advance(alpha, (x, &self.p), (&mut self.r, &self.q));
         if !rr.is_finite() {
             add(x, -alpha, &self.p);
-            return Err(End::NotFinite);
+            return Err(LinearTermination::NotFinite);
         }
         course.rr = rr;
         Ok(())
     }
 }
 
-fn why_stop(stop: &StopRule, course: &Course) -> Option<End> {
+fn why_stop(stop: &StopRule, course: &CgState) -> Option<LinearTermination> {
     if !course.rr.is_finite() {
-        Some(End::NotFinite)
+        Some(LinearTermination::NotFinite)
     } else if course.rr == 0.0 || course.relative() <= stop.tolerance {
-        Some(End::Converged)
+        Some(LinearTermination::Converged)
     } else if course.iterations >= stop.max_iterations {
-        Some(End::Iterations)
+        Some(LinearTermination::Iterations)
     } else if stop.is_late() {
-        Some(End::Deadline)
+        Some(LinearTermination::Deadline)
     } else {
         None
     }

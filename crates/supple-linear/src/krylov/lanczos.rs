@@ -18,7 +18,7 @@ pub(crate) struct Spectrum {
     sums: Sums,
     /// The tridiagonal matrix.
     diagonal: Vec<f64>,
-    beside: Vec<f64>,
+    off_diagonal: Vec<f64>,
 }
 
 impl Spectrum {
@@ -31,14 +31,14 @@ impl Spectrum {
         steps: usize,
     ) -> Option<[f64; 2]> {
         self.lanczos(matrix, jacobi, steps)?;
-        let Self { diagonal, beside, .. } = self;
+        let Self { diagonal, off_diagonal, .. } = self;
         let reach = |i: usize| {
-            let before = if i == 0 { 0.0 } else { beside[i - 1] };
-            before.abs() + beside.get(i).map_or(0.0, |after| after.abs())
+            let before = if i == 0 { 0.0 } else { off_diagonal[i - 1] };
+            before.abs() + off_diagonal.get(i).map_or(0.0, |after| after.abs())
         };
         let high = (0..diagonal.len()).map(|i| diagonal[i] + reach(i)).fold(0.0, f64::max);
-        let smallest = bisect([0.0, high], |at| below(diagonal, beside, at) >= 1);
-        let largest = bisect([0.0, high], |at| below(diagonal, beside, at) == diagonal.len());
+        let smallest = bisect([0.0, high], |at| below(diagonal, off_diagonal, at) >= 1);
+        let largest = bisect([0.0, high], |at| below(diagonal, off_diagonal, at) == diagonal.len());
         (smallest > 0.0 && largest.is_finite()).then_some([smallest, largest])
     }
 
@@ -54,12 +54,12 @@ impl Spectrum {
         }
         self.sums.resize(unknowns);
         self.diagonal.clear();
-        self.beside.clear();
+        self.off_diagonal.clear();
     }
 
     fn lanczos(&mut self, matrix: &dyn LinearOperator, jacobi: &mut BlockJacobi, steps: usize) -> Option<()> {
         self.start(matrix.unknowns());
-        let Self { r, x, z, q, p, sums, diagonal, beside } = self;
+        let Self { r, x, z, q, p, sums, diagonal, off_diagonal } = self;
         jacobi.apply(r, z);
         p.clone_from(z);
         let mut rz = sums.dot(r, z);
@@ -79,20 +79,20 @@ impl Spectrum {
                 break;
             }
             (beta, alpha_before, rz) = (next / rz, alpha, next);
-            beside.push(beta.sqrt() / alpha);
+            off_diagonal.push(beta.sqrt() / alpha);
             turn(p, beta, z);
         }
-        beside.truncate(diagonal.len().saturating_sub(1));
+        off_diagonal.truncate(diagonal.len().saturating_sub(1));
         (!diagonal.is_empty()).then_some(())
     }
 }
 
 /// How many eigenvalues lie below `at`: the negative pivots of `T - at I`.
-fn below(diagonal: &[f64], beside: &[f64], at: f64) -> usize {
+fn below(diagonal: &[f64], off_diagonal: &[f64], at: f64) -> usize {
     let mut pivot = 1.0;
     let mut count = 0;
     for (i, &d) in diagonal.iter().enumerate() {
-        let coupling = if i == 0 { 0.0 } else { beside[i - 1] * beside[i - 1] };
+        let coupling = if i == 0 { 0.0 } else { off_diagonal[i - 1] * off_diagonal[i - 1] };
         pivot = d - at - coupling / pivot;
         if pivot == 0.0 {
             pivot = f64::MIN_POSITIVE;

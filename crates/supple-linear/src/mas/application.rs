@@ -12,7 +12,7 @@ use super::over_domains::{Part, over_domains};
 use super::packed::{Entry, PackedInverse};
 use super::precomputation::Inverses;
 use super::supernodes::Level;
-use supple_core::simd::{Simd, read_ahead};
+use supple_core::simd::{Simd, prefetch};
 
 /// The vectors of all levels.
 #[derive(Debug, Clone, Default)]
@@ -142,7 +142,7 @@ impl<E: Entry> Own<'_, E> {
             let places = level.places_of(domain);
             // What the next domain takes lies here and there: it is fetched ahead, as if that were as large as this one.
             for &node in level.order[places.end..].iter().take(places.len()) {
-                read_ahead(&given[node as usize]);
+                prefetch(&given[node as usize]);
             }
             let (nodes, _) = solved.as_chunks_mut::<C>();
             for (own, &node) in nodes.iter_mut().zip(&level.order[places.clone()]) {

@@ -9,7 +9,7 @@ use glam::DMat3;
 use super::inverse::{Tile, at};
 use super::modes::Modes;
 use super::supernodes::Level;
-use crate::{BlockMatrix, OutsideRows};
+use crate::{BlockMatrix, ExtraRows};
 use supple_core::simd::WIDTH;
 
 /// A row of a coarse matrix: its blocks one after the other, each by rows.
@@ -43,7 +43,7 @@ impl CoarseRow {
 /// The rows of a level's matrix.
 pub(super) enum Rows<'a> {
     /// The finest level's.
-    Fine(&'a BlockMatrix, &'a OutsideRows),
+    Fine(&'a BlockMatrix, &'a ExtraRows),
     /// A coarser level's, with the unknowns of a node.
     Coarse(&'a [CoarseRow], usize),
 }

@@ -48,14 +48,14 @@ impl Modes {
 
 /// Where a node stands in its supernode's frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Seat {
+pub(super) struct ParentWeight {
     /// `(x - c)/s`.
     pub offset: [f32; 3],
     /// The node's own radius over the supernode's; nothing on the finest level.
     pub ratio: f32,
 }
 
-impl Seat {
+impl ParentWeight {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn numbers(self) -> ([f64; 3], f64) {
         let [x, y, z] = self.offset;

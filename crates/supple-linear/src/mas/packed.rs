@@ -10,7 +10,7 @@
 
 use std::cell::RefCell;
 
-use supple_core::simd::{Kernel, Lanes, Simd, WIDTH, dispatch, read_ahead};
+use supple_core::simd::{Kernel, Lanes, Simd, WIDTH, dispatch, prefetch};
 
 use super::inverse::{Diagonal, MOST_TILE_ROWS, Tile, at, triangle};
 
@@ -137,11 +137,11 @@ const NEAREST_CACHE: usize = 32 << 10;
 
 thread_local! {
     /// What a thread needs to apply an inverse, kept: else 26 KB would be cleared for every domain.
-    static ROOM: RefCell<Room> = const { RefCell::new(Room::EMPTY) };
+    static ROOM: RefCell<Scratch> = const { RefCell::new(Scratch::EMPTY) };
 }
 
 /// Vectors and tiles by tile rows.
-struct Room {
+struct Scratch {
     /// The vector in single precision.
     small: [[f32; WIDTH]; MOST_TILE_ROWS],
     /// The tile row at hand.
@@ -150,7 +150,7 @@ struct Room {
     sums: [WideTile; MOST_TILE_ROWS],
 }
 
-impl Room {
+impl Scratch {
     const EMPTY: Self = Self {
         small: [[0.0; WIDTH]; MOST_TILE_ROWS],
         wide: [ZEROS; MOST_TILE_ROWS],
@@ -227,7 +227,7 @@ impl<E: Entry> Kernel for Store<'_, E> {
 struct Multiply<'a, E: Entry> {
     inverse: &'a PackedInverse<E>,
     x: &'a mut [f64],
-    room: &'a mut Room,
+    room: &'a mut Scratch,
     /// What is read after this; itself if nothing is.
     next: &'a PackedInverse<E>,
 }
@@ -246,7 +246,7 @@ impl<E: Entry> Kernel for Multiply<'_, E> {
         }
         let both = size_of_val(&inverse.tiles[..]) + size_of_val(&next.tiles[..]);
         let ahead = if both <= NEAREST_CACHE { &next.tiles[..] } else { &[] };
-        let Room { small, wide, sums } = room;
+        let Scratch { small, wide, sums } = room;
         let count = inverse.rows.len();
         let (small, wide, sums) = (&mut small[..count], &mut wide[..count], &mut sums[..count]);
         shrink(x, 1.0 / size, &inverse.rows, small);
@@ -254,12 +254,12 @@ impl<E: Entry> Kernel for Multiply<'_, E> {
             let row = &inverse.tiles[at(i, 0)..=at(i, i)];
             let t = row_product::<E>(row, small, wide, &inverse.rows[i].weights);
             if let Some(scales) = next.rows.get(i) {
-                read_ahead(scales);
+                prefetch(scales);
             }
             sums[i] = ZEROS;
             for j in 0..row.len() {
                 if let Some(tile) = ahead.get(at(i, j)) {
-                    read_ahead(tile);
+                    prefetch(tile);
                 }
                 let tile = E::wide(&row[j], &wide[j]);
                 for c in 0..WIDTH {

@@ -3,7 +3,7 @@
 
 use glam::DVec3;
 
-use super::modes::Seat;
+use super::modes::ParentWeight;
 use super::supernodes::{Grouping, Level};
 use supple_core::state_words::{numbers, push};
 
@@ -30,7 +30,7 @@ pub(super) fn write(age: u32, levels: &[Level]) -> Vec<u32> {
             words.push(list.len() as u32);
             words.extend(list);
         }
-        let seat = |seat: &Seat| {
+        let seat = |seat: &ParentWeight| {
             let [x, y, z] = seat.offset;
             [x, y, z, seat.ratio].map(f32::to_bits)
         };
@@ -90,7 +90,7 @@ fn read_level(rest: &mut &[u32]) -> Option<Level> {
     let (bits, _) = take(rest, 4 * parent.len())?.as_chunks();
     let seat = |bits: &[u32; 4]| {
         let [x, y, z, ratio] = bits.map(f32::from_bits);
-        Seat { offset: [x, y, z], ratio }
+        ParentWeight { offset: [x, y, z], ratio }
     };
     let level =
         Level { parent, parent_starts, seats: bits.iter().map(seat).collect(), ..Level::of(grouping) };

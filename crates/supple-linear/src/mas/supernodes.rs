@@ -8,7 +8,7 @@ use glam::DVec3;
 use supple_core::parallel::prelude::*;
 
 use super::connections::Connections;
-use super::modes::Seat;
+use super::modes::ParentWeight;
 use super::morton_domains::{morton_order, runs};
 use super::stiffness_domains::strong_groups;
 use crate::{Graph, graph_order};
@@ -36,7 +36,7 @@ pub(super) struct Level {
     /// The first supernode of each domain, and the end.
     pub parent_starts: Vec<u32>,
     /// Where the node at each place stands in its supernode.
-    pub seats: Vec<Seat>,
+    pub seats: Vec<ParentWeight>,
 }
 
 impl Level {
@@ -63,7 +63,7 @@ impl Level {
     pub(super) fn bytes(&self) -> usize {
         4 * (self.order.len() + self.place.len() + self.starts.len())
             + 4 * (self.parent.len() + self.parent_starts.len())
-            + size_of::<Seat>() * self.seats.len()
+            + size_of::<ParentWeight>() * self.seats.len()
     }
 
     pub(super) fn of(grouping: Grouping) -> Self {
@@ -125,7 +125,7 @@ impl Level {
             let ((centre, radius), (above, reach)) = (of(place), next.of(parent as usize));
             let scale = if reach > 0.0 { 1.0 / reach } else { 0.0 };
             let offset = ((centre - above) * scale).to_array().map(|o| o as f32);
-            Seat { offset, ratio: (radius * scale) as f32 }
+            ParentWeight { offset, ratio: (radius * scale) as f32 }
         };
         self.seats = self.parent.iter().enumerate().map(|(place, &parent)| seat(place, parent)).collect();
         next

@@ -12,8 +12,8 @@ use supple_core::parallel::prelude::*;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::LinearOperator;
-use crate::matrix::extra_rows::OutsideRows;
-use crate::matrix::point_hessians::PointSums;
+use crate::matrix::extra_rows::ExtraRows;
+use crate::matrix::point_hessians::PointHessians;
 use crate::ordering::node_order::Graph;
 use supple_core::state_words as words;
 
@@ -158,7 +158,7 @@ impl BlockPattern {
 
 /// A block outside the pattern: at (row, column), its transpose at (column, row).
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct OutsideBlock {
+pub struct ExtraBlock {
     /// Block row.
     pub row: u32,
     /// Block column, different from the row.
@@ -172,16 +172,16 @@ pub struct OutsideBlock {
 pub struct BlockMatrix {
     pattern: Arc<BlockPattern>,
     blocks: Vec<DMat3>,
-    outside: Vec<OutsideBlock>,
+    outside: Vec<ExtraBlock>,
     /// The same by rows, where they have been gathered.
-    outside_rows: OutsideRows,
+    outside_rows: ExtraRows,
 }
 
 impl BlockMatrix {
     /// The zero matrix on a pattern.
     pub fn zero(pattern: Arc<BlockPattern>) -> Self {
         let blocks = vec![DMat3::ZERO; pattern.block_count()];
-        Self { pattern, blocks, outside: Vec::new(), outside_rows: OutsideRows::default() }
+        Self { pattern, blocks, outside: Vec::new(), outside_rows: ExtraRows::default() }
     }
 
     /// Its pattern.
@@ -200,7 +200,7 @@ impl BlockMatrix {
     }
 
     /// The blocks outside the pattern, in the order in which they were added.
-    pub fn outside(&self) -> &[OutsideBlock] {
+    pub fn outside(&self) -> &[ExtraBlock] {
         &self.outside
     }
 
@@ -212,7 +212,7 @@ impl BlockMatrix {
     }
 
     /// Adds sums over material points, on all threads.
-    pub fn add_points(&mut self, sums: &mut PointSums) {
+    pub fn add_points(&mut self, sums: &mut PointHessians) {
         if !sums.is_empty() {
             self.outside_rows.clear();
             sums.add_to(&self.pattern, &mut self.blocks, &mut self.outside);
@@ -220,14 +220,14 @@ impl BlockMatrix {
     }
 
     /// Brings the blocks outside the pattern into rows, once all are there: products are faster for it.
-    pub fn gather_outside(&mut self) {
+    pub fn gather_extra_blocks(&mut self) {
         self.outside_rows.gather(self.pattern.unknowns(), &self.outside);
     }
 
     /// The blocks outside the pattern by rows.
-    pub fn outside_rows(&self) -> Cow<'_, OutsideRows> {
+    pub fn outside_rows(&self) -> Cow<'_, ExtraRows> {
         if self.outside_rows.is_empty() && !self.outside.is_empty() {
-            let mut rows = OutsideRows::default();
+            let mut rows = ExtraRows::default();
             rows.gather(self.pattern.unknowns(), &self.outside);
             return Cow::Owned(rows);
         }
@@ -269,7 +269,7 @@ impl BlockMatrix {
     /// Adds a block outside the pattern.
     pub fn push_outside(&mut self, row: u32, column: u32, block: DMat3) {
         self.outside_rows.clear();
-        self.outside.push(OutsideBlock { row, column, block });
+        self.outside.push(ExtraBlock { row, column, block });
     }
 
     /// The largest number on the diagonal.
@@ -392,7 +392,7 @@ impl LinearOperator for BlockMatrix {
         if gathered {
             return;
         }
-        for OutsideBlock { row, column, block } in &self.outside {
+        for ExtraBlock { row, column, block } in &self.outside {
             y[*row as usize] += *block * x[*column as usize];
             y[*column as usize] += block.transpose() * x[*row as usize];
         }

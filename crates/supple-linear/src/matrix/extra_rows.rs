@@ -3,20 +3,20 @@
 
 use glam::{DMat3, DVec3};
 
-use crate::matrix::block_matrix::OutsideBlock;
+use crate::matrix::block_matrix::ExtraBlock;
 
 /// Rows of blocks with ascending columns.
 #[derive(Debug, Clone, Default)]
-pub struct OutsideRows {
+pub struct ExtraRows {
     /// The first block of each row, and the end; empty without any.
     starts: Vec<u32>,
     columns: Vec<u32>,
     blocks: Vec<DMat3>,
 }
 
-impl OutsideRows {
+impl ExtraRows {
     /// The rows of a matrix with so many of them. Blocks at the same place are summed in their order.
-    pub fn gather(&mut self, rows: usize, list: &[OutsideBlock]) {
+    pub fn gather(&mut self, rows: usize, list: &[ExtraBlock]) {
         self.clear();
         if list.is_empty() {
             return;

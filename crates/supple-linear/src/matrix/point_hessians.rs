@@ -4,11 +4,11 @@
 
 use glam::DMat3;
 
-use crate::matrix::block_matrix::{BlockPattern, OutsideBlock};
+use crate::matrix::block_matrix::{BlockPattern, ExtraBlock};
 
 /// Points as vertices and weights, each with a symmetric 3x3 block.
 #[derive(Debug, Clone, Default)]
-pub struct PointSums {
+pub struct PointHessians {
     starts: Vec<u32>,
     members: Vec<(u32, f64)>,
     blocks: Vec<DMat3>,
@@ -23,14 +23,14 @@ pub struct PointSums {
 /// What some rows put outside the pattern, and room for the sums of one row.
 #[derive(Debug, Clone, Default)]
 struct Part {
-    outside: Vec<OutsideBlock>,
+    outside: Vec<ExtraBlock>,
     row: Vec<(u32, DMat3)>,
 }
 
 /// Rows handled by one task.
 const ROWS: usize = 256;
 
-impl PointSums {
+impl PointHessians {
     /// Forgets all points.
     pub fn clear(&mut self) {
         self.starts.clear();
@@ -84,7 +84,7 @@ impl PointSums {
     }
 
     /// Adds all to the blocks of a pattern, and what lies outside of it to a list, below the diagonal and sorted.
-    pub fn add_to(&mut self, pattern: &BlockPattern, blocks: &mut [DMat3], outside: &mut Vec<OutsideBlock>) {
+    pub fn add_to(&mut self, pattern: &BlockPattern, blocks: &mut [DMat3], outside: &mut Vec<ExtraBlock>) {
         self.sort_by_row(pattern);
         let rows = pattern.unknowns();
         let mut parts = std::mem::take(&mut self.outside);
@@ -123,7 +123,7 @@ impl PointSums {
                 match pattern.slot(row, column as usize) {
                     Some(slot) => blocks[slot - begin] += sum,
                     None if (column as usize) < row => {
-                        part.outside.push(OutsideBlock { row: row as u32, column, block: sum });
+                        part.outside.push(ExtraBlock { row: row as u32, column, block: sum });
                     }
                     None => {}
                 }
@@ -173,7 +173,7 @@ mod tests {
             held.iter().for_each(|&v| is_held[v] = true);
             let pattern = Arc::new(BlockPattern::new(&is_held, &pairs));
             let (mut by_rows, mut by_points) = (BlockMatrix::zero(pattern.clone()), BlockMatrix::zero(pattern.clone()));
-            let mut sums = PointSums::default();
+            let mut sums = PointHessians::default();
             for (point, n) in &points {
                 let n = DVec3::from(*n);
                 let block = DMat3::from_cols(n * n.x, n * n.y, n * n.z);
@@ -191,7 +191,7 @@ mod tests {
             let expected = by_points.multiply(&x);
             let far = |y: Vec<DVec3>| y.iter().zip(&expected).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
             prop_assert!(far(by_rows.multiply(&x)) < 1e-12);
-            by_rows.gather_outside();
+            by_rows.gather_extra_blocks();
             prop_assert!(far(by_rows.multiply(&x)) < 1e-12);
         }
     }

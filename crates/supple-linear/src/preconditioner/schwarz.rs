@@ -14,7 +14,7 @@ use crate::ordering::node_order::local_order;
 use crate::preconditioner::domain_inverse::{DomainInverse, LARGEST};
 use crate::relaxation::block_jacobi::domain_not_definite;
 use crate::{
-    BlockMatrix, BlockPattern, LinearOperator, OutsideBlock, Preconditioner, Regions, Simd, assembled,
+    BlockMatrix, BlockPattern, ExtraBlock, LinearOperator, Preconditioner, Regions, Simd, assembled,
 };
 
 /// Domains up to this many nodes are inverted explicitly.
@@ -167,12 +167,12 @@ impl Domains {
     }
 
     /// The blocks outside the pattern that couple two nodes of one domain, by the place of their row.
-    fn inner_outside(&self, matrix: &BlockMatrix) -> Vec<(u32, OutsideBlock)> {
+    fn inner_outside(&self, matrix: &BlockMatrix) -> Vec<(u32, ExtraBlock)> {
         let place = |node: u32| self.place[node as usize];
         let domain = |node: u32| place(node) as usize / self.size;
         let inner = matrix.outside().iter().filter(|o| domain(o.row) == domain(o.column));
         let both = inner.flat_map(|o| {
-            let mirrored = OutsideBlock { row: o.column, column: o.row, block: o.block.transpose() };
+            let mirrored = ExtraBlock { row: o.column, column: o.row, block: o.block.transpose() };
             [*o, mirrored]
         });
         let mut inner: Vec<_> = both.map(|o| (place(o.row), o)).collect();
@@ -185,7 +185,7 @@ impl Domains {
 struct Parts<'a> {
     matrix: &'a BlockMatrix,
     domains: &'a Domains,
-    outside: Vec<(u32, OutsideBlock)>,
+    outside: Vec<(u32, ExtraBlock)>,
 }
 
 impl Parts<'_> {

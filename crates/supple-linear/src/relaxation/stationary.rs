@@ -3,7 +3,7 @@
 
 use glam::DVec3;
 
-use crate::solver::{End, History, SolveOutcome, StopRule};
+use crate::solver::{History, LinearTermination, SolveOutcome, StopRule};
 use crate::vectors::{Sums, add, copy, is_zero, solve_in_units, unit_of_extreme};
 use crate::{CycleTimes, HistoryPoint, LinearOperator, LinearSolver, Preconditioner, Regions};
 
@@ -125,17 +125,17 @@ impl<P: Preconditioner> LinearSolver for StationarySolver<P> {
     }
 }
 
-fn why_stop(stop: &StopRule, iterations: usize, residual: f64, first: f64) -> Option<End> {
+fn why_stop(stop: &StopRule, iterations: usize, residual: f64, first: f64) -> Option<LinearTermination> {
     if !residual.is_finite() {
-        Some(End::NotFinite)
+        Some(LinearTermination::NotFinite)
     } else if residual <= stop.tolerance || residual == 0.0 {
-        Some(End::Converged)
+        Some(LinearTermination::Converged)
     } else if residual > DIVERGED * first {
-        Some(End::Stalled)
+        Some(LinearTermination::Stalled)
     } else if iterations >= stop.max_iterations {
-        Some(End::Iterations)
+        Some(LinearTermination::Iterations)
     } else if stop.is_late() {
-        Some(End::Deadline)
+        Some(LinearTermination::Deadline)
     } else {
         None
     }

@@ -7,9 +7,9 @@ use glam::{DMat3, DVec3};
 use supple_linear::mas::{Layout, Mas, MasOptions, Modes, Partition};
 use supple_linear::multigrid::galerkin::{Galerkin, GalerkinOptions, LevelSizes, Smoother};
 use supple_linear::{
-    BlockJacobi, BlockMatrix, BlockPattern, CholeskyFactor, ConjugateGradient, End, Fill, GaussSeidel,
-    IncompleteCholesky, Levels, LinearKind, LinearOperator, LinearOptions, Preconditioner, Schwarz,
-    SchwarzOptions, Simd, StopRule, linear_solver,
+    BlockJacobi, BlockMatrix, BlockPattern, CholeskyFactor, ConjugateGradient, Fill, GaussSeidel,
+    IncompleteCholesky, Levels, LinearKind, LinearOperator, LinearOptions, LinearTermination, Preconditioner,
+    Schwarz, SchwarzOptions, Simd, StopRule, linear_solver,
 };
 
 /// A named system: matrix and positions.
@@ -318,7 +318,7 @@ fn negative_curvature_is_noticed_and_the_vector_before_it_kept() {
     solver.prepare(&system.matrix).unwrap();
     let mut x = vec![DVec3::ZERO; rhs.len()];
     let outcome = solver.solve(&system.matrix, &rhs, &mut x, &StopRule::tolerance(1e-10, 1000));
-    assert_eq!(outcome.end, End::NegativeCurvature, "{outcome:?}");
+    assert_eq!(outcome.end, LinearTermination::NegativeCurvature, "{outcome:?}");
     // A descent direction of ½ xᵀAx - bᵀx, which inexact Newton goes along.
     assert!(x.iter().all(|v| v.is_finite()) && dot(&x, &rhs) > 0.0);
 }
@@ -333,7 +333,7 @@ fn what_is_not_finite_ends_the_solve_at_once() {
         solver.prepare(&system.matrix).unwrap();
         let mut x = vec![DVec3::ZERO; rhs.len()];
         let outcome = solver.solve(&system.matrix, &rhs, &mut x, &StopRule::tolerance(1e-10, 1000));
-        assert_eq!((outcome.end, outcome.iterations), (End::NotFinite, 0), "{kind:?}");
+        assert_eq!((outcome.end, outcome.iterations), (LinearTermination::NotFinite, 0), "{kind:?}");
         // The same solver is as good as new afterwards.
         let good = vector(system.matrix.unknowns(), 40);
         let outcome = solver.solve(&system.matrix, &good, &mut x, &StopRule::tolerance(1e-4, 5000));
@@ -371,10 +371,14 @@ fn stop_rules_hold() {
         solver.prepare(&system.matrix).unwrap();
         let mut x = vec![DVec3::ZERO; rhs.len()];
         let outcome = solver.solve(&system.matrix, &rhs, &mut x, &StopRule::iterations(4));
-        assert_eq!((outcome.iterations, outcome.end), (4, End::Iterations), "{kind:?}");
+        assert_eq!((outcome.iterations, outcome.end), (4, LinearTermination::Iterations), "{kind:?}");
         x.fill(DVec3::ZERO);
         let now = StopRule::tolerance(1e-12, 1_000_000).within(std::time::Duration::ZERO);
-        assert_eq!(solver.solve(&system.matrix, &rhs, &mut x, &now).end, End::Deadline, "{kind:?}");
+        assert_eq!(
+            solver.solve(&system.matrix, &rhs, &mut x, &now).end,
+            LinearTermination::Deadline,
+            "{kind:?}"
+        );
         let zero = vec![DVec3::ZERO; rhs.len()];
         x.fill(DVec3::ONE);
         let outcome = solver.solve(&system.matrix, &zero, &mut x, &StopRule::tolerance(1e-6, 10));

@@ -32,7 +32,7 @@ pub(super) fn rates(request: &Request) -> Result<Findings, Failure> {
     findings.add("periodic Laplacian, 64^3", QUANTITY, 0.19, periodic_poisson_rate(64));
     let w_cycle =
         CycleOptions { boundary_sweeps: sweeps, extra_sweeps: sweeps.min(3), ..CycleOptions::default() };
-    let v_cycle = CycleOptions { visits: 1, coarsest_size: 8, ..w_cycle };
+    let v_cycle = CycleOptions { cycle_index: 1, coarsest_size: 8, ..w_cycle };
     let mut add = |case: String, paper: Option<f64>, lattice: Lattice, options, of: Coefficients, krylov| {
         request.tell(&case);
         let case = format!("{case}, {sweeps} boundary sweeps");

@@ -128,7 +128,7 @@ pub(super) fn scaling(request: &Request) -> Result<Findings, Failure> {
 fn timed_cycles(cells: usize, request: &Request) -> Hierarchy {
     let lattice = elastic_box(cells);
     let b = weight_of(&lattice);
-    let options = CycleOptions { visits: 1, ..CycleOptions::default() };
+    let options = CycleOptions { cycle_index: 1, ..CycleOptions::default() };
     let of = Coefficients::of_poisson_ratio(0.48);
     let mut hierarchy = Hierarchy::new(lattice, of, options, request.simd);
     hierarchy.fields().0.iter_mut().zip(&b).for_each(|(right, b)| *right = *b as f32);

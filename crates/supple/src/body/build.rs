@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use glam::{DAffine3, DMat3, DQuat, DVec3};
 
-use super::shape::{Inside, Shaped, inside_mesh, shape_meshes};
-use super::{Body, Cut, ElementMaterials, Elements, Embedding, TimedTear};
+use super::shape::{BuiltShape, VolumeMesh, inside_mesh, shape_meshes};
+use super::{Body, Discretisation, ElementMaterials, Elements, Embedding, TimedTear};
 use crate::material::Material;
 use crate::output::FrameSurface;
 use crate::scene::{self, ClosedMesh, Model, Placement, SelectionPoints};
@@ -19,7 +19,7 @@ use supple_mesh::weld::weld;
 
 impl Body {
     /// Builds a scene's body, a solid cut as `cut` says; files are relative to `folder`.
-    pub fn build(spec: &scene::Body, folder: &Path, cut: Cut) -> Result<Self, Error> {
+    pub fn build(spec: &scene::Body, folder: &Path, cut: Discretisation) -> Result<Self, Error> {
         let named = |error: Error| match error {
             Error::Invalid(problem) => Error::Invalid(format!("body `{}`: {problem}", spec.name)),
             other => other,
@@ -31,7 +31,7 @@ impl Body {
             return Err(Error::Invalid(format!("body `{}` has no faces to simulate", spec.name)));
         }
         let rest = match &spec.rest {
-            Some(_) if cut == Cut::Octants => {
+            Some(_) if cut == Discretisation::Octants => {
                 return Err(Error::NotSupported(format!("a rest shape of the solid body `{}`", spec.name)));
             }
             Some(shape) => Some(rest_surface(spec, shape, &shaped, folder).map_err(named)?),
@@ -44,18 +44,18 @@ impl Body {
         body.check_mass()?;
         body.check_elements()?;
         body.note_size();
-        body.note_words_of_cloth(spec);
+        body.warn_about_cloth_only_keys(spec);
         Ok(body)
     }
 
     fn from_meshes(
         spec: &scene::Body,
-        shaped: Shaped,
+        shaped: BuiltShape,
         rest: Option<Vec<DVec3>>,
-        (material, cut): (Material, Cut),
+        (material, cut): (Material, Discretisation),
         folder: &Path,
     ) -> Result<Self, Error> {
-        let Shaped { mut surface, inside, notes } = shaped;
+        let BuiltShape { mut surface, inside, notes } = shaped;
         let corners = surface.triangle_corners();
         let surface_triangles = surface.triangles();
         let place = |p: &DVec3| placed(&spec.transform, *p);
@@ -91,14 +91,14 @@ impl Body {
         };
         match inside {
             Some(inside) => body.make_solid(inside, &spec.transform)?,
-            None if cut == Cut::Octants => body.make_octants(spec)?,
+            None if cut == Discretisation::Octants => body.make_octants(spec)?,
             None => {
                 body.make_cloth(&surface_rest, &corners);
                 body.tears = body.timed_tears(spec, folder)?;
             }
         }
         body.materials = body.region_materials(spec, material, folder)?;
-        body.weigh();
+        body.lump_masses();
         Ok(body)
     }
 
@@ -125,8 +125,8 @@ impl Body {
         self.embedding = Embedding::of_vertices(&unknowns);
     }
 
-    fn make_solid(&mut self, inside: Inside, transform: &Placement) -> Result<(), Error> {
-        let Inside { tets, vertex_of_surface } = inside;
+    fn make_solid(&mut self, inside: VolumeMesh, transform: &Placement) -> Result<(), Error> {
+        let VolumeMesh { tets, vertex_of_surface } = inside;
         self.start = tets.positions.iter().map(|p| placed(transform, *p)).collect();
         self.rest.clone_from(&self.start);
         let placed_tets = supple_mesh::TetMesh { positions: self.start.clone(), ..tets };
@@ -201,7 +201,7 @@ impl Body {
     }
 
     /// Gives every unknown its share of the mass of the elements around it.
-    fn weigh(&mut self) {
+    fn lump_masses(&mut self) {
         let mut mass = vec![0.0; self.start.len()];
         let mut share = |vertices: &[u32], whole: f64| {
             vertices.iter().for_each(|&v| mass[v as usize] += whole / vertices.len() as f64);
@@ -305,7 +305,7 @@ impl Body {
     }
 
     /// A solid has no use for what the scene says of sheets.
-    fn note_words_of_cloth(&mut self, spec: &scene::Body) {
+    fn warn_about_cloth_only_keys(&mut self, spec: &scene::Body) {
         if matches!(self.elements, Elements::Triangles(_)) {
             return;
         }
@@ -361,13 +361,13 @@ fn world_from_shape(spec: &scene::Body) -> DAffine3 {
 fn rest_surface(
     spec: &scene::Body,
     shape: &scene::Shape,
-    shaped: &Shaped,
+    shaped: &BuiltShape,
     folder: &Path,
 ) -> Result<Vec<DVec3>, Error> {
     if shaped.inside.is_some() {
         return Err(Error::NotSupported(format!("a rest shape of the solid body `{}`", spec.name)));
     }
-    let rest = shape_meshes(shape, None, folder, Cut::Tets)?.surface;
+    let rest = shape_meshes(shape, None, folder, Discretisation::Tets)?.surface;
     let (have, need) = (rest.positions.len(), shaped.surface.positions.len());
     if have != need {
         return Err(Error::Invalid(format!(

@@ -15,7 +15,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 pub use element_materials::ElementMaterials;
 pub use embedding::Embedding;
-pub use seam::{SetupSeam, Sewn};
+pub use seam::{ActiveSeam, Stitch};
 pub use shape::inside_mesh;
 pub(crate) use shape::{are_inside, closed_mesh};
 pub use tear::{Split, TimedTear, TornSurface};
@@ -37,7 +37,7 @@ pub enum Elements {
 
 /// What a solid is cut into.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Cut {
+pub enum Discretisation {
     /// Tetrahedra.
     #[default]
     Tets,
@@ -45,7 +45,7 @@ pub enum Cut {
     Octants,
 }
 
-impl From<Method> for Cut {
+impl From<Method> for Discretisation {
     fn from(method: Method) -> Self {
         if method.traits().octants { Self::Octants } else { Self::Tets }
     }

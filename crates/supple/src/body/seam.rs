@@ -14,11 +14,11 @@ const STIFFER: f64 = 20.0;
 
 /// A seam of a running simulation.
 #[derive(Debug, Clone, PartialEq)]
-pub struct SetupSeam {
+pub struct ActiveSeam {
     /// The bodies by index.
     pub bodies: [usize; 2],
     /// What is sewn to what.
-    pub stitches: Vec<Sewn>,
+    pub stitches: Vec<Stitch>,
     /// Stiffness of each stitch in N/m.
     pub stiffness: f64,
     /// When it is closed, in seconds.
@@ -27,7 +27,7 @@ pub struct SetupSeam {
 
 /// A vertex of the first body sewn to a point of the second, by unknowns.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Sewn {
+pub struct Stitch {
     /// Unknowns and weights of the first body; one of them unless it has fewer vertices along the seam.
     pub first: [(u32, f64); 2],
     /// The same of the second.
@@ -42,7 +42,7 @@ struct Chain {
     closed: bool,
 }
 
-impl SetupSeam {
+impl ActiveSeam {
     /// The stitches of a scene's seam; files of selections are relative to `folder`.
     pub(crate) fn resolve(seam: &Seam, all: &[Body], folder: &Path) -> Result<Self, Error> {
         let mut chains = Vec::with_capacity(2);
@@ -70,13 +70,13 @@ impl SetupSeam {
 }
 
 /// Each vertex of the chain with more of them goes to the point as far along the other one.
-fn match_chains(first: &Chain, second: &Chain) -> Vec<Sewn> {
+fn match_chains(first: &Chain, second: &Chain) -> Vec<Stitch> {
     let vertex = |chain: &Chain, i: usize| [(chain.vertices[i], 1.0), (chain.vertices[i], 0.0)];
     if first.vertices.len() >= second.vertices.len() {
-        let point = |i: usize| Sewn { first: vertex(first, i), second: second.point(first.along[i]) };
+        let point = |i: usize| Stitch { first: vertex(first, i), second: second.point(first.along[i]) };
         return (0..first.vertices.len()).map(point).collect();
     }
-    let point = |i: usize| Sewn { first: first.point(second.along[i]), second: vertex(second, i) };
+    let point = |i: usize| Stitch { first: first.point(second.along[i]), second: vertex(second, i) };
     (0..second.vertices.len()).map(point).collect()
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use glam::DVec3;
 
-use super::Cut;
+use super::Discretisation;
 use crate::scene::{ClosedMesh, Cuboid, Shape, ShapeSource};
 use supple_core::Error;
 use supple_mesh::check::{FindingKind, check_faces};
@@ -15,14 +15,14 @@ use supple_mesh::implicit::{ImplicitShape, surface};
 use supple_mesh::{SurfaceMesh, TetMesh, tetrahedralise};
 
 /// What a shape is made of, in metres and y-up, before its placement in the world.
-pub(super) struct Shaped {
+pub(super) struct BuiltShape {
     pub surface: SurfaceMesh,
-    pub inside: Option<Inside>,
+    pub inside: Option<VolumeMesh>,
     pub notes: Vec<String>,
 }
 
 /// The tetrahedra of a solid.
-pub(super) struct Inside {
+pub(super) struct VolumeMesh {
     pub tets: TetMesh,
     /// The tet vertex of each surface vertex, where the surface is the boundary of the tetrahedra; without it the
     /// surface is embedded.
@@ -34,13 +34,13 @@ pub(super) fn shape_meshes(
     shape: &Shape,
     cell: Option<f64>,
     folder: &Path,
-    cut: Cut,
-) -> Result<Shaped, Error> {
+    cut: Discretisation,
+) -> Result<BuiltShape, Error> {
     let turn = shape.to_metres();
     let cell = cell.map(|cell| cell / shape.scale);
     let mut shaped = match cut {
-        Cut::Tets => unscaled(shape, cell, folder)?,
-        Cut::Octants => only_surface(shape, cell, folder)?,
+        Discretisation::Tets => unscaled(shape, cell, folder)?,
+        Discretisation::Octants => only_surface(shape, cell, folder)?,
     };
     for p in &mut shaped.surface.positions {
         *p = turn * *p;
@@ -52,11 +52,11 @@ pub(super) fn shape_meshes(
 }
 
 /// The surface alone, as octants fill it.
-fn only_surface(shape: &Shape, cell: Option<f64>, folder: &Path) -> Result<Shaped, Error> {
+fn only_surface(shape: &Shape, cell: Option<f64>, folder: &Path) -> Result<BuiltShape, Error> {
     match &shape.source {
         ShapeSource::File(_) => {
             let shaped = unscaled(shape, None, folder)?;
-            Ok(Shaped { inside: None, ..shaped })
+            Ok(BuiltShape { inside: None, ..shaped })
         }
         ShapeSource::Character(character) => smooth_surface(&character.shape(), cell),
         ShapeSource::Implicit(shape) => smooth_surface(shape, cell),
@@ -65,7 +65,7 @@ fn only_surface(shape: &Shape, cell: Option<f64>, folder: &Path) -> Result<Shape
     }
 }
 
-fn smooth_surface(shape: &ImplicitShape, cell: Option<f64>) -> Result<Shaped, Error> {
+fn smooth_surface(shape: &ImplicitShape, cell: Option<f64>) -> Result<BuiltShape, Error> {
     let cell = cell.ok_or_else(needs_cell)?;
     shape.validate()?;
     from_surface(surface(shape, cell)?, None, Vec::new())
@@ -79,7 +79,7 @@ fn cell_surface(shape: &Cuboid, cell: Option<f64>) -> Result<SurfaceMesh, Error>
     BoxShape { size, cells }.surface(1.0)
 }
 
-fn unscaled(shape: &Shape, cell: Option<f64>, folder: &Path) -> Result<Shaped, Error> {
+fn unscaled(shape: &Shape, cell: Option<f64>, folder: &Path) -> Result<BuiltShape, Error> {
     match &shape.source {
         ShapeSource::File(file) => from_file(&folder.join(file), cell),
         ShapeSource::Mesh(mesh) => from_users_surface(mesh.as_ref().clone(), cell, Vec::new()),
@@ -99,7 +99,7 @@ fn unscaled(shape: &Shape, cell: Option<f64>, folder: &Path) -> Result<Shaped, E
     }
 }
 
-fn from_file(path: &Path, cell: Option<f64>) -> Result<Shaped, Error> {
+fn from_file(path: &Path, cell: Option<f64>) -> Result<BuiltShape, Error> {
     let loaded = format::load(path)?;
     match loaded.mesh {
         Mesh::Surface(surface) => from_users_surface(surface, cell, loaded.notes),
@@ -116,7 +116,7 @@ fn from_users_surface(
     surface: SurfaceMesh,
     cell: Option<f64>,
     mut notes: Vec<String>,
-) -> Result<Shaped, Error> {
+) -> Result<BuiltShape, Error> {
     let told = [FindingKind::Degenerate, FindingKind::Duplicates, FindingKind::Unreferenced];
     if cell.is_none() {
         let findings = check_faces(&surface).into_iter().filter(|finding| told.contains(&finding.kind));
@@ -125,19 +125,23 @@ fn from_users_surface(
     from_surface(surface, cell, notes)
 }
 
-fn from_surface(surface: SurfaceMesh, cell: Option<f64>, mut notes: Vec<String>) -> Result<Shaped, Error> {
-    let Some(cell) = cell else { return Ok(Shaped { surface, inside: None, notes }) };
+fn from_surface(
+    surface: SurfaceMesh,
+    cell: Option<f64>,
+    mut notes: Vec<String>,
+) -> Result<BuiltShape, Error> {
+    let Some(cell) = cell else { return Ok(BuiltShape { surface, inside: None, notes }) };
     let filled = tetrahedralise(&surface, cell)?;
     notes.extend(filled.notes);
-    Ok(Shaped { surface, inside: Some(Inside { tets: filled.mesh, vertex_of_surface: None }), notes })
+    Ok(BuiltShape { surface, inside: Some(VolumeMesh { tets: filled.mesh, vertex_of_surface: None }), notes })
 }
 
-fn from_tets(tets: TetMesh, notes: Vec<String>) -> Shaped {
+fn from_tets(tets: TetMesh, notes: Vec<String>) -> BuiltShape {
     let (surface, vertices) = tets.boundary_surface();
-    Shaped { surface, inside: Some(Inside { tets, vertex_of_surface: Some(vertices) }), notes }
+    BuiltShape { surface, inside: Some(VolumeMesh { tets, vertex_of_surface: Some(vertices) }), notes }
 }
 
-fn from_implicit(shape: &ImplicitShape, cell: Option<f64>) -> Result<Shaped, Error> {
+fn from_implicit(shape: &ImplicitShape, cell: Option<f64>) -> Result<BuiltShape, Error> {
     let cell = cell.ok_or_else(needs_cell)?;
     shape.validate()?;
     Ok(from_tets(shape.tets(cell)?, Vec::new()))
@@ -148,7 +152,7 @@ fn needs_cell() -> Error {
 }
 
 /// A box of cloth with its own cells, or a solid cut into cells as near to cubes of a size as its sides allow.
-fn from_box(shape: &Cuboid, cell: Option<f64>) -> Result<Shaped, Error> {
+fn from_box(shape: &Cuboid, cell: Option<f64>) -> Result<BuiltShape, Error> {
     let size = shape.size;
     match (shape.cells, cell) {
         (None, Some(cell)) => {

@@ -16,21 +16,21 @@
 pub mod barrier;
 mod broad_phase;
 mod ccd;
+mod coincident_points;
 pub mod collider;
 mod distance;
 pub mod friction;
 mod intersection;
-mod sewn_points;
 mod surfaces;
 
 #[cfg(test)]
 pub(crate) mod tests;
 
 pub use broad_phase::candidates::{Candidate, Candidates};
-pub use ccd::time_of_impact::free_fraction;
+pub use ccd::time_of_impact::time_of_impact;
 pub(crate) use collider::mesh_source::MeshSource;
 pub use collider::posed::{ColliderMeshes, PosedCollider, Separation, Surface};
-pub use distance::closest_points::{Closeness, Kind};
+pub use distance::closest_points::{ClosestPoints, PrimitivePair};
 pub use intersection::inside::InsideCheck;
 pub use intersection::tangle::{Piercing, Tangle};
 pub use surfaces::Surfaces;

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use glam::DVec3;
 
-use super::distance::closest_points::Kind;
-use super::sewn_points::SewnPoints;
+use super::coincident_points::CoincidentPoints;
+use super::distance::closest_points::PrimitivePair;
+use crate::body::ActiveSeam;
 use crate::body::Body;
-use crate::body::SetupSeam;
 use supple_mesh::weld::weld;
 
 /// All surfaces of a system that take part in contact. Points are numbered as in the system's embedding; of points at one
@@ -24,7 +24,7 @@ pub struct Surfaces {
     touches_itself: Vec<bool>,
     between_bodies: bool,
     pieces: Vec<Pieces>,
-    sewn: SewnPoints,
+    sewn: CoincidentPoints,
     /// How near other bodies come to each body before they are pushed away, where that is less than the thickness; empty if nowhere.
     reach_of_body: Vec<f64>,
 }
@@ -77,8 +77,8 @@ impl Surfaces {
     }
 
     /// Takes points that are sewn together for one: pieces that have them in common do not push each other apart.
-    pub fn sew(&mut self, bodies: &[Body], seams: &[SetupSeam]) {
-        self.sewn = SewnPoints::new(bodies, seams, &self.stands_for);
+    pub fn sew(&mut self, bodies: &[Body], seams: &[ActiveSeam]) {
+        self.sewn = CoincidentPoints::new(bodies, seams, &self.stands_for);
     }
 
     /// Whether two triangles hang together by a seam.
@@ -127,10 +127,10 @@ impl Surfaces {
     }
 
     /// Whether the pieces of a pair hang together by a seam.
-    pub(super) fn are_sewn(&self, kind: Kind, points: [u32; 4]) -> bool {
+    pub(super) fn are_sewn(&self, kind: PrimitivePair, points: [u32; 4]) -> bool {
         let (first, second) = match kind {
-            Kind::VertexTriangle => points.split_at(1),
-            Kind::EdgeEdge => points.split_at(2),
+            PrimitivePair::VertexTriangle => points.split_at(1),
+            PrimitivePair::EdgeEdge => points.split_at(2),
         };
         self.sewn.any(first, second)
     }
@@ -148,7 +148,7 @@ impl Surfaces {
 
     /// How near a pair comes before it is pushed apart: the `thickness`, but within a body no more than the distance at which
     /// it started, so that no mesh is too fine for it, and between bodies no more than theirs.
-    pub fn reach(&self, kind: Kind, points: [u32; 4], thickness: f64) -> f64 {
+    pub fn reach(&self, kind: PrimitivePair, points: [u32; 4], thickness: f64) -> f64 {
         let bodies = [0, 3].map(|side| self.body(points[side]));
         if bodies[0] != bodies[1] {
             let reach = |body: u32| self.reach_of_body.get(body as usize).copied().unwrap_or(thickness);

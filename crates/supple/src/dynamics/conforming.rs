@@ -21,7 +21,7 @@ use crate::energy::triangle::Triangles;
 use crate::material::law::SolidLaw;
 use crate::material::membrane::{Sheet, SheetLaw};
 use crate::scene::{Bending, Model};
-use crate::scene_state::Setup;
+use crate::scene_state::SceneState;
 use supple_linear::Simd;
 
 /// How much stiffer a sheet is beyond its strain limit.
@@ -48,7 +48,7 @@ const SHEET_LAWS: [(Model, SheetLaw); 3] = [
 pub(crate) struct ConformingElasticity;
 
 impl Elasticity for ConformingElasticity {
-    fn energies(&mut self, setup: &Setup, first_unknown: &[u32]) -> Vec<Box<dyn Energy>> {
+    fn energies(&mut self, setup: &SceneState, first_unknown: &[u32]) -> Vec<Box<dyn Energy>> {
         let mut energies = elastic_energies(setup, first_unknown);
         let start: Vec<DVec3> = setup.bodies.iter().flat_map(|body| &body.start).copied().collect();
         for (body, &first) in setup.bodies.iter().zip(first_unknown) {
@@ -57,7 +57,7 @@ impl Elasticity for ConformingElasticity {
         energies
     }
 
-    fn minimiser(&self, setup: &Setup, nodes: Nodes) -> Result<Box<dyn Minimiser>, String> {
+    fn minimiser(&self, setup: &SceneState, nodes: Nodes) -> Result<Box<dyn Minimiser>, String> {
         minimiser(&setup.solver, nodes, setup.simd)
     }
 }
@@ -70,7 +70,7 @@ struct Gathered<'a> {
 }
 
 /// The energies of all elements.
-fn elastic_energies(setup: &Setup, first_unknown: &[u32]) -> Vec<Box<dyn Energy>> {
+fn elastic_energies(setup: &SceneState, first_unknown: &[u32]) -> Vec<Box<dyn Energy>> {
     let vertices = first_unknown.last().map_or(0, |&end| end as usize);
     let of = |model: Model| {
         let bodies = setup.bodies.iter().zip(first_unknown.iter().copied());

@@ -4,7 +4,7 @@ use super::ImplicitStepper;
 use super::optimize::projective_obstacle;
 use crate::body::Body;
 use crate::scene::{LinearUse, Method, MethodName, MethodTraits, StepperDeclaration};
-use crate::scene_state::Setup;
+use crate::scene_state::SceneState;
 use crate::stepper::{Stepper, StepperKind};
 use supple_core::Error;
 
@@ -60,7 +60,7 @@ impl StepperKind for ImplicitDynamics {
         })
     }
 
-    fn build(&self, setup: &Setup) -> Result<Box<dyn Stepper>, Error> {
+    fn build(&self, setup: &SceneState) -> Result<Box<dyn Stepper>, Error> {
         Ok(Box::new(ImplicitStepper::new(setup)))
     }
 }

@@ -11,13 +11,13 @@ use super::conforming::ConformingElasticity;
 use super::elasticity::Elasticity;
 use super::method::Nodes;
 use super::optimize::descent::norm;
-use super::optimize::{Evaluated, Limits, Minimiser, Objective, Outcome, Stop};
+use super::optimize::{Evaluated, Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use super::system::System;
 use crate::contact::PosedCollider;
 use crate::contact::friction::impulses::FrictionImpulses;
 use crate::material::HessianMode;
 use crate::scene::{FrictionModel, Method, Mode, Tangled};
-use crate::scene_state::Setup;
+use crate::scene_state::SceneState;
 use crate::stepper::{
     EnergyReport, HierarchyLevel, Inspection, Slice, StageTimes, StepReport, StepSystem, Stepper,
 };
@@ -65,11 +65,11 @@ pub struct ImplicitStepper {
     start_cuts: u32,
     work: Work,
     /// What a restored state says of the minimiser; taken over when the next step begins.
-    restored: Option<Lagging>,
+    restored: Option<RestoredMinimiser>,
 }
 
 /// What a minimiser keeps from step to step, and the vertices that were held then.
-struct Lagging {
+struct RestoredMinimiser {
     held: Vec<u32>,
     saved: Vec<u32>,
 }
@@ -100,12 +100,12 @@ struct Work {
 
 impl ImplicitStepper {
     /// A stepper for the bodies of a setup, at their start: meshes whose matrices are assembled.
-    pub fn new(setup: &Setup) -> Self {
+    pub fn new(setup: &SceneState) -> Self {
         Self::with_elasticity(setup, Box::new(ConformingElasticity))
     }
 
     /// The same for the elements of another family.
-    pub(crate) fn with_elasticity(setup: &Setup, elasticity: Box<dyn Elasticity>) -> Self {
+    pub(crate) fn with_elasticity(setup: &SceneState, elasticity: Box<dyn Elasticity>) -> Self {
         let mut stepper = Self {
             elasticity,
             x: Vec::new(),
@@ -126,7 +126,7 @@ impl ImplicitStepper {
 
     /// Sets up the energies of a step; `work.next` becomes the positions with held vertices where their pins are at its
     /// end.
-    fn begin_step(&mut self, setup: &Setup, dt: f64) -> Result<(), Error> {
+    fn begin_step(&mut self, setup: &SceneState, dt: f64) -> Result<(), Error> {
         let end = setup.time + dt;
         setup.pose_colliders(
             [setup.time, end],
@@ -141,7 +141,7 @@ impl ImplicitStepper {
         }
         system.seams.begin_step(end);
         let [step, damped] = inertia_and_damping(setup.mode, dt);
-        system.blow(setup, &self.x, &self.v, [end, step]);
+        system.update_wind(setup, &self.x, &self.v, [end, step]);
         system.inertia.rate = 1.0 / (step * step);
         system.inertia.gravity = setup.world.gravity;
         system.inertia.target.clear();
@@ -161,7 +161,7 @@ impl ImplicitStepper {
     /// Tells the minimiser where the step begins, after what a restored state says of it.
     fn begin_minimiser(&mut self) {
         let Some(minimiser) = &mut self.minimiser else { return };
-        if let Some(Lagging { held, saved }) = self.restored.take() {
+        if let Some(RestoredMinimiser { held, saved }) = self.restored.take() {
             // With other vertices held the method was chosen anew in this step on the unbroken run, too.
             minimiser.restore(if held == bits(&self.held) { &saved } else { &[] });
         }
@@ -178,7 +178,7 @@ impl ImplicitStepper {
 
     /// Chooses the method's structure from where the bodies started, not from where they are, from the materials that they
     /// had then, and from the scene's own step: a resumed run must choose the same.
-    fn analyse(&mut self, setup: &Setup) -> Result<(), Error> {
+    fn analyse(&mut self, setup: &SceneState) -> Result<(), Error> {
         let pattern = Arc::new(self.pattern(setup));
         let free = self.start.iter().zip(&self.held).filter(|(_, held)| !**held);
         let positions: Arc<[DVec3]> = free.map(|(x, _)| *x).collect();
@@ -201,7 +201,7 @@ impl ImplicitStepper {
     }
 
     /// Which unknowns that are not held are coupled; none where nothing is assembled.
-    fn pattern(&mut self, setup: &Setup) -> BlockPattern {
+    fn pattern(&mut self, setup: &SceneState) -> BlockPattern {
         match self.elasticity.is_assembled() {
             true => self.system.analyse(setup, &self.held),
             false => BlockPattern::new(&self.held, &[]),
@@ -212,13 +212,14 @@ impl ImplicitStepper {
     /// makes momentum exact, rest makes a hanging cloth start in its solution. `arrived` says whether the pins came home in
     /// the first; where surfaces are in the way the flight ends early. Returns whether the pins came home. Follows
     /// [`Self::free_force`].
-    fn choose_start(&mut self, arrived: bool) -> bool {
+    fn choose_initial_guess(&mut self, arrived: bool) -> bool {
         let Work { next: resting, flying, pinned, .. } = &mut self.work;
         flying.clear();
         let fly = |v: usize| if self.held[v] { pinned[v] } else { self.system.inertia.flight(v) };
         flying.extend((0..resting.len()).map(fly));
-        let whole = walk(&self.system, &self.x, flying, &mut self.start_cuts);
-        let landed = whole || self.system.self_contact.is_empty() || self.pins_are_home(&self.work.flying);
+        let whole = truncate_to_collision_free(&self.system, &self.x, flying, &mut self.start_cuts);
+        let landed =
+            whole || self.system.self_contact.is_empty() || self.pins_reached_targets(&self.work.flying);
         let Work { next: resting, flying, value, forces, other_forces, .. } = &mut self.work;
         other_forces.resize(resting.len(), DVec3::ZERO);
         let in_flight = self.system.value_and_gradient(flying, other_forces);
@@ -230,19 +231,19 @@ impl ImplicitStepper {
         landed || arrived
     }
 
-    fn pins_are_home(&self, x: &[DVec3]) -> bool {
+    fn pins_reached_targets(&self, x: &[DVec3]) -> bool {
         let held = self.held.iter().zip(x.iter().zip(&self.work.pinned)).filter(|(held, _)| **held);
         held.into_iter().all(|(_, (x, pinned))| x == pinned)
     }
 
     /// Moves held vertices on towards their pins; returns whether they are there.
-    fn move_pins(&mut self) -> bool {
+    fn advance_pins(&mut self) -> bool {
         let Work { next, flying: to, pinned, .. } = &mut self.work;
         to.clone_from(next);
         for (v, _) in self.held.iter().enumerate().filter(|(_, held)| **held) {
             to[v] = pinned[v];
         }
-        let arrived = walk(&self.system, next, to, &mut self.start_cuts);
+        let arrived = truncate_to_collision_free(&self.system, next, to, &mut self.start_cuts);
         std::mem::swap(next, to);
         arrived
     }
@@ -260,7 +261,7 @@ impl ImplicitStepper {
 
     /// The force that counts as 1 in residuals: that at the step's start, or more where a body rests, so that forces which
     /// are only rounding, or not worth solving for, count as solved.
-    fn reference(&mut self, setup: &Setup) -> f64 {
+    fn reference(&mut self, setup: &SceneState) -> f64 {
         let begin = self.free_force();
         let least = self.force_floor(setup).max(self.rounding_force(setup.solver.tolerance * begin));
         // Without any body there is no force at all.
@@ -292,7 +293,7 @@ impl ImplicitStepper {
 
     /// How far an iteration may move a vertex: anywhere in dynamics, where inertia holds it back. In quasi-statics nothing
     /// does before a free body touches what will hold it, and a full step would carry it past.
-    fn longest_move(&self, setup: &Setup) -> f64 {
+    fn max_displacement(&self, setup: &SceneState) -> f64 {
         match setup.mode {
             Mode::Dynamic => f64::INFINITY,
             Mode::Quasistatic => {
@@ -304,7 +305,7 @@ impl ImplicitStepper {
 
     /// A force below which nothing is worth solving: 1e-13 of the weight, or of what would give the bodies 1 m/s² where nothing
     /// weighs.
-    fn force_floor(&self, setup: &Setup) -> f64 {
+    fn force_floor(&self, setup: &SceneState) -> f64 {
         let masses = self.system.inertia.mass.iter().map(|m| m * m).sum::<f64>().sqrt();
         1e-13 * masses * setup.world.gravity.length().max(1.0)
     }
@@ -331,7 +332,7 @@ impl ImplicitStepper {
         self.minimiser.as_ref().map_or_else(CycleTimes::default, |minimiser| minimiser.cycle_times())
     }
 
-    fn minimise(&mut self, setup: &Setup, limits: &Limits<'_>) -> Result<(), Error> {
+    fn minimise(&mut self, setup: &SceneState, limits: &StoppingCriteria<'_>) -> Result<(), Error> {
         let Some(minimiser) = &mut self.minimiser else {
             return Err(setup.failed("the system was not analysed"));
         };
@@ -340,16 +341,16 @@ impl ImplicitStepper {
     }
 
     /// The same from where the step begins, where the objective is known.
-    fn minimise_first(&mut self, setup: &Setup, limits: &Limits<'_>) -> Result<(), Error> {
+    fn minimise_first(&mut self, setup: &SceneState, limits: &StoppingCriteria<'_>) -> Result<(), Error> {
         let (value, forces) = (self.work.value, std::mem::take(&mut self.work.forces));
-        let begun = Some(Evaluated { value, gradient: &forces });
-        let done = self.minimise(setup, &Limits { begun, ..*limits });
+        let initial = Some(Evaluated { value, gradient: &forces });
+        let done = self.minimise(setup, &StoppingCriteria { initial, ..*limits });
         self.work.forces = forces;
         done
     }
 
     /// Another round of the same step, whose work adds up.
-    fn minimise_again(&mut self, setup: &Setup, limits: &Limits<'_>) -> Result<(), Error> {
+    fn minimise_again(&mut self, setup: &SceneState, limits: &StoppingCriteria<'_>) -> Result<(), Error> {
         let Outcome { iterations, linear_iterations, cuts, .. } = self.outcome;
         let Outcome { evaluation_time, assembly_time, update_time, solve_time, .. } = self.outcome;
         self.minimise(setup, limits)?;
@@ -364,10 +365,15 @@ impl ImplicitStepper {
     }
 
     /// In equilibrium the wind blows on the shape that it has made, not on that of the frame before.
-    fn settle_in_wind(&mut self, setup: &Setup, time: f64, limits: &Limits<'_>) -> Result<(), Error> {
+    fn settle_in_wind(
+        &mut self,
+        setup: &SceneState,
+        time: f64,
+        limits: &StoppingCriteria<'_>,
+    ) -> Result<(), Error> {
         for _ in 0..WIND_ROUNDS {
             let before = self.outcome.iterations;
-            self.system.blow(setup, &self.work.next, &self.v, [time, QUASISTATIC_STEP]);
+            self.system.update_wind(setup, &self.work.next, &self.v, [time, QUASISTATIC_STEP]);
             self.minimise_again(setup, limits)?;
             if self.outcome.iterations == before {
                 break;
@@ -377,19 +383,23 @@ impl ImplicitStepper {
     }
 
     /// Friction by impulses, on what the step has come to; what would make surfaces touch is cut.
-    fn rub(&mut self, dt: f64) {
+    fn apply_friction_impulses(&mut self, dt: f64) {
         let Work { next, flying: to, impulses, .. } = &mut self.work;
         impulses.clear();
         self.system.add_impulses(next, dt, impulses);
         to.clone_from(next);
         let (mass, held) = (&self.system.inertia.mass, &self.held);
         impulses.slow(&self.x, to, dt, |v| (!held[v]).then(|| mass[v]));
-        walk(&self.system, next, to, &mut self.start_cuts);
+        truncate_to_collision_free(&self.system, next, to, &mut self.start_cuts);
         std::mem::swap(next, to);
     }
 
     /// Goes on with the step where parts have crossed at its end, with what pushes them back.
-    fn push_back(&mut self, setup: &Setup, limits: &Limits<'_>) -> Result<(), Error> {
+    fn resolve_intersections(
+        &mut self,
+        setup: &SceneState,
+        limits: &StoppingCriteria<'_>,
+    ) -> Result<(), Error> {
         for round in 0..=COLLISION_ROUNDS {
             let Some(response) = &mut self.system.response else { break };
             if !response.update(&self.work.next) || round == COLLISION_ROUNDS {
@@ -400,7 +410,7 @@ impl ImplicitStepper {
         Ok(())
     }
 
-    fn report(&self, setup: &Setup) -> StepReport {
+    fn report(&self, setup: &SceneState) -> StepReport {
         let outcome = &self.outcome;
         let [kinetic, potential] = self.system.inertia.energies(&self.x, &self.v, setup.world.gravity);
         let (contacts, penetration) = self.system.contacts.count_and_depth(&self.x);
@@ -412,7 +422,7 @@ impl ImplicitStepper {
             nonlinear_iterations: outcome.iterations,
             linear_iterations: outcome.linear_iterations,
             residual: Some(outcome.residual()),
-            converged: outcome.stop == Stop::Converged,
+            converged: outcome.stop == Termination::Converged,
             energy: EnergyReport { kinetic, elastic: self.system.elastic_energy(&self.x), potential },
             contacts,
             penetration,
@@ -426,24 +436,25 @@ impl ImplicitStepper {
 }
 
 impl Stepper for ImplicitStepper {
-    fn step(&mut self, setup: &Setup, dt: f64, deadline: Option<Instant>) -> Result<StepReport, Error> {
+    fn step(&mut self, setup: &SceneState, dt: f64, deadline: Option<Instant>) -> Result<StepReport, Error> {
         let begun = Instant::now();
         self.begin_step(setup, dt)?;
         self.begin_minimiser();
         self.start_cuts = 0;
-        let mut arrived = walk(&self.system, &self.x, &mut self.work.next, &mut self.start_cuts);
-        let limits = Limits {
-            begun: None,
+        let mut arrived =
+            truncate_to_collision_free(&self.system, &self.x, &mut self.work.next, &mut self.start_cuts);
+        let limits = StoppingCriteria {
+            initial: None,
             tolerance: setup.solver.tolerance,
             reference: self.reference(setup),
-            settled: settled(setup, dt),
+            step_tolerance: step_tolerance(setup, dt),
             max_iterations: setup.solver.max_iterations,
             deadline,
             record: setup.record,
-            longest_move: self.longest_move(setup),
+            max_displacement: self.max_displacement(setup),
         };
         if setup.mode == Mode::Dynamic {
-            arrived = self.choose_start(arrived);
+            arrived = self.choose_initial_guess(arrived);
         }
         let (minimising, earlier) = (Instant::now(), self.cycle_times());
         self.minimise_first(setup, &limits)?;
@@ -451,16 +462,16 @@ impl Stepper for ImplicitStepper {
             if arrived {
                 break;
             }
-            arrived = self.move_pins();
+            arrived = self.advance_pins();
             self.minimise_again(setup, &limits)?;
         }
         if setup.mode == Mode::Quasistatic && !self.system.wind.is_still() {
             self.settle_in_wind(setup, setup.time + dt, &limits)?;
         }
-        self.push_back(setup, &limits)?;
+        self.resolve_intersections(setup, &limits)?;
         let (ended, cycles) = (Instant::now(), self.cycle_times().since(&earlier));
         if setup.contact.friction_model == FrictionModel::Impulse {
-            self.rub(dt);
+            self.apply_friction_impulses(dt);
         }
         std::mem::swap(&mut self.x, &mut self.work.next);
         for (v, (new, old)) in self.v.iter_mut().zip(self.x.iter().zip(&self.work.next)) {
@@ -475,14 +486,14 @@ impl Stepper for ImplicitStepper {
         Ok(StepReport { times: self.times([begun, minimising, ended], cycles), ..report })
     }
 
-    fn first_system(&mut self, setup: &Setup, dt: f64) -> Result<StepSystem, Error> {
+    fn first_system(&mut self, setup: &SceneState, dt: f64) -> Result<StepSystem, Error> {
         if !self.elasticity.is_assembled() {
             return Err(Error::NotSupported("an assembled matrix of this family".into()));
         }
         self.begin_step(setup, dt)?;
         self.free_force();
         if setup.mode == Mode::Dynamic {
-            self.choose_start(true);
+            self.choose_initial_guess(true);
         }
         let pattern = Arc::new(self.system.analyse(setup, &self.held));
         let (x, held) = (&self.work.next, &self.held);
@@ -515,7 +526,7 @@ impl Stepper for ImplicitStepper {
         self.system.points.positions(&self.x, positions);
     }
 
-    fn bodies_changed(&mut self, setup: &Setup, old_index: &[Option<usize>]) {
+    fn bodies_changed(&mut self, setup: &SceneState, old_index: &[Option<usize>]) {
         (self.x, self.v) = setup.carry_over(old_index, &self.system.first_unknown, &self.x, &self.v);
         let before = std::mem::replace(&mut self.system, System::new(setup, &mut *self.elasticity));
         (self.start, self.first) = (start_positions(setup), None);
@@ -526,7 +537,7 @@ impl Stepper for ImplicitStepper {
         self.drop_minimiser();
     }
 
-    fn materials_changed(&mut self, setup: &Setup) {
+    fn materials_changed(&mut self, setup: &SceneState) {
         let mut before = std::mem::replace(&mut self.system, System::new(setup, &mut *self.elasticity));
         self.system.hold_on(&mut before);
         // Contact may be new, and what crosses is known to the system that was.
@@ -590,7 +601,7 @@ impl Stepper for ImplicitStepper {
     fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error> {
         let x = state.vectors(self.x.len())?;
         let v = state.vectors(self.v.len())?;
-        let restored = Lagging { held: state.words()?, saved: state.words()? };
+        let restored = RestoredMinimiser { held: state.words()?, saved: state.words()? };
         self.system.contacts.restore(state)?;
         self.system.self_contact.restore(state)?;
         self.restored = Some(restored);
@@ -598,7 +609,7 @@ impl Stepper for ImplicitStepper {
         Ok(())
     }
 
-    fn notes(&self, setup: &Setup) -> Vec<String> {
+    fn notes(&self, setup: &SceneState) -> Vec<String> {
         let crossings = &self.system.self_contact.tangle().crossings;
         if crossings.is_empty() {
             return Vec::new();
@@ -616,7 +627,7 @@ impl Stepper for ImplicitStepper {
         vec![format!("{count} pairs of triangles cross at the start ({}); {fate}", names.join("; "))]
     }
 
-    fn hierarchy(&self, setup: &Setup, slice: &Slice) -> Vec<HierarchyLevel> {
+    fn hierarchy(&self, setup: &SceneState, slice: &Slice) -> Vec<HierarchyLevel> {
         let Some(minimiser) = &self.minimiser else { return Vec::new() };
         let free: Vec<u32> = (0..).zip(&self.held).filter(|(_, held)| !**held).map(|(v, _)| v).collect();
         let points = &self.system.points;
@@ -636,7 +647,7 @@ impl Stepper for ImplicitStepper {
 }
 
 /// How far the last direction of a step may still move a vertex, in metres.
-fn settled(setup: &Setup, dt: f64) -> f64 {
+fn step_tolerance(setup: &SceneState, dt: f64) -> f64 {
     setup.solver.velocity_tolerance.map_or(0.0, |speed| speed * dt)
 }
 
@@ -648,7 +659,7 @@ fn inertia_and_damping(mode: Mode, dt: f64) -> [f64; 2] {
     }
 }
 
-fn start_positions(setup: &Setup) -> Vec<DVec3> {
+fn start_positions(setup: &SceneState) -> Vec<DVec3> {
     setup.bodies.iter().flat_map(|body| &body.start).copied().collect()
 }
 
@@ -659,8 +670,8 @@ fn bits(flags: &[bool]) -> Vec<u32> {
 }
 
 /// Cuts the way between two states where surfaces would touch, so that `to` can be reached; returns whether it was whole.
-fn walk(system: &System, from: &[DVec3], to: &mut [DVec3], cuts: &mut u32) -> bool {
-    let free = system.free_way(from, to);
+fn truncate_to_collision_free(system: &System, from: &[DVec3], to: &mut [DVec3], cuts: &mut u32) -> bool {
+    let free = system.collision_free_step(from, to);
     if free >= 1.0 {
         return true;
     }

@@ -10,14 +10,14 @@ use crate::body::Embedding;
 use crate::contact::barrier::{ContactProperties, SelfContact};
 use crate::contact::collider::penalty::Contacts;
 use crate::contact::friction::impulses::FrictionImpulses;
-use crate::energy::attachment::{Attachments, Hold};
+use crate::energy::attachment::{Attachments, SoftConstraint};
 use crate::energy::inertia::Inertia;
 use crate::energy::seam::{SeamSpring, Seams};
 use crate::energy::wind::Wind;
 use crate::energy::{Energy, PointVisitor};
 use crate::material::HessianMode;
 use crate::scene::Tangled;
-use crate::scene_state::Setup;
+use crate::scene_state::SceneState;
 use supple_core::Error;
 use supple_linear::{BlockMatrix, BlockPattern, ScalarMatrix};
 
@@ -42,7 +42,7 @@ pub(crate) struct System {
 
 impl System {
     /// The system of a setup's bodies.
-    pub(super) fn new(setup: &Setup, elasticity: &mut dyn Elasticity) -> Self {
+    pub(super) fn new(setup: &SceneState, elasticity: &mut dyn Elasticity) -> Self {
         let mut system =
             Self::with_contact(setup, |points, friction| elasticity.contact(setup, points, friction));
         system.elastic = elasticity.energies(setup, &system.first_unknown);
@@ -54,13 +54,13 @@ impl System {
     }
 
     /// Masses, surfaces and what acts on them, for families with a time step of their own.
-    pub(crate) fn without_elasticity(setup: &Setup) -> Self {
+    pub(crate) fn without_elasticity(setup: &SceneState) -> Self {
         Self::with_contact(setup, |_, _| None)
     }
 
     /// Everything but elasticity; `response` may take the place of the barrier, given all surface points and their friction.
     fn with_contact(
-        setup: &Setup,
+        setup: &SceneState,
         response: impl FnOnce(&Arc<Embedding>, &[f64]) -> Option<Box<dyn ContactResponse>>,
     ) -> Self {
         let mut system = Self { first_unknown: vec![0], ..Self::default() };
@@ -90,12 +90,12 @@ impl System {
     }
 
     /// Takes the wind of a step of `dt` seconds that ends at `end`, on surfaces as they are.
-    pub(crate) fn blow(&mut self, setup: &Setup, x: &[DVec3], v: &[DVec3], [end, dt]: [f64; 2]) {
+    pub(crate) fn update_wind(&mut self, setup: &SceneState, x: &[DVec3], v: &[DVec3], [end, dt]: [f64; 2]) {
         self.wind.begin_step(&self.points, x, v, &setup.world, [end, dt]);
     }
 
     /// Follows a tear of the last body, a cloth: masses and points of clones, and the corners of its triangles.
-    pub(crate) fn follow_tear(&mut self, setup: &Setup) {
+    pub(crate) fn follow_tear(&mut self, setup: &SceneState) {
         let (mass, contacts) = (&mut self.inertia.mass, &mut self.contacts);
         mass.clear();
         contacts.areas.clear();
@@ -127,7 +127,7 @@ impl System {
     /// are held.
     pub(crate) fn apply_pins(
         &mut self,
-        setup: &Setup,
+        setup: &SceneState,
         time: f64,
         x: &mut [DVec3],
         held: &mut Vec<bool>,
@@ -145,23 +145,27 @@ impl System {
                     x[(v + first) as usize] = target;
                 } else {
                     let stiffness = pin.stiffness.unwrap_or_else(|| setup.bodies[pin.body].hold_stiffness());
-                    self.hold(pin.body, &point.weights, Hold { target, stiffness });
+                    self.hold(pin.body, &point.weights, SoftConstraint { target, stiffness });
                 }
             }
         }
         for grab in &setup.grabs {
-            self.hold(grab.body, &grab.weights, Hold { target: grab.target, stiffness: grab.stiffness });
+            self.hold(
+                grab.body,
+                &grab.weights,
+                SoftConstraint { target: grab.target, stiffness: grab.stiffness },
+            );
         }
         Ok(())
     }
 
-    fn hold(&mut self, body: usize, weights: &[(u32, f64)], hold: Hold) {
+    fn hold(&mut self, body: usize, weights: &[(u32, f64)], hold: SoftConstraint) {
         let first = self.first_unknown[body];
         self.attachments.hold(weights.iter().map(|&(v, w)| (v + first, w)), hold);
     }
 
     /// Two triangles by their bodies and vertices.
-    pub(super) fn name_crossing(&self, setup: &Setup, pair: [u32; 2]) -> String {
+    pub(super) fn name_crossing(&self, setup: &SceneState, pair: [u32; 2]) -> String {
         let surfaces = self.self_contact.surfaces();
         let name = |t: u32| {
             let corners = surfaces.triangles[t as usize];
@@ -174,7 +178,7 @@ impl System {
     }
 
     /// Analyses which vertices are coupled and binds the energies to it.
-    pub(super) fn analyse(&mut self, setup: &Setup, held: &[bool]) -> BlockPattern {
+    pub(super) fn analyse(&mut self, setup: &SceneState, held: &[bool]) -> BlockPattern {
         let mut pairs = Vec::new();
         let mut pair = |a: u32, b: u32| pairs.push([a, b]);
         self.elastic.iter().for_each(|energy| energy.couplings(&mut pair));
@@ -251,7 +255,7 @@ impl Objective for System {
 
     fn hessian(&self, x: &[DVec3], curvature: HessianMode, hessian: &mut BlockMatrix) {
         self.energies().for_each(|energy| energy.add_hessian(x, curvature, hessian));
-        hessian.gather_outside();
+        hessian.gather_extra_blocks();
     }
 
     fn point_hessians(&self, x: &[DVec3], visit: PointVisitor<'_>) {
@@ -266,13 +270,13 @@ impl Objective for System {
         !self.contacts.colliders.is_empty() || !self.self_contact.is_empty()
     }
 
-    fn free_way(&self, from: &[DVec3], to: &[DVec3]) -> f64 {
-        self.self_contact.free_way(from, to)
+    fn collision_free_step(&self, from: &[DVec3], to: &[DVec3]) -> f64 {
+        self.self_contact.collision_free_step(from, to)
     }
 }
 
 /// Contact of the bodies with themselves and each other, `friction` of each point.
-fn self_contact(setup: &Setup, points: &Arc<Embedding>, friction: &[f64]) -> SelfContact {
+fn self_contact(setup: &SceneState, points: &Arc<Embedding>, friction: &[f64]) -> SelfContact {
     let contact = &setup.contact;
     let surfaces = setup.surfaces();
     if surfaces.is_empty() {

@@ -9,7 +9,7 @@ use crate::material::HessianMode;
 
 /// How a material point is held.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Hold {
+pub struct SoftConstraint {
     /// Where, in metres.
     pub target: DVec3,
     /// Stiffness in N/m.
@@ -20,7 +20,7 @@ pub struct Hold {
 #[derive(Debug, Clone, Default)]
 pub struct Attachments {
     points: Embedding,
-    holds: Vec<Hold>,
+    holds: Vec<SoftConstraint>,
 }
 
 impl Attachments {
@@ -31,7 +31,7 @@ impl Attachments {
     }
 
     /// Holds the point with these vertices and weights, which sum to 1.
-    pub fn hold(&mut self, point: impl IntoIterator<Item = (u32, f64)>, hold: Hold) {
+    pub fn hold(&mut self, point: impl IntoIterator<Item = (u32, f64)>, hold: SoftConstraint) {
         self.points.push(point);
         self.holds.push(hold);
     }
@@ -47,7 +47,7 @@ impl Attachments {
     }
 
     /// Every point by its vertices and weights, and how it is held.
-    pub fn iter(&self) -> impl Iterator<Item = (&[(u32, f64)], &Hold)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&[(u32, f64)], &SoftConstraint)> {
         self.holds.iter().enumerate().map(|(i, hold)| (self.points.weights(i), hold))
     }
 
@@ -58,7 +58,8 @@ impl Attachments {
 
 impl Energy for Attachments {
     fn value(&self, x: &[DVec3]) -> f64 {
-        let energy = |(i, hold): (usize, &Hold)| 0.5 * hold.stiffness * self.offset(i, x).length_squared();
+        let energy =
+            |(i, hold): (usize, &SoftConstraint)| 0.5 * hold.stiffness * self.offset(i, x).length_squared();
         self.holds.iter().enumerate().map(energy).sum()
     }
 
@@ -96,8 +97,8 @@ mod tests {
     #[test]
     fn derivatives_are_exact_and_positive() {
         let mut attachments = Attachments::default();
-        attachments.hold([(0, 0.2), (2, 0.8)], Hold { target: DVec3::Y, stiffness: 7.0 });
-        attachments.hold([(1, 1.0)], Hold { target: DVec3::Z, stiffness: 2.0 });
+        attachments.hold([(0, 0.2), (2, 0.8)], SoftConstraint { target: DVec3::Y, stiffness: 7.0 });
+        attachments.hold([(1, 1.0)], SoftConstraint { target: DVec3::Z, stiffness: 2.0 });
         let x = [DVec3::new(0.1, 0.2, 0.3), DVec3::new(1.0, -1.0, 0.5), DVec3::new(-0.4, 0.6, 2.0)];
         assert!(gradient_error(&attachments, &x) < 1e-8);
         assert!(hessian_error(&mut attachments, &x) < 1e-8);

@@ -5,7 +5,7 @@ use glam::{DMat3, DVec3};
 
 use super::attachment::point_couplings;
 use super::{Energy, PointVisitor};
-use crate::body::SetupSeam;
+use crate::body::ActiveSeam;
 use crate::material::HessianMode;
 
 /// A vertex of one boundary sewn to a point of an edge of the other.
@@ -24,7 +24,7 @@ pub struct SeamSpring {
 impl SeamSpring {
     /// The springs of a seam over all unknowns, given the first of each body and where they start.
     pub(crate) fn of_seam<'a>(
-        seam: &'a SetupSeam,
+        seam: &'a ActiveSeam,
         first_unknown: &'a [u32],
         start: &'a [DVec3],
     ) -> impl Iterator<Item = Self> + 'a {

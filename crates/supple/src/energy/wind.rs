@@ -28,7 +28,7 @@ const TANGENTIAL_DRAG: f64 = 0.05;
 
 /// One triangle over one step.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sail {
+struct TriangleDrag {
     /// Centroid at the step's start.
     start: DVec3,
     /// `c (Cₙ n nᵀ + Cₜ (I - n nᵀ))` in kg/s.
@@ -44,7 +44,7 @@ pub struct Wind {
     sides: Vec<f64>,
     /// The centroid of each triangle as a material point.
     centroids: Embedding,
-    sails: Vec<Sail>,
+    sails: Vec<TriangleDrag>,
     air: DVec3,
     step: f64,
 }
@@ -82,7 +82,7 @@ impl Wind {
         let air = world.air(end);
         self.air = air.map_or(DVec3::ZERO, |air| air.velocity);
         let mut sails = std::mem::take(&mut self.sails);
-        sails.resize(if air.is_some() { self.triangles.len() } else { 0 }, Sail::default());
+        sails.resize(if air.is_some() { self.triangles.len() } else { 0 }, TriangleDrag::default());
         let density = air.map_or(0.0, |air| air.density);
         sails.par_iter_mut().enumerate().with_min_len(CHUNK).for_each(|(t, sail)| {
             *sail = self.sail(t, points, x, v, density);
@@ -111,7 +111,7 @@ impl Wind {
         self.sails.is_empty()
     }
 
-    fn sail(&self, t: usize, points: &Embedding, x: &[DVec3], v: &[DVec3], density: f64) -> Sail {
+    fn sail(&self, t: usize, points: &Embedding, x: &[DVec3], v: &[DVec3], density: f64) -> TriangleDrag {
         let [a, b, c] = self.triangles[t].map(|p| points.position(p as usize, x));
         let double_area = (b - a).cross(c - a);
         let normal = double_area.normalize_or_zero();
@@ -119,7 +119,7 @@ impl Wind {
         let speed = (self.air - self.centroids.position(t, v)).length();
         let strength = 0.25 * density * self.sides[t] * double_area.length() * speed;
         let drag = strength * (NORMAL_DRAG * across + TANGENTIAL_DRAG * (DMat3::IDENTITY - across));
-        Sail { start: self.centroids.position(t, x), drag }
+        TriangleDrag { start: self.centroids.position(t, x), drag }
     }
 
     fn relative_velocity(&self, t: usize, x: &[DVec3]) -> DVec3 {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::{
-    Body, Collider, ColliderShape, Follow, Hold, Model, Motion, Pin, Placement, Scene, Selection, Shape,
-    ShapeSource, Solver,
+    Body, Collider, ColliderShape, Follow, Model, Motion, Pin, PinStrength, Placement, Scene, Selection,
+    Shape, ShapeSource, Solver,
 };
 use crate::material::MaterialSpec;
 use supple_core::Error;
@@ -234,12 +234,12 @@ impl Body {
 impl Pin {
     /// Holds the selected vertices exactly.
     pub fn hard(body: impl Into<String>, selection: Selection) -> Self {
-        Self { body: body.into(), selection, hold: Hold::Hard, follows: None, during: None }
+        Self { body: body.into(), selection, hold: PinStrength::Hard, follows: None, during: None }
     }
 
     /// Holds each selected vertex by a spring of this stiffness in N/m.
     pub fn soft(body: impl Into<String>, selection: Selection, stiffness: f64) -> Self {
-        Self { hold: Hold::Stiffness(stiffness), ..Self::hard(body, selection) }
+        Self { hold: PinStrength::Stiffness(stiffness), ..Self::hard(body, selection) }
     }
 
     /// Moves what it holds.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::supported::unsupported;
-use super::{ColliderShape, Expect, Follow, Hold, Motion, Pin, Scene, Selection, Unsupported};
+use super::{ColliderShape, Expect, Follow, Motion, Pin, PinStrength, Scene, Selection, Unsupported};
 use supple_core::Error;
 use supple_core::text::number::{Short, finite_and};
 use supple_core::text::suggest::{did_you_mean, list};
@@ -192,15 +192,15 @@ impl Checker<'_> {
     /// A pin without the names it refers to.
     pub(super) fn pin(&mut self, place: &str, pin: &Pin) {
         self.selection(&format!("{place}.selection"), &pin.selection);
-        if let Hold::Stiffness(stiffness) = pin.hold {
+        if let PinStrength::Stiffness(stiffness) = pin.hold {
             self.positive(&format!("{place}.stiffness"), stiffness);
         }
         match &pin.follows {
             Some(Follow::Keyframes(motion)) => self.motion(&format!("{place}.follows"), motion),
             Some(
-                Follow::GltfSkin { lead_in: Some(seconds), .. }
-                | Follow::MeshSequence { lead_in: Some(seconds), .. },
-            ) => self.at_least_zero(&format!("{place}.follows.lead_in"), *seconds),
+                Follow::GltfSkin { blend_in: Some(seconds), .. }
+                | Follow::MeshSequence { blend_in: Some(seconds), .. },
+            ) => self.at_least_zero(&format!("{place}.follows.blend_in"), *seconds),
             _ => {}
         }
         if let Some([from, to]) = pin.during {

@@ -52,7 +52,7 @@ pub use method::{
 pub use motion::{Keyframe, Motion, MovingPose, Pose};
 pub use options::{NamedOptions, OptionSet, OptionTable};
 pub use paths::MeshFile;
-pub use pin::{Follow, Hold, Pin};
+pub use pin::{Follow, Pin, PinStrength};
 pub use seam::Seam;
 pub use selection::{InsideTest, Selection, SelectionPoints};
 pub use settings::{Air, Expect, Mode, Output, Time, World};

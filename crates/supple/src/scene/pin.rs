@@ -9,7 +9,7 @@ use super::{Motion, Selection};
 
 /// How a pin holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub enum Hold {
+pub enum PinStrength {
     /// Exactly: the vertices leave the unknowns.
     #[default]
     Hard,
@@ -29,7 +29,7 @@ pub enum Follow {
         files: PathBuf,
         /// Seconds in which the points go from where the body starts over into the sequence; without it half a second, or none
         /// where the sequence starts as the body does.
-        lead_in: Option<f64>,
+        blend_in: Option<f64>,
     },
     /// A skinned, animated glTF.
     GltfSkin {
@@ -39,7 +39,7 @@ pub enum Follow {
         animation: Option<String>,
         /// Seconds in which the points go from where they were modelled over into the animation; without it half a second,
         /// or none where the animation starts as modelled.
-        lead_in: Option<f64>,
+        blend_in: Option<f64>,
     },
     /// A collider, by name.
     Collider(String),
@@ -54,7 +54,7 @@ pub struct Pin {
     /// Which points.
     pub selection: Selection,
     /// Hard (the default) or by a stiffness.
-    pub hold: Hold,
+    pub hold: PinStrength,
     /// What the points follow; they stay where they start without it.
     pub follows: Option<Follow>,
     /// From when to when it holds, in seconds; always without it.

@@ -2,20 +2,20 @@
 //!
 //! A pin is hard unless `stiffness` (N/m) makes it soft; `hold = "hard"` says the former aloud. `follows` holds
 //! exactly one of `keyframes` (with an optional `pivot`), `mesh-sequence`, `gltf-skin` (with an optional `animation`) and
-//! `collider`; beside `mesh-sequence` and `gltf-skin` may stand a `lead_in`.
+//! `collider`; beside `mesh-sequence` and `gltf-skin` may stand a `blend_in`.
 
 use std::path::PathBuf;
 
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
-use super::{Follow, Hold, Keyframe, Motion, Pin, Selection};
+use super::{Follow, Keyframe, Motion, Pin, PinStrength, Selection};
 use supple_core::text::suggest::list;
 
 /// The only word for `hold`.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum HoldWord {
+enum PinStrengthWord {
     Hard,
 }
 
@@ -25,7 +25,7 @@ enum HoldWord {
 pub(super) struct PinTable {
     body: String,
     selection: Selection,
-    hold: Option<HoldWord>,
+    hold: Option<PinStrengthWord>,
     stiffness: Option<f64>,
     follows: Option<Follow>,
     during: Option<[f64; 2]>,
@@ -36,11 +36,11 @@ impl TryFrom<PinTable> for Pin {
 
     fn try_from(table: PinTable) -> Result<Self, &'static str> {
         let hold = match (table.hold, table.stiffness) {
-            (Some(HoldWord::Hard), Some(_)) => {
+            (Some(PinStrengthWord::Hard), Some(_)) => {
                 return Err("says both `hold = \"hard\"` and `stiffness`: leave one of them out");
             }
-            (_, Some(stiffness)) => Hold::Stiffness(stiffness),
-            (_, None) => Hold::Hard,
+            (_, Some(stiffness)) => PinStrength::Stiffness(stiffness),
+            (_, None) => PinStrength::Hard,
         };
         let PinTable { body, selection, follows, during, .. } = table;
         Ok(Self { body, selection, hold, follows, during })
@@ -50,8 +50,8 @@ impl TryFrom<PinTable> for Pin {
 impl From<Pin> for PinTable {
     fn from(pin: Pin) -> Self {
         let (hold, stiffness) = match pin.hold {
-            Hold::Hard => (Some(HoldWord::Hard), None),
-            Hold::Stiffness(stiffness) => (None, Some(stiffness)),
+            PinStrength::Hard => (Some(PinStrengthWord::Hard), None),
+            PinStrength::Stiffness(stiffness) => (None, Some(stiffness)),
         };
         let Pin { body, selection, follows, during, .. } = pin;
         Self { body, selection, hold, stiffness, follows, during }
@@ -69,8 +69,8 @@ pub(super) struct FollowTable {
     mesh_sequence: Option<PathBuf>,
     gltf_skin: Option<PathBuf>,
     animation: Option<String>,
-    #[serde(rename = "lead_in")]
-    lead_in: Option<f64>,
+    #[serde(rename = "blend_in")]
+    blend_in: Option<f64>,
     collider: Option<String>,
 }
 
@@ -84,8 +84,8 @@ impl FollowTable {
                 "has an `animation`, which belongs to `gltf-skin`",
             ),
             (
-                self.lead_in.is_some() && self.gltf_skin.is_none() && self.mesh_sequence.is_none(),
-                "has a `lead_in`, which belongs to `gltf-skin` or `mesh-sequence`",
+                self.blend_in.is_some() && self.gltf_skin.is_none() && self.mesh_sequence.is_none(),
+                "has a `blend_in`, which belongs to `gltf-skin` or `mesh-sequence`",
             ),
         ];
         wrong.into_iter().find(|(is_wrong, _)| *is_wrong).map(|(_, problem)| problem)
@@ -97,12 +97,12 @@ impl TryFrom<FollowTable> for Follow {
 
     fn try_from(table: FollowTable) -> Result<Self, String> {
         let stray = table.stray();
-        let FollowTable { keyframes, pivot, mesh_sequence, gltf_skin, animation, lead_in, collider } = table;
+        let FollowTable { keyframes, pivot, mesh_sequence, gltf_skin, animation, blend_in, collider } = table;
         let given = [
             keyframes
                 .map(|keyframes| Self::Keyframes(Motion { pivot: pivot.unwrap_or_default(), keyframes })),
-            mesh_sequence.map(|files| Self::MeshSequence { files, lead_in }),
-            gltf_skin.map(|file| Self::GltfSkin { file, animation, lead_in }),
+            mesh_sequence.map(|files| Self::MeshSequence { files, blend_in }),
+            gltf_skin.map(|file| Self::GltfSkin { file, animation, blend_in }),
             collider.map(Self::Collider),
         ];
         let mut given = given.into_iter().flatten();
@@ -121,11 +121,11 @@ impl From<Follow> for FollowTable {
                 table.keyframes = Some(motion.keyframes);
                 table.pivot = Some(motion.pivot);
             }
-            Follow::MeshSequence { files, lead_in } => {
-                (table.mesh_sequence, table.lead_in) = (Some(files), lead_in);
+            Follow::MeshSequence { files, blend_in } => {
+                (table.mesh_sequence, table.blend_in) = (Some(files), blend_in);
             }
-            Follow::GltfSkin { file, animation, lead_in } => {
-                (table.gltf_skin, table.animation, table.lead_in) = (Some(file), animation, lead_in);
+            Follow::GltfSkin { file, animation, blend_in } => {
+                (table.gltf_skin, table.animation, table.blend_in) = (Some(file), animation, blend_in);
             }
             Follow::Collider(name) => table.collider = Some(name),
         }

@@ -9,16 +9,16 @@ use std::path::PathBuf;
 
 use glam::DVec3;
 
-use crate::body::{Body, SetupSeam};
+use crate::body::{ActiveSeam, Body};
 use crate::contact::{ColliderMeshes, InsideCheck, PosedCollider, Surfaces};
-use crate::scene::{Collider, Contact, Hold, Mode, Pin, Problem, Scene, Solver, World};
+use crate::scene::{Collider, Contact, Mode, Pin, PinStrength, Problem, Scene, Solver, World};
 use supple_core::Error;
 use supple_linear::Simd;
 
 pub(crate) use driver::Anchor;
-use driver::Lead;
+use driver::PinDriver;
 pub(crate) use pin::SavedPin;
-pub use pin::{PinId, PinPoint, SetupPin};
+pub use pin::{ActivePin, PinId, PinPoint};
 
 /// A body of a running simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -52,15 +52,15 @@ pub(crate) type Refusal<'a> = &'a dyn Fn(&Body) -> Result<(), Error>;
 
 /// Everything outside the unknowns that a step depends on.
 #[derive(Debug, Clone)]
-pub struct Setup {
+pub struct SceneState {
     /// The bodies.
     pub bodies: Vec<Body>,
     /// Their handles, in the same order.
     pub body_ids: Vec<BodyId>,
     /// The pins.
-    pub pins: Vec<SetupPin>,
+    pub pins: Vec<ActivePin>,
     /// What is sewn together.
-    pub seams: Vec<SetupSeam>,
+    pub seams: Vec<ActiveSeam>,
     /// What the user drags.
     pub grabs: Vec<Grab>,
     /// The colliders with their handles.
@@ -87,7 +87,7 @@ pub struct Setup {
     pub folder: PathBuf,
 }
 
-impl Setup {
+impl SceneState {
     /// The bodies, pins and colliders of a scene at their start; the first problem otherwise.
     pub(crate) fn new(scene: &Scene, simd: Simd, refuse: Refusal<'_>) -> Result<Self, Error> {
         let (setup, problems) = Self::build(scene, simd, &[], refuse);
@@ -147,11 +147,11 @@ impl Setup {
             let place = format!("pin.{i}");
             let body = setup.bodies.iter().find(|body| body.name == pin.body);
             let Some(body) = body.filter(|_| !has_problem(known, &place)) else { continue };
-            let mut leads = Vec::new();
-            let lead = setup.lead(pin, body, until);
-            collect(lead, scene, &format!("{place}.follows"), &mut leads, &mut problems);
-            if let Some(lead) = leads.pop() {
-                let resolved = setup.resolve_pin(pin, PinId(next()), lead);
+            let mut drivers = Vec::new();
+            let driver = setup.driver(pin, body, until);
+            collect(driver, scene, &format!("{place}.follows"), &mut drivers, &mut problems);
+            if let Some(driver) = drivers.pop() {
+                let resolved = setup.resolve_pin(pin, PinId(next()), driver);
                 collect(resolved, scene, &format!("{place}.selection"), &mut pins, &mut problems);
             }
         }
@@ -162,7 +162,7 @@ impl Setup {
             let has_body = |name: &String| setup.bodies.iter().any(|body| body.name == *name);
             if seam.bodies.iter().all(has_body) && !has_problem(known, &place) {
                 collect(
-                    SetupSeam::resolve(seam, &setup.bodies, &setup.folder),
+                    ActiveSeam::resolve(seam, &setup.bodies, &setup.folder),
                     scene,
                     &place,
                     &mut seams,
@@ -259,29 +259,34 @@ impl Setup {
         Error::Failed { time: self.time, problem }
     }
 
-    pub(crate) fn resolve_pin(&self, pin: &Pin, id: PinId, lead: Option<Lead>) -> Result<SetupPin, Error> {
+    pub(crate) fn resolve_pin(
+        &self,
+        pin: &Pin,
+        id: PinId,
+        driver: Option<PinDriver>,
+    ) -> Result<ActivePin, Error> {
         let index = self.bodies.iter().position(|body| body.name == pin.body);
         let body = index.ok_or_else(|| {
             Error::Invalid(format!("a pin names the body `{}`, which is not there", pin.body))
         })?;
         let stiffness = match pin.hold {
-            Hold::Hard => None,
-            Hold::Stiffness(stiffness) => Some(stiffness),
+            PinStrength::Hard => None,
+            PinStrength::Stiffness(stiffness) => Some(stiffness),
         };
         let points = self.bodies[body].select(pin, &self.folder)?;
-        let mut pin = SetupPin {
+        let mut pin = ActivePin {
             id,
             body,
             points,
             stiffness,
-            lead,
+            driver,
             during: pin.during,
             begun: None,
             offset: DVec3::ZERO,
         };
         // What holds from the start holds where the scene puts it.
         pin.begun = pin.begins_at(0.0).then_some(0.0);
-        self.settle(&mut pin)?;
+        self.bind_to_driver(&mut pin)?;
         Ok(pin)
     }
 

@@ -7,7 +7,7 @@ use glam::DVec3;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::Anchor;
-use super::driver::Lead;
+use super::driver::PinDriver;
 use supple_core::Error;
 use supple_core::state::{StateReader, StateWriter};
 
@@ -35,7 +35,7 @@ impl PinPoint {
 
 /// A pin as points.
 #[derive(Debug, Clone)]
-pub struct SetupPin {
+pub struct ActivePin {
     /// Its handle.
     pub id: PinId,
     /// Index of its body.
@@ -45,7 +45,7 @@ pub struct SetupPin {
     /// Stiffness in N/m for each point; `None` holds exactly.
     pub stiffness: Option<f64>,
     /// What leads it; without it points stay where they were when it began to hold them.
-    pub(crate) lead: Option<Lead>,
+    pub(crate) driver: Option<PinDriver>,
     /// From when to when it holds, in seconds.
     pub during: Option<[f64; 2]>,
     /// When it began to hold, in seconds; `None` as long as it did not.
@@ -57,7 +57,7 @@ pub struct SetupPin {
 /// Times are sums of steps: what is meant to be equal may differ by this many seconds of rounding.
 const ROUNDING: f64 = 1e-9;
 
-impl SetupPin {
+impl ActivePin {
     /// Whether it holds at the end of a step.
     pub fn holds_at(&self, time: f64) -> bool {
         self.begun.is_some() && self.during.is_none_or(|[_, to]| time <= to + ROUNDING)
@@ -105,7 +105,7 @@ pub(crate) struct SavedPin {
 
 impl SavedPin {
     /// Writes what pins hold; `keys` are theirs, in the same order.
-    pub(crate) fn save_all(pins: &[SetupPin], keys: &[u64], state: &mut StateWriter) {
+    pub(crate) fn save_all(pins: &[ActivePin], keys: &[u64], state: &mut StateWriter) {
         state.whole(pins.len() as u64);
         for (pin, key) in pins.iter().zip(keys) {
             state.whole(*key);
@@ -129,7 +129,7 @@ impl SavedPin {
 
     /// Gives pins back what they held. Those that the state does not know, since the scene changed or they were added
     /// later, have not begun: they take hold where their points are when the next step starts.
-    pub(crate) fn restore_all(mut saved: Vec<Self>, pins: &mut [SetupPin], keys: &[u64]) {
+    pub(crate) fn restore_all(mut saved: Vec<Self>, pins: &mut [ActivePin], keys: &[u64]) {
         for (pin, key) in pins.iter_mut().zip(keys) {
             pin.begun = None;
             let same = |other: &Self| other.key == *key && other.starts.len() == pin.points.len();
@@ -147,21 +147,21 @@ impl SavedPin {
 mod tests {
     use super::*;
     use crate::scene::{Body, Keyframe, Motion, Scene};
-    use crate::scene_state::Setup;
+    use crate::scene_state::SceneState;
     use supple_linear::Simd;
 
-    fn target(pin: &SetupPin, time: f64) -> DVec3 {
+    fn target(pin: &ActivePin, time: f64) -> DVec3 {
         let scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [2, 2])).build().unwrap();
-        let setup = Setup::new(&scene, Simd::Baseline, &|_| Ok(())).unwrap();
+        let setup = SceneState::new(&scene, Simd::Baseline, &|_| Ok(())).unwrap();
         pin.pose_at(&setup, time).unwrap().target(&pin.points[0])
     }
 
-    fn motion_of(pin: &SetupPin) -> &Motion {
-        let Some(Lead::Motion(motion)) = &pin.lead else { panic!("it has keyframes") };
+    fn motion_of(pin: &ActivePin) -> &Motion {
+        let Some(PinDriver::Motion(motion)) = &pin.driver else { panic!("it has keyframes") };
         motion
     }
 
-    fn lifted_pin(during: Option<[f64; 2]>) -> SetupPin {
+    fn lifted_pin(during: Option<[f64; 2]>) -> ActivePin {
         let motion = Motion {
             pivot: DVec3::X,
             keyframes: vec![
@@ -169,12 +169,12 @@ mod tests {
                 Keyframe::at(4.0).translate([0.0, 4.5, 0.0]).rotate([0.0, 0.0, 90.0]).scale(1.0),
             ],
         };
-        SetupPin {
+        ActivePin {
             id: PinId(1),
             body: 0,
             points: vec![PinPoint::new(vec![(0, 0.5), (1, 0.5)], DVec3::ZERO)],
             stiffness: None,
-            lead: Some(Lead::Motion(motion)),
+            driver: Some(PinDriver::Motion(motion)),
             during,
             begun: None,
             offset: DVec3::ZERO,

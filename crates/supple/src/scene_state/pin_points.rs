@@ -4,14 +4,14 @@ use glam::DVec3;
 
 use super::PinPoint;
 use crate::body::{Body, Elements};
-use crate::scene::{ClosedMesh, Hold, Pin, Selection, SelectionPoints};
+use crate::scene::{ClosedMesh, Pin, PinStrength, Selection, SelectionPoints};
 use supple_core::Error;
 
 impl Body {
     /// The points a pin's selection picks: vertices of a cloth, vertices of a solid's elements, or, where the
     /// selection speaks of the user's mesh, points of a solid's surface.
     pub(super) fn select(&self, pin: &Pin, folder: &std::path::Path) -> Result<Vec<PinPoint>, Error> {
-        if let (Elements::Octants(filled), Selection::InsideMesh(bone), Hold::Stiffness(_)) =
+        if let (Elements::Octants(filled), Selection::InsideMesh(bone), PinStrength::Stiffness(_)) =
             (&self.elements, &pin.selection, pin.hold)
         {
             return self.bone_points(&filled.tree, bone, folder);
@@ -38,7 +38,7 @@ impl Body {
                 // Vertices split by UVs are one unknown.
                 [(v, _)] if std::mem::replace(&mut taken[v as usize], true) => continue,
                 [_] => {}
-                _ if pin.hold == Hold::Hard => return Err(self.cannot_hold_hard()),
+                _ if pin.hold == PinStrength::Hard => return Err(self.cannot_hold_hard()),
                 _ => {}
             }
             picked.push(PinPoint::new(weights, self.surface_start[point as usize]));

@@ -1,6 +1,6 @@
 //! Everything up to the first step, for `supple check`: what would be simulated, or all that stands in the way.
 
-use super::{Counts, Registry, Setup, Simulation};
+use super::{Counts, Registry, SceneState, Simulation};
 use crate::body::Body;
 use crate::scene::Scene;
 use supple_core::Error;
@@ -28,7 +28,7 @@ impl DryRun {
         let (known, method) = (scene.check(), scene.solver.method);
         let kind = steppers.kind(method);
         let refuse = |body: &Body| kind.as_ref().map_or(Ok(()), |kind| kind.can_take(method, body));
-        let (setup, unbuildable) = Setup::build(scene, Simd::Auto, &known, &refuse);
+        let (setup, unbuildable) = SceneState::build(scene, Simd::Auto, &known, &refuse);
         let mut problems: Vec<Error> = known.into_iter().map(|problem| problem.error).collect();
         problems.extend(unbuildable);
         let notes = setup.notes();

@@ -3,7 +3,7 @@
 
 use glam::DVec3;
 
-use super::{BodyId, ColliderId, PinId, Setup, Simulation, remove_where, unknown};
+use super::{BodyId, ColliderId, PinId, SceneState, Simulation, remove_where, unknown};
 use crate::body::Body;
 use crate::contact::PosedCollider;
 use crate::scene::{self, NamedOptions};
@@ -163,7 +163,7 @@ impl Simulation {
         if others.into_iter().any(|(_, other)| other.name == collider.name) {
             return Err(taken("collider", &collider.name));
         }
-        let Setup { collider_meshes, folder, time, .. } = &mut self.setup;
+        let SceneState { collider_meshes, folder, time, .. } = &mut self.setup;
         collider_meshes.load(collider, folder, 0.0)?;
         PosedCollider::new(collider, collider_meshes, [*time, *time], None).map(|_| ())
     }
@@ -173,7 +173,7 @@ impl Simulation {
         &mut self,
         body: BodyId,
         selection: &scene::Selection,
-        hold: scene::Hold,
+        hold: scene::PinStrength,
     ) -> Result<PinId, Error> {
         let index = self.setup.body_index(body).ok_or_else(|| unknown("body"))?;
         let name = self.setup.bodies[index].name.clone();

@@ -25,8 +25,8 @@ use std::time::{Duration, Instant};
 
 use glam::{DVec3, Vec3};
 
-pub use crate::body::{SetupSeam, Sewn};
-pub use crate::scene_state::{BodyId, ColliderId, Grab, GrabId, PinId, PinPoint, Setup, SetupPin};
+pub use crate::body::{ActiveSeam, Stitch};
+pub use crate::scene_state::{ActivePin, BodyId, ColliderId, Grab, GrabId, PinId, PinPoint, SceneState};
 pub use crate::stepper::{
     EnergyReport, FrameReport, HierarchyLevel, Inspection, NO_REGION, ParticleLevel, Registry, Slice,
     SlicedCell, StageTimes, StepReport, StepSystem, Stepper, StepperKind, StretchReport, Torn,
@@ -34,7 +34,7 @@ pub use crate::stepper::{
 pub use compare::{Compared, Comparison, Curve, CurvePoint};
 pub use dry_run::DryRun;
 pub use pick::Picked;
-pub use run::{Begin, Run, scene_of_run, scene_of_run_with};
+pub use run::{Run, StartMode, scene_of_run, scene_of_run_with};
 pub use stress::{Stress, StressUnit};
 pub use supple_core::state::{StateReader, StateWriter};
 pub use unpin::PinnedPoint;
@@ -62,7 +62,7 @@ pub struct Counts {
 ///
 /// It is `Send`, holds no global state, and runs its parallel parts in the rayon pool it is called from.
 pub struct Simulation {
-    setup: Setup,
+    setup: SceneState,
     kind: &'static dyn StepperKind,
     stepper: Box<dyn Stepper>,
     /// Surface positions of all bodies, one body after the other.
@@ -88,16 +88,16 @@ impl Simulation {
         let kind = steppers.kind(scene.solver.method)?;
         scene.validate()?;
         let refuse = |body: &Body| kind.can_take(scene.solver.method, body);
-        Self::from_setup(Setup::new(&scene, simd, &refuse)?, kind)
+        Self::from_setup(SceneState::new(&scene, simd, &refuse)?, kind)
     }
 
-    fn from_setup(setup: Setup, kind: &'static dyn StepperKind) -> Result<Self, Error> {
+    fn from_setup(setup: SceneState, kind: &'static dyn StepperKind) -> Result<Self, Error> {
         let stepper = kind.build(&setup)?;
         let next_id = (setup.bodies.len() + setup.pins.len() + setup.colliders.len()) as u32;
         let tearing = Tearing::new(&setup);
         let (positions, first_point) = (Arc::default(), Vec::new());
         let mut simulation = Self { setup, kind, stepper, positions, first_point, next_id, tearing };
-        simulation.lay_out_points();
+        simulation.rebuild_point_offsets();
         Ok(simulation)
     }
 
@@ -122,9 +122,9 @@ impl Simulation {
         let earlier = self.setup.time;
         self.setup.time += dt;
         if self.tear(earlier) {
-            self.lay_out_points();
+            self.rebuild_point_offsets();
         } else {
-            self.look_at_surfaces();
+            self.update_surface_positions();
         }
         Ok(report)
     }
@@ -135,7 +135,7 @@ impl Simulation {
         let mut settled = Ok(());
         for pin in pins.iter_mut().filter(|pin| pin.begins_at(now)) {
             pin.begin(now, &self.body_unknowns(pin.body));
-            settled = settled.and(self.setup.settle(pin));
+            settled = settled.and(self.setup.bind_to_driver(pin));
         }
         self.setup.pins = pins;
         settled
@@ -152,7 +152,7 @@ impl Simulation {
     }
 
     /// Bodies, pins, colliders and options as they are now.
-    pub fn setup(&self) -> &Setup {
+    pub fn setup(&self) -> &SceneState {
         &self.setup
     }
 
@@ -289,7 +289,7 @@ impl Simulation {
         if restored.is_err() {
             self.read_state(&before)?;
         }
-        self.lay_out_points();
+        self.rebuild_point_offsets();
         restored
     }
 
@@ -309,13 +309,13 @@ impl Simulation {
     fn restore_pins(&mut self, saved: Vec<SavedPin>) -> Result<(), Error> {
         let (keys, mut pins) = (self.setup.pin_keys(), std::mem::take(&mut self.setup.pins));
         let held =
-            |pin: &SetupPin| (pin.begun, pin.points.iter().map(|point| point.start).collect::<Vec<_>>());
+            |pin: &ActivePin| (pin.begun, pin.points.iter().map(|point| point.start).collect::<Vec<_>>());
         let before: Vec<_> = pins.iter().map(held).collect();
         SavedPin::restore_all(saved, &mut pins, &keys);
         let mut settled = Ok(());
         for (pin, before) in pins.iter_mut().zip(before) {
             if held(pin) != before {
-                settled = settled.and(self.setup.settle(pin));
+                settled = settled.and(self.setup.bind_to_driver(pin));
             }
         }
         self.setup.pins = pins;
@@ -360,15 +360,15 @@ impl Simulation {
     fn rebuild(&mut self, kept: &[Option<usize>]) {
         self.stepper.bodies_changed(&self.setup, kept);
         self.tearing = Tearing::new(&self.setup);
-        self.lay_out_points();
+        self.rebuild_point_offsets();
     }
 
-    fn lay_out_points(&mut self) {
+    fn rebuild_point_offsets(&mut self) {
         self.first_point = vec![0];
         for body in &self.setup.bodies {
             self.first_point.push(self.first_point[self.first_point.len() - 1] + body.embedding.len());
         }
-        self.look_at_surfaces();
+        self.update_surface_positions();
     }
 }
 

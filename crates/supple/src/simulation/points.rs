@@ -21,7 +21,7 @@ impl Simulation {
     }
 
     /// Asks the stepper where the surfaces are now.
-    pub(super) fn look_at_surfaces(&mut self) {
+    pub(super) fn update_surface_positions(&mut self) {
         let count = self.first_point[self.setup.bodies.len()];
         if Arc::get_mut(&mut self.positions).is_none() {
             self.positions = Arc::new(vec![DVec3::ZERO; count]);

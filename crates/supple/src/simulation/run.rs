@@ -13,7 +13,7 @@ use supple_linear::Simd;
 
 /// Where a run begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Begin {
+pub enum StartMode {
     /// At frame 0 in a new folder.
     Fresh,
     /// At frame 0; an earlier run in the folder is removed.
@@ -39,7 +39,7 @@ pub struct Run {
 
 impl Run {
     /// Prepares a run of `scene` in `folder`.
-    pub fn new(scene: Scene, folder: &Path, begin: Begin, simd: Simd) -> Result<Self, Error> {
+    pub fn new(scene: Scene, folder: &Path, begin: StartMode, simd: Simd) -> Result<Self, Error> {
         Self::with_steppers(scene, folder, begin, simd, &Registry::builtin())
     }
 
@@ -47,16 +47,16 @@ impl Run {
     pub fn with_steppers(
         scene: Scene,
         folder: &Path,
-        begin: Begin,
+        begin: StartMode,
         simd: Simd,
         steppers: &Registry,
     ) -> Result<Self, Error> {
         let simulation = Simulation::with_steppers(scene.clone(), simd, steppers)?;
         let info = RunInfo { scene: scene.name.clone(), fps: scene.time.fps, simd };
         let cache = match begin {
-            Begin::Fresh => FrameCache::create(folder, info, false)?,
-            Begin::Replace => FrameCache::create(folder, info, true)?,
-            Begin::Resume | Begin::From(_) => FrameCache::resume(folder)?,
+            StartMode::Fresh => FrameCache::create(folder, info, false)?,
+            StartMode::Replace => FrameCache::create(folder, info, true)?,
+            StartMode::Resume | StartMode::From(_) => FrameCache::resume(folder)?,
         };
         let mut run = Self {
             checkpoints: CheckpointStore::open(folder, scene.output.checkpoint_every),
@@ -70,12 +70,12 @@ impl Run {
             steppers: steppers.clone(),
         };
         match begin {
-            Begin::Fresh | Begin::Replace => {
+            StartMode::Fresh | StartMode::Replace => {
                 write_scene(folder, &run.scene)?;
                 run.begin_at_zero()?;
             }
-            Begin::Resume => run.resume(folder)?,
-            Begin::From(frame) => run.go_on_from(folder, frame)?,
+            StartMode::Resume => run.resume(folder)?,
+            StartMode::From(frame) => run.go_on_from(folder, frame)?,
         }
         // A run that is longer than what is asked for stays what it is.
         if run.frame <= run.scene.time.frames {

@@ -2,8 +2,8 @@
 
 use glam::DVec3;
 
-use super::{BodyId, PinId, PinPoint, SetupPin, Simulation, unknown};
-use crate::scene::Hold;
+use super::{ActivePin, BodyId, PinId, PinPoint, Simulation, unknown};
+use crate::scene::PinStrength;
 use supple_core::Error;
 
 impl Simulation {
@@ -21,12 +21,17 @@ impl Simulation {
     /// assert!((simulation.positions()[0].y - 0.1).abs() < 1e-12);
     /// # Ok::<(), supple::Error>(())
     /// ```
-    pub fn hold_vertices(&mut self, body: BodyId, vertices: &[u32], hold: Hold) -> Result<PinId, Error> {
+    pub fn hold_vertices(
+        &mut self,
+        body: BodyId,
+        vertices: &[u32],
+        hold: PinStrength,
+    ) -> Result<PinId, Error> {
         let index = self.setup.body_index(body).ok_or_else(|| unknown("body"))?;
         let stiffness = match hold {
-            Hold::Hard => None,
-            Hold::Stiffness(stiffness) if stiffness > 0.0 && stiffness.is_finite() => Some(stiffness),
-            Hold::Stiffness(stiffness) => {
+            PinStrength::Hard => None,
+            PinStrength::Stiffness(stiffness) if stiffness > 0.0 && stiffness.is_finite() => Some(stiffness),
+            PinStrength::Stiffness(stiffness) => {
                 return Err(Error::Invalid(format!(
                     "a hold of {stiffness} N/m: it must be above 0 and finite"
                 )));
@@ -35,8 +40,8 @@ impl Simulation {
         let points = vertices.iter().map(|&vertex| self.vertex_point(index, vertex, stiffness.is_none()));
         let points = points.collect::<Result<Vec<PinPoint>, Error>>()?;
         let id = PinId(self.new_id());
-        let (lead, during, offset) = (None, None, DVec3::ZERO);
-        let mut pin = SetupPin { id, body: index, points, stiffness, lead, during, begun: None, offset };
+        let (driver, during, offset) = (None, None, DVec3::ZERO);
+        let mut pin = ActivePin { id, body: index, points, stiffness, driver, during, begun: None, offset };
         pin.begin(self.setup.time, &self.body_unknowns(index));
         self.setup.pins.push(pin);
         Ok(id)
@@ -93,7 +98,7 @@ mod tests {
     #[test]
     fn vertices_are_led_in_the_order_given() {
         let (mut simulation, body) = falling();
-        let pin = simulation.hold_vertices(body, &[8, 0], Hold::Hard).unwrap();
+        let pin = simulation.hold_vertices(body, &[8, 0], PinStrength::Hard).unwrap();
         let goal = [DVec3::new(0.5, 0.1, 0.5), DVec3::new(-0.5, 0.2, -0.5)];
         simulation.set_targets(pin, &goal).unwrap();
         simulation.step(0.01).unwrap();
@@ -106,7 +111,7 @@ mod tests {
     #[test]
     fn targets_are_part_of_the_state() {
         let (mut simulation, body) = falling();
-        let pin = simulation.hold_vertices(body, &[4], Hold::Stiffness(50.0)).unwrap();
+        let pin = simulation.hold_vertices(body, &[4], PinStrength::Stiffness(50.0)).unwrap();
         simulation.set_targets(pin, &[DVec3::Y]).unwrap();
         simulation.step(0.01).unwrap();
         let saved = simulation.save();
@@ -122,11 +127,11 @@ mod tests {
     fn what_cannot_be_held_or_led_is_refused() {
         let (mut simulation, body) = falling();
         for stiffness in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert!(simulation.hold_vertices(body, &[0], Hold::Stiffness(stiffness)).is_err());
+            assert!(simulation.hold_vertices(body, &[0], PinStrength::Stiffness(stiffness)).is_err());
         }
-        let error = simulation.hold_vertices(body, &[9], Hold::Hard).unwrap_err().to_string();
+        let error = simulation.hold_vertices(body, &[9], PinStrength::Hard).unwrap_err().to_string();
         assert!(error.contains("vertex 9") && error.contains("9 vertices"), "{error}");
-        let pin = simulation.hold_vertices(body, &[0], Hold::Hard).unwrap();
+        let pin = simulation.hold_vertices(body, &[0], PinStrength::Hard).unwrap();
         assert!(simulation.set_targets(pin, &[]).is_err());
         assert!(simulation.set_targets(pin, &[DVec3::NAN]).is_err());
     }

@@ -9,7 +9,7 @@
 
 use glam::DVec3;
 
-use super::{Setup, Simulation, StateReader, StateWriter, Torn};
+use super::{SceneState, Simulation, StateReader, StateWriter, Torn};
 use crate::body::{Body, Elements, Split, TornSurface};
 use supple_core::Error;
 
@@ -25,7 +25,7 @@ pub(super) struct Tearing {
 
 impl Tearing {
     /// `None` if the last body does not tear.
-    pub(super) fn new(setup: &Setup) -> Option<Self> {
+    pub(super) fn new(setup: &SceneState) -> Option<Self> {
         let body = setup.bodies.last()?;
         if !body.can_tear() {
             return None;

@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use super::{PinId, SetupPin, Simulation, unknown};
+use super::{ActivePin, PinId, Simulation, unknown};
 use supple_core::Error;
 
 /// A point that is held now.
@@ -25,7 +25,7 @@ impl Simulation {
     pub fn pinned_points(&self) -> impl Iterator<Item = PinnedPoint> {
         let time = self.setup.time;
         // What cannot be read any more is an error of the next step.
-        let posed = move |pin| Some((pin, SetupPin::pose_at(pin, &self.setup, time).ok()?));
+        let posed = move |pin| Some((pin, ActivePin::pose_at(pin, &self.setup, time).ok()?));
         let held = self.setup.pins.iter().filter(move |pin| pin.holds_at(time));
         held.filter_map(posed).flat_map(move |(pin, pose)| {
             let x = &self.setup.bodies[pin.body].start;

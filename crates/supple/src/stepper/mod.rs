@@ -11,7 +11,7 @@ use std::time::Instant;
 use glam::DVec3;
 
 use crate::body::Split;
-use crate::scene_state::Setup;
+use crate::scene_state::SceneState;
 use supple_core::Error;
 use supple_core::state::{StateReader, StateWriter};
 
@@ -75,9 +75,9 @@ pub struct ParticleLevel {
 /// are lends them (`Cow::Borrowed`), one that keeps them on a device or in another precision copies them (`Cow::Owned`).
 pub trait Stepper: Send {
     /// Advances by `dt` seconds from `setup.time`, giving up on accuracy at the deadline.
-    fn step(&mut self, setup: &Setup, dt: f64, deadline: Option<Instant>) -> Result<StepReport, Error>;
+    fn step(&mut self, setup: &SceneState, dt: f64, deadline: Option<Instant>) -> Result<StepReport, Error>;
     /// The linear system that a step would solve first; families without an assembled matrix have none.
-    fn first_system(&mut self, _setup: &Setup, _dt: f64) -> Result<StepSystem, Error> {
+    fn first_system(&mut self, _setup: &SceneState, _dt: f64) -> Result<StepSystem, Error> {
         Err(Error::NotSupported("an assembled matrix of this family".into()))
     }
     /// The mesh and its coarser levels as they are now, in families that have levels of particles.
@@ -88,18 +88,18 @@ pub trait Stepper: Send {
     fn surface_positions(&self, positions: &mut [DVec3]);
     /// How fast they move there, in m/s. Families whose surfaces hang on their unknowns in another way than by the bodies'
     /// embeddings say it themselves.
-    fn surface_velocities(&self, setup: &Setup, velocities: &mut [DVec3]) {
+    fn surface_velocities(&self, setup: &SceneState, velocities: &mut [DVec3]) {
         setup.embed(&self.unknown_velocities(), velocities);
     }
     /// Bodies came or went: `old_index[b]` is where body `b` was before, `None` if it is new.
-    fn bodies_changed(&mut self, setup: &Setup, old_index: &[Option<usize>]);
+    fn bodies_changed(&mut self, setup: &SceneState, old_index: &[Option<usize>]);
     /// Bodies have other materials, masses or rest shapes, but the same elements as before.
-    fn materials_changed(&mut self, setup: &Setup);
+    fn materials_changed(&mut self, setup: &SceneState);
     /// A particle of the last body was split: it has clones at the end of the unknowns now. Only families whose scenes may
     /// tear are told.
-    fn torn(&mut self, _setup: &Setup, _torn: &Torn<'_>) {}
+    fn torn(&mut self, _setup: &SceneState, _torn: &Torn<'_>) {}
     /// All tears of this moment are done.
-    fn after_tears(&mut self, _setup: &Setup) {}
+    fn after_tears(&mut self, _setup: &SceneState) {}
     /// The number of unknowns: points of three coordinates each. Cheap: nothing is copied for it.
     fn unknown_count(&self) -> usize;
     /// All unknown positions in metres, one body after the other.
@@ -113,14 +113,14 @@ pub trait Stepper: Send {
     /// Reads it back.
     fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error>;
     /// What the user should know of the state.
-    fn notes(&self, _setup: &Setup) -> Vec<String> {
+    fn notes(&self, _setup: &SceneState) -> Vec<String> {
         Vec::new()
     }
     /// What plots show.
     fn inspect(&self) -> Inspection;
     /// The levels of its hierarchy for drawing, the finest first; none before the first step. Families with cells tell those
     /// that the slice goes through.
-    fn hierarchy(&self, _setup: &Setup, _slice: &Slice) -> Vec<HierarchyLevel> {
+    fn hierarchy(&self, _setup: &SceneState, _slice: &Slice) -> Vec<HierarchyLevel> {
         Vec::new()
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::Stepper;
 use crate::body::Body;
 use crate::scene::{Declarations, Method, SceneReader, StepperDeclaration};
-use crate::scene_state::Setup;
+use crate::scene_state::SceneState;
 use supple_core::Error;
 use supple_core::text::suggest::list;
 
@@ -21,7 +21,7 @@ pub trait StepperKind: StepperDeclaration {
     }
 
     /// A stepper for the bodies of a setup, at their start.
-    fn build(&self, setup: &Setup) -> Result<Box<dyn Stepper>, Error>;
+    fn build(&self, setup: &SceneState) -> Result<Box<dyn Stepper>, Error>;
 }
 
 /// The steppers that scenes are read, checked and simulated by. Cheap to clone.

@@ -344,7 +344,7 @@ fn what_cannot_be_followed_is_named_with_what_to_do() {
         ("mesh-sequence = \"none_##.obj\"", &["none_##.obj", "no mesh files are there"]),
         ("gltf-skin = \"sheet_0.obj\"", &["sheet_0.obj", ".glb or .gltf"]),
         ("gltf-skin = \"bar.glb\", animation = \"run\"", &["`run`", "there are `bend`"]),
-        ("gltf-skin = \"bar.glb\", lead_in = -1.0", &["`lead_in` is -1", "0 or above"]),
+        ("gltf-skin = \"bar.glb\", blend_in = -1.0", &["`blend_in` is -1", "0 or above"]),
         ("collider = \"bal\"", &["`bal`", "`ball`"]),
     ] {
         let problem = of_sheet(follows);

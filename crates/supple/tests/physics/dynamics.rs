@@ -5,8 +5,8 @@ use supple::linear::{BlockJacobi, ConjugateGradient, Preconditioner, StopRule};
 use supple::material::MaterialSpec;
 use supple::mesh::TetMesh;
 use supple::scene::{
-    Body, Collider, Cuboid, Follow, Hold, Keyframe, Method, Mode, Model, Motion, Pin, Scene, Selection,
-    Shape, ShapeSource, Solver, World,
+    Body, Collider, Cuboid, Follow, Keyframe, Method, Mode, Model, Motion, Pin, PinStrength, Scene,
+    Selection, Shape, ShapeSource, Solver, World,
 };
 use supple::simulation::Simulation;
 
@@ -117,7 +117,7 @@ fn dropped(model: Model, shape: impl Fn(DVec3) -> DVec3) -> Simulation {
     let start = simulation.setup().bodies[0].start.clone();
     let mut pins = Vec::new();
     for x in start {
-        let pin = simulation.pin(body, &Selection::Nearest(vec![x]), Hold::Hard).unwrap();
+        let pin = simulation.pin(body, &Selection::Nearest(vec![x]), PinStrength::Hard).unwrap();
         simulation.move_pin(pin, shape(x) - x).unwrap();
         pins.push(pin);
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use glam::DVec3;
 use supple::body::Elements;
-use supple::scene::{Body, Hold, Method, Pin, Scene, Selection, Tear};
+use supple::scene::{Body, Method, Pin, PinStrength, Scene, Selection, Tear};
 use supple::simulation::Simulation;
 use supple::solvers::hpbd;
 
@@ -26,7 +26,7 @@ fn torn(cells: [u32; 2]) -> Simulation {
     let (scene, lower) = strip(cells);
     let mut simulation = Simulation::new(scene).unwrap();
     let body = simulation.body("strip").unwrap();
-    let pin = simulation.pin(body, &lower, Hold::Hard).unwrap();
+    let pin = simulation.pin(body, &lower, PinStrength::Hard).unwrap();
     for step in 1..400 {
         simulation.move_pin(pin, f64::from(step) * -0.004 * DVec3::Y).unwrap();
         simulation.step(DT).unwrap();
@@ -134,7 +134,7 @@ fn one_half_does_not_feel_what_happens_to_the_other() {
             let points = 0..surface.embedding.len() as u32;
             let points =
                 points.filter(|&p| other.contains(&surface.embedding.weights(p as usize)[0].0)).collect();
-            let pin = simulation.pin(body, &Selection::Indices(points), Hold::Hard).unwrap();
+            let pin = simulation.pin(body, &Selection::Indices(points), PinStrength::Hard).unwrap();
             simulation.move_pin(pin, DVec3::new(0.3, -2.0, 1.0)).unwrap();
         }
         for _ in 0..60 {

@@ -2,7 +2,7 @@
 
 use supple::linear::Simd;
 use supple::scene::{Scene, builtin_scenes};
-use supple::simulation::{Begin, Run, Simulation};
+use supple::simulation::{Run, Simulation, StartMode};
 
 /// Small enough for a test, large enough to fold.
 const CLOTH: f64 = 0.25;
@@ -19,7 +19,7 @@ fn violations_until(name: &str, resolution: f64, frames: u32) -> Vec<String> {
     let mut scene = Scene::builtin(name).unwrap();
     scene.time.frames = scene.time.frames.min(frames);
     scene.scale_resolution(resolution).unwrap();
-    let mut run = Run::new(scene, folder.path(), Begin::Fresh, Simd::Auto).unwrap();
+    let mut run = Run::new(scene, folder.path(), StartMode::Fresh, Simd::Auto).unwrap();
     let mut reports = Vec::new();
     while !run.is_done() {
         reports.push(run.next_frame().unwrap());
@@ -251,7 +251,7 @@ fn a_bound_that_is_broken_is_told_with_frame_and_value() {
     scene.time.frames = 3;
     scene.expect.max_stretch = Some(0.5);
     scene.expect.height = Some([100.0, 200.0]);
-    let mut run = Run::new(scene, folder.path(), Begin::Fresh, Simd::Auto).unwrap();
+    let mut run = Run::new(scene, folder.path(), StartMode::Fresh, Simd::Auto).unwrap();
     let reports: Vec<_> = (0..3).map(|_| run.next_frame().unwrap()).collect();
     let found = run.scene().expect.violations(&reports);
     assert_eq!(found.len(), 2);

@@ -4,8 +4,8 @@ use glam::DVec3;
 use supple::mesh::generate::SphereShape;
 use supple::mesh::geometry::Ray;
 use supple::scene::{
-    Bending, Body, Collider, ColliderShape, Cuboid, Hold, Keyframe, LinearKind, Method, Model, Motion, Pin,
-    Scene, Selection, ShapeSource, Solver, World,
+    Bending, Body, Collider, ColliderShape, Cuboid, Keyframe, LinearKind, Method, Model, Motion, Pin,
+    PinStrength, Scene, Selection, ShapeSource, Solver, World,
 };
 use supple::simulation::{Simulation, StepReport};
 
@@ -86,15 +86,19 @@ fn bodies_and_pins_that_no_file_may_say_are_refused() {
     let solid = Body::new("b", ShapeSource::Box(Cuboid { size: [1.0; 3], cells })).solid(0.5);
     add(solid, &["leave out `cells` for a solid box"]);
 
-    let pin = |selection: Selection, hold: Hold, words: &[&str]| {
+    let pin = |selection: Selection, hold: PinStrength, words: &[&str]| {
         assert_refused(|s| s.pin(s.body("cloth").unwrap(), &selection, hold), words);
     };
-    pin(Selection::All {}, Hold::Stiffness(-5.0), &["a pin on body `cloth`", "`stiffness` is -5", "above 0"]);
-    pin(Selection::Sphere { center: DVec3::ZERO, radius: f64::NAN }, Hold::Hard, &["`radius` is NaN"]);
-    pin(Selection::Indices(vec![99]), Hold::Hard, &["vertex 99"]);
+    pin(
+        Selection::All {},
+        PinStrength::Stiffness(-5.0),
+        &["a pin on body `cloth`", "`stiffness` is -5", "above 0"],
+    );
+    pin(Selection::Sphere { center: DVec3::ZERO, radius: f64::NAN }, PinStrength::Hard, &["`radius` is NaN"]);
+    pin(Selection::Indices(vec![99]), PinStrength::Hard, &["vertex 99"]);
     let mut simulation = falling();
     let body = simulation.body("cloth").unwrap();
-    let pin = simulation.pin(body, &Selection::Indices(vec![0]), Hold::Hard).unwrap();
+    let pin = simulation.pin(body, &Selection::Indices(vec![0]), PinStrength::Hard).unwrap();
     assert!(simulation.move_pin(pin, DVec3::NAN).is_err());
 }
 
@@ -137,7 +141,7 @@ fn released_grabs_leave_nothing_behind_and_their_handles_stay_invalid() {
 }
 
 /// A cloth that falls freely until a pin catches one corner.
-fn caught(hold: Hold, motion: Option<Motion>) -> Simulation {
+fn caught(hold: PinStrength, motion: Option<Motion>) -> Simulation {
     let pin = Pin { hold, ..Pin::hard("cloth", Selection::Indices(vec![0])).during(0.1, 0.3) };
     let pin = motion.into_iter().fold(pin, Pin::following);
     Simulation::new(Scene::builder().body(cloth()).pin(pin).build().unwrap()).unwrap()
@@ -145,7 +149,7 @@ fn caught(hold: Hold, motion: Option<Motion>) -> Simulation {
 
 #[test]
 fn a_pin_that_begins_later_holds_its_points_where_they_are_then() {
-    let mut simulation = caught(Hold::Hard, None);
+    let mut simulation = caught(PinStrength::Hard, None);
     run(&mut simulation, 6);
     let at_begin = simulation.positions()[0];
     // Free fall of implicit Euler after n steps: g h² n (n + 1) / 2.
@@ -159,7 +163,7 @@ fn a_pin_that_begins_later_holds_its_points_where_they_are_then() {
 
 #[test]
 fn a_soft_pin_that_begins_later_pulls_to_where_its_points_were_then() {
-    let mut simulation = caught(Hold::Stiffness(500.0), None);
+    let mut simulation = caught(PinStrength::Stiffness(500.0), None);
     run(&mut simulation, 6);
     let at_begin = simulation.positions()[0];
     run(&mut simulation, 12);
@@ -172,7 +176,7 @@ fn a_soft_pin_that_begins_later_pulls_to_where_its_points_were_then() {
 fn a_later_pin_is_carried_by_what_its_motion_changes_since() {
     let keyframes =
         vec![Keyframe::at(0.0).translate([5.0, 0.0, 0.0]), Keyframe::at(1.0).translate([5.0, 1.0, 2.0])];
-    let mut simulation = caught(Hold::Hard, Some(Motion { keyframes, ..Motion::default() }));
+    let mut simulation = caught(PinStrength::Hard, Some(Motion { keyframes, ..Motion::default() }));
     run(&mut simulation, 6);
     let at_begin = simulation.positions()[0];
     for step in 1..=6 {
@@ -184,14 +188,14 @@ fn a_later_pin_is_carried_by_what_its_motion_changes_since() {
 
 #[test]
 fn what_a_later_pin_holds_is_part_of_the_saved_state() {
-    let mut unbroken = caught(Hold::Hard, None);
+    let mut unbroken = caught(PinStrength::Hard, None);
     run(&mut unbroken, 3);
     let before_it_began = unbroken.save();
     run(&mut unbroken, 7);
     let while_it_holds = unbroken.save();
     run(&mut unbroken, 5);
     for (saved, steps) in [(&while_it_holds, 5), (&before_it_began, 12)] {
-        let mut resumed = caught(Hold::Hard, None);
+        let mut resumed = caught(PinStrength::Hard, None);
         resumed.restore(saved).unwrap();
         run(&mut resumed, steps);
         assert_eq!(resumed.state_hash(), unbroken.state_hash());

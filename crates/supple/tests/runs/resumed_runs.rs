@@ -5,12 +5,12 @@ use std::path::Path;
 
 use supple::linear::Simd;
 use supple::scene::Scene;
-use supple::simulation::{Begin, FrameReport, Run};
+use supple::simulation::{FrameReport, Run, StartMode};
 
 const BODY: &str = "[time]\nfps = 60\nframes = 12\n[[body]]\nname = \"cloth\"\n\
     shape = { grid = { size = [1, 1], vertices = [5, 5] } }\n";
 
-fn begin(scene: &Scene, folder: &Path, begin: Begin, simd: Simd) -> Result<Run, supple::Error> {
+fn begin(scene: &Scene, folder: &Path, begin: StartMode, simd: Simd) -> Result<Run, supple::Error> {
     Run::new(scene.clone(), folder, begin, simd)
 }
 
@@ -27,11 +27,11 @@ fn hashes(run: &Run) -> Vec<String> {
 fn assert_same_bits(scene: &Scene, parts: &[u32]) -> Vec<FrameReport> {
     let folder = tempfile::tempdir().unwrap();
     let (whole, broken) = (folder.path().join("whole"), folder.path().join("broken"));
-    let mut unbroken = begin(scene, &whole, Begin::Fresh, Simd::Auto).unwrap();
+    let mut unbroken = begin(scene, &whole, StartMode::Fresh, Simd::Auto).unwrap();
     frames(&mut unbroken, parts.iter().sum());
     let mut done = 0;
     for &part in parts {
-        let how = if done == 0 { Begin::Fresh } else { Begin::Resume };
+        let how = if done == 0 { StartMode::Fresh } else { StartMode::Resume };
         let mut run = begin(scene, &broken, how, Simd::Auto).unwrap();
         assert_eq!(run.frame(), done);
         frames(&mut run, part);
@@ -104,12 +104,12 @@ fn a_resumed_run_with_a_factor_from_earlier_steps_has_the_same_bits() {
 fn a_run_goes_on_only_with_the_instructions_it_was_begun_with() {
     let scene = Scene::from_toml(BODY, "simd", ".").unwrap();
     let folder = tempfile::tempdir().unwrap();
-    frames(&mut begin(&scene, folder.path(), Begin::Fresh, Simd::Baseline).unwrap(), 2);
-    for how in [Begin::Resume, Begin::From(1)] {
+    frames(&mut begin(&scene, folder.path(), StartMode::Fresh, Simd::Baseline).unwrap(), 2);
+    for how in [StartMode::Resume, StartMode::From(1)] {
         let error = begin(&scene, folder.path(), how, Simd::Auto).map(|_| ()).unwrap_err().to_string();
         assert!(error.contains("begun with `--simd baseline`") && error.contains("go on with"), "{error}");
     }
-    let mut run = begin(&scene, folder.path(), Begin::Resume, Simd::Baseline).unwrap();
+    let mut run = begin(&scene, folder.path(), StartMode::Resume, Simd::Baseline).unwrap();
     assert_eq!(run.frame(), 2);
     frames(&mut run, 1);
 }
@@ -133,21 +133,21 @@ fn selections_inside_a_mesh_know_its_unit_and_notice_when_it_changes() {
         selection = { inside-mesh = { file = \"region.obj\", scale = 0.01, up = \"z\" } }\n";
     let scene = Scene::from_toml(&format!("{BODY}{pin}"), "inside", folder.path()).unwrap();
     let out = folder.path().join("run");
-    let mut run = begin(&scene, &out, Begin::Fresh, Simd::Auto).unwrap();
+    let mut run = begin(&scene, &out, StartMode::Fresh, Simd::Auto).unwrap();
     let picked: Vec<u32> = run.simulation().setup().pins[0].points.iter().map(|p| p.weights[0].0).collect();
     // Vertices at -0.5, -0.25, 0, 0.25, 0.5 m: the inner three of five both ways.
     assert_eq!(picked, [6, 7, 8, 11, 12, 13, 16, 17, 18]);
     frames(&mut run, 2);
     drop(run);
-    begin(&scene, &out, Begin::Resume, Simd::Auto).unwrap();
+    begin(&scene, &out, StartMode::Resume, Simd::Auto).unwrap();
     write_box(&file, 20.0, 5.0);
-    let error = begin(&scene, &out, Begin::Resume, Simd::Auto).map(|_| ()).unwrap_err().to_string();
+    let error = begin(&scene, &out, StartMode::Resume, Simd::Auto).map(|_| ()).unwrap_err().to_string();
     assert!(error.contains("differs from what this run was made with"), "{error}");
     // With y up, the file's z is the world's.
     write_box(&file, 30.0, 0.5);
     let text = format!("{BODY}{}", pin.replace("up = \"z\"", "up = \"y\""));
     let turned = Scene::from_toml(&text, "inside", folder.path()).unwrap();
-    let run = begin(&turned, &folder.path().join("turned"), Begin::Fresh, Simd::Auto).unwrap();
+    let run = begin(&turned, &folder.path().join("turned"), StartMode::Fresh, Simd::Auto).unwrap();
     assert_eq!(run.simulation().setup().pins[0].points.len(), 3, "|z| at most 0.15 m");
 }
 
@@ -156,8 +156,8 @@ fn expectations_of_a_resumed_run_cover_the_frames_before_it() {
     let mut scene = Scene::from_toml(BODY, "expect", ".").unwrap();
     scene.expect.iterations = Some(0);
     let folder = tempfile::tempdir().unwrap();
-    frames(&mut begin(&scene, folder.path(), Begin::Fresh, Simd::Auto).unwrap(), 3);
-    let mut run = begin(&scene, folder.path(), Begin::Resume, Simd::Auto).unwrap();
+    frames(&mut begin(&scene, folder.path(), StartMode::Fresh, Simd::Auto).unwrap(), 3);
+    let mut run = begin(&scene, folder.path(), StartMode::Resume, Simd::Auto).unwrap();
     frames(&mut run, 2);
     let mut reports = run.reports().unwrap();
     assert_eq!(reports.iter().map(|report| report.frame).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
@@ -176,7 +176,7 @@ fn the_hardest_step_of_a_frame_is_reported() {
         + "[[pin]]\nbody = \"cloth\"\nselection = { indices = [0] }\n";
     let scene = Scene::from_toml(&text, "steps", ".").unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let mut run = begin(&scene, folder.path(), Begin::Fresh, Simd::Auto).unwrap();
+    let mut run = begin(&scene, folder.path(), StartMode::Fresh, Simd::Auto).unwrap();
     for _ in 0..2 {
         let report = run.next_frame().unwrap();
         assert!(report.max_step_iterations <= report.nonlinear_iterations);
@@ -195,7 +195,7 @@ fn vertices_of_no_face_count_neither_for_height_nor_for_penetration() {
     let text = "[time]\nframes = 1\n[[body]]\nname = \"sheet\"\nshape = { file = \"sheet.obj\" }\n\
         transform = { translate = [0, 1, 0] }\n[[collider]]\nname = \"ground\"\nshape = { plane = { normal = [0, 1, 0] } }\n";
     let scene = Scene::from_toml(text, "loose", folder.path()).unwrap();
-    let mut run = begin(&scene, &folder.path().join("run"), Begin::Fresh, Simd::Auto).unwrap();
+    let mut run = begin(&scene, &folder.path().join("run"), StartMode::Fresh, Simd::Auto).unwrap();
     let report = run.next_frame().unwrap();
     let fallen = 1.0 - 9.81 / 900.0;
     assert!((report.height[0] - fallen).abs() < 1e-9 && (report.height[1] - fallen).abs() < 1e-9);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use supple::scene::{Hold, LinearKind, Scene, Selection, ShapeSource, builtin_scenes};
+use supple::scene::{LinearKind, PinStrength, Scene, Selection, ShapeSource, builtin_scenes};
 use supple::{Error, Place};
 
 const BODY: &str = "[[body]]\nname = \"cloth\"\nshape = { grid = { size = [1, 1], vertices = [5, 5] } }\n";
@@ -187,9 +187,9 @@ fn contradicting_keys_are_refused() {
             "`animation`, which belongs to `gltf-skin`",
         ),
         (
-            "[[pin]]\nbody = \"a\"\nselection = \"all\"\nfollows = { lead_in = 1, collider = \"b\" }\n",
+            "[[pin]]\nbody = \"a\"\nselection = \"all\"\nfollows = { blend_in = 1, collider = \"b\" }\n",
             4,
-            "`lead_in`, which belongs to",
+            "`blend_in`, which belongs to",
         ),
         (
             "[[pin]]\nbody = \"a\"\nselection = \"all\"\nfollows = { }\n",
@@ -390,7 +390,7 @@ fn short_forms_mean_the_same_as_tables() {
     assert_eq!(scene.bodies[0].material.preset.as_deref(), Some("silk"));
     assert_eq!(scene.pins[0].selection, Selection::All {});
     assert_eq!(scene.pins[1].selection, Selection::All {});
-    assert_eq!([scene.pins[0].hold, scene.pins[1].hold], [Hold::Hard, Hold::Stiffness(100.0)]);
+    assert_eq!([scene.pins[0].hold, scene.pins[1].hold], [PinStrength::Hard, PinStrength::Stiffness(100.0)]);
     assert_eq!(scene.solver.linear.kind, LinearKind::Mas);
     let table = read(&text.replace("linear = \"mas\"", "linear = { kind = \"mas\" }")).unwrap();
     assert_eq!(scene, table);
@@ -460,7 +460,7 @@ fn sets_change_what_they_name() {
     assert_eq!((scene.solver.tolerance, scene.time.frames), (1e-6, 10));
     assert_eq!(scene.solver.linear.kind, LinearKind::Mas);
     assert_eq!(scene.world.gravity.to_array(), [3.0, -1.6, 0.0]);
-    assert_eq!(scene.pins[0].hold, Hold::Stiffness(7.0));
+    assert_eq!(scene.pins[0].hold, PinStrength::Stiffness(7.0));
     assert_eq!(scene.description, "a moon");
 }
 

@@ -13,8 +13,9 @@ use supple::mesh::generate::{
 use supple::mesh::implicit::{Character, ImplicitShape};
 use supple::scene::{
     Axis, Bending, Body, ClosedMesh, Collider, ColliderShape, Contact, Cuboid, Expect, Follow, FrictionModel,
-    Hold, Keyframe, LinearKind, LinearOptions, Method, Mode, Model, Motion, Output, Pin, Placement, Region,
-    Scene, Seam, Selection, Shape, ShapeSource, Solver, Spread, Tangled, Tear, Time, World, builtin_scenes,
+    Keyframe, LinearKind, LinearOptions, Method, Mode, Model, Motion, Output, Pin, PinStrength, Placement,
+    Region, Scene, Seam, Selection, Shape, ShapeSource, Solver, Spread, Tangled, Tear, Time, World,
+    builtin_scenes,
 };
 use supple::solvers::hpbd::Options;
 use supple::solvers::octree;
@@ -197,13 +198,13 @@ fn body() -> BoxedStrategy<Body> {
 }
 
 fn pin() -> BoxedStrategy<Pin> {
-    let hold = prop_oneof![Just(Hold::Hard), number().prop_map(Hold::Stiffness)];
+    let hold = prop_oneof![Just(PinStrength::Hard), number().prop_map(PinStrength::Stiffness)];
     let follow = prop_oneof![
         motion().prop_map(Follow::Keyframes),
         (path(), prop::option::of(number()))
-            .prop_map(|(files, lead_in)| Follow::MeshSequence { files, lead_in }),
+            .prop_map(|(files, blend_in)| Follow::MeshSequence { files, blend_in }),
         (path(), prop::option::of(text()), prop::option::of(number()))
-            .prop_map(|(file, animation, lead_in)| Follow::GltfSkin { file, animation, lead_in }),
+            .prop_map(|(file, animation, blend_in)| Follow::GltfSkin { file, animation, blend_in }),
         text().prop_map(Follow::Collider),
     ];
     let during = prop::option::of([number(), number()]);

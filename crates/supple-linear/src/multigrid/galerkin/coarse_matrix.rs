@@ -19,7 +19,7 @@ use super::changes::Changes;
 use super::numbers::Numbers;
 use super::projection::Projection;
 use crate::BlockPattern;
-use supple_core::simd::{Kernel, Simd, dispatch, read_ahead};
+use supple_core::simd::{Kernel, Simd, dispatch, prefetch};
 
 /// Blocks of the next fine row, about, which stands elsewhere in memory.
 const AHEAD: usize = 8;
@@ -247,7 +247,7 @@ impl<const N: usize, const C: usize, const P: usize> Kernel for SumRow<'_, N, C,
             let range = run.range[0] as usize..run.range[1] as usize;
             for (k, &[slot, column]) in range.clone().zip(&self.blocks[range]) {
                 if let Some(next) = self.blocks.get(k + AHEAD) {
-                    read_ahead(&fine[next[0] as usize]);
+                    prefetch(&fine[next[0] as usize]);
                 }
                 add_product::<N, C, P>(&mut sum, &fine[slot as usize], &shares[column as usize]);
                 // A child's own block comes first in its run; the mirror gives its other half.

@@ -7,7 +7,7 @@
 use super::numbers::Numbers;
 use super::relaxation::Block;
 use crate::definite_inverses;
-use supple_core::simd::{Kernel, LaneMat3, Lanes, WIDTH, read_ahead};
+use supple_core::simd::{Kernel, LaneMat3, Lanes, WIDTH, prefetch};
 
 /// Blocks of the next row, about: rows stand elsewhere in memory than their neighbours here.
 const AHEAD: usize = 12;
@@ -40,7 +40,7 @@ impl<const W: usize, const F: usize> Kernel for Fill<'_, W, F> {
         let Self { part, numbers, scale } = self;
         for (k, block) in part.blocks.iter_mut().enumerate() {
             if let Some(&next) = part.slots.get(k + AHEAD) {
-                read_ahead(&numbers.at(next as usize).as_chunks::<W>().0.as_chunks::<W>().0[0]);
+                prefetch(&numbers.at(next as usize).as_chunks::<W>().0.as_chunks::<W>().0[0]);
             }
             *block = rounded(&joined::<W, F>(numbers.at(part.slots[k] as usize), scale));
         }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use supple_core::parallel::prelude::*;
 
 use super::GalerkinOptions;
-use super::bottom::Bottom;
 use super::changes::{Changes, Fingerprint};
 use super::coarse_matrix::CoarseMatrix;
+use super::coarsest::CoarsestSolver;
 use super::level::{GalerkinLevel, LevelSolver};
 use super::numbers::{Numbers, stride};
 use super::projection::Projection;
@@ -140,7 +140,7 @@ impl Placed {
         let nodes = numbers.pattern.unknowns();
         let simd = options.simd;
         let (solver, schedule) = match (is_coarsest, numbers.width, numbers.functions) {
-            (true, ..) => (LevelSolver::Bottom(Bottom::new(simd)), None),
+            (true, ..) => (LevelSolver::CoarsestSolver(CoarsestSolver::new(simd)), None),
             (_, 3, 1) => smoothed(LevelSolver::Narrow, numbers.pattern, order, options),
             (_, 3, _) => smoothed(LevelSolver::Wide, numbers.pattern, order, options),
             (_, _, 1) => smoothed(LevelSolver::NarrowSides, numbers.pattern, order, options),

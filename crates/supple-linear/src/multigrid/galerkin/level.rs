@@ -1,8 +1,8 @@
 //! A level of the hierarchy as the V-cycle sees it: vertices and coarse nodes with 3 unknowns, coarse nodes with 12, or the
 //! coarsest level, whatever it has.
 
-use super::bottom::Bottom;
 use super::changes::Changes;
+use super::coarsest::CoarsestSolver;
 use super::numbers::Numbers;
 use super::projection::Projection;
 use super::relaxation::Relaxation;
@@ -30,7 +30,7 @@ pub(super) enum LevelSolver {
     /// As wide, likewise.
     WideSides(Relaxation<4, 4>),
     /// The coarsest level.
-    Bottom(Bottom),
+    CoarsestSolver(CoarsestSolver),
 }
 
 impl GalerkinLevel {
@@ -53,7 +53,7 @@ impl GalerkinLevel {
             LevelSolver::Wide(matrix) => matrix.fill(numbers, scale, changes).map_err(Some),
             LevelSolver::NarrowSides(matrix) => matrix.fill(numbers, scale, changes).map_err(Some),
             LevelSolver::WideSides(matrix) => matrix.fill(numbers, scale, changes).map_err(Some),
-            LevelSolver::Bottom(bottom) => bottom.fill(numbers, scale).then_some(()).ok_or(None),
+            LevelSolver::CoarsestSolver(bottom) => bottom.fill(numbers, scale).then_some(()).ok_or(None),
         }
     }
 
@@ -63,7 +63,7 @@ impl GalerkinLevel {
             LevelSolver::Wide(matrix) => matrix.bytes(),
             LevelSolver::NarrowSides(matrix) => matrix.bytes(),
             LevelSolver::WideSides(matrix) => matrix.bytes(),
-            LevelSolver::Bottom(bottom) => bottom.bytes(),
+            LevelSolver::CoarsestSolver(bottom) => bottom.bytes(),
         };
         solver + self.projection.bytes() + 12 * self.b.len()
     }
@@ -98,7 +98,7 @@ impl Level for GalerkinLevel {
             LevelSolver::Wide(matrix) => smooth(matrix, self.sweeps, direction, vectors),
             LevelSolver::NarrowSides(matrix) => smooth(matrix, self.sweeps, direction, vectors),
             LevelSolver::WideSides(matrix) => smooth(matrix, self.sweeps, direction, vectors),
-            LevelSolver::Bottom(_) => {}
+            LevelSolver::CoarsestSolver(_) => {}
         }
     }
 
@@ -109,7 +109,7 @@ impl Level for GalerkinLevel {
             LevelSolver::Wide(matrix) => matrix.residual(nodes(b), nodes(x), nodes_mut(r)),
             LevelSolver::NarrowSides(matrix) => matrix.residual(nodes(b), nodes(x), nodes_mut(r)),
             LevelSolver::WideSides(matrix) => matrix.residual(nodes(b), nodes(x), nodes_mut(r)),
-            LevelSolver::Bottom(_) => {}
+            LevelSolver::CoarsestSolver(_) => {}
         }
     }
 
@@ -122,7 +122,7 @@ impl Level for GalerkinLevel {
     }
 
     fn solve_coarsest(&mut self) {
-        if let LevelSolver::Bottom(bottom) = &mut self.solver {
+        if let LevelSolver::CoarsestSolver(bottom) = &mut self.solver {
             bottom.solve(&self.b, &mut self.x);
         }
     }

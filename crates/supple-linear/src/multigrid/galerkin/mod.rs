@@ -32,10 +32,10 @@
 //!   set of pairs has changed; the tree stays.
 //! - Without positions a coarse node has the three translations only, and there are more of them.
 
-mod bottom;
 mod changes;
 mod coarse_matrix;
 mod coarse_space;
+mod coarsest;
 mod distances;
 mod fill;
 mod furthest_points;

@@ -1,6 +1,6 @@
 //! Contact of surfaces with themselves and with each other: a barrier that keeps them apart, with friction.
 //!
-//! A pair of a vertex and a triangle or of two edges (four points, [`crate::contact::Kind`]) at the distance `d` below its reach
+//! A pair of a vertex and a triangle or of two edges (four points, [`crate::contact::PrimitivePair`]) at the distance `d` below its reach
 //! `D` has the energy of incremental potential contact (Li et al. 2020)
 //!
 //! ```text
@@ -32,20 +32,20 @@ use supple_core::parallel::prelude::*;
 
 use crate::body::Embedding;
 use crate::contact::friction::adhesion::Adhesion;
-use crate::contact::friction::impulses::{FrictionImpulses, Press};
-use crate::contact::friction::{Friction, Grip, across};
-use crate::contact::{Candidate, Candidates, Closeness, Kind, Surfaces, Tangle};
+use crate::contact::friction::impulses::{FrictionImpulses, NormalImpulse};
+use crate::contact::friction::{Friction, FrictionConstraint, across};
+use crate::contact::{Candidate, Candidates, ClosestPoints, PrimitivePair, Surfaces, Tangle};
 use crate::energy::outer;
 use crate::energy::{Energy, PointVisitor};
 use crate::material::HessianMode;
 use crate::scene::FrictionModel;
-use potential::{Fade, barrier};
+use potential::{Mollifier, barrier};
 use start_gaps::StartGaps;
 use supple_core::Aabb;
 use supple_core::Error;
 use supple_core::parallel::{self, CHUNK, Found};
 use supple_core::state::{StateReader, StateWriter};
-use supple_linear::{BlockMatrix, PointSums, ScalarMatrix};
+use supple_linear::{BlockMatrix, PointHessians, ScalarMatrix};
 
 /// What contact needs to know of a system.
 #[derive(Debug, Default)]
@@ -81,10 +81,10 @@ pub struct ContactSummary {
 #[derive(Debug, Default)]
 pub struct SelfContact {
     properties: ContactProperties,
-    grips: Vec<Grip>,
+    grips: Vec<FrictionConstraint>,
     /// What pairs have slipped since they took hold: for adhesive friction.
     adhesion: Adhesion,
-    tugs: Vec<Tug>,
+    tugs: Vec<UntanglingSpring>,
     friction: Friction,
     /// Whether something may cross.
     tangled: bool,
@@ -99,39 +99,39 @@ struct Detection {
     candidates: Candidates,
     /// Where the points are for which `touches` were found.
     at: Vec<DVec3>,
-    touches: Found<Touch>,
+    touches: Found<NormalContact>,
     /// Whether they were: else nothing is known.
     known: bool,
     /// The ends of a way.
     from: Vec<DVec3>,
     to: Vec<DVec3>,
     weights: Vec<(u32, f64)>,
-    sums: PointSums,
+    sums: PointHessians,
 }
 
 /// A pair nearer than its reach.
 #[derive(Debug, Clone, Copy)]
-struct Touch {
-    kind: Kind,
+struct NormalContact {
+    kind: PrimitivePair,
     points: [u32; 4],
     weights: [f64; 4],
     normal: DVec3,
     distance: f64,
     /// `k b`, `k b'` and `k b''`.
     barrier: [f64; 3],
-    fade: Fade,
+    fade: Mollifier,
 }
 
 /// A spring on `Σ wᵢ pᵢ` of an edge that passes through a triangle.
 #[derive(Debug, Clone, Copy)]
-struct Tug {
+struct UntanglingSpring {
     points: [u32; 5],
     weights: [f64; 5],
     target: DVec3,
     stiffness: f64,
 }
 
-impl Touch {
+impl NormalContact {
     /// `k m b`, `k m b'` and `k m b''`.
     fn barrier(&self) -> [f64; 3] {
         self.barrier.map(|b| self.fade.value * b)
@@ -272,33 +272,33 @@ impl SelfContact {
             let limit = dt * self.friction_limit(touch);
             on_unknowns(&self.properties.points, &touch.points, &touch.weights, &mut list);
             if limit > 0.0 {
-                impulses.push(&list, Press { normal: touch.normal, limit, carried: DVec3::ZERO });
+                impulses.push(&list, NormalImpulse { normal: touch.normal, limit, carried: DVec3::ZERO });
             }
         }
         found.weights = list;
     }
 
     /// The largest friction of a pair in newtons.
-    fn friction_limit(&self, touch: &Touch) -> f64 {
+    fn friction_limit(&self, touch: &NormalContact) -> f64 {
         // Both sides have weights that sum to one.
         let of = |(&p, w): (&u32, f64)| w.abs() * self.properties.friction[p as usize];
         let sum: f64 = touch.points.iter().zip(touch.weights).map(of).sum();
         0.5 * sum * -touch.barrier()[1]
     }
 
-    fn grip(&self, touch: &Touch, at: &[DVec3]) -> Option<Grip> {
-        let Touch { kind, points, weights, normal, .. } = *touch;
+    fn grip(&self, touch: &NormalContact, at: &[DVec3]) -> Option<FrictionConstraint> {
+        let NormalContact { kind, points, weights, normal, .. } = *touch;
         let limit = self.friction_limit(touch);
         let slipped = self.adhesion.slip(kind, points, normal, at);
         let anchor = combine(&points, &weights, at) - slipped;
-        (limit > 0.0).then_some(Grip { kind, points, weights, normal, anchor, limit })
+        (limit > 0.0).then_some(FrictionConstraint { kind, points, weights, normal, anchor, limit })
     }
 
-    fn find_tugs(&self, at: &[DVec3], tugs: &mut Vec<Tug>) {
+    fn find_tugs(&self, at: &[DVec3], tugs: &mut Vec<UntanglingSpring>) {
         let ContactProperties { surfaces, stiffness, thickness, .. } = &self.properties;
         for piercing in self.tangle.piercings(surfaces, at) {
             let of = piercing.points.map(|p| stiffness[p as usize]);
-            tugs.push(Tug {
+            tugs.push(UntanglingSpring {
                 points: piercing.points,
                 weights: piercing.weights,
                 target: combine(&piercing.points, &piercing.weights, at) + *thickness * piercing.way,
@@ -308,7 +308,7 @@ impl SelfContact {
     }
 
     /// The fraction of the straight way from one state to another that brings nothing to touch.
-    pub fn free_way(&self, from: &[DVec3], to: &[DVec3]) -> f64 {
+    pub fn collision_free_step(&self, from: &[DVec3], to: &[DVec3]) -> f64 {
         if self.is_empty() {
             return 1.0;
         }
@@ -318,7 +318,7 @@ impl SelfContact {
         place(points, from, at);
         place(points, to, end);
         let bounded = bound_way(at, end);
-        bounded * candidates.free_way(surfaces, *thickness, at, end)
+        bounded * candidates.collision_free_step(surfaces, *thickness, at, end)
     }
 
     /// What there is at `x`.
@@ -357,21 +357,21 @@ impl SelfContact {
         found
     }
 
-    fn touch(&self, candidate: &Candidate, closest: &Closeness, at: &[DVec3]) -> Touch {
+    fn touch(&self, candidate: &Candidate, closest: &ClosestPoints, at: &[DVec3]) -> NormalContact {
         let Candidate { kind, points, reach, .. } = *candidate;
         let corners = points.map(|p| at[p as usize]);
         let distance = closest.offset.length();
         let ContactProperties { surfaces, stiffness, thickness, .. } = &self.properties;
         let of = points.map(|p| stiffness[p as usize]);
         let (stiffness, fade) = match kind {
-            Kind::VertexTriangle => (of[0], Fade::NONE),
-            Kind::EdgeEdge => {
+            PrimitivePair::VertexTriangle => (of[0], Mollifier::NONE),
+            PrimitivePair::EdgeEdge => {
                 let start = points.map(|p| surfaces.start[p as usize]);
                 let edges = |[a, b, c, d]: [DVec3; 4]| [b - a, d - c];
-                (0.125 * of.iter().sum::<f64>(), Fade::of(edges(corners), edges(start)))
+                (0.125 * of.iter().sum::<f64>(), Mollifier::of(edges(corners), edges(start)))
             }
         };
-        Touch {
+        NormalContact {
             kind,
             points,
             weights: closest.weights,
@@ -382,7 +382,7 @@ impl SelfContact {
         }
     }
 
-    fn slip(&self, grip: &Grip, at: &[DVec3]) -> DVec3 {
+    fn slip(&self, grip: &FrictionConstraint, at: &[DVec3]) -> DVec3 {
         across(combine(&grip.points, &grip.weights, at) - grip.anchor, grip.normal)
     }
 

@@ -7,12 +7,12 @@ const PARALLEL: f64 = 1e-3;
 
 /// The factor `m` of a pair of edges and its gradient by both edges.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Fade {
+pub(crate) struct Mollifier {
     pub(crate) value: f64,
     pub(crate) by_edge: [DVec3; 2],
 }
 
-impl Fade {
+impl Mollifier {
     pub(crate) const NONE: Self = Self { value: 1.0, by_edge: [DVec3::ZERO; 2] };
 
     pub(crate) fn of(now: [DVec3; 2], start: [DVec3; 2]) -> Self {

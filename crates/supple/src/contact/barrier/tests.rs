@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::potential::barrier;
 use super::*;
-use crate::body::{Body, Cut};
+use crate::body::{Body, Discretisation};
 use crate::energy::conformance::*;
 use crate::scene;
 
@@ -15,7 +15,7 @@ fn two_sheets(turn: f64, friction: f64) -> (SelfContact, Vec<DVec3>) {
     let lower = scene::Body::cloth("lower", 1.0, 1.0, [3, 3]);
     let mut upper = scene::Body::cloth("upper", 1.0, 1.0, [3, 3]).at([0.07, 0.06, 0.04]);
     upper.transform.rotate = DVec3::new(1.5, turn, -2.0);
-    let bodies = [lower, upper].map(|body| Body::build(&body, Path::new(""), Cut::Tets).unwrap());
+    let bodies = [lower, upper].map(|body| Body::build(&body, Path::new(""), Discretisation::Tets).unwrap());
     let x: Vec<DVec3> = bodies.iter().flat_map(|body| body.start.clone()).collect();
     let mut points = Embedding::default();
     bodies.iter().zip([0, 9]).for_each(|(body, first)| points.append(&body.embedding, first));
@@ -115,10 +115,10 @@ fn no_way_through_is_free_and_values_do_not_depend_on_what_was_looked_at_before(
     let value = contact.value(&x);
     let below: Vec<DVec3> =
         x.iter().enumerate().map(|(i, p)| if i < 9 { *p } else { *p - 3.0 * DVec3::Y }).collect();
-    let free = contact.free_way(&x, &below);
+    let free = contact.collision_free_step(&x, &below);
     assert!(free > 0.0 && free < 0.02, "{free}");
-    assert_eq!(contact.free_way(&x, &x), 1.0);
+    assert_eq!(contact.collision_free_step(&x, &x), 1.0);
     assert_eq!(contact.value(&x).to_bits(), value.to_bits());
     let away: Vec<DVec3> = x.iter().map(|p| *p + 100.0 * DVec3::X).collect();
-    assert_eq!(contact.free_way(&x, &away), 1.0, "everything moves together");
+    assert_eq!(contact.collision_free_step(&x, &away), 1.0, "everything moves together");
 }

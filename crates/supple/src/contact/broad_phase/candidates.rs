@@ -17,9 +17,9 @@ use supple_core::parallel::prelude::*;
 
 use crate::contact::broad_phase::drift::{Drift, find_drifts};
 use crate::contact::broad_phase::patches::{FindNear, Near, Patch, Shape, cut_patches};
-use crate::contact::broad_phase::swept_bvh::{Sweep, SweepTree};
-use crate::contact::ccd::time_of_impact::{free_fraction, surely_free};
-use crate::contact::distance::closest_points::{Closeness, Kind};
+use crate::contact::broad_phase::swept_bvh::{SweptAabb, SweptBvh};
+use crate::contact::ccd::time_of_impact::{is_collision_free, time_of_impact};
+use crate::contact::distance::closest_points::{ClosestPoints, PrimitivePair};
 use crate::contact::distance::single_lanes::LANES;
 use crate::contact::surfaces::{Surfaces, corners, places};
 use supple_core::parallel::{self, CHUNK, Found};
@@ -47,7 +47,7 @@ const PATCHES: usize = 32;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate {
     /// What it is made of.
-    pub kind: Kind,
+    pub kind: PrimitivePair,
     /// Its points.
     pub points: [u32; 4],
     /// The distance in metres below which it is pushed apart.
@@ -59,8 +59,8 @@ pub struct Candidate {
 /// Which list the pairs of two patches are in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum List {
-    Lasting,
-    ForOneWay,
+    Cached,
+    Transient,
 }
 
 /// The pairs of two patches: a piece of a list of their chunk.
@@ -94,7 +94,7 @@ pub struct Candidates {
     /// The triangles in the order in which they are cut into patches: neighbours are near.
     order: Vec<u32>,
     patches: Vec<Patch>,
-    tree: SweepTree,
+    tree: SweptBvh,
     chunks: Vec<Chunk>,
     shapes: Vec<Shape>,
     /// Where the points were when the lasting list was made; empty without one.
@@ -136,7 +136,7 @@ impl Candidates {
         let near = Bvh::build(&boxes);
         let order: Vec<u32> = (0..boxes.len()).map(|position| near.item_at(position)).collect();
         let patches = cut_patches(surfaces, &order);
-        let tree = SweepTree::new(patches.len());
+        let tree = SweptBvh::new(patches.len());
         let mut chunks = Vec::new();
         chunks.resize_with(patches.len().div_ceil(PATCHES), Chunk::default);
         Self { order, patches, tree, chunks, next_lasting: LASTING[1], ..Self::default() }
@@ -165,7 +165,7 @@ impl Candidates {
         thickness: f64,
         at: &[DVec3],
         found: &mut Found<R>,
-        look: impl Fn(&Candidate, Closeness, &mut Vec<R>) + Sync,
+        look: impl Fn(&Candidate, ClosestPoints, &mut Vec<R>) + Sync,
     ) {
         // What has left the numbers is noticed by those who ask; nothing is near there.
         if !are_finite(at) {
@@ -194,7 +194,7 @@ impl Candidates {
     }
 
     /// The fraction of a straight way that brings nothing to touch; none of a way that leaves the numbers.
-    pub(crate) fn free_way(
+    pub(crate) fn collision_free_step(
         &mut self,
         surfaces: &Surfaces,
         thickness: f64,
@@ -216,11 +216,11 @@ impl Candidates {
                 let (nearer, coming) = (drifts.since_made(group), a.between(b));
                 for candidate in candidates {
                     let Candidate { kind, points, reach, distance } = *candidate;
-                    if !surely_free(distance - nearer, coming, reach, until) {
+                    if !is_collision_free(distance - nearer, coming, reach, until) {
                         let (start, end) = (places(points, from), places(points, to));
                         let moves =
                             [end[0] - start[0], end[1] - start[1], end[2] - start[2], end[3] - start[3]];
-                        until = free_fraction(kind, &start, &moves, reach, until);
+                        until = time_of_impact(kind, &start, &moves, reach, until);
                     }
                 }
             });
@@ -299,7 +299,7 @@ impl Candidates {
         self.lasting = self.next_lasting * thickness;
         self.lasting_at.clone_from(&self.from);
         let Self { chunks, patches, tree, shapes, from, loose, .. } = self;
-        tree.refit(|patch| Sweep::at_rest(patches[patch].bounds(from)));
+        tree.refit(|patch| SweptAabb::at_rest(patches[patch].bounds(from)));
         let search = Search { surfaces, thickness, loose, patches, shapes, still: true };
         let within = within(thickness) + self.lasting;
         chunks.par_iter_mut().enumerate().for_each(|(c, chunk)| {
@@ -313,7 +313,7 @@ impl Candidates {
                     search.find(patches, within, near, lasting);
                     let end = lasting.len() as u32;
                     if begin < end {
-                        lasting_groups.push(Group { patches, list: List::Lasting, begin, end });
+                        lasting_groups.push(Group { patches, list: List::Cached, begin, end });
                     }
                 });
             }
@@ -338,7 +338,7 @@ impl Candidates {
     /// Finds the patches that may meet on the way to `to`, and the pairs of those for which the lasting list does not serve.
     fn find_groups(&mut self, surfaces: &Surfaces, thickness: f64, to: &[DVec3]) {
         let Self { chunks, patches, tree, shapes, from, moves, drifts, loose, .. } = self;
-        tree.refit(|patch| Sweep {
+        tree.refit(|patch| SweptAabb {
             bounds: patches[patch].bounds(from),
             moves: patches[patch].bounds(moves),
         });
@@ -372,7 +372,7 @@ impl Candidates {
     ) -> Vec<[u32; 2]> {
         self.forget();
         let Self { order, patches, tree, .. } = self;
-        tree.refit(|patch| Sweep::at_rest(patches[patch].bounds(at)));
+        tree.refit(|patch| SweptAabb::at_rest(patches[patch].bounds(at)));
         let bounds = |t: u32| Aabb::of_points(&corners(surfaces.triangles[t as usize], at));
         let triangles = |patch: usize| &order[LANES * patch..order.len().min(LANES * (patch + 1))];
         let of_patch = |own: usize| {
@@ -408,8 +408,8 @@ impl Drifts {
     /// By how much pieces of two patches may be nearer than when their list was made.
     fn since_made(&self, group: &Group) -> f64 {
         let drifts = match group.list {
-            List::Lasting => &self.lasting,
-            List::ForOneWay => &self.begun,
+            List::Cached => &self.lasting,
+            List::Transient => &self.begun,
         };
         let [a, b] = group.patches.map(|patch| &drifts[patch as usize]);
         a.between(b)
@@ -446,7 +446,7 @@ impl Chunk {
         let end = self.for_one_way.len() as u32;
         self.moved += 1;
         if begin < end {
-            self.groups.push(Group { patches, list: List::ForOneWay, begin, end });
+            self.groups.push(Group { patches, list: List::Transient, begin, end });
         }
     }
 
@@ -454,8 +454,8 @@ impl Chunk {
     fn for_each_group(&self, mut visit: impl FnMut(&Group, &[Candidate])) {
         for group in &self.groups {
             let list = match group.list {
-                List::Lasting => &self.lasting,
-                List::ForOneWay => &self.for_one_way,
+                List::Cached => &self.lasting,
+                List::Transient => &self.for_one_way,
             };
             visit(group, &list[group.begin as usize..group.end as usize]);
         }
@@ -528,31 +528,31 @@ mod tests {
     }
 
     /// Every pair of pieces without a common vertex: none is left out, and nothing is looked for.
-    fn all_pairs(surfaces: &Surfaces) -> Vec<(Kind, [u32; 4])> {
+    fn all_pairs(surfaces: &Surfaces) -> Vec<(PrimitivePair, [u32; 4])> {
         let mut edges = BTreeSet::new();
         let mut pairs = Vec::new();
         for &[a, b, c] in &surfaces.triangles {
             edges.extend([[a, b], [b, c], [c, a]].map(|[a, b]| [a.min(b), a.max(b)]));
             let others = (0..surfaces.start.len() as u32).filter(|v| ![a, b, c].contains(v));
-            pairs.extend(others.map(|v| (Kind::VertexTriangle, [v, a, b, c])));
+            pairs.extend(others.map(|v| (PrimitivePair::VertexTriangle, [v, a, b, c])));
         }
         for &[a, b] in &edges {
             let later =
                 edges.iter().filter(|[c, d]| [a, b] < [*c, *d] && a != *c && b != *c && a != *d && b != *d);
-            pairs.extend(later.map(|[c, d]| (Kind::EdgeEdge, [a, b, *c, *d])));
+            pairs.extend(later.map(|[c, d]| (PrimitivePair::EdgeEdge, [a, b, *c, *d])));
         }
         pairs
     }
 
     /// A pair in one way of writing it.
-    fn named(kind: Kind, [a, b, c, d]: [u32; 4]) -> (bool, [u32; 4]) {
+    fn named(kind: PrimitivePair, [a, b, c, d]: [u32; 4]) -> (bool, [u32; 4]) {
         match kind {
-            Kind::VertexTriangle => {
+            PrimitivePair::VertexTriangle => {
                 let mut corners = [b, c, d];
                 corners.sort_unstable();
                 (false, [a, corners[0], corners[1], corners[2]])
             }
-            Kind::EdgeEdge => {
+            PrimitivePair::EdgeEdge => {
                 let mut ends = [[a.min(b), a.max(b)], [c.min(d), c.max(d)]];
                 ends.sort_unstable();
                 (true, [ends[0][0], ends[0][1], ends[1][0], ends[1][1]])
@@ -595,16 +595,16 @@ mod tests {
             let mut at = surfaces.start.clone();
             for motion in motions {
                 let to = moved(&at, motion);
-                let free = candidates.free_way(&surfaces, THICKNESS, &at, &to);
+                let free = candidates.collision_free_step(&surfaces, THICKNESS, &at, &to);
                 let by_all = pairs.iter().fold(1.0, |until, &(kind, points)| {
                     let (start, end) = (places(points, &at), places(points, &to));
                     let moves = std::array::from_fn(|i| end[i] - start[i]);
-                    free_fraction(kind, &start, &moves, surfaces.reach(kind, points, THICKNESS), until)
+                    time_of_impact(kind, &start, &moves, surfaces.reach(kind, points, THICKNESS), until)
                 });
                 // Pairs are written in more than one way, and rounded accordingly.
                 prop_assert!((free - by_all).abs() < 1e-9, "{free} {by_all}");
                 at = at.iter().zip(&to).map(|(a, b)| *a + free * (*b - *a)).collect();
-                let near = |&&(kind, points): &&(Kind, [u32; 4])| {
+                let near = |&&(kind, points): &&(PrimitivePair, [u32; 4])| {
                     kind.distance(&places(points, &at)) < surfaces.reach(kind, points, THICKNESS)
                 };
                 let expected: BTreeSet<_> = pairs.iter().filter(near).map(|(kind, p)| named(*kind, *p)).collect();
@@ -649,12 +649,12 @@ mod tests {
             let mut one = at.clone();
             one[17].y = bad;
             for to in [one, vec![DVec3::splat(bad); at.len()]] {
-                assert_eq!(candidates.free_way(&surfaces, THICKNESS, at, &to), 0.0);
+                assert_eq!(candidates.collision_free_step(&surfaces, THICKNESS, at, &to), 0.0);
                 assert!(found_at(&mut candidates, &surfaces, &to).is_empty());
             }
         }
         let far: Vec<DVec3> = at.iter().map(|x| 1e200 * *x).collect();
-        assert!(candidates.free_way(&surfaces, THICKNESS, at, &far) <= 1.0);
+        assert!(candidates.collision_free_step(&surfaces, THICKNESS, at, &far) <= 1.0);
         let pushed = moved(at, (DVec3::ZERO, -0.07 * DVec3::Y, 0.0, 0.0));
         let mut anew = Candidates::new(&surfaces);
         assert_eq!(found_at(&mut candidates, &surfaces, &pushed), found_at(&mut anew, &surfaces, &pushed));
@@ -666,7 +666,7 @@ mod tests {
         let surfaces = sheets(DVec3::ZERO);
         let mut candidates = Candidates::new(&surfaces);
         let to = moved(&surfaces.start, (DVec3::X, DVec3::new(0.01, -0.04, 0.02), 0.2, 0.01));
-        candidates.free_way(&surfaces, THICKNESS, &surfaces.start, &to);
+        candidates.collision_free_step(&surfaces, THICKNESS, &surfaces.start, &to);
         let Candidates { patches, shapes, .. } = &candidates;
         for (own, other) in [(0, 0), (0, 13), (3, 17), (5, 6)] {
             let near = |simd: Simd| {

@@ -47,7 +47,7 @@ pub(crate) fn find_drifts(patches: &[Patch], from: &[DVec3], to: &[DVec3], drift
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contact::Kind;
+    use crate::contact::PrimitivePair;
     use crate::contact::broad_phase::patches::cut_patches;
     use crate::contact::surfaces::Surfaces;
     use crate::contact::tests::vector;
@@ -66,7 +66,7 @@ mod tests {
             let mut drifts = Vec::new();
             find_drifts(&patches, &start, &end, &mut drifts);
             let bound = drifts[0].between(&drifts[1]) + 1e-9;
-            for (kind, points) in [(Kind::VertexTriangle, [1, 3, 4, 5]), (Kind::EdgeEdge, [0, 2, 4, 5])] {
+            for (kind, points) in [(PrimitivePair::VertexTriangle, [1, 3, 4, 5]), (PrimitivePair::EdgeEdge, [0, 2, 4, 5])] {
                 let [before, after] = [&start, &end].map(|x| kind.distance(&points.map(|p: usize| x[p])));
                 prop_assert!((after - before).abs() <= bound, "{before} {after} {bound}");
             }

@@ -4,7 +4,7 @@
 
 use glam::DVec3;
 
-use crate::contact::distance::closest_points::Kind;
+use crate::contact::distance::closest_points::PrimitivePair;
 use crate::contact::distance::lane_triangles::{LaneTriangles, at_most, gap_squared, surely};
 use crate::contact::distance::single_lanes::{LANES, SingleVec3, Singles, equal, take_lane};
 use crate::contact::surfaces::Surfaces;
@@ -200,7 +200,7 @@ impl Meeting {
 /// A pair of pieces that come near.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Near {
-    pub(crate) kind: Kind,
+    pub(crate) kind: PrimitivePair,
     pub(crate) points: [u32; 4],
     /// A distance in metres, where the points are, that it is not below.
     pub(crate) distance: f64,
@@ -290,7 +290,7 @@ struct One<'a> {
 impl One<'_> {
     /// Calls `visit` with the pairs of its pieces and those of some lanes that are near and share no vertex, and their squared distances.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn find(mut self, lanes: u32, mut visit: impl FnMut(Kind, [u32; 4], f32)) {
+    fn find(mut self, lanes: u32, mut visit: impl FnMut(PrimitivePair, [u32; 4], f32)) {
         for i in 0..3 {
             for j in 0..3 {
                 self.shared[i][j] = equal(&self.patch.points[j], self.corners[i]);
@@ -303,7 +303,7 @@ impl One<'_> {
 
     /// Its own vertices with the triangles of the lanes.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn own_vertices(&self, lanes: u32, visit: &mut impl FnMut(Kind, [u32; 4], f32)) {
+    fn own_vertices(&self, lanes: u32, visit: &mut impl FnMut(PrimitivePair, [u32; 4], f32)) {
         let Self { others, shared, meeting, .. } = *self;
         for i in 0..3 {
             let mut near = lanes & !(shared[i][0] | shared[i][1] | shared[i][2]);
@@ -320,14 +320,14 @@ impl One<'_> {
             while near != 0 {
                 let l = take_lane(&mut near);
                 let [a, b, c] = self.patch.triangle(l);
-                visit(Kind::VertexTriangle, [self.corners[i], a, b, c], squared.0[l]);
+                visit(PrimitivePair::VertexTriangle, [self.corners[i], a, b, c], squared.0[l]);
             }
         }
     }
 
     /// Itself with the vertices of the lanes.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn other_vertices(&self, lanes: u32, visit: &mut impl FnMut(Kind, [u32; 4], f32)) {
+    fn other_vertices(&self, lanes: u32, visit: &mut impl FnMut(PrimitivePair, [u32; 4], f32)) {
         let Self { triangle, patch, shared, meeting, .. } = *self;
         for j in 0..3 {
             let mut near = lanes & patch.own_vertices[j] & !(shared[0][j] | shared[1][j] | shared[2][j]);
@@ -344,14 +344,14 @@ impl One<'_> {
             while near != 0 {
                 let l = take_lane(&mut near);
                 let [a, b, c] = self.corners;
-                visit(Kind::VertexTriangle, [patch.points[j][l], a, b, c], squared.0[l]);
+                visit(PrimitivePair::VertexTriangle, [patch.points[j][l], a, b, c], squared.0[l]);
             }
         }
     }
 
     /// Its own edges with those of the lanes.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn edges(&self, lanes: u32, visit: &mut impl FnMut(Kind, [u32; 4], f32)) {
+    fn edges(&self, lanes: u32, visit: &mut impl FnMut(PrimitivePair, [u32; 4], f32)) {
         let Self { others, meeting, .. } = *self;
         for i in 0..3 {
             if self.own.own_edges[i] >> self.lane & 1 == 0 {
@@ -366,7 +366,7 @@ impl One<'_> {
 
     /// Its edge `i` with those of the lanes.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn edges_with(&self, i: usize, lanes: u32, visit: &mut impl FnMut(Kind, [u32; 4], f32)) {
+    fn edges_with(&self, i: usize, lanes: u32, visit: &mut impl FnMut(PrimitivePair, [u32; 4], f32)) {
         let Self { corners, triangle, patch, others, shared, meeting, .. } = *self;
         let next = (i + 1) % 3;
         let edge = triangle.edge_box(i);
@@ -386,7 +386,7 @@ impl One<'_> {
             while near != 0 {
                 let l = take_lane(&mut near);
                 let ends = [corners[i], corners[next], patch.points[j][l], patch.points[after][l]];
-                visit(Kind::EdgeEdge, ends, squared.0[l]);
+                visit(PrimitivePair::EdgeEdge, ends, squared.0[l]);
             }
         }
     }

@@ -18,12 +18,12 @@ const ROUNDING: f64 = 16.0;
 
 /// A box and the range of motions of what it holds, all of which start together and end together.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sweep {
+pub(crate) struct SweptAabb {
     pub(crate) bounds: Aabb,
     pub(crate) moves: Aabb,
 }
 
-impl Sweep {
+impl SweptAabb {
     const EMPTY: Self = Self { bounds: Aabb::EMPTY, moves: Aabb::EMPTY };
 
     /// Of what stays where it is.
@@ -103,7 +103,7 @@ impl LaneSweeps {
 
 /// A tree over items in an order in which neighbours are near.
 #[derive(Debug, Default)]
-pub(crate) struct SweepTree {
+pub(crate) struct SweptBvh {
     items: usize,
     /// Items by eights, these by eights, until there is one.
     levels: Vec<Vec<LaneSweeps>>,
@@ -111,7 +111,7 @@ pub(crate) struct SweepTree {
     rounding: f64,
 }
 
-impl SweepTree {
+impl SweptBvh {
     /// A tree for so many items.
     pub(crate) fn new(items: usize) -> Self {
         let mut levels = Vec::new();
@@ -124,15 +124,15 @@ impl SweepTree {
     }
 
     /// Takes new boxes and motions.
-    pub(crate) fn refit(&mut self, sweep_of: impl Fn(usize) -> Sweep + Sync) {
+    pub(crate) fn refit(&mut self, sweep_of: impl Fn(usize) -> SweptAabb + Sync) {
         let items = (0..self.items).into_par_iter().with_min_len(NODES);
-        let all = items.map(&sweep_of).reduce(|| Sweep::EMPTY, Sweep::union);
+        let all = items.map(&sweep_of).reduce(|| SweptAabb::EMPTY, SweptAabb::union);
         let (centre, common) = (all.bounds.center(), all.moves.center());
         let half = (all.bounds.high - centre).max_element() + (all.moves.high - common).max_element();
         self.rounding = ROUNDING * f64::from(f32::EPSILON) * half;
-        let single = |sweep: Sweep| {
+        let single = |sweep: SweptAabb| {
             let about = |v: DVec3, middle: DVec3| (v - middle).as_vec3().to_array();
-            let Sweep { bounds, moves } = sweep;
+            let SweptAabb { bounds, moves } = sweep;
             SingleSweep {
                 low: about(bounds.low, centre),
                 high: about(bounds.high, centre),
@@ -204,8 +204,8 @@ mod tests {
     use crate::contact::tests::vector;
     use proptest::prelude::*;
 
-    fn sweep(points: &[DVec3], moves: &[DVec3]) -> Sweep {
-        Sweep { bounds: Aabb::of_points(points), moves: Aabb::of_points(moves) }
+    fn sweep(points: &[DVec3], moves: &[DVec3]) -> SweptAabb {
+        SweptAabb { bounds: Aabb::of_points(points), moves: Aabb::of_points(moves) }
     }
 
     proptest! {
@@ -215,7 +215,7 @@ mod tests {
             common in vector(100.0),
         ) {
             let moves: Vec<DVec3> = points.iter().map(|(_, way)| *way + common).collect();
-            let mut tree = SweepTree::new(points.len());
+            let mut tree = SweptBvh::new(points.len());
             tree.refit(|i| sweep(&[points[i].0], &[moves[i]]));
             for i in 0..points.len().min(60) {
                 let mut met = Vec::new();
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn common_motion_brings_nothing_together() {
         let at = |i: usize| [DVec3::new(i as f64, 0.0, 0.0)];
-        let mut tree = SweepTree::new(100);
+        let mut tree = SweptBvh::new(100);
         tree.refit(|i| sweep(&at(i), &[DVec3::splat(50.0)]));
         tree.later_meetings(3, 0.5, |j| assert_eq!(j, 3));
     }

@@ -1,36 +1,42 @@
 //! When two moving pieces of surface would touch: additive continuous collision detection (Li, Kaufman and Jiang 2021,
 //! "Codimensional incremental potential contact", algorithm 1). The distance cannot shrink faster than
-//! [`Kind::approach`], so a step of `d / approach` is always safe; such steps are added up until little of the first
+//! [`PrimitivePair::approach`], so a step of `d / approach` is always safe; such steps are added up until little of the first
 //! distance is left. No polynomial is solved, so no root can be missed.
 
 use glam::DVec3;
 
-use crate::contact::distance::closest_points::Kind;
+use crate::contact::distance::closest_points::PrimitivePair;
 
 /// The fraction of the first distance that is left when a motion ends.
-const LEFT: f64 = 0.1;
+const MIN_SEPARATION_FRACTION: f64 = 0.1;
 /// The same where the distance is small already.
-const MOST_LEFT: f64 = 0.9;
+const MAX_SEPARATION_LEFT: f64 = 0.9;
 /// The fraction of a safe step that is taken.
-const CAUTION: f64 = 0.9;
+const CONSERVATIVE_RESCALING: f64 = 0.9;
 /// Steps after which the search ends early, with less than the whole way.
 const MAX_STEPS: u32 = 400;
 
 /// The fraction of its reach below which a pair comes nearer only slowly.
-const LEAST: f64 = 1e-3;
+const MIN_PROGRESS: f64 = 1e-3;
 
 /// The distance that a pair at some `distance` may come to in one motion: a tenth of it, but no less than a small part of its `reach`, and
 /// no more than the reach itself, so that only what comes within its reach is ever cut short. Points that are very near
 /// already lose at most a tenth of their distance: else many motions one after the other would use up what double precision can tell.
 fn enough(distance: f64, reach: f64) -> f64 {
-    let left = (LEAST * reach / distance).clamp(LEFT, MOST_LEFT);
+    let left = (MIN_PROGRESS * reach / distance).clamp(MIN_SEPARATION_FRACTION, MAX_SEPARATION_LEFT);
     (left * distance).min(reach)
 }
 
 /// The fraction, 0 to `until`, of the `moves` that four points may make before their distance has shrunk so far that a pair with this
 /// `reach` in metres must be looked at again; never more than what brings them to touch, and nothing for what is not a number. A way along
 /// which two pieces pass each other for hundreds of times their distance may be cut as well, wherever they are.
-pub fn free_fraction(kind: Kind, points: &[DVec3; 4], moves: &[DVec3; 4], reach: f64, until: f64) -> f64 {
+pub fn time_of_impact(
+    kind: PrimitivePair,
+    points: &[DVec3; 4],
+    moves: &[DVec3; 4],
+    reach: f64,
+    until: f64,
+) -> f64 {
     let approach = kind.approach(moves);
     let first = kind.distance(points);
     let enough = enough(first, reach);
@@ -52,14 +58,14 @@ pub fn free_fraction(kind: Kind, points: &[DVec3; 4], moves: &[DVec3; 4], reach:
             break;
         }
         gone = next;
-        step = CAUTION * distance / approach;
+        step = CONSERVATIVE_RESCALING * distance / approach;
     }
     gone
 }
 
-/// Whether [`free_fraction`] gives the whole way `until` for every pair that is no nearer than `distance` and comes nearer by no
+/// Whether [`time_of_impact`] gives the whole way `until` for every pair that is no nearer than `distance` and comes nearer by no
 /// more than `approach` over the whole way.
-pub(crate) fn surely_free(distance: f64, approach: f64, reach: f64, until: f64) -> bool {
+pub(crate) fn is_collision_free(distance: f64, approach: f64, reach: f64, until: f64) -> bool {
     distance > 0.0 && distance - enough(distance, reach) > (1.0 + 1e-9) * approach * until
 }
 
@@ -74,7 +80,7 @@ mod tests {
 
     /// The first root in (0, 1] of the cubic volume of the four moving points at which the pieces truly touch, by an
     /// independent way: signs of the volume on a fine grid, then bisection, then the test of being inside.
-    fn touching_time(kind: Kind, p: &[DVec3; 4], m: &[DVec3; 4]) -> Option<f64> {
+    fn touching_time(kind: PrimitivePair, p: &[DVec3; 4], m: &[DVec3; 4]) -> Option<f64> {
         let at = |t: f64| -> [DVec3; 4] { std::array::from_fn(|i| p[i] + t * m[i]) };
         let volume = |t: f64| {
             let [a, b, c, d] = at(t);
@@ -104,8 +110,8 @@ mod tests {
             p in prop::array::uniform4(vector(1.0)),
             m in prop::array::uniform4(vector(2.0)),
         ) {
-            for kind in [Kind::VertexTriangle, Kind::EdgeEdge] {
-                let free = free_fraction(kind, &p, &m, REACH, 1.0);
+            for kind in [PrimitivePair::VertexTriangle, PrimitivePair::EdgeEdge] {
+                let free = time_of_impact(kind, &p, &m, REACH, 1.0);
                 prop_assert!((0.0..=1.0).contains(&free));
                 if let Some(touching) = touching_time(kind, &p, &m) {
                     prop_assert!(free < touching, "{kind:?}: {free} is not before {touching}");
@@ -124,8 +130,8 @@ mod tests {
             p in prop::array::uniform4(vector(1.0)),
             m in prop::array::uniform4(vector(50.0)),
         ) {
-            for kind in [Kind::VertexTriangle, Kind::EdgeEdge] {
-                let free = free_fraction(kind, &p, &m, REACH, 1.0);
+            for kind in [PrimitivePair::VertexTriangle, PrimitivePair::EdgeEdge] {
+                let free = time_of_impact(kind, &p, &m, REACH, 1.0);
                 let end: [DVec3; 4] = std::array::from_fn(|i| p[i] + free * m[i]);
                 prop_assert!(kind.distance(&end) > 0.05 * kind.distance(&p).min(1e-6));
             }
@@ -139,11 +145,11 @@ mod tests {
             m in prop::array::uniform4(vector(0.3)),
             (reach, until, less) in (1e-6..3.0f64, 0.1..1.0f64, 0.5..1.0f64),
         ) {
-            let free = |kind: &Kind| surely_free(less * kind.distance(&p), kind.approach(&m), reach, until);
-            let kinds: Vec<Kind> = [Kind::VertexTriangle, Kind::EdgeEdge].into_iter().filter(free).collect();
+            let free = |kind: &PrimitivePair| is_collision_free(less * kind.distance(&p), kind.approach(&m), reach, until);
+            let kinds: Vec<PrimitivePair> = [PrimitivePair::VertexTriangle, PrimitivePair::EdgeEdge].into_iter().filter(free).collect();
             prop_assume!(!kinds.is_empty());
             for kind in kinds {
-                prop_assert_eq!(free_fraction(kind, &p, &m, reach, until), until);
+                prop_assert_eq!(time_of_impact(kind, &p, &m, reach, until), until);
             }
         }
     }
@@ -152,6 +158,6 @@ mod tests {
     fn common_motion_is_no_approach() {
         let p = [[0.2, 1e-3, 0.2], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]].map(DVec3::from);
         let away = [DVec3::new(3.0, -200.0, 7.0); 4];
-        assert_eq!(free_fraction(Kind::VertexTriangle, &p, &away, REACH, 1.0), 1.0);
+        assert_eq!(time_of_impact(PrimitivePair::VertexTriangle, &p, &away, REACH, 1.0), 1.0);
     }
 }

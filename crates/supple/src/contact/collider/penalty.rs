@@ -18,7 +18,7 @@ use supple_core::parallel::prelude::*;
 
 use crate::body::Embedding;
 use crate::contact::PosedCollider;
-use crate::contact::friction::impulses::{FrictionImpulses, Press};
+use crate::contact::friction::impulses::{FrictionImpulses, NormalImpulse};
 use crate::contact::friction::{Friction, across};
 use crate::energy::attachment::point_couplings;
 use crate::energy::outer;
@@ -31,7 +31,7 @@ use supple_core::state::{StateReader, StateWriter};
 
 /// Where a point would be if it stuck to a collider.
 #[derive(Debug, Clone, Copy)]
-struct Hold {
+struct StickAnchor {
     point: u32,
     collider: u32,
     anchor: DVec3,
@@ -39,8 +39,8 @@ struct Hold {
 
 /// Friction of one point over one step.
 #[derive(Debug, Clone, Copy)]
-struct Grip {
-    hold: Hold,
+struct FrictionConstraint {
+    hold: StickAnchor,
     normal: DVec3,
     /// Friction coefficient times normal force, in newtons.
     limit: f64,
@@ -61,10 +61,10 @@ pub struct Contacts {
     pub model: FrictionModel,
     /// The thickness of surfaces in metres, which says how far adhesive friction gives way.
     pub thickness: f64,
-    grips: Found<Grip>,
+    grips: Found<FrictionConstraint>,
     law: Friction,
     /// Where points have taken hold, by point and collider: for adhesive friction.
-    holds: Vec<Hold>,
+    holds: Vec<StickAnchor>,
     clearances: Vec<Clearance>,
     scratch: Mutex<Scratch>,
 }
@@ -74,7 +74,7 @@ pub struct Contacts {
 struct Scratch {
     forces: Found<(usize, DVec3)>,
     hessians: Found<(usize, DMat3)>,
-    presses: Found<(usize, Press)>,
+    presses: Found<(usize, NormalImpulse)>,
 }
 
 /// Where a point was at the step's start, and how far it can move before it can touch anything, in metres.
@@ -110,7 +110,7 @@ impl Contacts {
         holds.extend(self.grips.iter().map(|grip| {
             // From where the point is now: on what is round, an anchor would else be left behind below the surface.
             let position = self.points.position(grip.hold.point as usize, x);
-            Hold { anchor: position - self.law.kept(self.slip(grip, x)), ..grip.hold }
+            StickAnchor { anchor: position - self.law.kept(self.slip(grip, x)), ..grip.hold }
         }));
         self.holds = holds;
     }
@@ -132,7 +132,7 @@ impl Contacts {
     pub fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error> {
         let words = state.words()?;
         let anchors = state.list()?;
-        let hold = |(&[point, collider], anchor): (&[u32; 2], DVec3)| Hold { point, collider, anchor };
+        let hold = |(&[point, collider], anchor): (&[u32; 2], DVec3)| StickAnchor { point, collider, anchor };
         self.holds = words.as_chunks::<2>().0.iter().zip(anchors).map(hold).collect();
         Ok(())
     }
@@ -142,13 +142,13 @@ impl Contacts {
         let mut touching = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         let touching = &mut touching.presses;
         touching.look(self.points.len(), |i, found| found.extend(self.presses(i, x)));
-        for &(i, Press { normal, limit, carried }) in touching.iter() {
-            impulses.push(self.points.weights(i), Press { normal, limit: dt * limit, carried });
+        for &(i, NormalImpulse { normal, limit, carried }) in touching.iter() {
+            impulses.push(self.points.weights(i), NormalImpulse { normal, limit: dt * limit, carried });
         }
     }
 
     /// How a point presses on the colliders that it touches, with limits in newtons.
-    fn presses(&self, i: usize, x: &[DVec3]) -> impl Iterator<Item = (usize, Press)> {
+    fn presses(&self, i: usize, x: &[DVec3]) -> impl Iterator<Item = (usize, NormalImpulse)> {
         let near = self.near(i, x).map(|position| (position, self.clearances[i].from));
         self.colliders.iter().filter_map(move |collider| {
             let (position, from) = near?;
@@ -156,7 +156,7 @@ impl Contacts {
             let force = self.areas[i] * collider.stiffness * (collider.thickness - separation.distance);
             let limit = collider.friction.unwrap_or(self.friction[i]) * force;
             let carried = collider.carry(from) - from;
-            (limit > 0.0).then_some((i, Press { normal: separation.normal, limit, carried }))
+            (limit > 0.0).then_some((i, NormalImpulse { normal: separation.normal, limit, carried }))
         })
     }
 
@@ -175,31 +175,37 @@ impl Contacts {
         (!is_free).then_some(position)
     }
 
-    fn grips_of(&self, i: usize) -> impl Iterator<Item = Grip> {
+    fn grips_of(&self, i: usize) -> impl Iterator<Item = FrictionConstraint> {
         let Clearance { from, distance } = self.clearances[i];
         let touches = move |collider: &PosedCollider| distance <= 0.0 || !collider.rests();
         let colliders = (0..).zip(&self.colliders).filter(move |(_, collider)| touches(collider));
         colliders.filter_map(move |(c, collider)| self.grip([i as u32, c], collider, from))
     }
 
-    fn grip(&self, [point, c]: [u32; 2], collider: &PosedCollider, position: DVec3) -> Option<Grip> {
+    fn grip(
+        &self,
+        [point, c]: [u32; 2],
+        collider: &PosedCollider,
+        position: DVec3,
+    ) -> Option<FrictionConstraint> {
         let (area, friction) = (self.areas[point as usize], self.friction[point as usize]);
         let separation = collider.start_separation(position);
         let force = area * collider.stiffness * (collider.thickness - separation.distance);
         let limit = collider.friction.unwrap_or(friction) * force;
         let here = collider.carry(position);
         let normal = collider.separation(here).normal;
-        let fresh = Grip { hold: Hold { point, collider: c, anchor: here }, normal, limit };
+        let fresh =
+            FrictionConstraint { hold: StickAnchor { point, collider: c, anchor: here }, normal, limit };
         (limit > 0.0).then(|| self.held(fresh, collider, here))
     }
 
     /// The same grip where the point took hold earlier, if it did. What is farther than any hold was left is of another collider,
     /// or of a state that was changed by hand.
-    fn held(&self, fresh: Grip, collider: &PosedCollider, here: DVec3) -> Grip {
-        let key = |hold: &Hold| (hold.point, hold.collider);
+    fn held(&self, fresh: FrictionConstraint, collider: &PosedCollider, here: DVec3) -> FrictionConstraint {
+        let key = |hold: &StickAnchor| (hold.point, hold.collider);
         let Ok(place) = self.holds.binary_search_by_key(&key(&fresh.hold), key) else { return fresh };
         let anchor = collider.carry(self.holds[place].anchor);
-        let grip = Grip { hold: Hold { anchor, ..fresh.hold }, ..fresh };
+        let grip = FrictionConstraint { hold: StickAnchor { anchor, ..fresh.hold }, ..fresh };
         if self.law.holds(across(here - anchor, grip.normal)) { grip } else { fresh }
     }
 
@@ -265,7 +271,7 @@ impl Contacts {
         block.map(|block| (i, block))
     }
 
-    fn slip(&self, grip: &Grip, x: &[DVec3]) -> DVec3 {
+    fn slip(&self, grip: &FrictionConstraint, x: &[DVec3]) -> DVec3 {
         across(self.points.position(grip.hold.point as usize, x) - grip.hold.anchor, grip.normal)
     }
 }
@@ -275,7 +281,7 @@ impl Energy for Contacts {
         if self.colliders.is_empty() {
             return 0.0;
         }
-        let friction = |grip: &Grip| grip.limit * self.law.value(self.slip(grip, x));
+        let friction = |grip: &FrictionConstraint| grip.limit * self.law.value(self.slip(grip, x));
         parallel::sum(self.points.len(), |i| self.penalty_value(i, x))
             + self.grips.iter().map(friction).sum::<f64>()
     }

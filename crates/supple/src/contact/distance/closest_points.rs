@@ -12,7 +12,7 @@ const PARALLEL: f64 = 1e-8;
 
 /// What a pair is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum PrimitivePair {
     /// The first point is a vertex, the other three a triangle.
     VertexTriangle,
     /// Two edges, two points each.
@@ -21,16 +21,16 @@ pub enum Kind {
 
 /// The closest points of a pair.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Closeness {
+pub struct ClosestPoints {
     /// The weights of the four points.
     pub weights: [f64; 4],
     /// From the second piece's closest point to that of the first, in metres.
     pub offset: DVec3,
 }
 
-impl Kind {
+impl PrimitivePair {
     /// The closest points of four points.
-    pub fn closest(self, points: &[DVec3; 4]) -> Closeness {
+    pub fn closest(self, points: &[DVec3; 4]) -> ClosestPoints {
         match self {
             Self::VertexTriangle => vertex_triangle(points),
             Self::EdgeEdge => edge_edge(points),
@@ -65,13 +65,13 @@ impl Kind {
     }
 }
 
-fn vertex_triangle(&[vertex, a, b, c]: &[DVec3; 4]) -> Closeness {
+fn vertex_triangle(&[vertex, a, b, c]: &[DVec3; 4]) -> ClosestPoints {
     let nearest = closest_point(&[a - vertex, b - vertex, c - vertex], DVec3::ZERO);
     let [wa, wb, wc] = nearest.barycentric;
-    Closeness { weights: [1.0, -wa, -wb, -wc], offset: -nearest.point }
+    ClosestPoints { weights: [1.0, -wa, -wb, -wc], offset: -nearest.point }
 }
 
-fn edge_edge(points: &[DVec3; 4]) -> Closeness {
+fn edge_edge(points: &[DVec3; 4]) -> ClosestPoints {
     let &[a, b, c, d] = points;
     let (first, second, between) = (b - a, d - c, a - c);
     let (ff, ss, fs) = (first.length_squared(), second.length_squared(), first.dot(second));
@@ -81,7 +81,7 @@ fn edge_edge(points: &[DVec3; 4]) -> Closeness {
     let (s, t) = ((fs * sb - ss * fb) / determinant, (ff * sb - fs * fb) / determinant);
     let inside = determinant > 0.0 && (0.0..=1.0).contains(&s) && (0.0..=1.0).contains(&t);
     let crossing =
-        || Closeness { weights: [1.0 - s, s, t - 1.0, -t], offset: between + s * first - t * second };
+        || ClosestPoints { weights: [1.0 - s, s, t - 1.0, -t], offset: between + s * first - t * second };
     match (inside, parallel) {
         (true, false) => crossing(),
         // Rounding spoils the inner solution of edges that are almost parallel: an end may be nearer.
@@ -91,14 +91,14 @@ fn edge_edge(points: &[DVec3; 4]) -> Closeness {
 }
 
 /// The closest points where at least one of them is the end of an edge.
-fn nearest_end(&[a, b, c, d]: &[DVec3; 4]) -> Closeness {
+fn nearest_end(&[a, b, c, d]: &[DVec3; 4]) -> ClosestPoints {
     let of_first = |end: DVec3, weights: [f64; 2]| {
         let (t, offset) = end_to_edge(end, c, d);
-        Closeness { weights: [weights[0], weights[1], t - 1.0, -t], offset }
+        ClosestPoints { weights: [weights[0], weights[1], t - 1.0, -t], offset }
     };
     let of_second = |end: DVec3, weights: [f64; 2]| {
         let (s, offset) = end_to_edge(end, a, b);
-        Closeness { weights: [1.0 - s, s, -weights[0], -weights[1]], offset: -offset }
+        ClosestPoints { weights: [1.0 - s, s, -weights[0], -weights[1]], offset: -offset }
     };
     let first = nearer(of_first(a, [1.0, 0.0]), of_first(b, [0.0, 1.0]));
     let second = nearer(of_second(c, [1.0, 0.0]), of_second(d, [0.0, 1.0]));
@@ -113,7 +113,7 @@ fn end_to_edge(end: DVec3, from: DVec3, to: DVec3) -> (f64, DVec3) {
     (t, away - t * edge)
 }
 
-fn nearer(a: Closeness, b: Closeness) -> Closeness {
+fn nearer(a: ClosestPoints, b: ClosestPoints) -> ClosestPoints {
     if b.offset.length_squared() < a.offset.length_squared() { b } else { a }
 }
 
@@ -130,7 +130,7 @@ mod tests {
     }
 
     /// The least distance over a grid of weights: an upper bound that is at most a cell too large.
-    fn sampled(kind: Kind, p: &[DVec3; 4]) -> f64 {
+    fn sampled(kind: PrimitivePair, p: &[DVec3; 4]) -> f64 {
         const CELLS: usize = 40;
         let part = |i: usize| i as f64 / CELLS as f64;
         let mut least = f64::INFINITY;
@@ -138,9 +138,9 @@ mod tests {
             for j in 0..=CELLS {
                 let (s, t) = (part(i), part(j));
                 let between = match kind {
-                    Kind::VertexTriangle if i + j > CELLS => continue,
-                    Kind::VertexTriangle => p[0] - p[1] - s * (p[2] - p[1]) - t * (p[3] - p[1]),
-                    Kind::EdgeEdge => p[0] + s * (p[1] - p[0]) - p[2] - t * (p[3] - p[2]),
+                    PrimitivePair::VertexTriangle if i + j > CELLS => continue,
+                    PrimitivePair::VertexTriangle => p[0] - p[1] - s * (p[2] - p[1]) - t * (p[3] - p[1]),
+                    PrimitivePair::EdgeEdge => p[0] + s * (p[1] - p[0]) - p[2] - t * (p[3] - p[2]),
                 };
                 least = least.min(between.length());
             }
@@ -151,12 +151,12 @@ mod tests {
     proptest! {
         #[test]
         fn closest_points_are_on_both_pieces_and_nearer_than_any_others(p in points()) {
-            for kind in [Kind::VertexTriangle, Kind::EdgeEdge] {
-                let Closeness { weights, offset } = kind.closest(&p);
+            for kind in [PrimitivePair::VertexTriangle, PrimitivePair::EdgeEdge] {
+                let ClosestPoints { weights, offset } = kind.closest(&p);
                 let [a, b, c, d] = weights;
                 let (first, second) = match kind {
-                    Kind::VertexTriangle => (vec![a], vec![-b, -c, -d]),
-                    Kind::EdgeEdge => (vec![a, b], vec![-c, -d]),
+                    PrimitivePair::VertexTriangle => (vec![a], vec![-b, -c, -d]),
+                    PrimitivePair::EdgeEdge => (vec![a, b], vec![-c, -d]),
                 };
                 for side in [first, second] {
                     prop_assert!(side.iter().all(|w| *w >= -1e-12));
@@ -172,17 +172,17 @@ mod tests {
 
         #[test]
         fn what_is_surely_farther_is_farther(p in points(), metres in 0.0..2.0f64) {
-            for kind in [Kind::VertexTriangle, Kind::EdgeEdge] {
+            for kind in [PrimitivePair::VertexTriangle, PrimitivePair::EdgeEdge] {
                 prop_assert!(!kind.is_surely_farther(&p, metres) || kind.distance(&p) > metres - 1e-12);
             }
             // Along an axis the boxes are as far apart as the pieces.
             let shifted = [p[0], p[1] + 9.0 * DVec3::X, p[2] + 9.0 * DVec3::X, p[3] + 9.0 * DVec3::X];
-            prop_assert!(Kind::VertexTriangle.is_surely_farther(&shifted, 6.9));
+            prop_assert!(PrimitivePair::VertexTriangle.is_surely_farther(&shifted, 6.9));
         }
 
         #[test]
         fn distances_change_no_faster_than_the_bound(p in points(), moves in points(), common in points()) {
-            for kind in [Kind::VertexTriangle, Kind::EdgeEdge] {
+            for kind in [PrimitivePair::VertexTriangle, PrimitivePair::EdgeEdge] {
                 let moves = moves.map(|m| 0.1 * m + common[0]);
                 let after: [DVec3; 4] = std::array::from_fn(|i| p[i] + moves[i]);
                 let change = (kind.distance(&after) - kind.distance(&p)).abs();

@@ -131,7 +131,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::contact::distance::closest_points::Kind;
+    use crate::contact::distance::closest_points::PrimitivePair;
     use crate::contact::distance::single_lanes::LANES;
     use crate::contact::tests::vector;
 
@@ -164,13 +164,13 @@ mod tests {
         fn distances_are_never_told_too_large_and_hardly_too_small(all in triangles()) {
             let own = lanes(&all);
             let one = own.one(0, SingleVec3::ZERO);
-            let check = |kind: Kind, points: [DVec3; 4], squared: f32| {
+            let check = |kind: PrimitivePair, points: [DVec3; 4], squared: f32| {
                 let (exact, told) = (kind.distance(&points), surely(squared, 8.0, 4.0));
                 prop_assert!(told <= exact, "{kind:?} {points:?}: {told} {exact}");
                 // A triangle without a plane may be told too near.
                 let [_, a, b, c] = points;
                 let area = (b - a).cross(c - a).length();
-                if kind == Kind::EdgeEdge || area > 1e-3 {
+                if kind == PrimitivePair::EdgeEdge || area > 1e-3 {
                     prop_assert!(told >= exact * 0.99 - 0.03, "{kind:?} {points:?}: {told} {exact}");
                 }
                 let bound = at_most(Singles::splat(exact as f32), 8.0, 4.0).0[0];
@@ -180,14 +180,14 @@ mod tests {
             for k in 0..3 {
                 let (to_others, to_one) = (own.to_point(one.corners[k]), one.to_point(own.corners[k]));
                 for (l, t) in all.iter().enumerate().skip(1) {
-                    check(Kind::VertexTriangle, [all[0][k], t[0], t[1], t[2]], to_others.0[l])?;
-                    check(Kind::VertexTriangle, [t[k], all[0][0], all[0][1], all[0][2]], to_one.0[l])?;
+                    check(PrimitivePair::VertexTriangle, [all[0][k], t[0], t[1], t[2]], to_others.0[l])?;
+                    check(PrimitivePair::VertexTriangle, [t[k], all[0][0], all[0][1], all[0][2]], to_one.0[l])?;
                 }
                 for j in 0..3 {
                     let between = one.edge_to_edge(k, &own, j);
                     for (l, t) in all.iter().enumerate().skip(1) {
                         let points = [all[0][k], all[0][(k + 1) % 3], t[j], t[(j + 1) % 3]];
-                        check(Kind::EdgeEdge, points, between.0[l])?;
+                        check(PrimitivePair::EdgeEdge, points, between.0[l])?;
                     }
                 }
             }
@@ -200,7 +200,7 @@ mod tests {
             let gap = gap_squared([own.low, own.high], [one.low, one.high]);
             for (l, t) in all.iter().enumerate().skip(1) {
                 for vertex in all[0] {
-                    let exact = Kind::VertexTriangle.distance(&[vertex, t[0], t[1], t[2]]);
+                    let exact = PrimitivePair::VertexTriangle.distance(&[vertex, t[0], t[1], t[2]]);
                     prop_assert!(f64::from(gap.0[l].sqrt()) <= exact + 1e-5);
                 }
             }

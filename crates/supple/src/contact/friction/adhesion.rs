@@ -5,8 +5,8 @@
 
 use glam::DVec3;
 
-use super::Grip;
-use crate::contact::Kind;
+use super::FrictionConstraint;
+use crate::contact::PrimitivePair;
 use crate::contact::friction::across;
 use supple_core::Error;
 use supple_core::state::{StateReader, StateWriter};
@@ -22,7 +22,7 @@ type Key = (bool, [u32; 4]);
 
 impl Adhesion {
     /// The slip of a pair with this normal now; zero for one that has no hold.
-    pub(crate) fn slip(&self, kind: Kind, points: [u32; 4], normal: DVec3, at: &[DVec3]) -> DVec3 {
+    pub(crate) fn slip(&self, kind: PrimitivePair, points: [u32; 4], normal: DVec3, at: &[DVec3]) -> DVec3 {
         let Ok(place) = self.held.binary_search_by_key(&key(kind, points), |(key, _)| *key) else {
             return DVec3::ZERO;
         };
@@ -32,7 +32,12 @@ impl Adhesion {
     }
 
     /// Keeps what `slip` gives for each grip at the end of a step.
-    pub(crate) fn keep(&mut self, grips: &[Grip], at: &[DVec3], slip: impl Fn(&Grip) -> DVec3) {
+    pub(crate) fn keep(
+        &mut self,
+        grips: &[FrictionConstraint],
+        at: &[DVec3],
+        slip: impl Fn(&FrictionConstraint) -> DVec3,
+    ) {
         self.held.clear();
         self.held.extend(grips.iter().map(|grip| {
             let axes = frame(grip.kind, grip.points, grip.normal, at);
@@ -62,15 +67,15 @@ impl Adhesion {
     }
 }
 
-fn key(kind: Kind, points: [u32; 4]) -> Key {
-    (kind == Kind::EdgeEdge, points)
+fn key(kind: PrimitivePair, points: [u32; 4]) -> Key {
+    (kind == PrimitivePair::EdgeEdge, points)
 }
 
 /// Two axes across the normal, the first along an edge of the pair.
-fn frame(kind: Kind, points: [u32; 4], normal: DVec3, at: &[DVec3]) -> [DVec3; 2] {
+fn frame(kind: PrimitivePair, points: [u32; 4], normal: DVec3, at: &[DVec3]) -> [DVec3; 2] {
     let [from, to] = match kind {
-        Kind::VertexTriangle => [points[1], points[2]],
-        Kind::EdgeEdge => [points[0], points[1]],
+        PrimitivePair::VertexTriangle => [points[1], points[2]],
+        PrimitivePair::EdgeEdge => [points[0], points[1]],
     };
     let edge = across(at[to as usize] - at[from as usize], normal);
     let along = edge.try_normalize().unwrap_or_else(|| normal.any_orthonormal_vector());

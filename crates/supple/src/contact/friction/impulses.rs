@@ -18,11 +18,11 @@ use glam::DVec3;
 use crate::contact::friction::across;
 
 /// How often contacts take turns.
-const TURNS: u32 = 10;
+const MAX_SWEEPS: u32 = 10;
 
 /// A contact that presses.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Press {
+pub struct NormalImpulse {
     /// Unit normal.
     pub normal: DVec3,
     /// The largest friction.
@@ -43,7 +43,7 @@ struct Contact {
     /// The end of its weights; they begin where those of the contact before end.
     end: u32,
     /// Its limit in N·s.
-    press: Press,
+    press: NormalImpulse,
     /// The impulse so far, in N·s.
     impulse: DVec3,
 }
@@ -56,7 +56,7 @@ impl FrictionImpulses {
     }
 
     /// Adds a contact of a point with weights on unknowns, with its limit in N·s.
-    pub fn push(&mut self, weights: &[(u32, f64)], press: Press) {
+    pub fn push(&mut self, weights: &[(u32, f64)], press: NormalImpulse) {
         self.weights.extend_from_slice(weights);
         self.contacts.push(Contact { end: self.weights.len() as u32, press, impulse: DVec3::ZERO });
     }
@@ -65,7 +65,7 @@ impl FrictionImpulses {
     pub fn slow(&mut self, from: &[DVec3], to: &mut [DVec3], dt: f64, mass: impl Fn(usize) -> Option<f64>) {
         // What weighs nothing, at the tip of a triangle without area, is left alone too.
         let softness = |v: u32| mass(v as usize).filter(|mass| *mass > 0.0).map_or(0.0, f64::recip);
-        for _ in 0..TURNS {
+        for _ in 0..MAX_SWEEPS {
             let mut start = 0;
             for contact in &mut self.contacts {
                 let weights = &self.weights[start..contact.end as usize];
@@ -74,7 +74,7 @@ impl FrictionImpulses {
                 if give <= 0.0 {
                     continue;
                 }
-                let Press { normal, limit, carried } = contact.press;
+                let NormalImpulse { normal, limit, carried } = contact.press;
                 let moved: DVec3 =
                     weights.iter().map(|&(v, c)| c * (to[v as usize] - from[v as usize])).sum();
                 let slip = across(moved - carried, normal);
@@ -97,7 +97,7 @@ mod tests {
         let step = DVec3::new(0.03, -0.002, 0.04);
         for limit in [1.0, 10.0] {
             let mut impulses = FrictionImpulses::default();
-            impulses.push(&[(0, 1.0)], Press { normal: DVec3::Y, limit, carried: DVec3::ZERO });
+            impulses.push(&[(0, 1.0)], NormalImpulse { normal: DVec3::Y, limit, carried: DVec3::ZERO });
             let mut to = [from + step];
             impulses.slow(&[from], &mut to, dt, |_| Some(mass));
             // It slides by 5 cm a step with 2.5 N·s; the normal part stays.
@@ -111,8 +111,8 @@ mod tests {
     fn what_is_carried_along_is_no_slip_and_what_is_held_does_not_move() {
         let carried = DVec3::new(0.01, 0.0, 0.0);
         let mut impulses = FrictionImpulses::default();
-        impulses.push(&[(0, 1.0)], Press { normal: DVec3::Y, limit: 1.0, carried });
-        impulses.push(&[(1, 1.0)], Press { normal: DVec3::Y, limit: 1.0, carried });
+        impulses.push(&[(0, 1.0)], NormalImpulse { normal: DVec3::Y, limit: 1.0, carried });
+        impulses.push(&[(1, 1.0)], NormalImpulse { normal: DVec3::Y, limit: 1.0, carried });
         let mut to = [carried, DVec3::ZERO];
         impulses.slow(&[DVec3::ZERO; 2], &mut to, 0.01, |v| (v == 0).then_some(1.0));
         assert_eq!(to, [carried, DVec3::ZERO]);
@@ -127,7 +127,7 @@ mod tests {
         let momentum = |to: &[DVec3; 4]| (0..4).map(|i| masses[i] * (to[i] - from[i])).sum::<DVec3>();
         for (limit, sticks) in [(100.0, true), (0.1, false)] {
             let mut impulses = FrictionImpulses::default();
-            impulses.push(&weights, Press { normal: DVec3::Y, limit, carried: DVec3::ZERO });
+            impulses.push(&weights, NormalImpulse { normal: DVec3::Y, limit, carried: DVec3::ZERO });
             let mut to: [DVec3; 4] = std::array::from_fn(|i| from[i] + moves[i]);
             let before = momentum(&to);
             impulses.slow(&from, &mut to, 0.01, |v| Some(masses[v]));

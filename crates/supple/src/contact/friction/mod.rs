@@ -23,7 +23,7 @@ pub mod impulses;
 
 use glam::{DMat3, DVec3};
 
-use crate::contact::Kind;
+use crate::contact::PrimitivePair;
 use crate::energy::outer;
 use crate::material::HessianMode;
 use crate::scene::FrictionModel;
@@ -37,8 +37,8 @@ const ROUNDING: f64 = 1e-6;
 
 /// Friction of one pair over one step.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Grip {
-    pub(crate) kind: Kind,
+pub(crate) struct FrictionConstraint {
+    pub(crate) kind: PrimitivePair,
     pub(crate) points: [u32; 4],
     pub(crate) weights: [f64; 4],
     pub(crate) normal: DVec3,

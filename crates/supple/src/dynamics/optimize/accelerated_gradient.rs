@@ -13,7 +13,7 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::descent::{Descent, Workspace};
-use super::objective::{Limits, Minimiser, Objective, Outcome, Stop};
+use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use super::preconditioning::Preconditioning;
 use super::refresh::Refresh;
 use supple_linear::{BlockPattern, CycleTimes, Preconditioner, Regions};
@@ -90,7 +90,7 @@ impl AcceleratedGradient {
             *moved = omega * (*moved - self.step * *z) - *moved;
             *d = *moved;
         }
-        let gone = descent.step_blindly(&mut self.work);
+        let gone = descent.step_without_line_search(&mut self.work);
         if gone < 1.0 {
             self.moved.iter_mut().for_each(|moved| *moved *= gone);
         }
@@ -123,7 +123,7 @@ impl Minimiser for AcceleratedGradient {
         &mut self,
         objective: &dyn Objective,
         x: &mut [DVec3],
-        limits: &Limits<'_>,
+        limits: &StoppingCriteria<'_>,
         outcome: &mut Outcome,
     ) -> Result<(), String> {
         let mut descent = Descent::begin(objective, x, limits, &mut self.work, outcome)?;
@@ -135,18 +135,18 @@ impl Minimiser for AcceleratedGradient {
             let due =
                 descent.outcome.iterations.is_multiple_of(CHECKED_EVERY) && descent.outcome.iterations > 0;
             if due && !self.check(&mut descent, &mut last) {
-                return descent.end(Stop::Stalled);
+                return descent.end(Termination::Stalled);
             }
-            let looked = match descent.look(&mut self.work) {
+            let looked = match descent.check_convergence(&mut self.work) {
                 // Unchecked steps may lead where nothing is finite any more.
                 Err(_) if self.go_back(&mut descent) => continue,
                 looked => looked?,
             };
             if let Some(stop) = looked {
                 // Between two looks the objective may have grown: what is given back never has.
-                if stop != Stop::Converged && descent.objective.value(descent.x) > last {
+                if stop != Termination::Converged && descent.objective.value(descent.x) > last {
                     descent.x.copy_from_slice(&self.checked);
-                    descent.look_again(&mut self.work)?;
+                    descent.reevaluate(&mut self.work)?;
                 }
                 return descent.end(stop);
             }

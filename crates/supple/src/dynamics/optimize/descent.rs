@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use glam::DVec3;
 use supple_core::parallel::prelude::*;
 
-use super::objective::{Evaluated, Limits, Objective, Outcome, Stop};
+use super::objective::{Evaluated, Objective, Outcome, StoppingCriteria, Termination};
 use crate::stepper::IterationRecord;
 use supple_core::parallel;
 use supple_core::text::number::components;
@@ -16,7 +16,7 @@ use supple_linear::{BlockPattern, LinearOperator};
 pub(crate) struct Descent<'a> {
     pub(crate) objective: &'a dyn Objective,
     pub(crate) x: &'a mut [DVec3],
-    pub(crate) limits: &'a Limits<'a>,
+    pub(crate) limits: &'a StoppingCriteria<'a>,
     pub(crate) outcome: &'a mut Outcome,
     /// The objective at `x`.
     pub(crate) value: f64,
@@ -107,13 +107,13 @@ impl Workspace {
 /// Iterations for whose residuals room is kept.
 const MOST_RESIDUALS: u32 = 4096;
 /// A decrease, over the objective, that its rounding hides.
-const HIDDEN: f64 = 1e-12;
+const ROUNDOFF_DECREASE: f64 = 1e-12;
 /// A change of the objective, over itself, that may be rounding: its parts may be many times larger than their sum.
-const MAY_BE_ROUNDING: f64 = 1e-9;
+const ROUNDOFF_CHANGE: f64 = 1e-9;
 /// Armijo's constant of sufficient decrease.
 const SUFFICIENT_DECREASE: f64 = 1e-4;
 /// The fraction of what the slope promises that a step must have fallen by for a longer one to be tried.
-const GOES_ON: f64 = 0.6;
+const EXPANSION_THRESHOLD: f64 = 0.6;
 /// Halvings before the line search gives up.
 const MAX_HALVINGS: u32 = 40;
 /// Doublings of a step that goes on falling.
@@ -123,12 +123,12 @@ impl<'a> Descent<'a> {
     pub(crate) fn begin(
         objective: &'a dyn Objective,
         x: &'a mut [DVec3],
-        limits: &'a Limits<'a>,
+        limits: &'a StoppingCriteria<'a>,
         work: &mut Workspace,
         outcome: &'a mut Outcome,
     ) -> Result<Self, String> {
         let asked = Instant::now();
-        let value = finite_value(objective, x, limits.begun, &mut work.full)?;
+        let value = finite_value(objective, x, limits.initial, &mut work.full)?;
         work.known = true;
         outcome.restart();
         // Room for all iterations, so that a step which takes more than any before allocates nothing.
@@ -151,7 +151,7 @@ impl<'a> Descent<'a> {
     }
 
     /// Computes the gradient at `x` and says whether to stop there.
-    pub(crate) fn look(&mut self, work: &mut Workspace) -> Result<Option<Stop>, String> {
+    pub(crate) fn check_convergence(&mut self, work: &mut Workspace) -> Result<Option<Termination>, String> {
         if self.outcome.iterations > 0 {
             self.slowest = self.slowest.max(self.iteration_begun.elapsed());
         }
@@ -175,12 +175,12 @@ impl<'a> Descent<'a> {
     }
 
     /// Replaces the last look after `x` was put back to an earlier place.
-    pub(crate) fn look_again(&mut self, work: &mut Workspace) -> Result<(), String> {
+    pub(crate) fn reevaluate(&mut self, work: &mut Workspace) -> Result<(), String> {
         self.outcome.residuals.pop();
         if self.limits.record {
             self.outcome.history.pop();
         }
-        self.look(work).map(|_| ())
+        self.check_convergence(work).map(|_| ())
     }
 
     fn record(&mut self, residual: f64) {
@@ -191,17 +191,17 @@ impl<'a> Descent<'a> {
         self.recording += now.elapsed();
     }
 
-    fn should_stop(&self, norm: f64) -> Option<Stop> {
+    fn should_stop(&self, norm: f64) -> Option<Termination> {
         let limits = self.limits;
         if norm <= limits.tolerance * limits.reference {
-            Some(Stop::Converged)
+            Some(Termination::Converged)
         } else if self.in_rounding && self.gradient_grew() {
-            Some(Stop::Stalled)
+            Some(Termination::Stalled)
         } else if self.outcome.iterations >= limits.max_iterations {
-            Some(Stop::IterationLimit)
+            Some(Termination::IterationLimit)
         } else {
             let late = limits.deadline.is_some_and(|deadline| Instant::now() + self.slowest > deadline);
-            late.then_some(Stop::Deadline)
+            late.then_some(Termination::Deadline)
         }
     }
 
@@ -228,7 +228,7 @@ impl<'a> Descent<'a> {
         let rounding = 1e-14 * self.value.abs();
         // Where so little is to be gained, the rounding of the objective's parts, which are many times larger than their sum,
         // hides it: the full step is the best there is, until the gradient grows.
-        self.in_rounding = slope.abs() * length <= HIDDEN * self.value.abs();
+        self.in_rounding = slope.abs() * length <= ROUNDOFF_DECREASE * self.value.abs();
         let mut length = self.free_length(work, length.min(self.longest_step(work)));
         if self.in_rounding {
             let value = work.evaluate(self.objective, self.x, length);
@@ -237,12 +237,13 @@ impl<'a> Descent<'a> {
         for halvings in 0..MAX_HALVINGS {
             let lower = work.evaluate(self.objective, self.x, length);
             let enough = lower <= self.value + SUFFICIENT_DECREASE * length * slope + rounding;
-            if enough || self.falls_unseen(work, slope, lower) {
+            if enough || self.approximate_wolfe(work, slope, lower) {
                 self.in_rounding = !enough;
                 // A parabola still falls beyond the step where it has fallen by more than 2/3 of what its slope says.
                 let fallen = self.value - lower;
-                let doubled = halvings == 0 && fallen > rounding && fallen > GOES_ON * length * -slope;
-                let best = if doubled { self.go_on(work, length, lower) } else { (length, lower) };
+                let doubled =
+                    halvings == 0 && fallen > rounding && fallen > EXPANSION_THRESHOLD * length * -slope;
+                let best = if doubled { self.expand_step(work, length, lower) } else { (length, lower) };
                 return self.accept(work, best);
             }
             length *= 0.5;
@@ -252,36 +253,36 @@ impl<'a> Descent<'a> {
 
     /// Whether the objective has fallen enough by a step after which it is `lower`, as far as slopes tell, where rounding hides its change. On a
     /// parabola this is the same as Armijo's condition (Hager & Zhang 2005, "approximate Wolfe").
-    fn falls_unseen(&self, work: &Workspace, slope: f64, lower: f64) -> bool {
-        let hidden = (lower - self.value).abs() <= MAY_BE_ROUNDING * self.value.abs();
+    fn approximate_wolfe(&self, work: &Workspace, slope: f64, lower: f64) -> bool {
+        let hidden = (lower - self.value).abs() <= ROUNDOFF_CHANGE * self.value.abs();
         hidden && work.tried_slope() <= (2.0 * SUFFICIENT_DECREASE - 1.0) * slope
     }
 
     /// The part of `length` that can be gone along the direction before surfaces touch.
     fn free_length(&mut self, work: &mut Workspace, length: f64) -> f64 {
         work.move_trial(self.x, length);
-        let free = self.objective.free_way(self.x, &work.trial);
+        let free = self.objective.collision_free_step(self.x, &work.trial);
         self.outcome.cuts += u32::from(free < 1.0);
         free * length
     }
 
     /// The multiple of the direction that moves no vertex too far.
     fn longest_step(&self, work: &Workspace) -> f64 {
-        if self.limits.longest_move == f64::INFINITY {
+        if self.limits.max_displacement == f64::INFINITY {
             return f64::INFINITY;
         }
-        self.limits.longest_move / work.farthest_move().max(f64::MIN_POSITIVE)
+        self.limits.max_displacement / work.farthest_move().max(f64::MIN_POSITIVE)
     }
 
     /// Goes on from a step of `length`, where the objective is `lower`.
-    fn go_on(&self, work: &mut Workspace, mut length: f64, mut lower: f64) -> (f64, f64) {
+    fn expand_step(&self, work: &mut Workspace, mut length: f64, mut lower: f64) -> (f64, f64) {
         let longest = self.longest_step(work);
         for _ in 0..MAX_DOUBLINGS {
             if 2.0 * length > longest {
                 break;
             }
             work.move_trial(self.x, 2.0 * length);
-            if self.objective.free_way(self.x, &work.trial) < 1.0 {
+            if self.objective.collision_free_step(self.x, &work.trial) < 1.0 {
                 break;
             }
             // The gradient where the descent stands has served.
@@ -311,14 +312,14 @@ impl<'a> Descent<'a> {
     }
 
     /// Moves `x` by the direction, whatever the value says of it, as far as nothing touches; returns the fraction.
-    pub(crate) fn step_blindly(&mut self, work: &mut Workspace) -> f64 {
+    pub(crate) fn step_without_line_search(&mut self, work: &mut Workspace) -> f64 {
         let length = self.free_length(work, 1.0);
         work.move_trial(self.x, length);
         self.x.copy_from_slice(&work.trial);
         length
     }
 
-    pub(crate) fn end(self, stop: Stop) -> Result<(), String> {
+    pub(crate) fn end(self, stop: Termination) -> Result<(), String> {
         self.outcome.stop = stop;
         Ok(())
     }
@@ -359,7 +360,7 @@ fn describe_non_finite(work: &Workspace) -> String {
 /// Whether a direction `d` of a linear solve that ended at this relative residual may be searched along: it descends, and
 /// makes the model `½ dᵀA d - bᵀd` smaller than standing still does. Conjugate gradients always do, though their residual
 /// may rise at first; a stationary iteration that has diverged does not. `product` is room for one.
-pub(crate) fn is_of_use(
+pub(crate) fn is_usable_direction(
     matrix: &dyn LinearOperator,
     rhs: &[DVec3],
     direction: &[DVec3],
@@ -402,16 +403,21 @@ mod tests {
     use supple_linear::BlockMatrix;
 
     /// Searches once from `x` along a part of the way home, and says how far it went and what it knows of the gradient there.
-    fn searched(wells: &dyn Objective, x: &mut [DVec3], part: f64, longest_move: f64) -> (f64, Vec<DVec3>) {
-        let limits = Limits { longest_move, ..limits() };
+    fn searched(
+        wells: &dyn Objective,
+        x: &mut [DVec3],
+        part: f64,
+        max_displacement: f64,
+    ) -> (f64, Vec<DVec3>) {
+        let limits = StoppingCriteria { max_displacement, ..limits() };
         let mut work = Workspace::new(&Wells::new(x.len() as u32).pattern(), x.len());
         let mut outcome = Outcome::default();
         let mut descent = Descent::begin(wells, x, &limits, &mut work, &mut outcome).unwrap();
-        descent.look(&mut work).unwrap();
+        descent.check_convergence(&mut work).unwrap();
         // The wells' lowest place is the origin.
         work.direction.iter_mut().zip(&*descent.x).for_each(|(d, x)| *d = -part * *x);
         let length = descent.line_search(&mut work, 1.0).unwrap();
-        descent.look(&mut work).unwrap();
+        descent.check_convergence(&mut work).unwrap();
         (length, work.gradient)
     }
 
@@ -461,10 +467,10 @@ mod tests {
         let mut work = Workspace::new(&BlockPattern::new(&[false], &[]), 1);
         let mut outcome = Outcome::default();
         let mut descent = Descent::begin(&Wall, &mut x, &limits, &mut work, &mut outcome).unwrap();
-        descent.look(&mut work).unwrap();
+        descent.check_convergence(&mut work).unwrap();
         work.direction[0] = DVec3::X;
         assert_eq!(descent.line_search(&mut work, 1.0), Some(1.0));
-        descent.look(&mut work).unwrap();
+        descent.check_convergence(&mut work).unwrap();
         assert_eq!((x, &work.gradient[..]), ([DVec3::X], &[-DVec3::X][..]));
     }
 
@@ -505,12 +511,12 @@ mod tests {
         let start: Vec<DVec3> = (0..8).map(|v| DVec3::new(1.0, 0.3 * f64::from(v), -0.7)).collect();
         let mut gradient = vec![DVec3::ZERO; 8];
         let value = wells.value_and_gradient(&start, &mut gradient);
-        let ends = [None, Some(Evaluated { value, gradient: &gradient })].map(|begun| {
-            let (mut x, limits) = (start.clone(), Limits { begun, ..limits() });
+        let ends = [None, Some(Evaluated { value, gradient: &gradient })].map(|initial| {
+            let (mut x, limits) = (start.clone(), StoppingCriteria { initial, ..limits() });
             let mut work = Workspace::new(&wells.pattern(), 8);
             let mut outcome = Outcome::default();
             let mut descent = Descent::begin(&wells, &mut x, &limits, &mut work, &mut outcome).unwrap();
-            descent.look(&mut work).unwrap();
+            descent.check_convergence(&mut work).unwrap();
             work.direction.iter_mut().zip(&work.gradient).for_each(|(d, g)| *d = -0.1 * *g);
             descent.line_search(&mut work, 1.0);
             (x, outcome.residuals)

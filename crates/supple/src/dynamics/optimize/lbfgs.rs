@@ -11,7 +11,7 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::descent::{Descent, Workspace, dot};
-use super::objective::{Limits, Minimiser, Objective, Outcome, Stop};
+use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use super::preconditioning::Preconditioning;
 use super::refresh::Refresh;
 use supple_linear::{BlockPattern, CycleTimes, Preconditioner, Regions};
@@ -106,14 +106,14 @@ impl Minimiser for Lbfgs {
         &mut self,
         objective: &dyn Objective,
         x: &mut [DVec3],
-        limits: &Limits<'_>,
+        limits: &StoppingCriteria<'_>,
         outcome: &mut Outcome,
     ) -> Result<(), String> {
         let mut descent = Descent::begin(objective, x, limits, &mut self.work, outcome)?;
         self.spare.extend(self.pairs.drain(..));
         let mut last_length = None;
         loop {
-            let stop = descent.look(&mut self.work)?;
+            let stop = descent.check_convergence(&mut self.work)?;
             if let Some(length) = last_length {
                 self.remember(length);
             }
@@ -128,7 +128,7 @@ impl Minimiser for Lbfgs {
             self.before.copy_from_slice(&self.work.gradient);
             last_length = descent.line_search(&mut self.work, 1.0);
             if last_length.is_none() && self.pairs.is_empty() {
-                return descent.end(Stop::Stalled);
+                return descent.end(Termination::Stalled);
             }
             if last_length.is_none() {
                 // The remembered curvature misled: once more from the preconditioner alone.

@@ -16,7 +16,7 @@ pub(crate) use descent::{Descent, Workspace};
 pub use lbfgs::Lbfgs;
 pub use newton::Newton;
 pub use nonlinear_cg::NonlinearCg;
-pub use objective::{Evaluated, Limits, Minimiser, Objective, Outcome, Stop};
+pub use objective::{Evaluated, Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 pub use projective::Projective;
 pub(crate) use projective::obstacle as projective_obstacle;
 pub use refresh::Refresh;

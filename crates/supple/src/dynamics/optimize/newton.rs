@@ -19,14 +19,14 @@ use std::time::Instant;
 
 use glam::DVec3;
 
-use super::descent::{Descent, Workspace, dot, is_of_use};
-use super::objective::{Limits, Minimiser, Objective, Outcome, Stop};
+use super::descent::{Descent, Workspace, dot, is_usable_direction};
+use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use super::preconditioning::{FIRST_SHIFT, MAX_SHIFTS};
-use super::refresh::{Age, Refresh};
+use super::refresh::{Refresh, Staleness};
 use crate::material::HessianMode;
 use supple_linear::{
-    BlockJacobi, BlockMatrix, BlockPattern, CycleTimes, End, LinearSolver, Preconditioner, Regions,
-    SolveOutcome, StopRule,
+    BlockJacobi, BlockMatrix, BlockPattern, CycleTimes, LinearSolver, LinearTermination, Preconditioner,
+    Regions, SolveOutcome, StopRule,
 };
 
 /// Iterations with the projected Hessian after the exact one led astray: folds take a few to settle.
@@ -49,7 +49,7 @@ pub struct Newton {
     solver: Box<dyn LinearSolver>,
     inner: StopRule,
     /// How old the solver's preparation is.
-    prepared: Age,
+    prepared: Staleness,
     /// The matrix it was made from, where it outlives steps.
     prepared_from: Option<BlockMatrix>,
     /// Gives directions where the solver diverges.
@@ -76,11 +76,11 @@ impl Newton {
         inner: StopRule,
         refresh: Refresh,
     ) -> Self {
-        let prepared = Age::new(refresh);
+        let prepared = Staleness::new(refresh);
         Self {
             work: Workspace::new(&pattern, vertices),
             rhs: vec![DVec3::ZERO; pattern.unknowns()],
-            prepared_from: prepared.outlives_steps().then(|| BlockMatrix::zero(pattern.clone())),
+            prepared_from: prepared.spans_steps().then(|| BlockMatrix::zero(pattern.clone())),
             matrix: BlockMatrix::zero(pattern),
             solver,
             inner,
@@ -105,7 +105,7 @@ impl Newton {
             }
             self.projected_for = PROJECTED_RUN;
             // One that was made from an earlier matrix is as good for the projected one.
-            if self.prepared.is_new() || !self.prepared.outlives_steps() {
+            if self.prepared.is_new() || !self.prepared.spans_steps() {
                 self.prepared.end();
             }
         }
@@ -148,7 +148,7 @@ impl Newton {
 
     /// Prepares the solver for the matrix; says whether it takes it.
     fn prepare(&mut self, descent: &Descent<'_>) -> bool {
-        if self.prepared.outlives_steps() {
+        if self.prepared.spans_steps() {
             self.solver.forget();
         }
         if self.solver.prepare(&self.matrix).is_err() {
@@ -170,7 +170,7 @@ impl Newton {
         if refused {
             return Found::NotDefinite;
         }
-        self.prepared.serve();
+        self.prepared.mark_used();
         for (b, g) in self.rhs.iter_mut().zip(&self.work.gradient) {
             *b = -*g;
         }
@@ -186,22 +186,27 @@ impl Newton {
     /// What the direction of a solve is good for.
     fn judge(&mut self, solved: &SolveOutcome, must_be_definite: bool) -> Found {
         let descends = dot(&self.work.gradient, &self.work.direction) < 0.0;
-        if solved.end == End::Deadline && !descends {
+        if solved.end == LinearTermination::Deadline && !descends {
             self.out_of_time = true;
             return Found::Direction;
         }
         let residual = solved.relative_residual;
-        self.is_solution = matches!(solved.end, End::Converged | End::Stalled);
+        self.is_solution = matches!(solved.end, LinearTermination::Converged | LinearTermination::Stalled);
         match solved.end {
-            End::IndefinitePreconditioner => Found::NotDefinite,
-            End::NegativeCurvature if must_be_definite || solved.iterations == 0 || !descends => {
+            LinearTermination::IndefinitePreconditioner => Found::NotDefinite,
+            LinearTermination::NegativeCurvature
+                if must_be_definite || solved.iterations == 0 || !descends =>
+            {
                 Found::NotDefinite
             }
-            End::NegativeCurvature => Found::Direction,
-            End::NotFinite => Found::Diverged,
-            End::Converged | End::Iterations | End::Deadline | End::Stalled => {
+            LinearTermination::NegativeCurvature => Found::Direction,
+            LinearTermination::NotFinite => Found::Diverged,
+            LinearTermination::Converged
+            | LinearTermination::Iterations
+            | LinearTermination::Deadline
+            | LinearTermination::Stalled => {
                 let (rhs, direction) = (&self.rhs, &self.work.direction);
-                let good = is_of_use(&self.matrix, rhs, direction, residual, &mut self.product);
+                let good = is_usable_direction(&self.matrix, rhs, direction, residual, &mut self.product);
                 match good {
                     true => Found::Direction,
                     false if residual > 1.0 => Found::Diverged,
@@ -217,18 +222,18 @@ impl Minimiser for Newton {
         &mut self,
         objective: &dyn Objective,
         x: &mut [DVec3],
-        limits: &Limits<'_>,
+        limits: &StoppingCriteria<'_>,
         outcome: &mut Outcome,
     ) -> Result<(), String> {
         let mut descent = Descent::begin(objective, x, limits, &mut self.work, outcome)?;
-        self.projected_for = if limits.settled > 0.0 { PROJECTED_RUN } else { 0 };
+        self.projected_for = if limits.step_tolerance > 0.0 { PROJECTED_RUN } else { 0 };
         self.out_of_time = false;
-        if !self.prepared.outlives_steps() {
+        if !self.prepared.spans_steps() {
             self.prepared.end();
             self.solver.forget();
         }
         loop {
-            if let Some(stop) = descent.look(&mut self.work)? {
+            if let Some(stop) = descent.check_convergence(&mut self.work)? {
                 return descent.end(stop);
             }
             if descent.gradient_grew() {
@@ -236,17 +241,17 @@ impl Minimiser for Newton {
             }
             self.find_direction(&mut descent)?;
             if self.out_of_time {
-                return descent.end(Stop::Deadline);
+                return descent.end(Termination::Deadline);
             }
             descent.outcome.iterations += 1;
-            let settled = self.is_solution && self.work.farthest_move() <= limits.settled;
+            let step_tolerance = self.is_solution && self.work.farthest_move() <= limits.step_tolerance;
             let length = descent.line_search(&mut self.work, 1.0);
-            if settled && length.is_none_or(|length| length <= 1.0) {
-                descent.look(&mut self.work)?;
-                return descent.end(Stop::Converged);
+            if step_tolerance && length.is_none_or(|length| length <= 1.0) {
+                descent.check_convergence(&mut self.work)?;
+                return descent.end(Termination::Converged);
             }
             if length.is_none() {
-                return descent.end(Stop::Stalled);
+                return descent.end(Termination::Stalled);
             }
         }
     }
@@ -302,7 +307,7 @@ mod tests {
             let mut x = vec![DVec3::ONE; 8];
             let mut outcome = Outcome::default();
             newton.minimise(&wells, &mut x, &limits(), &mut outcome).unwrap();
-            assert_eq!(outcome.stop, Stop::Converged, "{growth}: {:?}", outcome.residuals);
+            assert_eq!(outcome.stop, Termination::Converged, "{growth}: {:?}", outcome.residuals);
         }
     }
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::descent::{Descent, Workspace, dot};
-use super::objective::{Limits, Minimiser, Objective, Outcome, Stop};
+use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use super::preconditioning::Preconditioning;
 use super::refresh::Refresh;
 use supple_linear::{BlockPattern, CycleTimes, Preconditioner, Regions};
@@ -69,13 +69,13 @@ impl Minimiser for NonlinearCg {
         &mut self,
         objective: &dyn Objective,
         x: &mut [DVec3],
-        limits: &Limits<'_>,
+        limits: &StoppingCriteria<'_>,
         outcome: &mut Outcome,
     ) -> Result<(), String> {
         let mut descent = Descent::begin(objective, x, limits, &mut self.work, outcome)?;
         let mut scale = None;
         loop {
-            if let Some(stop) = descent.look(&mut self.work)? {
+            if let Some(stop) = descent.check_convergence(&mut self.work)? {
                 return descent.end(stop);
             }
             if self.preconditioning.renew_if_due(&mut descent)? {
@@ -88,7 +88,7 @@ impl Minimiser for NonlinearCg {
             descent.outcome.iterations += 1;
             if descent.line_search(&mut self.work, length).is_none() {
                 if restarted {
-                    return descent.end(Stop::Stalled);
+                    return descent.end(Termination::Stalled);
                 }
                 scale = None;
             }

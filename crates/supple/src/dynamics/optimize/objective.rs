@@ -23,7 +23,7 @@ pub trait Objective {
     /// Its Hessian over the vertices that are not held.
     fn hessian(&self, x: &[DVec3], curvature: HessianMode, hessian: &mut BlockMatrix);
     /// The fraction, 0 to 1, of the straight way between two states that may be gone before surfaces touch.
-    fn free_way(&self, _from: &[DVec3], _to: &[DVec3]) -> f64 {
+    fn collision_free_step(&self, _from: &[DVec3], _to: &[DVec3]) -> f64 {
         1.0
     }
     /// Calls `visit` with the Hessian of every material point on which energies act: all but those of elements, which
@@ -41,7 +41,7 @@ pub trait Objective {
 
 /// Why the iteration ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Stop {
+pub enum Termination {
     /// The gradient fell below the tolerance, or Newton's direction was short enough.
     #[default]
     Converged,
@@ -64,15 +64,15 @@ pub struct Evaluated<'a> {
 
 /// Where a minimisation begins and when it stops.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits<'a> {
+pub struct StoppingCriteria<'a> {
     /// The objective where it begins, if that is known.
-    pub begun: Option<Evaluated<'a>>,
+    pub initial: Option<Evaluated<'a>>,
     /// Fraction of the reference gradient to reach.
     pub tolerance: f64,
     /// Norm of the gradient that counts as 1, in newtons.
     pub reference: f64,
     /// Newton's direction that moves no vertex farther, in metres, is the last.
-    pub settled: f64,
+    pub step_tolerance: f64,
     /// Largest number of iterations.
     pub max_iterations: u32,
     /// When the budget ends; an iteration that would likely pass it is not begun.
@@ -80,7 +80,7 @@ pub struct Limits<'a> {
     /// Whether to keep the objective after every iteration, which costs an evaluation.
     pub record: bool,
     /// The farthest that a vertex may move in one iteration, in metres.
-    pub longest_move: f64,
+    pub max_displacement: f64,
 }
 
 /// How a minimisation went. Belongs to the caller, so that its lists grow only once.
@@ -97,7 +97,7 @@ pub struct Outcome {
     /// Where it stood after every iteration, if that was asked for.
     pub history: Vec<IterationRecord>,
     /// Why it ended.
-    pub stop: Stop,
+    pub stop: Termination,
     /// Time in gradients and values of the objective.
     pub evaluation_time: Duration,
     /// Time in assembling matrices.
@@ -131,7 +131,7 @@ pub trait Minimiser: Send {
         &mut self,
         objective: &dyn Objective,
         x: &mut [DVec3],
-        limits: &Limits<'_>,
+        limits: &StoppingCriteria<'_>,
         outcome: &mut Outcome,
     ) -> Result<(), String>;
     /// Memory of matrices, factors and preconditioners in bytes.
@@ -157,7 +157,7 @@ pub(crate) mod tests {
     use super::super::descent::norm;
     use super::*;
     use supple_linear::{
-        BlockPattern, End, HistoryPoint, LinearOperator, LinearSolver, SolveOutcome, StopRule,
+        BlockPattern, HistoryPoint, LinearOperator, LinearSolver, LinearTermination, SolveOutcome, StopRule,
     };
 
     /// A chain of springs of rest length zero, with a well of its own under each vertex.
@@ -242,7 +242,11 @@ pub(crate) mod tests {
             let mut product = vec![DVec3::ZERO; rhs.len()];
             matrix.apply(x, &mut product);
             let rest: Vec<DVec3> = rhs.iter().zip(&product).map(|(b, q)| *b - *q).collect();
-            let end = if self.growth.is_nan() { End::NotFinite } else { End::Iterations };
+            let end = if self.growth.is_nan() {
+                LinearTermination::NotFinite
+            } else {
+                LinearTermination::Iterations
+            };
             SolveOutcome { iterations: 50, relative_residual: norm(&rest) / norm(rhs), end }
         }
 
@@ -256,16 +260,16 @@ pub(crate) mod tests {
     }
 
     /// Until the gradient is a millionth of one newton.
-    pub(crate) fn limits() -> Limits<'static> {
-        Limits {
-            begun: None,
+    pub(crate) fn limits() -> StoppingCriteria<'static> {
+        StoppingCriteria {
+            initial: None,
             tolerance: 1e-6,
             reference: 1.0,
-            settled: 0.0,
+            step_tolerance: 0.0,
             max_iterations: 200,
             deadline: None,
             record: false,
-            longest_move: f64::INFINITY,
+            max_displacement: f64::INFINITY,
         }
     }
 }

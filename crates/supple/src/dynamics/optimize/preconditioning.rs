@@ -6,7 +6,7 @@ use std::time::Instant;
 use glam::DVec3;
 
 use super::descent::Descent;
-use super::refresh::{Age, Refresh};
+use super::refresh::{Refresh, Staleness};
 use crate::material::HessianMode;
 use supple_linear::{BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Preconditioner, Regions};
 
@@ -19,7 +19,7 @@ pub(crate) const FIRST_SHIFT: f64 = 1e-12;
 pub(crate) struct Preconditioning {
     matrix: BlockMatrix,
     preconditioner: Box<dyn Preconditioner>,
-    age: Age,
+    age: Staleness,
     product: Vec<DVec3>,
 }
 
@@ -30,21 +30,21 @@ impl Preconditioning {
         refresh: Refresh,
     ) -> Self {
         let product = vec![DVec3::ZERO; pattern.unknowns()];
-        Self { matrix: BlockMatrix::zero(pattern), preconditioner, age: Age::new(refresh), product }
+        Self { matrix: BlockMatrix::zero(pattern), preconditioner, age: Staleness::new(refresh), product }
     }
 
     /// Renews the matrix and the preconditioner if it is time; says whether it did.
     pub(crate) fn renew_if_due(&mut self, descent: &mut Descent<'_>) -> Result<bool, String> {
         let begun = Instant::now();
-        if descent.outcome.iterations == 0 && !self.age.outlives_steps() {
+        if descent.outcome.iterations == 0 && !self.age.spans_steps() {
             self.age.end();
         }
         if !self.age.is_due(descent.x) {
-            self.age.serve();
+            self.age.mark_used();
             return Ok(false);
         }
         self.age.end();
-        if descent.outcome.iterations == 0 || self.age.outlives_steps() {
+        if descent.outcome.iterations == 0 || self.age.spans_steps() {
             self.preconditioner.forget();
         }
         self.matrix.clear();
@@ -52,7 +52,7 @@ impl Preconditioning {
         let assembled = Instant::now();
         self.update()?;
         self.age.begin(descent.x);
-        self.age.serve();
+        self.age.mark_used();
         descent.outcome.assembly_time += assembled - begun;
         descent.outcome.update_time += assembled.elapsed();
         Ok(true)

@@ -16,8 +16,8 @@ use std::time::Instant;
 use glam::{DMat3, DVec3};
 use supple_core::parallel::prelude::*;
 
-use super::descent::{Descent, Workspace, is_of_use};
-use super::objective::{Limits, Minimiser, Objective, Outcome, Stop};
+use super::descent::{Descent, Workspace, is_usable_direction};
+use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use crate::body::{Body, Elements};
 use crate::energy::hinge::{Hinge, hinges};
 use crate::scene::{Bending, Model};
@@ -140,7 +140,7 @@ impl Projective {
                 let solved = solver.solve(&matrix, &self.rhs, &mut self.work.direction, &stop);
                 descent.outcome.linear_iterations += solved.iterations as u32;
                 let (residual, direction) = (solved.relative_residual, &mut self.work.direction);
-                if !is_of_use(&matrix, &self.rhs, direction, residual, &mut self.product) {
+                if !is_usable_direction(&matrix, &self.rhs, direction, residual, &mut self.product) {
                     divide_by_diagonal(&self.matrix, &self.rhs, direction);
                 }
             }
@@ -167,19 +167,19 @@ impl Minimiser for Projective {
         &mut self,
         objective: &dyn Objective,
         x: &mut [DVec3],
-        limits: &Limits<'_>,
+        limits: &StoppingCriteria<'_>,
         outcome: &mut Outcome,
     ) -> Result<(), String> {
         let mut descent = Descent::begin(objective, x, limits, &mut self.work, outcome)?;
         loop {
-            if let Some(stop) = descent.look(&mut self.work)? {
+            if let Some(stop) = descent.check_convergence(&mut self.work)? {
                 return descent.end(stop);
             }
             self.prepare(&mut descent)?;
             self.find_direction(&mut descent);
             descent.outcome.iterations += 1;
             if descent.line_search(&mut self.work, 1.0).is_none() {
-                return descent.end(Stop::Stalled);
+                return descent.end(Termination::Stalled);
             }
         }
     }
@@ -251,7 +251,7 @@ mod tests {
             let mut outcome = Outcome::default();
             let mut projective = Projective::new(pattern, 8, global);
             projective.minimise(&wells, &mut x, &limits(), &mut outcome).unwrap();
-            assert_eq!(outcome.stop, Stop::Converged, "{growth}: {:?}", outcome.residuals);
+            assert_eq!(outcome.stop, Termination::Converged, "{growth}: {:?}", outcome.residuals);
         }
     }
 }

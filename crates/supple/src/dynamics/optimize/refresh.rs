@@ -26,7 +26,7 @@ impl From<u32> for Refresh {
 
 /// How old a preparation is.
 #[derive(Debug, Clone)]
-pub(crate) struct Age {
+pub(crate) struct Staleness {
     refresh: Refresh,
     /// Iterations that it has served; `None` without one.
     served: Option<u32>,
@@ -36,14 +36,14 @@ pub(crate) struct Age {
     at: Vec<DVec3>,
 }
 
-impl Age {
+impl Staleness {
     pub(crate) fn new(refresh: Refresh) -> Self {
         Self { refresh, served: None, steps: 0, at: Vec::new() }
     }
 
     /// Whether preparations may be older than the step. Then they must not depend on matrices before, and are part of
     /// checkpoints, by the matrix that they were made from.
-    pub(crate) fn outlives_steps(&self) -> bool {
+    pub(crate) fn spans_steps(&self) -> bool {
         self.refresh.steps > 1
     }
 
@@ -73,7 +73,7 @@ impl Age {
     }
 
     /// It has served for one iteration more.
-    pub(crate) fn serve(&mut self) {
+    pub(crate) fn mark_used(&mut self) {
         self.served = self.served.map(|served| served.saturating_add(1));
     }
 
@@ -90,7 +90,7 @@ impl Age {
     /// Words for a checkpoint, after those of what was prepared: its age, and the matrix it was made from. No more than those of
     /// the prepared where every step makes its own.
     pub(crate) fn save(&self, prepared: Vec<u32>, matrix: &BlockMatrix) -> Vec<u32> {
-        if !self.outlives_steps() {
+        if !self.spans_steps() {
             return prepared;
         }
         let mut words = vec![prepared.len() as u32];
@@ -105,7 +105,7 @@ impl Age {
     /// Takes over what was saved; gives the words of what was prepared, and whether `matrix` is now the one to prepare it from.
     pub(crate) fn restore<'a>(&mut self, saved: &'a [u32], matrix: &mut BlockMatrix) -> (&'a [u32], bool) {
         self.end();
-        if !self.outlives_steps() {
+        if !self.spans_steps() {
             return (saved, false);
         }
         let Some((prepared, own)) = split(saved) else { return (&[], false) };
@@ -154,12 +154,12 @@ mod tests {
 
     #[test]
     fn what_moves_together_needs_nothing_new_and_one_that_leaves_does() {
-        let mut age = Age::new(Refresh { every: u32::MAX, moved: Some(0.1), steps: 1 });
+        let mut age = Staleness::new(Refresh { every: u32::MAX, moved: Some(0.1), steps: 1 });
         let at: Vec<DVec3> = (0..10).map(|i| DVec3::X * f64::from(i)).collect();
         assert!(age.is_due(&at));
         age.begin(&at);
         let mut moved: Vec<DVec3> = at.iter().map(|p| *p + DVec3::new(3.0, -50.0, 1.0)).collect();
-        (0..1000).for_each(|_| age.serve());
+        (0..1000).for_each(|_| age.mark_used());
         assert!(!age.is_due(&moved));
         moved[3] += 0.09 * DVec3::Y;
         assert!(!age.is_due(&moved));
@@ -171,22 +171,22 @@ mod tests {
 
     #[test]
     fn so_many_iterations_are_served() {
-        let mut age = Age::new(Refresh::from(3));
+        let mut age = Staleness::new(Refresh::from(3));
         age.begin(&[]);
-        let due: Vec<bool> = (0..4).map(|_| (age.is_due(&[]), age.serve()).0).collect();
+        let due: Vec<bool> = (0..4).map(|_| (age.is_due(&[]), age.mark_used()).0).collect();
         assert_eq!(due, [false, false, false, true]);
     }
 
     #[test]
     fn steps_are_counted_from_the_one_that_made_it() {
-        let mut age = Age::new(Refresh { every: u32::MAX, moved: None, steps: 3 });
-        let due = |age: &mut Age| {
+        let mut age = Staleness::new(Refresh { every: u32::MAX, moved: None, steps: 3 });
+        let due = |age: &mut Staleness| {
             age.begin_step();
             let due = age.is_due(&[]);
             if due {
                 age.begin(&[]);
             }
-            age.serve();
+            age.mark_used();
             due
         };
         let course: Vec<bool> = (0..8).map(|_| due(&mut age)).collect();
@@ -200,11 +200,11 @@ mod tests {
         matrix.add_pair(0, 1, DMat3::from_cols_array(&[1.0, 2.0, 3.0, -4.0, 5.0, 6.5, 7.0, 8.0, 1e-300]));
         matrix.add_pair(0, 2, DMat3::IDENTITY);
         let refresh = Refresh { every: 9, moved: Some(1.0), steps: 4 };
-        let mut age = Age::new(refresh);
+        let mut age = Staleness::new(refresh);
         age.begin(&[DVec3::X, DVec3::new(0.1, -2.0, 3.0), DVec3::Z]);
-        age.serve();
+        age.mark_used();
         let words = age.save(vec![7, 8], &matrix);
-        let (mut again, mut copy) = (Age::new(refresh), BlockMatrix::zero(pattern.clone()));
+        let (mut again, mut copy) = (Staleness::new(refresh), BlockMatrix::zero(pattern.clone()));
         assert_eq!(again.restore(&words, &mut copy), (&[7, 8][..], true));
         assert_eq!((again.served, again.steps, &again.at), (Some(1), 0, &age.at));
         assert_eq!((copy.blocks(), copy.outside()), (matrix.blocks(), matrix.outside()));

@@ -14,9 +14,9 @@ use glam::DVec3;
 
 pub(crate) use self::carrier::Anchor;
 use self::carrier::{Anchoring, Carrier};
-use self::sequence::SequenceLead;
-use self::skin::SkinLead;
-use super::{ColliderId, PinPoint, Setup, SetupPin};
+use self::sequence::SequenceDriver;
+use self::skin::SkinDriver;
+use super::{ActivePin, ColliderId, PinPoint, SceneState};
 use crate::body::Body;
 use crate::scene::{Collider, Follow, Motion, Pin, Pose};
 use supple_core::Error;
@@ -24,13 +24,13 @@ use supple_mesh::geometry::{Aabb, TriangleTree};
 
 /// What leads the points of a pin.
 #[derive(Debug, Clone)]
-pub(crate) enum Lead {
+pub(crate) enum PinDriver {
     /// Keyframes.
     Motion(Motion),
     /// An animated skin.
-    Skin(Arc<SkinLead>),
+    Skin(Arc<SkinDriver>),
     /// Meshes over time.
-    Sequence(Arc<SequenceLead>),
+    Sequence(Arc<SequenceDriver>),
     /// A collider, and where it was when the pin began to hold.
     Collider { id: ColliderId, from: Pose },
 }
@@ -64,21 +64,21 @@ impl PinPose<'_> {
 }
 
 /// Seconds in which points go over into what they follow, where this does not start as the body does.
-const LEAD_IN: f64 = 0.5;
+const BLEND_IN_SECONDS: f64 = 0.5;
 /// What starts within this part of a body's size from where the body is starts as the body does.
 const SAME_START: f64 = 1e-4;
 
 /// The lead-in that a scene says, or one that suits what moves by `first_move` at the start.
-fn lead_in(said: Option<f64>, first_move: f64, size: f64) -> f64 {
-    said.unwrap_or(if first_move > SAME_START * size { LEAD_IN } else { 0.0 })
+fn blend_in(said: Option<f64>, first_move: f64, size: f64) -> f64 {
+    said.unwrap_or(if first_move > SAME_START * size { BLEND_IN_SECONDS } else { 0.0 })
 }
 
 /// How far points have gone over at a time, from 0 to 1, without a jolt at either end.
-fn gone_over(time: f64, lead_in: f64) -> f64 {
-    if lead_in <= 0.0 {
+fn blend_weight(time: f64, blend_in: f64) -> f64 {
+    if blend_in <= 0.0 {
         return 1.0;
     }
-    let part = (time / lead_in).clamp(0.0, 1.0);
+    let part = (time / blend_in).clamp(0.0, 1.0);
     part * part * (3.0 - 2.0 * part)
 }
 
@@ -90,38 +90,40 @@ fn size_of(positions: &[DVec3]) -> f64 {
 /// Triangles and where their vertices are.
 type PlacedFaces<'a> = (&'a [[u32; 3]], Vec<DVec3>);
 
-impl Setup {
+impl SceneState {
     /// Reads what a pin on a body follows; what changes in time must reach to `until` seconds.
-    pub(crate) fn lead(&self, pin: &Pin, body: &Body, until: f64) -> Result<Option<Lead>, Error> {
+    pub(crate) fn driver(&self, pin: &Pin, body: &Body, until: f64) -> Result<Option<PinDriver>, Error> {
         let Some(follow) = &pin.follows else { return Ok(None) };
         Ok(Some(match follow {
-            Follow::Keyframes(motion) => Lead::Motion(motion.clone()),
-            Follow::GltfSkin { file, animation, lead_in } => {
+            Follow::Keyframes(motion) => PinDriver::Motion(motion.clone()),
+            Follow::GltfSkin { file, animation, blend_in } => {
                 let (path, animation) = (self.folder.join(file), animation.as_deref());
-                Lead::Skin(Arc::new(SkinLead::open(&path, animation, *lead_in, body)?))
+                PinDriver::Skin(Arc::new(SkinDriver::open(&path, animation, *blend_in, body)?))
             }
-            Follow::MeshSequence { files, lead_in } => {
+            Follow::MeshSequence { files, blend_in } => {
                 let path = self.folder.join(files);
                 let times = [self.collider_meshes.fps(), until];
-                Lead::Sequence(Arc::new(SequenceLead::open(&path, times, *lead_in, body)?))
+                PinDriver::Sequence(Arc::new(SequenceDriver::open(&path, times, *blend_in, body)?))
             }
             Follow::Collider(name) => {
                 let found = self.colliders.iter().find(|(_, collider)| collider.name == *name);
                 let (id, _) = found.ok_or_else(|| {
                     Error::Invalid(format!("a pin follows the collider `{name}`, which is not there"))
                 })?;
-                Lead::Collider { id: *id, from: Pose::IDENTITY }
+                PinDriver::Collider { id: *id, from: Pose::IDENTITY }
             }
         }))
     }
 
     /// Finds where the points of a pin that has begun are on what leads them.
-    pub(crate) fn settle(&self, pin: &mut SetupPin) -> Result<(), Error> {
-        let SetupPin { begun: Some(begun), lead: Some(lead), points, body, .. } = pin else { return Ok(()) };
-        if let Lead::Collider { id, from } = lead {
+    pub(crate) fn bind_to_driver(&self, pin: &mut ActivePin) -> Result<(), Error> {
+        let ActivePin { begun: Some(begun), driver: Some(driver), points, body, .. } = pin else {
+            return Ok(());
+        };
+        if let PinDriver::Collider { id, from } = driver {
             *from = self.led_collider(*id).map_or(Pose::IDENTITY, |collider| pose(collider, *begun));
         }
-        let Some(anchoring) = self.anchoring(lead, *begun)? else { return Ok(()) };
+        let Some(anchoring) = self.anchoring(driver, *begun)? else { return Ok(()) };
         let x = &self.bodies[*body].start;
         for point in points {
             let rest = point.weights.iter().map(|&(v, w)| w * x[v as usize]).sum();
@@ -133,16 +135,16 @@ impl Setup {
     /// What finds the anchors of points that begin to be led; `None` where they need none.
     pub(crate) fn anchoring<'a>(
         &'a self,
-        lead: &'a Lead,
+        driver: &'a PinDriver,
         begun: f64,
     ) -> Result<Option<Anchoring<'a>>, Error> {
-        Ok(match lead {
-            Lead::Motion(_) => None,
-            Lead::Skin(skin) => Some(Anchoring::at_rest(skin.tree(), skin.carrier_from(begun))),
-            Lead::Sequence(sequence) => {
+        Ok(match driver {
+            PinDriver::Motion(_) => None,
+            PinDriver::Skin(skin) => Some(Anchoring::at_rest(skin.tree(), skin.carrier_from(begun))),
+            PinDriver::Sequence(sequence) => {
                 Some(Anchoring::at_rest(sequence.tree(), sequence.carrier_from(begun)?))
             }
-            Lead::Collider { id, .. } => match self.deformed(*id, begun)? {
+            PinDriver::Collider { id, .. } => match self.deformed(*id, begun)? {
                 Some((triangles, positions)) => {
                     let tree = Arc::new(TriangleTree::new(&positions, triangles.to_vec()));
                     Some(Anchoring::where_they_are(tree, Carrier::Faces { triangles, positions }))
@@ -172,20 +174,20 @@ fn pose(collider: &Collider, time: f64) -> Pose {
     collider.motion.as_ref().map_or(Pose::IDENTITY, |motion| motion.pose(time))
 }
 
-impl SetupPin {
+impl ActivePin {
     /// Where it has its points at a time. By keyframes, one that held from the start carries a point from where it started by the
     /// pose of that time; one that began later, and whatever else leads it, by what has changed since it began.
-    pub(crate) fn pose_at<'a>(&'a self, setup: &'a Setup, time: f64) -> Result<PinPose<'a>, Error> {
-        let moved = match &self.lead {
+    pub(crate) fn pose_at<'a>(&'a self, setup: &'a SceneState, time: f64) -> Result<PinPose<'a>, Error> {
+        let moved = match &self.driver {
             None => Moved::Still,
-            Some(Lead::Motion(motion)) => {
+            Some(PinDriver::Motion(motion)) => {
                 let from = self.begun.filter(|begun| *begun > 0.0);
                 let from = from.map_or(Pose::IDENTITY, |begun| motion.pose(begun));
                 Moved::Rigid { from, to: motion.pose(time) }
             }
-            Some(Lead::Skin(skin)) => Moved::Carried(skin.carrier(time)),
-            Some(Lead::Sequence(sequence)) => Moved::Carried(sequence.carrier(time)?),
-            Some(Lead::Collider { id, from }) => {
+            Some(PinDriver::Skin(skin)) => Moved::Carried(skin.carrier(time)),
+            Some(PinDriver::Sequence(sequence)) => Moved::Carried(sequence.carrier(time)?),
+            Some(PinDriver::Collider { id, from }) => {
                 match (setup.deformed(*id, time)?, setup.led_collider(*id)) {
                     (Some((triangles, positions)), _) => {
                         Moved::Carried(Carrier::Faces { triangles, positions })
@@ -200,7 +202,7 @@ impl SetupPin {
 
     /// Whether a collider leads it.
     pub(crate) fn follows_collider(&self, collider: ColliderId) -> bool {
-        matches!(self.lead, Some(Lead::Collider { id, .. }) if id == collider)
+        matches!(self.driver, Some(PinDriver::Collider { id, .. }) if id == collider)
     }
 }
 
@@ -209,13 +211,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lead_in_starts_and_ends_without_a_jolt_and_can_be_left_out() {
-        assert_eq!([0.0, 1.0, 2.0, 7.0].map(|time| gone_over(time, 2.0)), [0.0, 0.5, 1.0, 1.0]);
-        let slope = |time: f64| (gone_over(time + 1e-6, 2.0) - gone_over(time - 1e-6, 2.0)) / 2e-6;
+    fn a_blend_in_starts_and_ends_without_a_jolt_and_can_be_left_out() {
+        assert_eq!([0.0, 1.0, 2.0, 7.0].map(|time| blend_weight(time, 2.0)), [0.0, 0.5, 1.0, 1.0]);
+        let slope = |time: f64| (blend_weight(time + 1e-6, 2.0) - blend_weight(time - 1e-6, 2.0)) / 2e-6;
         assert!(slope(0.0).abs() < 1e-5 && slope(2.0).abs() < 1e-5);
-        assert_eq!(gone_over(0.0, 0.0), 1.0);
+        assert_eq!(blend_weight(0.0, 0.0), 1.0);
         // One that nobody says is there where it is needed.
-        assert_eq!([lead_in(None, 1e-5, 2.0), lead_in(None, 0.1, 2.0)], [0.0, LEAD_IN]);
-        assert_eq!(lead_in(Some(0.25), 0.1, 2.0), 0.25);
+        assert_eq!([blend_in(None, 1e-5, 2.0), blend_in(None, 0.1, 2.0)], [0.0, BLEND_IN_SECONDS]);
+        assert_eq!(blend_in(Some(0.25), 0.1, 2.0), 0.25);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use glam::{DAffine3, DVec3};
 
-use super::{Carrier, gone_over, lead_in, size_of};
+use super::{Carrier, blend_in, blend_weight, size_of};
 use crate::body::Body;
 use crate::contact::MeshSource;
 use supple_core::{Error, FileError};
@@ -14,7 +14,7 @@ use supple_mesh::geometry::TriangleTree;
 
 /// Meshes over time with the vertices of a body's surface.
 #[derive(Debug)]
-pub(crate) struct SequenceLead {
+pub(crate) struct SequenceDriver {
     source: MeshSource,
     world_from_file: DAffine3,
     /// Where the body's vertices start.
@@ -22,10 +22,10 @@ pub(crate) struct SequenceLead {
     /// Its faces there.
     tree: Arc<TriangleTree>,
     /// In seconds.
-    lead_in: f64,
+    blend_in: f64,
 }
 
-impl SequenceLead {
+impl SequenceDriver {
     /// Opens files that have the unit, axes and placement of a body's shape, or a run, which is in the world, and looks
     /// at all that is needed until a time; without their own rate they have `fps` frames a second.
     pub(crate) fn open(
@@ -47,11 +47,11 @@ impl SequenceLead {
         let start = body.surface_start.clone();
         let tree = Arc::new(TriangleTree::new(&start, body.surface_triangles.clone()));
         let world_from_file = if source.is_run() { DAffine3::IDENTITY } else { body.world_from_shape };
-        let mut lead = Self { source, world_from_file, start, tree, lead_in: 0.0 };
-        let first = lead.positions(0.0)?;
-        let moved = first.iter().zip(&lead.start).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
-        lead.lead_in = lead_in(said, moved, size_of(&lead.start));
-        Ok(lead)
+        let mut driver = Self { source, world_from_file, start, tree, blend_in: 0.0 };
+        let first = driver.positions(0.0)?;
+        let moved = first.iter().zip(&driver.start).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+        driver.blend_in = blend_in(said, moved, size_of(&driver.start));
+        Ok(driver)
     }
 
     /// The body's faces at the start.
@@ -62,7 +62,7 @@ impl SequenceLead {
     /// The faces at a time.
     pub(crate) fn carrier(&self, time: f64) -> Result<Carrier<'_>, Error> {
         let mut positions = self.positions(time)?;
-        let fraction = gone_over(time, self.lead_in);
+        let fraction = blend_weight(time, self.blend_in);
         if fraction < 1.0 {
             positions.iter_mut().zip(&self.start).for_each(|(p, start)| *p = start.lerp(*p, fraction));
         }

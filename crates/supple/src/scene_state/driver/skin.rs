@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use glam::{DMat4, DVec3};
 
-use super::{Carrier, gone_over, lead_in, size_of};
+use super::{Carrier, blend_in, blend_weight, size_of};
 use crate::body::Body;
 use supple_core::Error;
 use supple_mesh::format::load_skin;
@@ -17,17 +17,17 @@ use supple_mesh::skin::Skin;
 
 /// An animated skin beside a body.
 #[derive(Debug)]
-pub(crate) struct SkinLead {
+pub(crate) struct SkinDriver {
     skin: Skin,
     /// As modelled, in world metres.
     tree: Arc<TriangleTree>,
     world_from_file: DMat4,
     file_from_world: DMat4,
     /// In seconds.
-    lead_in: f64,
+    blend_in: f64,
 }
 
-impl SkinLead {
+impl SkinDriver {
     /// Reads a file that has the unit, axes and placement of a body's shape.
     pub(crate) fn open(
         path: &Path,
@@ -39,9 +39,9 @@ impl SkinLead {
         let placed: Vec<DVec3> =
             skin.positions.iter().map(|p| body.world_from_shape.transform_point3(*p)).collect();
         let tree = Arc::new(TriangleTree::new(&placed, skin.triangles.clone()));
-        let lead_in = lead_in(said, skin.first_move(), size_of(&skin.positions));
+        let blend_in = blend_in(said, skin.first_move(), size_of(&skin.positions));
         let world_from_file = DMat4::from(body.world_from_shape);
-        Ok(Self { skin, tree, world_from_file, file_from_world: world_from_file.inverse(), lead_in })
+        Ok(Self { skin, tree, world_from_file, file_from_world: world_from_file.inverse(), blend_in })
     }
 
     /// Its faces as modelled.
@@ -51,7 +51,7 @@ impl SkinLead {
 
     /// The skin at a time.
     pub(crate) fn carrier(&self, time: f64) -> Carrier<'_> {
-        self.carrier_at(time, gone_over(time, self.lead_in))
+        self.carrier_at(time, blend_weight(time, self.blend_in))
     }
 
     /// The skin when a pin begins to hold: at the start as modelled, as the body is then.

@@ -131,7 +131,7 @@ impl Step<'_> {
 
 /// When a distance constraint acts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Acts {
+pub enum ConstraintSide {
     /// Always.
     Both,
     /// Where the particles are farther apart: an upper limit.
@@ -152,7 +152,7 @@ pub struct Distance {
     /// Damping time in seconds.
     pub damping: f64,
     /// When it acts.
-    pub acts: Acts,
+    pub acts: ConstraintSide,
 }
 
 /// Below this many metres two particles have no direction from each other.
@@ -181,9 +181,9 @@ impl Constraint<2> for Distance {
 
     fn multipliers(&self) -> [f64; 2] {
         match self.acts {
-            Acts::Both => [f64::NEG_INFINITY, f64::INFINITY],
-            Acts::Stretched => [f64::NEG_INFINITY, 0.0],
-            Acts::Pressed => [0.0, f64::INFINITY],
+            ConstraintSide::Both => [f64::NEG_INFINITY, f64::INFINITY],
+            ConstraintSide::Stretched => [f64::NEG_INFINITY, 0.0],
+            ConstraintSide::Pressed => [0.0, f64::INFINITY],
         }
     }
 }
@@ -313,7 +313,8 @@ mod tests {
     #[test]
     fn gradients_are_those_of_finite_differences_and_keep_momentum() {
         let ends = [0, 1];
-        let distance = Distance { ends, rest: 0.7, compliance: 0.0, damping: 0.0, acts: Acts::Both };
+        let distance =
+            Distance { ends, rest: 0.7, compliance: 0.0, damping: 0.0, acts: ConstraintSide::Both };
         check_gradient(&distance, [CORNERS[0], CORNERS[3]]);
         let corners = [0, 1, 2, 3];
         check_gradient(
@@ -332,8 +333,13 @@ mod tests {
         // One particle of 2 kg hung from a held one by a spring of 50 N/m: 0.4 m longer under 9.81 m/s² and rest.
         let (mass, stiffness) = (2.0, 50.0);
         let weights = [0.0, 1.0 / mass];
-        let spring =
-            Distance { ends: [0, 1], rest: 1.0, compliance: 1.0 / stiffness, damping: 0.0, acts: Acts::Both };
+        let spring = Distance {
+            ends: [0, 1],
+            rest: 1.0,
+            compliance: 1.0 / stiffness,
+            damping: 0.0,
+            acts: ConstraintSide::Both,
+        };
         let mut x = [DVec3::ZERO, DVec3::NEG_Y];
         let mut v = DVec3::ZERO;
         for _ in 0..2000 {
@@ -350,7 +356,7 @@ mod tests {
     #[test]
     fn a_damper_slows_its_ends_as_an_implicit_step_says_and_keeps_momentum() {
         let (compliance, damping, weights) = (0.02, 0.3, [2.0, 0.5]);
-        let spring = Distance { ends: [0, 1], rest: 1.0, compliance, damping, acts: Acts::Both };
+        let spring = Distance { ends: [0, 1], rest: 1.0, compliance, damping, acts: ConstraintSide::Both };
         let (mut positions, mut velocities) = (Positions::default(), Positions::default());
         let x = [DVec3::ZERO, 1.5 * DVec3::X];
         positions.copy_from(&x, &weights);
@@ -366,8 +372,13 @@ mod tests {
 
     #[test]
     fn an_upper_limit_only_pulls_and_lets_go_what_it_pulled_too_far() {
-        let limit =
-            Distance { ends: [0, 1], rest: 1.0, compliance: 0.0, damping: 0.0, acts: Acts::Stretched };
+        let limit = Distance {
+            ends: [0, 1],
+            rest: 1.0,
+            compliance: 0.0,
+            damping: 0.0,
+            acts: ConstraintSide::Stretched,
+        };
         let (start, weights) = ([DVec3::ZERO, DVec3::X], [1.0, 1.0]);
         let mut positions = Positions::default();
         positions.copy_from(&[DVec3::ZERO, 0.5 * DVec3::X], &weights);

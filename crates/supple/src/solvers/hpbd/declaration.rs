@@ -4,7 +4,7 @@ use super::{HpbdStepper, Options};
 use crate::scene::{
     Method, MethodName, MethodTraits, Mode, OptionTable, Scene, StepperDeclaration, Unsupported,
 };
-use crate::scene_state::Setup;
+use crate::scene_state::SceneState;
 use crate::stepper::{Stepper, StepperKind};
 use supple_core::Error;
 
@@ -53,7 +53,7 @@ impl StepperDeclaration for Hpbd {
 }
 
 impl StepperKind for Hpbd {
-    fn build(&self, setup: &Setup) -> Result<Box<dyn Stepper>, Error> {
+    fn build(&self, setup: &SceneState) -> Result<Box<dyn Stepper>, Error> {
         Ok(Box::new(HpbdStepper::new(setup)))
     }
 }

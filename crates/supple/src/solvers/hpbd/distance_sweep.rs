@@ -9,7 +9,7 @@
 
 use glam::DVec3;
 
-use super::constraint::{Acts, Constraint, Distance, SHORTEST, Step};
+use super::constraint::{Constraint, ConstraintSide, Distance, SHORTEST, Step};
 use super::positions::Positions;
 use super::schedule::{Direction, for_each_strip, strips};
 use supple_core::simd::{Kernel, LaneVec3, Lanes, Simd, WIDTH, dispatch};
@@ -27,7 +27,7 @@ struct Group {
     /// The multipliers of all small steps of this step, summed.
     pulled: Lanes,
     ends: [[u32; WIDTH]; 2],
-    acts: Acts,
+    acts: ConstraintSide,
 }
 
 /// Constraints that one thread projects.
@@ -88,7 +88,7 @@ impl DistanceSweep {
         let mut sweep = Self { places: vec![Place { strip: 0, slot: 0 }; ends.len()], ..Self::default() };
         for (numbers, s) in strips(&ends, particles).iter().zip(0..) {
             let mut strip = Strip::default();
-            for acts in [Acts::Both, Acts::Stretched, Acts::Pressed] {
+            for acts in [ConstraintSide::Both, ConstraintSide::Stretched, ConstraintSide::Pressed] {
                 let alike = numbers.iter().copied().filter(|&c| constraints[c as usize].acts == acts);
                 for batch in batches(alike, constraints) {
                     for (&c, lane) in batch.iter().zip(0..) {
@@ -114,8 +114,8 @@ impl DistanceSweep {
     pub(super) fn acting_always(&self) -> Self {
         let mut always = self.clone();
         for strip in always.phases.iter_mut().flatten() {
-            strip.groups.iter_mut().for_each(|group| group.acts = Acts::Both);
-            strip.singles.iter_mut().for_each(|single| single.constraint.acts = Acts::Both);
+            strip.groups.iter_mut().for_each(|group| group.acts = ConstraintSide::Both);
+            strip.singles.iter_mut().for_each(|single| single.constraint.acts = ConstraintSide::Both);
         }
         always.begin_step();
         always
@@ -405,9 +405,9 @@ impl Group {
     fn side(&self, value: Lanes, stretch_is_positive: bool) -> Lanes {
         let zero = Lanes::default();
         match (self.acts, stretch_is_positive) {
-            (Acts::Both, _) => value,
-            (Acts::Stretched, true) | (Acts::Pressed, false) => value.max(zero),
-            (Acts::Stretched, false) | (Acts::Pressed, true) => value.min(zero),
+            (ConstraintSide::Both, _) => value,
+            (ConstraintSide::Stretched, true) | (ConstraintSide::Pressed, false) => value.max(zero),
+            (ConstraintSide::Stretched, false) | (ConstraintSide::Pressed, true) => value.min(zero),
         }
     }
 
@@ -459,9 +459,9 @@ impl Group {
     fn is_slack(&self, length_squared: Lanes) -> bool {
         let rest_squared = self.rest * self.rest;
         match self.acts {
-            Acts::Both => false,
-            Acts::Stretched => length_squared.max(rest_squared) == rest_squared,
-            Acts::Pressed => length_squared.min(rest_squared) == rest_squared,
+            ConstraintSide::Both => false,
+            ConstraintSide::Stretched => length_squared.max(rest_squared) == rest_squared,
+            ConstraintSide::Pressed => length_squared.min(rest_squared) == rest_squared,
         }
     }
 
@@ -516,15 +516,15 @@ mod tests {
     fn springs(n: u32) -> (Vec<Distance>, Vec<DVec3>) {
         let at = |i: u32, j: u32| i * n + j;
         let mut springs = Vec::new();
-        let mut push = |ends: [u32; 2], rest: f64, acts: Acts| {
+        let mut push = |ends: [u32; 2], rest: f64, acts: ConstraintSide| {
             let damping = if (ends[0] / 7).is_multiple_of(3) { 0.01 } else { 0.0 };
             springs.push(Distance { ends, rest, compliance: 1e-3, damping, acts });
         };
         for i in 0..n - 1 {
             for j in 0..n - 1 {
-                push([at(i, j), at(i + 1, j)], 1.0, Acts::Both);
-                push([at(i, j), at(i, j + 1)], 0.9, Acts::Stretched);
-                push([at(i, j), at(i + 1, j + 1)], 1.5, Acts::Pressed);
+                push([at(i, j), at(i + 1, j)], 1.0, ConstraintSide::Both);
+                push([at(i, j), at(i, j + 1)], 0.9, ConstraintSide::Stretched);
+                push([at(i, j), at(i + 1, j + 1)], 1.5, ConstraintSide::Pressed);
             }
         }
         let wobble = |k: u32| 0.2 * (f64::from(k) * 12.9898).sin();

@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use glam::DVec3;
 
-use super::constraint::{Acts, Distance, Fold, Volume};
+use super::constraint::{ConstraintSide, Distance, Fold, Volume};
 use crate::body::{Body, Elements};
 use crate::energy::hinge::hinges;
 use crate::energy::spring::{Resists, Spring};
@@ -129,8 +129,8 @@ fn distance(spring: &Spring, first: u32) -> Distance {
         compliance: 1.0 / spring.stiffness,
         damping: spring.damping,
         acts: match spring.resists {
-            Resists::Both => Acts::Both,
-            Resists::Compression => Acts::Pressed,
+            Resists::Both => ConstraintSide::Both,
+            Resists::Compression => ConstraintSide::Pressed,
         },
     }
 }

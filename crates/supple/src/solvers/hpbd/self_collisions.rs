@@ -39,7 +39,7 @@ use super::patches::{BLOCK, Patch, Patches, Surface, Surroundings};
 use super::points::Points;
 use super::positions::{Positions, TASK};
 use crate::body::{Body, Elements};
-use crate::scene_state::Setup;
+use crate::scene_state::SceneState;
 use supple_core::simd::{Kernel, LaneVec3, Lanes, Simd, WIDTH, dispatch};
 use supple_mesh::geometry::triangle::closest_point;
 
@@ -98,7 +98,7 @@ struct Remembered {
 }
 
 /// Where particles go in a small step before constraints act.
-pub(super) struct Way<'a> {
+pub(super) struct Trajectory<'a> {
     pub(super) from: &'a [DVec3],
     pub(super) to: &'a [DVec3],
     /// The longest of all ways, in metres.
@@ -107,8 +107,8 @@ pub(super) struct Way<'a> {
 
 /// What a step asks for its pairs.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
-    way: &'a Way<'a>,
+struct Query<'a> {
+    way: &'a Trajectory<'a>,
     /// The inverse masses and friction coefficients of the particles.
     weights: &'a [f64],
     friction: &'a [f64],
@@ -121,7 +121,7 @@ struct Motion {
     apart: Lanes,
 }
 
-impl Way<'_> {
+impl Trajectory<'_> {
     #[inline(always)]
     fn of(&self, particle: u32) -> DVec3 {
         self.to[particle as usize] - self.from[particle as usize]
@@ -156,7 +156,7 @@ pub(super) struct SelfCollisions {
 
 impl SelfCollisions {
     /// Of the bodies of a setup; the first particle of each is given.
-    pub(super) fn new(setup: &Setup, first: &[u32]) -> Self {
+    pub(super) fn new(setup: &SceneState, first: &[u32]) -> Self {
         let mut found = Self {
             points: Points::new(&setup.bodies, first),
             between_bodies: setup.contact.between_bodies && setup.bodies.len() > 1,
@@ -226,22 +226,22 @@ impl SelfCollisions {
     }
 
     /// Looks for particles near triangles where a small step begins.
-    pub(super) fn find(&mut self, way: &Way<'_>, weights: &[f64], friction: &[f64], simd: Simd) {
+    pub(super) fn find(&mut self, way: &Trajectory<'_>, weights: &[f64], friction: &[f64], simd: Simd) {
         if self.triangles.is_empty() {
             return;
         }
         if self.points.embedded() == 0 {
-            return self.find_among_points(Asked { way, weights, friction }, simd);
+            return self.find_among_points(Query { way, weights, friction }, simd);
         }
         let [mut from, mut to] = std::mem::take(&mut self.way);
         self.points.place(way.from, &mut from);
         self.points.place(way.to, &mut to);
-        let way = Way { from: &from, to: &to, longest: way.longest };
-        self.find_among_points(Asked { way: &way, weights, friction }, simd);
+        let way = Trajectory { from: &from, to: &to, longest: way.longest };
+        self.find_among_points(Query { way: &way, weights, friction }, simd);
         self.way = [from, to];
     }
 
-    fn find_among_points(&mut self, asked: Asked<'_>, simd: Simd) {
+    fn find_among_points(&mut self, asked: Query<'_>, simd: Simd) {
         let mut blocks = std::mem::take(&mut self.blocks);
         if !self.remembers(asked.way) {
             self.look_around(asked.way, &mut blocks);
@@ -262,7 +262,7 @@ impl SelfCollisions {
 
     /// Whether all that is near is among what is remembered: two particles have come nearer by no more than twice what either has
     /// moved beside what all have.
-    fn remembers(&self, way: &Way<'_>) -> bool {
+    fn remembers(&self, way: &Trajectory<'_>) -> bool {
         let at = &self.remembered.at;
         if at.len() != way.from.len() {
             return false;
@@ -277,13 +277,13 @@ impl SelfCollisions {
 
     /// Whether what is looked for now will still do after two steps like this one: a wider circle costs more than it saves where
     /// steps are long.
-    fn will_last(&self, way: &Way<'_>) -> bool {
+    fn will_last(&self, way: &Trajectory<'_>) -> bool {
         let edges = self.widest.iter().copied().filter(|edge| *edge > 0.0);
         2.0 * nearer(way.to, way.from) <= SKIN * edges.fold(f64::INFINITY, f64::min)
     }
 
     /// Finds which particles are near triangles; in a wide circle if that is worth it.
-    fn look_around(&mut self, way: &Way<'_>, blocks: &mut Vec<Block>) {
+    fn look_around(&mut self, way: &Trajectory<'_>, blocks: &mut Vec<Block>) {
         self.hash.fill(way.from, self.cell);
         self.remembered.at.clear();
         let lasts = self.will_last(way);
@@ -317,7 +317,7 @@ impl SelfCollisions {
 
     /// How the triangles of a patch move, and what is around them.
     #[inline(always)]
-    fn triangles_of(&self, patch: Patch, way: &Way<'_>) -> (Motion, Surroundings) {
+    fn triangles_of(&self, patch: Patch, way: &Trajectory<'_>) -> (Motion, Surroundings) {
         let (mut at, mut ways) = ([LaneVec3::default(); 3], [LaneVec3::default(); 3]);
         for lane in 0..WIDTH {
             // Lanes without a triangle have the last.
@@ -338,7 +338,7 @@ impl SelfCollisions {
     /// How near a particle must be to each triangle of a patch to be its pair, by how fast the two may close in; and how near if they
     /// do not.
     #[inline(always)]
-    fn reach(&self, motion: &Motion, particle: u32, own_edge: f64, way: &Way<'_>) -> (Lanes, Lanes) {
+    fn reach(&self, motion: &Motion, particle: u32, own_edge: f64, way: &Trajectory<'_>) -> (Lanes, Lanes) {
         let body = self.body_of_point[particle as usize] as usize;
         let edge = if body < self.edges.len() { self.edges[body].max(own_edge) } else { own_edge };
         let apart = splat(way.of(particle)) - motion.mean;
@@ -348,7 +348,7 @@ impl SelfCollisions {
     }
 
     /// The pairs of a patch, in order of its triangles and their particles.
-    fn add_pairs(&self, patch: Patch, asked: &Asked<'_>, close: &[Close], pairs: &mut Vec<Pair>) {
+    fn add_pairs(&self, patch: Patch, asked: &Query<'_>, close: &[Close], pairs: &mut Vec<Pair>) {
         for lane in 0..patch.count {
             let corners = self.triangles[(patch.first + lane) as usize];
             let at = corners.map(|p| asked.way.from[p as usize]);
@@ -360,9 +360,9 @@ impl SelfCollisions {
         }
     }
 
-    fn pair(&self, near: &Close, corners: [u32; 3], at: &[DVec3; 3], asked: &Asked<'_>) -> Option<Pair> {
+    fn pair(&self, near: &Close, corners: [u32; 3], at: &[DVec3; 3], asked: &Query<'_>) -> Option<Pair> {
         let &Close { particle, reach, around, .. } = near;
-        let Asked { way, weights, friction } = *asked;
+        let Query { way, weights, friction } = *asked;
         let p = way.from[particle as usize];
         let nearest = closest_point(at, p);
         let apart = p - nearest.point;
@@ -495,7 +495,7 @@ impl Pair {
 /// The pairs of a block.
 struct PairsOf<'a> {
     collisions: &'a SelfCollisions,
-    asked: Asked<'a>,
+    asked: Query<'a>,
     block: &'a mut Block,
 }
 
@@ -589,7 +589,7 @@ mod tests {
     }
 
     /// The pairs by every particle against every triangle.
-    fn all_pairs(collisions: &SelfCollisions, way: &Way<'_>) -> Vec<(u32, [u32; 3])> {
+    fn all_pairs(collisions: &SelfCollisions, way: &Trajectory<'_>) -> Vec<(u32, [u32; 3])> {
         let mut pairs = Vec::new();
         for (t, &corners) in collisions.triangles.iter().enumerate() {
             let ways = corners.map(|p| way.of(p));
@@ -659,7 +659,7 @@ mod tests {
         weights[3..6].fill(0.0);
         let mut to = from.clone();
         to[6].y -= 0.1;
-        let way = Way { from: &from, to: &to, longest: 0.1 };
+        let way = Trajectory { from: &from, to: &to, longest: 0.1 };
         collisions.find(&way, &weights, &friction, Simd::Auto);
         let mut positions = Positions::default();
         positions.copy_from(&to, &weights);
@@ -684,7 +684,7 @@ mod tests {
             };
             let to: Vec<DVec3> = (0..).zip(&from).map(|(k, p)| *p + length * by(k)).collect();
             let longest = from.iter().zip(&to).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
-            let way = Way { from: &from, to: &to, longest };
+            let way = Trajectory { from: &from, to: &to, longest };
             if collisions.remembers(&way) {
                 remembered += 1
             } else {

@@ -28,16 +28,16 @@ use glam::DVec3;
 use supple_core::parallel::prelude::*;
 
 use super::collisions::Collisions;
-use super::constraint::{Acts, Constraint, Distance, Fold, Step, Volume};
+use super::constraint::{Constraint, ConstraintSide, Distance, Fold, Step, Volume};
+use super::dependent_particles::{DependentParticles, follow};
 use super::distance_sweep::DistanceSweep;
-use super::followers::{Followers, follow};
 use super::hierarchy::{Finest, Level, Plan, build};
-use super::holds::Holds;
 use super::mesh_constraints::{BodyParts, MeshConstraints};
 use super::options::Options;
 use super::positions::Positions;
 use super::schedule::{Direction, Sweep};
 use super::self_collisions::SelfCollisions;
+use super::soft_pins::SoftPins;
 use crate::stepper::ParticleLevel;
 use supple_core::Error;
 use supple_core::simd::Simd;
@@ -88,7 +88,7 @@ pub(super) struct HierarchicalSolver {
     /// The level that the last step simulated.
     active: usize,
     /// What goes along there, since it was torn; found when a step needs it.
-    pub(super) followers: Option<Followers>,
+    pub(super) followers: Option<DependentParticles>,
     /// Whether anything was torn.
     pub(super) is_torn: bool,
     /// Of the links of every level.
@@ -100,7 +100,7 @@ pub(super) struct Work<'a> {
     pub(super) step: Step<'a>,
     pub(super) collisions: &'a mut Collisions,
     pub(super) self_collisions: &'a mut SelfCollisions,
-    pub(super) holds: &'a mut Holds,
+    pub(super) holds: &'a mut SoftPins,
     pub(super) options: &'a Options,
     /// In how many small steps the step is taken.
     pub(super) small_steps: u32,
@@ -168,7 +168,7 @@ impl HierarchicalSolver {
 
     /// What the level that is simulated leaves out.
     fn lay_finer_levels(&self, step: &Step<'_>) {
-        let nothing = Followers::default();
+        let nothing = DependentParticles::default();
         let followers = self.followers.as_ref().unwrap_or(&nothing);
         follow(&followers.on_level, step.positions, step.start);
         for coarse in self.coarse[..self.active].iter().rev() {
@@ -210,7 +210,7 @@ impl HierarchicalSolver {
             rest: limit.rest,
             compliance: edges.iter().map(|e| edge(e).compliance).sum(),
             damping: self.links.first().map_or(0.0, |link| self.distances.get(*link as usize).damping),
-            acts: Acts::Both,
+            acts: ConstraintSide::Both,
         }
     }
 
@@ -472,7 +472,7 @@ impl CoarseLevel {
             rest: limit.rest,
             compliance: 0.0,
             damping: 0.0,
-            acts: Acts::Stretched,
+            acts: ConstraintSide::Stretched,
         };
         let limits: Vec<Distance> = level.limits.iter().map(limit).collect();
         let mut place = vec![0; particles];
@@ -592,7 +592,8 @@ mod tests {
 
     /// How much of the stretch of one link a step leaves.
     fn left(sweeps: u32, small_steps: u32) -> f64 {
-        let link = Distance { ends: [0, 1], rest: 1.0, compliance: 0.0, damping: 0.0, acts: Acts::Both };
+        let link =
+            Distance { ends: [0, 1], rest: 1.0, compliance: 0.0, damping: 0.0, acts: ConstraintSide::Both };
         let body = BodyParts { particles: 0..2, edges: 0..1, shears: 1..1, triangles: 0..0 };
         let mesh = MeshConstraints { links: vec![link], bodies: vec![body], ..MeshConstraints::default() };
         let start = [DVec3::ZERO, 1.5 * DVec3::X];
@@ -607,7 +608,7 @@ mod tests {
                 step: Step { positions, start, length: 0.1, stiffness, simd: Simd::Auto },
                 collisions: &mut Collisions::default(),
                 self_collisions: &mut SelfCollisions::default(),
-                holds: &mut Holds::default(),
+                holds: &mut SoftPins::default(),
                 options: &options,
                 small_steps,
             });

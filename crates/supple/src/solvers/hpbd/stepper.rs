@@ -11,17 +11,17 @@ use supple_core::parallel::prelude::*;
 use super::collisions::Collisions;
 use super::constraint::Step;
 use super::drag::Drag;
-use super::holds::Holds;
 use super::mesh_constraints::MeshConstraints;
 use super::options::Options;
 use super::positions::{Positions, TASK};
-use super::self_collisions::{SelfCollisions, Way};
+use super::self_collisions::{SelfCollisions, Trajectory};
+use super::soft_pins::SoftPins;
 use super::solver::{HierarchicalSolver, Work};
 use super::tear::{Neighbourhood, ParticleSplit};
 use crate::body::{Body, Elements};
 use crate::contact::PosedCollider;
 use crate::dynamics::System;
-use crate::scene_state::Setup;
+use crate::scene_state::SceneState;
 use crate::stepper::{
     EnergyReport, HierarchyLevel, Inspection, ParticleLevel, Slice, StageTimes, StepReport, Stepper, Torn,
 };
@@ -40,7 +40,7 @@ pub struct HpbdStepper {
     /// Masses, surface points, wind and pins.
     system: System,
     solver: Option<HierarchicalSolver>,
-    holds: Holds,
+    holds: SoftPins,
     collisions: Collisions,
     self_collisions: SelfCollisions,
     weights: Vec<f64>,
@@ -66,14 +66,14 @@ struct TornMesh {
 
 impl HpbdStepper {
     /// A stepper for the bodies of a setup, at their start.
-    pub fn new(setup: &Setup) -> Self {
+    pub fn new(setup: &SceneState) -> Self {
         let mut stepper = Self::default();
         stepper.bodies_changed(setup, &vec![None; setup.bodies.len()]);
         stepper
     }
 
     /// In how many small steps a step is taken.
-    fn small_steps(&self, setup: &Setup, dt: f64) -> u32 {
+    fn small_steps(&self, setup: &SceneState, dt: f64) -> u32 {
         let options = options_of(setup);
         let edge = self.solver.as_ref().map_or(0.0, |solver| solver.mean_length(options.level as usize));
         let count = dt / options.longest_step(edge, setup.world.gravity.length());
@@ -82,13 +82,13 @@ impl HpbdStepper {
     }
 
     /// One of `small_steps`, of `dt` seconds to the time `end`; gives the seconds that its solution took.
-    fn advance(&mut self, setup: &Setup, end: f64, dt: f64, small_steps: u32) -> Result<f64, Error> {
+    fn advance(&mut self, setup: &SceneState, end: f64, dt: f64, small_steps: u32) -> Result<f64, Error> {
         setup.pose_colliders([end - dt, end], &mut self.collisions.colliders, &mut self.earlier_colliders)?;
         self.predict(setup, end, dt)?;
         let ways = self.x.par_iter().zip(&self.predicted).with_min_len(TASK);
         let fastest = ways.map(|(x, p)| x.distance_squared(*p)).reduce(|| 0.0, f64::max).sqrt();
         self.collisions.find(&self.x, &self.predicted, &self.weights, fastest);
-        let way = Way { from: &self.x, to: &self.predicted, longest: fastest };
+        let way = Trajectory { from: &self.x, to: &self.predicted, longest: fastest };
         self.self_collisions.find(&way, &self.weights, &self.collisions.friction, setup.simd);
         let solving = Instant::now();
         self.solve(setup, dt, small_steps);
@@ -99,7 +99,7 @@ impl HpbdStepper {
         Ok(solving)
     }
 
-    fn check(&self, setup: &Setup) -> Result<(), Error> {
+    fn check(&self, setup: &SceneState) -> Result<(), Error> {
         let is_finite = |particles: &[DVec3]| particles.iter().all(|p| p.is_finite());
         if self.x.par_chunks(TASK).all(is_finite) {
             return Ok(());
@@ -110,13 +110,13 @@ impl HpbdStepper {
     }
 
     /// Where everything would fly in the wind, and held particles where their pins are at the step's end.
-    fn predict(&mut self, setup: &Setup, end: f64, dt: f64) -> Result<(), Error> {
+    fn predict(&mut self, setup: &SceneState, end: f64, dt: f64) -> Result<(), Error> {
         let fall = dt * dt * setup.world.gravity;
         self.predicted.resize(self.x.len(), DVec3::ZERO);
         let particles = self.predicted.par_iter_mut().zip(&self.x).zip(&self.v).with_min_len(TASK);
         particles.for_each(|((p, x), v)| *p = *x + dt * *v + fall);
         let system = &mut self.system;
-        system.blow(setup, &self.x, &self.v, [end, dt]);
+        system.update_wind(setup, &self.x, &self.v, [end, dt]);
         self.drag.add(&self.system.wind, &self.system.inertia.mass, dt, &mut self.predicted);
         let system = &mut self.system;
         system.apply_pins(setup, end, &mut self.predicted, &mut self.held)?;
@@ -128,7 +128,7 @@ impl HpbdStepper {
     }
 
     /// The constraints, made when the first step knows what is held.
-    fn analyse(&mut self, setup: &Setup) {
+    fn analyse(&mut self, setup: &SceneState) {
         let mut mesh = MeshConstraints::default();
         for (body, &first) in setup.bodies.iter().zip(&self.system.first_unknown) {
             mesh.add(body, first);
@@ -148,7 +148,7 @@ impl HpbdStepper {
         self.self_collisions = SelfCollisions::new(setup, &self.system.first_unknown);
     }
 
-    fn solve(&mut self, setup: &Setup, dt: f64, small_steps: u32) {
+    fn solve(&mut self, setup: &SceneState, dt: f64, small_steps: u32) {
         let Some(solver) = &mut self.solver else { return };
         self.positions.copy_from(&self.predicted, &self.weights);
         self.holds.begin_step();
@@ -174,7 +174,7 @@ impl HpbdStepper {
     }
 
     /// What follows the last small step: limits learn what their links carry, and velocities are damped.
-    fn finish(&mut self, setup: &Setup, dt: f64, small_steps: u32) {
+    fn finish(&mut self, setup: &SceneState, dt: f64, small_steps: u32) {
         let (Some(solver), options) = (&mut self.solver, options_of(setup)) else { return };
         let mut step = Step {
             positions: &self.positions,
@@ -192,7 +192,7 @@ impl HpbdStepper {
         }
     }
 
-    fn report(&mut self, setup: &Setup, begun: Instant, solving: f64, small_steps: u32) -> StepReport {
+    fn report(&mut self, setup: &SceneState, begun: Instant, solving: f64, small_steps: u32) -> StepReport {
         let [kinetic, potential] = self.system.inertia.energies(&self.x, &self.v, setup.world.gravity);
         let elastic = self.solver.as_mut().map_or(0.0, |solver| solver.energy(&self.x, setup.simd));
         let total = begun.elapsed().as_secs_f64();
@@ -214,12 +214,12 @@ impl HpbdStepper {
     }
 }
 
-fn options_of(setup: &Setup) -> Options {
+fn options_of(setup: &SceneState) -> Options {
     setup.solver.options.get()
 }
 
 /// Which particles are held exactly when the scene begins.
-fn attached_at_start(setup: &Setup, first_unknown: &[u32], particles: usize) -> Vec<bool> {
+fn attached_at_start(setup: &SceneState, first_unknown: &[u32], particles: usize) -> Vec<bool> {
     let mut attached = vec![false; particles];
     for pin in setup.pins.iter().filter(|pin| pin.stiffness.is_none() && pin.begun == Some(0.0)) {
         for point in &pin.points {
@@ -241,7 +241,7 @@ fn unknown_friction(body: &Body) -> Vec<f64> {
 }
 
 impl Stepper for HpbdStepper {
-    fn step(&mut self, setup: &Setup, dt: f64, _deadline: Option<Instant>) -> Result<StepReport, Error> {
+    fn step(&mut self, setup: &SceneState, dt: f64, _deadline: Option<Instant>) -> Result<StepReport, Error> {
         let begun = Instant::now();
         if self.solver.is_none() {
             self.analyse(setup);
@@ -263,7 +263,7 @@ impl Stepper for HpbdStepper {
         self.system.points.positions(&self.x, positions);
     }
 
-    fn bodies_changed(&mut self, setup: &Setup, old_index: &[Option<usize>]) {
+    fn bodies_changed(&mut self, setup: &SceneState, old_index: &[Option<usize>]) {
         (self.x, self.v) = setup.carry_over(old_index, &self.system.first_unknown, &self.x, &self.v);
         self.system = System::without_elasticity(setup);
         self.collisions.friction = setup.bodies.iter().flat_map(unknown_friction).collect();
@@ -271,14 +271,14 @@ impl Stepper for HpbdStepper {
         self.analyse(setup);
     }
 
-    fn materials_changed(&mut self, setup: &Setup) {
+    fn materials_changed(&mut self, setup: &SceneState) {
         self.system = System::without_elasticity(setup);
         self.collisions.friction = setup.bodies.iter().flat_map(unknown_friction).collect();
         self.collisions.set_bodies(&setup.bodies, &self.system.first_unknown);
         self.analyse(setup);
     }
 
-    fn torn(&mut self, setup: &Setup, torn: &Torn<'_>) {
+    fn torn(&mut self, setup: &SceneState, torn: &Torn<'_>) {
         let (Some(solver), Some(mesh)) = (&mut self.solver, &mut self.torn) else { return };
         let Some(Elements::Triangles(elements)) = setup.bodies.last().map(|body| &body.elements) else {
             return;
@@ -310,7 +310,7 @@ impl Stepper for HpbdStepper {
         );
     }
 
-    fn after_tears(&mut self, setup: &Setup) {
+    fn after_tears(&mut self, setup: &SceneState) {
         self.system.follow_tear(setup);
         self.drag = Drag::default();
     }
@@ -349,7 +349,7 @@ impl Stepper for HpbdStepper {
         Ok(())
     }
 
-    fn hierarchy(&self, _setup: &Setup, _slice: &Slice) -> Vec<HierarchyLevel> {
+    fn hierarchy(&self, _setup: &SceneState, _slice: &Slice) -> Vec<HierarchyLevel> {
         let Some(solver) = &self.solver else { return Vec::new() };
         super::inspection::hierarchy(solver, &self.x, &self.system.points)
     }

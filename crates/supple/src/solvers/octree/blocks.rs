@@ -28,7 +28,7 @@ pub(super) struct Corners {
 
 /// Forces that a block has for a node of another one.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Parcel {
+struct HaloMessage {
     /// The node, counted from the first of the block that owns it.
     node: u32,
     /// Where it lies in the outbox.
@@ -46,7 +46,7 @@ pub(super) struct Blocks {
     foreign_start: Vec<u32>,
     foreign: Vec<u32>,
     parcel_start: Vec<u32>,
-    parcels: Vec<Parcel>,
+    parcels: Vec<HaloMessage>,
 }
 
 /// A thread's copy of the nodes of a block. The fourth number of a node stays zero: with it a node is read and written at once.
@@ -137,7 +137,7 @@ impl Blocks {
         for block in 0..self.count() {
             let [start, end] = [self.node_start[block], self.node_start[block + 1]];
             while let Some((node, from)) = sorted.next_if(|(node, _)| *node < end) {
-                self.parcels.push(Parcel { node: node - start, from });
+                self.parcels.push(HaloMessage { node: node - start, from });
             }
             self.parcel_start.push(self.parcels.len() as u32);
         }
@@ -176,7 +176,7 @@ impl Blocks {
                 + self.foreign_start.len()
                 + self.parcel_start.len()
                 + self.foreign.len())
-            + size_of::<Parcel>() * self.parcels.len()
+            + size_of::<HaloMessage>() * self.parcels.len()
     }
 
     /// `y = Σ` of what `work` does to every block with `x`, then `finish` on each block's part of `y`, told by its first node.

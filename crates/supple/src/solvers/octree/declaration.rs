@@ -3,7 +3,7 @@
 use super::Options;
 use super::stepper::octree_stepper;
 use crate::scene::{Method, MethodName, MethodTraits, OptionTable, StepperDeclaration};
-use crate::scene_state::Setup;
+use crate::scene_state::SceneState;
 use crate::stepper::{Stepper, StepperKind};
 use supple_core::Error;
 
@@ -32,7 +32,7 @@ impl StepperDeclaration for OctreeFlesh {
 }
 
 impl StepperKind for OctreeFlesh {
-    fn build(&self, setup: &Setup) -> Result<Box<dyn Stepper>, Error> {
+    fn build(&self, setup: &SceneState) -> Result<Box<dyn Stepper>, Error> {
         Ok(Box::new(octree_stepper(setup)))
     }
 }

@@ -8,18 +8,18 @@ use super::forest::{Flesh, Forest, Law, Tissue};
 use crate::body::Elements;
 use crate::energy::Energy;
 use crate::scene::Model;
-use crate::scene_state::Setup;
+use crate::scene_state::SceneState;
 use supple_mesh::octree::Octree;
 
 /// The energy of a forest.
 pub(crate) struct OctreeEnergy {
     forest: Arc<Forest>,
-    room: Mutex<Room>,
+    room: Mutex<Scratch>,
 }
 
 /// Vectors that are used again.
 #[derive(Default)]
-struct Room {
+struct Scratch {
     gradient: Vec<DVec3>,
     outbox: Vec<[f64; 3]>,
 }
@@ -46,7 +46,7 @@ impl Energy for OctreeEnergy {
 
     fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
         let mut room = self.room.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let Room { gradient: own, outbox } = &mut *room;
+        let Scratch { gradient: own, outbox } = &mut *room;
         own.resize(x.len(), DVec3::ZERO);
         self.forest.gradient(x, own, outbox);
         gradient.iter_mut().zip(own.iter()).for_each(|(sum, own)| *sum += *own);
@@ -56,7 +56,7 @@ impl Energy for OctreeEnergy {
 }
 
 /// The trees of a setup's bodies.
-pub(crate) fn trees(setup: &Setup) -> Vec<&Octree> {
+pub(crate) fn trees(setup: &SceneState) -> Vec<&Octree> {
     setup
         .bodies
         .iter()
@@ -68,7 +68,7 @@ pub(crate) fn trees(setup: &Setup) -> Vec<&Octree> {
 }
 
 /// The octants of a setup's bodies.
-pub(crate) fn forest(setup: &Setup) -> Forest {
+pub(crate) fn forest(setup: &SceneState) -> Forest {
     let mut tissue: Vec<Vec<Tissue>> = Vec::new();
     for body in &setup.bodies {
         let Elements::Octants(filled) = &body.elements else { continue };

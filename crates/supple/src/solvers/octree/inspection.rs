@@ -7,7 +7,7 @@ use glam::DVec3;
 
 use super::multigrid::coarser;
 use crate::body::{Body, Elements};
-use crate::scene_state::Setup;
+use crate::scene_state::SceneState;
 use crate::stepper::{HierarchyLevel, Slice, SlicedCell, carried};
 use supple_mesh::octree::Octree;
 use supple_mesh::octree::{Octant, morton_order};
@@ -23,7 +23,7 @@ struct Shown<'a> {
 }
 
 /// Adds octants to levels that have names only, the finest first. Bodies of other elements have none.
-pub(crate) fn show_octants(levels: &mut [HierarchyLevel], setup: &Setup, x: &[DVec3], slice: &Slice) {
+pub(crate) fn show_octants(levels: &mut [HierarchyLevel], setup: &SceneState, x: &[DVec3], slice: &Slice) {
     let mut rest = x;
     let mut bodies: Vec<Shown<'_>> = Vec::new();
     for body in &setup.bodies {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use supple_core::parallel::prelude::*;
 
 use super::blocks::{Blocks, Output};
-use super::bottom::Bottom;
+use super::coarsest::CoarsestSolver;
 use super::elasticity::Rest;
 use super::largest_eigenvalue::largest_eigenvalue;
 use super::smoother::{Smoother, Step};
@@ -139,7 +139,7 @@ pub(super) struct OctreeLevel {
     pub(super) eigenvalue: f32,
     /// To the next coarser level.
     pub(super) transfer: Option<Transfer>,
-    pub(super) bottom: Bottom,
+    pub(super) bottom: CoarsestSolver,
 }
 
 impl OctreeLevel {

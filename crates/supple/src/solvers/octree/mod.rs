@@ -34,7 +34,7 @@
 #[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
 mod avx512;
 mod blocks;
-mod bottom;
+mod coarsest;
 mod declaration;
 mod elasticity;
 mod energy;

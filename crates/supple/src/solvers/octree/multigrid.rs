@@ -16,7 +16,7 @@ use glam::{DMat3, DVec3};
 use supple_core::parallel::prelude::*;
 
 use super::blocks::{BATCH, Blocks, Output};
-use super::bottom::Bottom;
+use super::coarsest::CoarsestSolver;
 use super::elasticity::{Elasticity, Rest, stiffness_from_gradients};
 use super::forest::{Forest, Law, rest_of};
 use super::level::{Damping, OctreeLevel, Operator};
@@ -132,7 +132,7 @@ impl Multigrid {
             }
         }
         let bottom = match (options.coarsest_sweeps, bottom) {
-            (Some(sweeps), _) => Bottom::of_sweeps(sweeps),
+            (Some(sweeps), _) => CoarsestSolver::of_sweeps(sweeps),
             (None, Some(bottom)) => bottom,
             (None, None) => direct_bottom(&trees, simd)?,
         };
@@ -345,7 +345,11 @@ fn operator(blocks: Arc<Blocks>, rest: Arc<Vec<Rest>>, law: Law, simd: Simd) -> 
 /// The factorisation of a level if it costs little beside cycles on the finest level, which has so many elements. Thin parts
 /// bend far too little on coarse levels: what can be factored should not be coarsened. Thin bodies are those whose factors
 /// are small.
-fn cheap_bottom(trees: &[Cow<'_, Octree>], finest: usize, simd: Simd) -> Result<Option<Bottom>, String> {
+fn cheap_bottom(
+    trees: &[Cow<'_, Octree>],
+    finest: usize,
+    simd: Simd,
+) -> Result<Option<CoarsestSolver>, String> {
     let nodes: usize = trees.iter().map(|tree| tree.nodes().len()).sum();
     if nodes > finest / 4 || nodes > MOST_NODES {
         return Ok(None);
@@ -357,14 +361,14 @@ fn cheap_bottom(trees: &[Cow<'_, Octree>], finest: usize, simd: Simd) -> Result<
     Ok((is_fast && is_small).then_some(bottom))
 }
 
-fn direct_bottom(trees: &[Cow<'_, Octree>], simd: Simd) -> Result<Bottom, String> {
+fn direct_bottom(trees: &[Cow<'_, Octree>], simd: Simd) -> Result<CoarsestSolver, String> {
     let (mut places, mut conforming) = (Vec::new(), Vec::new());
     for tree in trees {
         let first = places.len() as u32;
         conforming.extend(tree.conforming().iter().map(|nodes| nodes.map(|node| node + first)));
         places.extend(tree.node_places());
     }
-    Bottom::direct(&places, conforming, simd)
+    CoarsestSolver::direct(&places, conforming, simd)
 }
 
 /// The first fine element in each coarse one, all bodies counted on.

@@ -12,9 +12,13 @@ use glam::DVec3;
 use super::forest::Forest;
 use super::multigrid::Multigrid;
 use super::options::Options;
-use crate::dynamics::optimize::{Descent, Limits, Minimiser, Objective, Outcome, Stop, Workspace};
+use crate::dynamics::optimize::{
+    Descent, Minimiser, Objective, Outcome, StoppingCriteria, Termination, Workspace,
+};
 use crate::energy::is_isotropic;
-use supple_linear::{BlockPattern, ConjugateGradient, CycleTimes, End, Preconditioner, Regions, StopRule};
+use supple_linear::{
+    BlockPattern, ConjugateGradient, CycleTimes, LinearTermination, Preconditioner, Regions, StopRule,
+};
 use supple_mesh::octree::Octree;
 
 /// How often damping is raised where a cycle is not positive definite.
@@ -92,13 +96,13 @@ impl OctreeNewton {
             if is_spread { (&*rhs, &mut *direction) } else { (&work.gradient, &mut work.direction) };
         let stop = StopRule { deadline: descent.limits.deadline, ..self.stop };
         let operator = multigrid.operator();
-        let mut end = End::IndefinitePreconditioner;
+        let mut end = LinearTermination::IndefinitePreconditioner;
         for _ in 0..MORE_DAMPING {
             solution.fill(DVec3::ZERO);
             let solved = iteration.solve(&operator, multigrid, rhs, solution, &stop);
             descent.outcome.linear_iterations += solved.iterations as u32;
             end = solved.end;
-            if end != End::IndefinitePreconditioner {
+            if end != LinearTermination::IndefinitePreconditioner {
                 break;
             }
             multigrid.damp_more();
@@ -110,7 +114,7 @@ impl OctreeNewton {
         // The system was solved for the gradient: the way down is the other one.
         work.direction.iter_mut().for_each(|direction| *direction = -*direction);
         match end {
-            End::NotFinite | End::IndefinitePreconditioner => {
+            LinearTermination::NotFinite | LinearTermination::IndefinitePreconditioner => {
                 Err("the octree's system could not be solved: stiffnesses differ by more than single precision holds".into())
             }
             _ => Ok(()),
@@ -123,20 +127,20 @@ impl Minimiser for OctreeNewton {
         &mut self,
         objective: &dyn Objective,
         x: &mut [DVec3],
-        limits: &Limits<'_>,
+        limits: &StoppingCriteria<'_>,
         outcome: &mut Outcome,
     ) -> Result<(), String> {
         let mut descent = Descent::begin(objective, x, limits, &mut self.work, outcome)?;
         let mut first = true;
         loop {
-            if let Some(stop) = descent.look(&mut self.work)? {
+            if let Some(stop) = descent.check_convergence(&mut self.work)? {
                 return descent.end(stop);
             }
             self.linearise(&mut descent, std::mem::take(&mut first))?;
             self.solve(&mut descent)?;
             descent.outcome.iterations += 1;
             if descent.line_search(&mut self.work, 1.0).is_none() {
-                return descent.end(Stop::Stalled);
+                return descent.end(Termination::Stalled);
             }
         }
     }

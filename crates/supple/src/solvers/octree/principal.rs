@@ -27,7 +27,7 @@ use supple_core::small_matrix::svd::{Svd, svd};
 use supple_core::small_matrix::symmetric_eigen::positive_part;
 
 /// The pairs of axes beside the diagonal.
-const BESIDE: [(usize, usize); 3] = [(0, 1), (0, 2), (1, 2)];
+const OFF_DIAGONAL_PAIRS: [(usize, usize); 3] = [(0, 1), (0, 2), (1, 2)];
 
 /// Twists are at least this part of `μ`, so that rounding to single precision does not make an element indefinite.
 const LEAST_TWIST: f64 = 1e-6;
@@ -154,7 +154,7 @@ impl PrincipalBatch {
             }
         }
         for k in 0..3 {
-            let (i, j) = BESIDE[k];
+            let (i, j) = OFF_DIAGONAL_PAIRS[k];
             let same = V::load(&self.same[k], half);
             let mirrored = V::load(&self.mirrored[k], half);
             y[i][j] = same * b[i][j] + mirrored * b[j][i];

@@ -36,7 +36,7 @@ use crate::energy::outer;
 use crate::energy::{Energy, PointVisitor};
 use crate::material::HessianMode;
 use crate::scene::FrictionModel;
-use crate::scene_state::Setup;
+use crate::scene_state::SceneState;
 use supple_core::parallel;
 use supple_mesh::geometry::triangle::{self, Ray};
 use supple_mesh::geometry::{Aabb, Bvh};
@@ -109,7 +109,7 @@ struct Target {
 
 impl SelfCollision {
     /// Of the bodies of a setup, all of which are of octants.
-    pub(crate) fn new(setup: &Setup, points: &Arc<Embedding>, friction: &[f64]) -> Self {
+    pub(crate) fn new(setup: &SceneState, points: &Arc<Embedding>, friction: &[f64]) -> Self {
         let surfaces = setup.surfaces();
         let (mut bodies, mut stiffness, mut first) = (Vec::new(), Vec::new(), 0);
         for body in &setup.bodies {

@@ -18,11 +18,11 @@ use crate::dynamics::elasticity::{ContactResponse, Elasticity};
 use crate::dynamics::method::Nodes;
 use crate::dynamics::optimize::Minimiser;
 use crate::energy::Energy;
-use crate::scene_state::Setup;
+use crate::scene_state::SceneState;
 use crate::stepper::{HierarchyLevel, Slice};
 
 /// A stepper for the octrees of a setup's bodies, at their start.
-pub(crate) fn octree_stepper(setup: &Setup) -> ImplicitStepper {
+pub(crate) fn octree_stepper(setup: &SceneState) -> ImplicitStepper {
     ImplicitStepper::with_elasticity(setup, Box::new(OctreeElasticity::default()))
 }
 
@@ -33,13 +33,13 @@ struct OctreeElasticity {
 }
 
 impl Elasticity for OctreeElasticity {
-    fn energies(&mut self, setup: &Setup, _first_unknown: &[u32]) -> Vec<Box<dyn Energy>> {
+    fn energies(&mut self, setup: &SceneState, _first_unknown: &[u32]) -> Vec<Box<dyn Energy>> {
         let forest = Arc::new(forest(setup));
         self.forest = Some(forest.clone());
         vec![Box::new(OctreeEnergy::new(forest))]
     }
 
-    fn minimiser(&self, setup: &Setup, nodes: Nodes) -> Result<Box<dyn Minimiser>, String> {
+    fn minimiser(&self, setup: &SceneState, nodes: Nodes) -> Result<Box<dyn Minimiser>, String> {
         let forest = self.forest.as_ref().ok_or("the bodies of a scene have no octants yet")?;
         let options: Options = setup.solver.options.get();
         let made = OctreeNewton::new(forest, &trees(setup), &nodes.pattern, &options)?;
@@ -52,7 +52,7 @@ impl Elasticity for OctreeElasticity {
 
     fn contact(
         &self,
-        setup: &Setup,
+        setup: &SceneState,
         points: &Arc<Embedding>,
         friction: &[f64],
     ) -> Option<Box<dyn ContactResponse>> {
@@ -62,7 +62,7 @@ impl Elasticity for OctreeElasticity {
         pushes.then(|| Box::new(SelfCollision::new(setup, points, friction)) as Box<dyn ContactResponse>)
     }
 
-    fn draw_cells(&self, levels: &mut [HierarchyLevel], setup: &Setup, x: &[DVec3], slice: &Slice) {
+    fn draw_cells(&self, levels: &mut [HierarchyLevel], setup: &SceneState, x: &[DVec3], slice: &Slice) {
         show_octants(levels, setup, x, slice);
     }
 }

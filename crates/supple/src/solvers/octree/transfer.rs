@@ -31,7 +31,7 @@ static WEIGHTS: LazyLock<Vec<[[f32; 8]; 27]>> = LazyLock::new(|| {
 
 /// Where a fine node lies in a coarse element.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Seat {
+struct CoarseSlot {
     /// The coarse element.
     element: u32,
     /// Its hanging slots.
@@ -43,7 +43,7 @@ struct Seat {
 /// The transfer from a level to the next coarser one.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Transfer {
-    seats: Vec<Seat>,
+    seats: Vec<CoarseSlot>,
     /// The conforming nodes of the coarse elements.
     conforming: Vec<[u32; 8]>,
     /// The transposed weights: the fine nodes of each coarse node, and their weights as multiples of [`UNIT`].
@@ -61,7 +61,7 @@ impl Transfer {
             let coarse = coarsened.map_or(*fine, |coarsened| &coarsened.tree);
             let seats = seats(fine, coarse, coarsened.map(|c| &c.first_child[..]));
             let seats =
-                seats.into_iter().map(|seat| Seat { element: seat.element + coarse_elements, ..seat });
+                seats.into_iter().map(|seat| CoarseSlot { element: seat.element + coarse_elements, ..seat });
             transfer.seats.extend(seats);
             transfer
                 .conforming
@@ -136,7 +136,7 @@ impl Transfer {
 
     /// Memory in bytes.
     pub(super) fn bytes(&self) -> usize {
-        size_of::<Seat>() * self.seats.len()
+        size_of::<CoarseSlot>() * self.seats.len()
             + 32 * self.conforming.len()
             + 4 * self.starts.len()
             + 5 * self.fine.len()
@@ -144,15 +144,15 @@ impl Transfer {
 }
 
 /// Where the nodes of a tree lie in a coarser one: each in the coarse element of the first fine one that has it as a corner.
-fn seats(fine: &Octree, coarse: &Octree, first_child: Option<&[u32]>) -> Vec<Seat> {
-    let mut seats = vec![Seat { element: u32::MAX, ..Seat::default() }; fine.nodes().len()];
+fn seats(fine: &Octree, coarse: &Octree, first_child: Option<&[u32]>) -> Vec<CoarseSlot> {
+    let mut seats = vec![CoarseSlot { element: u32::MAX, ..CoarseSlot::default() }; fine.nodes().len()];
     let mut of_element = |e: usize, c: usize| {
         let (own, hanging, nodes) = (coarse.elements()[c], fine.hanging()[e], fine.conforming()[e]);
         for slot in (0..8).filter(|slot| !hangs(hanging, *slot)) {
             let node = nodes[slot] as usize;
             if seats[node].element == u32::MAX {
                 let place = place_in(own.anchor(), own.size(), own.child_number(), fine.nodes()[node]);
-                seats[node] = Seat { element: c as u32, hanging: coarse.hanging()[c], place };
+                seats[node] = CoarseSlot { element: c as u32, hanging: coarse.hanging()[c], place };
             }
         }
     };

@@ -27,7 +27,7 @@ use super::strain_energy::strain_energy;
 use super::voxels::{Placement, voxelise};
 use crate::body::{Body, Elements};
 use crate::scene::{Mode, Model};
-use crate::scene_state::{Anchor, PinPoint, Setup};
+use crate::scene_state::{Anchor, PinPoint, SceneState};
 use supple_core::Error;
 use supple_core::simd::Simd;
 
@@ -84,7 +84,7 @@ pub(super) struct LatticeBody {
 
 impl LatticeBody {
     /// A body at its start, with cells held by the hard pins on it.
-    pub(super) fn new(body: &Body, index: usize, setup: &Setup) -> Result<Self, Error> {
+    pub(super) fn new(body: &Body, index: usize, setup: &SceneState) -> Result<Self, Error> {
         let options: Options = setup.solver.options.get();
         let cell = options.cell.or(body.cell).unwrap_or_else(|| side_of_tetrahedra(body));
         let made =
@@ -186,7 +186,7 @@ impl LatticeBody {
 
     /// Starts a step: the constant part of its equations, prescribed entries where their pins are at its end, and the free
     /// ones where they would fly.
-    pub(super) fn begin_step(&mut self, setup: &Setup, dt: f64) -> Result<(), Error> {
+    pub(super) fn begin_step(&mut self, setup: &SceneState, dt: f64) -> Result<(), Error> {
         let (h, mu) = (self.placement.cell, self.shear_modulus);
         let (inertia, share) = match setup.mode {
             Mode::Dynamic => {
@@ -276,7 +276,7 @@ impl LatticeBody {
         }
     }
 
-    fn prescribe(&mut self, setup: &Setup, time: f64) -> Result<(), Error> {
+    fn prescribe(&mut self, setup: &SceneState, time: f64) -> Result<(), Error> {
         let len = self.len();
         for (number, pin) in setup.pins.iter().enumerate().filter(|(_, pin)| pin.stiffness.is_none()) {
             let pose = pin.pose_at(setup, time)?;
@@ -294,7 +294,7 @@ impl LatticeBody {
 
     /// Goes on from the displacements and velocities of another body on the same lattice; pins that came later take hold
     /// of what they hold where it is.
-    pub(super) fn go_on_from(&mut self, other: Self, setup: &Setup) {
+    pub(super) fn go_on_from(&mut self, other: Self, setup: &SceneState) {
         if other.u.len() != self.u.len() {
             return;
         }
@@ -424,11 +424,15 @@ impl LatticeBody {
 }
 
 /// Where prescribed entries are on what leads their pins. Pins on lattices that follow something hold from the start.
-fn anchors(prescribed: &Prescribed, starts: &[DVec3], setup: &Setup) -> Result<Vec<Option<Anchor>>, Error> {
+fn anchors(
+    prescribed: &Prescribed,
+    starts: &[DVec3],
+    setup: &SceneState,
+) -> Result<Vec<Option<Anchor>>, Error> {
     let mut anchors = vec![None; starts.len()];
     for (number, pin) in setup.pins.iter().enumerate().filter(|(_, pin)| pin.stiffness.is_none()) {
-        let Some(lead) = &pin.lead else { continue };
-        let Some(anchoring) = setup.anchoring(lead, 0.0)? else { continue };
+        let Some(driver) = &pin.driver else { continue };
+        let Some(anchoring) = setup.anchoring(driver, 0.0)? else { continue };
         for (n, start) in starts.iter().enumerate() {
             if prescribed.held[n].holder as usize == number {
                 anchors[n] = Some(anchoring.anchor(*start, *start));
@@ -444,7 +448,7 @@ fn anchors(prescribed: &Prescribed, starts: &[DVec3], setup: &Setup) -> Result<V
 fn held_cells(
     body: &Body,
     index: usize,
-    setup: &Setup,
+    setup: &SceneState,
     lattice: &Lattice,
     placement: &Placement,
 ) -> BTreeMap<usize, u32> {

@@ -4,7 +4,7 @@ use super::{Options, StaggeredStepper};
 use crate::scene::{
     Method, MethodName, MethodTraits, Model, OptionTable, Scene, StepperDeclaration, Unsupported, word_of,
 };
-use crate::scene_state::Setup;
+use crate::scene_state::SceneState;
 use crate::stepper::{Stepper, StepperKind};
 use supple_core::Error;
 
@@ -58,7 +58,7 @@ impl StepperDeclaration for StaggeredMultigrid {
 }
 
 impl StepperKind for StaggeredMultigrid {
-    fn build(&self, setup: &Setup) -> Result<Box<dyn Stepper>, Error> {
+    fn build(&self, setup: &SceneState) -> Result<Box<dyn Stepper>, Error> {
         Ok(Box::new(StaggeredStepper::new(setup)))
     }
 }

@@ -18,7 +18,7 @@ pub struct CycleOptions {
     /// More of them where the coarser lattice differs from the finer, before restriction and after prolongation.
     pub extra_sweeps: usize,
     /// Visits of the coarser lattice in a cycle: 1 is a V-cycle, 2 a W-cycle.
-    pub visits: usize,
+    pub cycle_index: usize,
     /// Lattices with fewer cells than twice this along their shortest side are not coarsened.
     pub coarsest_size: usize,
     /// Whether stresses of coarse cells are weighted by how full the cells are.
@@ -34,7 +34,7 @@ impl Default for CycleOptions {
         Self {
             boundary_sweeps: 1,
             extra_sweeps: 1,
-            visits: 2,
+            cycle_index: 2,
             coarsest_size: 2,
             weigh_by_fill: true,
             boxes: false,
@@ -208,8 +208,8 @@ fn cycle(
     timed(&mut times.boundary, || level.sweep_before_restriction(options.extra_sweeps));
     timed(&mut times.residual, || level.residual());
     timed(&mut times.restriction, || level.restrict(&mut coarser[0]));
-    let visits = if coarser.len() == 1 { 1 } else { options.visits };
-    (0..visits).for_each(|_| cycle(coarser, coarsest, options, times));
+    let cycle_index = if coarser.len() == 1 { 1 } else { options.cycle_index };
+    (0..cycle_index).for_each(|_| cycle(coarser, coarsest, options, times));
     timed(&mut times.prolongation, || level.prolong_add(&mut coarser[0]));
     timed(&mut times.boundary, || level.sweep_after_prolongation(options.extra_sweeps));
     smooth(level, options, times);

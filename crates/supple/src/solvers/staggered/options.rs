@@ -23,7 +23,7 @@ pub struct Options {
     /// More of them where lattices differ.
     pub extra_sweeps: u32,
     /// Visits of the coarser lattice in a cycle: 1 is a V-cycle, 2 a W-cycle.
-    pub visits: u32,
+    pub cycle_index: u32,
     /// Whether cycles precondition GMRES; the paper has cycles alone.
     pub krylov: bool,
     /// The most cycles of a linear solve.
@@ -38,7 +38,7 @@ impl Default for Options {
             interpolation: Interpolation::Trilinear,
             boundary_sweeps: 1,
             extra_sweeps: 1,
-            visits: 2,
+            cycle_index: 2,
             krylov: true,
             max_cycles: 60,
         }
@@ -60,7 +60,7 @@ impl NamedOptions for Options {
         count("padding", self.padding, 0, 8)?;
         count("boundary_sweeps", self.boundary_sweeps, 1, 100)?;
         count("extra_sweeps", self.extra_sweeps, 0, 100)?;
-        count("visits", self.visits, 1, 2)?;
+        count("visits", self.cycle_index, 1, 2)?;
         count("max_cycles", self.max_cycles, 1, 10_000)?;
         match self.cell {
             Some(cell) if !(cell > 0.0 && cell.is_finite()) => {
@@ -77,7 +77,7 @@ impl Options {
         CycleOptions {
             boundary_sweeps: self.boundary_sweeps as usize,
             extra_sweeps: self.extra_sweeps as usize,
-            visits: self.visits as usize,
+            cycle_index: self.cycle_index as usize,
             ..CycleOptions::default()
         }
     }

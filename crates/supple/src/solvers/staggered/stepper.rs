@@ -11,7 +11,7 @@ use crate::contact::PosedCollider;
 use crate::dynamics::System;
 use crate::energy::Energy;
 use crate::material::HessianMode;
-use crate::scene_state::{PinId, Setup};
+use crate::scene_state::{PinId, SceneState};
 use crate::stepper::{EnergyReport, HierarchyLevel, Inspection, Slice, StageTimes, StepReport, Stepper};
 use supple_core::Error;
 use supple_core::state::{StateReader, StateWriter};
@@ -53,13 +53,13 @@ pub struct StaggeredStepper {
 
 impl StaggeredStepper {
     /// A stepper for the bodies of a setup, at their start.
-    pub fn new(setup: &Setup) -> Self {
+    pub fn new(setup: &SceneState) -> Self {
         let mut stepper = Self::default();
         stepper.bodies_changed(setup, &vec![None; setup.bodies.len()]);
         stepper
     }
 
-    fn pose_colliders(&mut self, setup: &Setup, times: [f64; 2]) -> Result<(), Error> {
+    fn pose_colliders(&mut self, setup: &SceneState, times: [f64; 2]) -> Result<(), Error> {
         let mut posed = std::mem::take(&mut self.earlier_colliders);
         let mut before = std::mem::take(&mut self.system.contacts.colliders);
         let mut earlier = before.drain(..);
@@ -93,7 +93,7 @@ impl StaggeredStepper {
     }
 
     /// Newton's method for one body: iterations, cycles, and the residual over that at the start.
-    fn solve_body(&mut self, index: usize, setup: &Setup) -> (u32, u32, f64) {
+    fn solve_body(&mut self, index: usize, setup: &SceneState) -> (u32, u32, f64) {
         let range = self.range(index);
         let tolerance = setup.solver.tolerance;
         let (mut cycles, mut iterations) = (0, 0);
@@ -141,7 +141,7 @@ impl StaggeredStepper {
         (iterations, cycles, relative)
     }
 
-    fn report(&self, setup: &Setup) -> StepReport {
+    fn report(&self, setup: &SceneState) -> StepReport {
         let mass = &self.system.inertia.mass;
         let kinetic = self.v.iter().zip(mass).map(|(v, m)| 0.5 * m * v.length_squared()).sum();
         let gravity = setup.world.gravity;
@@ -172,7 +172,7 @@ impl StaggeredStepper {
         }
     }
 
-    fn put_on_lattices(&mut self, setup: &Setup) {
+    fn put_on_lattices(&mut self, setup: &SceneState) {
         self.bodies.clear();
         self.problem = None;
         self.hard_pins = hard_pins(setup).collect();
@@ -193,7 +193,7 @@ fn forcing(residuals: &[f64]) -> f64 {
     }
 }
 
-fn hard_pins(setup: &Setup) -> impl Iterator<Item = PinId> {
+fn hard_pins(setup: &SceneState) -> impl Iterator<Item = PinId> {
     setup.pins.iter().filter(|pin| pin.stiffness.is_none()).map(|pin| pin.id)
 }
 
@@ -203,7 +203,7 @@ fn point_energies(system: &System) -> [&dyn Energy; 3] {
 }
 
 impl Stepper for StaggeredStepper {
-    fn step(&mut self, setup: &Setup, dt: f64, _deadline: Option<Instant>) -> Result<StepReport, Error> {
+    fn step(&mut self, setup: &SceneState, dt: f64, _deadline: Option<Instant>) -> Result<StepReport, Error> {
         let begun = Instant::now();
         if let Some(problem) = &self.problem {
             return Err(problem.clone());
@@ -214,7 +214,7 @@ impl Stepper for StaggeredStepper {
         self.pose_colliders(setup, [setup.time, setup.time + dt])?;
         let system = &mut self.system;
         system.contacts.begin_step(&self.x, dt);
-        system.blow(setup, &self.x, &self.v, [setup.time + dt, dt]);
+        system.update_wind(setup, &self.x, &self.v, [setup.time + dt, dt]);
         self.pinned.clone_from(&self.x);
         system.apply_pins(setup, setup.time + dt, &mut self.pinned, &mut self.held)?;
         let (mut iterations, mut cycles, mut residual) = (0, 0, 0.0_f64);
@@ -253,7 +253,7 @@ impl Stepper for StaggeredStepper {
         }
     }
 
-    fn bodies_changed(&mut self, setup: &Setup, old_index: &[Option<usize>]) {
+    fn bodies_changed(&mut self, setup: &SceneState, old_index: &[Option<usize>]) {
         let mut old: Vec<Option<LatticeBody>> =
             std::mem::take(&mut self.bodies).into_iter().map(Some).collect();
         self.put_on_lattices(setup);
@@ -273,7 +273,7 @@ impl Stepper for StaggeredStepper {
         }
     }
 
-    fn materials_changed(&mut self, setup: &Setup) {
+    fn materials_changed(&mut self, setup: &SceneState) {
         let same: Vec<Option<usize>> = (0..setup.bodies.len()).map(Some).collect();
         self.bodies_changed(setup, &same);
     }
@@ -317,14 +317,14 @@ impl Stepper for StaggeredStepper {
         Ok(())
     }
 
-    fn notes(&self, setup: &Setup) -> Vec<String> {
+    fn notes(&self, setup: &SceneState) -> Vec<String> {
         let lattice = |(body, lattice): (&crate::body::Body, &LatticeBody)| {
             format!("body `{}`: {}", body.name, lattice.describe())
         };
         setup.bodies.iter().zip(&self.bodies).map(lattice).collect()
     }
 
-    fn hierarchy(&self, setup: &Setup, slice: &Slice) -> Vec<HierarchyLevel> {
+    fn hierarchy(&self, setup: &SceneState, slice: &Slice) -> Vec<HierarchyLevel> {
         let shown: Vec<_> = setup.bodies.iter().zip(&self.bodies).collect();
         if self.problem.is_none() { super::inspection::hierarchy(&shown, slice) } else { Vec::new() }
     }

@@ -17,7 +17,7 @@ type Follower = [u32; 2];
 
 /// Of one level.
 #[derive(Debug, Default)]
-pub(super) struct Followers {
+pub(super) struct DependentParticles {
     /// Particles of the level.
     pub(super) on_level: Vec<Follower>,
     /// Others, which lie between no parents.
@@ -48,7 +48,7 @@ fn first(sets: &mut DisjointSets, particle: u32) -> u32 {
 
 impl HierarchicalSolver {
     /// The followers of coarse level `l`.
-    pub(super) fn find_followers(&self, l: usize) -> Followers {
+    pub(super) fn find_followers(&self, l: usize) -> DependentParticles {
         let count = self.level_of.len();
         let edges = || self.links.iter().map(|&link| self.distances.get(link as usize).ends);
         let leader = self.leaders(l, &edges().collect::<Vec<_>>());
@@ -60,7 +60,7 @@ impl HierarchicalSolver {
                 is_laid[child as usize] |= parents.any(|parent| is_laid[parent.particle as usize]);
             }
         }
-        let mut followers = Followers::default();
+        let mut followers = DependentParticles::default();
         for (particle, &leader) in (0..count as u32).zip(&leader) {
             let follower = [particle, leader];
             if leader != NONE && leader != particle && on_level(particle) {

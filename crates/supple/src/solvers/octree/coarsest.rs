@@ -39,7 +39,7 @@ impl Couplings {
 
 /// How the coarsest level is solved.
 #[derive(Default)]
-pub(super) struct Bottom {
+pub(super) struct CoarsestSolver {
     sweeps: Option<u32>,
     conforming: Vec<[u32; 8]>,
     factor: Option<Cholesky>,
@@ -48,13 +48,13 @@ pub(super) struct Bottom {
     x: Vec<DVec3>,
 }
 
-impl std::fmt::Debug for Bottom {
+impl std::fmt::Debug for CoarsestSolver {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Bottom of {} nodes", self.x.len())
     }
 }
 
-impl Bottom {
+impl CoarsestSolver {
     /// So many sweeps of damped Jacobi.
     pub(super) fn of_sweeps(sweeps: u32) -> Self {
         Self { sweeps: Some(sweeps), ..Self::default() }

@@ -6,7 +6,7 @@ use supple_core::simd::Simd;
 
 /// The coarsest level's factor.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Bottom {
+pub(super) struct CoarsestSolver {
     factor: DenseFactor,
     simd: Simd,
     /// Right-hand sides: 3 where the matrix does not couple directions.
@@ -16,7 +16,7 @@ pub(super) struct Bottom {
     x: Vec<f64>,
 }
 
-impl Bottom {
+impl CoarsestSolver {
     pub(super) fn new(simd: Simd) -> Self {
         Self { simd, ..Self::default() }
     }

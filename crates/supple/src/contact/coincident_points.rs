@@ -1,12 +1,12 @@
 //! Points that a seam holds together: they count as one where contact asks what belongs together.
 
+use crate::body::ActiveSeam;
 use crate::body::Body;
-use crate::body::SetupSeam;
 use supple_mesh::geometry::DisjointSets;
 
 /// Which points are sewn to which.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct SewnPoints {
+pub(super) struct CoincidentPoints {
     /// For each point the first of those at one place with it, where there is any seam.
     group: Vec<u32>,
     /// Pairs of groups, sorted: vertices and the ends of the edges to which they are sewn.
@@ -15,9 +15,9 @@ pub(super) struct SewnPoints {
     paired: Vec<bool>,
 }
 
-impl SewnPoints {
+impl CoincidentPoints {
     /// The points of some seams; `stands_for` gives for each the one that stands for all at its place.
-    pub(super) fn new(bodies: &[Body], seams: &[SetupSeam], stands_for: &[u32]) -> Self {
+    pub(super) fn new(bodies: &[Body], seams: &[ActiveSeam], stands_for: &[u32]) -> Self {
         if seams.is_empty() {
             return Self::default();
         }

@@ -8,12 +8,12 @@ use crate::energy::attachment::Attachments;
 
 /// All of them over one step.
 #[derive(Debug, Default)]
-pub(super) struct Holds {
+pub(super) struct SoftPins {
     pub(super) attachments: Attachments,
     multipliers: Vec<DVec3>,
 }
 
-impl Holds {
+impl SoftPins {
     /// Forgets the multipliers of the last step.
     pub(super) fn begin_step(&mut self) {
         self.multipliers.clear();
