@@ -36,7 +36,7 @@ pub struct Common {
     /// Machine-readable lines on standard output, everything else on standard error
     #[arg(long, global = true)]
     pub json: bool,
-    /// Number of threads; all cores without it. The result does not depend on it
+    /// Number of threads; the result does not depend on it [default: all cores]
     #[arg(long, global = true, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
     /// `baseline` gives the same bits on every machine
@@ -90,7 +90,7 @@ pub(crate) enum Command {
         /// Print this scene's TOML
         name: Option<String>,
     },
-    /// Checks a scene or a mesh: what is wrong and where, its size, and which families can take it; or the frames of a run for
+    /// Checks a scene or a mesh: what is wrong and where, its size, and which solvers support it; or the frames of a run for
     /// surfaces that cross
     Check {
         /// A scene (file or built-in name), a mesh file, or the folder of a run
@@ -138,11 +138,11 @@ impl SceneChoice {
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct Run {
-    /// A scene file or a built-in scene's name; `demo` without it
+    /// A scene file or the name of a built-in scene [default: demo]
     pub scene: Option<String>,
     #[command(flatten)]
     pub choice: SceneChoice,
-    /// The run's folder; a new one under `out/` without it
+    /// The run's folder [default: a new one under `out/`]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Removes an earlier run in the folder
@@ -151,7 +151,7 @@ pub(crate) struct Run {
     /// Exports when done: pc2, mdd, usd, gltf, obj, ply, vtu, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub format: Vec<String>,
-    /// Goes on from the newest whole checkpoint in the folder
+    /// Resume from the latest valid checkpoint in the folder
     #[arg(long, requires = "out")]
     pub resume: bool,
     /// Goes on from the newest checkpoint at or before frame K, with a changed scene
@@ -182,7 +182,7 @@ pub(crate) struct Render {
     pub out: PathBuf,
     #[command(flatten)]
     pub choice: SceneChoice,
-    /// Which frame a picture shows; the last without it
+    /// Which frame a picture shows [default: the last]
     #[arg(long, value_name = "K")]
     pub frame: Option<u32>,
     /// What colours show
@@ -194,7 +194,7 @@ pub(crate) struct Render {
     /// Where octants and cells are shown, an axis and a part of the body: x:0.5; what lies before it is left out
     #[arg(long, value_name = "AXIS:PART", default_value = "z:0.5", value_parser = slice)]
     pub slice: Slice,
-    /// Eye and target in metres: x,y,z,x,y,z; frames everything without it
+    /// Eye and target in metres: x,y,z,x,y,z [default: everything in view]
     #[arg(long, value_name = "EYE,TARGET", value_delimiter = ',', num_args = 1, allow_hyphen_values = true)]
     pub camera: Vec<f64>,
     /// Width and height in pixels
@@ -203,7 +203,7 @@ pub(crate) struct Render {
     /// Draws the polygons' edges
     #[arg(long)]
     pub wireframe: bool,
-    /// Every how many frames one enters an animation; every frame without it
+    /// Use every N-th frame in an animation [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub every: Option<u32>,
 }
@@ -215,7 +215,7 @@ pub(crate) struct View {
     pub source: String,
     #[command(flatten)]
     pub choice: SceneChoice,
-    /// The port on 127.0.0.1; a free one without it
+    /// The port on 127.0.0.1 [default: a free one]
     #[arg(long, value_name = "P")]
     pub port: Option<u16>,
     /// Prints the address and opens no browser
@@ -245,7 +245,7 @@ pub(crate) struct Export {
     /// pc2, mdd, usd, gltf, obj, ply, vtu, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', required = true)]
     pub format: Vec<String>,
-    /// Where to write; `exports` in the run's folder without it
+    /// Where to write [default: `exports` in the run's folder]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 }
@@ -280,7 +280,7 @@ pub(crate) struct Compare {
 /// Options of `supple reproduce`.
 #[derive(Debug, Args)]
 pub struct Reproduce {
-    /// Which figure or table; without it they are listed with their parameters
+    /// Which figure or table [default: list all of them with their parameters]
     pub name: Option<String>,
     /// Changes a parameter of the reproduction
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -300,7 +300,7 @@ pub(crate) struct Solve {
     /// The right-hand side: .npy or .mtx
     #[arg(long, value_name = "B")]
     pub rhs: PathBuf,
-    /// Positions of the nodes, N x 3: .npy or .mtx; without them nearness is taken from the matrix's graph
+    /// Positions of the nodes, N x 3: .npy or .mtx; without them the matrix graph is used for locality
     #[arg(long, value_name = "X")]
     pub positions: Option<PathBuf>,
     /// cholesky, jacobi, schwarz, ic0, ict, gauss-seidel, chebyshev, galerkin, galerkin-cycle, mas

@@ -140,7 +140,7 @@ impl std::fmt::Display for PenetrationDuration {
                 let (vertex, frame) = self.worst;
                 write!(
                     f,
-                    "longest inside another part: vertex {vertex}, for {longest} frames on end up to frame {frame}"
+                    "longest inside another part: vertex {vertex}, for {longest} consecutive frames (last: {frame})"
                 )
             }
         }

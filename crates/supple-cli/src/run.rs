@@ -62,13 +62,13 @@ pub(crate) fn run(options: &Run, common: &Common) -> Result<ExitCode, Failure> {
     }
     exported.map_err(|failure| advise_export(failure, &formats, &folder))?;
     if !run.is_done() {
-        notice(format_args!("stopped after frame {}; go on with: {resume}", run.frame()));
+        notice(format_args!("stopped after frame {}; resume with: {resume}", run.frame()));
         return Ok(ExitCode::from(interrupt::STOPPED));
     }
     if formats.is_empty() && !reports.is_empty() && folder.join("exports").is_dir() {
         let folder = folder.display();
         notice(format_args!(
-            "note: {folder}/exports is older than the frames; write it anew with `supple export`"
+            "note: {folder}/exports is older than the frames; regenerate it with `supple export`"
         ));
     }
     if !common.json && !common.quiet {
@@ -117,7 +117,7 @@ fn remedy(scene: &Scene, worst: &FrameReport) -> String {
 fn warn_of_expectations(run: &DiskRun) {
     match run.reports() {
         Ok(reports) => run.scene().expect.violations(&reports).iter().for_each(|violation| {
-            notice(format_args!("warning: the scene expects otherwise: {violation}"));
+            notice(format_args!("warning: expectation violated: {violation}"));
         }),
         Err(error) => notice(format_args!("warning: what the scene expects could not be checked: {error}")),
     }
@@ -177,7 +177,7 @@ fn announce(run: &DiskRun, folder: &Path, common: &Common) {
             run.frame()
         ));
     } else if run.frame() > 0 {
-        notice(format_args!("going on after frame {}", run.frame()));
+        notice(format_args!("resuming after frame {}", run.frame()));
     }
     for note in run.notes() {
         notice(format_args!("note: {note}"));
@@ -202,7 +202,7 @@ fn simulate(run: &mut DiskRun, common: &Common) -> Result<Vec<FrameReport>, Fail
 
 fn advise(failure: Failure, run: &DiskRun, folder: &Path, resume: &str) -> Failure {
     failure.with_advice(format!(
-        "everything up to frame {} is in {}; go on with `{resume}`, or from an earlier frame with a changed scene by \
+        "everything up to frame {} is in {}; resume with `{resume}`, or from an earlier frame with a changed scene by \
          `--from K`",
         run.frame(),
         folder.display()
@@ -251,5 +251,5 @@ fn finish(run: &DiskRun, folder: &Path, begun: Instant) {
     let folder = folder.display();
     notice(format_args!("{} frames in {:.1} s, in {folder}", run.frame(), begun.elapsed().as_secs_f64()));
     notice(format_args!("look at it:  supple render {folder} --out {}.gif", run.scene().name));
-    notice(format_args!("take it on:  supple export {folder} --format usd,pc2"));
+    notice(format_args!("export:  supple export {folder} --format usd,pc2"));
 }

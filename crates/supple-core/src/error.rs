@@ -88,7 +88,7 @@ pub enum Error {
         problem: String,
     },
     /// The caller asked for an end before everything was done.
-    #[error("stopped as asked after {done} of {total} frames")]
+    #[error("interrupted after {done} of {total} frames")]
     Stopped {
         /// Frames that are done, over all formats.
         done: u32,

@@ -157,7 +157,7 @@ fn of_octree(options: &octree::Options) -> [Control; 4] {
         of_solver("solver.octree.smoother", "Smoother", "", smooths, smoothers),
         of_solver(
             "solver.octree.tolerance",
-            "LinearOptions tolerance",
+            "Linear tolerance",
             "",
             tolerance,
             number(options.tolerance, [1e-8, 0.5]),

@@ -322,7 +322,7 @@ impl Body {
             ("strain_limit", materials().any(|m| m.strain_limit.is_some())),
         ];
         for (word, _) in words.iter().filter(|(_, said)| *said) {
-            self.notes.push(format!("`{word}` is a word of cloth and changes nothing in a solid"));
+            self.notes.push(format!("`{word}` only applies to cloth; ignored for solids"));
         }
     }
 

@@ -615,7 +615,7 @@ impl Stepper for ImplicitStepper {
             return Vec::new();
         }
         let fate = match setup.contact.tangled {
-            Tangled::Push => "they are drawn apart gently",
+            Tangled::Push => "they will be separated gradually",
             Tangled::Ignore => "they pass through each other until they are apart",
         };
         let named = crossings.iter().take(NAMED_CROSSINGS);

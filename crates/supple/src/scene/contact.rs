@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tangled {
-    /// They are drawn apart gently.
+    /// They are separated gradually.
     #[default]
     Push,
     /// They pass through each other until they are apart.

@@ -163,12 +163,12 @@ impl Run {
             return Err(scene_differs());
         }
         if let Err(error) = self.cache.read(0) {
-            self.notes.push(format!("{error}; it is redone"));
+            self.notes.push(format!("{error}; recomputing it"));
             self.cache.write(&self.simulation.frame(0))?;
         }
         let latest = self.last_intact_frame()?;
         let found = self.checkpoints.newest_whole(Some(latest))?;
-        self.notes.extend(found.damaged.iter().map(|error| format!("{error}; it is redone")));
+        self.notes.extend(found.damaged.iter().map(|error| format!("{error}; recomputing it")));
         match found.checkpoint {
             Some(checkpoint) if checkpoint.scene_fingerprint != self.fingerprint => Err(scene_differs()),
             Some(checkpoint) => self.go_back_to(&checkpoint),
@@ -184,7 +184,7 @@ impl Run {
         self.check_folder(folder)?;
         let latest = self.last_intact_frame()?.min(frame);
         let found = self.checkpoints.newest_whole(Some(latest))?;
-        self.notes.extend(found.damaged.iter().map(|error| format!("{error}; it is redone")));
+        self.notes.extend(found.damaged.iter().map(|error| format!("{error}; recomputing it")));
         let Some(checkpoint) = found.checkpoint else {
             return Err(Error::Invalid(format!(
                 "no whole checkpoint at or before frame {latest}: start a new run"
@@ -209,8 +209,8 @@ impl Run {
         if began != now {
             let word = |simd: Simd| if simd == Simd::Auto { "auto" } else { "baseline" };
             return Err(Error::Invalid(format!(
-                "the run was begun with `--simd {0}`, and this is `--simd {1}`, which gives other bits: go on with \
-                 `--simd {0}`, or start a new run",
+                "the run was started with `--simd {0}`, and this is `--simd {1}`, so results would not be bit-identical: resume \
+                 with `--simd {0}`, or start a new run",
                 word(began),
                 word(now)
             )));
@@ -240,11 +240,11 @@ impl Run {
         for frame in self.cache.frames()?.into_iter().filter(|frame| *frame > 0) {
             let expected = (intact / every + 1) * every;
             if frame > expected {
-                self.notes.push(format!("frame {expected} is missing; it is redone"));
+                self.notes.push(format!("frame {expected} is missing; recomputing it"));
                 break;
             }
             if let Err(error) = self.cache.read(frame) {
-                self.notes.push(format!("{error}; it is redone"));
+                self.notes.push(format!("{error}; recomputing it"));
                 break;
             }
             intact = frame;

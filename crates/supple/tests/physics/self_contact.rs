@@ -285,7 +285,7 @@ fn a_tangled_start_is_told_and_drawn_apart() {
     assert!(start > 0);
     let notes = simulation.notes().join("\n");
     assert!(notes.contains(&format!("{start} pairs of triangles cross at the start")), "{notes}");
-    assert!(notes.contains("`lower` at vertices") && notes.contains("drawn apart gently"), "{notes}");
+    assert!(notes.contains("`lower` at vertices") && notes.contains("separated gradually"), "{notes}");
     assert_eq!(simulation.step(1.0 / 60.0).unwrap().crossings, Some(start as u32));
     let mut apart = None;
     for step in 0..200 {

@@ -107,7 +107,7 @@ fn a_run_goes_on_only_with_the_instructions_it_was_begun_with() {
     frames(&mut begin(&scene, folder.path(), StartMode::Fresh, Simd::Baseline).unwrap(), 2);
     for how in [StartMode::Resume, StartMode::From(1)] {
         let error = begin(&scene, folder.path(), how, Simd::Auto).map(|_| ()).unwrap_err().to_string();
-        assert!(error.contains("begun with `--simd baseline`") && error.contains("go on with"), "{error}");
+        assert!(error.contains("started with `--simd baseline`") && error.contains("resume"), "{error}");
     }
     let mut run = begin(&scene, folder.path(), StartMode::Resume, Simd::Baseline).unwrap();
     assert_eq!(run.frame(), 2);
