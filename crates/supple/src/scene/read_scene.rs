@@ -15,11 +15,13 @@ const METHOD: &str = "method";
 pub(super) fn read_scene(root: &mut Node, path: &Path, steppers: &Declarations) -> Result<Scene, Error> {
     let taken = StepperEntries::take(root, steppers);
     let rest = read_rest(root, steppers);
-    let scene = rest.and_then(|scene| {
-        let mut of_steppers = OfSteppers::default();
-        taken.0.iter().try_for_each(|entry| of_steppers.read(entry, steppers))?;
-        Ok(of_steppers.put_into(scene))
-    });
+    let mut of_steppers = OfSteppers::default();
+    let declared = taken.0.iter().try_for_each(|entry| of_steppers.read(entry, steppers));
+    let scene = match (rest, declared) {
+        (Ok(scene), Ok(())) => Ok(of_steppers.put_into(scene)),
+        (Err(one), Err(other)) => Err(one.or_earlier(other)),
+        (Err(error), _) | (_, Err(error)) => Err(error),
+    };
     taken.put_back(root);
     scene.map_err(|error| error.at(&root.origin).into_error(path))
 }

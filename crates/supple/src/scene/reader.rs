@@ -112,6 +112,14 @@ impl ReadError {
         self
     }
 
+    /// Of two the one that was written earlier.
+    pub(super) fn or_earlier(self, other: Self) -> Self {
+        match (&self.origin, &other.origin) {
+            (Some(Origin::Line(own)), Some(Origin::Line(line))) if line < own => other,
+            _ => self,
+        }
+    }
+
     /// A table has more keys than serde knows, some before and some after the others.
     pub(super) fn with_keys_of(
         mut self,
