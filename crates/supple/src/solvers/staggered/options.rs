@@ -60,7 +60,7 @@ impl NamedOptions for Options {
         count("padding", self.padding, 0, 8)?;
         count("boundary_sweeps", self.boundary_sweeps, 1, 100)?;
         count("extra_sweeps", self.extra_sweeps, 0, 100)?;
-        count("visits", self.cycle_index, 1, 2)?;
+        count("cycle_index", self.cycle_index, 1, 2)?;
         count("max_cycles", self.max_cycles, 1, 10_000)?;
         match self.cell {
             Some(cell) if !(cell > 0.0 && cell.is_finite()) => {
