@@ -119,15 +119,14 @@ RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 step "documentation tests"
 cargo test --doc --workspace --locked --quiet
 
-# Ignored tests need the readers and the browser of above, so they run here. Two kinds stay ignored: those for a quiet
-# machine (`by_hand`), and those that compare instruction sets, of which this profile has only one.
+# Ignored tests need the readers and the browser of above, so they run here; those for a quiet machine (`by_hand`) do not.
 step "tests"
 if cargo nextest --version >/dev/null 2>&1; then
     cargo nextest run --workspace --locked --no-fail-fast \
-        --run-ignored all -E 'not test(/(^|::)by_hand::/) and not test(/(^|::)instruction_sets_/)'
+        --run-ignored all -E 'not test(/(^|::)by_hand::/)'
 else
     cargo test --workspace --lib --bins --tests --locked --no-fail-fast \
-        -- --include-ignored --skip by_hand:: --skip instruction_sets_
+        -- --include-ignored --skip by_hand::
 fi
 
 # Parallel loops go through one thin layer; a loop by rayon's own iterators would instantiate its scheduler once more.

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use supple::mesh::format::read_gltf;
+use supple_mesh::format::read_gltf;
 
 fuzz_target!(|bytes: &[u8]| {
     drop(read_gltf(bytes, Path::new("fuzzed.gltf")));

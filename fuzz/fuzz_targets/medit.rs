@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use supple::mesh::format::read_medit;
+use supple_mesh::format::read_medit;
 
 fuzz_target!(|bytes: &[u8]| {
     drop(read_medit(bytes, Path::new("fuzzed.mesh")));

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use supple::mesh::format::read_msh;
+use supple_mesh::format::read_msh;
 
 fuzz_target!(|bytes: &[u8]| {
     drop(read_msh(bytes, Path::new("fuzzed.msh")));

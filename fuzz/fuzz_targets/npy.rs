@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use supple::linear::io::read_array;
+use supple_linear::io::read_array;
 
 fuzz_target!(|bytes: &[u8]| {
     drop(read_array(bytes, Path::new("fuzzed.npy")));

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use supple::linear::io::read_matrix;
+use supple_linear::io::read_matrix;
 
 fuzz_target!(|bytes: &[u8]| {
     drop(read_matrix(bytes, Path::new("fuzzed.npz")));

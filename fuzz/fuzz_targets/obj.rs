@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use supple::mesh::format::read_obj;
+use supple_mesh::format::read_obj;
 
 fuzz_target!(|bytes: &[u8]| {
     drop(read_obj(bytes, Path::new("fuzzed.obj")));

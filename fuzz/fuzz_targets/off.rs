@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use supple::mesh::format::read_off;
+use supple_mesh::format::read_off;
 
 fuzz_target!(|bytes: &[u8]| {
     drop(read_off(bytes, Path::new("fuzzed.off")));

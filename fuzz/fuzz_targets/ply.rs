@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use supple::mesh::format::read_ply;
+use supple_mesh::format::read_ply;
 
 fuzz_target!(|bytes: &[u8]| {
     drop(read_ply(bytes, Path::new("fuzzed.ply")));

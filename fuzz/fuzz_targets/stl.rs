@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use supple::mesh::format::read_stl;
+use supple_mesh::format::read_stl;
 
 fuzz_target!(|bytes: &[u8]| {
     drop(read_stl(bytes, Path::new("fuzzed.stl")));

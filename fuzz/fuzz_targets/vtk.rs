@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use supple::mesh::format::read_vtk;
+use supple_mesh::format::read_vtk;
 
 fuzz_target!(|bytes: &[u8]| {
     drop(read_vtk(bytes, Path::new("fuzzed.vtk")));

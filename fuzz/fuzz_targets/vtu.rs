@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use supple::mesh::format::read_vtu;
+use supple_mesh::format::read_vtu;
 
 fuzz_target!(|bytes: &[u8]| {
     drop(read_vtu(bytes, Path::new("fuzzed.vtu")));

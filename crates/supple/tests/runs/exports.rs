@@ -352,7 +352,7 @@ fn corner_uvs(mesh: &SurfaceMesh) -> Vec<[f32; 2]> {
 fn scenes_can_ask_for_every_export_format_and_for_no_other() {
     let problems = |formats: &[&str]| {
         let text = format!(
-            "[output]\nformats = {formats:?}\n[[body]]\nname = \"cloth\"\nshape = {{ grid = {{}} }}\n"
+            "[output]\nformats = {formats:?}\n[[body]]\nname = \"cloth\"\nshape = {{ grid = {{ size = [1, 1], vertices = [3, 3] }} }}\n"
         );
         let scene = Scene::from_toml(&text, "formats", ".").unwrap();
         scene.check().into_iter().map(|problem| problem.error.to_string()).collect::<Vec<_>>()

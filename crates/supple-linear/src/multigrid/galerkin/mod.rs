@@ -9,7 +9,7 @@
 //! | 4.3 fast update, equations 6 and 7, in full and where something changed | `coarse_matrix`, `changes` |
 //! | 4.4 rank-deficient nodes | `regularisation` |
 //! | 4.5 smoothers, coarsest level | `relaxation`, `fill`, `bottom` |
-//! | 4.6, 4.7, algorithms 3 and 4 | `hierarchy`; [`Galerkin`] under the methods of [`crate::nonlinear`], in CG or alone as a [`crate::StationarySolver`] |
+//! | 4.6, 4.7, algorithms 3 and 4 | `hierarchy`; [`Galerkin`] under the methods of the engine, in CG or alone as a [`crate::StationarySolver`] |
 //! | 5.2, table 3 and figure 3: smooth weights, 3 unknowns a node | [`CoarseSpace`] |
 //! | 6, future work: preconditioner of CG | [`Galerkin`] |
 //! | 6, future work: heterogeneous materials | `distances` |

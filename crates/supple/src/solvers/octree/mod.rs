@@ -5,13 +5,13 @@
 //! | section of the paper | here |
 //! | --- | --- |
 //! | 3.1 balance | `splits` |
-//! | 3.2 hanging nodes, modified shape functions | [`Octree`], `shape_functions` |
+//! | 3.2 hanging nodes, modified shape functions | [`Octree`](supple_mesh::octree::Octree), `shape_functions` |
 //! | 4 co-rotational elasticity, one-point quadrature | `elasticity`, [`Forest`] |
 //! | 4.2 force differentials, algorithm 1 | `stiffness`, `elasticity` |
-//! | 5 linear octrees | [`Octant`] |
-//! | 6 construction | `rasterise`, [`fill`] |
+//! | 5 linear octrees | [`Octant`](supple_mesh::octree::Octant) |
+//! | 6 construction | `rasterise`, [`fill`](supple_mesh::octree::fill) |
 //! | 7 the V-cycle as preconditioner | [`Multigrid`], `level` |
-//! | 7.1 coarsening | [`coarsen`] |
+//! | 7.1 coarsening | [`coarsen`](supple_mesh::octree::coarsen) |
 //! | 7.2 restriction and prolongation | `transfer` |
 //! | 7.3 the coarse operator | [`Multigrid`] |
 //! | 7.4 the diagonal | `stiffness` |
@@ -27,7 +27,7 @@
 //! - Elements may be stable neo-Hookean too (`principal`), and levels smoothed by Chebyshev's method (`smoother`).
 //! - Blocks have an outbox in place of ghost cells (`blocks`).
 //! - Nodes are numbered apart from elements (`tree`), so that vectors over nodes have no gaps.
-//! - Elements that the surface cuts weigh and resist by the part that is inside ([`Filled`]); the paper takes them whole.
+//! - Elements that the surface cuts weigh and resist by the part that is inside ([`Filled`](supple_mesh::octree::Filled)); the paper takes them whole.
 //! - Contact with colliders is the engine's, at the points of the embedded surface. That of bodies with themselves and each other is
 //!   the engine's barrier, or the paper's where a scene asks for it ([`SelfCollisions`]).
 
