@@ -192,7 +192,7 @@ fn of_staggered(options: &staggered::Options) -> Vec<Control> {
             [1, 10],
         ),
         ("extra_sweeps", "Extra sweeps", "More of them where lattices differ", options.extra_sweeps, [0, 10]),
-        ("visits", "Visits", cycle_index, options.cycle_index, [1, 2]),
+        ("cycle_index", "Cycle index", cycle_index, options.cycle_index, [1, 2]),
         ("max_cycles", "Most cycles", cycles, options.max_cycles, [1, 200]),
         ("padding", "Padding", padding, options.padding, [0, 8]),
     ];

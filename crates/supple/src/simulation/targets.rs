@@ -11,11 +11,11 @@ impl Simulation {
     /// the points of [`Simulation::pin`], each can be led by [`Simulation::set_targets`].
     ///
     /// ```
-    /// use supple::{scene::{Body, Hold, Scene}, simulation::Simulation};
+    /// use supple::{scene::{Body, PinStrength, Scene}, simulation::Simulation};
     /// let scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [3, 3])).build()?;
     /// let mut simulation = Simulation::new(scene)?;
     /// let body = simulation.body("cloth").expect("the scene has it");
-    /// let corner = simulation.hold_vertices(body, &[0], Hold::Hard)?;
+    /// let corner = simulation.hold_vertices(body, &[0], PinStrength::Hard)?;
     /// simulation.set_targets(corner, &[[-0.5, 0.1, -0.5].into()])?;
     /// simulation.step(0.01)?;
     /// assert!((simulation.positions()[0].y - 0.1).abs() < 1e-12);
