@@ -109,7 +109,7 @@ pub struct MethodTraits {
     pub tears: bool,
     /// Whether it has friction of its own and takes no other `contact.friction_model` than the default.
     pub own_friction: bool,
-    /// Why there is no stress to show, if so: a clause that begins with "it".
+    /// Why there is no stress to show, if so: a clause, such as "it has no elastic law".
     pub no_stress: Option<&'static str>,
 }
 
