@@ -85,11 +85,14 @@ if ! found="$(cargo deny --log-level error check advisories 2>&1)"; then
     echo "the advisory database cannot be reached from here: known vulnerabilities are not checked"
 fi
 
-step "every path named in ARCHITECTURE.md exists"
+step "every path named in the documents exists"
 missing=0
-while read -r path; do
-    [ -e "$path" ] || { echo "ARCHITECTURE.md names $path, which is not there"; missing=1; }
-done < <(grep -oE '`(crates|scenes|docs|examples|fuzz|viewer|\.ci)[A-Za-z0-9_./-]*`|`[a-z_-]+\.(sh|toml|md)`' ARCHITECTURE.md | tr -d '`' | sort -u)
+for document in ARCHITECTURE.md README.md CONTRIBUTING.md docs/*.md docs/howto/*.md; do
+    while read -r path; do
+        [ -e "$path" ] || { echo "$document names $path, which does not exist"; missing=1; }
+    done < <(grep -oE '`(crates|scenes|docs|examples|fuzz|tools|viewer|\.ci)/[A-Za-z0-9_./-]*`|`(check|check-all)\.sh`' "$document" \
+        | tr -d '`' | grep -vE 'NAME|PAPER|TOPIC' | sort -u)
+done
 [ "$missing" -eq 0 ]
 
 step "imports go down the layers"

@@ -7,7 +7,7 @@ use std::time::Instant;
 use glam::DVec3;
 use supple::energy::Energy;
 use supple::energy::element::ElementSum;
-use supple::energy::tetrahedron::{Solid, Tetrahedra};
+use supple::energy::element::tetrahedron::{Solid, Tetrahedra};
 use supple::linear::{BlockMatrix, BlockPattern, LinearOperator};
 use supple::material::law::SolidLaw;
 use supple::material::{HessianMode, Lame};

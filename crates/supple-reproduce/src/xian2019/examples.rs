@@ -210,7 +210,7 @@ fn garment(path: &Path, solver: Solver) -> Result<Scene, Error> {
 
 /// A material that gives the springs of a square grid the stiffnesses of table 4: structural springs have ¾ of the stretch
 /// stiffness, and bending springs about 64 times the bending stiffness over the square of the spacing (see
-/// [`supple::energy::spring_network`]).
+/// [`supple::energy::element::spring_network`]).
 fn cloth_material(spacing: f64) -> MaterialSpec {
     let [stretch, bend] = CLOTH_SPRINGS;
     MaterialSpec {

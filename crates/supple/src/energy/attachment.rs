@@ -3,8 +3,8 @@
 
 use glam::{DMat3, DVec3};
 
-use super::{Energy, PointVisitor};
 use crate::body::Embedding;
+use crate::energy::{Energy, PointVisitor};
 use crate::material::HessianMode;
 
 /// How a material point is held.
@@ -91,8 +91,8 @@ pub(crate) fn point_couplings(point: &[(u32, f64)], pair: &mut dyn FnMut(u32, u3
 
 #[cfg(test)]
 mod tests {
-    use super::super::conformance::*;
     use super::*;
+    use crate::energy::conformance::*;
 
     #[test]
     fn derivatives_are_exact_and_positive() {

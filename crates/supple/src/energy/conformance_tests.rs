@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use glam::{DMat3, DQuat, DVec2, DVec3};
 
-use super::Energy;
-use super::attachment::{Attachments, SoftConstraint};
-use super::bending_dihedral::{DihedralBending, HingeMaterial};
-use super::bending_quadratic::QuadraticBending;
-use super::conformance::*;
-use super::element::{Element, ElementSum};
-use super::hinge::hinges;
-use super::inertia::Inertia;
-use super::pressure::Pressure;
-use super::spring::{Resists, Spring, Springs};
-use super::strain_limit::{StrainLimits, StretchLimit};
-use super::tetrahedron::{Solid, Tetrahedra};
-use super::triangle::Triangles;
+use crate::energy::Energy;
+use crate::energy::attachment::{Attachments, SoftConstraint};
+use crate::energy::bending::dihedral::{DihedralBending, HingeMaterial};
+use crate::energy::bending::hinge::hinges;
+use crate::energy::bending::quadratic::QuadraticBending;
+use crate::energy::conformance::*;
+use crate::energy::element::spring::{Resists, Spring, Springs};
+use crate::energy::element::tetrahedron::{Solid, Tetrahedra};
+use crate::energy::element::triangle::Triangles;
+use crate::energy::element::{Element, ElementSum};
+use crate::energy::inertia::Inertia;
+use crate::energy::pressure::Pressure;
+use crate::energy::strain_limit::{StrainLimits, StretchLimit};
 use crate::material::HessianMode;
 use crate::material::Lame;
 use crate::material::law::SolidLaw;
@@ -225,7 +225,7 @@ fn external_cases(cases: &mut Vec<Case>) {
     let mass = (0..x.len()).map(|i| 0.1 + 0.05 * i as f64).collect();
     let inertia = Inertia { target: rest, mass, rate: 900.0, gravity: DVec3::new(0.0, -9.81, 0.0) };
     external("inertia and weight", Box::new(inertia), x);
-    let (wind, mut x) = super::wind::tests::sheet();
+    let (wind, mut x) = crate::energy::wind::tests::sheet();
     x[1] += DVec3::new(0.01, -0.02, 0.01);
     external("wind", Box::new(wind), x.to_vec());
     for slip in [0.03, 0.1] {

@@ -5,7 +5,7 @@ use glam::{DMat3, DVec3};
 
 use supple_core::parallel::prelude::*;
 
-use super::{Energy, PointVisitor};
+use crate::energy::{Energy, PointVisitor};
 use crate::material::HessianMode;
 use supple_core::parallel::{self, CHUNK};
 

@@ -5,25 +5,17 @@
 //! do not depend on the number of threads.
 
 pub mod attachment;
-pub mod bending_dihedral;
-pub mod bending_quadratic;
+pub mod bending;
 #[cfg(test)]
 mod conformance_tests;
 pub mod element;
-mod element_order;
-mod gather;
-pub mod hinge;
 pub mod inertia;
 #[cfg(test)]
 mod patch_tests;
 pub mod pressure;
 pub mod seam;
-pub mod spring;
-pub mod spring_network;
 mod strain_damping;
 pub mod strain_limit;
-pub mod tetrahedron;
-pub mod triangle;
 pub mod wind;
 
 use glam::{DMat3, DVec3};

@@ -2,14 +2,14 @@
 
 use glam::{DMat3, DVec3};
 
-use super::Energy;
-use super::bending_dihedral::{DihedralBending, HingeMaterial};
-use super::bending_quadratic::QuadraticBending;
-use super::conformance::noise;
-use super::element::{Element, ElementSum};
-use super::hinge::hinges;
-use super::tetrahedron::{Solid, Tetrahedra};
-use super::triangle::Triangles;
+use crate::energy::Energy;
+use crate::energy::bending::dihedral::{DihedralBending, HingeMaterial};
+use crate::energy::bending::hinge::hinges;
+use crate::energy::bending::quadratic::QuadraticBending;
+use crate::energy::conformance::noise;
+use crate::energy::element::tetrahedron::{Solid, Tetrahedra};
+use crate::energy::element::triangle::Triangles;
+use crate::energy::element::{Element, ElementSum};
 use crate::material::law::{LaneLame, Law, SolidLaw};
 use crate::material::membrane::{LaneSheet, Membrane, Sheet, SheetLaw};
 use crate::material::{Lame, Material};

@@ -12,9 +12,9 @@
 
 use glam::DVec3;
 
-use super::Energy;
-use super::element::{Blocks, Element, ElementSum};
-use super::element_order::morton_order;
+use crate::energy::Energy;
+use crate::energy::element::order::morton_order;
+use crate::energy::element::{Blocks, Element, ElementSum};
 use crate::material::HessianMode;
 use supple_core::parallel;
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes, Simd};

@@ -3,9 +3,9 @@
 
 use glam::{DMat3, DVec3};
 
-use super::attachment::point_couplings;
-use super::{Energy, PointVisitor};
 use crate::body::ActiveSeam;
+use crate::energy::attachment::point_couplings;
+use crate::energy::{Energy, PointVisitor};
 use crate::material::HessianMode;
 
 /// A vertex of one boundary sewn to a point of an edge of the other.
@@ -108,8 +108,8 @@ impl Energy for Seams {
 
 #[cfg(test)]
 mod tests {
-    use super::super::conformance::*;
     use super::*;
+    use crate::energy::conformance::*;
 
     fn seams() -> (Seams, Vec<DVec3>) {
         let x = [[0.1, 0.2, 0.3], [1.0, -1.0, 0.5], [-0.4, 0.6, 2.0], [0.3, 0.3, 0.3]].map(DVec3::from);

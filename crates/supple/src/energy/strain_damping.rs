@@ -23,11 +23,11 @@ use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 use supple_core::small_matrix::symmetric_eigen::{SquareMatrix, positive_part};
 
 /// Solids have `N = 3` columns in their deformation gradient, sheets two.
-pub(super) type Columns<const N: usize> = [LaneVec3; N];
+pub(crate) type Columns<const N: usize> = [LaneVec3; N];
 
 /// `½ FᵀF`, the strain up to a constant.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub(super) fn strain<const N: usize>(f: &Columns<N>) -> SquareMatrix<N> {
+pub(crate) fn strain<const N: usize>(f: &Columns<N>) -> SquareMatrix<N> {
     let mut strain = [[Lanes::default(); N]; N];
     for i in 0..N {
         for j in 0..N {
@@ -38,7 +38,7 @@ pub(super) fn strain<const N: usize>(f: &Columns<N>) -> SquareMatrix<N> {
 }
 
 /// The damping of eight elements at some deformation gradient.
-pub(super) struct StrainDamping<const N: usize> {
+pub(crate) struct StrainDamping<const N: usize> {
     f: Columns<N>,
     /// `E - E₀`.
     change: SquareMatrix<N>,
@@ -48,7 +48,7 @@ pub(super) struct StrainDamping<const N: usize> {
 
 impl<const N: usize> StrainDamping<N> {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn new(f: Columns<N>, start: &SquareMatrix<N>, lame: &LaneLame, rate: Lanes) -> Self {
+    pub(crate) fn new(f: Columns<N>, start: &SquareMatrix<N>, lame: &LaneLame, rate: Lanes) -> Self {
         let mut change = strain(&f);
         for i in 0..N {
             for j in 0..N {
@@ -78,7 +78,7 @@ impl<const N: usize> StrainDamping<N> {
 
     /// The potential `D`.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn value(&self) -> Lanes {
+    pub(crate) fn value(&self) -> Lanes {
         let tension = self.tension();
         let mut sum = Lanes::default();
         for i in 0..N {
@@ -91,7 +91,7 @@ impl<const N: usize> StrainDamping<N> {
 
     /// The stress `P`.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn stress(&self) -> Columns<N> {
+    pub(crate) fn stress(&self) -> Columns<N> {
         let tension = self.tension();
         let mut stress = [LaneVec3::default(); N];
         for i in 0..N {
@@ -104,7 +104,7 @@ impl<const N: usize> StrainDamping<N> {
 
     /// What blocks are made of.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn tangent(self, curvature: HessianMode) -> DampingTangent<N> {
+    pub(crate) fn tangent(self, curvature: HessianMode) -> DampingTangent<N> {
         let tension = match curvature {
             HessianMode::Exact => self.tension(),
             HessianMode::PsdProjected => positive_part(self.tension()),
@@ -118,7 +118,7 @@ impl<const N: usize> StrainDamping<N> {
 }
 
 /// The derivative of the damping stress.
-pub(super) struct DampingTangent<const N: usize> {
+pub(crate) struct DampingTangent<const N: usize> {
     f: Columns<N>,
     tension: SquareMatrix<N>,
     /// `F Fᵀ`.
@@ -130,7 +130,7 @@ impl<const N: usize> DampingTangent<N> {
     /// The block between two vertices with the shape function gradients `a` and `b`:
     /// `(aᵀ T b) I + μ ((a·b) F Fᵀ + (F b)(F a)ᵀ) + λ (F a)(F b)ᵀ`.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn block(&self, a: &[Lanes; N], b: &[Lanes; N]) -> LaneMat3 {
+    pub(crate) fn block(&self, a: &[Lanes; N], b: &[Lanes; N]) -> LaneMat3 {
         let LaneLame { lambda, mu } = self.viscosity;
         let (mut fa, mut fb) = (LaneVec3::default(), LaneVec3::default());
         let (mut pull, mut dot) = (Lanes::default(), Lanes::default());

@@ -10,9 +10,9 @@
 
 use glam::DVec3;
 
-use super::element::{Blocks, Element};
-use super::element_order::pack_batches;
-use super::triangle::{RestBatch, rest_batches, rest_order};
+use crate::energy::element::order::pack_batches;
+use crate::energy::element::triangle::{RestBatch, rest_batches, rest_order};
+use crate::energy::element::{Blocks, Element};
 use crate::material::HessianMode;
 use crate::material::membrane::{PrincipalModes, isotropic_stress, isotropic_tangent};
 use supple_core::simd::{LaneVec3, Lanes};

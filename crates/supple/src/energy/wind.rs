@@ -13,10 +13,10 @@
 use glam::{DMat3, DVec3};
 use supple_core::parallel::prelude::*;
 
-use super::attachment::point_couplings;
-use super::outer;
-use super::{Energy, PointVisitor};
 use crate::body::Embedding;
+use crate::energy::attachment::point_couplings;
+use crate::energy::outer;
+use crate::energy::{Energy, PointVisitor};
 use crate::material::HessianMode;
 use crate::scene::World;
 use supple_core::parallel::{self, CHUNK};
@@ -168,9 +168,9 @@ impl Energy for Wind {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use super::super::conformance::*;
+pub(crate) mod tests {
     use super::*;
+    use crate::energy::conformance::*;
 
     /// A triangle of 1 m² that moves with a velocity.
     fn moving_sheet(world: &World, velocity: DVec3) -> (Wind, [DVec3; 3]) {
@@ -182,7 +182,7 @@ pub(super) mod tests {
     }
 
     /// The same at rest in wind.
-    pub(in super::super) fn sheet() -> (Wind, [DVec3; 3]) {
+    pub(crate) fn sheet() -> (Wind, [DVec3; 3]) {
         let world = World { wind: Some(DVec3::new(0.0, 0.0, 3.0)), ..World::default() };
         moving_sheet(&world, DVec3::ZERO)
     }

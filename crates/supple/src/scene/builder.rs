@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::{
+use crate::material::MaterialSpec;
+use crate::scene::{
     Body, Collider, ColliderShape, Follow, Model, Motion, Pin, PinStrength, Placement, Scene, Selection,
     Shape, ShapeSource, Solver,
 };
-use crate::material::MaterialSpec;
 use supple_core::Error;
 use supple_mesh::generate::{ClothGrid, GridPattern};
 use supple_mesh::{SurfaceMesh, TetMesh};

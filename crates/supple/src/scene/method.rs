@@ -5,8 +5,8 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::options::OptionTable;
-use super::{LinearKind, Scene};
+use crate::scene::options::OptionTable;
+use crate::scene::{LinearKind, Scene};
 
 /// How a step is taken: a name of scene files and command lines, and the stepper that declares it.
 ///

@@ -1,34 +1,13 @@
 //! The scene: what is simulated, as plain data. One file for each table of the scene file.
 
-mod body;
-mod boundary;
 mod builder;
 mod builtin;
 mod check;
-mod check_body;
-mod check_part;
-mod closed_mesh;
-mod collider;
-mod contact;
-mod document;
-mod load;
 mod method;
-mod motion;
+mod model;
 mod options;
-mod paths;
-mod pin;
-mod pin_table;
-mod read_scene;
-mod reader;
+mod read;
 mod resolution;
-mod seam;
-mod selection;
-mod sets;
-mod settings;
-mod shape_table;
-mod solver;
-mod solver_word;
-mod supported;
 mod write;
 
 use std::path::PathBuf;
@@ -37,28 +16,30 @@ use serde::{Deserialize, Serialize};
 
 use supple_core::Error;
 
-pub use body::{Axis, Bending, Body, Cuboid, Model, Placement, Region, Shape, ShapeSource, Spread, Tear};
 pub use builder::SceneBuilder;
 pub use builtin::builtin_scenes;
 pub use check::Problem;
-pub use closed_mesh::ClosedMesh;
-pub use collider::{Collider, ColliderShape};
-pub use contact::{Contact, FrictionModel, Tangled};
-pub use document::Source;
-pub use load::{SceneReader, linear_with_sets};
+pub(crate) use check::supported::word_of;
 pub use method::{
     Declarations, LinearUse, Method, MethodName, MethodTraits, StepperDeclaration, Unsupported,
 };
-pub use motion::{Keyframe, Motion, MovingPose, Pose};
+pub use model::body::{
+    Axis, Bending, Body, Cuboid, Model, Placement, Region, Shape, ShapeSource, Spread, Tear,
+};
+pub use model::closed_mesh::ClosedMesh;
+pub use model::collider::{Collider, ColliderShape};
+pub use model::contact::{Contact, FrictionModel, Tangled};
+pub use model::motion::{Keyframe, Motion, MovingPose, Pose};
+pub use model::pin::{Follow, Pin, PinStrength};
+pub use model::seam::Seam;
+pub use model::selection::{InsideTest, Selection, SelectionPoints};
+pub use model::settings::{Air, Expect, Mode, Output, Time, World};
+pub use model::solver::Solver;
 pub use options::{NamedOptions, OptionSet, OptionTable};
-pub use paths::MeshFile;
-pub use pin::{Follow, Pin, PinStrength};
-pub use seam::Seam;
-pub use selection::{InsideTest, Selection, SelectionPoints};
-pub use settings::{Air, Expect, Mode, Output, Time, World};
-pub use solver::Solver;
+pub use read::document::Source;
+pub use read::load::{SceneReader, linear_with_sets};
+pub use read::paths::MeshFile;
 pub use supple_linear::{Levels, LinearKind, LinearOptions};
-pub(crate) use supported::word_of;
 
 /// A whole scene.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

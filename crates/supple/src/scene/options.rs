@@ -8,8 +8,8 @@ use serde::de::DeserializeOwned;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use toml_edit::ser::ValueSerializer;
 
-use super::document::Node;
-use super::reader::{self, ReadError};
+use crate::scene::read::document::Node;
+use crate::scene::read::reader::{self, ReadError};
 
 /// Options of a stepper: a plain struct that serde reads (with `deny_unknown_fields` and `default`) and writes.
 ///
@@ -71,7 +71,7 @@ impl OptionSet {
     }
 
     /// In the order of their tables' names, in place of those of the same table.
-    pub(super) fn insert(&mut self, options: Box<dyn StoredOptions>) {
+    pub(crate) fn insert(&mut self, options: Box<dyn StoredOptions>) {
         match self.0.binary_search_by_key(&options.table(), |stored| stored.table()) {
             Ok(at) => self.0[at] = options,
             Err(at) => self.0.insert(at, options),
@@ -89,7 +89,7 @@ impl OptionSet {
     }
 
     /// Writes a table for each that is not at its default into the map of `[solver]`.
-    pub(super) fn serialize_into<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+    pub(crate) fn serialize_into<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         for stored in self.changed() {
             let value = stored.to_value().map_err(serde::ser::Error::custom)?;
             map.serialize_entry(stored.table(), &OrderedValue(&value))?;
@@ -129,7 +129,7 @@ impl OptionTable {
         self.name
     }
 
-    pub(super) fn read(&self, node: &Node) -> Result<Box<dyn StoredOptions>, ReadError> {
+    pub(crate) fn read(&self, node: &Node) -> Result<Box<dyn StoredOptions>, ReadError> {
         (self.read)(node)
     }
 }
@@ -141,7 +141,7 @@ impl fmt::Debug for OptionTable {
 }
 
 /// [`NamedOptions`] of any type.
-pub(super) trait StoredOptions: fmt::Debug + Send + Sync {
+pub(crate) trait StoredOptions: fmt::Debug + Send + Sync {
     fn table(&self) -> &'static str;
     fn check(&self) -> Result<(), String>;
     fn is_default(&self) -> bool;

@@ -1,6 +1,6 @@
 //! `--resolution R`: finer or coarser generated shapes and cells.
 
-use super::{Scene, Selection, ShapeSource};
+use crate::scene::{Scene, Selection, ShapeSource};
 use supple_core::Error;
 use supple_mesh::generate::{ClothGrid, KnotShape};
 
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn every_built_in_scene_can_be_built_at_a_tenth_of_its_resolution() {
-        for (name, ..) in super::super::builtin_scenes() {
+        for (name, ..) in crate::scene::builtin_scenes() {
             let mut scene = Scene::builtin(name).unwrap();
             scene.scale_resolution(0.1).unwrap();
             crate::simulation::Simulation::new(scene).unwrap_or_else(|problem| panic!("{name}: {problem}"));

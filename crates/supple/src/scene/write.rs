@@ -2,7 +2,7 @@
 
 use toml_edit::{DocumentMut, Item, Table};
 
-use super::{Scene, ShapeSource};
+use crate::scene::{Scene, ShapeSource};
 use supple_core::Error;
 
 impl Scene {
@@ -10,7 +10,7 @@ impl Scene {
     /// from any folder. A mesh made in memory has no file and cannot be written.
     pub fn to_toml(&self) -> Result<String, Error> {
         let in_memory =
-            |shape: &super::Shape| matches!(shape.source, ShapeSource::Mesh(_) | ShapeSource::Tets(_));
+            |shape: &crate::scene::Shape| matches!(shape.source, ShapeSource::Mesh(_) | ShapeSource::Tets(_));
         if let Some(body) =
             self.bodies.iter().find(|b| in_memory(&b.shape) || b.rest.as_ref().is_some_and(in_memory))
         {

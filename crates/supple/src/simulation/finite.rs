@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use super::Simulation;
+use crate::simulation::Simulation;
 use supple_core::Error;
 use supple_core::text::number::components;
 

@@ -1,23 +1,11 @@
 //! The one loop: a scene becomes bodies, a stepper moves them, frames and reports come out.
 
 mod builtin_steppers;
-mod compare;
-mod dry_run;
 mod edit;
-mod expectations;
 mod finite;
-mod frame_step;
-mod hierarchy;
-mod pick;
+mod inspect;
 mod points;
-mod report_log;
 mod run;
-mod solver_change;
-mod step_system;
-mod stress;
-mod targets;
-mod tearing;
-mod unpin;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -31,15 +19,15 @@ pub use crate::stepper::{
     EnergyReport, FrameReport, HierarchyLevel, Inspection, NO_REGION, ParticleLevel, Registry, Slice,
     SlicedCell, StageTimes, StepReport, StepSystem, Stepper, StepperKind, StretchReport, Torn,
 };
-pub use compare::{Compared, Comparison, Curve, CurvePoint};
-pub use dry_run::DryRun;
-pub use pick::Picked;
+pub use edit::pick::Picked;
+pub use edit::unpin::PinnedPoint;
+pub use inspect::stress::{Stress, StressUnit};
+pub use run::compare::{Compared, Comparison, Curve, CurvePoint};
+pub use run::dry_run::DryRun;
 pub use run::{Run, StartMode, scene_of_run, scene_of_run_with};
-pub use stress::{Stress, StressUnit};
 pub use supple_core::state::{StateReader, StateWriter};
-pub use unpin::PinnedPoint;
 
-use self::tearing::Tearing;
+use self::edit::tearing::Tearing;
 use crate::body::Body;
 use crate::output::{Frame, FrameBody};
 use crate::scene::Scene;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::Simulation;
+use crate::simulation::Simulation;
 
 impl Simulation {
     /// [`Simulation::positions`] without copying them. They stay what they are: while somebody holds them the next step writes
@@ -21,7 +21,7 @@ impl Simulation {
     }
 
     /// Asks the stepper where the surfaces are now.
-    pub(super) fn update_surface_positions(&mut self) {
+    pub(crate) fn update_surface_positions(&mut self) {
         let count = self.first_point[self.setup.bodies.len()];
         if Arc::get_mut(&mut self.positions).is_none() {
             self.positions = Arc::new(vec![DVec3::ZERO; count]);

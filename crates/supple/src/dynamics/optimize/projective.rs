@@ -19,7 +19,7 @@ use supple_core::parallel::prelude::*;
 use super::descent::{Descent, Workspace, is_usable_direction};
 use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use crate::body::{Body, Elements};
-use crate::energy::hinge::{Hinge, hinges};
+use crate::energy::bending::hinge::{Hinge, hinges};
 use crate::scene::{Bending, Model};
 use supple_linear::{
     BlockMatrix, BlockPattern, CycleTimes, Factorisation, LinearSolver, Regions, ScalarCholesky,

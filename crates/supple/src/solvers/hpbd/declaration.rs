@@ -1,10 +1,10 @@
 //! What position based dynamics declares: its name, its options, and what it has not.
 
-use super::{HpbdStepper, Options};
 use crate::scene::{
     Method, MethodName, MethodTraits, Mode, OptionTable, Scene, StepperDeclaration, Unsupported,
 };
 use crate::scene_state::SceneState;
+use crate::solvers::hpbd::{HpbdStepper, Options};
 use crate::stepper::{Stepper, StepperKind};
 use supple_core::Error;
 

@@ -6,8 +6,8 @@
 
 use glam::DVec3;
 
-use super::positions::Positions;
-use super::solver::HierarchicalSolver;
+use crate::solvers::hpbd::positions::Positions;
+use crate::solvers::hpbd::solver::HierarchicalSolver;
 use supple_mesh::geometry::DisjointSets;
 
 const NONE: u32 = u32::MAX;
@@ -17,15 +17,15 @@ type Follower = [u32; 2];
 
 /// Of one level.
 #[derive(Debug, Default)]
-pub(super) struct DependentParticles {
+pub(crate) struct DependentParticles {
     /// Particles of the level.
-    pub(super) on_level: Vec<Follower>,
+    pub(crate) on_level: Vec<Follower>,
     /// Others, which lie between no parents.
-    pub(super) between: Vec<Follower>,
+    pub(crate) between: Vec<Follower>,
 }
 
 /// Moves followers as their leaders have moved since the step began.
-pub(super) fn follow(followers: &[Follower], positions: &Positions, start: &[DVec3]) {
+pub(crate) fn follow(followers: &[Follower], positions: &Positions, start: &[DVec3]) {
     for &[follower, leader] in followers {
         let [follower, leader] = [follower as usize, leader as usize];
         if positions.weight(follower) > 0.0 {
@@ -48,7 +48,7 @@ fn first(sets: &mut DisjointSets, particle: u32) -> u32 {
 
 impl HierarchicalSolver {
     /// The followers of coarse level `l`.
-    pub(super) fn find_followers(&self, l: usize) -> DependentParticles {
+    pub(crate) fn find_followers(&self, l: usize) -> DependentParticles {
         let count = self.level_of.len();
         let edges = || self.links.iter().map(|&link| self.distances.get(link as usize).ends);
         let leader = self.leaders(l, &edges().collect::<Vec<_>>());

@@ -4,12 +4,12 @@
 use glam::{DMat3, DVec3};
 use supple_core::parallel::prelude::*;
 
-use super::positions::TASK;
 use crate::energy::wind::Wind;
+use crate::solvers::hpbd::positions::TASK;
 
 /// Which triangles pull on which particle, once there is wind.
 #[derive(Debug, Default)]
-pub(super) struct Drag {
+pub(crate) struct Drag {
     /// The triangles of every particle with its part of their centroids, and where they begin.
     around: Vec<(u32, f64)>,
     first: Vec<u32>,
@@ -34,7 +34,7 @@ impl Drag {
     }
 
     /// Moves predicted particles of these masses in kg by the wind of a step of `dt` seconds.
-    pub(super) fn add(&mut self, wind: &Wind, masses: &[f64], dt: f64, predicted: &mut [DVec3]) {
+    pub(crate) fn add(&mut self, wind: &Wind, masses: &[f64], dt: f64, predicted: &mut [DVec3]) {
         if wind.is_still() {
             return;
         }

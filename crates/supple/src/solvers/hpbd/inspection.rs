@@ -2,13 +2,13 @@
 
 use glam::DVec3;
 
-use super::solver::HierarchicalSolver;
 use crate::body::Embedding;
+use crate::solvers::hpbd::solver::HierarchicalSolver;
 use crate::stepper::HierarchyLevel;
 
 /// The coarse levels, the finest first. A particle belongs to the region of its strongest parent, and of that one's, up to a
 /// particle of the level.
-pub(super) fn hierarchy(solver: &HierarchicalSolver, x: &[DVec3], points: &Embedding) -> Vec<HierarchyLevel> {
+pub(crate) fn hierarchy(solver: &HierarchicalSolver, x: &[DVec3], points: &Embedding) -> Vec<HierarchyLevel> {
     let mut owner: Vec<u32> = (0..x.len() as u32).collect();
     let mut levels = Vec::new();
     for (level, number) in solver.coarse().zip(1..) {

@@ -23,26 +23,15 @@
 //! - Solids: tetrahedra by the distances of their edges and their volumes, through the same hierarchy (the paper's outlook).
 //! - A particle whose collapse would tear or fold the triangle mesh of the coarser level is kept.
 
-mod collapse;
-mod collisions;
+mod collision;
 mod constraint;
 mod declaration;
 mod dependent_particles;
-mod distance_sweep;
 mod drag;
-mod grid_levels;
 mod hierarchy;
 mod inspection;
-mod mesh_constraints;
 mod options;
-mod particle_hash;
-mod patches;
-mod points;
 mod positions;
-mod restriction;
-mod schedule;
-mod self_collisions;
-mod soft_pins;
 mod solver;
 mod stepper;
 mod tear;

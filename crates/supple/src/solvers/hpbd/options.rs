@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::hierarchy::RestLengths;
 use crate::scene::NamedOptions;
+use crate::solvers::hpbd::hierarchy::RestLengths;
 
 /// The part of an edge that a particle may fall in a small step.
 const FALL: f64 = 1.25e-4;
@@ -81,14 +81,14 @@ impl NamedOptions for Options {
 
 impl Options {
     /// The longest small step in seconds for a mesh with edges of this mean length under so many m/s² of gravity.
-    pub(super) fn longest_step(&self, edge: f64, gravity: f64) -> f64 {
+    pub(crate) fn longest_step(&self, edge: f64, gravity: f64) -> f64 {
         let automatic = (FALL * edge / gravity.max(GRAVITY)).sqrt();
         let unset = if self.stiffness.is_some() || edge <= 0.0 { f64::INFINITY } else { automatic };
         self.longest_step.unwrap_or(unset)
     }
 
     /// What each of `sweeps` removes, so that all of them in a step remove `stiffness` together (Müller 2006, section 3.3).
-    pub(super) fn stiffness_of_a_sweep(&self, sweeps: u32) -> Option<f64> {
+    pub(crate) fn stiffness_of_a_sweep(&self, sweeps: u32) -> Option<f64> {
         self.stiffness.map(|stiffness| 1.0 - (1.0 - stiffness).powf(1.0 / f64::from(sweeps)))
     }
 }

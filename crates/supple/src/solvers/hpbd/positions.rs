@@ -8,7 +8,7 @@ use glam::DVec3;
 use supple_core::parallel::prelude::*;
 
 /// Particles of a task of its own.
-pub(super) const TASK: usize = 8192;
+pub(crate) const TASK: usize = 8192;
 
 /// One number, with the layout of an `f64`.
 #[derive(Debug, Default)]
@@ -34,10 +34,10 @@ struct Particle([Shared; 4]);
 
 /// Positions in metres with inverse masses in 1/kg; 0 for what is held.
 #[derive(Debug, Default)]
-pub(super) struct Positions(Vec<Particle>);
+pub(crate) struct Positions(Vec<Particle>);
 
 impl Positions {
-    pub(super) fn copy_from(&mut self, positions: &[DVec3], weights: &[f64]) {
+    pub(crate) fn copy_from(&mut self, positions: &[DVec3], weights: &[f64]) {
         self.0.resize_with(positions.len(), Default::default);
         let both = positions.par_iter().zip(weights).with_min_len(TASK);
         self.0.par_iter().zip(both).for_each(|(Particle([x, y, z, w]), (position, weight))| {
@@ -48,24 +48,24 @@ impl Positions {
         });
     }
 
-    pub(super) fn copy_to(&self, positions: &mut [DVec3]) {
+    pub(crate) fn copy_to(&self, positions: &mut [DVec3]) {
         positions.par_iter_mut().enumerate().with_min_len(TASK).for_each(|(i, p)| *p = self.get(i));
     }
 
     #[inline(always)]
-    pub(super) fn get(&self, particle: usize) -> DVec3 {
+    pub(crate) fn get(&self, particle: usize) -> DVec3 {
         let Particle([x, y, z, _]) = &self.0[particle];
         DVec3::new(x.get(), y.get(), z.get())
     }
 
     /// The inverse mass.
     #[inline(always)]
-    pub(super) fn weight(&self, particle: usize) -> f64 {
+    pub(crate) fn weight(&self, particle: usize) -> f64 {
         self.0[particle].0[3].get()
     }
 
     #[inline(always)]
-    pub(super) fn set(&self, particle: usize, position: DVec3) {
+    pub(crate) fn set(&self, particle: usize, position: DVec3) {
         let Particle([x, y, z, _]) = &self.0[particle];
         x.set(position.x);
         y.set(position.y);
@@ -77,7 +77,7 @@ impl Positions {
     /// # Safety
     /// No other thread may write this particle meanwhile.
     #[inline(always)]
-    pub(super) unsafe fn load(&self, particle: usize) -> [f64; 4] {
+    pub(crate) unsafe fn load(&self, particle: usize) -> [f64; 4] {
         // SAFETY: an atomic has the layout of its number, the particle is in bounds, and the caller says that no thread writes it.
         unsafe { *(&raw const self.0[particle]).cast::<[f64; 4]>() }
     }
@@ -87,7 +87,7 @@ impl Positions {
     /// # Safety
     /// No other thread may read or write this particle meanwhile.
     #[inline(always)]
-    pub(super) unsafe fn store(&self, particle: usize, position_and_weight: [f64; 4]) {
+    pub(crate) unsafe fn store(&self, particle: usize, position_and_weight: [f64; 4]) {
         let place: *const Particle = &raw const self.0[particle];
         // SAFETY: as in `load`; atomics may be written behind a shared reference.
         unsafe { *place.cast_mut().cast::<[f64; 4]>() = position_and_weight }

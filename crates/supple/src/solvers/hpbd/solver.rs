@@ -27,17 +27,17 @@ use std::ops::Range;
 use glam::DVec3;
 use supple_core::parallel::prelude::*;
 
-use super::collisions::Collisions;
-use super::constraint::{Constraint, ConstraintSide, Distance, Fold, Step, Volume};
-use super::dependent_particles::{DependentParticles, follow};
-use super::distance_sweep::DistanceSweep;
-use super::hierarchy::{Finest, Level, Plan, build};
-use super::mesh_constraints::{BodyParts, MeshConstraints};
-use super::options::Options;
-use super::positions::Positions;
-use super::schedule::{Direction, Sweep};
-use super::self_collisions::SelfCollisions;
-use super::soft_pins::SoftPins;
+use crate::solvers::hpbd::collision::colliders::Collisions;
+use crate::solvers::hpbd::collision::self_collisions::SelfCollisions;
+use crate::solvers::hpbd::constraint::distance_sweep::DistanceSweep;
+use crate::solvers::hpbd::constraint::mesh_constraints::{BodyParts, MeshConstraints};
+use crate::solvers::hpbd::constraint::schedule::{Direction, Sweep};
+use crate::solvers::hpbd::constraint::soft_pins::SoftPins;
+use crate::solvers::hpbd::constraint::{Constraint, ConstraintSide, Distance, Fold, Step, Volume};
+use crate::solvers::hpbd::dependent_particles::{DependentParticles, follow};
+use crate::solvers::hpbd::hierarchy::{Finest, Level, Plan, build};
+use crate::solvers::hpbd::options::Options;
+use crate::solvers::hpbd::positions::Positions;
 use crate::stepper::ParticleLevel;
 use supple_core::Error;
 use supple_core::simd::Simd;
@@ -50,10 +50,10 @@ const COUNTED: f64 = 0.3;
 
 /// A coarse level with its sweep.
 #[derive(Debug)]
-pub(super) struct CoarseLevel {
-    pub(super) level: Level,
+pub(crate) struct CoarseLevel {
+    pub(crate) level: Level,
     /// Its limits, by number.
-    pub(super) sweep: DistanceSweep,
+    pub(crate) sweep: DistanceSweep,
     /// Sweeps over it for each over the finest of the coarse levels.
     sweeps: u32,
     /// By how much each limit gives way in this step, in metres; on the finest level that is used a part of the state.
@@ -65,49 +65,49 @@ pub(super) struct CoarseLevel {
     /// Where its particles were before it was solved.
     before: Vec<DVec3>,
     /// The place of a particle in `level.particles`.
-    pub(super) place: Vec<u32>,
+    pub(crate) place: Vec<u32>,
     /// Its links as constraints of both sides with the material's compliance, once it was simulated by itself.
-    pub(super) own: Option<DistanceSweep>,
+    pub(crate) own: Option<DistanceSweep>,
 }
 
 /// All constraints of a system and its hierarchy.
 #[derive(Debug, Default)]
-pub(super) struct HierarchicalSolver {
+pub(crate) struct HierarchicalSolver {
     /// The links of level 0, then bending springs, then what tearing has added.
-    pub(super) distances: DistanceSweep,
+    pub(crate) distances: DistanceSweep,
     /// The distance constraint of each link of level 0.
-    pub(super) links: Vec<u32>,
-    pub(super) folds: Sweep<Fold>,
+    pub(crate) links: Vec<u32>,
+    pub(crate) folds: Sweep<Fold>,
     volumes: Sweep<Volume>,
     /// The finest first.
-    pub(super) coarse: Vec<CoarseLevel>,
+    pub(crate) coarse: Vec<CoarseLevel>,
     /// The coarsest level that has each particle.
-    pub(super) level_of: Vec<u8>,
+    pub(crate) level_of: Vec<u8>,
     /// Whether any constraint has a damper.
-    pub(super) is_damped: bool,
+    pub(crate) is_damped: bool,
     /// The level that the last step simulated.
     active: usize,
     /// What goes along there, since it was torn; found when a step needs it.
-    pub(super) followers: Option<DependentParticles>,
+    pub(crate) followers: Option<DependentParticles>,
     /// Whether anything was torn.
-    pub(super) is_torn: bool,
+    pub(crate) is_torn: bool,
     /// Of the links of every level.
     mean_lengths: Vec<f64>,
 }
 
 /// What a step's projections work on.
-pub(super) struct Work<'a> {
-    pub(super) step: Step<'a>,
-    pub(super) collisions: &'a mut Collisions,
-    pub(super) self_collisions: &'a mut SelfCollisions,
-    pub(super) holds: &'a mut SoftPins,
-    pub(super) options: &'a Options,
+pub(crate) struct Work<'a> {
+    pub(crate) step: Step<'a>,
+    pub(crate) collisions: &'a mut Collisions,
+    pub(crate) self_collisions: &'a mut SelfCollisions,
+    pub(crate) holds: &'a mut SoftPins,
+    pub(crate) options: &'a Options,
     /// In how many small steps the step is taken.
-    pub(super) small_steps: u32,
+    pub(crate) small_steps: u32,
 }
 
 impl HierarchicalSolver {
-    pub(super) fn new(
+    pub(crate) fn new(
         mesh: &MeshConstraints,
         positions: &[DVec3],
         attached: &[bool],
@@ -139,17 +139,17 @@ impl HierarchicalSolver {
     }
 
     /// The mean length in metres of what the particles of a level are linked by.
-    pub(super) fn mean_length(&self, level: usize) -> f64 {
+    pub(crate) fn mean_length(&self, level: usize) -> f64 {
         self.mean_lengths[level.min(self.coarse.len())]
     }
 
     /// The coarse levels, the finest first.
-    pub(super) fn coarse(&self) -> impl Iterator<Item = &Level> {
+    pub(crate) fn coarse(&self) -> impl Iterator<Item = &Level> {
         self.coarse.iter().map(|coarse| &coarse.level)
     }
 
     /// Corrects the positions of a step.
-    pub(super) fn solve(&mut self, work: &mut Work<'_>) {
+    pub(crate) fn solve(&mut self, work: &mut Work<'_>) {
         self.folds.begin_step();
         self.volumes.begin_step();
         for l in (self.active..self.coarse.len()).rev() {
@@ -201,7 +201,7 @@ impl HierarchicalSolver {
     }
 
     /// What a limit of coarse level `l` is where that level is simulated by itself.
-    pub(super) fn spring_of_limit(&self, l: usize, number: u32) -> Distance {
+    pub(crate) fn spring_of_limit(&self, l: usize, number: u32) -> Distance {
         let limit = self.coarse[l].level.limits[number as usize];
         let edges = self.edges_of(l, number);
         let edge = |e: &u32| self.distances.get(self.links[*e as usize] as usize);
@@ -214,12 +214,12 @@ impl HierarchicalSolver {
         }
     }
 
-    pub(super) fn save(&self, state: &mut StateWriter) {
+    pub(crate) fn save(&self, state: &mut StateWriter) {
         state.whole(self.active as u64);
         state.numbers(self.coarse.get(self.active).map_or(&[], |next| &next.give));
     }
 
-    pub(super) fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error> {
+    pub(crate) fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error> {
         let active = state.whole()? as usize;
         if active > self.coarse.len() {
             let problem =
@@ -235,7 +235,7 @@ impl HierarchicalSolver {
     }
 
     /// Makes limits as long as the load makes the links that they stand for. Small steps of one step share them.
-    pub(super) fn begin_step(&mut self, options: &Options) {
+    pub(crate) fn begin_step(&mut self, options: &Options) {
         self.choose_level(options.level as usize);
         if options.stiffness.is_some() {
             return;
@@ -295,7 +295,7 @@ impl HierarchicalSolver {
 
     /// How much longer the load of a step of so many small ones, each of `length` seconds, has made the links of the active level
     /// decides how far the limits over it give way in the next step.
-    pub(super) fn end_step(&mut self, step: &Step<'_>, small_steps: u32, options: &Options) {
+    pub(crate) fn end_step(&mut self, step: &Step<'_>, small_steps: u32, options: &Options) {
         if options.stiffness.is_some() {
             return;
         }
@@ -341,7 +341,7 @@ impl HierarchicalSolver {
     }
 
     /// Damps the velocities at the end of a step.
-    pub(super) fn damp(&mut self, step: &Step<'_>, velocities: &Positions) {
+    pub(crate) fn damp(&mut self, step: &Step<'_>, velocities: &Positions) {
         match self.active.checked_sub(1) {
             None => {
                 self.distances.damp(step, velocities);
@@ -352,12 +352,12 @@ impl HierarchicalSolver {
     }
 
     /// The elastic energy of all constraints in joules.
-    pub(super) fn energy(&mut self, x: &[DVec3], simd: Simd) -> f64 {
+    pub(crate) fn energy(&mut self, x: &[DVec3], simd: Simd) -> f64 {
         self.distances.energy(x, simd) + energy(&self.folds, x) + energy(&self.volumes, x)
     }
 
     /// The mesh and its coarser levels, as they are now.
-    pub(super) fn levels(&self) -> Vec<ParticleLevel> {
+    pub(crate) fn levels(&self) -> Vec<ParticleLevel> {
         let distances = (0..self.distances.len()).map(|c| self.distances.get(c).ends);
         let folds = self.folds.iter().flat_map(|fold| [1, 2, 3].map(|k| [fold.corners[0], fold.corners[k]]));
         let volumes = self.volumes.iter().flat_map(|v| [1, 2, 3].map(|k| [v.corners[0], v.corners[k]]));
@@ -369,7 +369,7 @@ impl HierarchicalSolver {
         std::iter::once(mesh).chain(self.coarse.iter().map(CoarseLevel::inspect)).collect()
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let mesh = self.distances.bytes() + self.folds.bytes() + self.volumes.bytes();
         let coarse =
             |c: &CoarseLevel| c.level.bytes() + c.sweep.bytes() + 28 * c.give.len() + 28 * c.before.len();
@@ -467,7 +467,7 @@ fn coarse_levels(levels: Vec<Level>, particles: usize) -> Vec<CoarseLevel> {
 
 impl CoarseLevel {
     fn new(level: Level, particles: usize) -> Self {
-        let limit = |limit: &super::hierarchy::Limit| Distance {
+        let limit = |limit: &crate::solvers::hpbd::hierarchy::Limit| Distance {
             ends: limit.ends,
             rest: limit.rest,
             compliance: 0.0,
@@ -587,8 +587,8 @@ impl CoarseLevel {
 
 #[cfg(test)]
 mod tests {
-    use super::super::mesh_constraints::BodyParts;
     use super::*;
+    use crate::solvers::hpbd::constraint::mesh_constraints::BodyParts;
 
     /// How much of the stretch of one link a step leaves.
     fn left(sweeps: u32, small_steps: u32) -> f64 {

@@ -8,20 +8,20 @@ use std::time::Instant;
 use glam::DVec3;
 use supple_core::parallel::prelude::*;
 
-use super::collisions::Collisions;
-use super::constraint::Step;
-use super::drag::Drag;
-use super::mesh_constraints::MeshConstraints;
-use super::options::Options;
-use super::positions::{Positions, TASK};
-use super::self_collisions::{SelfCollisions, Trajectory};
-use super::soft_pins::SoftPins;
-use super::solver::{HierarchicalSolver, Work};
-use super::tear::{Neighbourhood, ParticleSplit};
 use crate::body::{Body, Elements};
 use crate::contact::PosedCollider;
 use crate::dynamics::System;
 use crate::scene_state::SceneState;
+use crate::solvers::hpbd::collision::colliders::Collisions;
+use crate::solvers::hpbd::collision::self_collisions::{SelfCollisions, Trajectory};
+use crate::solvers::hpbd::constraint::Step;
+use crate::solvers::hpbd::constraint::mesh_constraints::MeshConstraints;
+use crate::solvers::hpbd::constraint::soft_pins::SoftPins;
+use crate::solvers::hpbd::drag::Drag;
+use crate::solvers::hpbd::options::Options;
+use crate::solvers::hpbd::positions::{Positions, TASK};
+use crate::solvers::hpbd::solver::{HierarchicalSolver, Work};
+use crate::solvers::hpbd::tear::{Neighbourhood, ParticleSplit};
 use crate::stepper::{
     EnergyReport, HierarchyLevel, Inspection, ParticleLevel, Slice, StageTimes, StepReport, Stepper, Torn,
 };
@@ -351,7 +351,7 @@ impl Stepper for HpbdStepper {
 
     fn hierarchy(&self, _setup: &SceneState, _slice: &Slice) -> Vec<HierarchyLevel> {
         let Some(solver) = &self.solver else { return Vec::new() };
-        super::inspection::hierarchy(solver, &self.x, &self.system.points)
+        crate::solvers::hpbd::inspection::hierarchy(solver, &self.x, &self.system.points)
     }
 
     fn inspect(&self) -> Inspection {

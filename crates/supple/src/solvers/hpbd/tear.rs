@@ -10,24 +10,24 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use glam::DVec3;
 
-use super::constraint::{Distance, Fold};
-use super::hierarchy::{Limit, Parent};
-use super::mesh_constraints::MeshConstraints;
-use super::restriction::parent_weights;
-use super::solver::HierarchicalSolver;
+use crate::solvers::hpbd::constraint::mesh_constraints::MeshConstraints;
+use crate::solvers::hpbd::constraint::{Distance, Fold};
+use crate::solvers::hpbd::hierarchy::restriction::parent_weights;
+use crate::solvers::hpbd::hierarchy::{Limit, Parent};
+use crate::solvers::hpbd::solver::HierarchicalSolver;
 
 const NONE: u32 = u32::MAX;
 
 /// A split of a particle, over all particles and triangles of a system.
-pub(super) struct ParticleSplit<'a> {
-    pub(super) particle: u32,
-    pub(super) clones: &'a [u32],
+pub(crate) struct ParticleSplit<'a> {
+    pub(crate) particle: u32,
+    pub(crate) clones: &'a [u32],
     /// The triangles that stay with the particle, then those of every clone.
-    pub(super) fans: Vec<Vec<u32>>,
+    pub(crate) fans: Vec<Vec<u32>>,
     /// All triangles, as they are after the split.
-    pub(super) triangles: &'a [[u32; 3]],
+    pub(crate) triangles: &'a [[u32; 3]],
     /// Where the particles were at the start; clones where their originals were.
-    pub(super) start: &'a [DVec3],
+    pub(crate) start: &'a [DVec3],
 }
 
 impl ParticleSplit<'_> {
@@ -61,7 +61,7 @@ impl ParticleSplit<'_> {
 
 /// What is next to what, for bodies that may tear.
 #[derive(Debug, Default)]
-pub(super) struct Neighbourhood {
+pub(crate) struct Neighbourhood {
     /// The links of level 0 at every particle.
     links: Vec<Vec<u32>>,
     /// The shear and bending springs across each triangle's sides.
@@ -118,7 +118,7 @@ const SEARCHED: usize = 128;
 const FEWEST_PARENTS: usize = 2;
 
 impl Neighbourhood {
-    pub(super) fn new(mesh: &MeshConstraints, solver: &HierarchicalSolver, particles: usize) -> Self {
+    pub(crate) fn new(mesh: &MeshConstraints, solver: &HierarchicalSolver, particles: usize) -> Self {
         let mut around = Self {
             links: vec![Vec::new(); particles],
             braces: vec![Vec::new(); mesh.triangles.len()],
@@ -191,7 +191,7 @@ fn flaps(triangles: &[[u32; 3]]) -> BTreeMap<[u32; 2], [u32; 2]> {
 
 impl HierarchicalSolver {
     /// Follows a split of a particle. Clones are on the levels of their originals, as far as they have limits there.
-    pub(super) fn split(&mut self, around: &mut Neighbourhood, split: &ParticleSplit<'_>) {
+    pub(crate) fn split(&mut self, around: &mut Neighbourhood, split: &ParticleSplit<'_>) {
         (self.is_torn, self.followers) = (true, None);
         split.clones.iter().for_each(|&clone| self.add_clone(around, split.particle, clone));
         let mut changed: Changed = vec![BTreeSet::new(); self.coarse.len() + 1];
@@ -497,7 +497,7 @@ impl HierarchicalSolver {
     }
 
     /// The links of level 0 that a limit of coarse level `l` stands for.
-    pub(super) fn edges_of(&self, l: usize, limit: u32) -> Vec<u32> {
+    pub(crate) fn edges_of(&self, l: usize, limit: u32) -> Vec<u32> {
         let parts = self.coarse[l].level.parts(limit as usize);
         match l.checked_sub(1) {
             None => parts.to_vec(),

@@ -1,9 +1,9 @@
 //! What octree flesh declares: its name, its options, and bodies cut into octants.
 
-use super::Options;
-use super::stepper::octree_stepper;
 use crate::scene::{Method, MethodName, MethodTraits, OptionTable, StepperDeclaration};
 use crate::scene_state::SceneState;
+use crate::solvers::octree::Options;
+use crate::solvers::octree::stepper::octree_stepper;
 use crate::stepper::{Stepper, StepperKind};
 use supple_core::Error;
 

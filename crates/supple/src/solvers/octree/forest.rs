@@ -4,8 +4,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use glam::DVec3;
 
-use super::blocks::{BATCH, Blocks, Output};
-use super::elasticity::{Elasticity, Rest, Start, start_strains};
+use crate::solvers::octree::element::blocks::{BATCH, Blocks, Output};
+use crate::solvers::octree::element::elasticity::{Elasticity, Rest, Start, start_strains};
 use supple_core::simd::Simd;
 use supple_mesh::octree::Octree;
 
@@ -44,13 +44,13 @@ pub struct Flesh<'a> {
 /// All elements of some bodies, one body after the other, and their energy.
 #[derive(Debug)]
 pub struct Forest {
-    pub(super) blocks: Arc<Blocks>,
-    pub(super) rest: Arc<Vec<Rest>>,
+    pub(crate) blocks: Arc<Blocks>,
+    pub(crate) rest: Arc<Vec<Rest>>,
     /// Neo-Hookean where an element is.
-    pub(super) law: Law,
+    pub(crate) law: Law,
     is_damped: bool,
     start: RwLock<Start>,
-    pub(super) simd: Simd,
+    pub(crate) simd: Simd,
 }
 
 impl Forest {
@@ -114,7 +114,7 @@ impl Forest {
 }
 
 /// The elements of some trees at rest, without stiffness.
-pub(super) fn rest_of<'a>(trees: impl IntoIterator<Item = &'a Octree>) -> Vec<Rest> {
+pub(crate) fn rest_of<'a>(trees: impl IntoIterator<Item = &'a Octree>) -> Vec<Rest> {
     let mut rest: Vec<Rest> = Vec::new();
     let elements = trees.into_iter().flat_map(|tree| (0..tree.elements().len()).map(move |e| (tree, e)));
     for (i, (tree, e)) in elements.enumerate() {

@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use glam::DVec3;
 
-use super::multigrid::coarser;
 use crate::body::{Body, Elements};
 use crate::scene_state::SceneState;
+use crate::solvers::octree::multigrid::coarser;
 use crate::stepper::{HierarchyLevel, Slice, SlicedCell, carried};
 use supple_mesh::octree::Octree;
 use supple_mesh::octree::{Octant, morton_order};

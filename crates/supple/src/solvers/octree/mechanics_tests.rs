@@ -3,9 +3,9 @@
 use glam::{DMat3, DQuat, DVec3};
 use proptest::prelude::*;
 
-use super::forest::{Flesh, Forest, Law, Tissue};
-use super::multigrid::{CycleOptions, Multigrid};
-use super::smoother::Smoother;
+use crate::solvers::octree::forest::{Flesh, Forest, Law, Tissue};
+use crate::solvers::octree::multigrid::smoother::Smoother;
+use crate::solvers::octree::multigrid::{CycleOptions, Multigrid};
 use supple_linear::{ConjugateGradient, LinearOperator, Preconditioner, Simd, StopRule};
 use supple_mesh::implicit::{Character, surface};
 use supple_mesh::octree::Octant;

@@ -31,34 +31,20 @@
 //! - Contact with colliders is the engine's, at the points of the embedded surface. That of bodies with themselves and each other is
 //!   the engine's barrier, or the paper's where a scene asks for it ([`SelfCollisions`]).
 
-#[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
-mod avx512;
-mod blocks;
-mod coarsest;
 mod declaration;
-mod elasticity;
-mod energy;
+mod element;
 mod forest;
 mod inspection;
-mod intersection_curves;
-mod largest_eigenvalue;
-mod level;
 #[cfg(test)]
 mod mechanics_tests;
 mod multigrid;
 mod newton;
 mod options;
-mod principal;
 mod self_collision;
-mod smoother;
-mod springs;
 mod stepper;
-mod stiffness;
-mod transfer;
-mod wide;
 
 pub use declaration::OctreeFlesh;
 pub use forest::{Flesh, Forest, Law, Tissue};
+pub use multigrid::smoother::Smoother;
 pub use multigrid::{CycleOptions, FineOperator, Multigrid};
 pub use options::{Options, SelfCollisions};
-pub use smoother::Smoother;

@@ -9,13 +9,13 @@ use std::time::Instant;
 
 use glam::DVec3;
 
-use super::forest::Forest;
-use super::multigrid::Multigrid;
-use super::options::Options;
 use crate::dynamics::optimize::{
     Descent, Minimiser, Objective, Outcome, StoppingCriteria, Termination, Workspace,
 };
 use crate::energy::is_isotropic;
+use crate::solvers::octree::forest::Forest;
+use crate::solvers::octree::multigrid::Multigrid;
+use crate::solvers::octree::options::Options;
 use supple_linear::{
     BlockPattern, ConjugateGradient, CycleTimes, LinearTermination, Preconditioner, Regions, StopRule,
 };

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::multigrid::CycleOptions;
-use super::smoother::Smoother;
 use crate::scene::NamedOptions;
+use crate::solvers::octree::multigrid::CycleOptions;
+use crate::solvers::octree::multigrid::smoother::Smoother;
 
 /// What keeps bodies from passing through themselves and each other.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,12 +5,6 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::energy::{OctreeEnergy, forest, trees};
-use super::forest::Forest;
-use super::inspection::show_octants;
-use super::newton::OctreeNewton;
-use super::options::{Options, SelfCollisions};
-use super::self_collision::SelfCollision;
 use crate::body::Embedding;
 use crate::contact::barrier::ContactSummary;
 use crate::dynamics::ImplicitStepper;
@@ -19,6 +13,12 @@ use crate::dynamics::method::Nodes;
 use crate::dynamics::optimize::Minimiser;
 use crate::energy::Energy;
 use crate::scene_state::SceneState;
+use crate::solvers::octree::element::energy::{OctreeEnergy, forest, trees};
+use crate::solvers::octree::forest::Forest;
+use crate::solvers::octree::inspection::show_octants;
+use crate::solvers::octree::newton::OctreeNewton;
+use crate::solvers::octree::options::{Options, SelfCollisions};
+use crate::solvers::octree::self_collision::SelfCollision;
 use crate::stepper::{HierarchyLevel, Slice};
 
 /// A stepper for the octrees of a setup's bodies, at their start.

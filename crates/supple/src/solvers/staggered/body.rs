@@ -14,26 +14,26 @@ use std::collections::BTreeMap;
 
 use glam::DVec3;
 
-use super::corotation::Corotation;
-use super::embedding::{Interpolation, LatticePoints};
-use super::frame::{FaceVectors, Frame};
-use super::hierarchy::Hierarchy;
-use super::lattice::{Cell, Lattice};
-use super::options::Options;
-use super::prescribed::{HeldEntry, Prescribed};
-use super::rows::Coefficients;
-use super::solve::{Limits, Solve, Workspace, solve, solve_by_cycles};
-use super::strain_energy::strain_energy;
-use super::voxels::{Placement, voxelise};
 use crate::body::{Body, Elements};
 use crate::scene::{Mode, Model};
 use crate::scene_state::{Anchor, PinPoint, SceneState};
+use crate::solvers::staggered::lattice::embedding::{Interpolation, LatticePoints};
+use crate::solvers::staggered::lattice::frame::{FaceVectors, Frame};
+use crate::solvers::staggered::lattice::prescribed::{HeldEntry, Prescribed};
+use crate::solvers::staggered::lattice::voxels::{Placement, voxelise};
+use crate::solvers::staggered::lattice::{Cell, Lattice};
+use crate::solvers::staggered::multigrid::hierarchy::Hierarchy;
+use crate::solvers::staggered::operator::corotation::Corotation;
+use crate::solvers::staggered::operator::rows::Coefficients;
+use crate::solvers::staggered::operator::strain_energy::strain_energy;
+use crate::solvers::staggered::options::Options;
+use crate::solvers::staggered::solve::{Limits, Solve, Workspace, solve, solve_by_cycles};
 use supple_core::Error;
 use supple_core::simd::Simd;
 
 /// What acts on material points while a linear system is solved: takes displacements of the points, adds the forces that
 /// answer them, with the sign of a stiffness.
-pub(super) type PointStiffness<'a> = dyn FnMut(&[DVec3], &mut [DVec3]) + 'a;
+pub(crate) type PointStiffness<'a> = dyn FnMut(&[DVec3], &mut [DVec3]) + 'a;
 
 /// The largest ratio of the moduli: pressures of materials with a smaller Poisson's ratio than 0.0005 are those of that one.
 const MOST_COMPRESSIBLE: f64 = 1e3;
@@ -43,25 +43,25 @@ const FOLLOW: f64 = 0.05;
 
 /// A body on its lattice.
 #[derive(Debug)]
-pub(super) struct LatticeBody {
-    pub(super) placement: Placement,
+pub(crate) struct LatticeBody {
+    pub(crate) placement: Placement,
     /// The body's unknowns as points of the lattice.
     points: LatticePoints,
     rest: Vec<DVec3>,
-    pub(super) hierarchy: Hierarchy,
+    pub(crate) hierarchy: Hierarchy,
     /// What co-rotational elasticity adds.
     corotation: Option<Corotation>,
     /// Where displacements are counted from, and what it takes to turn that, once it had to.
-    pub(super) frame: Frame,
+    pub(crate) frame: Frame,
     faces: Option<FaceVectors>,
     prescribed: Prescribed,
     /// Where each prescribed entry was when its pin began to hold it, in metres.
-    pub(super) starts: Vec<DVec3>,
+    pub(crate) starts: Vec<DVec3>,
     /// Where each is on what leads its pin.
     anchors: Vec<Option<Anchor>>,
     /// Displacements in metres and pressures times the cell's side; velocities in m/s; as the frame sees them.
-    pub(super) u: Vec<f64>,
-    pub(super) v: Vec<f64>,
+    pub(crate) u: Vec<f64>,
+    pub(crate) v: Vec<f64>,
     constant: Vec<f64>,
     right: Vec<f64>,
     change: Vec<f64>,
@@ -84,7 +84,7 @@ pub(super) struct LatticeBody {
 
 impl LatticeBody {
     /// A body at its start, with cells held by the hard pins on it.
-    pub(super) fn new(body: &Body, index: usize, setup: &SceneState) -> Result<Self, Error> {
+    pub(crate) fn new(body: &Body, index: usize, setup: &SceneState) -> Result<Self, Error> {
         let options: Options = setup.solver.options.get();
         let cell = options.cell.or(body.cell).unwrap_or_else(|| side_of_tetrahedra(body));
         let made =
@@ -154,20 +154,20 @@ impl LatticeBody {
     }
 
     /// Where the body's unknowns are.
-    pub(super) fn positions(&self, out: &mut [DVec3]) {
+    pub(crate) fn positions(&self, out: &mut [DVec3]) {
         for (n, (out, rest)) in out.iter_mut().zip(&self.rest).enumerate() {
             *out = self.frame.place(*rest, self.points.displacement(n, &self.u, self.len()));
         }
     }
 
     /// How fast the body's unknowns are.
-    pub(super) fn velocities(&self, out: &mut [DVec3]) {
+    pub(crate) fn velocities(&self, out: &mut [DVec3]) {
         let velocity = |n: usize| self.frame.rotation * self.points.displacement(n, &self.v, self.len());
         out.iter_mut().enumerate().for_each(|(n, out)| *out = velocity(n));
     }
 
     /// Takes the frame along if the body has turned far against it.
-    pub(super) fn turn_frame(&mut self) {
+    pub(crate) fn turn_frame(&mut self) {
         let Some(corotation) = &mut self.corotation else { return };
         corotation.linearise(&self.u, true);
         let Some(frame) = self.frame.turned(corotation.mean_rotation()) else { return };
@@ -186,7 +186,7 @@ impl LatticeBody {
 
     /// Starts a step: the constant part of its equations, prescribed entries where their pins are at its end, and the free
     /// ones where they would fly.
-    pub(super) fn begin_step(&mut self, setup: &SceneState, dt: f64) -> Result<(), Error> {
+    pub(crate) fn begin_step(&mut self, setup: &SceneState, dt: f64) -> Result<(), Error> {
         let (h, mu) = (self.placement.cell, self.shear_modulus);
         let (inertia, share) = match setup.mode {
             Mode::Dynamic => {
@@ -294,7 +294,7 @@ impl LatticeBody {
 
     /// Goes on from the displacements and velocities of another body on the same lattice; pins that came later take hold
     /// of what they hold where it is.
-    pub(super) fn go_on_from(&mut self, other: Self, setup: &SceneState) {
+    pub(crate) fn go_on_from(&mut self, other: Self, setup: &SceneState) {
         if other.u.len() != self.u.len() {
             return;
         }
@@ -311,7 +311,7 @@ impl LatticeBody {
 
     /// One step of Newton's method: forces on the body's unknowns in newtons as they are, and how they answer to
     /// displacements.
-    pub(super) fn improve(
+    pub(crate) fn improve(
         &mut self,
         forces: &[DVec3],
         mut stiffness: Option<&mut PointStiffness<'_>>,
@@ -353,12 +353,12 @@ impl LatticeBody {
     }
 
     /// Takes back a part of the last step of Newton's method.
-    pub(super) fn step_back(&mut self, part: f64) {
+    pub(crate) fn step_back(&mut self, part: f64) {
         self.u.iter_mut().zip(&self.step).for_each(|(u, step)| *u -= part * step);
     }
 
     /// `right` becomes the residual of the step's equations; its norm.
-    pub(super) fn residual(&mut self, forces: &[DVec3]) -> f64 {
+    pub(crate) fn residual(&mut self, forces: &[DVec3]) -> f64 {
         let len = self.len();
         let scale = self.share / (self.placement.cell * self.shear_modulus);
         self.change.copy_from_slice(&self.constant);
@@ -377,7 +377,7 @@ impl LatticeBody {
     }
 
     /// Ends a step that began at displacements `before`.
-    pub(super) fn end_step(&mut self, before: &[f64], dt: f64, mode: Mode) {
+    pub(crate) fn end_step(&mut self, before: &[f64], dt: f64, mode: Mode) {
         let rate = if mode == Mode::Dynamic { 1.0 / dt } else { 0.0 };
         for (v, (new, old)) in self.v.iter_mut().zip(self.u.iter().zip(before)) {
             *v = rate * (new - old);
@@ -388,14 +388,14 @@ impl LatticeBody {
     }
 
     /// Elastic energy in joules.
-    pub(super) fn elastic_energy(&self) -> f64 {
+    pub(crate) fn elastic_energy(&self) -> f64 {
         let linear = || strain_energy(&self.hierarchy.finest().operator(), &self.u);
         let energy = self.corotation.as_ref().map_or_else(linear, Corotation::energy);
         self.shear_modulus * self.placement.cell * energy
     }
 
     /// Memory in bytes.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let (fields, rest) = self.hierarchy.bytes();
         let wide = self.u.len()
             + self.v.len()
@@ -410,12 +410,12 @@ impl LatticeBody {
     }
 
     /// Whether one linear solve is all of Newton's method as long as nothing acts on points.
-    pub(super) fn is_linear(&self) -> bool {
+    pub(crate) fn is_linear(&self) -> bool {
         self.corotation.is_none()
     }
 
     /// The lattices, for what the user should know.
-    pub(super) fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let [x, y, z] = self.lattice().size();
         let cells = self.lattice().interior_cells();
         let levels = self.hierarchy.levels().len();

@@ -1,10 +1,10 @@
 //! What staggered multigrid declares: its name, its options, and what it has not.
 
-use super::{Options, StaggeredStepper};
 use crate::scene::{
     Method, MethodName, MethodTraits, Model, OptionTable, Scene, StepperDeclaration, Unsupported, word_of,
 };
 use crate::scene_state::SceneState;
+use crate::solvers::staggered::{Options, StaggeredStepper};
 use crate::stepper::{Stepper, StepperKind};
 use supple_core::Error;
 

@@ -3,19 +3,19 @@
 
 use glam::DVec3;
 
-use super::body::LatticeBody;
-use super::embedding::{Interpolation, LatticePoints};
-use super::lattice::{Cell, Lattice, MARGIN};
-use super::level::LatticeLevel;
-use super::voxels::ROUNDING;
 use crate::body::Body;
+use crate::solvers::staggered::body::LatticeBody;
+use crate::solvers::staggered::lattice::embedding::{Interpolation, LatticePoints};
+use crate::solvers::staggered::lattice::voxels::ROUNDING;
+use crate::solvers::staggered::lattice::{Cell, Lattice, MARGIN};
+use crate::solvers::staggered::multigrid::level::LatticeLevel;
 use crate::stepper::{HierarchyLevel, Slice, SlicedCell, carried};
 
 /// What cells of a body are (Zhu 2010, figure 4 and section 5): smoothed by distribution, by sweeps of their own, or prescribed.
 const KINDS: [&str; 3] = ["interior", "boundary", "held (Dirichlet)"];
 
 /// The lattices of all bodies, the finest first; a body with fewer of them shows its coarsest.
-pub(super) fn hierarchy(bodies: &[(&Body, &LatticeBody)], slice: &Slice) -> Vec<HierarchyLevel> {
+pub(crate) fn hierarchy(bodies: &[(&Body, &LatticeBody)], slice: &Slice) -> Vec<HierarchyLevel> {
     let levels = bodies.iter().map(|(_, body)| body.hierarchy.levels().len()).max().unwrap_or(0);
     (0..levels).map(|k| level(k, bodies, slice)).collect()
 }

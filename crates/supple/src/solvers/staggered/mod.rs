@@ -32,46 +32,27 @@
 //!   with the exact derivative instead of frozen rotations; cycles are those of the linear operator. The rotation of a whole
 //!   body is factored out of its displacements.
 
-mod band;
 mod body;
-mod box_smoother;
-mod classes;
-mod coarsest;
-mod corotation;
 mod declaration;
-mod discrepancy;
-mod embedding;
-mod frame;
-mod gradients;
-mod hierarchy;
 mod inspection;
-mod kernels;
 mod lattice;
-mod level;
+mod multigrid;
+mod operator;
 mod options;
-mod planes;
-mod prescribed;
-mod rows;
-mod runs;
 mod solve;
-mod spans;
-mod stencils;
 mod stepper;
-mod strain_energy;
 #[cfg(test)]
 mod tests;
-mod transfer;
-mod voxels;
 
-pub use box_smoother::BoxSmoother;
 pub use declaration::StaggeredMultigrid;
-pub use embedding::{Interpolation, LatticePoints};
-pub use hierarchy::{CycleOptions, CycleTimes, Hierarchy};
+pub use lattice::embedding::{Interpolation, LatticePoints};
+pub use lattice::prescribed::{HeldEntry, Prescribed};
+pub use lattice::voxels::{Placement, voxelise};
 pub use lattice::{Cell, Lattice, MARGIN, PRESSURE, Variable};
-pub use level::LatticeLevel;
+pub use multigrid::box_smoother::BoxSmoother;
+pub use multigrid::hierarchy::{CycleOptions, CycleTimes, Hierarchy};
+pub use multigrid::level::LatticeLevel;
+pub use operator::rows::{Coefficients, Operator, Row};
 pub use options::Options;
-pub use prescribed::{HeldEntry, Prescribed};
-pub use rows::{Coefficients, Operator, Row};
 pub use solve::{Addition, Limits, Solve, Workspace, solve, solve_by_cycles};
 pub use stepper::StaggeredStepper;
-pub use voxels::{Placement, voxelise};

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::embedding::Interpolation;
-use super::hierarchy::CycleOptions;
 use crate::scene::NamedOptions;
+use crate::solvers::staggered::lattice::embedding::Interpolation;
+use crate::solvers::staggered::multigrid::hierarchy::CycleOptions;
 
 /// How bodies are put on lattices, and how these are solved.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -73,7 +73,7 @@ impl NamedOptions for Options {
 
 impl Options {
     /// What they say of cycles.
-    pub(super) fn cycle(&self) -> CycleOptions {
+    pub(crate) fn cycle(&self) -> CycleOptions {
         CycleOptions {
             boundary_sweeps: self.boundary_sweeps as usize,
             extra_sweeps: self.extra_sweeps as usize,

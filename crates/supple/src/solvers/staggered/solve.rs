@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use supple_core::parallel::prelude::*;
 
-use super::hierarchy::Hierarchy;
-use super::level::wrap;
-use super::runs::Runs;
+use crate::solvers::staggered::lattice::runs::Runs;
+use crate::solvers::staggered::multigrid::hierarchy::Hierarchy;
+use crate::solvers::staggered::multigrid::level::wrap;
 
 /// Numbers added up by one task, in an order that does not depend on threads.
 const CHUNK: usize = 1 << 14;

@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use glam::{DMat3, DVec3};
 
-use super::body::LatticeBody;
 use crate::contact::PosedCollider;
 use crate::dynamics::System;
 use crate::energy::Energy;
 use crate::material::HessianMode;
 use crate::scene_state::{PinId, SceneState};
+use crate::solvers::staggered::body::LatticeBody;
 use crate::stepper::{EnergyReport, HierarchyLevel, Inspection, Slice, StageTimes, StepReport, Stepper};
 use supple_core::Error;
 use supple_core::state::{StateReader, StateWriter};
@@ -132,7 +132,8 @@ impl StaggeredStepper {
             let exact = LINEAR_SHARE * tolerance / relative;
             let linear = bodies[index].is_linear() && !acted_on;
             let goal = if linear { exact } else { exact.max(forcing(residuals)) }.min(FIRST_GOAL);
-            let joined = acted_on.then_some(&mut stiffness as &mut super::body::PointStiffness<'_>);
+            let joined = acted_on
+                .then_some(&mut stiffness as &mut crate::solvers::staggered::body::PointStiffness<'_>);
             let solve = bodies[index].improve(&forces[range.clone()], joined, goal);
             cycles += solve.cycles() as u32;
             iterations += 1;
@@ -326,7 +327,11 @@ impl Stepper for StaggeredStepper {
 
     fn hierarchy(&self, setup: &SceneState, slice: &Slice) -> Vec<HierarchyLevel> {
         let shown: Vec<_> = setup.bodies.iter().zip(&self.bodies).collect();
-        if self.problem.is_none() { super::inspection::hierarchy(&shown, slice) } else { Vec::new() }
+        if self.problem.is_none() {
+            crate::solvers::staggered::inspection::hierarchy(&shown, slice)
+        } else {
+            Vec::new()
+        }
     }
 
     fn inspect(&self) -> Inspection {

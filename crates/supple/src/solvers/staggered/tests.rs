@@ -1,11 +1,11 @@
 //! What the discretisation, the smoothers and the cycle must do, by theory.
 
-use super::band::column;
-use super::classes::{Class, Classes};
-use super::*;
+use crate::solvers::staggered::lattice::classes::{Class, Classes};
+use crate::solvers::staggered::multigrid::band::column;
+use crate::solvers::staggered::*;
 use supple_core::simd::Simd;
 
-pub(super) fn random(seed: u64) -> impl FnMut() -> f64 {
+pub(crate) fn random(seed: u64) -> impl FnMut() -> f64 {
     let mut state = seed.wrapping_mul(2_862_933_555_777_941_757).wrapping_add(3_037_000_493);
     move || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -14,7 +14,7 @@ pub(super) fn random(seed: u64) -> impl FnMut() -> f64 {
 }
 
 /// Cells of any kind, drawn by lot, with held ones here and there.
-pub(super) fn random_lattice(size: usize, seed: u64) -> Lattice {
+pub(crate) fn random_lattice(size: usize, seed: u64) -> Lattice {
     let mut next = random(seed);
     let kinds: Vec<Cell> = (0..(size + 4).pow(3))
         .map(|_| match next() {
@@ -35,7 +35,7 @@ fn clamped_box(size: [usize; 3]) -> Lattice {
 }
 
 /// A ball that is held at a cap.
-pub(super) fn ball(size: usize) -> Lattice {
+pub(crate) fn ball(size: usize) -> Lattice {
     let middle = 0.5 * size as f64;
     Lattice::new([size; 3], |at| {
         let [x, y, z] = at.map(|x| f64::from(x) + 0.5 - middle);
@@ -47,7 +47,7 @@ pub(super) fn ball(size: usize) -> Lattice {
     })
 }
 
-pub(super) fn unknowns(lattice: &Lattice) -> Vec<(usize, usize)> {
+pub(crate) fn unknowns(lattice: &Lattice) -> Vec<(usize, usize)> {
     let inner = |c: &usize| {
         let (at, size) = (lattice.coordinates(*c), lattice.size());
         (0..3).all(|a| at[a] >= 0 && at[a] < size[a] as i32)
@@ -56,18 +56,18 @@ pub(super) fn unknowns(lattice: &Lattice) -> Vec<(usize, usize)> {
     (0..4).flat_map(|f| cells().filter(move |c| lattice.is_unknown(f, *c)).map(move |c| (f, c))).collect()
 }
 
-pub(super) fn coefficients(ratio: f64, spacing: f64, inertia: f64) -> Coefficients {
+pub(crate) fn coefficients(ratio: f64, spacing: f64, inertia: f64) -> Coefficients {
     Coefficients { spacing, inertia, ..Coefficients::of_poisson_ratio(ratio) }
 }
 
-pub(super) fn random_fields(lattice: &Lattice, seed: u64) -> Vec<f64> {
+pub(crate) fn random_fields(lattice: &Lattice, seed: u64) -> Vec<f64> {
     let mut next = random(seed);
     let mut fields = vec![0.0; 4 * lattice.len()];
     unknowns(lattice).iter().for_each(|(f, c)| fields[f * lattice.len() + c] = next());
     fields
 }
 
-pub(super) fn product(row: &Row, cell: usize, fields: &[f64]) -> f64 {
+pub(crate) fn product(row: &Row, cell: usize, fields: &[f64]) -> f64 {
     row.entries.iter().map(|(offset, value)| value * fields[(cell as i64 + offset) as usize]).sum()
 }
 

@@ -1,0 +1,257 @@
+//! Checks of `[[body]]`: names, shapes, materials and options.
+
+use crate::material::MaterialSpec;
+use crate::scene::check::Checker;
+use crate::scene::word_of;
+use crate::scene::{Body, Cuboid, Model, Region, Shape, ShapeSource};
+use supple_core::text::number::components;
+use supple_mesh::generate::{ClothGrid, CylinderShape, KnotShape, PanelShape, TorusShape};
+use supple_mesh::implicit::ImplicitShape;
+use supple_mesh::{SurfaceMesh, TetMesh};
+
+/// Generated meshes have at most this many vertices, about what fits into 24 GiB with the least of solvers.
+const MAX_VERTICES: f64 = 1e8;
+
+impl Checker<'_> {
+    pub(crate) fn bodies(&mut self) {
+        let scene = self.scene;
+        if scene.bodies.is_empty() {
+            self.wrong("", "the scene has no [[body]]; say at least one".to_owned());
+        }
+        let names: Vec<&str> = scene.bodies.iter().map(|body| body.name.as_str()).collect();
+        for (i, body) in scene.bodies.iter().enumerate() {
+            let place = format!("body.{i}");
+            self.name(&place, "body", &body.name, &names[..i]);
+            self.body(&place, body);
+        }
+    }
+
+    fn body(&mut self, place: &str, body: &Body) {
+        self.shape(&format!("{place}.shape"), &body.shape, body.cell);
+        if let Some(rest) = &body.rest {
+            self.shape(&format!("{place}.rest"), rest, None);
+        }
+        self.positive(&format!("{place}.transform.scale"), body.transform.scale);
+        self.body_material(&format!("{place}.material"), &body.material, body);
+        if let Some(cell) = body.cell {
+            self.positive(&format!("{place}.cell"), cell);
+        }
+        if let Some(rate) = body.interior {
+            let fine = rate > 0.0 && rate <= 1.0;
+            self.number(&format!("{place}.interior"), rate, fine, "above 0 and at most 1");
+        }
+        if let Some(stretch) = body.tear_stretch {
+            self.number(&format!("{place}.tear_stretch"), stretch, stretch > 1.0, "above 1");
+        }
+        if body.cell.is_none()
+            && matches!(body.shape.source, ShapeSource::Character(_) | ShapeSource::Implicit(_))
+        {
+            let problem = format!(
+                "body `{}` has a shape without cells of its own: say `cell`, their size in metres",
+                body.name
+            );
+            self.wrong(&format!("{place}.shape"), problem);
+        }
+        for (r, region) in body.regions.iter().enumerate() {
+            self.region(&format!("{place}.region.{r}"), region, body);
+        }
+        for (t, tear) in body.tears.iter().enumerate() {
+            let place = format!("{place}.tear.{t}");
+            let time = tear.time.is_finite() && tear.time >= 0.0;
+            self.number(&format!("{place}.time"), tear.time, time, "0 s or later");
+            self.selection(&format!("{place}.selection"), &tear.selection);
+            if !(tear.across.is_finite() && tear.across.length() > 0.0) {
+                let problem = format!("`across` is {}: it must be a direction", components(tear.across));
+                self.wrong(&format!("{place}.across"), problem);
+            }
+        }
+    }
+
+    fn region(&mut self, place: &str, region: &Region, body: &Body) {
+        self.selection(&format!("{place}.selection"), &region.selection);
+        match (&region.material, &region.random) {
+            (Some(material), None) => self.body_material(&format!("{place}.material"), material, body),
+            (None, Some(random)) => {
+                let fine = random.spread >= 1.0;
+                self.number(&format!("{place}.random.spread"), random.spread, fine, "1 or above");
+            }
+            _ => self.wrong(place, "a region needs either `material` or `random`".to_owned()),
+        }
+    }
+
+    fn body_material(&mut self, place: &str, material: &MaterialSpec, body: &Body) {
+        for (key, problem) in material.problems() {
+            self.wrong(&format!("{place}.{key}"), format!("`{key}` {problem}"));
+        }
+        let directions = material.stretch_stiffness.map(|stiffness| stiffness.directions());
+        if body.model != Model::BaraffWitkin && directions.is_some_and(|[warp, weft]| warp != weft) {
+            let problem = format!(
+                "`stretch_stiffness` differs between warp and weft, which `model = \"{}\"` of body `{}` cannot take; use \
+                 `model = \"baraff-witkin\"`, or one number",
+                word_of(&body.model),
+                body.name
+            );
+            self.wrong(&format!("{place}.stretch_stiffness"), problem);
+        }
+    }
+
+    fn shape(&mut self, place: &str, shape: &Shape, cell: Option<f64>) {
+        self.positive(&format!("{place}.scale"), shape.scale);
+        match &shape.source {
+            ShapeSource::Grid(grid) => self.grid(&format!("{place}.grid"), grid),
+            ShapeSource::Box(shape) => self.cuboid(&format!("{place}.box"), shape, cell),
+            ShapeSource::Cylinder(shape) => self.cylinder(&format!("{place}.cylinder"), shape),
+            ShapeSource::Sphere(shape) => {
+                let place = format!("{place}.sphere");
+                self.positive(&format!("{place}.radius"), shape.radius);
+                self.count(&format!("{place}.cells"), shape.cells, 1, u32::MAX);
+                self.vertices(&place, 10.0 * f64::from(shape.cells).powi(2));
+            }
+            ShapeSource::Torus(shape) => self.torus(&format!("{place}.torus"), shape),
+            ShapeSource::Knot(shape) => self.knot(&format!("{place}.knot"), shape),
+            ShapeSource::Panel(shape) => self.panel(&format!("{place}.panel"), shape),
+            ShapeSource::Implicit(shape) => self.implicit(&format!("{place}.implicit"), shape),
+            ShapeSource::Mesh(mesh) => self.mesh(place, mesh),
+            ShapeSource::Tets(mesh) => self.tets(place, mesh),
+            ShapeSource::File(_) | ShapeSource::Character(_) => {}
+        }
+    }
+
+    fn grid(&mut self, place: &str, grid: &ClothGrid) {
+        grid.size.iter().for_each(|&side| self.positive(&format!("{place}.size"), side));
+        grid.vertices.iter().for_each(|&n| self.count(&format!("{place}.vertices"), n, 2, u32::MAX));
+        self.vertices(place, grid.vertices.iter().map(|&n| f64::from(n)).product());
+    }
+
+    fn panel(&mut self, place: &str, shape: &PanelShape) {
+        self.positive(&format!("{place}.spacing"), shape.spacing);
+        match shape.check() {
+            Ok(()) => self.vertices(place, shape.estimated_vertices(1.0)),
+            Err(problem) => self.wrong(&format!("{place}.outline"), problem.to_string()),
+        }
+    }
+
+    fn knot(&mut self, place: &str, shape: &KnotShape) {
+        self.positive(&format!("{place}.length"), shape.length);
+        self.positive(&format!("{place}.width"), shape.width);
+        shape.vertices.iter().for_each(|&n| self.count(&format!("{place}.vertices"), n, 2, u32::MAX));
+        self.vertices(place, shape.vertices.iter().map(|&n| f64::from(n)).product());
+    }
+
+    fn cuboid(&mut self, place: &str, shape: &Cuboid, cell: Option<f64>) {
+        shape.size.iter().for_each(|&side| self.positive(&format!("{place}.size"), side));
+        match (shape.cells, cell) {
+            (Some(_), Some(cell)) => self.wrong(
+                &format!("{place}.cells"),
+                format!(
+                    "the box says `cells`, and the body a `cell` of {cell} m: leave out `cells` for a solid box, or \
+                     `cell` for a box of cloth"
+                ),
+            ),
+            (None, None) => self.wrong(
+                place,
+                "the box needs `cells`, their number along each side, as cloth, or the body's `cell`, their size in \
+                 metres, as a solid"
+                    .to_owned(),
+            ),
+            _ => {}
+        }
+        if let Some(cells) = shape.cells {
+            cells.iter().for_each(|&n| self.count(&format!("{place}.cells"), n, 1, u32::MAX));
+            let [x, y, z] = cells.map(f64::from);
+            self.vertices(place, 2.0 * (x * y + y * z + z * x));
+        }
+    }
+
+    fn cylinder(&mut self, place: &str, shape: &CylinderShape) {
+        self.positive(&format!("{place}.radius"), shape.radius);
+        self.positive(&format!("{place}.height"), shape.height);
+        self.count(&format!("{place}.segments"), shape.segments, 3, u32::MAX);
+        self.count(&format!("{place}.rings"), shape.rings, 1, u32::MAX);
+        self.vertices(place, f64::from(shape.segments) * f64::from(shape.rings));
+    }
+
+    fn torus(&mut self, place: &str, shape: &TorusShape) {
+        self.positive(&format!("{place}.minor_radius"), shape.minor_radius);
+        let fine = shape.major_radius > shape.minor_radius;
+        self.number(&format!("{place}.major_radius"), shape.major_radius, fine, "above `minor_radius`");
+        self.count(&format!("{place}.segments"), shape.segments, 3, u32::MAX);
+        self.count(&format!("{place}.rings"), shape.rings, 3, u32::MAX);
+        self.vertices(place, f64::from(shape.segments) * f64::from(shape.rings));
+    }
+
+    fn vertices(&mut self, place: &str, count: f64) {
+        if count > MAX_VERTICES {
+            self.wrong(place, format!("about {count:.2e} vertices; at most {MAX_VERTICES:.0e} can be made"));
+        }
+    }
+
+    fn implicit(&mut self, place: &str, shape: &ImplicitShape) {
+        match shape {
+            ImplicitShape::Sphere { radius, .. } => self.positive(&format!("{place}.sphere.radius"), *radius),
+            ImplicitShape::Capsule { radii, .. } => {
+                radii.iter().for_each(|&radius| self.positive(&format!("{place}.capsule.radii"), radius));
+            }
+            ImplicitShape::Ellipsoid { radii, .. } => {
+                radii.to_array().iter().for_each(|&r| self.positive(&format!("{place}.ellipsoid.radii"), r));
+            }
+            ImplicitShape::Union { of, blend } => {
+                let place = format!("{place}.union");
+                self.number(&format!("{place}.blend"), *blend, *blend >= 0.0, "0 or above");
+                if of.is_empty() {
+                    self.wrong(
+                        &format!("{place}.of"),
+                        "a union of nothing; say at least one shape".to_owned(),
+                    );
+                }
+                of.iter().enumerate().for_each(|(i, part)| self.implicit(&format!("{place}.of.{i}"), part));
+            }
+            ImplicitShape::Transform { of, scale, .. } => {
+                self.positive(&format!("{place}.transform.scale"), *scale);
+                self.implicit(&format!("{place}.transform.of"), of);
+            }
+        }
+    }
+
+    /// A mesh made by the caller must not lead out of its own arrays.
+    fn mesh(&mut self, place: &str, mesh: &SurfaceMesh) {
+        let starts = &mesh.face_starts;
+        let in_order = starts.windows(2).all(|pair| pair[0] <= pair[1]);
+        let whole = starts.first().is_none_or(|&start| start == 0)
+            && starts.last().copied().unwrap_or(0) as usize == mesh.corners.len();
+        if !in_order || !whole {
+            self.wrong(
+                place,
+                "`face_starts` of the mesh must rise from 0 to the number of corners".to_owned(),
+            );
+        }
+        let count = mesh.positions.len();
+        if let Some(corner) = mesh.corners.iter().find(|&&corner| corner as usize >= count) {
+            self.wrong(place, format!("a face of the mesh names vertex {corner}; it has {count}, from 0"));
+        }
+        if let Some(vertex) = mesh.positions.iter().position(|p| !p.is_finite()) {
+            self.wrong(place, format!("vertex {vertex} of the mesh is not finite"));
+        }
+    }
+    /// The same for tetrahedra.
+    fn tets(&mut self, place: &str, mesh: &TetMesh) {
+        let count = mesh.positions.len();
+        let beyond = |tet: &[u32; 4]| tet.iter().any(|&corner| corner as usize >= count);
+        if let Some(t) = mesh.tets.iter().position(beyond) {
+            let corners = mesh.tets[t];
+            self.wrong(
+                place,
+                format!("tetrahedron {t} has the vertices {corners:?}; there are {count}, from 0"),
+            );
+        } else if let Some(t) = (0..mesh.tets.len()).find(|&t| mesh.volume(t) <= 0.0) {
+            let problem = format!(
+                "tetrahedron {t} has a volume of {:.3e} m³; it must be above 0, so swap two of its vertices or leave it out",
+                mesh.volume(t)
+            );
+            self.wrong(place, problem);
+        }
+        if let Some(vertex) = mesh.positions.iter().position(|p| !p.is_finite()) {
+            self.wrong(place, format!("vertex {vertex} of the mesh is not finite"));
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Combinations that the scene format can say and the engine cannot do: those of settings with each other, and what the
+//! scene's stepper declares.
+
+use serde::Serialize;
+
+use crate::scene::{FrictionModel, Mode, Scene, Unsupported};
+
+/// What of a scene nothing can do yet.
+pub(crate) fn unsupported(scene: &Scene) -> Vec<Unsupported> {
+    let mut found = Vec::new();
+    let (solver, mode) = (&scene.solver, scene.time.mode);
+    let (method, traits) = (solver.method.word(), solver.method.traits());
+    // Equilibrium knows no velocity.
+    if mode == Mode::Quasistatic && solver.velocity_tolerance.is_some() {
+        let what = "`velocity_tolerance` with `mode = \"quasistatic\"`";
+        found.push(Unsupported::new("solver.velocity_tolerance", what));
+    }
+    let model = scene.contact.friction_model;
+    // Equilibrium knows no impulses; families with steps of their own have friction of their own.
+    let without = if traits.own_friction && model != FrictionModel::Smooth {
+        Some(method.to_owned())
+    } else {
+        let rests = model == FrictionModel::Impulse && mode == Mode::Quasistatic;
+        rests.then(|| word_of(&mode))
+    };
+    if let Some(without) = without {
+        let what = format!("`friction_model = \"{}\"` with `{without}`", word_of(&model));
+        found.push(Unsupported::new("contact.friction_model", what));
+    }
+    found.extend(solver.method.stepper().unsupported(scene));
+    for (i, body) in scene.bodies.iter().enumerate() {
+        let tears = traits.tears && i + 1 == scene.bodies.len();
+        for (word, said) in [("tear_stretch", body.tear_stretch.is_some()), ("tear", !body.tears.is_empty())]
+        {
+            if said && !tears {
+                let what = format!(
+                    "`{word}` of body `{}` (only the last body tears, and only by `hpbd`)",
+                    body.name
+                );
+                found.push(Unsupported::new(format!("body.{i}.{word}"), what));
+            }
+        }
+        if body.interior.is_some() && !traits.octants {
+            let what = format!("`interior` of body `{}` without `method = \"octree\"`", body.name);
+            found.push(Unsupported::new(format!("body.{i}.interior"), what));
+        }
+    }
+    found
+}
+
+/// The word of the scene format for a unit variant.
+pub(crate) fn word_of(variant: &impl Serialize) -> String {
+    let value = toml::Value::try_from(variant).ok();
+    value.and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}

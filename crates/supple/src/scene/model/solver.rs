@@ -1,0 +1,170 @@
+//! `[solver]`: the method, the linear solver under it, and the options of steppers.
+
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
+use supple_linear::{LinearKind, LinearOptions};
+
+use crate::scene::method::{LinearUse, Method};
+use crate::scene::options::{NamedOptions, OptionSet};
+
+/// Method, linear solver and when to stop.
+///
+/// [`SceneReader`](crate::scene::SceneReader) reads `method` and the tables of `options` by what steppers declare; serde alone
+/// reads the other keys.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Solver {
+    /// The nonlinear method or family.
+    #[serde(skip)]
+    pub method: Method,
+    /// The linear solver under it.
+    pub linear: LinearOptions,
+    /// Stop when the gradient's norm has fallen to this fraction of that at the step's start.
+    pub tolerance: f64,
+    /// Stop after this many nonlinear iterations.
+    pub max_iterations: u32,
+    /// `newton`: a step is also solved when an iteration would move no vertex faster than so many m/s.
+    pub velocity_tolerance: Option<f64>,
+    /// Renew the preconditioner every so many nonlinear iterations; each method has its own usual number.
+    pub refresh: Option<u32>,
+    /// Renew the preconditioner when a vertex has moved by so many metres against the others since it was made, instead of or
+    /// beside `refresh`.
+    pub refresh_moved: Option<f64>,
+    /// Keep the preconditioner for so many steps instead of making one in each; `refresh` and `refresh_moved` may end it sooner.
+    pub refresh_steps: Option<u32>,
+    /// `accelerated-gradient`: the estimate ρ of how fast plain descent converges; 0.99 if not given.
+    pub spectral_radius: Option<f64>,
+    /// The options of steppers.
+    #[serde(skip)]
+    pub options: OptionSet,
+}
+
+impl Serialize for Solver {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("method", &self.method)?;
+        map.serialize_entry("linear", &self.linear)?;
+        map.serialize_entry("tolerance", &self.tolerance)?;
+        map.serialize_entry("max_iterations", &self.max_iterations)?;
+        if let Some(speed) = self.velocity_tolerance {
+            map.serialize_entry("velocity_tolerance", &speed)?;
+        }
+        if let Some(iterations) = self.refresh {
+            map.serialize_entry("refresh", &iterations)?;
+        }
+        if let Some(moved) = self.refresh_moved {
+            map.serialize_entry("refresh_moved", &moved)?;
+        }
+        if let Some(steps) = self.refresh_steps {
+            map.serialize_entry("refresh_steps", &steps)?;
+        }
+        if let Some(radius) = self.spectral_radius {
+            map.serialize_entry("spectral_radius", &radius)?;
+        }
+        self.options.serialize_into(&mut map)?;
+        map.end()
+    }
+}
+
+impl Solver {
+    /// With the options of a stepper.
+    ///
+    /// ```
+    /// use supple::{scene::{Method, Solver}, solvers::hpbd};
+    /// let options = hpbd::Options { levels: 3, ..hpbd::Options::default() };
+    /// let solver = Solver { method: Method::HPBD, ..Solver::default() }.with_options(options);
+    /// assert_eq!(solver.options.get::<hpbd::Options>().levels, 3);
+    /// ```
+    pub fn with_options(mut self, options: impl NamedOptions) -> Self {
+        self.options.set(options);
+        self
+    }
+
+    /// Refuses options that do not go with the method or the linear solver, and values outside their range.
+    pub fn check(&self) -> Result<(), String> {
+        self.linear.check()?;
+        self.options.check()?;
+        let (method, traits) = (self.method.word(), self.method.traits());
+        let solves = traits.linear == LinearUse::Solver;
+        if !solves && self.linear.kind == LinearKind::Chebyshev {
+            return Err(format!(
+                "`{method}` needs a preconditioner and `chebyshev` is none; choose another `linear`, or `newton`"
+            ));
+        }
+        let stops = self.linear.tolerance.is_some() || self.linear.max_iterations.is_some();
+        if !solves && stops {
+            return Err(format!(
+                "`{method}` applies its preconditioner once an iteration: `tolerance` and `max_iterations` of `linear` have no \
+                 meaning there; leave them out"
+            ));
+        }
+        if self.refresh == Some(0) {
+            return Err("`refresh` is 0; it must be 1 or more iterations".to_owned());
+        }
+        if let Some(moved) = self.refresh_moved.filter(|moved| !(*moved > 0.0 && moved.is_finite())) {
+            return Err(format!("`refresh_moved` is {moved}; it must be positive and finite, in metres"));
+        }
+        self.check_velocity_tolerance()?;
+        if self.refresh_steps == Some(0) {
+            return Err("`refresh_steps` is 0; it must be 1 or more steps".to_owned());
+        }
+        if self.refresh_steps.is_some() && traits.linear == LinearUse::None {
+            return Err(format!("`refresh_steps` has no meaning for `{method}`; leave it out"));
+        }
+        let refreshes =
+            self.refresh.is_some() || self.refresh_moved.is_some() || self.refresh_steps.is_some();
+        if refreshes && traits.renews_by_itself {
+            return Err("projective dynamics renews its matrix when it changes: leave `refresh`, `refresh_moved` and \
+                        `refresh_steps` out"
+                .to_owned());
+        }
+        match self.spectral_radius {
+            Some(_) if !traits.spectral_radius => Err(format!(
+                "`spectral_radius` of the solver is for `accelerated-gradient`, not for `{method}`; leave it out"
+            )),
+            Some(radius) if !(0.0..1.0).contains(&radius) => {
+                Err(format!("`spectral_radius` is {radius}; it must be 0 to below 1"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_velocity_tolerance(&self) -> Result<(), String> {
+        let Some(speed) = self.velocity_tolerance else { return Ok(()) };
+        if !self.method.traits().velocity_tolerance {
+            return Err(format!(
+                "`velocity_tolerance` is for `newton`, whose steps say how far the solution is, not for `{}`; leave it out",
+                self.method.word()
+            ));
+        }
+        if speed > 0.0 && speed.is_finite() {
+            return Ok(());
+        }
+        Err(format!("`velocity_tolerance` is {speed}; it must be positive and finite, in m/s"))
+    }
+
+    /// Method and linear solver in the words of the command line, as `newton+cholesky`.
+    pub fn name(&self) -> String {
+        if self.method.traits().linear == LinearUse::None {
+            return self.method.word().to_owned();
+        }
+        format!("{}+{}", self.method.word(), self.linear.kind.word())
+    }
+}
+
+impl Default for Solver {
+    fn default() -> Self {
+        Self {
+            method: Method::default(),
+            linear: LinearOptions::default(),
+            tolerance: 1e-4,
+            max_iterations: 50,
+            velocity_tolerance: None,
+            refresh: None,
+            refresh_moved: None,
+            refresh_steps: None,
+            spectral_radius: None,
+            options: OptionSet::default(),
+        }
+    }
+}

@@ -1,0 +1,464 @@
+//! Reads typed data from a scene document by serde, with complaints that name the key, its table, its line, what is
+//! valid there and the nearest valid word. The structs' own `deny_unknown_fields` and enum words are the only lists.
+
+use std::fmt;
+use std::path::Path;
+
+use serde::de::{
+    self, DeserializeSeed, Deserializer, Error as _, Expected, IntoDeserializer, Unexpected, Visitor,
+};
+
+use crate::scene::read::document::{Entry, Node, Origin, Value, error_at};
+use supple_core::Error;
+use supple_core::text::number::Short;
+use supple_core::text::suggest::{did_you_mean, list};
+
+/// Reads a `T` from a document; `path` is for the error.
+pub(crate) fn read<'de, T: de::Deserialize<'de>>(root: &'de Node, path: &Path) -> Result<T, Error> {
+    read_part(root).map_err(|error| error.at(&root.origin).into_error(path))
+}
+
+/// Reads a `T` from a part of a document.
+pub(crate) fn read_part<'de, T: de::Deserialize<'de>>(node: &'de Node) -> Result<T, ReadError> {
+    T::deserialize(Reader(node))
+}
+
+/// Reads a word.
+pub(crate) fn read_word(node: &Node) -> Result<&str, ReadError> {
+    let Value::String(word) = &node.value else {
+        let text: Result<String, ReadError> = read_part(node);
+        return Err(
+            text.map_or_else(|error| error.expecting("a word"), |_| de::Error::custom("is not a word"))
+        );
+    };
+    Ok(word)
+}
+
+/// Reads from a part of a document from which keys that are not known are taken out, with a complaint about each; `None`
+/// if the last complaint is about something else. `node` is where in the part its keys are.
+pub(crate) fn read_leniently<P, T>(
+    part: &mut P,
+    path: &Path,
+    complaints: &mut Vec<Error>,
+    node: impl Fn(&mut P) -> &mut Node,
+    mut read: impl FnMut(&P) -> Result<T, ReadError>,
+) -> Option<T> {
+    loop {
+        let error = match read(part) {
+            Ok(value) => return Some(value),
+            Err(error) => error,
+        };
+        let node = node(part);
+        let origin = error.origin.as_ref().unwrap_or(&node.origin).clone();
+        complaints.push(error_at(&origin, path, error.sentence()));
+        let removed = match &error.complaint {
+            Complaint::UnknownKey { key, spare: true, .. } => node.remove(key, &origin),
+            _ => false,
+        };
+        if !removed {
+            return None;
+        }
+    }
+}
+
+/// What a complaint is about.
+#[derive(Debug)]
+enum Complaint {
+    /// `spare` if the table could do without.
+    UnknownKey {
+        key: String,
+        valid: Vec<&'static str>,
+        spare: bool,
+    },
+    UnknownWord {
+        word: String,
+        valid: Vec<&'static str>,
+    },
+    MissingKey(&'static str),
+    Mismatch {
+        found: String,
+        expected: String,
+    },
+    Other(String),
+}
+
+/// A complaint, where it was written, and the keys that lead to it (innermost first while it travels outward).
+#[derive(Debug)]
+pub(crate) struct ReadError {
+    complaint: Complaint,
+    origin: Option<Origin>,
+    keys: Vec<String>,
+}
+
+impl ReadError {
+    fn new(complaint: Complaint) -> Self {
+        Self { complaint, origin: None, keys: Vec::new() }
+    }
+
+    /// A word that is none of the `valid` ones.
+    pub(crate) fn unknown_word(word: &str, valid: Vec<&'static str>) -> Self {
+        Self::new(Complaint::UnknownWord { word: word.to_owned(), valid })
+    }
+
+    /// Where it was written, if that is not known yet.
+    pub(crate) fn at(mut self, origin: &Origin) -> Self {
+        self.origin.get_or_insert_with(|| origin.clone());
+        self
+    }
+
+    /// Under a key of the table around.
+    pub(crate) fn under(mut self, key: &str) -> Self {
+        self.keys.push(key.to_owned());
+        self
+    }
+
+    /// Of two the one that was written earlier.
+    pub(crate) fn or_earlier(self, other: Self) -> Self {
+        match (&self.origin, &other.origin) {
+            (Some(Origin::Line(own)), Some(Origin::Line(line))) if line < own => other,
+            _ => self,
+        }
+    }
+
+    /// A table has more keys than serde knows, some before and some after the others.
+    pub(crate) fn with_keys_of(
+        mut self,
+        table: &str,
+        before: &[&'static str],
+        after: &[&'static str],
+    ) -> Self {
+        if let Complaint::UnknownKey { valid, .. } = &mut self.complaint
+            && self.keys == [table]
+        {
+            *valid = [before, valid, after].concat();
+        }
+        self
+    }
+
+    /// Other words for what would have been right.
+    fn expecting(mut self, right: &str) -> Self {
+        if let Complaint::Mismatch { expected, .. } = &mut self.complaint {
+            *expected = right.to_owned();
+        }
+        self
+    }
+
+    /// The error, with the place that must be known by now.
+    pub(crate) fn into_error(self, path: &Path) -> Error {
+        let origin = self.origin.clone().unwrap_or(Origin::Line(1));
+        error_at(&origin, path, self.sentence())
+    }
+
+    /// The table in the file's own notation.
+    fn table(&self) -> String {
+        match self.keys.as_slice() {
+            [] => "the scene".to_owned(),
+            [key] if matches!(key.as_str(), "body" | "pin" | "seam" | "collider") => format!("[[{key}]]"),
+            [key] => format!("[{key}]"),
+            _ => format!("`{}`", self.key()),
+        }
+    }
+
+    fn key(&self) -> String {
+        self.keys.iter().rev().map(String::as_str).collect::<Vec<_>>().join(".")
+    }
+
+    fn sentence(&self) -> String {
+        match &self.complaint {
+            Complaint::UnknownKey { key, valid, .. } => {
+                let hint = did_you_mean(key, valid.iter().copied());
+                let valid = list(valid.iter().copied());
+                format!("`{key}` is not a key of {}{hint} Valid keys: {valid}", self.table())
+            }
+            Complaint::UnknownWord { word, valid } => {
+                let hint = did_you_mean(word, valid.iter().copied());
+                let valid = list(valid.iter().copied());
+                format!("`{word}` is not a word for `{}`{hint} Valid words: {valid}", self.key())
+            }
+            Complaint::MissingKey(key) => format!("{} needs the key `{key}`", self.table()),
+            Complaint::Mismatch { found, expected } if self.keys.is_empty() => {
+                format!("expected {expected}, found {found}")
+            }
+            Complaint::Mismatch { found, expected } => {
+                format!("`{}` must be {expected}, found {found}", self.key())
+            }
+            Complaint::Other(problem) if self.keys.is_empty() => problem.clone(),
+            Complaint::Other(problem) => format!("`{}` {problem}", self.key()),
+        }
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.sentence())
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+impl de::Error for ReadError {
+    fn custom<T: fmt::Display>(problem: T) -> Self {
+        Self::new(Complaint::Other(problem.to_string()))
+    }
+
+    fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::invalid_value(found, expected)
+    }
+
+    fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::new(Complaint::Mismatch { found: plain_found(found), expected: plain_expected(expected) })
+    }
+
+    fn invalid_length(length: usize, expected: &dyn Expected) -> Self {
+        Self::new(Complaint::Mismatch {
+            found: format!("{length} values"),
+            expected: plain_expected(expected),
+        })
+    }
+
+    fn unknown_variant(word: &str, valid: &'static [&'static str]) -> Self {
+        Self::unknown_word(word, valid.to_vec())
+    }
+
+    fn unknown_field(key: &str, valid: &'static [&'static str]) -> Self {
+        Self::new(Complaint::UnknownKey { key: key.to_owned(), valid: valid.to_vec(), spare: true })
+    }
+
+    fn missing_field(key: &'static str) -> Self {
+        Self::new(Complaint::MissingKey(key))
+    }
+}
+
+fn plain_found(found: Unexpected<'_>) -> String {
+    match found {
+        Unexpected::Seq => "an array".to_owned(),
+        Unexpected::Map => "a table".to_owned(),
+        Unexpected::Str(text) => format!("the string {text:?}"),
+        Unexpected::Signed(number) => number.to_string(),
+        Unexpected::Unsigned(number) => number.to_string(),
+        Unexpected::Float(number) => Short(number).to_string(),
+        Unexpected::Bool(flag) => flag.to_string(),
+        other => other.to_string(),
+    }
+}
+
+/// Serde's and glam's names of types in words for people.
+fn plain_expected(expected: &dyn Expected) -> String {
+    let text = expected.to_string();
+    match text.as_str() {
+        "f64" | "f32" => "a number".to_owned(),
+        "u32" => "a whole number from 0 to 4294967295".to_owned(),
+        "u64" => "a whole number from 0 up".to_owned(),
+        "a boolean" => "true or false".to_owned(),
+        "a sequence" => "an array".to_owned(),
+        "path string" => "a file name in quotes".to_owned(),
+        "a sequence of 3 f64 values" => "an array of 3 numbers".to_owned(),
+        _ if text.starts_with("struct ") || text.starts_with("struct variant ") => "a table".to_owned(),
+        _ if text.starts_with("enum ") => "a word or a table".to_owned(),
+        _ => text,
+    }
+}
+
+/// The deserializer of one value.
+#[derive(Clone, Copy)]
+struct Reader<'de>(&'de Node);
+
+impl<'de> Reader<'de> {
+    fn visit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        match &self.0.value {
+            Value::String(text) => visitor.visit_borrowed_str(text),
+            Value::Integer(number) => visitor.visit_i64(*number),
+            Value::Float(number) => visitor.visit_f64(*number),
+            Value::Boolean(flag) => visitor.visit_bool(*flag),
+            Value::Date(date) => {
+                Err(de::Error::invalid_type(Unexpected::Other(&format!("the date {date}")), &visitor))
+            }
+            Value::Array(elements) => visitor.visit_seq(Elements(elements.iter())),
+            Value::Table(entries) => visitor.visit_map(Entries { entries: entries.iter(), value: None }),
+        }
+    }
+}
+
+impl<'de> Deserializer<'de> for Reader<'de> {
+    type Error = ReadError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        self.visit(visitor).map_err(|error| error.at(&self.0.origin))
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, ReadError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, ReadError> {
+        match &self.0.value {
+            Value::Array(elements) if elements.len() != length => {
+                let found = format!("{} values", elements.len());
+                let expected = plain_expected(&visitor);
+                Err(ReadError::new(Complaint::Mismatch { found, expected }).at(&self.0.origin))
+            }
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        length: usize,
+        visitor: V,
+    ) -> Result<V::Value, ReadError> {
+        self.deserialize_tuple(length, visitor)
+    }
+
+    /// Serde would also take an array for a struct, its fields by position: here only a table.
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, ReadError> {
+        match &self.0.value {
+            Value::Array(_) => Err(ReadError::invalid_type(Unexpected::Seq, &visitor).at(&self.0.origin)),
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        valid: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, ReadError> {
+        let variant = match &self.0.value {
+            Value::String(word) => Variant { word, content: None, origin: &self.0.origin },
+            Value::Table(entries) => match entries.as_slice() {
+                [entry] => Variant { word: &entry.key, content: Some(&entry.node), origin: &entry.origin },
+                _ => return Err(not_exactly_one(entries, valid).at(&self.0.origin)),
+            },
+            _ => return self.deserialize_any(visitor),
+        };
+        if !valid.contains(&variant.word) {
+            let (word, valid) = (variant.word.to_owned(), valid.to_vec());
+            let complaint = match variant.content {
+                Some(_) => Complaint::UnknownKey { key: word, valid, spare: false },
+                None => Complaint::UnknownWord { word, valid },
+            };
+            return Err(ReadError::new(complaint).at(variant.origin));
+        }
+        visitor.visit_enum(variant).map_err(|error| error.at(&self.0.origin))
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
+        seq map identifier ignored_any
+    }
+}
+
+fn not_exactly_one(entries: &[Entry], valid: &'static [&'static str]) -> ReadError {
+    let found = match entries {
+        [] => "none".to_owned(),
+        _ => list(entries.iter().map(|entry| entry.key.as_str())),
+    };
+    let valid = list(valid.iter().copied());
+    ReadError::new(Complaint::Other(format!("must hold exactly one of the keys {valid}; found {found}")))
+}
+
+struct Elements<'de>(std::slice::Iter<'de, Node>);
+
+impl<'de> de::SeqAccess<'de> for Elements<'de> {
+    type Error = ReadError;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, ReadError> {
+        let Some(node) = self.0.next() else { return Ok(None) };
+        seed.deserialize(Reader(node)).map(Some).map_err(|error| error.at(&node.origin))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.0.len())
+    }
+}
+
+struct Entries<'de> {
+    entries: std::slice::Iter<'de, Entry>,
+    value: Option<&'de Entry>,
+}
+
+impl<'de> de::MapAccess<'de> for Entries<'de> {
+    type Error = ReadError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, ReadError> {
+        let Some(entry) = self.entries.next() else { return Ok(None) };
+        self.value = Some(entry);
+        let key = seed.deserialize(entry.key.as_str().into_deserializer());
+        key.map(Some).map_err(|error: ReadError| error.at(&entry.origin))
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, ReadError> {
+        let entry = self.value.take().ok_or_else(|| de::Error::custom("a value is read before its key"))?;
+        seed.deserialize(Reader(&entry.node)).map_err(|error| error.at(&entry.node.origin).under(&entry.key))
+    }
+}
+
+/// One word of an enum: alone, or as the only key of a table. A word alone stands for an empty table, so that
+/// `"all"` is `{ all = {} }`.
+struct Variant<'de> {
+    word: &'de str,
+    content: Option<&'de Node>,
+    origin: &'de Origin,
+}
+
+impl<'de> de::EnumAccess<'de> for Variant<'de> {
+    type Error = ReadError;
+    type Variant = Self;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), ReadError> {
+        let word = seed
+            .deserialize(self.word.into_deserializer())
+            .map_err(|error: ReadError| error.at(self.origin))?;
+        Ok((word, self))
+    }
+}
+
+impl<'de> de::VariantAccess<'de> for Variant<'de> {
+    type Error = ReadError;
+
+    fn unit_variant(self) -> Result<(), ReadError> {
+        match self.content {
+            None => Ok(()),
+            Some(_) => Err(de::Error::custom(format!("must be a word: write it as \"{}\"", self.word))),
+        }
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, ReadError> {
+        let Some(node) = self.content else {
+            let word = self.word;
+            return Err(de::Error::custom(format!("needs a value beside the word: {{ {word} = … }}")));
+        };
+        seed.deserialize(Reader(node)).map_err(|error| error.at(&node.origin).under(self.word))
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, ReadError> {
+        let node = self.content.ok_or_else(|| de::Error::custom("needs an array"))?;
+        Reader(node).deserialize_tuple(length, visitor).map_err(|error: ReadError| error.under(self.word))
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        keys: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, ReadError> {
+        let read = match self.content {
+            Some(node) => Reader(node).deserialize_struct("", keys, visitor),
+            None => visitor.visit_map(Entries { entries: [].iter(), value: None }),
+        };
+        read.map_err(|error| error.at(self.origin).under(self.word))
+    }
+}

@@ -1,0 +1,213 @@
+//! Changing a simulation between steps: the world, bodies, colliders and pins. What a scene file may not say is refused
+//! here too, at once and without changing anything.
+
+pub(crate) mod pick;
+pub(crate) mod solver_change;
+pub(crate) mod targets;
+pub(crate) mod tearing;
+pub(crate) mod unpin;
+
+use glam::DVec3;
+
+use crate::body::Body;
+use crate::contact::PosedCollider;
+use crate::scene::{self, NamedOptions};
+use crate::simulation::{BodyId, ColliderId, PinId, SceneState, Simulation, remove_where, unknown};
+use crate::solvers::hpbd;
+use supple_core::Error;
+
+impl Simulation {
+    /// Gravity, wind and air as they are now.
+    pub fn world(&self) -> &scene::World {
+        &self.setup.world
+    }
+
+    /// Changes gravity, wind and air.
+    ///
+    /// ```
+    /// use supple::{scene::{Body, Scene, World}, simulation::Simulation};
+    /// let scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [3, 3])).build()?;
+    /// let mut simulation = Simulation::new(scene)?;
+    /// let moon = World { gravity: [0.0, -1.62, 0.0].into(), ..simulation.world().clone() };
+    /// simulation.set_world(moon)?;
+    /// let nowhere = World { gravity: [0.0, f64::NAN, 0.0].into(), ..World::default() };
+    /// assert!(simulation.set_world(nowhere).is_err());
+    /// # Ok::<(), supple::Error>(())
+    /// ```
+    pub fn set_world(&mut self, world: scene::World) -> Result<(), Error> {
+        world.validate()?;
+        self.setup.world = world;
+        Ok(())
+    }
+
+    /// Chooses the level of detail of `hpbd` between steps: 0 simulates the mesh itself, higher levels fewer particles. One that is not there
+    /// is the coarsest.
+    ///
+    /// ```
+    /// use supple::{scene::{Body, Method, Scene}, simulation::Simulation};
+    /// let mut scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [33, 33])).build()?;
+    /// scene.solver.method = Method::HPBD;
+    /// let mut simulation = Simulation::new(scene)?;
+    /// simulation.set_level(2)?;
+    /// simulation.step(0.01)?;
+    /// simulation.set_level(0)?;
+    /// # Ok::<(), supple::Error>(())
+    /// ```
+    pub fn set_level(&mut self, level: u32) -> Result<(), Error> {
+        if self.setup.solver.method != scene::Method::HPBD {
+            return Err(Error::Invalid("only `method = \"hpbd\"` has levels of detail".into()));
+        }
+        let mut options: hpbd::Options = self.setup.solver.options.get();
+        options.level = level;
+        options.check().map_err(Error::Invalid)?;
+        self.setup.solver.options.set(options);
+        Ok(())
+    }
+
+    /// Adds a body between steps.
+    pub fn add_body(&mut self, body: &scene::Body) -> Result<BodyId, Error> {
+        body.validate(&self.setup.folder)?;
+        if self.setup.bodies.iter().any(|other| other.name == body.name) {
+            return Err(taken("body", &body.name));
+        }
+        if self.tearing.is_some() {
+            return Err(Error::NotSupported("a body added to a scene whose last body tears".into()));
+        }
+        let built = Body::build(body, &self.setup.folder, self.setup.solver.method.into())?;
+        self.kind.can_take(self.setup.solver.method, &built)?;
+        let id = BodyId(self.new_id());
+        let kept: Vec<Option<usize>> = (0..self.setup.bodies.len()).map(Some).chain([None]).collect();
+        self.setup.bodies.push(built);
+        self.setup.body_ids.push(id);
+        self.rebuild(&kept);
+        Ok(id)
+    }
+
+    /// Gives a body another material, model or rest shape between steps; where it is and how fast stays. Its name and its
+    /// elements must be the same. What solvers have found out about the mesh, such as the levels of a multigrid, is kept.
+    ///
+    /// ```
+    /// use supple::{scene::{Body, Scene}, simulation::Simulation};
+    /// let cloth = Body::cloth("cloth", 1.0, 1.0, [9, 9]);
+    /// let mut simulation = Simulation::new(Scene::builder().body(cloth.clone()).build()?)?;
+    /// simulation.step(0.01)?;
+    /// let body = simulation.body("cloth").expect("the scene has it");
+    /// simulation.change_body(body, &cloth.material("denim"))?;
+    /// assert!(simulation.change_body(body, &Body::cloth("cloth", 1.0, 1.0, [5, 5])).is_err());
+    /// # Ok::<(), supple::Error>(())
+    /// ```
+    pub fn change_body(&mut self, body: BodyId, changed: &scene::Body) -> Result<(), Error> {
+        let index = self.setup.body_index(body).ok_or_else(|| unknown("body"))?;
+        changed.validate(&self.setup.folder)?;
+        let built = Body::build(changed, &self.setup.folder, self.setup.solver.method.into())?;
+        self.kind.can_take(self.setup.solver.method, &built)?;
+        let before = &self.setup.bodies[index];
+        if built.name != before.name || built.elements != before.elements {
+            return Err(Error::Invalid(format!(
+                "body `{}` cannot become one with another name or other elements; remove it and add the other",
+                before.name
+            )));
+        }
+        self.setup.bodies[index] = built;
+        self.stepper.materials_changed(&self.setup);
+        Ok(())
+    }
+
+    /// Removes a body with its pins and grabs.
+    pub fn remove_body(&mut self, body: BodyId) -> Result<(), Error> {
+        let index = self.setup.body_index(body).ok_or_else(|| unknown("body"))?;
+        let kept: Vec<Option<usize>> =
+            (0..self.setup.bodies.len()).filter(|b| *b != index).map(Some).collect();
+        self.setup.remove_body(index);
+        self.rebuild(&kept);
+        Ok(())
+    }
+
+    /// Adds a collider between steps.
+    pub fn add_collider(&mut self, collider: scene::Collider) -> Result<ColliderId, Error> {
+        self.check_collider(&collider, None)?;
+        let id = ColliderId(self.new_id());
+        self.setup.colliders.push((id, collider));
+        Ok(id)
+    }
+
+    /// Removes a collider with the pins that follow it.
+    pub fn remove_collider(&mut self, collider: ColliderId) -> Result<(), Error> {
+        remove_where(&mut self.setup.colliders, |(id, _)| *id == collider)
+            .ok_or_else(|| unknown("collider"))?;
+        self.setup.pins.retain(|pin| !pin.follows_collider(collider));
+        Ok(())
+    }
+
+    /// A collider as it is now; `None` if it was removed.
+    pub fn collider(&self, collider: ColliderId) -> Option<&scene::Collider> {
+        self.setup.colliders.iter().find(|(id, _)| *id == collider).map(|(_, collider)| collider)
+    }
+
+    /// Moves or changes a collider between steps. Pins that follow it move along; what they hold on to, a mesh, it cannot
+    /// change meanwhile.
+    pub fn set_collider(&mut self, collider: ColliderId, changed: scene::Collider) -> Result<(), Error> {
+        self.check_collider(&changed, Some(collider))?;
+        let is_mesh = |shape: &scene::ColliderShape| matches!(shape, scene::ColliderShape::Mesh(_));
+        let other_mesh = self.collider(collider).is_some_and(|before| {
+            before.shape != changed.shape && (is_mesh(&before.shape) || is_mesh(&changed.shape))
+        });
+        if other_mesh && self.setup.pins.iter().any(|pin| pin.follows_collider(collider)) {
+            let name = &changed.name;
+            return Err(Error::Invalid(format!(
+                "pins follow the collider `{name}`, which keeps its mesh meanwhile; let them go first"
+            )));
+        }
+        let place = self.setup.colliders.iter_mut().find(|(id, _)| *id == collider);
+        place.ok_or_else(|| unknown("collider"))?.1 = changed;
+        Ok(())
+    }
+
+    fn check_collider(&mut self, collider: &scene::Collider, own: Option<ColliderId>) -> Result<(), Error> {
+        collider.validate(&self.setup.folder)?;
+        let others = self.setup.colliders.iter().filter(|(id, _)| Some(*id) != own);
+        if others.into_iter().any(|(_, other)| other.name == collider.name) {
+            return Err(taken("collider", &collider.name));
+        }
+        let SceneState { collider_meshes, folder, time, .. } = &mut self.setup;
+        collider_meshes.load(collider, folder, 0.0)?;
+        PosedCollider::new(collider, collider_meshes, [*time, *time], None).map(|_| ())
+    }
+
+    /// Holds points of a body where they are now, exactly or by a stiffness in N/m.
+    pub fn pin(
+        &mut self,
+        body: BodyId,
+        selection: &scene::Selection,
+        hold: scene::PinStrength,
+    ) -> Result<PinId, Error> {
+        let index = self.setup.body_index(body).ok_or_else(|| unknown("body"))?;
+        let name = self.setup.bodies[index].name.clone();
+        let pin = scene::Pin { body: name, selection: selection.clone(), hold, follows: None, during: None };
+        pin.validate(&self.setup.folder)?;
+        let mut pin = self.setup.resolve_pin(&pin, PinId(self.next_id + 1), None)?;
+        pin.begin(self.setup.time, &self.body_unknowns(index));
+        let id = PinId(self.new_id());
+        self.setup.pins.push(pin);
+        Ok(id)
+    }
+
+    /// Lets a pin go.
+    pub fn unpin(&mut self, pin: PinId) -> Result<(), Error> {
+        remove_where(&mut self.setup.pins, |other| other.id == pin).ok_or_else(|| unknown("pin"))
+    }
+
+    /// Moves everything a pin holds by an offset from where it was pinned, in metres.
+    pub fn move_pin(&mut self, pin: PinId, offset: DVec3) -> Result<(), Error> {
+        let pin = self.setup.pins.iter_mut().find(|other| other.id == pin).ok_or_else(|| unknown("pin"))?;
+        if !offset.is_finite() {
+            return Err(Error::Invalid(format!("a pin moved by {offset}: it must be finite")));
+        }
+        pin.offset = offset;
+        Ok(())
+    }
+}
+
+fn taken(kind: &str, name: &str) -> Error {
+    Error::Invalid(format!("there is a {kind} called `{name}` already; give each its own name"))
+}

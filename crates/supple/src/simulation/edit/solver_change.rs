@@ -1,0 +1,39 @@
+//! Another solver between two steps.
+
+use crate::scene::Solver;
+use crate::simulation::Simulation;
+use supple_core::Error;
+
+impl Simulation {
+    /// Changes the method, the linear solver or their options between steps; where the bodies are and how fast stays. What
+    /// solvers found out about the mesh is found out anew. A method with another discretisation is refused: it needs a
+    /// simulation of its own.
+    ///
+    /// ```
+    /// use supple::{scene::{Body, Method, Scene, Solver}, simulation::Simulation};
+    /// let scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [9, 9])).build()?;
+    /// let mut simulation = Simulation::new(scene)?;
+    /// simulation.step(0.01)?;
+    /// let before = simulation.positions().to_vec();
+    /// simulation.set_solver(Solver { method: Method::LBFGS, ..Solver::default() })?;
+    /// assert_eq!(simulation.positions(), before);
+    /// assert!(simulation.set_solver(Solver { method: Method::HPBD, ..Solver::default() }).is_err());
+    /// # Ok::<(), supple::Error>(())
+    /// ```
+    pub fn set_solver(&mut self, solver: Solver) -> Result<(), Error> {
+        let (before, after) = (self.setup.solver.method, solver.method);
+        if !after.shares_state_with(before) {
+            return Err(Error::Invalid(format!(
+                "`{}` has another discretisation than `{}` and cannot go on from its state: start a new simulation",
+                after.word(),
+                before.word()
+            )));
+        }
+        solver.validate()?;
+        self.setup.bodies.iter().try_for_each(|body| self.kind.can_take(after, body))?;
+        self.setup.solver = solver;
+        let kept: Vec<Option<usize>> = (0..self.setup.bodies.len()).map(Some).collect();
+        self.rebuild(&kept);
+        Ok(())
+    }
+}

@@ -1,0 +1,138 @@
+//! Surface vertices led from outside: a pin whose points each have a place of their own, which may change every step.
+
+use glam::DVec3;
+
+use crate::scene::PinStrength;
+use crate::simulation::{ActivePin, BodyId, PinId, PinPoint, Simulation, unknown};
+use supple_core::Error;
+
+impl Simulation {
+    /// Holds vertices of a body's surface where they are now, exactly or by a stiffness in N/m, in the order given. Other than
+    /// the points of [`Simulation::pin`], each can be led by [`Simulation::set_targets`].
+    ///
+    /// ```
+    /// use supple::{scene::{Body, PinStrength, Scene}, simulation::Simulation};
+    /// let scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [3, 3])).build()?;
+    /// let mut simulation = Simulation::new(scene)?;
+    /// let body = simulation.body("cloth").expect("the scene has it");
+    /// let corner = simulation.hold_vertices(body, &[0], PinStrength::Hard)?;
+    /// simulation.set_targets(corner, &[[-0.5, 0.1, -0.5].into()])?;
+    /// simulation.step(0.01)?;
+    /// assert!((simulation.positions()[0].y - 0.1).abs() < 1e-12);
+    /// # Ok::<(), supple::Error>(())
+    /// ```
+    pub fn hold_vertices(
+        &mut self,
+        body: BodyId,
+        vertices: &[u32],
+        hold: PinStrength,
+    ) -> Result<PinId, Error> {
+        let index = self.setup.body_index(body).ok_or_else(|| unknown("body"))?;
+        let stiffness = match hold {
+            PinStrength::Hard => None,
+            PinStrength::Stiffness(stiffness) if stiffness > 0.0 && stiffness.is_finite() => Some(stiffness),
+            PinStrength::Stiffness(stiffness) => {
+                return Err(Error::Invalid(format!(
+                    "a hold of {stiffness} N/m: it must be above 0 and finite"
+                )));
+            }
+        };
+        let points = vertices.iter().map(|&vertex| self.vertex_point(index, vertex, stiffness.is_none()));
+        let points = points.collect::<Result<Vec<PinPoint>, Error>>()?;
+        let id = PinId(self.new_id());
+        let (driver, during, offset) = (None, None, DVec3::ZERO);
+        let mut pin = ActivePin { id, body: index, points, stiffness, driver, during, begun: None, offset };
+        pin.begin(self.setup.time, &self.body_unknowns(index));
+        self.setup.pins.push(pin);
+        Ok(id)
+    }
+
+    /// Leads what a pin of [`Simulation::hold_vertices`] holds: the place in metres of each of its vertices at the end of the
+    /// steps from now on.
+    pub fn set_targets(&mut self, pin: PinId, targets: &[DVec3]) -> Result<(), Error> {
+        let pin = self.setup.pins.iter_mut().find(|other| other.id == pin).ok_or_else(|| unknown("pin"))?;
+        let (count, held) = (targets.len(), pin.points.len());
+        if count != held {
+            return Err(Error::Invalid(format!("{count} targets for a pin that holds {held} vertices")));
+        }
+        if let Some(i) = targets.iter().position(|target| !target.is_finite()) {
+            return Err(Error::Invalid(format!("target {i} is {}: it must be a finite point", targets[i])));
+        }
+        for (point, target) in pin.points.iter_mut().zip(targets) {
+            point.start = *target;
+        }
+        Ok(())
+    }
+
+    fn vertex_point(&self, body: usize, vertex: u32, hard: bool) -> Result<PinPoint, Error> {
+        let built = &self.setup.bodies[body];
+        let (name, count) = (&built.name, built.embedding.len());
+        if vertex as usize >= count {
+            return Err(Error::Invalid(format!(
+                "vertex {vertex} of body `{name}`, which has {count} vertices, numbered from 0"
+            )));
+        }
+        let weights = built.embedding.weights(vertex as usize).to_vec();
+        if hard && weights.len() > 1 {
+            return Err(Error::Invalid(format!(
+                "body `{name}`: vertices of an embedded surface cannot be held exactly; give a stiffness in N/m, such as {:.0}",
+                built.hold_stiffness()
+            )));
+        }
+        Ok(PinPoint::new(weights, DVec3::ZERO))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::{Body, Scene};
+
+    fn falling() -> (Simulation, BodyId) {
+        let scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [3, 3])).build().unwrap();
+        let simulation = Simulation::new(scene).unwrap();
+        let body = simulation.body("cloth").unwrap();
+        (simulation, body)
+    }
+
+    #[test]
+    fn vertices_are_led_in_the_order_given() {
+        let (mut simulation, body) = falling();
+        let pin = simulation.hold_vertices(body, &[8, 0], PinStrength::Hard).unwrap();
+        let goal = [DVec3::new(0.5, 0.1, 0.5), DVec3::new(-0.5, 0.2, -0.5)];
+        simulation.set_targets(pin, &goal).unwrap();
+        simulation.step(0.01).unwrap();
+        assert!(simulation.positions()[8].distance(goal[0]) < 1e-12);
+        assert!(simulation.positions()[0].distance(goal[1]) < 1e-12);
+        simulation.unpin(pin).unwrap();
+        assert!(simulation.set_targets(pin, &goal).is_err());
+    }
+
+    #[test]
+    fn targets_are_part_of_the_state() {
+        let (mut simulation, body) = falling();
+        let pin = simulation.hold_vertices(body, &[4], PinStrength::Stiffness(50.0)).unwrap();
+        simulation.set_targets(pin, &[DVec3::Y]).unwrap();
+        simulation.step(0.01).unwrap();
+        let saved = simulation.save();
+        simulation.step(0.01).unwrap();
+        let expected = simulation.state_hash();
+        simulation.set_targets(pin, &[DVec3::X]).unwrap();
+        simulation.restore(&saved).unwrap();
+        simulation.step(0.01).unwrap();
+        assert_eq!(simulation.state_hash(), expected);
+    }
+
+    #[test]
+    fn what_cannot_be_held_or_led_is_refused() {
+        let (mut simulation, body) = falling();
+        for stiffness in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(simulation.hold_vertices(body, &[0], PinStrength::Stiffness(stiffness)).is_err());
+        }
+        let error = simulation.hold_vertices(body, &[9], PinStrength::Hard).unwrap_err().to_string();
+        assert!(error.contains("vertex 9") && error.contains("9 vertices"), "{error}");
+        let pin = simulation.hold_vertices(body, &[0], PinStrength::Hard).unwrap();
+        assert!(simulation.set_targets(pin, &[]).is_err());
+        assert!(simulation.set_targets(pin, &[DVec3::NAN]).is_err());
+    }
+}

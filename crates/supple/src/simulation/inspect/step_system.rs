@@ -1,0 +1,21 @@
+//! The linear system of a step.
+
+use crate::simulation::{Simulation, StepSystem};
+use supple_core::Error;
+
+impl Simulation {
+    /// The linear system that a step of `dt` seconds from now would solve first. Nothing moves.
+    ///
+    /// ```
+    /// use supple::{scene::{Body, Scene}, simulation::Simulation};
+    /// let scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [5, 5])).build()?;
+    /// let system = Simulation::new(scene)?.step_system(0.01)?;
+    /// assert_eq!((system.rhs.len(), system.positions.len()), (25, 25));
+    /// # Ok::<(), supple::Error>(())
+    /// ```
+    pub fn step_system(&mut self, dt: f64) -> Result<StepSystem, Error> {
+        self.begin_pins()?;
+        self.setup.load_colliders(0.0)?;
+        self.stepper.first_system(&self.setup, dt)
+    }
+}

@@ -1,0 +1,194 @@
+//! The same step of a scene taken by several solvers, to compare how fast each comes near the solution.
+//!
+//! The measure is Xian 2019, equation 9: `(E(x) - E(x*)) / (E(x₀) - E(x*))`, with `E` the objective of the step, `x₀` where
+//! all of them start and `x*` the converged solution.
+
+use std::time::{Duration, Instant};
+
+use crate::scene::{Method, Scene, Solver};
+use crate::simulation::{Registry, Simulation};
+use crate::stepper::IterationRecord;
+use supple_core::Error;
+use supple_linear::Simd;
+
+/// How one solver came down.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Curve {
+    /// The name it was given.
+    pub name: String,
+    /// Nonlinear iterations.
+    pub iterations: u32,
+    /// Iterations of its linear solver.
+    pub linear_iterations: u32,
+    /// Seconds of analysis that a scene costs once: how much longer the first iteration takes the first time.
+    pub setup_seconds: f64,
+    /// Memory of its matrices, factors and preconditioners in bytes.
+    pub bytes: usize,
+    /// Whether it reached the tolerance within its budget.
+    pub converged: bool,
+    /// Where it stood after every iteration, the start included.
+    pub points: Vec<CurvePoint>,
+}
+
+impl Curve {
+    /// The seconds after which the error was below `bound` for good; `None` if it never was.
+    pub fn seconds_to(&self, bound: f64) -> Option<f64> {
+        let above = self.points.iter().rposition(|point| point.error > bound);
+        let first = above.map_or(0, |last| last + 1);
+        self.points.get(first).map(|point| point.seconds)
+    }
+}
+
+/// A point of a [`Curve`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CurvePoint {
+    /// Seconds since the first iteration began.
+    pub seconds: f64,
+    /// Relative error of the objective.
+    pub error: f64,
+    /// Norm of the gradient over that at the step's start.
+    pub residual: f64,
+}
+
+/// What to compare.
+#[derive(Debug, Clone)]
+pub struct Comparison {
+    /// The frame whose first step is compared, 1 or later; the frames before it are run as the scene says.
+    pub frame: u32,
+    /// The solvers by name.
+    pub solvers: Vec<(String, Solver)>,
+    /// Time for each solver.
+    pub budget: Duration,
+    /// The residual to reach.
+    pub tolerance: f64,
+    /// Time for the reference; as long as it takes if there is none.
+    pub reference_budget: Option<Duration>,
+}
+
+/// What came out.
+#[derive(Debug)]
+pub struct Compared {
+    /// The solvers that took the step, in the order in which they were named.
+    pub curves: Vec<Curve>,
+    /// Those that could not, and why.
+    pub left_out: Vec<(String, Error)>,
+    /// Whether the reference solution converged to what double precision allows; errors are against the lowest objective
+    /// that any solver found.
+    pub reference_converged: bool,
+    /// The residual that it ended with.
+    pub reference_residual: f64,
+}
+
+/// Below this the errors are rounding.
+const SMALLEST_ERROR: f64 = 1e-14;
+
+impl Comparison {
+    /// Takes the step by every solver.
+    pub fn run(&self, scene: &Scene, simd: Simd) -> Result<Compared, Error> {
+        self.run_with_steppers(scene, simd, &Registry::builtin())
+    }
+
+    /// The same with solvers of these steppers.
+    pub fn run_with_steppers(
+        &self,
+        scene: &Scene,
+        simd: Simd,
+        steppers: &Registry,
+    ) -> Result<Compared, Error> {
+        let (start, step) = self.advance(scene, simd, steppers)?;
+        let reference =
+            Solver { method: Method::NEWTON, tolerance: 1e-13, max_iterations: 300, ..Solver::default() };
+        let begin = StartMode { scene, start: &start, step, simd, steppers };
+        let (best, best_curve) = begin.take(&reference, self.reference_budget)?;
+        let (mut taken, mut left_out) = (Vec::new(), Vec::new());
+        for (name, solver) in &self.solvers {
+            let solver = Solver {
+                tolerance: self.tolerance,
+                velocity_tolerance: None,
+                max_iterations: 1_000_000,
+                ..solver.clone()
+            };
+            match begin.take(&solver, Some(self.budget)) {
+                Ok((records, curve)) => taken.push((records, Curve { name: name.clone(), ..curve })),
+                Err(error) => left_out.push((name.clone(), error)),
+            }
+        }
+        let all = taken.iter().map(|(records, _)| records).chain([&best]);
+        let lowest = all.flatten().map(|record| record.value).fold(f64::INFINITY, f64::min);
+        Ok(Compared {
+            curves: taken.into_iter().map(|(records, curve)| with_errors(curve, &records, lowest)).collect(),
+            left_out,
+            reference_converged: best_curve.converged,
+            reference_residual: best.last().map_or(0.0, |record| record.residual),
+        })
+    }
+
+    /// The state before the step that is compared, and the step in seconds.
+    fn advance(&self, scene: &Scene, simd: Simd, steppers: &Registry) -> Result<(Vec<u8>, f64), Error> {
+        let step = 1.0 / (scene.time.fps * f64::from(scene.time.substeps));
+        let mut simulation = Simulation::with_steppers(scene.clone(), simd, steppers)?;
+        for _ in 1..self.frame {
+            for _ in 0..scene.time.substeps {
+                simulation.step(step)?;
+            }
+        }
+        Ok((simulation.save(), step))
+    }
+}
+
+/// Where a comparison begins.
+struct StartMode<'a> {
+    scene: &'a Scene,
+    start: &'a [u8],
+    step: f64,
+    simd: Simd,
+    steppers: &'a Registry,
+}
+
+impl StartMode<'_> {
+    /// Takes the step, for the second time: analyses of the sparsity, orders and hierarchies are made once for a scene, and one
+    /// solver makes them before its first iteration, another within it. Gives where it stood after every iteration.
+    fn take(
+        &self,
+        solver: &Solver,
+        budget: Option<Duration>,
+    ) -> Result<(Vec<IterationRecord>, Curve), Error> {
+        let scene = Scene { solver: solver.clone(), ..self.scene.clone() };
+        let mut simulation = Simulation::with_steppers(scene, self.simd, self.steppers)?;
+        simulation.restore(self.start)?;
+        simulation.setup.solver.max_iterations = 1;
+        let begun = Instant::now();
+        simulation.step(self.step)?;
+        let first = begun.elapsed().as_secs_f64();
+        simulation.restore(self.start)?;
+        simulation.setup.solver.max_iterations = solver.max_iterations;
+        simulation.record_iterations(true);
+        let report = match budget {
+            Some(budget) => simulation.step_within(self.step, budget)?,
+            None => simulation.step(self.step)?,
+        };
+        let inspection = simulation.inspect();
+        let again = inspection.history.get(1).map_or(0.0, |record| record.seconds);
+        let curve = Curve {
+            name: String::new(),
+            iterations: report.nonlinear_iterations,
+            linear_iterations: report.linear_iterations,
+            setup_seconds: (first - again).max(0.0),
+            bytes: inspection.bytes,
+            converged: report.converged,
+            points: Vec::new(),
+        };
+        Ok((inspection.history, curve))
+    }
+}
+
+fn with_errors(mut curve: Curve, records: &[IterationRecord], lowest: f64) -> Curve {
+    let scale = records.first().map_or(1.0, |first| first.value - lowest).max(f64::MIN_POSITIVE);
+    let point = |record: &IterationRecord| CurvePoint {
+        seconds: record.seconds,
+        error: ((record.value - lowest) / scale).max(SMALLEST_ERROR),
+        residual: record.residual,
+    };
+    curve.points = records.iter().map(point).collect();
+    curve
+}

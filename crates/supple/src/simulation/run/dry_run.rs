@@ -1,0 +1,55 @@
+//! Everything up to the first step, for `supple check`: what would be simulated, or all that stands in the way.
+
+use crate::body::Body;
+use crate::scene::Scene;
+use crate::simulation::{Counts, Registry, SceneState, Simulation};
+use supple_core::Error;
+use supple_linear::Simd;
+
+/// What a scene would become.
+#[derive(Debug, Clone)]
+pub struct DryRun {
+    /// Everything that a run would refuse; empty if it can be run.
+    pub problems: Vec<Error>,
+    /// What the user should know about how the bodies are built.
+    pub notes: Vec<String>,
+    /// How large the simulation is, if it can be run.
+    pub counts: Option<Counts>,
+}
+
+impl DryRun {
+    /// Checks a scene and builds all of it that can be built: a problem in one body does not hide those of others.
+    pub fn of(scene: &Scene) -> Self {
+        Self::with_steppers(scene, &Registry::builtin())
+    }
+
+    /// The same for these steppers.
+    pub fn with_steppers(scene: &Scene, steppers: &Registry) -> Self {
+        let (known, method) = (scene.check(), scene.solver.method);
+        let kind = steppers.kind(method);
+        let refuse = |body: &Body| kind.as_ref().map_or(Ok(()), |kind| kind.can_take(method, body));
+        let (setup, unbuildable) = SceneState::build(scene, Simd::Auto, &known, &refuse);
+        let mut problems: Vec<Error> = known.into_iter().map(|problem| problem.error).collect();
+        problems.extend(unbuildable);
+        let notes = setup.notes();
+        match kind {
+            Ok(kind) if problems.is_empty() => {
+                Self::of_simulation(Simulation::from_setup(setup, kind), notes)
+            }
+            kind => {
+                problems.extend(kind.err());
+                Self { problems, notes, counts: None }
+            }
+        }
+    }
+
+    fn of_simulation(built: Result<Simulation, Error>, notes: Vec<String>) -> Self {
+        match built {
+            Ok(simulation) => {
+                let (notes, counts) = (simulation.notes(), Some(simulation.counts()));
+                Self { problems: Vec::new(), notes, counts }
+            }
+            Err(problem) => Self { problems: vec![problem], notes, counts: None },
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Collisions with colliders: constraints of one particle and one side, found at the step's start along the particle's way
+//! (Müller 2008, section 3, line 7) and projected on every level that has the particle.
+//!
+//! In the collider's own frame a particle goes from where it would ride along to where it is predicted. Distances tell how
+//! far it may go on that way without touching (sphere tracing), so that nothing tunnels through thin colliders. Where it
+//! touches, or ends nearby, a plane keeps it outside: `C = n·(p - q) >= 0`. Planes are tangents; when all other
+//! constraints are done, what is still inside is moved out by the distance itself.
+//!
+//! Friction removes of the slip against the collider at most `μ` times what the plane has pushed in the step (Macklin 2014):
+//! all of it where the particle sticks.
+
+use glam::DVec3;
+use supple_core::parallel::prelude::*;
+
+use crate::body::Body;
+use crate::contact::PosedCollider;
+use crate::solvers::hpbd::collision::points::Points;
+use crate::solvers::hpbd::positions::Positions;
+use supple_core::parallel::Found;
+
+/// Steps of a march; a way that is still not at its end then touches.
+const MARCHES: usize = 64;
+
+/// A point near a collider.
+#[derive(Debug, Clone, Copy)]
+struct Touch {
+    point_number: u32,
+    /// A point of the plane and its normal.
+    point: DVec3,
+    normal: DVec3,
+    /// Where it would be if it rode along.
+    carried: DVec3,
+    friction: f64,
+}
+
+/// How far a particle at some place is from touching anything.
+#[derive(Debug, Clone, Copy, Default)]
+struct Clearance {
+    from: DVec3,
+    distance: f64,
+}
+
+/// All collisions of a step.
+#[derive(Debug, Default)]
+pub(crate) struct Collisions {
+    pub(crate) colliders: Vec<PosedCollider>,
+    /// Friction coefficient of every particle, where the collider gives none.
+    pub(crate) friction: Vec<f64>,
+    touches: Found<Touch>,
+    /// How far the plane of each has pushed in this step, and how far friction has held back, in metres.
+    spent: Vec<[f64; 2]>,
+    clearances: Vec<Clearance>,
+    points: Points,
+}
+
+impl Collisions {
+    /// Takes the bodies whose first particles are given.
+    pub(crate) fn set_bodies(&mut self, bodies: &[Body], first: &[u32]) {
+        self.points = Points::new(bodies, first);
+    }
+
+    /// Looks for collisions on the way from `start` to where the particles are predicted. `reach` is how much farther
+    /// constraints are expected to move them.
+    pub(crate) fn find(&mut self, start: &[DVec3], predicted: &[DVec3], weights: &[f64], reach: f64) {
+        let points = &self.points;
+        let count = if self.colliders.is_empty() { 0 } else { points.embedded() + start.len() };
+        let mut touches = std::mem::take(&mut self.touches);
+        touches.look(count, |i, found| {
+            if points.give(i, |p| weights[p]) > 0.0 {
+                let [start, predicted] = [start, predicted].map(|x| points.at(i, |p| x[p]));
+                let touch = |collider| self.touch(collider, i, start, predicted, reach);
+                found.extend(self.colliders.iter().filter_map(touch));
+            }
+        });
+        self.touches = touches;
+        self.spent.clear();
+        self.spent.resize(self.touches.len(), [0.0; 2]);
+        let mut clearances = std::mem::take(&mut self.clearances);
+        clearances.resize(count, Clearance::default());
+        clearances.par_iter_mut().enumerate().with_min_len(1024).for_each(|(i, clearance)| {
+            let from = points.at(i, |p| predicted[p]);
+            let free = |collider: &PosedCollider| collider.separation(from).distance - collider.thickness;
+            let distance = self.colliders.iter().map(free).fold(f64::INFINITY, f64::min);
+            *clearance = Clearance { from, distance };
+        });
+        self.clearances = clearances;
+    }
+
+    fn touch(
+        &self,
+        collider: &PosedCollider,
+        i: usize,
+        start: DVec3,
+        predicted: DVec3,
+        reach: f64,
+    ) -> Option<Touch> {
+        let carried = collider.carry(start);
+        let way = predicted - carried;
+        let length = way.length();
+        let (mut at, mut done) = (carried, 0.0);
+        let mut found = collider.separation(at);
+        for _ in 0..MARCHES {
+            let free = found.distance - collider.thickness;
+            if free <= 1e-3 * collider.thickness || done >= length {
+                break;
+            }
+            done = (done + free.max(1e-3 * collider.thickness)).min(length);
+            at = carried + way * (done / length);
+            found = collider.separation(at);
+        }
+        let free = found.distance - collider.thickness;
+        let touch = Touch {
+            point_number: i as u32,
+            point: at - free * found.normal,
+            normal: found.normal,
+            carried,
+            friction: collider.friction.unwrap_or_else(|| self.points.friction(i, &self.friction)),
+        };
+        // A march that ends before its way does has touched, however little particles move by themselves.
+        let touches = done < length || free <= reach.max(1e-3 * collider.thickness);
+        touches.then_some(touch)
+    }
+
+    /// Projects every particle for which `on_level` holds, and points between such, to their side of the planes, and holds it back by friction.
+    pub(crate) fn project(&mut self, positions: &Positions, on_level: impl Fn(u32) -> bool) {
+        let points = &self.points;
+        for (touch, [pushed, held]) in self.touches.iter().zip(&mut self.spent) {
+            let number = touch.point_number as usize;
+            if !points.all(number, &on_level) {
+                continue;
+            }
+            let p = points.at(number, |p| positions.get(p));
+            let depth = (touch.point - p).dot(touch.normal).max(0.0);
+            *pushed += depth;
+            if *pushed > 0.0 {
+                let out = depth * touch.normal;
+                let back = touch.held_back(p + out, *pushed, *held);
+                *held += back.length();
+                points.move_by(number, out - back, positions);
+            }
+        }
+    }
+
+    /// Moves out what is still inside.
+    pub(crate) fn finish(&self, positions: &Positions) {
+        let points = &self.points;
+        for (i, clearance) in self.clearances.iter().enumerate() {
+            let p = points.at(i, |p| positions.get(p));
+            if p.distance(clearance.from) < clearance.distance
+                || points.give(i, |p| positions.weight(p)) <= 0.0
+            {
+                continue;
+            }
+            for collider in &self.colliders {
+                let p = points.at(i, |p| positions.get(p));
+                let found = collider.separation(p);
+                let depth = collider.thickness - found.distance;
+                if depth > 0.0 {
+                    points.move_by(i, depth * found.normal, positions);
+                }
+            }
+        }
+    }
+
+    /// The number of particles and points in contact, and the deepest penetration of a collider's shape in metres.
+    pub(crate) fn count_and_depth(&self, positions: &[DVec3]) -> (u32, f64) {
+        let (mut count, mut deepest) = (0, 0.0_f64);
+        for (i, clearance) in self.clearances.iter().enumerate() {
+            let p = self.points.at(i, |p| positions[p]);
+            let is_free = p.distance(clearance.from) * (1.0 + 1e-9) + 1e-12 < clearance.distance;
+            if is_free || !self.points.collides(i) {
+                continue;
+            }
+            for collider in &self.colliders {
+                let distance = collider.separation(p).distance;
+                count += u32::from(distance < collider.thickness * (1.0 + 1e-6));
+                deepest = deepest.max(-distance);
+            }
+        }
+        (count, deepest)
+    }
+}
+
+impl Touch {
+    /// The slip that friction takes back when the plane has pushed and friction has held by so many metres.
+    fn held_back(&self, at: DVec3, pushed: f64, held: f64) -> DVec3 {
+        let moved = at - self.carried;
+        let slip = moved - moved.dot(self.normal) * self.normal;
+        let (length, limit) = (slip.length(), (self.friction * pushed - held).max(0.0));
+        if length <= limit { slip } else { slip * (limit / length) }
+    }
+}

@@ -1,0 +1,222 @@
+//! Patches of up to eight triangles that follow each other, one for each lane, and the particles around each patch: neighbours in a
+//! mesh have neighbouring numbers more often than not, so one look into the hash does for all of them, and each particle is held
+//! against all of them at once. What is remembered of a step (see `self_collisions`) are these particles.
+
+#![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
+
+use glam::DVec3;
+
+use crate::solvers::hpbd::collision::particle_hash::ParticleHash;
+use supple_core::simd::{LaneVec3, Lanes, WIDTH};
+
+/// Triangles of a task of its own; fixed, so that nothing depends on the number of threads.
+pub(crate) const BLOCK: usize = 256;
+/// How wide a patch may be, in cells of the hash: triangles far from each other are better looked around one by one.
+const WIDEST: f64 = 6.0;
+
+/// Some triangles that follow each other and what is near them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patch {
+    pub(crate) first: u32,
+    /// Triangles.
+    pub(crate) count: u32,
+    /// Where its particles end in the list of the block; they begin where those of the patch before end.
+    pub(crate) end: u32,
+}
+
+/// The patches of a block of triangles.
+#[derive(Debug, Default)]
+pub(crate) struct Patches {
+    pub(crate) patches: Vec<Patch>,
+    /// Of each patch in order of their numbers.
+    pub(crate) particles: Vec<u32>,
+}
+
+/// What is looked through.
+pub(crate) struct Surface<'a> {
+    pub(crate) triangles: &'a [[u32; 3]],
+    pub(crate) body_of_triangle: &'a [u32],
+    pub(crate) at: &'a [DVec3],
+    pub(crate) hash: &'a ParticleHash,
+    pub(crate) cell: f64,
+}
+
+impl Patches {
+    /// Looks around the triangles from `first` to `end`: as far as `radius` says for a body, at particles that `meets` lets meet it.
+    pub(crate) fn look(
+        &mut self,
+        surface: &Surface<'_>,
+        [first, end]: [usize; 2],
+        radius: impl Fn(u32) -> f64,
+        meets: impl Fn(u32, u32) -> bool,
+    ) {
+        self.patches.clear();
+        self.particles.clear();
+        let mut next = first;
+        while next < end {
+            let body = surface.body_of_triangle[next];
+            let (count, [low, high]) = surface.patch(next, end);
+            let (radius, begin) = (radius(body), self.particles.len());
+            surface.hash.for_each_in(low - radius, high + radius, |particle| {
+                if meets(body, particle) {
+                    self.particles.push(particle);
+                }
+            });
+            // How the hash finds them depends on where its cells are.
+            self.particles[begin..].sort_unstable();
+            let end = self.particles.len() as u32;
+            self.patches.push(Patch { first: next as u32, count: count as u32, end });
+            next += count;
+        }
+    }
+
+    /// Every patch with its particles.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Patch, &[u32])> {
+        let mut begin = 0;
+        self.patches.iter().map(move |patch| {
+            let particles = &self.particles[begin..patch.end as usize];
+            begin = patch.end as usize;
+            (*patch, particles)
+        })
+    }
+}
+
+impl Surface<'_> {
+    /// How many triangles the patch that begins with one has, and the box around them.
+    fn patch(&self, first: usize, end: usize) -> (usize, [DVec3; 2]) {
+        let mut bounds = self.bounds(first);
+        let mut count = 1;
+        while count < WIDTH && first + count < end {
+            let next = first + count;
+            let [low, high] = self.bounds(next);
+            let joined = [low.min(bounds[0]), high.max(bounds[1])];
+            let is_near = (joined[1] - joined[0]).max_element() <= WIDEST * self.cell;
+            if !is_near || self.body_of_triangle[next] != self.body_of_triangle[first] {
+                break;
+            }
+            (bounds, count) = (joined, count + 1);
+        }
+        (count, bounds)
+    }
+
+    fn bounds(&self, triangle: usize) -> [DVec3; 2] {
+        let [a, b, c] = self.triangles[triangle].map(|p| self.at[p as usize]);
+        [a.min(b).min(c), a.max(b).max(c)]
+    }
+}
+
+/// The least area of a triangle with a plane, over the product of two sides.
+const LEAST_AREA: f64 = 1e-6;
+
+/// What tells particles that are surely far from the triangles of a patch: they are as far from a triangle's plane and, within it, from
+/// the lines along its sides as the planes say, and no nearer to the triangle.
+pub(crate) struct Surroundings {
+    corner: LaneVec3,
+    normal: LaneVec3,
+    /// Within the plane, out of the triangle, across each side.
+    out: [LaneVec3; 3],
+    /// Where the side across from the corner is along its `out`, from the corner.
+    side: Lanes,
+}
+
+#[inline(always)]
+fn over(v: LaneVec3, length: Lanes) -> LaneVec3 {
+    let zero = Lanes::default();
+    v * zero.less(length, Lanes::splat(1.0) / length, zero)
+}
+
+impl Surroundings {
+    #[inline(always)]
+    pub(crate) fn new(a: LaneVec3, b: LaneVec3, c: LaneVec3) -> Self {
+        let (ab, bc, ca) = (b - a, c - b, a - c);
+        let across = ab.cross(-ca);
+        let area = across.length();
+        // A triangle with hardly any area has no plane that rounding leaves right.
+        let least = ab.length() * ca.length() * LEAST_AREA;
+        let normal = over(across, least.less(area, area, Lanes::default()));
+        let outs = [ab.cross(normal), bc.cross(normal), ca.cross(normal)];
+        let out = [
+            over(outs[0], outs[0].length()),
+            over(outs[1], outs[1].length()),
+            over(outs[2], outs[2].length()),
+        ];
+        Self { corner: a, normal, side: out[1].dot(ab), out }
+    }
+
+    /// At most the square of the distance of a point.
+    #[inline(always)]
+    pub(crate) fn lower_bound(&self, p: LaneVec3) -> Lanes {
+        let from = p - self.corner;
+        let height = from.dot(self.normal);
+        let [ab, bc, ca] = [from.dot(self.out[0]), from.dot(self.out[1]) - self.side, from.dot(self.out[2])];
+        let beyond = ab.max(bc).max(ca).max(Lanes::default());
+        height * height + beyond * beyond
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use supple_mesh::geometry::triangle::closest_point;
+
+    fn point() -> impl Strategy<Value = DVec3> {
+        prop::array::uniform3(-1.0..1.0).prop_map(DVec3::from_array)
+    }
+
+    proptest! {
+        #[test]
+        fn no_particle_is_nearer_than_the_surroundings_say(
+            corners in prop::array::uniform3(point()),
+            p in point(),
+            flat in 0..4,
+        ) {
+            let [a, b, c] = corners;
+            // Triangles without area have no planes that could hide anything.
+            let corners = match flat {
+                0 => [a, b, a + 0.3 * (b - a)],
+                1 => [a, a, a],
+                _ => [a, b, c],
+            };
+            let distance = closest_point(&corners, p).point.distance_squared(p);
+            let [a, b, c] = corners.map(|corner| LaneVec3::from_fn(|_| corner));
+            let bound = Surroundings::new(a, b, c).lower_bound(LaneVec3::from_fn(|_| p));
+            prop_assert!(bound.0[0] <= distance + 1e-9);
+        }
+
+        #[test]
+        fn patches_hold_every_triangle_once_and_all_that_is_near_it(
+            at in prop::collection::vec(point(), 3..60),
+            corners in prop::collection::vec(prop::array::uniform3(0usize..1000), 1..40),
+            radius in 0.01..0.5_f64,
+            cell in 0.02..0.5_f64,
+        ) {
+            let triangles: Vec<[u32; 3]> = corners.iter().map(|t| t.map(|p| (p % at.len()) as u32)).collect();
+            let bodies: Vec<u32> = (0..triangles.len() as u32).map(|t| t / 11).collect();
+            let mut hash = ParticleHash::default();
+            hash.fill(&at, cell);
+            let surface =
+                Surface { triangles: &triangles, body_of_triangle: &bodies, at: &at, hash: &hash, cell };
+            let mut patches = Patches::default();
+            let meets = |body: u32, particle: u32| body != particle % 5;
+            patches.look(&surface, [0, triangles.len()], |_| radius, meets);
+            let mut next = 0;
+            for (patch, particles) in patches.iter() {
+                prop_assert_eq!(patch.first, next);
+                prop_assert!(particles.is_sorted());
+                next += patch.count;
+                for t in patch.first..next {
+                    prop_assert_eq!(bodies[t as usize], bodies[patch.first as usize]);
+                    let at_corners = triangles[t as usize].map(|p| at[p as usize]);
+                    for p in 0..at.len() as u32 {
+                        let is_near = closest_point(&at_corners, at[p as usize]).point.distance(at[p as usize]) < radius;
+                        if is_near && meets(bodies[t as usize], p) {
+                            prop_assert!(particles.binary_search(&p).is_ok());
+                        }
+                    }
+                }
+            }
+            prop_assert_eq!(next as usize, triangles.len());
+        }
+    }
+}

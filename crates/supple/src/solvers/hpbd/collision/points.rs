@@ -1,0 +1,133 @@
+//! What of the bodies may touch something: particles, and where a surface lies inside a lattice of particles the surface's points in
+//! their place.
+//!
+//! A point `Σ aᵢ pᵢ` is moved by moving its particles by their parts and inverse masses, `Δpᵢ = aᵢ wᵢ / Σ aⱼ² wⱼ` of its own way.
+//! Such points are numbered first and all particles after them, since tears add particles at the end.
+
+use glam::DVec3;
+
+use crate::body::{Body, Embedding};
+use crate::solvers::hpbd::positions::Positions;
+
+/// The points of all bodies.
+#[derive(Debug, Default)]
+pub(crate) struct Points {
+    /// Of surfaces inside lattices, by all particles.
+    embedded: Embedding,
+    /// Their friction coefficients.
+    friction: Vec<f64>,
+    /// Which particles are of a lattice.
+    of_lattice: Vec<bool>,
+    /// Of every body the first of its points inside a lattice, if it has any.
+    first_embedded: Vec<Option<u32>>,
+}
+
+impl Points {
+    /// Of bodies whose first particles are given.
+    pub(crate) fn new(bodies: &[Body], first: &[u32]) -> Self {
+        let mut points = Self::default();
+        for (body, &first) in bodies.iter().zip(first) {
+            let embedding = &body.embedding;
+            let is_lattice = (0..embedding.len()).any(|point| embedding.weights(point).len() > 1);
+            points.of_lattice.resize(first as usize + body.start.len(), is_lattice);
+            points.first_embedded.push(is_lattice.then_some(points.friction.len() as u32));
+            if is_lattice {
+                for (point, friction) in body.point_friction().into_iter().enumerate() {
+                    points.embedded.push(embedding.weights(point).iter().map(|&(v, a)| (v + first, a)));
+                    points.friction.push(friction);
+                }
+            }
+        }
+        points
+    }
+
+    /// How many there are beside particles.
+    #[inline]
+    pub(crate) fn embedded(&self) -> usize {
+        self.friction.len()
+    }
+
+    /// The first point of a body that is no particle.
+    pub(crate) fn first_embedded(&self, body: usize) -> Option<u32> {
+        self.first_embedded[body]
+    }
+
+    /// The particle that a point is.
+    pub(crate) fn particle(&self, point: usize) -> Option<usize> {
+        point.checked_sub(self.embedded())
+    }
+
+    /// The particles of a point with their parts of it; `None` for a particle itself.
+    fn weights(&self, point: usize) -> Option<&[(u32, f64)]> {
+        (point < self.embedded()).then(|| self.embedded.weights(point))
+    }
+
+    /// Whether it touches anything by itself.
+    pub(crate) fn collides(&self, point: usize) -> bool {
+        self.particle(point).is_none_or(|particle| self.of_lattice.get(particle) != Some(&true))
+    }
+
+    pub(crate) fn friction(&self, point: usize, of_particles: &[f64]) -> f64 {
+        self.particle(point).map_or_else(|| self.friction[point], |particle| of_particles[particle])
+    }
+
+    #[inline(always)]
+    pub(crate) fn at(&self, point: usize, x: impl Fn(usize) -> DVec3) -> DVec3 {
+        match self.weights(point) {
+            None => x(point - self.embedded()),
+            Some(weights) => weights.iter().map(|&(p, a)| a * x(p as usize)).sum(),
+        }
+    }
+
+    /// The places of all points, given those of the particles.
+    pub(crate) fn place(&self, x: &[DVec3], places: &mut Vec<DVec3>) {
+        places.clear();
+        places.extend((0..self.embedded()).map(|point| self.at(point, |p| x[p])));
+        places.extend_from_slice(x);
+    }
+
+    /// A particle's part of a point.
+    #[inline]
+    pub(crate) fn part_of(&self, point: usize, particle: usize) -> f64 {
+        let mut part = 0.0;
+        self.for_each_part(point, |p, a| part += if p == particle { a } else { 0.0 });
+        part
+    }
+
+    /// Calls `visit` with the particles of a point and their parts of it.
+    #[inline]
+    pub(crate) fn for_each_part(&self, point: usize, mut visit: impl FnMut(usize, f64)) {
+        match self.weights(point) {
+            None => visit(point - self.embedded(), 1.0),
+            Some(weights) => weights.iter().for_each(|&(p, a)| visit(p as usize, a)),
+        }
+    }
+
+    /// Whether something holds for all of its particles.
+    pub(crate) fn all(&self, point: usize, holds: impl Fn(u32) -> bool) -> bool {
+        let mut all = true;
+        self.for_each_part(point, |p, _| all &= holds(p as u32));
+        all
+    }
+
+    /// How far a unit of force moves it; nothing for what is held or does not collide.
+    pub(crate) fn give(&self, point: usize, weight: impl Fn(usize) -> f64) -> f64 {
+        let mut give = 0.0;
+        if self.collides(point) {
+            self.for_each_part(point, |p, a| give += a * a * weight(p));
+        }
+        give
+    }
+
+    pub(crate) fn move_by(&self, point: usize, by: DVec3, positions: &Positions) {
+        let Some(weights) = self.weights(point) else {
+            let particle = point - self.embedded();
+            return positions.set(particle, positions.get(particle) + by);
+        };
+        let give = self.give(point, |p| positions.weight(p));
+        for &(p, a) in weights.iter().filter(|_| give > 0.0) {
+            let p = p as usize;
+            positions.set(p, positions.get(p) + by * (a * positions.weight(p) / give));
+        }
+    }
+}

@@ -1,0 +1,702 @@
+//! Collisions of surfaces with themselves and each other: particles against triangles, found by a spatial hash of the particles
+//! (Müller 2008, section 3, line 7; the constraint is that of Müller 2006, section 4.4).
+//!
+//! Where a surface lies inside a lattice, its points take part as particles do (see `points`).
+//!
+//! Where a particle is near a triangle when the step begins, `q = Σ bᵢ aᵢ` is the triangle's nearest point and `n` the direction
+//! from there to the particle. The constraint keeps them apart on this side,
+//!
+//! ```text
+//! C = n·(p - Σ bᵢ aᵢ) - d >= 0,
+//! ```
+//!
+//! with `d` the thickness, or the distance at the start where that is smaller. Where the motions of particle and triangle differ by
+//! at most `m`, the prediction brings them together by at most
+//!
+//! ```text
+//! c = max(maxᵢ n·Δaᵢ - n·Δp, 0) <= m,
+//! ```
+//!
+//! since no point of the triangle lies before `q` along `n`. They are a pair if they are nearer than `m + c`, the thickness and a tenth of
+//! an edge, since constraints move particles too; half of the longest edge and the thickness at most. So nothing passes through as long
+//! as no pair comes together faster. Friction takes back of the slip at most `μ` times what the constraint has pushed. Edges against
+//! edges are not looked at.
+//!
+//! Pairs are projected one after the other. Most have nothing to say, and all threads look which: a sweep has those that were pushed in
+//! this step already, or are no farther apart than they must be by a thickness and the same tenth of an edge when it begins.
+//!
+//! What is near is looked for around patches of triangles (see `patches`), in a wider circle where that lasts, and remembered (Verlet
+//! 1967) until particles have moved against each other by so much that another could have come near. Which pairs a step has, and
+//! their order, do not depend on when that was.
+
+#![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
+
+use glam::DVec3;
+use supple_core::parallel::prelude::*;
+
+use crate::body::{Body, Elements};
+use crate::scene_state::SceneState;
+use crate::solvers::hpbd::collision::particle_hash::ParticleHash;
+use crate::solvers::hpbd::collision::patches::{BLOCK, Patch, Patches, Surface, Surroundings};
+use crate::solvers::hpbd::collision::points::Points;
+use crate::solvers::hpbd::positions::{Positions, TASK};
+use supple_core::simd::{Kernel, LaneVec3, Lanes, Simd, WIDTH, dispatch};
+use supple_mesh::geometry::triangle::closest_point;
+
+/// A particle near a triangle; both by numbers of points.
+#[derive(Debug, Clone, Copy)]
+struct Pair {
+    particle: u32,
+    corners: [u32; 3],
+    /// The nearest point of the triangle.
+    barycentric: DVec3,
+    normal: DVec3,
+    distance: f64,
+    friction: f64,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// How much farther than the prediction says pairs are looked for, over the longest edge.
+const SPARE: f64 = 0.1;
+
+/// How much wider the circle is in which patches look for particles that they remember, over the longest edge.
+const SKIN: f64 = 0.25;
+/// How much wider, over its radius, so that rounding leaves out nothing at its rim.
+const ROUNDING: f64 = 1e-9;
+
+/// A block of triangles: what is near them, and their pairs.
+#[derive(Debug, Default)]
+struct Block {
+    near: Patches,
+    /// What of it may be pairs of the patch that is looked at, by its lanes.
+    close: Vec<Close>,
+    pairs: Vec<Pair>,
+    /// How far each pair was pushed apart in this step, and how far friction has held back, in metres.
+    spent: Vec<[f64; 2]>,
+    /// The pairs that take part in a sweep.
+    active: Vec<u32>,
+}
+
+/// A particle within reach of the triangle of a lane, or nearly.
+#[derive(Debug, Clone, Copy)]
+struct Close {
+    lane: u32,
+    particle: u32,
+    reach: f64,
+    /// How much of the reach is there whatever the direction in which the two come together.
+    around: f64,
+}
+
+/// The state of which particles near triangles are remembered.
+#[derive(Debug, Default)]
+struct Remembered {
+    /// Where the particles were then; nothing when it must be looked for again.
+    at: Vec<DVec3>,
+    /// The longest way then.
+    longest: f64,
+}
+
+/// Where particles go in a small step before constraints act.
+pub(crate) struct Trajectory<'a> {
+    pub(crate) from: &'a [DVec3],
+    pub(crate) to: &'a [DVec3],
+    /// The longest of all ways, in metres.
+    pub(crate) longest: f64,
+}
+
+/// What a step asks for its pairs.
+#[derive(Clone, Copy)]
+struct Query<'a> {
+    way: &'a Trajectory<'a>,
+    /// The inverse masses and friction coefficients of the particles.
+    weights: &'a [f64],
+    friction: &'a [f64],
+}
+
+/// How the triangles of a patch move before constraints act.
+struct Motion {
+    /// The mean way of the corners, and how far from it any of them goes.
+    mean: LaneVec3,
+    apart: Lanes,
+}
+
+impl Trajectory<'_> {
+    #[inline(always)]
+    fn of(&self, particle: u32) -> DVec3 {
+        self.to[particle as usize] - self.from[particle as usize]
+    }
+}
+
+/// All such collisions of a step.
+#[derive(Debug, Default)]
+pub(crate) struct SelfCollisions {
+    points: Points,
+    /// Over all points.
+    triangles: Vec<[u32; 3]>,
+    /// The body of each triangle and of each point; [`NONE`] for points that do not collide.
+    body_of_triangle: Vec<u32>,
+    body_of_point: Vec<u32>,
+    touches_itself: Vec<bool>,
+    between_bodies: bool,
+    thickness: f64,
+    /// Where the points were at the start.
+    start: Vec<DVec3>,
+    /// Where they are when a small step begins, and where they go, if there are others than particles.
+    way: [Vec<DVec3>; 2],
+    /// The longest edge at the start of each body and of what its triangles may meet.
+    edges: Vec<f64>,
+    widest: Vec<f64>,
+    /// Of most triangles the longest edge, or the thickness.
+    cell: f64,
+    hash: ParticleHash,
+    remembered: Remembered,
+    blocks: Vec<Block>,
+}
+
+impl SelfCollisions {
+    /// Of the bodies of a setup; the first particle of each is given.
+    pub(crate) fn new(setup: &SceneState, first: &[u32]) -> Self {
+        let mut found = Self {
+            points: Points::new(&setup.bodies, first),
+            between_bodies: setup.contact.between_bodies && setup.bodies.len() > 1,
+            thickness: setup.contact.thickness,
+            ..Self::default()
+        };
+        let particles: Vec<DVec3> = setup.bodies.iter().flat_map(|body| &body.start).copied().collect();
+        found.points.place(&particles, &mut found.start);
+        found.body_of_point = vec![NONE; found.start.len()];
+        let embedded = found.points.embedded() as u32;
+        for ((body, &first), number) in setup.bodies.iter().zip(first).zip(0..) {
+            found.touches_itself.push(body.self_contact);
+            let in_lattice = found.points.first_embedded(number as usize);
+            let points = match in_lattice {
+                Some(first) => first..first + body.embedding.len() as u32,
+                None => embedded + first..embedded + first + body.start.len() as u32,
+            };
+            if body.self_contact || found.between_bodies {
+                let triangles = surface(body, in_lattice.is_some());
+                found.triangles.extend(triangles.map(|t| t.map(|p| p + points.start)));
+                found.body_of_triangle.resize(found.triangles.len(), number);
+            }
+            found.body_of_point[points.start as usize..points.end as usize].fill(number);
+        }
+        found.measure();
+        found
+    }
+
+    fn measure(&mut self) {
+        let side = |&[a, b, c]: &[u32; 3]| {
+            let [a, b, c] = [a, b, c].map(|p| self.start[p as usize]);
+            a.distance(b).max(b.distance(c)).max(c.distance(a))
+        };
+        let mut edges = vec![0.0_f64; self.touches_itself.len()];
+        let mut whole = 0.0;
+        for (triangle, &body) in self.triangles.iter().zip(&self.body_of_triangle) {
+            let side = side(triangle);
+            edges[body as usize] = edges[body as usize].max(side);
+            whole += side;
+        }
+        // Cells are as wide as triangles usually are: one large body must not fill them with the particles of a fine one.
+        self.cell = (whole / self.triangles.len().max(1) as f64).max(self.thickness);
+        let longest = edges.iter().copied().fold(0.0, f64::max);
+        self.widest = edges.iter().map(|&own| if self.between_bodies { longest } else { own }).collect();
+        self.edges = edges;
+    }
+
+    /// Follows a split of a particle of the last body: its clones come last, and these elements of the body have new corners.
+    pub(crate) fn split(
+        &mut self,
+        particle: u32,
+        clones: usize,
+        changed: impl Iterator<Item = (usize, [u32; 3])>,
+    ) {
+        let embedded = self.points.embedded();
+        let point = embedded + particle as usize;
+        let (start, body) = (self.start[point], self.body_of_point[point]);
+        self.start.resize(self.start.len() + clones, start);
+        self.body_of_point.resize(self.start.len(), body);
+        let first = self.body_of_triangle.partition_point(|other| *other < body);
+        if first < self.triangles.len() {
+            changed.for_each(|(element, corners)| {
+                self.triangles[first + element] = corners.map(|p| p + embedded as u32);
+            });
+        }
+        self.remembered.at.clear();
+    }
+
+    /// Looks for particles near triangles where a small step begins.
+    pub(crate) fn find(&mut self, way: &Trajectory<'_>, weights: &[f64], friction: &[f64], simd: Simd) {
+        if self.triangles.is_empty() {
+            return;
+        }
+        if self.points.embedded() == 0 {
+            return self.find_among_points(Query { way, weights, friction }, simd);
+        }
+        let [mut from, mut to] = std::mem::take(&mut self.way);
+        self.points.place(way.from, &mut from);
+        self.points.place(way.to, &mut to);
+        let way = Trajectory { from: &from, to: &to, longest: way.longest };
+        self.find_among_points(Query { way: &way, weights, friction }, simd);
+        self.way = [from, to];
+    }
+
+    fn find_among_points(&mut self, asked: Query<'_>, simd: Simd) {
+        let mut blocks = std::mem::take(&mut self.blocks);
+        if !self.remembers(asked.way) {
+            self.look_around(asked.way, &mut blocks);
+        }
+        blocks.par_iter_mut().for_each(|block| {
+            block.pairs.clear();
+            dispatch(simd, PairsOf { collisions: self, asked, block });
+            block.spent.clear();
+            block.spent.resize(block.pairs.len(), [0.0; 2]);
+        });
+        self.blocks = blocks;
+    }
+
+    /// How far from a triangle of bodies with this longest edge a particle may be that is its pair.
+    fn farthest(&self, longest_way: f64, edge: f64) -> f64 {
+        (2.0 * longest_way + SPARE * edge).min(0.5 * edge) + self.thickness
+    }
+
+    /// Whether all that is near is among what is remembered: two particles have come nearer by no more than twice what either has
+    /// moved beside what all have.
+    fn remembers(&self, way: &Trajectory<'_>) -> bool {
+        let at = &self.remembered.at;
+        if at.len() != way.from.len() {
+            return false;
+        }
+        let nearer = nearer(way.from, at);
+        // A body without triangles here has no edge, and nothing is looked for around it.
+        self.widest.iter().filter(|edge| **edge > 0.0).all(|&edge| {
+            let then = self.farthest(self.remembered.longest, edge) + SKIN * edge;
+            self.farthest(way.longest, edge) + nearer <= then
+        })
+    }
+
+    /// Whether what is looked for now will still do after two steps like this one: a wider circle costs more than it saves where
+    /// steps are long.
+    fn will_last(&self, way: &Trajectory<'_>) -> bool {
+        let edges = self.widest.iter().copied().filter(|edge| *edge > 0.0);
+        2.0 * nearer(way.to, way.from) <= SKIN * edges.fold(f64::INFINITY, f64::min)
+    }
+
+    /// Finds which particles are near triangles; in a wide circle if that is worth it.
+    fn look_around(&mut self, way: &Trajectory<'_>, blocks: &mut Vec<Block>) {
+        self.hash.fill(way.from, self.cell);
+        self.remembered.at.clear();
+        let lasts = self.will_last(way);
+        if lasts {
+            self.remembered.at.extend_from_slice(way.from);
+            self.remembered.longest = way.longest;
+        }
+        let radius = |body: u32| {
+            let edge = self.widest[body as usize];
+            let skin = if lasts { SKIN * edge } else { 0.0 };
+            (self.farthest(way.longest, edge) + skin) * (1.0 + ROUNDING)
+        };
+        let (triangles, body_of_triangle) = (&self.triangles, &self.body_of_triangle);
+        let surface =
+            Surface { triangles, body_of_triangle, at: way.from, hash: &self.hash, cell: self.cell };
+        blocks.resize_with(triangles.len().div_ceil(BLOCK), Block::default);
+        blocks.par_iter_mut().enumerate().for_each(|(b, block)| {
+            let range = [b * BLOCK, triangles.len().min((b + 1) * BLOCK)];
+            block.near.look(&surface, range, radius, |body, particle| self.meet(body, particle));
+        });
+    }
+
+    /// Whether a particle may touch triangles of a body.
+    fn meet(&self, body: u32, particle: u32) -> bool {
+        match self.body_of_point[particle as usize] {
+            NONE => false,
+            own if own == body => self.touches_itself[body as usize],
+            _ => self.between_bodies,
+        }
+    }
+
+    /// How the triangles of a patch move, and what is around them.
+    #[inline(always)]
+    fn triangles_of(&self, patch: Patch, way: &Trajectory<'_>) -> (Motion, Surroundings) {
+        let (mut at, mut ways) = ([LaneVec3::default(); 3], [LaneVec3::default(); 3]);
+        for lane in 0..WIDTH {
+            // Lanes without a triangle have the last.
+            let triangle = patch.first as usize + lane.min(patch.count as usize - 1);
+            for k in 0..3 {
+                let corner = self.triangles[triangle][k];
+                let (p, w) = (way.from[corner as usize], way.of(corner));
+                (at[k].0[0].0[lane], at[k].0[1].0[lane], at[k].0[2].0[lane]) = (p.x, p.y, p.z);
+                (ways[k].0[0].0[lane], ways[k].0[1].0[lane], ways[k].0[2].0[lane]) = (w.x, w.y, w.z);
+            }
+        }
+        let mean = (ways[0] + ways[1] + ways[2]) * Lanes::splat(1.0 / 3.0);
+        let off = [ways[0] - mean, ways[1] - mean, ways[2] - mean];
+        let apart = off[0].dot(off[0]).max(off[1].dot(off[1])).max(off[2].dot(off[2])).sqrt();
+        (Motion { mean, apart }, Surroundings::new(at[0], at[1], at[2]))
+    }
+
+    /// How near a particle must be to each triangle of a patch to be its pair, by how fast the two may close in; and how near if they
+    /// do not.
+    #[inline(always)]
+    fn reach(&self, motion: &Motion, particle: u32, own_edge: f64, way: &Trajectory<'_>) -> (Lanes, Lanes) {
+        let body = self.body_of_point[particle as usize] as usize;
+        let edge = if body < self.edges.len() { self.edges[body].max(own_edge) } else { own_edge };
+        let apart = splat(way.of(particle)) - motion.mean;
+        let together = apart.length() + motion.apart;
+        let around = together + (SPARE * edge + self.thickness);
+        ((around + together).min(Lanes::splat(self.farthest(way.longest, edge))), around)
+    }
+
+    /// The pairs of a patch, in order of its triangles and their particles.
+    fn add_pairs(&self, patch: Patch, asked: &Query<'_>, close: &[Close], pairs: &mut Vec<Pair>) {
+        for lane in 0..patch.count {
+            let corners = self.triangles[(patch.first + lane) as usize];
+            let at = corners.map(|p| asked.way.from[p as usize]);
+            for near in close.iter().filter(|near| near.lane == lane) {
+                if !corners.contains(&near.particle) {
+                    pairs.extend(self.pair(near, corners, &at, asked));
+                }
+            }
+        }
+    }
+
+    fn pair(&self, near: &Close, corners: [u32; 3], at: &[DVec3; 3], asked: &Query<'_>) -> Option<Pair> {
+        let &Close { particle, reach, around, .. } = near;
+        let Query { way, weights, friction } = *asked;
+        let p = way.from[particle as usize];
+        let nearest = closest_point(at, p);
+        let apart = p - nearest.point;
+        let distance = apart.length();
+        if !(distance > 1e-9 && distance < reach) {
+            return None;
+        }
+        let along = |point: u32| way.of(point).dot(apart);
+        let [a, b, c] = corners;
+        let together = along(a).max(along(b)).max(along(c)) - along(particle);
+        if distance >= around + together.max(0.0) / distance {
+            return None;
+        }
+        let held = |point: &u32| self.points.all(*point as usize, |p| weights[p as usize] == 0.0);
+        if held(&particle) && corners.iter().all(held) {
+            return None;
+        }
+        let barycentric = DVec3::from_array(nearest.barycentric);
+        let [a, b, c] = corners.map(|c| self.start[c as usize]);
+        let at_start = barycentric.x * a + barycentric.y * b + barycentric.z * c;
+        let apart_at_start = self.start[particle as usize].distance(at_start);
+        let friction = |point: u32| self.points.friction(point as usize, friction);
+        let friction_of_triangle = DVec3::from_array(corners.map(friction));
+        Some(Pair {
+            particle,
+            corners,
+            barycentric,
+            normal: apart / distance,
+            distance: self.thickness.min(apart_at_start),
+            friction: 0.5 * (friction(particle) + barycentric.dot(friction_of_triangle)),
+        })
+    }
+
+    /// Pushes apart what has come too near, and holds back what slips.
+    pub(crate) fn project(&mut self, positions: &Positions, x: &[DVec3]) {
+        let points = &self.points;
+        let slack = self.thickness + SPARE * self.widest.iter().copied().fold(0.0, f64::max);
+        self.blocks.par_iter_mut().for_each(|Block { pairs, spent, active, .. }| {
+            active.clear();
+            let takes_part =
+                |pair: &Pair, pushed: f64| pushed > 0.0 || pair.depth(points, positions) > -slack;
+            let all = (0..).zip(pairs.iter().zip(&*spent));
+            let chosen = all.filter(|(_, (pair, [pushed, _]))| takes_part(pair, *pushed));
+            active.extend(chosen.map(|(number, _): (u32, _)| number));
+        });
+        for Block { pairs, spent, active, .. } in &mut self.blocks {
+            for number in active.iter().map(|number| *number as usize) {
+                pairs[number].project(points, positions, x, &mut spent[number]);
+            }
+        }
+    }
+
+    /// Pairs that are pushed apart in this step.
+    pub(crate) fn count(&self) -> u32 {
+        let spent = self.blocks.iter().flat_map(|block| &block.spent);
+        spent.filter(|[pushed, _]| *pushed > 0.0).count() as u32
+    }
+}
+
+impl Pair {
+    /// By how much it is too near; negative if it is not.
+    #[inline(always)]
+    fn depth(&self, points: &Points, positions: &Positions) -> f64 {
+        self.distance - self.apart(points, |p| positions.get(p)).dot(self.normal)
+    }
+
+    fn project(&self, points: &Points, positions: &Positions, x: &[DVec3], [pushed, held]: &mut [f64; 2]) {
+        let apart = self.apart(points, |p| positions.get(p));
+        let depth = self.distance - apart.dot(self.normal);
+        let by = if depth > 0.0 { depth * self.normal } else { DVec3::ZERO };
+        *pushed += depth.max(0.0);
+        if *pushed <= 0.0 {
+            return;
+        }
+        // The slip since the step began.
+        let moved = apart + by - self.apart(points, |p| x[p]);
+        let slip = moved - moved.dot(self.normal) * self.normal;
+        let limit = (self.friction * *pushed - *held).max(0.0);
+        let length = slip.length();
+        let back = if length <= limit { slip } else { slip * (limit / length) };
+        *held += back.length();
+        self.move_apart(points, positions, by - back);
+    }
+
+    /// The vector from the triangle to the particle.
+    #[inline(always)]
+    fn apart(&self, points: &Points, x: impl Fn(usize) -> DVec3) -> DVec3 {
+        let [a, b, c] = self.corners.map(|corner| points.at(corner as usize, &x));
+        let weights = self.barycentric;
+        points.at(self.particle as usize, &x) - (weights.x * a + weights.y * b + weights.z * c)
+    }
+
+    /// The points with their parts of that vector.
+    fn parts(&self) -> [(usize, f64); 4] {
+        let [a, b, c] = self.corners.map(|corner| corner as usize);
+        let weights = self.barycentric;
+        [(self.particle as usize, 1.0), (a, -weights.x), (b, -weights.y), (c, -weights.z)]
+    }
+
+    /// Changes the vector between the two by moving each by its inverse mass.
+    fn move_apart(&self, points: &Points, positions: &Positions, by: DVec3) {
+        let parts = self.parts();
+        let mut give = 0.0;
+        if points.embedded() == 0 {
+            // Most scenes have particles alone, and this is done by one thread.
+            parts.iter().for_each(|&(p, part)| give += part * positions.weight(p) * part);
+            for (p, part) in parts.into_iter().filter(|_| give > 0.0) {
+                positions.set(p, positions.get(p) + by * (part * positions.weight(p) / give));
+            }
+            return;
+        }
+        for (point, part) in parts {
+            points.for_each_part(point, |p, a| {
+                // What of the whole vector is this particle's: points inside one cell share particles.
+                let shares = parts.iter().map(|&(other, of_other)| of_other * points.part_of(other, p));
+                give += part * a * positions.weight(p) * shares.sum::<f64>();
+            });
+        }
+        if give <= 0.0 {
+            return;
+        }
+        for (point, part) in parts {
+            points.for_each_part(point, |p, a| {
+                positions.set(p, positions.get(p) + by * (part * a * positions.weight(p) / give));
+            });
+        }
+    }
+}
+
+/// The pairs of a block.
+struct PairsOf<'a> {
+    collisions: &'a SelfCollisions,
+    asked: Query<'a>,
+    block: &'a mut Block,
+}
+
+impl Kernel for PairsOf<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { collisions, asked, block: Block { near, close, pairs, .. } } = self;
+        for (patch, particles) in near.iter() {
+            close.clear();
+            let (motion, surroundings) = collisions.triangles_of(patch, asked.way);
+            let edge = collisions.edges[collisions.body_of_triangle[patch.first as usize] as usize];
+            for &particle in particles {
+                let (reach, around) = collisions.reach(&motion, particle, edge, asked.way);
+                let bound = surroundings.lower_bound(splat(asked.way.from[particle as usize]));
+                let spare = reach * reach - bound;
+                for lane in 0..WIDTH {
+                    if spare.0[lane] > 0.0 {
+                        let (reach, around) = (reach.0[lane], around.0[lane]);
+                        close.push(Close { lane: lane as u32, particle, reach, around });
+                    }
+                }
+            }
+            collisions.add_pairs(patch, &asked, close, pairs);
+        }
+    }
+}
+
+/// The same for all lanes.
+#[inline(always)]
+fn splat(v: DVec3) -> LaneVec3 {
+    LaneVec3([Lanes::splat(v.x), Lanes::splat(v.y), Lanes::splat(v.z)])
+}
+
+/// By how much two of these points can have come nearer to each other at most.
+fn nearer(now: &[DVec3], then: &[DVec3]) -> f64 {
+    let moved = now.par_iter().zip(then).with_min_len(TASK).map(|(now, then)| *now - *then);
+    let none = || (DVec3::INFINITY, DVec3::NEG_INFINITY);
+    let (low, high) = moved
+        .fold(none, |(low, high), by| (low.min(by), high.max(by)))
+        .reduce(none, |a, b| (a.0.min(b.0), a.1.max(b.1)));
+    (high - low).length()
+}
+
+/// The triangles of a body's surface: by its particles, or where it lies inside a lattice by its own points.
+fn surface(body: &Body, is_in_lattice: bool) -> impl Iterator<Item = [u32; 3]> {
+    let point = move |point: u32| match body.embedding.weights(point as usize) {
+        [(vertex, _)] if !is_in_lattice => *vertex,
+        _ => point,
+    };
+    let (cloth, solid) = match &body.elements {
+        Elements::Triangles(triangles) => (triangles.as_slice(), &[][..]),
+        Elements::Tets(_) => (&[][..], body.surface_triangles.as_slice()),
+        Elements::Octants(_) => (&[][..], &[][..]),
+    };
+    cloth.iter().copied().chain(solid.iter().map(move |t| t.map(point)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Two rumpled sheets that cross, the second of which meets nothing of its own.
+    fn sheets(n: u32) -> SelfCollisions {
+        let wobble = |k: u32, by: f64| 0.05 * (f64::from(k) * by).sin();
+        let mut collisions = SelfCollisions { thickness: 0.01, between_bodies: true, ..Default::default() };
+        for body in 0..2 {
+            let first = collisions.start.len() as u32;
+            for k in 0..n * n {
+                let (u, v) =
+                    (0.1 * f64::from(k / n) + wobble(k, 12.9), 0.1 * f64::from(k % n) + wobble(k, 78.2));
+                let height = 0.3 * (7.0 * u).sin() * (5.0 * v).cos() + wobble(k, 37.7);
+                collisions.start.push(if body == 0 {
+                    DVec3::new(u, v, height)
+                } else {
+                    DVec3::new(v, height, u)
+                });
+                collisions.body_of_point.push(if k % 17 == 3 { NONE } else { body });
+            }
+            for (i, j) in (0..n - 1).flat_map(|i| (0..n - 1).map(move |j| (i, j))) {
+                let [a, b] = [first + i * n + j, first + (i + 1) * n + j];
+                collisions.triangles.extend([[a, b, a + 1], [b, b + 1, a + 1]]);
+            }
+            collisions.body_of_triangle.resize(collisions.triangles.len(), body);
+            collisions.touches_itself.push(body == 0);
+        }
+        collisions.measure();
+        collisions
+    }
+
+    /// The pairs by every particle against every triangle.
+    fn all_pairs(collisions: &SelfCollisions, way: &Trajectory<'_>) -> Vec<(u32, [u32; 3])> {
+        let mut pairs = Vec::new();
+        for (t, &corners) in collisions.triangles.iter().enumerate() {
+            let ways = corners.map(|p| way.of(p));
+            let mean = (ways[0] + ways[1] + ways[2]) / 3.0;
+            let apart = ways.map(|way| way.distance(mean)).into_iter().fold(0.0, f64::max);
+            let body = collisions.body_of_triangle[t];
+            for (particle, p) in (0..).zip(way.from) {
+                let other = collisions.body_of_point[particle as usize];
+                let edge = collisions.edges.get(other as usize).copied().unwrap_or(0.0);
+                let edge = edge.max(collisions.edges[body as usize]);
+                let together = way.of(particle).distance(mean) + apart;
+                let reach = (2.0 * together + SPARE * edge + collisions.thickness)
+                    .min((2.0 * way.longest + SPARE * edge).min(0.5 * edge) + collisions.thickness);
+                let nearest = closest_point(&corners.map(|p| way.from[p as usize]), *p).point;
+                let normal = (*p - nearest).normalize_or_zero();
+                let closing = ways.map(|way| way.dot(normal)).into_iter().fold(f64::NEG_INFINITY, f64::max);
+                let closing = (closing - way.of(particle).dot(normal)).max(0.0);
+                let reach = reach.min(together + closing + SPARE * edge + collisions.thickness);
+                let may_touch = other != NONE && (other != body || body == 0) && !corners.contains(&particle);
+                let distance = nearest.distance(*p);
+                // What touches has no direction.
+                if may_touch && distance > 1e-9 && distance < reach {
+                    pairs.push((particle, corners));
+                }
+            }
+        }
+        pairs
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_comes_nearer_than_along_its_normal(points in prop::array::uniform8(prop::array::uniform3(-1.0..1.0))) {
+            let [p, a, b, c, by, by_a, by_b, by_c] = points.map(DVec3::from_array);
+            let nearest = closest_point(&[a, b, c], p).point;
+            let (before, normal) = (p.distance(nearest), (p - nearest).normalize_or_zero());
+            let moved = [a + by_a, b + by_b, c + by_c];
+            let after = closest_point(&moved, p + by).point.distance(p + by);
+            let closing = [by_a, by_b, by_c].map(|by| by.dot(normal)).into_iter().fold(f64::NEG_INFINITY, f64::max);
+            prop_assert!(after >= before - (closing - by.dot(normal)).max(0.0) - 1e-9);
+        }
+    }
+
+    /// Two layers of one triangle each and a particle above, which pushes the upper one through the lower one: they are three thicknesses
+    /// farther apart than they must be when the sweep begins, but less than a tenth of an edge.
+    #[test]
+    fn what_a_sweep_itself_brings_too_near_is_pushed_in_the_same_sweep() {
+        let layer = |height: f64| {
+            [DVec3::new(0.0, height, 0.0), DVec3::new(1.0, height, 0.0), DVec3::new(0.0, height, 1.0)]
+        };
+        let mut collisions = SelfCollisions { thickness: 0.01, between_bodies: true, ..Default::default() };
+        for (body, height) in [(0, 0.0), (1, -0.04)] {
+            let first = collisions.start.len() as u32;
+            collisions.start.extend(layer(height));
+            collisions.triangles.push([first, first + 1, first + 2]);
+            collisions.body_of_triangle.push(body);
+            collisions.body_of_point.extend([body; 3]);
+            collisions.touches_itself.push(false);
+        }
+        collisions.start.push(DVec3::new(0.2, 0.02, 0.2));
+        collisions.body_of_point.push(2);
+        collisions.touches_itself.push(false);
+        collisions.measure();
+        let from = collisions.start.clone();
+        let (mut weights, friction) = (vec![1.0; from.len()], vec![0.0; from.len()]);
+        // The particle does not give way, and neither does the lowest layer.
+        weights[6] = 0.0;
+        weights[3..6].fill(0.0);
+        let mut to = from.clone();
+        to[6].y -= 0.1;
+        let way = Trajectory { from: &from, to: &to, longest: 0.1 };
+        collisions.find(&way, &weights, &friction, Simd::Auto);
+        let mut positions = Positions::default();
+        positions.copy_from(&to, &weights);
+        collisions.project(&positions, &from);
+        // The particle alone would push them to 0.12, 0.04 and 0.04 m below where they began.
+        let heights = [0, 1, 2].map(|k| positions.get(k).y);
+        assert!(heights[0] < -0.02, "they are pushed: {heights:?}");
+        assert!(heights.iter().all(|height| *height > -0.04), "none is below the lower layer: {heights:?}");
+    }
+
+    #[test]
+    fn pairs_are_those_of_every_particle_against_every_triangle_whether_remembered_or_not() {
+        let mut collisions = sheets(14);
+        let mut from = collisions.start.clone();
+        let (weights, friction) = (vec![1.0; from.len()], vec![0.3; from.len()]);
+        let (mut remembered, mut looked) = (0, 0);
+        for step in 0..12 {
+            // Short steps, which are remembered, and long ones.
+            let length = if step % 4 == 3 { 0.08 } else { 0.002 };
+            let by = |k: u32| {
+                DVec3::new(f64::from(k + step).sin(), f64::from(3 * k).cos(), f64::from(5 * k + step).sin())
+            };
+            let to: Vec<DVec3> = (0..).zip(&from).map(|(k, p)| *p + length * by(k)).collect();
+            let longest = from.iter().zip(&to).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+            let way = Trajectory { from: &from, to: &to, longest };
+            if collisions.remembers(&way) {
+                remembered += 1
+            } else {
+                looked += 1
+            }
+            collisions.find(&way, &weights, &friction, Simd::Auto);
+            let pairs = collisions.blocks.iter().flat_map(|block| &block.pairs);
+            let found: Vec<(u32, [u32; 3])> = pairs.map(|pair| (pair.particle, pair.corners)).collect();
+            assert!(found == all_pairs(&collisions, &way), "step {step}");
+            assert!(found.len() > 100, "{} pairs", found.len());
+            from = to;
+        }
+        assert!(remembered > 2 && looked > 2, "{remembered} steps remembered, {looked} looked");
+    }
+}

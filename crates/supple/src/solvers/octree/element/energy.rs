@@ -1,0 +1,94 @@
+//! The elasticity of all octants of a scene as one of its energies.
+
+use std::sync::{Arc, Mutex};
+
+use glam::DVec3;
+
+use crate::body::Elements;
+use crate::energy::Energy;
+use crate::scene::Model;
+use crate::scene_state::SceneState;
+use crate::solvers::octree::forest::{Flesh, Forest, Law, Tissue};
+use supple_mesh::octree::Octree;
+
+/// The energy of a forest.
+pub(crate) struct OctreeEnergy {
+    forest: Arc<Forest>,
+    room: Mutex<Scratch>,
+}
+
+/// Vectors that are used again.
+#[derive(Default)]
+struct Scratch {
+    gradient: Vec<DVec3>,
+    outbox: Vec<[f64; 3]>,
+}
+
+impl OctreeEnergy {
+    /// Of a forest.
+    pub(crate) fn new(forest: Arc<Forest>) -> Self {
+        Self { forest, room: Mutex::default() }
+    }
+}
+
+impl Energy for OctreeEnergy {
+    fn begin_step(&mut self, x: &[DVec3], dt: f64) {
+        self.forest.begin_step(x, dt);
+    }
+
+    fn elastic_energy(&self, x: &[DVec3]) -> f64 {
+        self.forest.elastic_energy(x)
+    }
+
+    fn value(&self, x: &[DVec3]) -> f64 {
+        self.forest.energy(x)
+    }
+
+    fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
+        let mut room = self.room.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let Scratch { gradient: own, outbox } = &mut *room;
+        own.resize(x.len(), DVec3::ZERO);
+        self.forest.gradient(x, own, outbox);
+        gradient.iter_mut().zip(own.iter()).for_each(|(sum, own)| *sum += *own);
+    }
+
+    fn couplings(&self, _pair: &mut dyn FnMut(u32, u32)) {}
+}
+
+/// The trees of a setup's bodies.
+pub(crate) fn trees(setup: &SceneState) -> Vec<&Octree> {
+    setup
+        .bodies
+        .iter()
+        .filter_map(|body| match &body.elements {
+            Elements::Octants(filled) => Some(&filled.tree),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The octants of a setup's bodies.
+pub(crate) fn forest(setup: &SceneState) -> Forest {
+    let mut tissue: Vec<Vec<Tissue>> = Vec::new();
+    for body in &setup.bodies {
+        let Elements::Octants(filled) = &body.elements else { continue };
+        let law = match body.model {
+            Model::NeoHookean => Law::NeoHookean,
+            _ => Law::Corotated,
+        };
+        let of = |e: usize| {
+            let (material, part) = (body.materials.of(e), filled.fill[e]);
+            let lame = material.solid_lame();
+            Tissue {
+                lambda: part * lame.lambda as f32,
+                mu: part * lame.mu as f32,
+                damping: material.damping as f32,
+                law,
+            }
+        };
+        tissue.push((0..filled.tree.elements().len()).map(of).collect());
+    }
+    let bodies: Vec<Flesh<'_>> =
+        trees(setup).into_iter().zip(&tissue).map(|(tree, tissue)| Flesh { tree, tissue }).collect();
+    Forest::new(&bodies, setup.simd)
+}

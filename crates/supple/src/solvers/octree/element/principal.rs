@@ -1,0 +1,249 @@
+//! The stiffness of elements of any law in their principal axes, matrix-free.
+//!
+//! With `F = U Σ Vᵀ` at an element's centre the derivative of an isotropic law's stress acts on `B = Uᵀ D V` entry by entry
+//! (`crate::material::law`): by a 3x3 matrix on the diagonal, and by two numbers on each pair `Bᵢⱼ`, `Bⱼᵢ`. Beside the springs
+//! along edges (`stiffness`) it takes twelve numbers and two rotations. Co-rotational elements fit in as well, so that bodies
+//! of both laws stand side by side; a scene without another law has the smaller form.
+//!
+//! Stable neo-Hookean elements (Smith, de Goes & Kim 2018) have their law at the centre, `h³ Ψ(F)`, and against modes that the
+//! centre does not see the Laplacian along edges less its mean (as Patterson et al. 2012 do for other laws):
+//!
+//! ```text
+//! E = h³ Ψ(F) + μh/4 Σ |d - h F eₖ|².
+//! ```
+//!
+//! At rest this is the co-rotational element. Volume is kept at the centre alone, one number for eight nodes, so that flesh of a
+//! Poisson's ratio near 1/2 does not lock.
+
+#![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `supple_core::simd`")]
+
+use crate::material::law::{LaneLame, Law, NeoHookean};
+use crate::solvers::octree::element::blocks::BATCH;
+use crate::solvers::octree::element::elasticity::{Eight, twists};
+use crate::solvers::octree::element::stiffness::{ElementBatch, PAIRS};
+use crate::solvers::octree::element::wide::{
+    Vector, Wide, WideMat3, load_matrix, matrix_product, transposed,
+};
+use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
+use supple_core::small_matrix::svd::{Svd, svd};
+use supple_core::small_matrix::symmetric_eigen::positive_part;
+
+/// The pairs of axes beside the diagonal.
+const OFF_DIAGONAL_PAIRS: [(usize, usize); 3] = [(0, 1), (0, 2), (1, 2)];
+
+/// Twists are at least this part of `μ`, so that rounding to single precision does not make an element indefinite.
+const LEAST_TWIST: f64 = 1e-6;
+
+/// The stiffness of sixteen elements.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(align(64))]
+pub(crate) struct PrincipalBatch {
+    spring: [f32; BATCH],
+    /// What takes the springs' mean away again where the law has it at the centre.
+    mean: [f32; BATCH],
+    /// `U` by rows.
+    u: [[f32; BATCH]; 9],
+    /// `S V` by rows.
+    v: [[f32; BATCH]; 9],
+    /// On the diagonal: xx, yy, zz, yz, xz, xy.
+    scaling: [[f32; BATCH]; 6],
+    /// What `Bᵢⱼ` gives to itself.
+    same: [[f32; BATCH]; 3],
+    /// And to `Bⱼᵢ`.
+    mirrored: [[f32; BATCH]; 3],
+}
+
+impl Default for PrincipalBatch {
+    fn default() -> Self {
+        let zero = [0.0; BATCH];
+        Self {
+            spring: zero,
+            mean: zero,
+            u: [zero; 9],
+            v: [zero; 9],
+            scaling: [zero; 6],
+            same: [zero; 3],
+            mirrored: [zero; 3],
+        }
+    }
+}
+
+/// The place of an entry among the six of a symmetric matrix.
+const fn place(i: usize, j: usize) -> usize {
+    if i == j { i } else { 6 - i - j }
+}
+
+/// The numbers of eight elements in their principal axes.
+struct Modes {
+    scaling: [[Lanes; 3]; 3],
+    same: [Lanes; 3],
+    mirrored: [Lanes; 3],
+    spring: Lanes,
+    mean: Lanes,
+}
+
+impl ElementBatch for PrincipalBatch {
+    #[inline(always)]
+    fn spring(&self) -> &[f32; BATCH] {
+        &self.spring
+    }
+
+    #[inline(always)]
+    fn centre<V: Vector>(&self, half: usize, sums: &WideMat3<V>) -> WideMat3<V> {
+        let (u, v) = (load_matrix(&self.u, half), load_matrix(&self.v, half));
+        let b = matrix_product(&matrix_product(&transposed(&u), sums), &v);
+        let mut p = matrix_product(&u, &matrix_product(&self.stretched(half, &b), &transposed(&v)));
+        let mean = V::load(&self.mean, half);
+        for c in 0..3 {
+            for k in 0..3 {
+                p[c][k] += mean * sums[c][k];
+            }
+        }
+        p
+    }
+
+    #[inline(always)]
+    fn centre_diagonal(&self, c: usize, g: &[Wide<f32, BATCH>; 3]) -> Wide<f32, BATCH> {
+        let load = |stored: &[f32; BATCH]| Wide::<f32, BATCH>(*stored);
+        let mut b = [[Wide::<f32, BATCH>::zero(); 3]; 3];
+        for j in 0..3 {
+            let along = load(&self.v[j]) * g[0] + load(&self.v[3 + j]) * g[1] + load(&self.v[6 + j]) * g[2];
+            for i in 0..3 {
+                b[i][j] = load(&self.u[3 * c + i]) * along;
+            }
+        }
+        let y = self.stretched(0, &b);
+        let mut sum = load(&self.mean) * (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+        for i in 0..3 {
+            for j in 0..3 {
+                sum += b[i][j] * y[i][j];
+            }
+        }
+        sum
+    }
+
+    #[inline(always)]
+    fn gradient(&self) -> &[[f32; BATCH]; 9] {
+        &self.u
+    }
+
+    #[inline(always)]
+    fn gradient_mut(&mut self) -> &mut [[f32; BATCH]; 9] {
+        &mut self.u
+    }
+
+    #[inline(always)]
+    fn linearise(&mut self, rest: &Eight, half: usize, rate: f64) {
+        let Svd { u, sigma, v } = svd(self.gradient_of(half));
+        let hookean = neo_hookean(rest, sigma, rate);
+        let modes = match rest.only_neo_hookean {
+            true => hookean,
+            false => chosen(rest, hookean, corotated(rest, sigma, rate)),
+        };
+        self.store(half, rest, [&u, &v], &modes);
+    }
+}
+
+impl PrincipalBatch {
+    /// What the law makes of a change in the principal axes.
+    #[inline(always)]
+    fn stretched<V: Vector>(&self, half: usize, b: &WideMat3<V>) -> WideMat3<V> {
+        let mut y = [[V::splat(0.0); 3]; 3];
+        for i in 0..3 {
+            for j in 0..3 {
+                let scaling = V::load(&self.scaling[place(i, j)], half);
+                y[i][i] += scaling * b[j][j];
+            }
+        }
+        for k in 0..3 {
+            let (i, j) = OFF_DIAGONAL_PAIRS[k];
+            let same = V::load(&self.same[k], half);
+            let mirrored = V::load(&self.mirrored[k], half);
+            y[i][j] = same * b[i][j] + mirrored * b[j][i];
+            y[j][i] = same * b[j][i] + mirrored * b[i][j];
+        }
+        y
+    }
+
+    /// Stores the numbers of eight elements, as they act on sums of differences: over `16/h`.
+    #[inline(always)]
+    fn store(&mut self, half: usize, rest: &Eight, [u, v]: [&LaneMat3; 2], modes: &Modes) {
+        for lane in 0..8 {
+            let (to, scale) = (8 * half + lane, rest.side.0[lane] / 16.0);
+            self.spring[to] = modes.spring.0[lane] as f32;
+            self.mean[to] = modes.mean.0[lane] as f32;
+            for i in 0..3 {
+                for j in 0..3 {
+                    self.u[3 * i + j][to] = u.0[j][i].0[lane] as f32;
+                    self.v[3 * i + j][to] = (v.0[j][i].0[lane] * rest.mirror[i].0[lane]) as f32;
+                }
+            }
+            for p in 0..6 {
+                let (i, j) = PAIRS[p];
+                self.scaling[p][to] = (scale * modes.scaling[i][j].0[lane]) as f32;
+            }
+            for k in 0..3 {
+                self.same[k][to] = (scale * modes.same[k].0[lane]) as f32;
+                self.mirrored[k][to] = (scale * modes.mirrored[k].0[lane]) as f32;
+            }
+        }
+    }
+}
+
+/// Stable neo-Hookean with its definiteness fixed; damping as in co-rotational elements.
+#[inline(always)]
+fn neo_hookean(rest: &Eight, sigma: LaneVec3, rate: f64) -> Modes {
+    let lame = LaneLame { lambda: rest.lambda, mu: rest.mu };
+    let mut own = NeoHookean.modes(sigma, &lame);
+    let viscosity = rest.damping * rate;
+    for i in 0..3 {
+        for j in 0..3 {
+            own.scaling[i][j] += rest.lambda * viscosity;
+        }
+        own.scaling[i][i] += rest.mu * viscosity * 2.0;
+    }
+    let scaling = positive_part(own.scaling);
+    let (mut same, mut mirrored) = ([Lanes::default(); 3], [Lanes::default(); 3]);
+    for k in 0..3 {
+        let twist = own.twist[k].max(rest.mu * LEAST_TWIST);
+        let flip = (own.flip[k] + rest.mu * viscosity * 2.0).max(Lanes::default());
+        same[k] = (flip + twist) * 0.5;
+        mirrored[k] = (flip - twist) * 0.5;
+    }
+    let spring = rest.mu * rest.side * 0.5;
+    Modes { scaling, same, mirrored, spring, mean: spring * -0.25 }
+}
+
+/// Co-rotational elements (`elasticity`) in the same form.
+#[inline(always)]
+fn corotated(rest: &Eight, sigma: LaneVec3, rate: f64) -> Modes {
+    let stiffer = rest.damping * rate + 1.0;
+    let twist = twists(rest, sigma, rate);
+    let (mut same, mut mirrored) = ([Lanes::default(); 3], [Lanes::default(); 3]);
+    for k in 0..3 {
+        same[k] = twist[2 - k];
+        mirrored[k] = -twist[2 - k];
+    }
+    let spring = rest.mu * stiffer * rest.side * 0.5;
+    let scaling = [[rest.lambda * stiffer; 3]; 3];
+    Modes { scaling, same, mirrored, spring, mean: Lanes::default() }
+}
+
+/// Of each element those of its law.
+#[inline(always)]
+fn chosen(rest: &Eight, hookean: Modes, corotated: Modes) -> Modes {
+    let choose = |a: Lanes, b: Lanes| rest.choose(a, b);
+    let mut out = Modes {
+        spring: choose(hookean.spring, corotated.spring),
+        mean: choose(hookean.mean, corotated.mean),
+        ..hookean
+    };
+    for i in 0..3 {
+        out.same[i] = choose(out.same[i], corotated.same[i]);
+        out.mirrored[i] = choose(out.mirrored[i], corotated.mirrored[i]);
+        for j in 0..3 {
+            out.scaling[i][j] = choose(out.scaling[i][j], corotated.scaling[i][j]);
+        }
+    }
+    out
+}

@@ -1,0 +1,363 @@
+//! Self-collision by intersection (Milne 2016, section 8): what has crossed is pushed back, and what is about to is held off.
+//!
+//! Every vertex `p₁` inside another part (`intersection_curves`) sends rays along its normal, inwards and outwards, to the
+//! nearest place at which it would leave what it has crossed. The place on the triangle that was hit is taken
+//! to the undeformed mesh, and there to the octant around it: `p₂` follows that octant's shape functions, as everything else
+//! of the body does. With `u = x_{p2} - x_{p1}` and the normal `n = u/|u|`, both of the moment when the pair was found, a spring
+//! has
+//!
+//! ```text
+//! E = k/2 max(0, n·u + r)² + m f(|s|),      s = (1 - n nᵀ)(u - u₀),
+//! ```
+//!
+//! a normal part that draws the vertex out and a little further, by `r`, and a tangential part, friction (`energy::friction`) up to
+//! `m`, the coefficient times the normal force with which the step begins. Both reach every level of the hierarchy.
+//!
+//! What differs from the paper:
+//! - Vertices that lie outside, with another part in front of them within the thickness, have the same spring, with `n` turned around. Without it
+//!   parts at rest on each other would cross, be pushed out, and cross again.
+//! - A step looks again where it ends, and is taken further with what has crossed in it.
+//! - A vertex whose rays meet nothing that it has crossed is drawn to the nearest place of that.
+//!
+//! The springs depend on where a step begins and on what crosses where it would end, not on earlier steps, so nothing of them is
+//! saved.
+
+pub(crate) mod intersection_curves;
+
+use std::sync::Arc;
+
+use glam::{DMat3, DVec3};
+use supple_core::parallel::prelude::*;
+
+use crate::body::{Body, Elements, Embedding};
+use crate::contact::Surfaces;
+use crate::contact::barrier::ContactSummary;
+use crate::contact::friction::Friction;
+use crate::energy::outer;
+use crate::energy::{Energy, PointVisitor};
+use crate::material::HessianMode;
+use crate::scene::FrictionModel;
+use crate::scene_state::SceneState;
+use crate::solvers::octree::self_collision::intersection_curves::{Curves, Fans, Regions};
+use supple_core::parallel;
+use supple_mesh::geometry::triangle::{self, Ray};
+use supple_mesh::geometry::{Aabb, Bvh};
+use supple_mesh::octree::Filled;
+
+/// How much stiffer a spring is than the octants at its vertex: their part in a depth is one over this.
+const STIFFER: f64 = 10.0;
+/// How near places of one body may come before they are held off, over their distance at rest.
+const REST_PART: f64 = 0.5;
+/// Depths, over the thickness, below which the way out has no direction of its own.
+const FLAT: f64 = 1e-3;
+/// Vertices handled by one task.
+const CHUNK: usize = 256;
+
+/// Springs between what has crossed or is about to.
+#[derive(Debug, Default)]
+pub(crate) struct SelfCollision {
+    surfaces: Surfaces,
+    fans: Fans,
+    /// All surface points on the unknowns.
+    points: Arc<Embedding>,
+    /// For each body its octants, and the first of its unknowns.
+    bodies: Vec<(Arc<Filled>, u32)>,
+    /// Stiffness of each point in N/m.
+    stiffness: Vec<f64>,
+    /// Friction coefficient of each point.
+    friction: Vec<f64>,
+    thickness: f64,
+    law: Friction,
+    /// Sorted by their vertices, at most one for each.
+    springs: Vec<Spring>,
+    /// What is known of the surface at some positions.
+    seen: Seen,
+}
+
+/// The surface where it was last looked at.
+#[derive(Debug, Default)]
+struct Seen {
+    at: Vec<DVec3>,
+    hierarchy: Bvh,
+    normals: Vec<DVec3>,
+    crossings: u32,
+    regions: Regions,
+}
+
+/// A spring on `u = Σ w x`.
+#[derive(Debug, Clone, PartialEq)]
+struct Spring {
+    vertex: u32,
+    /// `p₂` less `p₁`.
+    weights: Vec<(u32, f64)>,
+    /// `n`, the way out.
+    normal: DVec3,
+    /// `r` in metres.
+    reach: f64,
+    stiffness: f64,
+    /// `u₀`.
+    anchor: DVec3,
+    /// `m` in newtons.
+    grip: f64,
+}
+
+/// Where a vertex is drawn to, or held off from.
+#[derive(Debug, Clone, Copy)]
+struct Target {
+    triangle: u32,
+    barycentric: [f64; 3],
+    is_inside: bool,
+}
+
+impl SelfCollision {
+    /// Of the bodies of a setup, all of which are of octants.
+    pub(crate) fn new(setup: &SceneState, points: &Arc<Embedding>, friction: &[f64]) -> Self {
+        let surfaces = setup.surfaces();
+        let (mut bodies, mut stiffness, mut first) = (Vec::new(), Vec::new(), 0);
+        for body in &setup.bodies {
+            let Elements::Octants(filled) = &body.elements else { continue };
+            bodies.push((filled.clone(), first));
+            first += body.mass.len() as u32;
+            stiffness.extend(stiffnesses(body, filled, setup.contact.stiffness));
+        }
+        let thickness = setup.contact.thickness;
+        let (points, friction) = (points.clone(), friction.to_vec());
+        let fans = Fans::new(&surfaces.triangles, surfaces.start.len());
+        Self { surfaces, fans, points, bodies, stiffness, friction, thickness, ..Self::default() }
+    }
+
+    /// Starts a step of `dt` seconds from `x`.
+    pub(crate) fn begin_step(&mut self, x: &[DVec3], dt: f64) {
+        self.law = Friction::over(FrictionModel::Smooth, dt, self.thickness);
+        self.look(x);
+        let all: Vec<u32> = (0..self.surfaces.start.len() as u32).collect();
+        self.springs = self.springs_of(&all, x);
+        for spring in &mut self.springs {
+            let depth = spring.normal.dot(spring.anchor) + spring.reach;
+            // What has crossed deeper than that presses no harder: it is drawn out.
+            let force = spring.stiffness * depth.clamp(0.0, spring.reach);
+            spring.grip = self.friction[spring.vertex as usize] * force;
+        }
+    }
+
+    /// Takes in what has crossed at `x`, where a step would end; whether something has.
+    pub(crate) fn look_again(&mut self, x: &[DVec3]) -> bool {
+        self.look(x);
+        let inside: Vec<u32> =
+            (0..self.surfaces.start.len() as u32).filter(|&v| self.seen.regions.holds(v)).collect();
+        for spring in self.springs_of(&inside, x) {
+            match self.springs.binary_search_by_key(&spring.vertex, |known| known.vertex) {
+                Ok(known) => self.springs[known] = Spring { grip: self.springs[known].grip, ..spring },
+                Err(place) => self.springs.insert(place, spring),
+            }
+        }
+        !inside.is_empty()
+    }
+
+    /// What there is at `x`.
+    pub(crate) fn summary(&self, x: &[DVec3]) -> ContactSummary {
+        let mut summary = ContactSummary { crossings: self.seen.crossings, ..ContactSummary::default() };
+        for spring in &self.springs {
+            let outside = -spring.normal.dot(spring.offset(x));
+            if outside < spring.reach {
+                summary.pairs += 1;
+                let distance = outside.max(0.0);
+                summary.closest = Some(summary.closest.map_or(distance, |least| least.min(distance)));
+            }
+        }
+        summary
+    }
+
+    /// Finds curves and regions at `x`, unless they are known.
+    fn look(&mut self, x: &[DVec3]) {
+        let Self { surfaces, fans, points, seen, .. } = self;
+        let mut at = vec![DVec3::ZERO; points.len()];
+        points.positions(x, &mut at);
+        if seen.at == at {
+            return;
+        }
+        let box_of = |t: u32| Aabb::of_points(&surfaces.triangles[t as usize].map(|v| at[v as usize]));
+        if seen.hierarchy.is_empty() {
+            // From where bodies started: a resumed run has the same one.
+            let start = |t: &[u32; 3]| Aabb::of_points(&t.map(|v| surfaces.start[v as usize]));
+            seen.hierarchy = Bvh::build(&surfaces.triangles.iter().map(start).collect::<Vec<_>>());
+        }
+        seen.hierarchy.refit(box_of);
+        let normal = |v: u32| fans.normal(v, &surfaces.triangles, &at).normalize_or_zero();
+        seen.normals = (0..at.len() as u32).into_par_iter().with_min_len(CHUNK).map(normal).collect();
+        let curves = Curves::find(surfaces, &seen.hierarchy, &at);
+        seen.regions = Regions::find(&curves, surfaces, fans, &at);
+        seen.crossings = curves.crossings.len() as u32;
+        seen.at = at;
+    }
+
+    /// The springs of some vertices, in their order.
+    fn springs_of(&self, vertices: &[u32], x: &[DVec3]) -> Vec<Spring> {
+        let spring = |&v: &u32| self.spring(v, self.target(v)?, x);
+        let found: Vec<Option<Spring>> = vertices.par_iter().with_min_len(CHUNK).map(spring).collect();
+        found.into_iter().flatten().collect()
+    }
+
+    fn corners(&self, triangle: u32) -> [DVec3; 3] {
+        self.surfaces.triangles[triangle as usize].map(|v| self.seen.at[v as usize])
+    }
+
+    /// Where a vertex goes out, or what it must not come nearer to.
+    fn target(&self, vertex: u32) -> Option<Target> {
+        let normal = self.seen.normals[vertex as usize];
+        if normal == DVec3::ZERO {
+            return None;
+        }
+        if !self.seen.regions.holds(vertex) {
+            return self.hit(vertex, normal, self.thickness, false).map(|(target, _)| target);
+        }
+        let both = [-normal, normal].map(|way| self.hit(vertex, way, f64::INFINITY, true));
+        let nearest = both.into_iter().flatten().min_by(|a, b| a.1.total_cmp(&b.1));
+        nearest.map(|(target, _)| target).or_else(|| self.nearest_across(vertex))
+    }
+
+    /// The first triangle along a ray from a vertex that is faced from its back, where the vertex is inside, and has been
+    /// crossed; or, where it is outside, from its front.
+    fn hit(&self, vertex: u32, direction: DVec3, limit: f64, is_inside: bool) -> Option<(Target, f64)> {
+        let ray = Ray { origin: self.seen.at[vertex as usize], direction };
+        let meet = |t: u32| {
+            let corners = self.corners(t);
+            let [a, b, c] = corners;
+            let leaves = (b - a).cross(c - a).dot(direction) > 0.0;
+            if leaves != is_inside || !self.may_hold(vertex, t, is_inside) {
+                return None;
+            }
+            triangle::intersect_ray(&corners, &ray)
+        };
+        let (triangle, way) = self.seen.hierarchy.cast_ray(&ray, limit, |t| Some(meet(t)?.0))?;
+        let (_, barycentric) = meet(triangle)?;
+        Some((Target { triangle, barycentric, is_inside }, way))
+    }
+
+    /// The nearest place of what a vertex has crossed.
+    fn nearest_across(&self, vertex: u32) -> Option<Target> {
+        let query = self.seen.at[vertex as usize];
+        let nearest = |t: u32| triangle::closest_point(&self.corners(t), query);
+        let (triangle, _) = self.seen.hierarchy.nearest(query, f64::MAX, |t| {
+            if self.may_hold(vertex, t, true) {
+                nearest(t).point.distance_squared(query)
+            } else {
+                f64::INFINITY
+            }
+        })?;
+        Some(Target { triangle, barycentric: nearest(triangle).barycentric, is_inside: true })
+    }
+
+    /// Whether a triangle may draw or hold off a vertex.
+    fn may_hold(&self, vertex: u32, triangle: u32, is_inside: bool) -> bool {
+        let corners = self.surfaces.triangles[triangle as usize];
+        if corners.contains(&vertex) {
+            return false;
+        }
+        if is_inside {
+            return self.seen.regions.is_across(vertex, triangle, corners);
+        }
+        let own = self.fans.around(vertex);
+        own.first().is_some_and(|&own| self.surfaces.may_touch(own, triangle))
+    }
+
+    /// A spring from a vertex to its target; none where both are as near at rest.
+    fn spring(&self, vertex: u32, target: Target, x: &[DVec3]) -> Option<Spring> {
+        let Target { triangle, barycentric, is_inside } = target;
+        let corners = self.surfaces.triangles[triangle as usize];
+        let material = triangle::combine(&corners.map(|v| self.surfaces.start[v as usize]), barycentric);
+        let body = self.surfaces.body(corners[0]);
+        let mut weights = self.embedded(body, material);
+        let to: DVec3 = weights.iter().map(|&(node, w)| w * x[node as usize]).sum();
+        let anchor = to - self.seen.at[vertex as usize];
+        let mut reach = self.thickness;
+        if self.surfaces.body(vertex) == body {
+            let at_rest = material.distance(self.surfaces.start[vertex as usize]);
+            reach = reach.min(REST_PART * at_rest);
+            if anchor.length() >= if is_inside { at_rest } else { reach } {
+                return None;
+            }
+        }
+        let [a, b, c] = self.corners(triangle);
+        let facing = (b - a).cross(c - a).normalize_or_zero();
+        let way = if is_inside { anchor } else { -anchor };
+        // The embedded place differs a little from that on the triangle, and may lie on its other side.
+        let is_clear = way.length() > FLAT * self.thickness && (is_inside || way.dot(facing) > 0.0);
+        let normal = if is_clear { way.normalize() } else { facing };
+        for &(node, w) in self.points.weights(vertex as usize) {
+            match weights.iter_mut().find(|(known, _)| *known == node) {
+                Some((_, sum)) => *sum -= w,
+                None => weights.push((node, -w)),
+            }
+        }
+        let stiffness = self.stiffness[vertex as usize];
+        Some(Spring { vertex, weights, normal, reach, stiffness, anchor, grip: 0.0 })
+    }
+
+    /// A place of the undeformed mesh by the octant around it.
+    fn embedded(&self, body: u32, material: DVec3) -> Vec<(u32, f64)> {
+        let (filled, first) = &self.bodies[body as usize];
+        filled.tree.embed_point(material).into_iter().map(|(node, w)| (node + first, w)).collect()
+    }
+}
+
+/// The stiffness of each surface vertex in N/m: as given in Pa/m, or some times that of the octants behind its area.
+fn stiffnesses(body: &Body, filled: &Filled, given: Option<f64>) -> impl Iterator<Item = f64> {
+    let own = STIFFER * body.materials.main().young_modulus / filled.tree.frame.cell;
+    let each = given.unwrap_or(own);
+    body.point_areas.iter().map(move |area| each * area).collect::<Vec<_>>().into_iter()
+}
+
+impl Spring {
+    fn offset(&self, x: &[DVec3]) -> DVec3 {
+        self.weights.iter().map(|&(node, w)| w * x[node as usize]).sum()
+    }
+
+    /// `max(0, n·u + r)` and the slip `s` at an offset.
+    fn depth_and_slip(&self, offset: DVec3) -> (f64, DVec3) {
+        let moved = offset - self.anchor;
+        let slip = moved - moved.dot(self.normal) * self.normal;
+        ((self.normal.dot(offset) + self.reach).max(0.0), slip)
+    }
+}
+
+impl Energy for SelfCollision {
+    fn value(&self, x: &[DVec3]) -> f64 {
+        parallel::sum(self.springs.len(), |i| {
+            let spring = &self.springs[i];
+            let (depth, slip) = spring.depth_and_slip(spring.offset(x));
+            let pressed = 0.5 * spring.stiffness * depth * depth;
+            pressed + if spring.grip > 0.0 { spring.grip * self.law.value(slip) } else { 0.0 }
+        })
+    }
+
+    fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
+        for spring in &self.springs {
+            let (depth, slip) = spring.depth_and_slip(spring.offset(x));
+            let mut force = spring.stiffness * depth * spring.normal;
+            if spring.grip > 0.0 {
+                force += spring.grip * self.law.gradient(slip);
+            }
+            spring.weights.iter().for_each(|&(node, w)| gradient[node as usize] += w * force);
+        }
+    }
+
+    /// None that last: springs come and go.
+    fn couplings(&self, _pair: &mut dyn FnMut(u32, u32)) {}
+
+    fn point_hessians(&self, x: &[DVec3], curvature: HessianMode, visit: PointVisitor<'_>) {
+        for spring in &self.springs {
+            let (depth, slip) = spring.depth_and_slip(spring.offset(x));
+            let mut block = DMat3::ZERO;
+            if depth > 0.0 {
+                block += spring.stiffness * outer(spring.normal);
+            }
+            if spring.grip > 0.0 {
+                block += spring.grip * self.law.hessian(slip, spring.normal, curvature);
+            }
+            if block != DMat3::ZERO {
+                visit(&spring.weights, block);
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! The lattices from fine to coarse, and the cycle over them (Zhu 2010, algorithm 1).
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::solvers::staggered::lattice::runs::Runs;
+use crate::solvers::staggered::lattice::{Cell, Lattice};
+use crate::solvers::staggered::multigrid::coarsest::Coarsest;
+use crate::solvers::staggered::multigrid::level::LatticeLevel;
+use crate::solvers::staggered::operator::rows::Coefficients;
+use supple_core::simd::Simd;
+
+/// How lattices are coarsened and smoothed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CycleOptions {
+    /// Sweeps over the boundary before and after every interior sweep.
+    pub boundary_sweeps: usize,
+    /// More of them where the coarser lattice differs from the finer, before restriction and after prolongation.
+    pub extra_sweeps: usize,
+    /// Visits of the coarser lattice in a cycle: 1 is a V-cycle, 2 a W-cycle.
+    pub cycle_index: usize,
+    /// Lattices with fewer cells than twice this along their shortest side are not coarsened.
+    pub coarsest_size: usize,
+    /// Whether stresses of coarse cells are weighted by how full the cells are.
+    pub weigh_by_fill: bool,
+    /// Whether boundaries are smoothed by boxes (section 5.2) instead of equation by equation.
+    pub boxes: bool,
+    /// Whether pressures are unknowns (section 4.1). Without them nearly incompressible bodies converge slowly.
+    pub augmented: bool,
+}
+
+impl Default for CycleOptions {
+    fn default() -> Self {
+        Self {
+            boundary_sweeps: 1,
+            extra_sweeps: 1,
+            cycle_index: 2,
+            coarsest_size: 2,
+            weigh_by_fill: true,
+            boxes: false,
+            augmented: true,
+        }
+    }
+}
+
+/// What cycles have taken so far, by stage (figure 22).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CycleTimes {
+    /// Sweeps near the boundary.
+    pub boundary: Duration,
+    /// Distributive sweeps inside.
+    pub interior: Duration,
+    /// Residuals.
+    pub residual: Duration,
+    /// Their restriction.
+    pub restriction: Duration,
+    /// Prolongation of corrections.
+    pub prolongation: Duration,
+    /// The coarsest lattice.
+    pub coarsest: Duration,
+}
+
+impl CycleTimes {
+    /// All stages together.
+    pub fn total(&self) -> Duration {
+        self.boundary + self.interior + self.residual + self.restriction + self.prolongation + self.coarsest
+    }
+}
+
+/// All lattices with the equations of one material and step.
+#[derive(Debug)]
+pub struct Hierarchy {
+    levels: Vec<LatticeLevel>,
+    coarsest: Coarsest,
+    options: CycleOptions,
+    runs: Arc<Runs>,
+    /// What its cycles have taken.
+    pub times: CycleTimes,
+}
+
+impl Hierarchy {
+    /// The hierarchy of a finest lattice.
+    pub fn new(finest: Lattice, coefficients: Coefficients, options: CycleOptions, simd: Simd) -> Self {
+        let mut lattices = vec![(finest, None)];
+        while let Some((lattice, fill)) = lattices.last() {
+            let Some(coarser) = coarsened(lattice, &options) else { break };
+            let fill = options.weigh_by_fill.then(|| lattice.coarser_fill(fill.as_deref(), &coarser));
+            lattices.push((coarser, fill.filter(|_| !lattice.is_periodic())));
+        }
+        let mut levels: Vec<LatticeLevel> = Vec::new();
+        let mut coefficients = coefficients;
+        let mut rest = lattices.into_iter().peekable();
+        while let Some((lattice, fill)) = rest.next() {
+            let next = rest.peek().map(|next| &next.0);
+            levels.push(LatticeLevel::new(lattice, fill, coefficients, options.augmented, next, simd));
+            coefficients = coefficients.coarser();
+        }
+        if options.boxes {
+            levels.iter_mut().for_each(LatticeLevel::smooth_by_boxes);
+        }
+        let coarsest = levels.last().map(|level| Coarsest::new(&level.operator())).unwrap_or_default();
+        let runs = Arc::new(Runs::new(levels[0].unknown_runs()));
+        Self { levels, coarsest, options, runs, times: CycleTimes::default() }
+    }
+
+    /// The lattices, finest first.
+    pub fn levels(&self) -> &[LatticeLevel] {
+        &self.levels
+    }
+
+    /// The finest lattice.
+    pub fn finest(&self) -> &LatticeLevel {
+        &self.levels[0]
+    }
+
+    /// The same, to be swept.
+    pub fn finest_mut(&mut self) -> &mut LatticeLevel {
+        &mut self.levels[0]
+    }
+
+    /// Where the unknowns of the finest lattice are.
+    pub(crate) fn runs(&self) -> Arc<Runs> {
+        Arc::clone(&self.runs)
+    }
+
+    /// The right-hand side and the unknowns of the finest lattice, in single precision.
+    pub fn fields(&mut self) -> (&mut [f32], &mut [f32]) {
+        let level = &mut self.levels[0];
+        (&mut level.b, &mut level.u)
+    }
+
+    /// `b` minus the operator's product with the finest unknowns, in double precision.
+    pub(crate) fn finest_residual(&mut self, b: &[f64], out: &mut [f64]) {
+        let level = &mut self.levels[0];
+        level.wrap_unknowns();
+        level.residual_of(&level.u, b, out);
+    }
+
+    /// One cycle from zero.
+    pub fn cycle(&mut self) {
+        self.levels[0].u.fill(0.0);
+        cycle(&mut self.levels, &mut self.coarsest, &self.options, &mut self.times);
+    }
+
+    /// Memory in bytes: of the fields, and of everything else.
+    pub fn bytes(&self) -> (usize, usize) {
+        let parts = self.levels.iter().map(LatticeLevel::bytes);
+        let (fields, rest) = parts.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+        (fields, rest + self.coarsest.bytes())
+    }
+}
+
+/// The next coarser lattice, if it is worth having.
+fn coarsened(lattice: &Lattice, options: &CycleOptions) -> Option<Lattice> {
+    let size = lattice.size();
+    if size.iter().any(|n| *n < 2 * options.coarsest_size) {
+        return None;
+    }
+    if lattice.is_periodic() && size.iter().any(|n| n % 4 != 0) {
+        return None;
+    }
+    let coarser = lattice.coarser();
+    let cells = 0..coarser.len();
+    let has_unknowns =
+        (0..3).any(|f| cells.clone().any(|c| c >= coarser.plane() && coarser.is_unknown(f, c)));
+    let stays = lattice.interior_cells() <= LARGEST_COARSEST && is_thin(&coarser);
+    (has_unknowns && !stays).then_some(coarser)
+}
+
+/// Lattices with more interior cells are coarsened even if that makes them thin. A lattice whose limbs are one or two cells
+/// thick is several times too soft, so that cycles over it diverge; a direct solve of as many cells takes as long as a
+/// few sweeps over the hundred times as many of a finest lattice.
+const LARGEST_COARSEST: usize = 8000;
+/// The share of cells in thin places from which on a lattice is thin.
+const THIN: f64 = 0.02;
+
+/// Whether much of a body is one or two cells thick: such places carry little of what the finer lattice carries, or nothing.
+fn is_thin(lattice: &Lattice) -> bool {
+    if lattice.is_periodic() {
+        return false;
+    }
+    let (cells, strides) = (lattice.cells(), lattice.strides());
+    let body = |cell: usize| cells[cell] != Cell::Exterior;
+    let interior: Vec<usize> = (0..lattice.len()).filter(|c| cells[*c] == Cell::Interior).collect();
+    // A run of three cells through this one, on either side or around it.
+    let thick = |cell: usize, stride: usize| match [body(cell - stride), body(cell + stride)] {
+        [true, true] => true,
+        [true, false] => body(cell - 2 * stride),
+        [false, true] => body(cell + 2 * stride),
+        [false, false] => false,
+    };
+    let thin = interior.iter().filter(|c| !strides.iter().all(|s| thick(**c, *s))).count();
+    thin as f64 > THIN * interior.len() as f64
+}
+
+fn cycle(
+    levels: &mut [LatticeLevel],
+    coarsest: &mut Coarsest,
+    options: &CycleOptions,
+    times: &mut CycleTimes,
+) {
+    let Some((level, coarser)) = levels.split_first_mut() else { return };
+    if coarser.is_empty() {
+        timed(&mut times.coarsest, || coarsest.solve(&mut level.u, &level.b));
+        return;
+    }
+    smooth(level, options, times);
+    timed(&mut times.boundary, || level.sweep_before_restriction(options.extra_sweeps));
+    timed(&mut times.residual, || level.residual());
+    timed(&mut times.restriction, || level.restrict(&mut coarser[0]));
+    let cycle_index = if coarser.len() == 1 { 1 } else { options.cycle_index };
+    (0..cycle_index).for_each(|_| cycle(coarser, coarsest, options, times));
+    timed(&mut times.prolongation, || level.prolong_add(&mut coarser[0]));
+    timed(&mut times.boundary, || level.sweep_after_prolongation(options.extra_sweeps));
+    smooth(level, options, times);
+}
+
+/// One smoothing: boundary sweeps, the interior sweep, boundary sweeps (section 5.2).
+fn smooth(level: &mut LatticeLevel, options: &CycleOptions, times: &mut CycleTimes) {
+    timed(&mut times.boundary, || (0..options.boundary_sweeps).for_each(|_| level.boundary_sweep()));
+    timed(&mut times.interior, || level.interior_sweep());
+    timed(&mut times.boundary, || (0..options.boundary_sweeps).for_each(|_| level.boundary_sweep()));
+}
+
+fn timed(sum: &mut Duration, work: impl FnOnce()) {
+    let begun = Instant::now();
+    work();
+    *sum += begun.elapsed();
+}
