@@ -96,7 +96,7 @@ await onPage(process.argv[2], async (page) => {
   // Another discretisation begins again and says so.
   await page.getByRole("tab", { name: "Change" }).click();
   await page.getByLabel("Method").selectOption("hpbd");
-  await page.locator(".toast").filter({ hasText: "began again" }).waitFor();
+  await page.locator(".toast").filter({ hasText: "was restarted" }).waitFor();
   await until(page, () => window.supple.frame.step === 0);
 
   // Plots have something to show.
