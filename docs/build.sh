@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Converts the manual to HTML: docs/build.sh [FOLDER] [default: target/manual]. Needs only the Rust toolchain.
 #
-# The pages of docs, docs/howto and docs/decisions keep their folders; the pages at the root of the project are placed beside index.html.
+# The pages of docs, docs/howto and docs/decisions keep their folders; the pages at the root of the project are placed next to index.html.
 set -euo pipefail
 cd "$(dirname "$0")"
 out="${1:-../target/manual}"

@@ -5,7 +5,7 @@
 #   docs/pictures.sh             all of them (about an hour of one core)
 #   docs/pictures.sh flag twist  only these; `demo`, `stretch`, `hierarchy` and `viewer` are names too
 #
-# The screenshot needs node with playwright-core and Chromium, as check.sh installs them; without them it is left out.
+# The screenshot needs node with playwright-core and Chromium, as check.sh installs them; without them it is skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,7 +22,7 @@ is_wanted() {
     return 1
 }
 
-# The frame and the resolution at which a scene looks its best for its cost; others are drawn at the end, at half.
+# The frame and the resolution at which a scene looks best for its cost; others are drawn at the end, at half.
 options_of() {
     case "$1" in
         hanging-cloth) echo "--frame 28 --resolution 0.4" ;;

@@ -1,5 +1,5 @@
-// Bodies and colliders as meshes: smooth normals, wireframe, colours by stretch, stress or the solver's hierarchy, and cut open
-// where cells inside are shown.
+// Bodies and colliders as meshes: smooth normals, wireframe, colours by stretch, stress or the solver's hierarchy, and clipped
+// where interior cells are shown.
 
 import * as THREE from "./three/three.module.js";
 import { BODIES, regionColour, roundedLimit, roundedUp, writeStress, writeStretch } from "./colours.js";
@@ -114,7 +114,7 @@ class Body {
     this.geometry.boundingBox = null;
   }
 
-  /** Opens the body where its rest shape crosses `at` along an axis; `null` closes it. */
+  /** Clips the body where its rest shape exceeds `at` along an axis; `null` removes the clipping. */
   open(axis, at) {
     if (this.place === at && this.axis === axis) return;
     [this.axis, this.place] = [axis, at];
@@ -124,7 +124,7 @@ class Body {
       return list.subarray(first, first + size).some(isKept);
     });
     this.cut.value.set(...(at === null ? WHOLE : [0, 1, 2].map((k) => Number(k === axis)).concat(at)));
-    // Fragments are cut exactly; whole triangles too, or they would still cast shadows and be picked.
+    // Fragments are clipped exactly; triangles are removed as well, otherwise they would still cast shadows and be picked.
     this.geometry.setIndex(new THREE.BufferAttribute(at === null ? this.triangles : kept(this.triangles, 3), 1));
     this.wire.geometry.setIndex(new THREE.BufferAttribute(at === null ? this.edges : kept(this.edges, 2), 1));
   }
@@ -197,7 +197,7 @@ class Collider {
     this.geometry.setAttribute("position", new THREE.BufferAttribute(this.positions, 3));
     this.geometry.setAttribute("normal", new THREE.BufferAttribute(this.normals, 3));
     this.geometry.setIndex(new THREE.BufferAttribute(this.triangles, 1));
-    // A box has creases that smooth normals would wash out.
+    // Smooth normals would blur the creases of a box.
     const isCoarse = header.triangles <= 60;
     this.material = new THREE.MeshStandardMaterial({ color: COLLIDER, roughness: 0.9, flatShading: isCoarse });
     this.mesh = new THREE.Mesh(this.geometry, this.material);

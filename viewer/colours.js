@@ -1,4 +1,4 @@
-// Colours: the same as those of `supple render`. Components are linear light from 0 to 1, as vertex colours need them.
+// Colours: the same as those of `supple render`. Components are linear light from 0 to 1, as vertex colours require.
 
 /** Muted colours, easy to tell apart, for bodies in the scene's order; they repeat. */
 export const BODIES = [0x4a7caa, 0xd67454, 0x689e7c, 0xdaaa52, 0x8e70a4, 0x4ca0a4, 0xc6768c, 0x967a62];
@@ -40,7 +40,7 @@ export function writeStretch(colours, v, stretch, limit) {
   colours[3 * v + 2] = divergingTable[at + 2];
 }
 
-/** Writes the colour of a stress into `colours` at vertex `v`: the upper half of the map, from nothing on. */
+/** Writes the colour of a stress into `colours` at vertex `v`: the upper half of the map, from zero. */
 export function writeStress(colours, v, stress, limit) {
   writeStretch(colours, v, 1 + stress / limit, 2);
 }

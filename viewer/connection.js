@@ -1,4 +1,4 @@
-// The WebSocket to the program: JSON texts both ways, binary messages with a JSON header towards the page. It connects again
+// The WebSocket to the program: JSON texts in both directions, binary messages with a JSON header to the page. It reconnects
 // by itself while the program runs.
 
 const TOPOLOGY = 1;
@@ -22,7 +22,7 @@ export function parse(buffer) {
 }
 
 export class Connection {
-  /** `handlers` has `topology`, `frame`, `hierarchy`, `stress` for binary messages, one for each type of text, `open` and `lost`. */
+  /** `handlers` has `topology`, `frame`, `hierarchy`, `stress` for binary messages, one per type of text, `open` and `lost`. */
   constructor(handlers) {
     this.handlers = handlers;
     this.delay = 500;

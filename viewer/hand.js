@@ -1,4 +1,4 @@
-// The hand: drag a body to pull it, click it to pin a vertex, click a pin to let it go. Dragging beside bodies turns the view.
+// The hand: drag a body to pull it, click it to pin a vertex, click a pin to release it. Dragging the background rotates the view.
 
 import * as THREE from "./three/three.module.js";
 
@@ -57,7 +57,7 @@ export class Hand {
 
   down(event) {
     if (!this.isEnabled || event.button !== 0 || !event.isPrimary) {
-      // A second finger turns the view instead.
+      // A second finger rotates the view instead.
       if (this.held) this.cancel();
       return;
     }
@@ -65,7 +65,7 @@ export class Hand {
     const hit = this.caster.intersectObjects(this.bodies.meshes, false)[0];
     const pin = this.stage.pins.visible ? this.pinAt(event) : null;
     if (!hit && !pin) return;
-    // The solver knows nothing of the cut: its ray begins where the part that is left out ends.
+    // The solver does not know about the clipping: the ray starts at the clipping plane.
     if (hit && this.bodies.isOpen) ray.origin.addScaledVector(ray.direction, 0.98 * hit.distance);
     this.stage.controls.enabled = false;
     this.stage.canvas.setPointerCapture(event.pointerId);

@@ -1,4 +1,4 @@
-// The page: what the program sends is drawn, what people do is sent.
+// The page: draws what the program sends, and sends the user's actions.
 
 import { Vector3 } from "./three/three.module.js";
 import { Bodies } from "./bodies.js";
@@ -61,7 +61,7 @@ const connection = new Connection({
   state: takeState,
   error: ({ problem }) => {
     toast(problem, true);
-    // What was refused must not go on standing in its field.
+    // A rejected value must not stay in its field.
     if (state) panel.reset(state.controls);
   },
   note: ({ text }) => toast(text),
@@ -105,7 +105,7 @@ function takeState(next) {
 /** Colours that cannot be shown say why. */
 function offerColours(isLive) {
   const reasons = [];
-  if (!isLive) reasons.push("A recorded run holds positions only: view the scene to see stress and the solver's hierarchy.");
+  if (!isLive) reasons.push("A recorded run only contains positions: view the scene to see stress and the solver's hierarchy.");
   if (isLive && !state.has_stress) reasons.push("This method has no stress: it has springs in place of an elastic law.");
   choiceOf("hierarchy").disabled = !isLive;
   choiceOf("stress").disabled = !isLive || !state.has_stress;
@@ -182,7 +182,7 @@ function askHierarchyAnew() {
 
 function askStress() {
   if (state?.mode !== "live" || !state.has_stress) return;
-  // The last frame before a pause is asked for too, once it is time.
+  // The last frame before a pause is also requested, once it is due.
   clearTimeout(stressDue);
   const wait = stressAsked + STRESS_EVERY - performance.now();
   if (wait > 0) {
@@ -231,7 +231,7 @@ function showHierarchy() {
   $("level").disabled = !level;
   $("slice").hidden = !hasCells;
   $("hierarchy-hint").textContent = hierarchyHint(level, hasCells);
-  // Around a slice the surface is grey: cells are often finer than its triangles, and colours would run together.
+  // Around a slice the surface is grey: cells are often finer than its triangles, and colours would bleed between them.
   if (level) bodies.paintRegions(hasCells ? level.regions.map(() => NO_REGION) : level.regions);
   else bodies.forgetRegions();
   const hasNodes = level && $("nodes").checked;
@@ -239,15 +239,15 @@ function showHierarchy() {
   stage.showHierarchy(hasNodes ? level.nodes : EMPTY.points, hasNodes ? level.links : EMPTY.points);
   bodies.open(cuts?.axis ?? 2, hasCells ? cuts.cuts : null);
   stage.showCells(hasCells ? level.cells : EMPTY.points, hasCells ? level.kindOfCell : EMPTY.words);
-  // The pins of what is cut away would hang in the air before the slice.
+  // Pins of the clipped part would float in front of the slice.
   stage.pins.visible = $("pins").checked && !hasCells;
   showKinds(hasCells ? level : null);
 }
 
 function hierarchyHint(level, hasCells) {
-  if (hasCells) return "The body is cut open where the slice is: colours show what its cells are.";
-  if (level) return "Every region moves together on its level: one colour each. Held points are grey.";
-  if (!lastFrame?.step) return "The hierarchy is there after the first step.";
+  if (hasCells) return "The body is clipped at the slice: colours show the kinds of cells.";
+  if (level) return "Every region moves together on its level: one colour each. Pinned points are grey.";
+  if (!lastFrame?.step) return "The hierarchy is available after the first step.";
   return "This solver has no hierarchy: choose Galerkin multigrid, multilevel or additive Schwarz, hierarchical position based dynamics, an octree or a staggered lattice.";
 }
 
@@ -265,7 +265,7 @@ function showKinds(level) {
 
 function lost(reason) {
   if ($("toasts").querySelector("[data-lost]")) return;
-  const made = toast(reason || "The program has ended or cannot be reached. If it was started again, open the address that it prints now.", true, false);
+  const made = toast(reason || "The program has ended or cannot be reached. If it was started again, open the newly printed address.", true, false);
   made.dataset.lost = "";
 }
 
@@ -496,7 +496,7 @@ function explain(isOn) {
   plots.draw();
 }
 document.querySelectorAll(".explain-switch").forEach((other) => other.addEventListener("change", () => explain(other.checked)));
-// Where nothing hovers there are no tooltips.
+// Devices without hover have no tooltips.
 explain(matchMedia("(hover: none)").matches);
 
 /** For tests and for the curious: what is on the page now. */

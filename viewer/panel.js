@@ -1,4 +1,4 @@
-// The controls, made from the list that the program sends: sliders with numbers and units, choices, vectors.
+// The controls, built from the list that the program sends: sliders with numbers and units, choices, vectors.
 
 import { short } from "./plots.js";
 

@@ -1,12 +1,12 @@
-// Small live plots on canvases: what a step costs, how it converges, energies and stretch.
+// Small live plots on canvases: cost and convergence of steps, energies and stretch.
 
 const LENGTH = 160;
 const STAGE_COLOURS = ["#8894a5", "#4a7caa", "#4ca0a4", "#689e7c", "#daaa52", "#d67454", "#c6768c", "#8e70a4"];
 const LINE_COLOURS = ["#d67454", "#4a7caa", "#689e7c", "#8e70a4"];
 
 const RESIDUAL = {
-  step: "How far forces are from balance at each iteration. The number at the right is what is left of it at the end, as a part of the start: the step is done when that is below the tolerance.",
-  frame: "How far forces are from balance at the end of a frame, as a part of what it was at the start.",
+  step: "Imbalance of forces at each iteration. The number at the right is the final value relative to the start: the step is done when it is below the tolerance.",
+  frame: "Imbalance of forces at the end of a frame, relative to the start.",
 };
 
 /** A number with a few digits, and a power of ten where it needs one. */
@@ -161,7 +161,7 @@ export class Plots {
     this.clear("step");
   }
 
-  /** Begins anew; values are of a `step` or of a `frame`. */
+  /** Restarts; values are per `step` or per `frame`. */
   clear(unit) {
     this.unit = unit;
     this.parent.replaceChildren();
@@ -169,9 +169,9 @@ export class Plots {
     const plot = (...rest) => new Plot(this.parent, ...rest);
     this.costPlace = document.createElement("div");
     this.parent.append(this.costPlace);
-    this.iterations = plot(`Iterations a ${unit}`, "", ["nonlinear", "linear"], LINE_COLOURS, "counts", "Rounds of the method, and of the linear solver in all of them together.");
-    this.residuals = plot(unit === "step" ? "Residual of the last step, iteration by iteration" : "Residual a frame", "", ["residual"], LINE_COLOURS, "curve", RESIDUAL[unit]);
-    this.energies = plot("Energy", "J", ["kinetic", "elastic", "of height"], LINE_COLOURS, "lines", "Of movement, of deformation and of height over zero, of all bodies together.");
+    this.iterations = plot(`Iterations per ${unit}`, "", ["nonlinear", "linear"], LINE_COLOURS, "counts", "Iterations of the method, and the total of its linear solver.");
+    this.residuals = plot(unit === "step" ? "Residual of the last step, iteration by iteration" : "Residual per frame", "", ["residual"], LINE_COLOURS, "curve", RESIDUAL[unit]);
+    this.energies = plot("Energy", "J", ["kinetic", "elastic", "potential"], LINE_COLOURS, "lines", "Kinetic, elastic and gravitational energy of all bodies.");
     this.stretch = plot("Stretch", "length over rest length", ["largest", "mean"], LINE_COLOURS, "lines", "Of the triangles of all surfaces: 1 is undeformed, 1.1 is ten per cent longer.");
     this.last = null;
   }
@@ -182,8 +182,8 @@ export class Plots {
     this.stretch.push([stretch.max, stretch.mean]);
     if (!report) return;
     if (!this.cost) {
-      const title = `Time a ${this.unit} by stage`;
-      this.cost = new Plot(this.costPlace, title, "ms", report.stages.map(([name]) => name), STAGE_COLOURS, "stack", "What the computer does, and for how long.");
+      const title = `Time per ${this.unit} by stage`;
+      this.cost = new Plot(this.costPlace, title, "ms", report.stages.map(([name]) => name), STAGE_COLOURS, "stack", "Computing time of each stage.");
     }
     this.cost.push(report.stages.map(([, seconds]) => 1000 * seconds));
     this.iterations.push([report.iterations, report.linear_iterations]);

@@ -108,7 +108,7 @@ export class Stage {
     const size = Math.max(box.getSize(new THREE.Vector3()).length(), 1e-3);
     this.size = size;
     this.restBox = box;
-    // Room to fall into, where the scene does not say where the ground is.
+    // Space to fall into, if the scene does not define the ground.
     const lowest = groundHeight ?? box.min.y - room * size;
     this.groundHeight = lowest;
     const centre = box.getCenter(new THREE.Vector3());
@@ -222,12 +222,12 @@ export class Stage {
     const { clientWidth: width, clientHeight: height } = this.canvas;
     this.renderer.setSize(width, height, false);
     this.camera.aspect = width / Math.max(height, 1);
-    // The middle of the picture is the middle of what the panel leaves free.
+    // The centre of the picture is the centre of the area not covered by the panel.
     this.camera.setViewOffset(width, height, 0.5 * this.covered, 0, width, height);
     this.invalidate();
   }
 
-  /** So many pixels on the right are covered. */
+  /** Sets the number of pixels covered on the right. */
   setCovered(width) {
     this.covered = width;
     this.resize();

@@ -1,4 +1,4 @@
-"""The same second of the same scene by several solvers: time, iterations, and how far apart they end."""
+"""The same second of the same scene by several solvers: time, iterations, and the distance between their results."""
 
 import time
 

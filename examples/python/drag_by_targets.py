@@ -1,4 +1,4 @@
-"""Vertices led from outside, a new place every step: two corners of a cloth are carried around a circle."""
+"""Vertices driven kinematically, with new targets every step: two corners of a cloth move along a circle."""
 
 import numpy as np
 

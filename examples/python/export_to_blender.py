@@ -1,4 +1,4 @@
-"""A mesh goes out to Blender: the OBJ to import, and the point cache for its Mesh Cache modifier.
+"""Exporting to Blender: the OBJ to import, and the point cache for its Mesh Cache modifier.
 
 In Blender: File > Import > Wavefront (.obj), flag.obj; then Modifiers > Mesh Cache, flag.pc2, with "Up Axis" and "Forward Axis"
 as the file was imported. A USD file with the same animation needs no modifier.

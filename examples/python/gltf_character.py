@@ -1,8 +1,8 @@
-"""A character from a glTF file meets a cloth, and the result goes back into a glTF file."""
+"""A character from a glTF file collides with a cloth, and the result is exported to glTF."""
 
 import supple
 
-# Stand-in for a file of your own: the built-in octopus, saved as glTF.
+# Replaces your own file: the built-in octopus, saved as glTF.
 model = supple.SceneBuilder()
 model.add_solid(name="octopus", shape={"character": "octopus"}, cell=0.05)
 model.finalize().save("octopus.glb")

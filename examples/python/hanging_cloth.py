@@ -1,4 +1,4 @@
-"""A cloth held at two corners: step it, look at it, keep a picture."""
+"""A cloth pinned at two corners: simulate it, inspect it, save a picture."""
 
 import supple
 

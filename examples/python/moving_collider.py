@@ -1,4 +1,4 @@
-"""A cloth drops onto a ball that turns and rises: keyframes move it, friction carries the cloth along."""
+"""A cloth drops onto a rotating, rising ball: keyframes move the ball, friction drags the cloth along."""
 
 import supple
 

@@ -1,4 +1,4 @@
-"""Meshes of other libraries: a surface of trimesh becomes cloth, tetrahedra of meshio a solid."""
+"""Meshes from other libraries: a trimesh surface becomes cloth, meshio tetrahedra become a solid."""
 
 import meshio
 import numpy as np

@@ -1,15 +1,15 @@
-"""A parameter sweep on all cores: stepping releases the interpreter's lock, so threads are enough."""
+"""A parameter sweep on all cores: stepping releases the interpreter lock, so threads are enough."""
 
 from concurrent.futures import ThreadPoolExecutor
 
 import supple
 
-# The simulations themselves share the cores, so each of them works with one thread.
+# The simulations themselves share the cores, so each of them uses one thread.
 supple.set_threads(1)
 
 
 def sag(young_modulus: float) -> float:
-    """How far the end of a clamped bar hangs down after a third of a second, in metres."""
+    """The deflection of the end of a clamped bar after a third of a second, in metres."""
     b = supple.SceneBuilder()
     b.add_solid(
         shape={"box": {"size": [1.0, 0.2, 0.2]}},

@@ -1,4 +1,4 @@
-"""SciPy's conjugate gradients on a matrix of your own, with and without a multilevel preconditioner."""
+"""SciPy's conjugate gradients on your own matrix, with and without a multilevel preconditioner."""
 
 from typing import Any
 

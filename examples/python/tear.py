@@ -1,4 +1,4 @@
-"""A cloth is pulled until it tears: position based dynamics, and edges that part beyond a stretch."""
+"""A cloth is pulled until it tears: position based dynamics, with edges that break beyond a given stretch."""
 
 import supple
 

@@ -6,7 +6,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use supple::linear::Simd;
 use supple::simulation::{Registry, Slice};
 
-/// Cloth and soft bodies by multilevel solvers. Without a command it runs the built-in scene `demo`.
+/// Simulation of cloth and soft bodies with multilevel solvers. Without a command, runs the built-in scene `demo`.
 #[derive(Debug, Parser)]
 #[command(name = "supple", version, about, max_term_width = 110)]
 pub(crate) struct Arguments {
@@ -16,7 +16,7 @@ pub(crate) struct Arguments {
     pub command: Option<Command>,
 }
 
-/// The command line of a program with these steppers, whose methods its help lists.
+/// The command line of a program with these steppers, whose methods appear in its help.
 pub(crate) fn command(steppers: &Registry) -> clap::Command {
     let help = format!(
         "The solver: a method ({}), a linear solver (cholesky, jacobi …), or both: lbfgs+jacobi",
@@ -24,25 +24,25 @@ pub(crate) fn command(steppers: &Registry) -> clap::Command {
     );
     let has = |command: &clap::Command, name: &str| command.get_arguments().any(|arg| arg.get_id() == name);
     Arguments::command().mut_subcommands(|command| {
-        // `solve` has another `--solver`.
+        // `solve` has its own `--solver`.
         let chooses = has(&command, "solver") && has(&command, "resolution");
         if chooses { command.mut_arg("solver", |solver| solver.help(&help)) } else { command }
     })
 }
 
-/// Options of every command.
+/// Options common to all commands.
 #[derive(Debug, Args)]
 pub struct Common {
-    /// Machine-readable lines on standard output, everything else on standard error
+    /// JSON lines on standard output, everything else on standard error
     #[arg(long, global = true)]
     pub json: bool,
     /// Number of threads; the result does not depend on it [default: all cores]
     #[arg(long, global = true, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
-    /// `baseline` gives the same bits on every machine
+    /// Instruction set; `baseline` gives bit-identical results on every machine
     #[arg(long, global = true, value_enum, default_value_t = SimdWord::Auto)]
     pub simd: SimdWord,
-    /// No progress
+    /// Show no progress
     #[arg(long, short, global = true)]
     pub quiet: bool,
     /// The steppers of the program.
@@ -51,7 +51,7 @@ pub struct Common {
 }
 
 impl Common {
-    /// The options as another program of the family takes them.
+    /// The options as expected by the companion program `supple-reproduce`.
     pub(crate) fn as_arguments(&self) -> Vec<String> {
         let mut arguments = Vec::new();
         let mut flag = |set: bool, name: &str| arguments.extend(set.then(|| name.to_owned()));
@@ -63,12 +63,12 @@ impl Common {
     }
 }
 
-/// The instructions to use, as a word.
+/// The instruction set, as a command-line value.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum SimdWord {
-    /// The best instructions that this machine has
+    /// The best instruction set of this machine
     Auto,
-    /// Plain instructions that every machine has
+    /// Plain instructions that every machine supports
     Baseline,
 }
 
@@ -90,8 +90,8 @@ pub(crate) enum Command {
         /// Print this scene's TOML
         name: Option<String>,
     },
-    /// Checks a scene or a mesh: what is wrong and where, its size, and which solvers support it; or the frames of a run for
-    /// surfaces that cross
+    /// Checks a scene or a mesh for problems (what, where), reports its size and which solvers support it; or checks
+    /// the frames of a run for intersecting surfaces
     Check {
         /// A scene (file or built-in name), a mesh file, or the folder of a run
         path: PathBuf,
@@ -108,11 +108,11 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Shows a scene or a run in the browser: drag, pin, change, look inside
     View(View),
-    /// Measures a figure or table of a paper beside the paper's own numbers
+    /// Measures a figure or table of a paper and prints it next to the paper's numbers
     Reproduce(Reproduce),
 }
 
-/// Which scene, and how it is changed.
+/// Selects the scene and changes to it.
 #[derive(Debug, Default, Args)]
 pub(crate) struct SceneChoice {
     /// Scales the resolution of generated shapes and cells (0.25 for a quick look)
@@ -130,7 +130,7 @@ pub(crate) struct SceneChoice {
 }
 
 impl SceneChoice {
-    /// Whether the scene would not be as it is written.
+    /// Whether any option changes the scene.
     pub(crate) fn changes_something(&self) -> bool {
         self.resolution.is_some() || !self.sets.is_empty() || self.frames.is_some() || self.solver.is_some()
     }
@@ -154,20 +154,20 @@ pub(crate) struct Run {
     /// Resume from the latest valid checkpoint in the folder
     #[arg(long, requires = "out")]
     pub resume: bool,
-    /// Goes on from the newest checkpoint at or before frame K, with a changed scene
+    /// Resumes from the latest checkpoint at or before frame K, with a changed scene
     #[arg(long, value_name = "K", requires = "out", conflicts_with = "resume")]
     pub from: Option<u32>,
 }
 
-/// What colours show.
+/// Quantity shown by the colours.
 #[derive(Debug, Clone, Copy, Default, ValueEnum)]
 pub(crate) enum Color {
     #[default]
-    /// Which body it is
+    /// One colour per body
     Plain,
-    /// How far it is stretched
+    /// Stretch
     Stretch,
-    /// Von Mises' stress: in Pa for solids, in N/m for cloth
+    /// Von Mises stress: in Pa for solids, in N/m for cloth
     Stress,
     /// The solver's hierarchy: regions of coarse nodes, domains or coarse particles, and a slice through octants or cells
     Hierarchy,
@@ -182,25 +182,26 @@ pub(crate) struct Render {
     pub out: PathBuf,
     #[command(flatten)]
     pub choice: SceneChoice,
-    /// Which frame a picture shows [default: the last]
+    /// Frame shown in a picture [default: the last]
     #[arg(long, value_name = "K")]
     pub frame: Option<u32>,
-    /// What colours show
+    /// Quantity shown by the colours
     #[arg(long, value_enum, default_value_t = Color::Plain)]
     pub color: Color,
-    /// Which level of the hierarchy colours show, from 1, the finest
+    /// Level of the hierarchy shown by the colours, counted from 1, the finest
     #[arg(long, value_name = "L", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub level: u32,
-    /// Where octants and cells are shown, an axis and a part of the body: x:0.5; what lies before it is left out
+    /// Slice through octants and cells, given as an axis and a fraction of the body: x:0.5; everything in front of it
+    /// is hidden
     #[arg(long, value_name = "AXIS:PART", default_value = "z:0.5", value_parser = slice)]
     pub slice: Slice,
-    /// Eye and target in metres: x,y,z,x,y,z [default: everything in view]
+    /// Camera position and target in metres: x,y,z,x,y,z [default: fits everything in view]
     #[arg(long, value_name = "EYE,TARGET", value_delimiter = ',', num_args = 1, allow_hyphen_values = true)]
     pub camera: Vec<f64>,
     /// Width and height in pixels
     #[arg(long, value_name = "WxH", default_value = "960x720")]
     pub size: String,
-    /// Draws the polygons' edges
+    /// Draws polygon edges
     #[arg(long)]
     pub wireframe: bool,
     /// Use every N-th frame in an animation [default: 1]
@@ -218,17 +219,17 @@ pub(crate) struct View {
     /// The port on 127.0.0.1 [default: a free one]
     #[arg(long, value_name = "P")]
     pub port: Option<u16>,
-    /// Prints the address and opens no browser
+    /// Prints the address without opening a browser
     #[arg(long)]
     pub no_open: bool,
-    /// Starts with the clock stopped
+    /// Starts paused
     #[arg(long)]
     pub paused: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Mesh {
-    /// The surface (OBJ, OFF, PLY, STL, glTF) or mesh to convert
+    /// The surface (OBJ, OFF, PLY, STL, glTF) to fill, or the mesh to convert
     pub surface: PathBuf,
     /// Size of the tetrahedra in the file's unit; without it the mesh is only converted
     #[arg(long, value_name = "H")]
@@ -254,7 +255,7 @@ pub(crate) struct Export {
 pub(crate) struct Compare {
     /// A scene file or a built-in scene's name
     pub scene: String,
-    /// The frame whose first step is compared; the frames before it are run as the scene says
+    /// The frame whose first step is compared; earlier frames are run with the scene's own solver
     #[arg(long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     pub frame: u32,
     /// Solvers separated by commas: methods, linear solvers, or both as lbfgs+jacobi
@@ -269,10 +270,10 @@ pub(crate) struct Compare {
     /// Changes a value by its dotted path, such as body.cloth.material.young_modulus=1e5
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
-    /// Seconds for each solver
+    /// Time limit per solver in seconds
     #[arg(long, value_name = "S", default_value_t = 5.0)]
     pub budget: f64,
-    /// The residual at which a solver is done
+    /// The residual at which a solver stops
     #[arg(long, value_name = "T", default_value_t = 1e-8)]
     pub tolerance: f64,
 }
@@ -285,7 +286,7 @@ pub struct Reproduce {
     /// Changes a parameter of the reproduction
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
-    /// A mesh of your own in place of the built-in shape: a closed surface, or tetrahedra
+    /// Your own mesh in place of the built-in shape: a closed surface, or tetrahedra
     #[arg(long, value_name = "FILE")]
     pub mesh: Option<PathBuf>,
     /// Where to write the table (.csv) and the plots (.svg)
@@ -295,7 +296,7 @@ pub struct Reproduce {
 
 #[derive(Debug, Args)]
 pub(crate) struct Solve {
-    /// The symmetric positive-definite matrix: Matrix Market .mtx or SciPy .npz, 1 or 3 unknowns a node
+    /// The symmetric positive-definite matrix: Matrix Market .mtx or SciPy .npz, 1 or 3 unknowns per node
     pub matrix: PathBuf,
     /// The right-hand side: .npy or .mtx
     #[arg(long, value_name = "B")]
@@ -306,7 +307,7 @@ pub(crate) struct Solve {
     /// cholesky, jacobi, schwarz, ic0, ict, gauss-seidel, chebyshev, galerkin, galerkin-cycle, mas
     #[arg(long, value_name = "NAME")]
     pub solver: String,
-    /// Options of the solver as scenes have them under `linear`, such as levels=[2000,100] or modes=12
+    /// Options of the solver, named as under `linear` in scenes, such as levels=[2000,100] or modes=12
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
     /// Stop when the residual's norm is this fraction of the right-hand side's
@@ -330,5 +331,5 @@ fn slice(text: &str) -> Result<Slice, String> {
         let share: f64 = share.parse().ok().filter(|share| (0.0..=1.0).contains(share))?;
         Some(Slice { axis, share })
     });
-    read.ok_or_else(|| "write it as x:0.5, an axis and a part from 0 to 1".into())
+    read.ok_or_else(|| "write it as x:0.5: an axis and a fraction from 0 to 1".into())
 }

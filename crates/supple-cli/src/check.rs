@@ -31,11 +31,11 @@ pub(crate) fn check(path: &Path, common: &Common) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Frames that a vertex may be inside another part, where crossed parts are pushed back.
+/// Frames for which a vertex may be inside another body part when penetrations are resolved gradually.
 const FRAMES_INSIDE: u32 = 3;
 
-/// Looks in every frame of a run for triangles that pass through each other where contact should keep them apart, and for
-/// vertices of solids that stay inside another part.
+/// Checks every frame of a run for intersecting triangles where contact should keep them apart, and for vertices of
+/// solids that stay inside another body part.
 fn check_run(folder: &Path, common: &Common) -> Result<ExitCode, Failure> {
     let cache = FrameCache::open(folder).map_err(Failure::usage)?;
     let simulation = simulation_of_run(folder, common)?;
@@ -59,9 +59,9 @@ fn check_run(folder: &Path, common: &Common) -> Result<ExitCode, Failure> {
         line(json!({ "summary": { "frames": frames, "triangles": triangles, "frames_with_crossings": bad,
             "longest_inside": stays.longest } }));
     } else if bad == 0 && stays.longest == 0 {
-        line(format!("{frames} frames of {triangles} triangles in contact: none crosses another"));
+        line(format!("{frames} frames of {triangles} triangles in contact: no intersections"));
     } else {
-        line(format!("{bad} of {frames} frames have triangles that cross"));
+        line(format!("{bad} of {frames} frames have intersecting triangles"));
         line(stays.to_string());
     }
     Ok(if fine { ExitCode::SUCCESS } else { ExitCode::from(1) })
@@ -80,7 +80,7 @@ fn frame_positions(cache: &FrameCache, index: u32, expected: usize) -> Result<Ve
     if at.len() == expected {
         return Ok(at);
     }
-    let problem = format!("holds {} vertices, the scene of its folder {expected}", at.len());
+    let problem = format!("has {} vertices, but the scene in its folder has {expected}", at.len());
     Err(Failure::usage(FileError::whole(&cache.frame_path(index), problem)))
 }
 
@@ -98,17 +98,17 @@ fn tell_frame(index: u32, crossings: &[[u32; 2]], inside: usize, surfaces: &Surf
         format!(", the first at vertices {a:?} and {b:?}")
     });
     line(format!(
-        "frame {index}: {count} pairs of triangles cross{first}; {inside} vertices are inside another part"
+        "frame {index}: {count} pairs of triangles intersect{first}; {inside} vertices are inside another part"
     ));
 }
 
-/// How long vertices stay inside another part.
+/// Tracks how long vertices stay inside another body part.
 struct PenetrationDuration {
     check: InsideCheck,
-    /// For each vertex, in how many frames up to the last one.
+    /// Per vertex, the number of consecutive frames up to the latest one.
     since: Vec<u32>,
     longest: u32,
-    /// The vertex that stays longest, and the frame where that ends.
+    /// The vertex that stays longest, and the last frame of that period.
     worst: (usize, u32),
 }
 
@@ -117,7 +117,7 @@ impl PenetrationDuration {
         Self { check, since: vec![0; vertices], longest: 0, worst: (0, 0) }
     }
 
-    /// Takes in a frame; returns how many vertices are inside in it.
+    /// Adds a frame; returns how many of its vertices are inside.
     fn look(&mut self, index: u32, at: &[DVec3]) -> usize {
         let found = self.check.find(at);
         let mut is_inside = vec![false; at.len()];
@@ -168,8 +168,8 @@ fn report_on(mesh: &Mesh) -> MeshReport {
     }
 }
 
-/// Everything that `run` would refuse (the words, the files, the meshes, the selections), and what is found in the
-/// meshes. What is found alone is no failure: a mesh with faults may still be simulated.
+/// Checks everything that `run` would reject (keys, files, meshes, selections), and lists defects of the meshes. Mesh
+/// defects alone are not a failure: a defective mesh may still be simulated.
 fn check_scene(source: &str, common: &Common) -> Result<ExitCode, Failure> {
     let (scene, complaints) = common.steppers.scene_reader().find_leniently(source);
     let Some(scene) = scene else {
@@ -182,7 +182,7 @@ fn check_scene(source: &str, common: &Common) -> Result<ExitCode, Failure> {
         dry.counts = None;
         dry.problems.splice(..0, complaints);
     }
-    // What the reports on the meshes say is not said again.
+    // Problems already listed in the mesh reports are not repeated.
     let findings = || meshes.iter().flat_map(|(_, report)| &report.findings);
     dry.notes.retain(|note| !findings().any(|finding| note.ends_with(&finding.message)));
     if common.json {
@@ -204,7 +204,7 @@ fn check_scene(source: &str, common: &Common) -> Result<ExitCode, Failure> {
     Ok(if dry.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) })
 }
 
-/// The report on a scene's mesh at its size in the scene; what cannot be read is one of the scene's problems.
+/// The report on a scene's mesh at its size in the scene; unreadable files are listed with the scene's problems.
 fn checked(file: MeshFile) -> Option<(MeshFile, MeshReport)> {
     let mut mesh = format::load(&file.path).ok()?.mesh;
     let positions = match &mut mesh {

@@ -8,21 +8,21 @@ use supple::mesh::generate::{BoxShape, SphereShape};
 use supple::scene::{Collider, ColliderShape, Pose, Scene};
 use supple_render::{ColliderMesh, Ground};
 
-/// Cells along each icosahedron edge of a drawn sphere: round at any size of picture.
+/// Cells along each icosahedron edge of a drawn sphere; looks round at any picture size.
 const SPHERE_CELLS: u32 = 24;
 
-/// Round colliders are drawn a little smaller than they are: the flat triangles of a cloth that lies on one with all its
-/// vertices would dip into it.
+/// Round colliders are drawn slightly smaller than they are: the flat triangles of a cloth resting on one would dip
+/// into it.
 const DRAWN_SIZE: f64 = 0.99;
 
-/// The colliders of a scene, with the files of those that are meshes.
+/// The colliders of a scene, with the files of mesh colliders.
 pub(crate) struct DrawnColliders {
     colliders: Vec<Collider>,
     meshes: ColliderMeshes,
 }
 
 impl DrawnColliders {
-    /// Reads what there is to read; a mesh that is no longer there is not drawn.
+    /// Reads all mesh files; a mesh that no longer exists is not drawn.
     pub(crate) fn new(scene: &Scene) -> Self {
         let mut meshes = ColliderMeshes::new(scene.time.fps);
         for collider in &scene.colliders {
@@ -36,13 +36,13 @@ impl DrawnColliders {
         self.colliders.iter().filter_map(|collider| self.mesh(collider, time)).collect()
     }
 
-    /// The same, each with whether it moves.
+    /// The same, each with a flag that says whether it moves.
     pub(crate) fn all_at(&self, time: f64) -> Vec<(ColliderMesh, bool)> {
         let drawn = |collider: &Collider| Some((self.mesh(collider, time)?, moves(collider)));
         self.colliders.iter().filter_map(drawn).collect()
     }
 
-    /// Only those that move, in the same order.
+    /// Only the moving ones, in the same order.
     pub(crate) fn moving_at(&self, time: f64) -> Vec<ColliderMesh> {
         let moving = self.colliders.iter().filter(|collider| moves(collider));
         moving.filter_map(|collider| self.mesh(collider, time)).collect()
@@ -61,13 +61,13 @@ impl DrawnColliders {
     }
 }
 
-/// Whether a collider is not always where it was at first; a mesh may be a sequence.
+/// Whether a collider moves; a mesh may be a sequence.
 fn moves(collider: &Collider) -> bool {
     collider.motion.is_some()
         || matches!(&collider.shape, ColliderShape::Mesh(path) if path.is_dir() || is_pattern(path))
 }
 
-/// Whether a file name stands for a sequence of files.
+/// Whether a file name is a pattern for a sequence of files.
 fn is_pattern(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().contains('#'))
 }
@@ -81,7 +81,7 @@ pub(crate) fn ground(scene: &Scene) -> Ground {
     scene.colliders.iter().find_map(level).map_or(Ground::Lowest, Ground::Height)
 }
 
-/// Spheres, capsules and boxes at rest.
+/// Spheres, capsules and boxes in their rest position.
 fn solid(shape: &ColliderShape) -> Option<Surface> {
     let (from, to, radius) = match *shape {
         ColliderShape::Sphere { center, radius } => (center, center, radius),
@@ -94,7 +94,7 @@ fn solid(shape: &ColliderShape) -> Option<Surface> {
         ColliderShape::Plane { .. } | ColliderShape::Mesh(_) => return None,
     };
     let ball = SphereShape { radius: DRAWN_SIZE * radius, cells: SPHERE_CELLS }.surface(1.0).ok()?;
-    // Each half of the ball at its end; the triangles between the halves become the sides.
+    // Each hemisphere moves to its end; the triangles between the hemispheres become the sides.
     let end = |p: DVec3| if p.dot(to - from) > 0.0 { to } else { from };
     Some((ball.positions.iter().map(|p| end(*p) + *p).collect(), ball.triangles()))
 }

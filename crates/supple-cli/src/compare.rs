@@ -18,7 +18,7 @@ use crate::plot::{Line, Plot, Scale};
 use crate::print::{line, notice};
 use crate::scenes::choose;
 
-/// What is compared if nothing is said, beside every linear solver under Newton's method.
+/// Methods compared by default, in addition to every linear solver under Newton's method.
 const OTHER_METHODS: [&str; 4] =
     ["projective", "lbfgs", "nonlinear-cg+jacobi", "accelerated-gradient+jacobi"];
 
@@ -28,7 +28,7 @@ pub(crate) fn compare(options: &Compare, common: &Common) -> Result<ExitCode, Fa
     let scene = choose(&options.scene, &choice(options, None), common)?;
     if options.frame > scene.time.frames {
         return Err(Failure::usage(anyhow::anyhow!(
-            "--frame {}: the scene has {} frames; more of them by `--set time.frames=N`",
+            "--frame {}: the scene has {} frames; use `--set time.frames=N` for more",
             options.frame,
             scene.time.frames
         )));
@@ -43,7 +43,7 @@ pub(crate) fn compare(options: &Compare, common: &Common) -> Result<ExitCode, Fa
     let compared =
         comparison.run_with_steppers(&scene, common.simd.into(), &common.steppers).map_err(Failure::of)?;
     let reasons: Vec<String> =
-        compared.left_out.iter().map(|(name, error)| format!("{name} was left out: {error}")).collect();
+        compared.left_out.iter().map(|(name, error)| format!("{name} was skipped: {error}")).collect();
     if compared.curves.is_empty() {
         return Err(Failure::of(Error::Invalid(reasons.join("\n"))));
     }
@@ -66,12 +66,12 @@ fn check_options(options: &Compare) -> Result<(), Failure> {
     let positive = |value: f64| value.is_finite() && value > 0.0;
     for (name, value) in [("--budget", options.budget), ("--tolerance", options.tolerance)] {
         if !positive(value) {
-            return Err(Failure::usage(anyhow::anyhow!("{name} {value}: it must be a number above 0")));
+            return Err(Failure::usage(anyhow::anyhow!("{name} {value}: must be greater than 0")));
         }
     }
     match options.out.as_ref().map(|folder| (folder, std::fs::create_dir_all(folder))) {
         Some((folder, Err(error))) => {
-            Err(Failure::usage(FileError::whole(folder, format!("cannot be made: {error}"))))
+            Err(Failure::usage(FileError::whole(folder, format!("cannot be created: {error}"))))
         }
         _ => Ok(()),
     }
@@ -159,7 +159,7 @@ const LOWEST_ERROR: f64 = 1e-10;
 /// The plot of errors over time.
 pub fn convergence(title: String, curves: &[Curve]) -> Plot {
     let line = |curve: &Curve| {
-        // The first point below the lowest error shows when it got there.
+        // The first point below the lowest error shows when it was reached.
         let below = curve.points.iter().position(|point| point.error <= LOWEST_ERROR);
         let drawn = &curve.points[..below.map_or(curve.points.len(), |first| first + 1)];
         let points = drawn.iter().filter(|point| point.seconds > 0.0);

@@ -22,13 +22,13 @@ pub(crate) fn export(options: &Export, common: &Common) -> Result<ExitCode, Fail
     Ok(ExitCode::SUCCESS)
 }
 
-/// Formats by their words.
+/// Parses the format names.
 pub(crate) fn parse_formats(words: &[String]) -> Result<Vec<ExportFormat>, Failure> {
     let parsed = words.iter().map(|word| word.trim().parse());
     parsed.collect::<Result<_, supple::Error>>().map_err(Failure::usage)
 }
 
-/// Exports with a progress line, and says which files there are.
+/// Exports with a progress line, and lists the files written.
 pub(crate) fn export_frames(
     cache: &FrameCache,
     formats: &[ExportFormat],
@@ -57,7 +57,7 @@ pub(crate) fn export_frames(
     Ok(())
 }
 
-/// OBJ files name the materials files of the user's meshes, which the run does not hold.
+/// OBJ files refer to the material files of the user's meshes, which are not part of the run.
 fn note_material_files(cache: &FrameCache, folder: &Path) -> Result<(), Failure> {
     let Some(&first) = cache.frames().map_err(Failure::of)?.first() else { return Ok(()) };
     let frame = cache.read(first).map_err(Failure::of)?;
@@ -65,21 +65,21 @@ fn note_material_files(cache: &FrameCache, folder: &Path) -> Result<(), Failure>
     let missing: BTreeSet<&String> = named.filter(|name| !folder.join(name.as_str()).exists()).collect();
     for name in missing {
         notice(format_args!(
-            "note: the OBJ files name their materials in {name}; copy it from beside your mesh to {}",
+            "note: the OBJ files refer to the material file {name}; copy it from the folder of your mesh to {}",
             folder.display()
         ));
     }
     Ok(())
 }
 
-/// A stopped export says what is there.
+/// An interrupted export reports what it has written.
 fn export_failure(error: supple::Error, formats: &[ExportFormat], folder: &Path) -> Failure {
     if !matches!(error, supple::Error::Stopped { .. }) {
         return Failure::of(error);
     }
     let words: Vec<&str> = formats.iter().map(|format| format.word()).collect();
     Failure::of(error).with_advice(format!(
-        "the export to {} in {} is not complete, every file in it is whole",
+        "the export to {} in {} is incomplete, but every file in it is valid",
         words.join(","),
         folder.display()
     ))

@@ -1,4 +1,4 @@
-//! Errors on their way out: the message and the exit code.
+//! Errors as the program reports them: the message and the exit code.
 
 use std::fmt::Display;
 use std::io::ErrorKind;
@@ -25,12 +25,12 @@ impl Failure {
         Self { error: error.into(), code: 1 }
     }
 
-    /// Ctrl-C ended it early: exit code 130.
+    /// Interrupted by Ctrl-C: exit code 130.
     pub fn stopped(what: impl Display) -> Self {
         Self { error: anyhow::anyhow!("{what}"), code: STOPPED }
     }
 
-    /// An error of the engine with the exit code of its kind, for calls that both read what the user gave and write.
+    /// An engine error with the exit code of its kind, for calls that both read user input and write files.
     pub fn of(error: impl Into<supple::Error>) -> Self {
         let error = error.into();
         let code = match &error {
@@ -42,19 +42,19 @@ impl Failure {
         Self { error: error.into(), code }
     }
 
-    /// Adds a sentence on what to do next.
+    /// Adds a sentence that suggests what to do next.
     pub fn with_advice(self, advice: impl Display) -> Self {
         Self { error: anyhow::anyhow!("{:#}\n{advice}", self.error), code: self.code }
     }
 
-    /// Prints the message and gives the exit code.
+    /// Prints the message and returns the exit code.
     pub fn report(&self) -> ExitCode {
         notice(format_args!("supple: {:#}", self.error));
         ExitCode::from(self.code)
     }
 }
 
-/// A path where no file can be is bad usage; all else that keeps a file from being written is the disk's fault.
+/// A path at which no file can exist is bad usage; any other reason for a failed write is a disk failure.
 fn code_of_write_failure(kind: ErrorKind) -> u8 {
     match kind {
         ErrorKind::NotFound
@@ -80,11 +80,11 @@ mod tests {
 
     #[test]
     fn the_kind_of_an_error_decides_the_exit_code_not_its_words() {
-        let file = FileError::whole(Path::new("shirt.obj"), "cannot be understood");
+        let file = FileError::whole(Path::new("shirt.obj"), "cannot be parsed");
         assert_eq!(code(file.clone()), 2);
         assert_eq!(code(FileError { write_failure: Some(ErrorKind::StorageFull), ..file.clone() }), 1);
         assert_eq!(code(FileError { write_failure: Some(ErrorKind::NotADirectory), ..file }), 2);
-        assert_eq!(code(Error::Invalid("what cannot be".into())), 2);
+        assert_eq!(code(Error::Invalid("impossible".into())), 2);
         assert_eq!(code(Error::NotSupported("tearing".into())), 2);
         assert_eq!(code(Error::Failed { time: 0.5, problem: "it diverged".into() }), 1);
         assert_eq!(code(Error::Stopped { done: 1, total: 3 }), 130);

@@ -1,5 +1,5 @@
-//! Ctrl-C (and what asks a program to end in other ways): the first lets the current frame be finished, the second
-//! ends at once. Files have their names only when they are whole, so either leaves none damaged.
+//! Ctrl-C (and other termination requests): the first lets the current frame finish, the second exits immediately.
+//! Files get their final names only once complete, so neither leaves a damaged file.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::arguments::Common;
 use crate::print::notice;
 
-/// The exit code of a program that was stopped by Ctrl-C (128 + SIGINT).
+/// The exit code of a program that was interrupted by Ctrl-C (128 + SIGINT).
 pub(crate) const STOPPED: u8 = 130;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
@@ -15,18 +15,18 @@ static ASKED: AtomicBool = AtomicBool::new(false);
 /// From now on Ctrl-C waits for the current frame.
 pub(crate) fn install_handler(common: &Common) {
     let quiet = common.quiet;
-    // A second handler in one process (tests) is no failure: the first one serves.
+    // A second handler in one process (tests) is not an error: the first one stays in place.
     let _ = ctrlc::set_handler(move || {
         if ASKED.swap(true, Ordering::SeqCst) {
             std::process::exit(i32::from(STOPPED));
         }
         if !quiet {
-            notice("\nstopping after the current frame; Ctrl-C again stops at once");
+            notice("\nstopping after the current frame; press Ctrl-C again to stop immediately");
         }
     });
 }
 
-/// From now on Ctrl-C ends a program that has nothing to lose, as soon as it looks.
+/// From now on Ctrl-C ends a program that has no results to lose, at its next check.
 pub(crate) fn install_immediate_handler() {
     let _ = ctrlc::set_handler(|| {
         if ASKED.swap(true, Ordering::SeqCst) {
@@ -40,7 +40,7 @@ pub(crate) fn asked() -> bool {
     ASKED.load(Ordering::SeqCst)
 }
 
-/// The same for work that is told by `ControlFlow`.
+/// The same for work that is controlled through `ControlFlow`.
 pub(crate) fn flow() -> ControlFlow<()> {
     if asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }

@@ -1,7 +1,7 @@
 //! The `supple` program as a library: arguments, commands, progress and exit codes.
 //!
-//! Exit code 0: done. 1: the simulation or the disk failed, after what was good had been written. 2: bad usage or bad
-//! input. 130: stopped by Ctrl-C, after the current frame or, pressed twice, at once.
+//! Exit code 0: done. 1: the simulation or the disk failed, after all valid results had been written. 2: bad usage or
+//! bad input. 130: interrupted by Ctrl-C, after the current frame or, if pressed twice, immediately.
 
 mod arguments;
 mod check;
@@ -40,14 +40,14 @@ pub fn main() -> ExitCode {
     main_with(std::env::args_os())
 }
 
-/// Runs the program with other arguments, the first of which is its name.
+/// Runs the program with the given arguments, the first of which is its name.
 pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     main_with_steppers(arguments, Registry::builtin())
 }
 
-/// The same with other steppers than the engine's own: what a program with a stepper of its own calls.
+/// The same with a different set of steppers; called by programs that add a stepper of their own.
 pub fn main_with_steppers(arguments: impl IntoIterator<Item = OsString>, steppers: Registry) -> ExitCode {
-    // Clap prints its own message and ends with code 2 on bad usage.
+    // Clap prints its own message and exits with code 2 on bad usage.
     let matches = arguments::command(&steppers).get_matches_from(arguments);
     let mut arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     arguments.common.steppers = steppers;
@@ -74,7 +74,7 @@ fn perform(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Runs everything in a pool of the wished number of threads; nothing in the engine depends on how many they are.
+/// Runs everything in a pool of the requested number of threads; no result depends on that number.
 pub fn in_pool<T: Send>(
     common: &Common,
     work: impl FnOnce() -> Result<T, Failure> + Send,
@@ -82,5 +82,6 @@ pub fn in_pool<T: Send>(
     let pool = supple_core::parallel::ThreadPoolBuilder::new()
         .num_threads(common.threads.unwrap_or(0) as usize)
         .build();
-    pool.map_err(|error| Failure::usage(anyhow::anyhow!("no thread pool: {error}")))?.install(work)
+    pool.map_err(|error| Failure::usage(anyhow::anyhow!("cannot start the thread pool: {error}")))?
+        .install(work)
 }

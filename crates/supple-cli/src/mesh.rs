@@ -18,7 +18,7 @@ pub(crate) fn mesh(options: &Mesh, common: &Common) -> Result<ExitCode, Failure>
     let loaded = format::load(&options.surface).map_err(Failure::usage)?;
     let mut notes = loaded.notes;
     let extension = extension_for(&loaded.mesh, options)?;
-    // Opened before the work: a path that cannot be written is told at once.
+    // Opened before the work, so that an unwritable path is reported immediately.
     let mut file = AtomicFile::create(&options.out).map_err(Failure::of)?;
     let result = match (loaded.mesh, options.cell) {
         (AnyMesh::Surface(surface), Some(cell)) => {
@@ -35,23 +35,23 @@ pub(crate) fn mesh(options: &Mesh, common: &Common) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-/// The output's extension, if what is asked for can be made of the mesh and written with it.
+/// The output's extension, if the requested conversion is possible and the format can store the result.
 fn extension_for(mesh: &AnyMesh, options: &Mesh) -> Result<String, Failure> {
     let extension = options.out.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
     let refuse = |path: &Path, problem: &str| Err(Failure::usage(FileError::whole(path, problem)));
     match (mesh, extension.as_str()) {
         (AnyMesh::Tets(_), _) if options.cell.is_some() => {
-            refuse(&options.surface, "holds tetrahedra already; leave out --cell to convert it")
+            refuse(&options.surface, "already contains tetrahedra; omit --cell to convert it")
         }
         (AnyMesh::Surface(_), "msh") if options.cell.is_none() => {
-            refuse(&options.out, "a .msh holds tetrahedra: give --cell, the size of the tetrahedra")
+            refuse(&options.out, "a .msh file stores tetrahedra: set --cell, the size of the tetrahedra")
         }
         (_, "msh" | "vtu" | "obj" | "ply") => Ok(extension),
-        _ => refuse(&options.out, "its extension must be .msh, .vtu, .obj or .ply"),
+        _ => refuse(&options.out, "the extension must be .msh, .vtu, .obj or .ply"),
     }
 }
 
-/// Formats of surfaces get the boundary of tetrahedra.
+/// Surface formats receive the boundary of the tetrahedra.
 fn write_mesh(mesh: &AnyMesh, extension: &str, file: &mut AtomicFile) -> io::Result<()> {
     match (mesh, extension) {
         (AnyMesh::Tets(tets), "msh") => format::write_msh22(tets, file),
@@ -79,7 +79,7 @@ fn report(mesh: &AnyMesh, notes: &[String], options: &Mesh, common: &Common) {
         .is_some_and(|e| e.eq_ignore_ascii_case("obj") || e.eq_ignore_ascii_case("ply"));
     let (vertices, elements, kind) = match mesh {
         AnyMesh::Tets(tets) if boundary => {
-            notice("note: the format holds surfaces only: the boundary of the tetrahedra was written");
+            notice("note: the format only stores surfaces; wrote the boundary of the tetrahedra");
             let surface = tets.boundary_surface().0;
             (surface.positions.len(), surface.face_count(), "faces")
         }

@@ -1,29 +1,29 @@
-//! Plots of lines as SVG, each axis linear or logarithmic.
+//! Line plots as SVG; each axis is linear or logarithmic.
 
 use std::fmt::Write;
 
 const WIDTH: f64 = 800.0;
 const HEIGHT: f64 = 460.0;
-/// Room around the axes: left, top, right (for the names), bottom.
+/// Margins around the axes: left, top, right (for the names), bottom.
 const MARGIN: [f64; 4] = [70.0, 34.0, 240.0, 48.0];
-/// Colours that the colour-blind tell apart (Okabe and Ito 2008), then dashed once more.
+/// Colours that colour-blind readers can distinguish (Okabe and Ito 2008); repeated with dashes.
 const COLORS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"];
-/// Decades that a logarithmic axis shows at most.
+/// Maximum number of decades on a logarithmic axis.
 const DECADES: f64 = 12.0;
 
-/// How an axis measures.
+/// The scale of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
-    /// In equal steps.
+    /// Linear.
     Linear,
-    /// In powers of ten.
+    /// Logarithmic.
     Logarithmic,
 }
 
 /// A line of a plot.
 #[derive(Debug, Clone)]
 pub struct Line {
-    /// What the legend calls it.
+    /// Its name in the legend.
     pub name: String,
     /// x and y of its points.
     pub points: Vec<[f64; 2]>,
@@ -32,13 +32,13 @@ pub struct Line {
 /// A plot.
 #[derive(Debug, Clone)]
 pub struct Plot {
-    /// What stands above it.
+    /// Title above the plot.
     pub title: String,
-    /// What x and y are.
+    /// Labels of x and y.
     pub labels: [&'static str; 2],
-    /// How x and y are measured.
+    /// Scales of x and y.
     pub scales: [Scale; 2],
-    /// What is drawn.
+    /// The lines to draw.
     pub lines: Vec<Line>,
 }
 
@@ -94,7 +94,7 @@ impl Plot {
 }
 
 impl Scale {
-    /// Where a value is along an axis of this kind.
+    /// The position of a value along an axis of this kind, before scaling to pixels.
     fn measure(self, value: f64) -> f64 {
         match self {
             Self::Linear => value,
@@ -107,9 +107,9 @@ impl Scale {
 struct Axis {
     scale: Scale,
     range: [f64; 2],
-    /// Between two ticks.
+    /// Distance between two ticks.
     step: f64,
-    /// Where the range begins and ends in the picture.
+    /// Start and end of the range in pixels.
     ends: [f64; 2],
 }
 
@@ -127,7 +127,7 @@ impl Axis {
         Self { scale, range: [low, high], step, ends }
     }
 
-    /// Where a measure is in the picture.
+    /// The pixel position of a measure.
     fn at(&self, measure: f64) -> f64 {
         let [low, high] = self.range;
         let inside = ((measure - low) / (high - low)).clamp(0.0, 1.0);
@@ -143,7 +143,7 @@ impl Axis {
         match self.scale {
             Scale::Logarithmic if (-3.0..=3.0).contains(&tick) => format!("{}", 10f64.powi(tick as i32)),
             Scale::Logarithmic => format!("1e{tick}"),
-            // The step's own digits, not those of its rounding.
+            // The step's own digits, not those of its rounding error.
             Scale::Linear => format!("{}", (tick / self.step).round() * (1e6 * self.step).round() / 1e6),
         }
     }

@@ -1,4 +1,4 @@
-//! What a person sees while a run goes on: frame k of N, seconds a frame, time left, residual, memory.
+//! Progress of a run: frame k of N, seconds per frame, time left, residual, memory.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use supple::simulation::FrameReport;
@@ -19,12 +19,12 @@ impl Progress {
         let bar = Self::bar(common, u64::from(frames), "frame {pos} of {len} {wide_bar} {msg}, {eta} left");
         bar.set_position(u64::from(done));
         bar.reset_eta();
-        // Where standard error is no terminal, indicatif draws nothing: plain lines then, a few a run.
+        // If standard error is not a terminal, indicatif draws nothing: print a few plain lines per run instead.
         let plain = bar.is_hidden() && !common.quiet && !common.json;
         Self { bar, plain, frames }
     }
 
-    /// A line for something else.
+    /// A line for other work.
     pub(crate) fn work(common: &Common, what: &str) -> Self {
         let bar = Self::bar(common, 1, "{msg} {wide_bar} {pos}/{len}, {eta} left");
         bar.set_message(what.to_owned());
@@ -37,11 +37,11 @@ impl Progress {
         ProgressBar::with_draw_target(Some(length), target).with_style(style)
     }
 
-    /// A frame is done.
+    /// Reports a finished frame.
     pub(crate) fn frame(&self, report: &FrameReport) {
         let memory = peak_memory_bytes().map_or(String::new(), |bytes| format!(", {} MB", bytes / 1_000_000));
         let residual = report.residual.map_or(String::new(), |residual| format!(", residual {residual:.1e}"));
-        let message = format!("{:.3} s a frame{residual}{memory}", report.wall_seconds);
+        let message = format!("{:.3} s per frame{residual}{memory}", report.wall_seconds);
         if self.plain
             && (report.frame == self.frames || report.frame.is_multiple_of(self.frames.div_ceil(10).max(1)))
         {
@@ -51,19 +51,19 @@ impl Progress {
         self.bar.set_position(u64::from(report.frame));
     }
 
-    /// So much of the whole is done.
+    /// Reports the fraction of the work that is done.
     pub(crate) fn set(&self, done: u32, of: u32) {
         self.bar.set_length(u64::from(of));
         self.bar.set_position(u64::from(done));
     }
 
-    /// Leaves the line as it is.
+    /// Leaves the line on the screen.
     pub(crate) fn end(&self) {
         self.bar.abandon();
     }
 }
 
-/// The most memory this process has held, where the system tells.
+/// Peak memory of this process, where the system reports it.
 pub(crate) fn peak_memory_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

@@ -1,4 +1,4 @@
-//! `supple reproduce`: hands over to the program `supple-reproduce`, which lies beside this one where it was built.
+//! `supple reproduce`: runs the program `supple-reproduce`, which is installed in the same folder.
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -6,14 +6,14 @@ use std::process::{Command, ExitCode};
 use crate::arguments::{Common, Reproduce};
 use crate::failure::Failure;
 
-/// The program that holds the reproductions.
+/// The program that contains the reproductions.
 const PROGRAM: &str = "supple-reproduce";
 
-/// Runs the reproduction by the program beside this one and ends with its exit code.
+/// Runs the reproduction with the program in the same folder and returns its exit code.
 pub(crate) fn reproduce(options: &Reproduce, common: &Common) -> Result<ExitCode, Failure> {
     let program = beside().ok_or_else(|| {
         Failure::usage(anyhow::anyhow!(
-            "the reproductions are a program of their own, `{PROGRAM}`, which is not beside this one; build it with \
+            "the reproductions are in a separate program, `{PROGRAM}`, which is not in the folder of this one; build it with \
              `cargo build --release -p {PROGRAM}`"
         ))
     })?;
@@ -28,12 +28,12 @@ pub(crate) fn reproduce(options: &Reproduce, common: &Common) -> Result<ExitCode
     let status = status.map_err(|error| {
         Failure::running(anyhow::anyhow!("{} cannot be started: {error}", program.display()))
     })?;
-    // Ended by a signal: Ctrl-C reaches both programs.
+    // Ended by a signal: Ctrl-C is sent to both programs.
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     Ok(ExitCode::from(code.unwrap_or(crate::interrupt::STOPPED)))
 }
 
-/// Where the program lies if it was built.
+/// Path of the program, if it was built.
 fn beside() -> Option<PathBuf> {
     let own = std::env::current_exe().ok()?;
     let program = own.with_file_name(format!("{PROGRAM}{}", std::env::consts::EXE_SUFFIX));

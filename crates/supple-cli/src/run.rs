@@ -77,7 +77,7 @@ pub(crate) fn run(options: &Run, common: &Common) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the user should know of frames that are done: steps that stopped early, bounds that do not hold.
+/// Notes about finished frames: steps that stopped early, violated bounds.
 fn warn(run: &DiskRun, reports: &[FrameReport]) {
     let tolerance = run.scene().solver.tolerance;
     let early: Vec<&FrameReport> = reports.iter().filter(|report| report.converged == Some(false)).collect();
@@ -97,7 +97,7 @@ fn warn(run: &DiskRun, reports: &[FrameReport]) {
     }
 }
 
-/// What helps a frame that stopped early.
+/// Advice for a frame that stopped early.
 fn remedy(scene: &Scene, worst: &FrameReport) -> String {
     let touches = worst.contacts > 0 || worst.pairs > 0;
     let is_pinned = |body: &Body| scene.pins.iter().any(|pin| pin.body == body.name);
@@ -105,7 +105,7 @@ fn remedy(scene: &Scene, worst: &FrameReport) -> String {
         scene.bodies.iter().filter(|body| !is_pinned(body)).map(|body| format!("`{}`", body.name)).collect();
     if scene.time.mode == Mode::Quasistatic && !touches && !loose.is_empty() {
         return format!(
-            "nothing holds body {}, so that there is no equilibrium: pin it, put a collider where it falls, or use \
+            "nothing supports body {}, so there is no equilibrium: pin it, put a collider below it, or use \
              `mode = \"dynamic\"`",
             loose.join(", ")
         );
@@ -113,13 +113,13 @@ fn remedy(scene: &Scene, worst: &FrameReport) -> String {
     "more `substeps` or a higher `solver.max_iterations` helps".to_owned()
 }
 
-/// The scene's bounds over all frames, those before the run was resumed too.
+/// The scene's bounds over all frames, including those before the run was resumed.
 fn warn_of_expectations(run: &DiskRun) {
     match run.reports() {
         Ok(reports) => run.scene().expect.violations(&reports).iter().for_each(|violation| {
             notice(format_args!("warning: expectation violated: {violation}"));
         }),
-        Err(error) => notice(format_args!("warning: what the scene expects could not be checked: {error}")),
+        Err(error) => notice(format_args!("warning: the scene's expectations could not be checked: {error}")),
     }
 }
 
@@ -129,7 +129,7 @@ fn chosen_scene(options: &Run, common: &Common) -> Result<Scene, Failure> {
         (None, Some(folder)) if options.resume || options.from.is_some() => {
             if options.choice.resolution.is_some() {
                 let problem =
-                    "--resolution would scale the run's own scene once more; leave it out, or name the scene";
+                    "--resolution would scale the run's own scene again; omit it, or name the scene";
                 return Err(Failure::usage(anyhow::anyhow!(problem)));
             }
             let path = folder.join("scene.toml");
@@ -147,7 +147,7 @@ fn wanted_formats(options: &Run, scene: &Scene) -> Result<Vec<ExportFormat>, Fai
     parse_formats(words)
 }
 
-/// `out/NAME`, or the first of `out/NAME-2`, `out/NAME-3` … that is not there.
+/// `out/NAME`, or the first of `out/NAME-2`, `out/NAME-3` … that does not exist.
 fn free_folder(name: &str) -> PathBuf {
     let first = Path::new("out").join(name);
     if !first.exists() {
@@ -173,7 +173,7 @@ fn announce(run: &DiskRun, folder: &Path, common: &Common) {
     if run.frame() > 0 && run.is_done() {
         let asked = run.scene().time.frames;
         notice(format_args!(
-            "the run already has {} frames, {asked} are asked for: nothing to simulate",
+            "the run already has {} frames, and {asked} were requested: nothing to simulate",
             run.frame()
         ));
     } else if run.frame() > 0 {
@@ -209,12 +209,12 @@ fn advise(failure: Failure, run: &DiskRun, folder: &Path, resume: &str) -> Failu
     ))
 }
 
-/// All frames are there: only the export is to be done again.
+/// All frames exist: only the export has to be repeated.
 fn advise_export(failure: Failure, formats: &[ExportFormat], folder: &Path) -> Failure {
     let words: Vec<&str> = formats.iter().map(|format| format.word()).collect();
     let (folder, words) = (folder.display(), words.join(","));
     failure.with_advice(format!(
-        "all frames are there; export them with: supple export {folder} --format {words}"
+        "all frames are complete; export them with: supple export {folder} --format {words}"
     ))
 }
 
@@ -250,6 +250,6 @@ fn print_summary(run: &DiskRun, setup_seconds: f64, begun: Instant) {
 fn finish(run: &DiskRun, folder: &Path, begun: Instant) {
     let folder = folder.display();
     notice(format_args!("{} frames in {:.1} s, in {folder}", run.frame(), begun.elapsed().as_secs_f64()));
-    notice(format_args!("look at it:  supple render {folder} --out {}.gif", run.scene().name));
+    notice(format_args!("render:  supple render {folder} --out {}.gif", run.scene().name));
     notice(format_args!("export:  supple export {folder} --format usd,pc2"));
 }

@@ -21,7 +21,7 @@ pub(crate) fn scenes(name: Option<&str>, common: &Common) -> Result<ExitCode, Fa
         }
         return Ok(ExitCode::SUCCESS);
     };
-    // An unknown name gets the error with the nearest one.
+    // An unknown name produces an error that suggests the nearest one.
     common.steppers.scene_reader().builtin(name).map_err(Failure::usage)?;
     for (_, description, text) in builtin_scenes().iter().filter(|(builtin, _, _)| *builtin == name) {
         match common.json {
@@ -32,7 +32,7 @@ pub(crate) fn scenes(name: Option<&str>, common: &Common) -> Result<ExitCode, Fa
     Ok(ExitCode::SUCCESS)
 }
 
-/// A scene by file or name, with the command line's changes.
+/// A scene by file or name, with the changes from the command line.
 pub(crate) fn choose(source: &str, choice: &SceneChoice, common: &Common) -> Result<Scene, Failure> {
     let mut scene = common.steppers.scene_reader().sets(&choice.sets).find(source).map_err(Failure::usage)?;
     if let Some(word) = &choice.solver {

@@ -1,4 +1,4 @@
-//! `supple solve`: a linear system of the user.
+//! `supple solve`: solves a linear system given by the user.
 
 use std::io::Write;
 use std::path::Path;
@@ -43,7 +43,7 @@ pub(crate) fn solve(options: &Solve, common: &Common) -> Result<ExitCode, Failur
     }
 }
 
-/// The solver with its options; what has a flag of its own is not an option.
+/// The solver with its options; parameters with their own flag are not accepted as options.
 fn chosen(options: &Solve) -> Result<LinearOptions, Failure> {
     let kind = solver_kind(&options.solver)?;
     let linear = linear_with_sets(kind, &options.sets).map_err(Failure::usage)?;
@@ -69,14 +69,14 @@ fn solver_kind(word: &str) -> Result<LinearKind, Failure> {
 fn check_options(options: &Solve) -> Result<(), Failure> {
     let tolerance = options.tolerance;
     if !(0.0..1.0).contains(&tolerance) {
-        let problem = anyhow::anyhow!("--tolerance {tolerance}: it must be a fraction from 0 to below 1");
+        let problem = anyhow::anyhow!("--tolerance {tolerance}: must be a fraction from 0 to below 1");
         return Err(Failure::usage(problem));
     }
     for (path, extension) in [(&options.out, "npy"), (&options.history, "csv")] {
         if let Some(path) =
             path.as_ref().filter(|path| path.extension().is_none_or(|found| found != extension))
         {
-            let problem = format!("its name must end in .{extension}");
+            let problem = format!("the name must end in .{extension}");
             return Err(Failure::usage(FileError::whole(path, problem)));
         }
         path.as_deref().map_or(Ok(()), check_folder)?;
@@ -84,12 +84,12 @@ fn check_options(options: &Solve) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A path that cannot be written is told before the work.
+/// An unwritable path is reported before the work.
 fn check_folder(path: &Path) -> Result<(), Failure> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     match folder.filter(|folder| !folder.is_dir()) {
         Some(folder) => {
-            let problem = format!("there is no folder {}; make it first", folder.display());
+            let problem = format!("folder {} does not exist; create it first", folder.display());
             Err(Failure::usage(FileError::whole(path, problem)))
         }
         None => Ok(()),
@@ -100,7 +100,7 @@ fn load_rhs(path: &Path, rows: usize) -> Result<Vec<f64>, Failure> {
     let array = load_array(path).map_err(Failure::usage)?;
     if array.values.len() != rows {
         let [r, c] = array.shape;
-        let problem = format!("holds {r} x {c} numbers; the matrix has {rows} rows, so it must hold {rows}");
+        let problem = format!("contains {r} x {c} numbers, but the matrix has {rows} rows: expected {rows}");
         return Err(Failure::usage(FileError::whole(path, problem)));
     }
     Ok(array.values)

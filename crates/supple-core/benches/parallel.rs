@@ -1,4 +1,4 @@
-//! Main patterns of loops, as ratios to rayon's own iterators on two threads: the least of many alternating rounds.
+//! Main patterns of loops, as ratios to rayon's own iterators on two threads: the minimum of many alternating rounds.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -7,7 +7,7 @@ const COUNT: usize = 1 << 20;
 const CHUNK: usize = 2048;
 const ROUNDS: usize = 120;
 
-/// The same code on either library.
+/// The same code on both libraries.
 macro_rules! patterns {
     ($name:ident, $prelude:path) => {
         mod $name {
@@ -90,13 +90,13 @@ fn main() {
         ("enumerate", COUNT, own::enumerate, rayons::enumerate),
         ("map and collect", COUNT, own::collect, rayons::collect),
         ("filter and collect", COUNT, own::filtered, rayons::filtered),
-        ("reduce to the largest", COUNT, own::reduce, rayons::reduce),
+        ("reduce to the maximum", COUNT, own::reduce, rayons::reduce),
         ("loops over 256 numbers", 256, own::short, rayons::short),
         ("loops within loops", COUNT, own::nested, rayons::nested),
         ("sort", COUNT, own::sort, rayons::sort),
     ];
     for (name, count, own, rayons) in patterns {
-        // Sizes in the caches, so that the memory does not hide the code.
+        // Sizes that fit in the caches, so that memory traffic does not dominate.
         for count in [count.min(1 << 15), count] {
             let (a, b): (Vec<f64>, Vec<f64>) = (0..count).map(|i| (noise(i), noise(i + 7))).unzip();
             let mut c = vec![0.0; count];

@@ -1,4 +1,4 @@
-//! Prints which instruction sets tests of this build and machine cover, one line each.
+//! Prints which instruction sets the tests of this build cover on this machine, one per line.
 
 use supple_core::simd::instruction_sets;
 
@@ -7,7 +7,7 @@ fn main() {
         if !here {
             println!("skipped: no {name} on this machine");
         } else if cfg!(debug_assertions) && name != "baseline" {
-            println!("skipped: kernels for {name}, which builds with debug assertions do not hold");
+            println!("skipped: kernels for {name}, which builds with debug assertions do not contain");
         } else {
             println!("tested: {name}");
         }

@@ -12,10 +12,10 @@ pub struct Aabb {
 }
 
 impl Aabb {
-    /// The box that holds nothing and is neutral in unions.
+    /// The box that contains nothing; neutral in unions.
     pub const EMPTY: Self = Self { low: DVec3::INFINITY, high: DVec3::NEG_INFINITY };
 
-    /// The smallest box around some points; a point that is not a number makes it empty, so that no query meets it.
+    /// The smallest box around some points; a NaN coordinate makes it empty, so that no query finds it.
     pub fn of_points(points: &[DVec3]) -> Self {
         if points.iter().any(|p| p.is_nan()) {
             return Self::EMPTY;
@@ -33,12 +33,12 @@ impl Aabb {
         Self { low: self.low - margin, high: self.high + margin }
     }
 
-    /// The middle; not a number for an empty box.
+    /// The centre; NaN for an empty box.
     pub fn center(&self) -> DVec3 {
         0.5 * (self.low + self.high)
     }
 
-    /// True where no point lies inside, and where a bound is not a number.
+    /// True where no point lies inside, and where a bound is NaN.
     pub fn is_empty(&self) -> bool {
         !self.low.cmple(self.high).all()
     }

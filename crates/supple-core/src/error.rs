@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Where in a file something is wrong.
+/// The location of a problem in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// The file as a whole (missing, empty, a directory, unknown format).
@@ -15,16 +15,16 @@ pub enum Place {
     Byte(u64),
 }
 
-/// A file that cannot be read or written, with the place and the reason.
+/// A file that cannot be read or written, with the location and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileError {
-    /// The file, as the user named it.
+    /// The file, as given by the user.
     pub path: PathBuf,
-    /// Where in it.
+    /// The location in it.
     pub place: Place,
-    /// What is wrong and what to do about it.
+    /// The problem and its remedy.
     pub problem: String,
-    /// What the operating system said when writing failed; `None` if the file's content or its reading is at fault.
+    /// The operating system's error if writing failed; `None` if the file's content or reading it is at fault.
     pub write_failure: Option<ErrorKind>,
 }
 
@@ -73,10 +73,10 @@ pub enum Error {
     /// A file that cannot be read or written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// A scene, mesh or call that is not valid; the text names what, the value and the remedy.
+    /// A scene, mesh or call that is not valid; the text gives the item, the value and the remedy.
     #[error("{0}")]
     Invalid(String),
-    /// Valid by the scene format, but nothing here can do it yet.
+    /// Valid by the scene format, but not implemented yet.
     #[error("{0} is not supported yet")]
     NotSupported(String),
     /// The simulation failed while running (not finite, not factorisable).
@@ -84,15 +84,15 @@ pub enum Error {
     Failed {
         /// Simulated time in seconds at the failing step's start.
         time: f64,
-        /// What happened and what to try.
+        /// The problem and what to try.
         problem: String,
     },
-    /// The caller asked for an end before everything was done.
+    /// The caller interrupted the work.
     #[error("interrupted after {done} of {total} frames")]
     Stopped {
-        /// Frames that are done, over all formats.
+        /// Finished frames, over all formats.
         done: u32,
-        /// Frames to do.
+        /// Total number of frames.
         total: u32,
     },
 }

@@ -1,14 +1,14 @@
-//! The foundation of the `supple` crates: what meshes, linear solvers and the engine share and none of them owns.
+//! The foundation of the `supple` crates: code shared by meshes, linear solvers and the engine.
 //!
 //! | module | what it is |
 //! | --- | --- |
 //! | [`parallel`] | loops and sums on all threads that are bit-identical for any number of them |
-//! | [`simd`] | lanes of numbers and the choice of instructions at run time |
+//! | [`simd`] | lanes of numbers and run-time dispatch of instruction sets |
 //! | [`small_matrix`] | singular values, nearest rotations and eigenvalues of small matrices, eight at a time |
 //! | [`morton`], [`Aabb`] | Morton codes and axis-aligned boxes |
 //! | [`state`] | byte encoding of saved states |
-//! | [`text`] | numbers in messages, scanning of text files, the nearest valid word |
-//! | [`Error`], [`FileError`] | what can go wrong |
+//! | [`text`] | numbers in messages, scanning of text files, suggestions for misspelt names |
+//! | [`Error`], [`FileError`] | errors |
 
 mod aabb;
 mod error;

@@ -1,11 +1,11 @@
-//! 63-bit Morton codes: the bits of three 21-bit coordinates interleaved, so that points near on the curve are
-//! near in space (Morton 1966). Bit 0 belongs to x, bit 1 to y, bit 2 to z.
+//! 63-bit Morton codes: the bits of three 21-bit coordinates interleaved, so that points that are close on the curve
+//! are close in space (Morton 1966). Bit 0 belongs to x, bit 1 to y, bit 2 to z.
 
 use glam::DVec3;
 
 use crate::Aabb;
 
-/// Bits for each coordinate.
+/// Bits per coordinate.
 pub const BITS: u32 = 21;
 
 /// The code of three coordinates, each below 2^21 (higher bits are dropped).
@@ -18,7 +18,7 @@ pub fn decode(code: u64) -> [u32; 3] {
     [gather(code), gather(code >> 1), gather(code >> 2)]
 }
 
-/// Turns points of a box into codes.
+/// Maps points of a box to codes.
 #[derive(Debug, Clone, Copy)]
 pub struct MortonGrid {
     low: DVec3,
@@ -26,15 +26,15 @@ pub struct MortonGrid {
 }
 
 impl MortonGrid {
-    /// A grid of 2^21 cubic cells along the box's longest side. Cubes, not cells stretched to the box: neighbours
-    /// on the curve are then near in true distance.
+    /// A grid of 2^21 cubic cells along the box's longest side. Cubes, not cells stretched to the box: neighbours on
+    /// the curve are then close in Euclidean distance.
     pub fn new(bounds: &Aabb) -> Self {
         let side = (bounds.high - bounds.low).max_element();
         let scale = if side.is_finite() && side > 0.0 { f64::from(1u32 << BITS) / side } else { 0.0 };
         Self { low: bounds.low, cells_per_metre: DVec3::splat(scale) }
     }
 
-    /// The code of a point; points outside are clamped to the box, and what is not a number goes to its corner.
+    /// The code of a point; points outside are clamped to the box, and NaN maps to its corner.
     pub fn code(&self, point: DVec3) -> u64 {
         let cell = (point - self.low) * self.cells_per_metre;
         let largest = (1u32 << BITS) - 1;

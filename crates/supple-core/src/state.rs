@@ -1,4 +1,4 @@
-//! Saved states: plain little-endian bytes with counts, checked on the way back.
+//! Saved states: plain little-endian bytes with counts, checked when read.
 
 use glam::DVec3;
 
@@ -72,7 +72,7 @@ impl<'a> StateReader<'a> {
     /// A list of vectors of any length.
     pub fn list(&mut self) -> Result<Vec<DVec3>, Error> {
         let stored = self.whole()?;
-        // A wrong length ends with the bytes, before any room is made for it.
+        // A wrong length ends with the bytes, before any memory is allocated for it.
         if stored > self.rest.len() as u64 / 24 {
             return Err(ends_early());
         }
@@ -83,8 +83,8 @@ impl<'a> StateReader<'a> {
     pub fn vectors(&mut self, count: usize) -> Result<Vec<DVec3>, Error> {
         let stored = self.whole()?;
         if stored != count as u64 {
-            let problem = format!("a saved state of {stored} vertices for a scene that has {count}");
-            return Err(Error::Invalid(format!("{problem}: it belongs to another scene or resolution")));
+            let problem = format!("the saved state has {stored} vertices, but the scene has {count}");
+            return Err(Error::Invalid(format!("{problem}: it belongs to a different scene or resolution")));
         }
         (0..count).map(|_| self.vector()).collect()
     }
@@ -92,7 +92,7 @@ impl<'a> StateReader<'a> {
     /// A list of small whole numbers of any length.
     pub fn words(&mut self) -> Result<Vec<u32>, Error> {
         let stored = self.whole()?;
-        // A wrong length ends with the bytes, before any room is made for it.
+        // A wrong length ends with the bytes, before any memory is allocated for it.
         let bytes = usize::try_from(stored).ok().and_then(|count| count.checked_mul(4));
         let (words, rest) =
             bytes.and_then(|bytes| self.rest.split_at_checked(bytes)).ok_or_else(ends_early)?;
@@ -105,8 +105,8 @@ impl<'a> StateReader<'a> {
     pub fn numbers(&mut self, count: usize) -> Result<Vec<f64>, Error> {
         let stored = self.whole()?;
         if stored != count as u64 {
-            let problem = format!("a saved state of {stored} constraints for a scene that has {count}");
-            return Err(Error::Invalid(format!("{problem}: it belongs to another scene or resolution")));
+            let problem = format!("the saved state has {stored} constraints, but the scene has {count}");
+            return Err(Error::Invalid(format!("{problem}: it belongs to a different scene or resolution")));
         }
         (0..count).map(|_| self.number()).collect()
     }
@@ -115,13 +115,13 @@ impl<'a> StateReader<'a> {
         Ok(DVec3::new(self.number()?, self.number()?, self.number()?))
     }
 
-    /// Checks that nothing is left.
+    /// Checks that all bytes were read.
     pub fn finish(self) -> Result<(), Error> {
         if self.rest.is_empty() {
             return Ok(());
         }
         Err(Error::Invalid(format!(
-            "a saved state with {} bytes too many: it belongs to another scene",
+            "the saved state has {} bytes too many: it belongs to a different scene",
             self.rest.len()
         )))
     }
@@ -134,5 +134,5 @@ impl<'a> StateReader<'a> {
 }
 
 fn ends_early() -> Error {
-    Error::Invalid("a saved state that ends early: it is cut short or belongs to another scene".into())
+    Error::Invalid("the saved state ends early: it is truncated or belongs to a different scene".into())
 }

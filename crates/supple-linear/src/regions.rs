@@ -1,18 +1,18 @@
-//! How preconditioners divide the unknowns, level by level: what a viewer colours.
+//! The partition of the unknowns by preconditioners, level by level, for display in a viewer.
 
 /// One level of a preconditioner's hierarchy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Regions {
-    /// What the regions are, in the words of the paper.
+    /// Description of the regions, in the terms of the paper.
     pub name: String,
     /// The region of each unknown, numbered from 0.
     pub of_unknown: Vec<u32>,
-    /// The unknowns that are coarse nodes; none where regions have no node of their own.
+    /// The unknowns that are coarse nodes; none if regions have no node of their own.
     pub nodes: Vec<u32>,
 }
 
 impl Regions {
-    /// Runs of places in an order of the unknowns: `starts` has the first place of each run, and the end.
+    /// Runs of slots in an ordering of the unknowns: `starts` has the first slot of each run, and the end.
     pub(crate) fn of_runs(name: String, order: &[u32], starts: &[u32]) -> Self {
         let mut of_unknown = vec![0; order.len()];
         for (run, ends) in starts.windows(2).enumerate() {

@@ -1,12 +1,12 @@
-//! Sums and updates of long vectors, over fixed chunks: the bits do not depend on the number of threads.
+//! Sums and updates of long vectors, over fixed chunks: results are bit-identical for any number of threads.
 
 use glam::DVec3;
 use supple_core::parallel::prelude::*;
 
-/// Vectors in a chunk: large enough that a task pays, small enough to stay in the first-level cache.
+/// Vectors in a chunk: large enough for a task to pay off, small enough to stay in the first-level cache.
 pub(super) const CHUNK: usize = 1024;
 
-/// Partial sums, one a chunk, added in order. Belongs to the caller, so that nothing is allocated in a loop.
+/// Partial sums, one per chunk, added in order. Owned by the caller, so that nothing is allocated in a loop.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sums {
     partial: Vec<f64>,
@@ -93,7 +93,7 @@ fn add_scaled(x: &mut [DVec3], alpha: f64, p: &[DVec3]) {
     }
 }
 
-/// Norms below the inverse of this, or above it, are of squares near the ends of `f64`, and products of them beyond.
+/// Norms below the inverse of this, or above it, have squares near the limits of `f64`, and products of these overflow.
 const EXTREME: f64 = 1e100;
 
 /// The unit in which a right-hand side of this norm is of ordinary size: a power of two near its largest entry. `None` for
@@ -109,7 +109,7 @@ pub(super) fn unit_of_extreme(rhs: &[DVec3], norm: f64) -> Option<f64> {
     (!ordinary).then(|| largest.log2().round().clamp(-1000.0, 1023.0).exp2())
 }
 
-/// Solves for a right-hand side in other units, and gives the solution in those of the caller: the problem is linear.
+/// Solves for a right-hand side in other units, and returns the solution in those of the caller: the problem is linear.
 pub(super) fn solve_in_units<T>(
     unit: f64,
     rhs: &[DVec3],
@@ -123,7 +123,7 @@ pub(super) fn solve_in_units<T>(
     outcome
 }
 
-/// Eight running sums let the additions overlap; their order is fixed.
+/// Eight running sums allow the additions to overlap; their order is fixed.
 fn dot(a: &[DVec3], b: &[DVec3]) -> f64 {
     let (a, b): (&[f64], &[f64]) = (bytemuck::cast_slice(a), bytemuck::cast_slice(b));
     let (a_eights, a_rest) = a.as_chunks::<8>();
@@ -138,7 +138,7 @@ fn dot(a: &[DVec3], b: &[DVec3]) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
-/// A pseudo-random vector that depends on nothing but its length: entries in -1 to 1 by the mixing of splitmix64.
+/// A pseudo-random vector that only depends on its length: entries in -1 to 1 by the mixing of splitmix64.
 pub(super) fn noise(vector: &mut Vec<DVec3>, length: usize) {
     let entry = |i: usize| mix(i as u64) as f64 / u64::MAX as f64 * 2.0 - 1.0;
     vector.clear();

@@ -1,10 +1,10 @@
-//! Which parts of a surface are closed.
+//! Closed components of a surface.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::geometry::DisjointSets;
 
-/// For each triangle whether its connected part has two triangles at every edge, or another even number.
+/// For each triangle whether its component has two triangles at every edge, or another even number.
 pub fn closed_parts(triangles: &[[u32; 3]], vertices: usize) -> Vec<bool> {
     let mut parts = DisjointSets::new(vertices);
     let mut edges: HashMap<[u32; 2], u32> = HashMap::new();
@@ -23,7 +23,8 @@ pub fn closed_parts(triangles: &[[u32; 3]], vertices: usize) -> Vec<bool> {
     triangles.iter().map(|t| !open[parts.find(t[0] as usize).0]).collect()
 }
 
-/// Says where a surface is open or not oriented: every edge must have one triangle on each side, run along in opposite ways.
+/// Reports where a surface is open or not oriented: every edge must have one triangle on each side, traversed in
+/// opposite directions.
 pub fn check_closed(triangles: &[[u32; 3]]) -> Result<(), String> {
     let directed = |t: &[u32; 3]| [(t[0], t[1]), (t[1], t[2]), (t[2], t[0])];
     let mut edges = HashSet::new();
@@ -31,12 +32,12 @@ pub fn check_closed(triangles: &[[u32; 3]]) -> Result<(), String> {
         for (a, b) in directed(t) {
             if !edges.insert((a, b)) {
                 return Err(format!(
-                    "two triangles run along the edge {a}-{b} the same way; turn one of them over"
+                    "two triangles traverse the edge {a}-{b} in the same direction; flip one of them"
                 ));
             }
         }
     }
-    // In the order of the triangles, so that the message is always the same.
+    // In the order of the triangles, so that the message is deterministic.
     match triangles.iter().flat_map(directed).find(|&(a, b)| !edges.contains(&(b, a))) {
         Some((a, b)) => {
             Err(format!("only one triangle has the edge {a}-{b}; pressure needs a closed surface"))
@@ -56,7 +57,7 @@ mod tests {
         let both = [&tetrahedron[..], &sheet[..]].concat();
         assert_eq!(closed_parts(&both, 8), [true, true, true, true, false, false]);
         assert_eq!(closed_parts(&tetrahedron[..3], 4), [false; 3]);
-        // What was welded to a line closes the gap between its neighbours.
+        // Triangles welded to a line close the gap between their neighbours.
         let with_line = [&tetrahedron[..], &[[0, 0, 1]]].concat();
         assert_eq!(closed_parts(&with_line, 4), [true; 5]);
     }

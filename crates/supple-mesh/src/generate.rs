@@ -1,4 +1,4 @@
-//! Shapes made here: cloth grids and simple closed surfaces. Their parameters are what a scene file says.
+//! Generated shapes: cloth grids and simple closed surfaces. Their parameters are the keys of a scene file.
 //!
 //! Each has `surface(resolution)`, where `resolution` multiplies the numbers of cells. Closed shapes face outward,
 //! cloth faces up; cloth, cylinders and tori have texture coordinates.
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::{CornerAttribute, SurfaceMesh};
 use supple_core::Error;
 
-/// How a cloth grid is cut into triangles.
+/// The triangulation of a cloth grid.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GridPattern {
@@ -38,7 +38,7 @@ pub struct ClothGrid {
     pub size: [f64; 2],
     /// Vertices along x and z.
     pub vertices: [u32; 2],
-    /// How cells are cut.
+    /// The triangulation.
     #[serde(default)]
     pub pattern: GridPattern,
     /// Seed of the irregular pattern.
@@ -95,13 +95,13 @@ pub struct KnotShape {
     pub vertices: [u32; 2],
 }
 
-/// A flat piece of cloth cut along an outline in the x-y plane, facing +z: a part of a garment.
+/// A flat piece of cloth cut along an outline in the x-y plane, facing +z: a panel of a garment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PanelShape {
     /// The corners of the outline in order, in metres.
     pub outline: Vec<[f64; 2]>,
-    /// The distance of neighbouring vertices in metres, about.
+    /// The approximate distance of neighbouring vertices in metres.
     pub spacing: f64,
 }
 
@@ -123,10 +123,10 @@ fn yes() -> bool {
     true
 }
 
-/// The most vertices of a generated shape: corners, up to six a vertex, are counted with 32 bits.
+/// Maximum vertices of a generated shape: corners, up to six per vertex, are counted with 32 bits.
 pub const MAX_VERTICES: f64 = (1u64 << 29) as f64;
 
-/// Refuses a length that is not positive and finite.
+/// Rejects a length that is not positive and finite.
 fn check_length(what: &str, metres: f64) -> Result<(), Error> {
     if metres.is_finite() && metres > 0.0 {
         return Ok(());
@@ -134,7 +134,7 @@ fn check_length(what: &str, metres: f64) -> Result<(), Error> {
     Err(Error::Invalid(format!("the {what} is {metres} m; it must be positive and finite")))
 }
 
-/// A number of cells times the resolution, at least `least`. What the shape itself says must be at least `least`.
+/// A number of cells times the resolution, at least `least`. The number before scaling must also be at least `least`.
 fn scaled(what: &str, cells: u32, least: u32, resolution: f64) -> Result<u32, Error> {
     if cells < least {
         return Err(Error::Invalid(format!("{what} is {cells}; at least {least} are needed")));
@@ -163,8 +163,8 @@ fn check_vertex_count(what: &str, count: f64) -> Result<(), Error> {
     )))
 }
 
-/// Texture coordinates for a grid of quads closed around one or two directions: one value a grid point, so that the
-/// seams have two. The corners come in the order of [`push_quads`].
+/// Texture coordinates for a grid of quads closed around one or two directions: one value per grid point, so that the
+/// seams have two. The corners are in the order of [`push_quads`].
 fn grid_uvs(columns: u32, rows: u32) -> CornerAttribute<2> {
     let value = |i: u32, j: u32| [f64::from(i) / f64::from(columns), f64::from(j) / f64::from(rows)];
     let values = (0..=rows).flat_map(|j| (0..=columns).map(move |i| value(i, j))).collect();

@@ -70,7 +70,7 @@ pub enum ImplicitShape {
         #[serde(default)]
         blend: f64,
     },
-    /// A shape moved: scaled, then rotated, then translated.
+    /// A transformed shape: scaled, then rotated, then translated.
     Transform {
         /// The shape.
         of: Box<ImplicitShape>,
@@ -90,7 +90,7 @@ fn one() -> f64 {
     1.0
 }
 
-/// Shapes nested deeper than this are refused.
+/// Shapes nested deeper than this are rejected.
 const MAX_DEPTH: usize = 64;
 
 impl ImplicitShape {
@@ -112,7 +112,7 @@ impl ImplicitShape {
         }
     }
 
-    /// A box around the shape; not always the tightest.
+    /// A box around the shape; not always tight.
     pub fn bounds(&self) -> (DVec3, DVec3) {
         match self {
             Self::Sphere { center, radius } => (*center - *radius, *center + *radius),
@@ -144,7 +144,7 @@ impl ImplicitShape {
         stuff(&prepared, prepared.bounds(), cell)
     }
 
-    /// Refuses sizes that are not positive and finite, empty unions and trees nested too deep.
+    /// Rejects sizes that are not positive and finite, empty unions and trees nested too deep.
     pub fn validate(&self) -> Result<(), Error> {
         self.validate_at(MAX_DEPTH)
     }
@@ -188,7 +188,7 @@ impl ImplicitShape {
     }
 }
 
-/// The rotation of a vector of axis times angle in degrees.
+/// The rotation given by axis times angle in degrees.
 fn rotation(degrees: DVec3) -> DQuat {
     DQuat::from_scaled_axis(degrees * (std::f64::consts::PI / 180.0))
 }

@@ -1,4 +1,4 @@
-//! Which tetrahedron holds a point, and with which weights: what binds a display surface to a body.
+//! Point location in tetrahedra with barycentric weights, which binds a display surface to a body.
 
 use glam::{DMat3, DVec3};
 use supple_core::parallel::prelude::*;
@@ -8,10 +8,10 @@ use crate::geometry::triangle::closest_point;
 use crate::geometry::{Aabb, Bvh};
 use supple_core::Error;
 
-/// Points handled by one task.
+/// Points per task.
 const CHUNK: usize = 256;
 
-/// A point given by the corners of a tetrahedron.
+/// A point in barycentric coordinates of a tetrahedron.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PointInTet {
     /// The tetrahedron.
@@ -22,8 +22,8 @@ pub struct PointInTet {
     pub weights: [f64; 4],
 }
 
-/// Finds for each point the tetrahedron that holds it, or for a point outside the mesh the nearest one, with weights
-/// extrapolated. Of several equally near, the one with the least extrapolation, then the first.
+/// Finds for each point the tetrahedron that contains it, or for a point outside the mesh the closest one, with weights
+/// extrapolated. Of several equally distant ones, the one with the least extrapolation, then the first.
 pub fn locate(points: &[DVec3], mesh: &TetMesh) -> Result<Vec<PointInTet>, Error> {
     let finder = Finder::new(mesh);
     if finder.bvh.bounds().is_empty() {
@@ -44,7 +44,7 @@ struct Finder<'a> {
 }
 
 impl<'a> Finder<'a> {
-    /// Elements without volume get an empty box, so that no query meets them.
+    /// Elements without volume get an empty box, so that no query finds them.
     fn new(mesh: &'a TetMesh) -> Self {
         let box_of = |tet: &[u32; 4]| {
             let corners = tet.map(|v| mesh.positions[v as usize]);
@@ -66,7 +66,7 @@ impl<'a> Finder<'a> {
         PointInTet { tet, vertices: self.mesh.tets[tet as usize], weights }
     }
 
-    /// The tetrahedron nearest to a point outside: of those that share the nearest point of the mesh, the best.
+    /// The tetrahedron closest to a point outside: of those that share the closest point of the mesh, the best.
     fn nearest(&self, point: DVec3) -> (u32, [f64; 4]) {
         let distance = |tet: u32| nearest_point(&self.corners(tet), point).distance_squared(point);
         let (tet, _) = self.bvh.nearest(point, f64::INFINITY, distance).expect("some element has volume");
@@ -76,7 +76,7 @@ impl<'a> Finder<'a> {
         })
     }
 
-    /// Of the tetrahedra that hold `foot` (up to rounding), the one whose weights for `point` are the least negative.
+    /// Of the tetrahedra that contain `foot` (up to rounding), the one whose weights for `point` are the least negative.
     fn best_around(&self, foot: DVec3, point: DVec3) -> Option<(u32, [f64; 4])> {
         let mut best: Option<(u32, [f64; 4])> = None;
         let slack = 1e-12 * foot.abs().max_element();
@@ -112,7 +112,7 @@ fn weights(corners: &[DVec3; 4], point: DVec3) -> Option<[f64; 4]> {
     Some([1.0 - (w.x + w.y + w.z), w.x, w.y, w.z])
 }
 
-/// The point of a tetrahedron nearest to a point.
+/// The point of a tetrahedron closest to a point.
 fn nearest_point(corners: &[DVec3; 4], point: DVec3) -> DVec3 {
     if weights(corners, point).is_some_and(|w| least(&w) >= 0.0) {
         return point;

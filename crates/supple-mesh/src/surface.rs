@@ -1,4 +1,4 @@
-//! A polygon mesh as its author made it: vertex order, polygons, UVs, normals, colours and names are kept.
+//! A polygon mesh as authored: vertex order, polygons, UVs, normals, colours and names are preserved.
 
 use glam::{DVec2, DVec3};
 
@@ -7,17 +7,17 @@ pub const NO_VALUE: u32 = u32::MAX;
 /// In [`FaceLabels::label_of_face`]: this face has no label.
 pub const NO_LABEL: u32 = u32::MAX;
 
-/// Values attached to face corners through an index list of their own, as OBJ keeps UVs and normals; a seam is a
+/// Values attached to face corners through a separate index list, as for UVs and normals in OBJ; a seam is a
 /// vertex whose corners have different indices.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CornerAttribute<const N: usize> {
     /// The values in the file's order.
     pub values: Vec<[f64; N]>,
-    /// One index into `values` for every corner of the mesh, or [`NO_VALUE`].
+    /// One index into `values` per corner of the mesh, or [`NO_VALUE`].
     pub indices: Vec<u32>,
 }
 
-/// What a set of face labels means.
+/// The meaning of a set of face labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LabelKind {
     /// OBJ `o`, a glTF node or mesh.
@@ -30,10 +30,10 @@ pub enum LabelKind {
     Smoothing,
 }
 
-/// One name for each face, in one of the senses of [`LabelKind`].
+/// One name per face, of one [`LabelKind`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct FaceLabels {
-    /// What the names stand for.
+    /// The kind of the names.
     pub kind: LabelKind,
     /// The distinct names in order of first use.
     pub names: Vec<String>,
@@ -41,7 +41,7 @@ pub struct FaceLabels {
     pub label_of_face: Vec<u32>,
 }
 
-/// A polygon mesh with everything its file said about it.
+/// A polygon mesh with all data of its file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SurfaceMesh {
     /// Vertex positions in metres (or the file's unit, before the scene's `scale`).
@@ -53,15 +53,16 @@ pub struct SurfaceMesh {
     pub corners: Vec<u32>,
     /// Texture coordinates.
     pub uvs: Option<CornerAttribute<2>>,
-    /// Normals given by the file (kept for writing back; the simulation makes its own).
+    /// Normals given by the file (kept for writing back; the simulation computes its own).
     pub normals: Option<CornerAttribute<3>>,
-    /// One RGBA colour a vertex, components 0 to 1.
+    /// One RGBA colour per vertex, components 0 to 1.
     pub colors: Option<Vec<[f32; 4]>>,
     /// Names of faces: objects, groups, materials, smoothing groups.
     pub labels: Vec<FaceLabels>,
     /// Material libraries (OBJ `mtllib`), as written in the file.
     pub material_libraries: Vec<String>,
-    /// Vertices that tearing has added stand at the end; each is a clone of this earlier one, and lies on it until they part.
+    /// Vertices added by tearing are at the end; each is a clone of this earlier one, and coincides with it until
+    /// they separate.
     pub clone_of: Vec<u32>,
 }
 
@@ -109,7 +110,7 @@ impl SurfaceMesh {
         self.face_starts.push(self.corners.len() as u32);
     }
 
-    /// Every polygon cut into triangles, in face order: a fan from the first corner, except quads, which are cut
+    /// All polygons as triangles, in face order: a fan from the first corner, except quads, which are split
     /// along their shorter diagonal.
     pub fn triangles(&self) -> Vec<[u32; 3]> {
         let mut triangles = self.triangle_corners();
@@ -131,7 +132,7 @@ impl SurfaceMesh {
         triangles
     }
 
-    /// The texture coordinates of a triangle's corners, if all three have some.
+    /// The texture coordinates of a triangle's corners, if all three have one.
     pub fn texture_of(&self, corners: [u32; 3]) -> Option<[DVec2; 3]> {
         let uvs = self.uvs.as_ref()?;
         let indices = corners.map(|corner| uvs.indices[corner as usize]);

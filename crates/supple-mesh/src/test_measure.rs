@@ -1,4 +1,4 @@
-//! Plain measurements of meshes that the tests of this folder share.
+//! Measurements of meshes shared by tests.
 
 use std::collections::{HashMap, HashSet};
 
@@ -29,7 +29,7 @@ pub(crate) fn euler_characteristic(mesh: &SurfaceMesh) -> i64 {
     vertices.len() as i64 - edges.len() as i64 + mesh.face_count() as i64
 }
 
-/// Panics unless every edge has one face on either side, in opposite directions, and the faces of every vertex form
+/// Panics unless every edge has one face on each side, in opposite directions, and the faces of every vertex form
 /// one fan.
 pub(crate) fn assert_closed_manifold(mesh: &SurfaceMesh) {
     let mut seen = HashSet::new();

@@ -1,4 +1,4 @@
-//! Shapes that the tests of several crates share.
+//! Shapes shared by the tests of several crates.
 
 use std::f64::consts::PI;
 
@@ -52,7 +52,7 @@ pub fn cube(n: u32, inside: Inside) -> Filled {
     fill(&positions, triangles, 1.0, inside).expect("a closed surface")
 }
 
-/// A sphere with bumps and a thin spike, so that coarsening must balance again.
+/// A sphere with bumps and a thin spike, so that coarsening must rebalance.
 ///
 /// # Panics
 /// If it cannot be filled.
@@ -82,8 +82,8 @@ pub fn bumpy(n: u32) -> Filled {
     fill(&positions, triangles, 1.0, Inside::Layers(1)).expect("a closed surface")
 }
 
-/// The balanced tree with leaves of the given cells of height 0 under a root of height `root`; `keep` decides for each leaf in turn
-/// whether it stays.
+/// The balanced tree with leaves of the given cells of height 0 under a root of height `root`; `keep` decides for
+/// each leaf whether it stays.
 pub fn balanced_tree(frame: Frame, cells: Vec<Octant>, mut keep: impl FnMut() -> bool) -> Octree {
     let finest = set(cells);
     let mut leaves = Splits::around(&finest, frame.root, 1).leaves(frame.root, &finest);

@@ -1,5 +1,5 @@
-//! A user's closed surface filled with tetrahedra: isosurface stuffing of the region around which the surface goes by
-//! its generalised winding number, so that small holes and overlaps do no harm.
+//! Fills a user's closed surface with tetrahedra: isosurface stuffing of the region with a generalised winding number
+//! above one half, which tolerates small holes and overlaps.
 
 use glam::DVec3;
 
@@ -10,17 +10,17 @@ use crate::geometry::triangle::intersect_ray;
 use crate::geometry::{Aabb, Ray, TriangleTree, WindingNumber};
 use supple_core::Error;
 
-/// A note is given where the tetrahedra's volume differs from the surface's by more than this part.
+/// Relative difference between the volumes of tetrahedra and surface above which a note is given.
 const VOLUME_TOLERANCE: f64 = 0.1;
-/// How far off the approximate winding number may be.
+/// Error bound of the approximate winding number.
 const WINDING_ERROR: f64 = 0.01;
 
-/// A surface filled with tetrahedra, with what the user should know about it.
+/// A surface filled with tetrahedra, with notes for the user.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tetrahedralised {
     /// The tetrahedra.
     pub mesh: TetMesh,
-    /// Sentences for the user: faces turned, holes closed, thin parts lost.
+    /// Notes for the user: faces flipped, holes closed, thin parts lost.
     pub notes: Vec<String>,
 }
 
@@ -35,7 +35,7 @@ pub fn tetrahedralise(surface: &SurfaceMesh, cell: f64) -> Result<Tetrahedralise
     if volume < 0.0 {
         volume = -volume;
         triangles.iter_mut().for_each(|t| t.swap(1, 2));
-        notes.push("the surface's faces point inward; they were taken the other way round".into());
+        notes.push("the surface's faces point inwards; they were flipped".into());
     }
     if open_edges > 0 {
         notes.push(format!("the surface is not closed ({open_edges} open edges); its holes were bridged"));
@@ -50,7 +50,7 @@ pub fn tetrahedralise(surface: &SurfaceMesh, cell: f64) -> Result<Tetrahedralise
     Ok(Tetrahedralised { mesh, notes })
 }
 
-/// Refuses what cannot be measured; gives the bounds.
+/// Rejects invalid surfaces; returns the bounds.
 fn check_positions(surface: &SurfaceMesh) -> Result<Aabb, Error> {
     if let Some(v) = surface.positions.iter().position(|p| !p.is_finite()) {
         let p = surface.positions[v];
@@ -61,7 +61,7 @@ fn check_positions(surface: &SurfaceMesh) -> Result<Aabb, Error> {
     let count = surface.positions.len();
     if let Some(&v) = surface.corners.iter().find(|&&v| v as usize >= count) {
         return Err(Error::Invalid(format!(
-            "a face of the surface names vertex {v}, but it has only {count}"
+            "a face of the surface refers to vertex {v}, but there are only {count}"
         )));
     }
     let corners: Vec<DVec3> = surface.corners.iter().map(|&v| surface.positions[v as usize]).collect();
@@ -71,7 +71,7 @@ fn check_positions(surface: &SurfaceMesh) -> Result<Aabb, Error> {
     Ok(Aabb::of_points(&corners))
 }
 
-/// The number of edges that faces do not pass equally often in both directions; 0 for a closed oriented surface.
+/// The number of edges that are not traversed equally often in both directions; 0 for a closed oriented surface.
 fn open_edges(triangles: &[[u32; 3]]) -> usize {
     let mut edges: Vec<(u32, u32, i32)> = Vec::with_capacity(3 * triangles.len());
     for &[a, b, c] in triangles {
@@ -96,14 +96,14 @@ fn enclosed_volume(positions: &[DVec3], triangles: &[[u32; 3]], apex: DVec3) -> 
     triangles.iter().map(volume).sum()
 }
 
-/// The region around which a surface goes more than half a time.
+/// The region with a winding number above one half.
 struct SurfaceField {
     winding: WindingNumber,
-    /// What lies outside them is outside, also where holes let the winding number leak.
+    /// Points outside the bounds are outside, even if holes let the winding number leak.
     bounds: Aabb,
-    /// Without open edges the winding number is constant wherever there is no triangle.
+    /// Without open edges the winding number is constant away from triangles.
     open_edges: usize,
-    /// The volume that its triangles enclose, in cubic metres.
+    /// The volume enclosed by its triangles in cubic metres.
     volume: f64,
 }
 
@@ -113,8 +113,8 @@ impl SignedField for SurfaceField {
     }
 
     /// Where the surface is open the winding number is still harmonic away from it. By Harnack's inequality a
-    /// harmonic function from 0 to 1 in a ball of `k` radii rises within the inner ball to at most `k (k + 1) / (k - 1)^2`
-    /// times its middle value, so a clear value there decides.
+    /// harmonic function from 0 to 1 in a ball of `k` radii rises within the inner ball to at most
+    /// `k (k + 1) / (k - 1)^2` times its middle value, so a clear value at the centre decides.
     fn side_of_ball(&self, center: DVec3, radius: f64) -> Option<bool> {
         if self.bounds.distance_squared(center) > radius * radius {
             return Some(false);
@@ -133,7 +133,7 @@ impl SignedField for SurfaceField {
         (!leaks && (winding < doubt || winding > 1.0 - doubt)).then_some(winding > 0.5)
     }
 
-    /// The first hit behind which lies the outside; in a hole, the root of the winding number.
+    /// The first hit with the outside behind it; in a hole, the root of the winding number.
     fn crossing(&self, inside: DVec3, outside: DVec3) -> f64 {
         let hits = self.hits(inside, outside);
         if let [only] = hits[..] {
@@ -152,7 +152,7 @@ impl SignedField for SurfaceField {
 }
 
 impl SurfaceField {
-    /// Where the segment meets triangles, ascending, each place once.
+    /// The parameters at which the segment hits triangles, ascending, without duplicates.
     fn hits(&self, from: DVec3, to: DVec3) -> Vec<f64> {
         let ray = Ray { origin: from, direction: to - from };
         let mut hits = Vec::new();
@@ -165,21 +165,21 @@ impl SurfaceField {
         hits
     }
 
-    /// Refuses an open surface whose inside is a matter of taste: by the winding number it has less than half or more than
+    /// Rejects an open surface whose interior is ambiguous: by the winding number it has less than half or more than
     /// twice the volume that its triangles enclose.
     fn check_volume(&self, volume: f64, cell: f64) -> Result<(), Error> {
         if self.open_edges == 0 || (0.5..=2.0).contains(&(volume / self.volume)) {
             return Ok(());
         }
         Err(Error::Invalid(format!(
-            "the surface encloses no clear volume: {} edges are open or lie between faces that disagree on what is outside, \
+            "the surface encloses no well-defined volume: {} edges are open or lie between inconsistently oriented faces, \
              and with a cell of {cell} m the winding number gives {volume:.4e} m3 where the faces enclose {:.4e} m3; close \
              it and let its faces agree, use a smaller cell, or simulate it as cloth",
             self.open_edges, self.volume
         )))
     }
 
-    /// Says for a surface in which no tetrahedron fits whether a smaller cell can help.
+    /// For a surface in which no tetrahedron fits: reports whether a smaller cell can help.
     fn explain(&self, error: Error) -> Error {
         let nothing_fits = matches!(&error, Error::Invalid(text) if text.starts_with("no tetrahedron fits"));
         let is_bag = self.volume > 1e-9 * self.bounds.low.distance(self.bounds.high).powi(3);
@@ -187,10 +187,10 @@ impl SurfaceField {
             0 if is_bag || !nothing_fits => return error,
             0 => "it is flat".to_owned(),
             _ if !nothing_fits => return error,
-            open => format!("{open} edges are open or lie between faces that disagree on what is outside"),
+            open => format!("{open} edges are open or lie between inconsistently oriented faces"),
         };
         Error::Invalid(format!(
-            "the surface encloses no volume that holds a tetrahedron ({reason}): close it and let its faces agree, use a \
+            "the surface encloses no volume that fits a tetrahedron ({reason}): close it and orient its faces consistently, use a \
              smaller cell, or simulate it as cloth"
         ))
     }
@@ -204,9 +204,9 @@ fn volume_note(volume: f64, surface_volume: f64, cell: f64, closed: bool) -> Opt
     let ratio = volume / surface_volume;
     ((ratio - 1.0).abs() > VOLUME_TOLERANCE || ratio.is_nan()).then(|| {
         let reason = match (closed, ratio < 1.0) {
-            (false, _) => "its holes leave open what its volume is",
+            (false, _) => "its holes make its volume ambiguous",
             (true, true) => "parts thinner than a cell were lost, or it overlaps itself",
-            (true, false) => "some of its parts face inward",
+            (true, false) => "some of its parts face inwards",
         };
         format!(
             "with a cell of {cell} m the tetrahedra fill {volume:.4e} m3, {:.1} % of the {surface_volume:.4e} m3 in the \
@@ -220,13 +220,13 @@ fn pieces_note(mesh: &TetMesh, surface_pieces: usize, cell: f64) -> Option<Strin
     let pieces = count_pieces(mesh.positions.len(), mesh.tets.iter().map(|t| &t[..]));
     (pieces > surface_pieces).then(|| {
         format!(
-            "with a cell of {cell} m the body falls into {pieces} pieces where the surface has {surface_pieces}: use a \
+            "with a cell of {cell} m the body has {pieces} pieces, but the surface has {surface_pieces}: use a \
              smaller cell if they should hang together"
         )
     })
 }
 
-/// The number of groups of elements that hang together by shared vertices.
+/// The number of components of elements connected by shared vertices.
 fn count_pieces<'a>(vertices: usize, elements: impl Iterator<Item = &'a [u32]>) -> usize {
     let mut groups = Groups::new(vertices);
     let mut used = vec![false; vertices];

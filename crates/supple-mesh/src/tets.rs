@@ -6,12 +6,12 @@ use glam::DVec3;
 
 use super::surface::{SurfaceMesh, bounds_of};
 
-/// A tetrahedral mesh with an optional region number for each element.
+/// A tetrahedral mesh with an optional region number per element.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TetMesh {
     /// Vertex positions in metres (or the file's unit, before the scene's `scale`).
     pub positions: Vec<DVec3>,
-    /// Four vertices for each element.
+    /// Four vertices per element.
     pub tets: Vec<[u32; 4]>,
     /// The file's region (physical group, reference, attribute) of each element.
     pub regions: Option<Vec<i32>>,
@@ -39,7 +39,7 @@ impl TetMesh {
         faces.filter(|&face| count[&sorted(face)] == 1).collect()
     }
 
-    /// The boundary as a surface of its own, with the tet vertex of each surface vertex.
+    /// The boundary as a separate surface, with the tet vertex of each surface vertex.
     pub fn boundary_surface(&self) -> (SurfaceMesh, Vec<u32>) {
         let mut surface_vertex = vec![u32::MAX; self.positions.len()];
         let mut tet_vertex = Vec::new();

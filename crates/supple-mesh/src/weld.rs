@@ -1,4 +1,4 @@
-//! Vertices split only by UVs or normals lie at exactly the same place: they are one unknown.
+//! Vertices split only by UVs or normals have exactly the same position: they share one unknown.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ pub fn weld(positions: &[DVec3]) -> (Vec<u32>, usize) {
     let unknowns = positions
         .iter()
         .map(|p| {
-            // Adding zero makes -0 and 0 the same place.
+            // Adding zero makes -0 and 0 the same position.
             let key = p.to_array().map(|c| (c + 0.0).to_bits());
             let next = unknown_at.len() as u32;
             *unknown_at.entry(key).or_insert(next)

@@ -1,4 +1,4 @@
-"""What a step costs more from Python than inside the engine: python overhead.py [STEPS] [SOLVER].
+"""The overhead of a step from Python over one inside the engine: python overhead.py [STEPS] [SOLVER].
 
 The report tells what the engine needed for the frame, as for the program; the rest of what Python sees is overhead: the way through the
 interpreter and to the threads, the recording of positions, and a look at their array. One run, one process, so that the ratio holds on a busy

@@ -1,5 +1,5 @@
-//! Scenes made in Python. Every part is read and checked when it is added, so that the exception comes from the line that is
-//! wrong; what can be known of the whole only, when it is built.
+//! Scenes built in Python. Every part is read and checked when it is added, so that the exception is raised by the
+//! line at fault; checks that need the whole scene follow when it is built.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -30,7 +30,7 @@ impl SceneBuilder {
     fn new(name: String, folder: PathBuf, settings: &Bound<'_, PyDict>) -> PyResult<Self> {
         let mut scene = read_tables(&to_table(settings)?, &folder)?;
         scene.name = name;
-        // A body that is always fine: what is found now is wrong with the settings.
+        // A body that is always valid: any problem found now is in the settings.
         let mut whole = scene.clone();
         whole.bodies.push(Body::cloth("cloth", 1.0, 1.0, [2, 2]));
         whole.validate().map_err(exception)?;
@@ -47,13 +47,13 @@ impl SceneBuilder {
         self.lock().colliders.iter().map(|collider| collider.name.clone()).collect()
     }
 
-    /// Adds a body whose table says its shape.
+    /// Adds a body whose table contains its shape.
     fn add_body(&self, table: &Bound<'_, PyDict>) -> PyResult<()> {
         let body = self.read_body(to_table(table)?)?;
         self.push_body(body)
     }
 
-    /// Adds a body whose surface is in arrays: vertices, where each face starts, and the vertices of all faces.
+    /// Adds a body whose surface is in arrays: vertices, the start of each face, and the vertices of all faces.
     #[pyo3(signature = (table, vertices, starts, corners, *, uvs, rest))]
     fn add_surface(
         &self,
@@ -101,7 +101,7 @@ impl SceneBuilder {
         if !scene.bodies.iter().any(|body| body.name == pin.body) {
             let names: Vec<String> = scene.bodies.iter().map(|body| format!("`{}`", body.name)).collect();
             let names = if names.is_empty() { "none yet".to_owned() } else { names.join(", ") };
-            return Err(invalid(format!("there is no body `{}` to pin; there are {names}", pin.body)));
+            return Err(invalid(format!("there is no body `{}` to pin; the bodies are {names}", pin.body)));
         }
         check(pin.validate(&self.folder))?;
         scene.pins.push(pin);
@@ -121,7 +121,7 @@ impl SceneBuilder {
         Ok(())
     }
 
-    /// The scene with a solver's word and the options of its table; checked.
+    /// The scene with a solver name and the options of its table; checked.
     #[pyo3(signature = (*, solver, options))]
     fn build(&self, solver: Option<&str>, options: &Bound<'_, PyDict>) -> PyResult<Scene> {
         let mut tables = Table::new();
@@ -148,7 +148,7 @@ impl SceneBuilder {
     }
 
     fn push_body(&self, body: Body) -> PyResult<()> {
-        // Whether the solver can do these is known when it is chosen.
+        // Whether the solver supports these is only known once it is chosen.
         let plain = Body { tear_stretch: None, interior: None, ..body.clone() };
         check(plain.validate(&self.folder))?;
         let mut scene = self.lock();
@@ -160,7 +160,7 @@ impl SceneBuilder {
     }
 }
 
-/// Refuses what is wrong with a part on its own; what cannot be done yet may depend on the solver, which is chosen later.
+/// Rejects a part that is invalid by itself; whether it is supported may depend on the solver, which is chosen later.
 fn check(result: Result<(), supple::Error>) -> PyResult<()> {
     match result {
         Ok(()) | Err(supple::Error::NotSupported(_)) => Ok(()),
@@ -169,7 +169,7 @@ fn check(result: Result<(), supple::Error>) -> PyResult<()> {
 }
 
 fn taken(kind: &str, name: &str) -> PyErr {
-    invalid(format!("there is a {kind} called `{name}` already; give each its own name"))
+    invalid(format!("a {kind} called `{name}` already exists; names must be unique"))
 }
 
 /// `[[key]]` with one table.
@@ -179,7 +179,7 @@ fn one(key: &str, table: Table) -> Table {
     tables
 }
 
-/// With a shape in place of the arrays, which a scene file could not say.
+/// With a placeholder shape in place of the arrays, which a scene file cannot contain.
 fn with_placeholder(mut table: Table) -> Table {
     let mut shape = Table::new();
     shape.insert("file".into(), Value::String("arrays".into()));
@@ -187,11 +187,11 @@ fn with_placeholder(mut table: Table) -> Table {
     table
 }
 
-/// Texture coordinates of the vertices as ones of the corners.
+/// Texture coordinates of the vertices, converted to those of face corners.
 fn texture(uvs: &PyReadonlyArray2<'_, f64>, mesh: &SurfaceMesh) -> PyResult<CornerAttribute<2>> {
     if uvs.shape() != [mesh.positions.len(), 2] {
         let (shape, count) = (uvs.shape(), mesh.positions.len());
-        return Err(invalid(format!("`uvs` has shape {shape:?}; one pair a vertex is ({count}, 2)")));
+        return Err(invalid(format!("`uvs` has shape {shape:?}; one pair per vertex is ({count}, 2)")));
     }
     let values = uvs.as_array().outer_iter().map(|row| [row[0], row[1]]).collect();
     Ok(CornerAttribute { values, indices: mesh.corners.clone() })

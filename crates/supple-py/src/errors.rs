@@ -1,4 +1,4 @@
-//! Errors of the engine as exceptions of `supple._errors`, with the engine's own words.
+//! Errors of the engine as exceptions of `supple._errors`, with the engine's messages.
 
 use pyo3::prelude::*;
 
@@ -14,7 +14,7 @@ pub(crate) fn exception(error: impl Into<supple::Error>) -> PyErr {
     named(class, error.to_string())
 }
 
-/// What a caller gave cannot be taken.
+/// The exception for an invalid argument.
 pub(crate) fn invalid(problem: impl Into<String>) -> PyErr {
     named("InvalidInput", problem.into())
 }

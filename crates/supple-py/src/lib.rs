@@ -1,5 +1,6 @@
-//! The native part of the Python package `supple`. What users see is typed and documented in Python
-//! (`python/supple`); here arrays, tables and errors cross over, and work goes on without the interpreter's lock.
+//! The native part of the Python package `supple`. The public interface is typed and documented in Python
+//! (`python/supple`); this crate converts arrays, tables and errors, and releases the interpreter lock while it
+//! works.
 
 mod builder;
 mod errors;

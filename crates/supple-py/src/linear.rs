@@ -1,4 +1,4 @@
-//! Preconditioners and linear solvers for matrices of SciPy.
+//! Preconditioners and linear solvers for SciPy matrices.
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
@@ -20,7 +20,7 @@ use crate::numpy_points::points;
 use crate::pool::in_pool;
 use crate::tables::{read_tables, to_table};
 
-/// A matrix in arrays, taken over from Python.
+/// A matrix in arrays, copied from Python.
 struct Matrix {
     starts: Vec<i64>,
     columns: Vec<i64>,
@@ -35,7 +35,7 @@ impl Matrix {
     }
 }
 
-/// Row starts, columns, values and the rows of its blocks.
+/// Row starts, columns, values and the number of rows per block.
 type MatrixArrays<'py> =
     (PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, f64>, usize);
 
@@ -80,7 +80,7 @@ impl Preconditioner {
         Ok(Self { state: Mutex::new(made.map_err(invalid)?) })
     }
 
-    /// Prepares for another matrix; keeps what depends on its pattern only.
+    /// Prepares for another matrix; keeps everything that only depends on its pattern.
     fn update(&self, py: Python<'_>, matrix: MatrixArrays<'_>) -> PyResult<()> {
         let matrix = matrix_of(&matrix);
         let mut guard = self.lock()?;
@@ -116,7 +116,7 @@ impl Preconditioner {
 
 impl Preconditioner {
     fn lock(&self) -> PyResult<MutexGuard<'_, Approximation>> {
-        let busy = "another thread is using this preconditioner; make one for each thread";
+        let busy = "another thread is using this preconditioner; create one per thread";
         self.state.try_lock().map_err(|_| PyRuntimeError::new_err(busy))
     }
 }
@@ -135,12 +135,12 @@ impl Approximation {
         let (rows, before) = (sparse.rows(), self.system.unknowns());
         if rows != before {
             return Err(format!(
-                "a matrix of {rows} rows in place of one of {before}; make another preconditioner"
+                "the new matrix has {rows} rows, the previous one {before}; create another preconditioner"
             ));
         }
         let system = System::with_points(&sparse, self.positions.clone())?;
         if let Err(problem) = self.inverse.update(&system.matrix) {
-            // A failed update may stop anywhere; the matrix before it could be taken.
+            // A failed update may stop anywhere; restore the previous matrix.
             self.inverse.update(&self.system.matrix)?;
             return Err(problem);
         }
@@ -151,7 +151,7 @@ impl Approximation {
     fn apply(&mut self, r: &[f64]) -> Result<Vec<f64>, String> {
         let (count, rows) = (r.len(), self.system.unknowns());
         if count != rows {
-            return Err(format!("a vector of {count} numbers for a matrix of {rows} rows"));
+            return Err(format!("the vector has {count} numbers, but the matrix has {rows} rows"));
         }
         self.inverse.apply(&self.system.gather(r), &mut self.z);
         let z = self.system.scatter(&self.z);
@@ -159,7 +159,7 @@ impl Approximation {
         if product.is_nan() || product < 0.0 {
             let cause = if r.iter().all(|number| number.is_finite()) { "matrix" } else { "vector" };
             return Err(match cause {
-                "vector" => "the vector holds numbers that are not finite".to_owned(),
+                "vector" => "the vector contains numbers that are not finite".to_owned(),
                 _ => format!(
                     "the preconditioner is not positive definite (rᵀ M r is {product:.1e}): the matrix is not, or too nearly \
                      singular"
@@ -170,7 +170,7 @@ impl Approximation {
     }
 }
 
-/// A solution and how it was found.
+/// A solution with its statistics.
 struct Solved {
     x: Vec<f64>,
     outcome: SolveOutcome,
@@ -180,7 +180,7 @@ struct Solved {
     history: Vec<HistoryPoint>,
 }
 
-/// Solves a system. Gives the solution, the report, and the residuals and seconds of every iteration.
+/// Solves a system. Returns the solution, the report, and the residuals and seconds of every iteration.
 #[pyfunction]
 #[pyo3(signature = (matrix, rhs, *, positions, options, tolerance, max_iterations))]
 pub(crate) fn solve<'py>(

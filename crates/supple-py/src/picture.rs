@@ -1,4 +1,4 @@
-//! Pictures of a simulation as it is now.
+//! Pictures of a simulation in its current state.
 
 use glam::DVec3;
 use supple::scene::Scene;
@@ -7,16 +7,16 @@ use supple::{Error, FileError};
 use supple_cli::{drawn_colliders, drawn_ground};
 use supple_render::{Camera, CameraChoice, ColorBy, Overlay, RenderOptions, RenderScene, render};
 
-/// The angle between the top and the bottom of a picture in degrees, as the program has it.
+/// The angle between the top and the bottom of a picture in degrees, as in the command-line program.
 const FIELD_OF_VIEW: f64 = 35.0;
 
-/// What a caller says of a picture.
+/// Options of a picture.
 pub(crate) struct Wish {
     pub(crate) width: u32,
     pub(crate) height: u32,
     pub(crate) stretch: bool,
     pub(crate) wireframe: bool,
-    /// Eye and target in metres.
+    /// Camera position and target in metres.
     pub(crate) camera: Option<[[f64; 3]; 2]>,
 }
 

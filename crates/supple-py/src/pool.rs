@@ -1,5 +1,5 @@
-//! The threads that do the work. They belong to this module and not to the process: their number may change at any time,
-//! and a process that was forked from one with threads, as `multiprocessing` does it, gets threads of its own.
+//! The worker threads. They belong to this module and not to the process: their number may change at any time, and a
+//! process forked from one with threads, as by `multiprocessing`, gets its own threads.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,25 +17,27 @@ struct Threads {
 
 static THREADS: Mutex<Option<Threads>> = Mutex::new(None);
 
-/// Does something on the threads, without the interpreter's lock.
+/// Runs a closure on the threads, without the interpreter lock.
 pub(crate) fn in_pool<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     let pool = current()?;
     Ok(py.detach(|| pool.install(work)))
 }
 
-/// How many threads work.
+/// The number of threads.
 #[pyfunction]
 pub(crate) fn threads() -> PyResult<usize> {
     Ok(current()?.current_num_threads())
 }
 
-/// From now on so many threads work; as many as there are cores by default. The results do not depend on it.
+/// Sets the number of threads [default: number of cores]. The results do not depend on it.
 #[pyfunction]
 pub(crate) fn set_threads(count: Option<i64>) -> PyResult<()> {
     let count = match count {
         None => 0,
         Some(count @ 1..=1024) => count as usize,
-        Some(count) => return Err(invalid(format!("{count} threads; there must be 1 to 1024"))),
+        Some(count) => {
+            return Err(invalid(format!("the number of threads is {count}; it must be 1 to 1024")));
+        }
     };
     let threads = start(count)?;
     *THREADS.lock().unwrap_or_else(PoisonError::into_inner) = Some(threads);
@@ -50,7 +52,7 @@ fn current() -> PyResult<Arc<ThreadPool>> {
         Some(parents) => parents.pool.current_num_threads(),
         None => 0,
     };
-    // The parent's threads are not here, so nothing can be waited for: what belonged to them is left as it is.
+    // The parent's threads do not exist here, so they cannot be joined: the old pool is leaked.
     std::mem::forget(kept.replace(start(count)?));
     Ok(Arc::clone(&kept.as_ref().expect("just made").pool))
 }

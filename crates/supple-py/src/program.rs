@@ -1,4 +1,4 @@
-//! The `supple` program inside the interpreter, and its words.
+//! The `supple` program inside the interpreter, and its solver names.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -7,20 +7,20 @@ use pyo3::prelude::*;
 use supple::scene::LinearKind;
 use supple::simulation::Registry;
 
-/// The steppers of the module: every scene, simulation and command of it asks these.
+/// The steppers of the module, used by all its scenes, simulations and commands.
 pub(crate) fn steppers() -> Registry {
     Registry::builtin()
 }
 
-/// Runs the program with these arguments, the first of which is its name, and gives its exit code.
+/// Runs the program with these arguments, the first of which is its name, and returns its exit code.
 #[pyfunction]
 pub(crate) fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     let code = py.detach(|| supple_cli::main_with_steppers(arguments, steppers()));
-    // An exit code does not tell its number; it can only be compared.
+    // `ExitCode` does not expose its number; it can only be compared.
     (0..=u8::MAX).find(|&number| ExitCode::from(number) == code).unwrap_or(1)
 }
 
-/// The words of the methods and of the linear solvers.
+/// The names of the methods and of the linear solvers.
 #[pyfunction]
 pub(crate) fn solver_words() -> (Vec<&'static str>, Vec<&'static str>) {
     (steppers().method_words(), LinearKind::ALL.map(LinearKind::word).to_vec())

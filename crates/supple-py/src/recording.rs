@@ -1,4 +1,4 @@
-//! What was seen after every step, in memory, and its way to files.
+//! Recorded surfaces after every step, in memory, and their export to files.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use supple::linear::Simd;
 use supple::output::{ExportFormat, Frame, FrameCache, RunInfo, export, write_whole};
 use supple::{Error, FileError};
 
-/// Frames of a simulation, until they need more than a limit.
+/// Frames of a simulation, up to a memory limit.
 pub(crate) struct Recording {
     frames: Vec<Frame>,
     bytes: usize,
@@ -18,14 +18,14 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// One that begins with what is seen at the start and holds at most `limit` bytes; 0 records nothing.
+    /// A recording that starts with the current surfaces and uses at most `limit` bytes; 0 records nothing.
     pub(crate) fn new(start: Frame, limit: usize) -> Self {
         let mut recording = Self { frames: Vec::new(), bytes: 0, limit, full: limit == 0 };
         recording.push(start);
         recording
     }
 
-    /// Adds what is seen now. Says whether the limit was met just now.
+    /// Adds the current surfaces. Returns whether the limit has just been reached.
     pub(crate) fn push(&mut self, frame: Frame) -> bool {
         if self.full {
             return false;
@@ -38,7 +38,7 @@ impl Recording {
         self.full
     }
 
-    /// Whether another frame is taken.
+    /// Whether another frame can be recorded.
     pub(crate) fn is_open(&self) -> bool {
         !self.full
     }
@@ -48,7 +48,7 @@ impl Recording {
         self.frames.len()
     }
 
-    /// Begins anew.
+    /// Clears the recording.
     pub(crate) fn restart(&mut self, start: Frame) {
         *self = Self::new(start, self.limit);
     }
@@ -57,7 +57,7 @@ impl Recording {
     pub(crate) fn whole(&self) -> Result<&[Frame], Error> {
         if self.limit == 0 {
             return Err(Error::Invalid(
-                "nothing was recorded: this simulation was made with `record=False`; make it with `record=True` to save \
+                "nothing was recorded: this simulation was created with `record=False`; use `record=True` to save \
                  animations"
                     .into(),
             ));
@@ -73,7 +73,7 @@ impl Recording {
         Ok(&self.frames)
     }
 
-    /// Frames a second: those of the scene if they fit, else what the frames' times say.
+    /// Frames per second: those of the scene if they match, else derived from the frames' times.
     pub(crate) fn fps(&self, scene: f64) -> f64 {
         let (Some(first), Some(last)) = (self.frames.first(), self.frames.last()) else { return scene };
         let seconds = last.time - first.time;
@@ -83,7 +83,7 @@ impl Recording {
     }
 }
 
-/// Frames with what files want to know of them.
+/// Frames with the data that exporters need.
 pub(crate) struct Animation<'a> {
     pub(crate) frames: &'a [Frame],
     pub(crate) scene: &'a str,
@@ -91,13 +91,13 @@ pub(crate) struct Animation<'a> {
 }
 
 impl Animation<'_> {
-    /// Writes all frames into a folder in some formats; gives the files.
+    /// Writes all frames into a folder in some formats; returns the files.
     pub(crate) fn export(&self, folder: &Path, formats: &[ExportFormat]) -> Result<Vec<PathBuf>, Error> {
         let (_kept, cache) = self.cache()?;
         export(&cache, formats, folder, &mut |_, _| ControlFlow::Continue(()))
     }
 
-    /// Writes one file, or one a body (`NAME-BODY.EXT`) where the format has no scenes; gives the files.
+    /// Writes one file, or one per body (`NAME-BODY.EXT`) if the format has no scenes; returns the files.
     pub(crate) fn save(&self, path: &Path, format: ExportFormat) -> Result<Vec<PathBuf>, Error> {
         let (kept, cache) = self.cache()?;
         let folder = kept.path().join("exports");
@@ -120,10 +120,10 @@ impl Animation<'_> {
         Ok(places)
     }
 
-    /// The frames in a temporary folder, which goes with the first of the pair.
+    /// The frames in a temporary folder, which is deleted with the first of the pair.
     fn cache(&self) -> Result<(tempfile::TempDir, FrameCache), Error> {
         let kept = tempfile::tempdir()
-            .map_err(|error| FileError::io(&std::env::temp_dir(), "make a temporary folder", &error))?;
+            .map_err(|error| FileError::io(&std::env::temp_dir(), "create a temporary folder", &error))?;
         let info = RunInfo { scene: self.scene.to_owned(), fps: self.fps, simd: Simd::Auto };
         let mut cache = FrameCache::create(&kept.path().join("run"), info, false)?;
         for (index, frame) in self.frames.iter().enumerate() {

@@ -33,7 +33,7 @@ impl DiskRun {
             "resume" => StartMode::Resume,
             _ => {
                 return Err(invalid(format!(
-                    "a run begins \"fresh\", \"replace\" or \"resume\", not \"{begin}\""
+                    "a run starts \"fresh\", \"replace\" or \"resume\", not \"{begin}\""
                 )));
             }
         };
@@ -43,7 +43,7 @@ impl DiskRun {
         Ok(Self { run: Mutex::new(run), folder })
     }
 
-    /// Simulates and writes the next frame; gives its report.
+    /// Simulates and writes the next frame; returns its report.
     fn next_frame(&self, py: Python<'_>) -> PyResult<String> {
         let mut guard = self.lock()?;
         let run = &mut *guard;
@@ -56,7 +56,7 @@ impl DiskRun {
         self.lock()?.checkpoint_now().map_err(exception)
     }
 
-    /// Exports all frames; gives the files.
+    /// Exports all frames; returns the files.
     fn export(&self, py: Python<'_>, formats: Vec<String>) -> PyResult<Vec<PathBuf>> {
         let formats = formats.iter().map(|word| word.parse()).collect::<Result<Vec<ExportFormat>, Error>>();
         let formats = formats.map_err(exception)?;

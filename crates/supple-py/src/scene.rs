@@ -1,4 +1,4 @@
-//! Scenes: read, changed by words, written.
+//! Scenes: reading, changing by key, writing.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use crate::errors::{exception, invalid};
 use crate::program::steppers;
 use crate::tables::to_toml;
 
-/// A scene of the engine. It does not change.
+/// A scene of the engine. Immutable.
 #[pyclass(frozen, module = "supple._native")]
 pub(crate) struct Scene {
     pub(crate) scene: supple::scene::Scene,
@@ -16,26 +16,26 @@ pub(crate) struct Scene {
 
 #[pymethods]
 impl Scene {
-    /// A built-in name or a file, after changes.
+    /// A built-in name or a file, with changes applied.
     #[staticmethod]
     fn find(source: &str, sets: Vec<String>) -> PyResult<Self> {
         steppers().scene_reader().sets(&sets).find(source).map(|scene| Self { scene }).map_err(exception)
     }
 
-    /// A file, after changes.
+    /// A file, with changes applied.
     #[staticmethod]
     fn load(path: PathBuf, sets: Vec<String>) -> PyResult<Self> {
         steppers().scene_reader().sets(&sets).file(path).map(|scene| Self { scene }).map_err(exception)
     }
 
-    /// Text, after changes.
+    /// Text, with changes applied.
     #[staticmethod]
     fn from_toml(text: &str, name: &str, folder: PathBuf, sets: Vec<String>) -> PyResult<Self> {
         let scene = steppers().scene_reader().sets(&sets).text(text, name, folder);
         scene.map(|scene| Self { scene }).map_err(exception)
     }
 
-    /// Another solver, resolution or number of frames; checked.
+    /// A copy with another solver, resolution or number of frames; checked.
     #[pyo3(signature = (*, solver, resolution, frames))]
     fn changed(&self, solver: Option<&str>, resolution: Option<f64>, frames: Option<i64>) -> PyResult<Self> {
         let mut scene = self.scene.clone();
@@ -55,7 +55,7 @@ impl Scene {
         Ok(Self { scene })
     }
 
-    /// Everything that is wrong with it, as far as it can be known without its meshes.
+    /// All problems of the scene that can be found without its meshes.
     fn problems(&self) -> Vec<String> {
         self.scene.check().into_iter().map(|problem| problem.error.to_string()).collect()
     }

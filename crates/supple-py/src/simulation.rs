@@ -23,7 +23,7 @@ use crate::recording::{Animation, Recording};
 use crate::scene::Scene;
 use crate::targets::{SavedTargets, Targets};
 
-/// How many seconds a frame's time may differ from what the steps add up to.
+/// Maximum difference in seconds between a frame's time and the sum of the steps.
 const ON_TIME: f64 = 1e-9;
 
 /// A simulation of a scene. Only one thread may use it at a time; others get an exception.
@@ -45,7 +45,7 @@ struct State {
 
 #[pymethods]
 impl Simulation {
-    /// Builds the bodies of a scene; `record` is the most bytes of recorded positions.
+    /// Builds the bodies of a scene; `record` is the maximum number of bytes for recorded positions.
     #[new]
     fn new(py: Python<'_>, scene: &Scene, simd: &str, record: usize) -> PyResult<Self> {
         let (scene, simd) = (scene.scene.clone(), simd_of(simd)?);
@@ -61,7 +61,7 @@ impl Simulation {
         Ok(Self { scene, state: Mutex::new(state) })
     }
 
-    /// Advances by `dt` seconds, or by a frame of the scene; with `budget` no longer than so many seconds of wall time.
+    /// Advances by `dt` seconds, or by a frame of the scene; `budget` limits the wall time in seconds.
     #[pyo3(signature = (dt, budget))]
     fn step(&self, py: Python<'_>, dt: Option<f64>, budget: Option<f64>) -> PyResult<()> {
         let budget = budget.map(seconds).transpose()?;
@@ -70,13 +70,13 @@ impl Simulation {
         let full = in_pool(py, || state.advance(&self.scene, dt, budget))?.map_err(exception)?;
         drop(guard);
         if full {
-            let message = c"the recording has met its limit: positions of later steps are not kept";
+            let message = c"the recording has reached its limit: positions of later steps are not recorded";
             PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), message, 1)?;
         }
         py.check_signals()
     }
 
-    /// The report of the last call of `step`, as `supple run --json` has it.
+    /// The report of the last call of `step`, as in `supple run --json`.
     fn report(&self, py: Python<'_>) -> PyResult<String> {
         let guard = self.lock()?;
         let state = &*guard;
@@ -99,7 +99,7 @@ impl Simulation {
         Ok(owned(py, velocities))
     }
 
-    /// Von Mises' stress at every vertex: Pa in solids, N/m in cloth.
+    /// Von Mises stress at every vertex: Pa in solids, N/m in cloth.
     fn stress<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let mut guard = self.lock()?;
         let state = &mut *guard;
@@ -122,7 +122,7 @@ impl Simulation {
         Ok(array)
     }
 
-    /// Every body: its name, its first vertex and their number.
+    /// Every body: its name, its first vertex and its number of vertices.
     fn bodies(&self) -> PyResult<Vec<(String, usize, usize)>> {
         let guard = self.lock()?;
         let mut first = 0;
@@ -178,7 +178,7 @@ impl Simulation {
         Ok(PyArray1::from_vec(py, residuals))
     }
 
-    /// Leads vertices to places at the end of the steps from now on.
+    /// Drives vertices to target positions at the end of every step from now on.
     fn set_targets(
         &self,
         vertices: PyReadonlyArray1<'_, i64>,
@@ -208,9 +208,10 @@ impl Simulation {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Goes back to a state of this scene, with the vertices that were led then.
+    /// Restores a state of this scene, with the vertices that were driven then.
     fn restore(&self, py: Python<'_>, bytes: &[u8]) -> PyResult<()> {
-        let cut_off = || invalid(format!("a checkpoint of {} bytes: it is cut off, or none", bytes.len()));
+        let cut_off =
+            || invalid(format!("a checkpoint of {} bytes is truncated or not a checkpoint", bytes.len()));
         let (frame, mut saved) = bytes.split_first_chunk::<4>().ok_or_else(cut_off)?;
         let targets = SavedTargets::read(&mut saved).ok_or_else(cut_off)?;
         let mut guard = self.lock()?;
@@ -233,7 +234,7 @@ impl Simulation {
         Ok(self.lock()?.recording.len())
     }
 
-    /// Forgets what was recorded and begins with what is seen now.
+    /// Clears the recording and starts again with the current surfaces.
     fn clear_recording(&self) -> PyResult<()> {
         let mut guard = self.lock()?;
         let start = guard.engine.frame(0);
@@ -241,7 +242,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Writes the recorded animation, or what is seen now, to a file, or to one a body.
+    /// Writes the recorded animation, or the current surfaces, to a file, or to one file per body.
     fn save(&self, py: Python<'_>, path: PathBuf, format: &str, animated: bool) -> PyResult<Vec<PathBuf>> {
         let format: ExportFormat = format.parse().map_err(exception)?;
         let guard = self.lock()?;
@@ -287,9 +288,9 @@ impl Simulation {
         self.state.try_lock().map_err(|error| {
             PyRuntimeError::new_err(match error {
                 TryLockError::WouldBlock => {
-                    "another thread is using this simulation; wait for it, or make a simulation for each thread"
+                    "another thread is using this simulation; wait for it, or create one simulation per thread"
                 }
-                TryLockError::Poisoned(_) => "this simulation ended by a bug in supple; make a new one",
+                TryLockError::Poisoned(_) => "this simulation failed because of a bug in supple; create a new one",
             })
         })
     }
@@ -300,7 +301,7 @@ impl Simulation {
 }
 
 impl State {
-    /// Says whether the recording has just met its limit.
+    /// Returns whether the recording has just reached its limit.
     fn advance(
         &mut self,
         scene: &EngineScene,
@@ -347,7 +348,7 @@ impl State {
     }
 }
 
-/// Which instructions, by the program's word.
+/// The instruction set by its name.
 pub(crate) fn simd_of(word: &str) -> PyResult<Simd> {
     match word {
         "auto" => Ok(Simd::Auto),

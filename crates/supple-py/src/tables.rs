@@ -1,4 +1,4 @@
-//! Tables of Python as parts of a scene: what a scene file says in TOML, a dictionary says here, and the engine reads
+//! Python dictionaries as parts of a scene: they contain what a scene file contains in TOML, and the engine reads
 //! both with the same checks.
 
 use std::path::Path;
@@ -12,7 +12,7 @@ use toml::{Table, Value};
 use crate::errors::{exception, invalid};
 use crate::program::steppers;
 
-/// A value of Python as one of TOML. NumPy's arrays and numbers are lists and numbers; `name` stands in errors.
+/// A Python value as TOML. NumPy arrays and scalars become lists and numbers; `name` appears in errors.
 pub(crate) fn to_toml(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Value> {
     if let Ok(table) = value.cast::<PyDict>() {
         return Ok(Value::Table(to_table(table)?));
@@ -48,12 +48,12 @@ pub(crate) fn to_toml(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Value> {
     )))
 }
 
-/// A dictionary as a table; what is None is left out.
+/// A dictionary as a table; `None` values are omitted.
 pub(crate) fn to_table(dictionary: &Bound<'_, PyDict>) -> PyResult<Table> {
     let mut table = Table::new();
     for (key, value) in dictionary.iter().filter(|(_, value)| !value.is_none()) {
         let Ok(key) = key.extract::<String>() else {
-            return Err(PyTypeError::new_err(format!("the key {key} of a table is no string")));
+            return Err(PyTypeError::new_err(format!("the key {key} of a table is not a string")));
         };
         let value = to_toml(&value, &key)?;
         table.insert(key, value);
@@ -61,7 +61,7 @@ pub(crate) fn to_table(dictionary: &Bound<'_, PyDict>) -> PyResult<Table> {
     Ok(table)
 }
 
-/// Reads tables as a scene file would be read. There is no file, so no line is told.
+/// Reads tables as a scene file would be read. There is no file, so errors carry no line.
 pub(crate) fn read_tables(tables: &Table, folder: &Path) -> PyResult<Scene> {
     let text = toml::to_string(tables).map_err(|error| invalid(error.to_string()))?;
     let mut scene = steppers().scene_reader().text(&text, "scene", folder).map_err(|error| match error {

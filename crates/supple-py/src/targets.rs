@@ -1,22 +1,22 @@
-//! Vertices that a caller leads: numbered over all bodies, as positions are.
+//! Vertices driven by the caller, numbered over all bodies like positions.
 
 use glam::DVec3;
 use supple::Error;
 use supple::scene::PinStrength;
 use supple::simulation::{BodyId, PinId, Simulation};
 
-/// What is led now.
+/// The vertices driven now.
 #[derive(Default)]
 pub(crate) struct Targets {
     vertices: Vec<u32>,
     stiffness: Option<f64>,
-    /// Where the vertices are led to.
+    /// The targets of the vertices.
     places: Vec<DVec3>,
-    /// The pin of each body, and which of the vertices it holds.
+    /// The pin of each body, and which of the vertices it contains.
     pins: Vec<(PinId, Vec<usize>)>,
 }
 
-/// Where vertices are led to, as checkpoints hold it.
+/// The targets of vertices as stored in checkpoints.
 pub(crate) struct SavedTargets {
     vertices: Vec<u32>,
     stiffness: Option<f64>,
@@ -24,7 +24,7 @@ pub(crate) struct SavedTargets {
 }
 
 impl SavedTargets {
-    /// Their number, the stiffness (not a number where they are held exactly), the vertices, the places.
+    /// Their number, the stiffness (NaN for hard pins), the vertices, the positions.
     pub(crate) fn write(&self, bytes: &mut Vec<u8>) {
         bytes.extend((self.vertices.len() as u32).to_le_bytes());
         bytes.extend(self.stiffness.unwrap_or(f64::NAN).to_le_bytes());
@@ -32,10 +32,10 @@ impl SavedTargets {
         bytes.extend(self.places.iter().flat_map(|place| place.to_array()).flat_map(f64::to_le_bytes));
     }
 
-    /// Takes them from the front of `bytes`; `None` if they are cut off.
+    /// Reads them from the front of `bytes`; `None` if they are truncated.
     pub(crate) fn read(bytes: &mut &[u8]) -> Option<Self> {
         let count = u32::from_le_bytes(take(bytes)?);
-        // Only as many as there are bytes for, whatever the number says.
+        // Never more than there are bytes for, whatever the stored count.
         if bytes.len() < 8 + 28 * count as usize {
             return None;
         }
@@ -62,12 +62,12 @@ impl Targets {
         SavedTargets { vertices: vertices.clone(), stiffness: *stiffness, places: places.clone() }
     }
 
-    /// Leads what a checkpoint says.
+    /// Restores the targets of a checkpoint.
     pub(crate) fn restore(&mut self, simulation: &mut Simulation, saved: SavedTargets) -> Result<(), Error> {
         self.set(simulation, saved.vertices, &saved.places, saved.stiffness)
     }
 
-    /// Leads these vertices to these places, and no others any more. Nothing changes if it cannot be done.
+    /// Drives these vertices to these positions, replacing earlier targets. On error nothing changes.
     pub(crate) fn set(
         &mut self,
         simulation: &mut Simulation,
@@ -91,7 +91,7 @@ impl Targets {
         })
     }
 
-    /// Lets everything go.
+    /// Releases all vertices.
     pub(crate) fn release(&mut self, simulation: &mut Simulation) -> Result<(), Error> {
         let pins = std::mem::take(self).pins;
         pins.into_iter().try_for_each(|(pin, _)| simulation.unpin(pin))
@@ -114,7 +114,9 @@ impl Targets {
 fn refuse_bad_places(vertices: &[u32], places: &[DVec3]) -> Result<(), Error> {
     if vertices.len() != places.len() {
         let (n, m) = (vertices.len(), places.len());
-        return Err(Error::Invalid(format!("{n} vertices and {m} positions; there must be one for each")));
+        return Err(Error::Invalid(format!(
+            "{n} vertices and {m} positions; there must be one position per vertex"
+        )));
     }
     if let Some(i) = places.iter().position(|place| !place.is_finite()) {
         return Err(Error::Invalid(format!("position {i} is {}; it must be finite", places[i])));
@@ -122,12 +124,12 @@ fn refuse_bad_places(vertices: &[u32], places: &[DVec3]) -> Result<(), Error> {
     let mut sorted = vertices.to_vec();
     sorted.sort_unstable();
     match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(Error::Invalid(format!("vertex {} is named twice", pair[0]))),
+        Some(pair) => Err(Error::Invalid(format!("vertex {} is listed twice", pair[0]))),
         None => Ok(()),
     }
 }
 
-/// Every body with its first vertex and their number.
+/// Every body with its first vertex and its number of vertices.
 fn bodies(simulation: &Simulation) -> Vec<(BodyId, usize, usize)> {
     let setup = simulation.setup();
     let mut first = 0;

@@ -1,4 +1,4 @@
-"""What several tests share: small bodies, and the program beside the package."""
+"""Shared by several tests: small bodies, and the program next to the package."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def cloth(count: int = 9, **options: Any) -> supple.SceneBuilder:
 
 
 def hanging(count: int = 9, **options: Any) -> supple.SceneBuilder:
-    """The same, held at two corners."""
+    """The same, pinned at two corners."""
     b = cloth(count, **options)
     b.pin("cloth", nearest=[[-0.5, 0, -0.5], [0.5, 0, -0.5]])
     return b

@@ -1,4 +1,4 @@
-"""Scenes made in Python: what can be said, and what is refused where it is said."""
+"""Scenes built in Python: valid input, and errors raised by the line at fault."""
 
 import numpy as np
 import pytest
@@ -113,7 +113,7 @@ TRIANGLE = ([[0, 0, 0], [1, 0, 0], [0, 0, 1]], [[0, 2, 1]])
         ([[0, 0], [1, 0], [0, 1]], [[0, 2, 1]], r"\(3, 2\); it must be \(n, 3\)"),
         ([[0, 0, 0], [np.nan, 0, 0], [0, 0, 1]], [[0, 2, 1]], r"vertices\[1, 0\]. is nan"),
         ([[0, 0, 0], [np.inf, 0, 0], [0, 0, 1]], [[0, 2, 1]], "is inf"),
-        ([[0, 0, 0], [1, 0], [0, 0, 1]], [[0, 2, 1]], "no array"),
+        ([[0, 0, 0], [1, 0], [0, 0, 1]], [[0, 2, 1]], "not an array"),
         (TRIANGLE[0], None, "`vertices` and `faces`"),
         (None, None, "`vertices` and `faces`"),
         ([], [], "no faces"),

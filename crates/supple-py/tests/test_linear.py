@@ -1,4 +1,4 @@
-"""Preconditioners and solvers on matrices of SciPy, against SciPy's own direct solver."""
+"""Preconditioners and solvers on SciPy matrices, against SciPy's own direct solver."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def laplace(n):
 
 
 def elastic(n):
-    """Three coupled unknowns a node: springs between neighbours of a grid, in BSR."""
+    """Three coupled unknowns per node: springs between neighbours of a grid, in BSR."""
     _, positions = laplace(n)
     nodes = np.arange(n * n).reshape(n, n)
     pairs = np.concatenate(
@@ -117,7 +117,7 @@ def test_an_updated_preconditioner_is_that_of_the_new_matrix():
         np.testing.assert_allclose(M @ r, kind(B, positions=positions) @ r, rtol=1e-3, atol=1e-3 * np.abs(first).max())
         M.update(A)
         np.testing.assert_allclose(M @ r, first, rtol=1e-6, atol=1e-9)
-        with pytest.raises(supple.InvalidInput, match="make another"):
+        with pytest.raises(supple.InvalidInput, match="create another"):
             M.update(laplace(4)[0])
 
 

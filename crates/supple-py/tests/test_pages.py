@@ -1,4 +1,4 @@
-"""The pages of the manual: what they show runs, what they name exists."""
+"""The pages of the manual: their examples run, and what they refer to exists."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Scenes from names, files and text; the same bits as the program."""
+"""Scenes from names, files and text; bit-identical to the program."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def test_a_scene_has_the_same_bits_from_python_and_from_the_program(name, tmp_pa
 
 
 def body_of(method):
-    """A small scene that the method can take."""
+    """A small scene that the method supports."""
     b = supple.SceneBuilder()
     if method in ("octree", "staggered"):
         model = {"model": "linear"} if method == "staggered" else {}

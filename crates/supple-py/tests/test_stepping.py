@@ -1,4 +1,4 @@
-"""Steps, states and what they report."""
+"""Steps, states and reports."""
 
 import multiprocessing
 import os
@@ -43,7 +43,7 @@ def test_velocities_of_a_surface_inside_tetrahedra_go_through_its_weights():
 
 
 def test_stress_is_that_of_the_strain(grid):
-    """Drawn out evenly, a cloth has the same stress everywhere, and nearly twice as much of it under twice the strain."""
+    """A uniformly stretched cloth has the same stress everywhere, and nearly twice as much under twice the strain."""
     vertices, faces = grid
 
     def stress(strain: float) -> np.ndarray:
@@ -158,7 +158,7 @@ def test_a_checkpoint_knows_what_is_led():
     sim.step(0.01)
     after = sim.state_hash
 
-    # In another simulation, and in the same one after it was let go.
+    # In another simulation, and in the same one after the release.
     other = cloth().finalize()
     sim.release_targets()
     for one in (other, sim):
@@ -166,7 +166,7 @@ def test_a_checkpoint_knows_what_is_led():
         one.step(0.01)
         assert one.state_hash == after
 
-    # Back where nothing was led, the same targets lead again.
+    # Restored to a state without targets, the same targets drive again.
     sim.restore(free)
     sim.set_targets([0, 8], [[-0.5, 0.1, -0.5], [0.5, 0.1, -0.5]])
     sim.step(0.01)
@@ -194,7 +194,7 @@ def test_soft_targets_pull_by_their_stiffness():
         ([81], [[0, 0, 0]], "81 vertices"),
         ([-1], [[0, 0, 0]], "index 0 is -1"),
         ([0, 0], [[0, 0, 0]] * 2, "twice"),
-        ([0, 1], [[0, 0, 0]], "one for each"),
+        ([0, 1], [[0, 0, 0]], "one position per vertex"),
         ([0], [[0, 0]], r"\(n, 3\)"),
         ([0], [[0, np.nan, 0]], r"positions\[0, 1\]. is nan"),
         ([[0]], [[0, 0, 0]], "shape"),
@@ -211,7 +211,7 @@ def test_targets_that_cannot_be_are_refused_and_change_nothing(indices, position
 
 def test_targets_of_wrong_types_are_type_errors():
     sim = cloth().finalize()
-    with pytest.raises(TypeError, match="whole numbers"):
+    with pytest.raises(TypeError, match="integers"):
         sim.set_targets([0.5], [[0, 0, 0]])
     with pytest.raises(TypeError, match="real numbers"):
         sim.set_targets([0], [["a", "b", "c"]])
@@ -317,7 +317,7 @@ def test_a_forked_process_has_threads_of_its_own():
 
 @pytest.fixture
 def heeds_ctrl_c():
-    """Shells let what they run in the background ignore Ctrl-C."""
+    """Shells make background processes ignore Ctrl-C."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

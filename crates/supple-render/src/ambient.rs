@@ -1,5 +1,5 @@
-//! Light from the sky: how much of it reaches each vertex and each place on the ground, by shadow maps from many
-//! directions. It does not depend on the view and has no noise, so it stands still in animations.
+//! Ambient light from the sky: how much of it reaches each vertex and each point on the ground, by shadow maps from
+//! many directions. It does not depend on the view and has no noise, so it is stable in animations.
 
 use glam::{Vec2, Vec3};
 use supple_core::parallel::prelude::*;
@@ -7,19 +7,19 @@ use supple_core::parallel::prelude::*;
 use super::drawing::Drawing;
 use super::shadow::ShadowMap;
 
-/// Texels a side of each direction's map.
+/// Texels per side of each direction's map.
 const MAP_SIZE: usize = 256;
-/// Triangles to be drawn into all maps together; decides the number of directions.
+/// Target number of triangles drawn into all maps together; determines the number of directions.
 const TRIANGLE_BUDGET: usize = 2_000_000;
 const FEWEST_DIRECTIONS: usize = 24;
 const MOST_DIRECTIONS: usize = 64;
-/// How far from a surface, in texels, its own texels may lie.
+/// Bias in texels against self-shadowing.
 const OFFSET: f32 = 1.2;
 const BIAS: f32 = 1.2;
-/// Rounds of averaging with neighbours, against the steps of single directions.
+/// Rounds of averaging with neighbours, to smooth the steps of single directions.
 const SMOOTHING: usize = 2;
 
-/// The sky as a set of directions, each with what it sees.
+/// The sky as a set of directions, each with its shadow map.
 pub(super) struct Sky {
     maps: Vec<ShadowMap>,
 }
@@ -39,7 +39,7 @@ impl Sky {
         (0..SMOOTHING).fold(values, |values, _| smoothed(values, drawing))
     }
 
-    /// Light on both sides of a surface at a point; the directions share it by the angle (Lambert's law).
+    /// Light on both sides of a surface at a point; directions are weighted by the angle (Lambert's law).
     fn irradiance(&self, point: Vec3, normal: Vec3) -> [f32; 2] {
         let mut sides = [0.0; 2];
         for map in &self.maps {
@@ -65,7 +65,7 @@ fn upward(i: usize, count: usize) -> Vec3 {
     Vec3::new(level * turn.cos(), y, level * turn.sin())
 }
 
-/// Each value averaged with those of its neighbours.
+/// Averages each value with those of its neighbours.
 fn smoothed(values: Vec<[f32; 2]>, drawing: &Drawing) -> Vec<[f32; 2]> {
     let mut sums: Vec<[f32; 3]> = values.iter().map(|v| [2.0 * v[0], 2.0 * v[1], 2.0]).collect();
     for triangle in &drawing.triangles {
@@ -79,7 +79,7 @@ fn smoothed(values: Vec<[f32; 2]>, drawing: &Drawing) -> Vec<[f32; 2]> {
     sums.into_iter().map(|[front, back, weight]| [front / weight, back / weight]).collect()
 }
 
-/// Light on the ground as a grid around the middle of the picture.
+/// Light on the ground as a grid around the centre of the picture.
 pub(super) struct GroundLight {
     values: Vec<f32>,
 }
@@ -114,7 +114,7 @@ impl GroundLight {
         self
     }
 
-    /// The light at a place (x and z), interpolated.
+    /// The light at a position (x and z), interpolated.
     pub(super) fn at(&self, place: Vec2) -> f32 {
         let grid = (place / Self::REACH + 1.0) * 0.5 * (Self::SIZE - 1) as f32;
         if !(grid.min_element() >= 0.0 && grid.max_element() < (Self::SIZE - 1) as f32) {

@@ -1,4 +1,4 @@
-//! The camera: how it is chosen, where points land on the picture, and what lies outside it.
+//! The camera: its choice, projection to the picture, and clipping.
 
 use glam::{DVec3, Vec3};
 
@@ -9,7 +9,7 @@ use supple_core::Error;
 const AUTO_HEADING: f64 = 28.0;
 const AUTO_ELEVATION: f64 = 22.0;
 const AUTO_FIELD_OF_VIEW: f64 = 32.0;
-/// How much of the picture's half width and half height an automatic camera lets the scene fill.
+/// Fraction of the picture's half width and half height that an automatic camera lets the scene fill.
 const AUTO_FILL: f64 = 0.82;
 
 /// An axis-aligned box in metres.
@@ -58,11 +58,11 @@ impl Bounds {
 /// A perspective camera; positions in world metres, y up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Camera {
-    /// Where it is.
+    /// Position.
     pub eye: DVec3,
-    /// What it looks at: the middle of the picture.
+    /// The point it looks at, at the centre of the picture.
     pub target: DVec3,
-    /// What is up in the picture; need not be perpendicular to the view.
+    /// The up direction of the picture; need not be perpendicular to the view.
     pub up: DVec3,
     /// The angle between the top and the bottom of the picture in degrees, above 0 and below 170.
     pub fov_degrees: f64,
@@ -100,7 +100,7 @@ impl Camera {
 fn axes(toward: DVec3, up: DVec3) -> [DVec3; 3] {
     let forward = toward.normalize();
     let side = |up: DVec3| forward.cross(up.normalize_or_zero()).try_normalize();
-    // Looking straight along `up`: what is far away (-z) goes to the top of the picture.
+    // Looking straight along `up`: distant points (-z) appear at the top of the picture.
     let right = side(up)
         .filter(|r| r.dot(forward).abs() < 1e-6)
         .or_else(|| side(DVec3::NEG_Z))
@@ -110,14 +110,14 @@ fn axes(toward: DVec3, up: DVec3) -> [DVec3; 3] {
 }
 
 /// A three-quarter view from slightly above that shows all of `bounds` in a picture of this width over height, as
-/// large as it can be. Bounds over all frames give a camera that stands still through an animation.
+/// large as it can be. Bounds over all frames give a fixed camera for an animation.
 pub fn auto_camera(bounds: &Bounds, aspect: f64) -> Camera {
     let mut framing = Framing::new(aspect);
     framing.add(bounds.corners());
     framing.camera(bounds)
 }
 
-/// Fits an automatic camera to points, as near to them as it can be.
+/// Fits an automatic camera to points, as close to them as possible.
 ///
 /// An eye at (x, y, depth) along the camera's axes sees a point within the slope `half` to both sides if
 /// `|point.x - x| <= half (point.depth - depth)`, and so for y. Of all points only the largest of
@@ -141,7 +141,7 @@ impl Framing {
         axes(-(level * elevation.cos() + DVec3::Y * elevation.sin()), DVec3::Y)
     }
 
-    /// Takes in finite points.
+    /// Adds points; ignores those that are not finite.
     pub(super) fn add(&mut self, points: impl IntoIterator<Item = DVec3>) {
         let [right, up, forward] = Self::axes();
         for point in points.into_iter().filter(|p| p.is_finite()) {
@@ -155,12 +155,12 @@ impl Framing {
         }
     }
 
-    /// The camera for the points taken in, which lie in `bounds`.
+    /// The camera for the added points, which lie in `bounds`.
     pub(super) fn camera(&self, bounds: &Bounds) -> Camera {
         let size = (bounds.high - bounds.low).length();
         let reach = bounds.low.abs().max(bounds.high.abs()).max_element();
         if size <= 1e-6 * reach || size == 0.0 {
-            // A single point gets half a metre around it, or what its coordinates can resolve.
+            // A single point gets a margin of half a metre, or the resolution of its coordinates.
             let margin = 0.5f64.max(1e-3 * reach);
             let mut room = Self { furthest: [f64::MIN; 4], ..*self };
             let wide = Bounds { low: bounds.low - margin, high: bounds.high + margin };
@@ -181,7 +181,7 @@ impl Framing {
 }
 
 /// The change from world metres to the units in which everything is drawn: the camera's target at the origin and
-/// half the picture's height there as 1. Millimetres and kilometres then look alike to all later stages, and single
+/// half the picture's height there as 1. Later stages then do not depend on the scale of the scene, and single
 /// precision suffices.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stage {
@@ -190,17 +190,17 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Points further out than this take no part in the picture.
+    /// Points further out than this are not drawn.
     const FURTHEST: f32 = 1e5;
 
     pub(super) fn new(camera: &Camera) -> Self {
         Self { origin: camera.target, unit: camera.half_height().max(f64::MIN_POSITIVE) }
     }
 
-    /// A world point in stage units; not a number if it is not finite or too far away to be drawn.
+    /// A world point in stage units; NaN if it is not finite or too far away to be drawn.
     pub(super) fn point(&self, world: DVec3) -> Vec3 {
         let p = ((world - self.origin) / self.unit).as_vec3();
-        // A comparison with not-a-number is false, so such points are refused too.
+        // A comparison with NaN is false, so such points are rejected too.
         if p.abs().max_element() <= Self::FURTHEST && p.is_finite() { p } else { Vec3::NAN }
     }
 
@@ -264,7 +264,7 @@ impl View {
         Vec3::new(self.middle[0] + seen.x * scale, self.middle[1] - seen.y * scale, inverse)
     }
 
-    /// From the eye through a place on the picture; its depth is 1.
+    /// The ray from the eye through a point of the picture; its depth is 1.
     pub(super) fn ray(&self, x: f32, y: f32) -> Vec3 {
         self.forward
             + self.right * ((x - self.middle[0]) / self.focal)
@@ -321,7 +321,7 @@ impl Plane {
         self.normal.dot(p) + self.offset
     }
 
-    /// What is left of a convex polygon (Sutherland and Hodgman 1974).
+    /// Clips a convex polygon (Sutherland and Hodgman 1974).
     fn clip(&self, polygon: &[Vec3]) -> Vec<Vec3> {
         let mut kept = Vec::with_capacity(polygon.len() + 1);
         for (i, &p) in polygon.iter().enumerate() {
@@ -396,7 +396,7 @@ mod tests {
                     (b - a).cross(hit - a).dot(normal) / (normal.length() * (b - a).length())
                 });
                 let margin = inner.fold(f32::MAX, f32::min);
-                // Rays close to an edge, seen edge-on or near the eye may fall on either side.
+                // Rays close to an edge, seen edge-on or near the eye may be classified either way.
                 let slant = (normal.normalize().dot(ray)).abs();
                 if depth > 0.01 && margin > 0.1 * depth && slant > 0.1 {
                     prop_assert!(found, "pixel {i} is missed");

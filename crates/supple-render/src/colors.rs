@@ -2,10 +2,10 @@
 
 use glam::Vec3;
 
-/// An sRGB colour, 8 bits a component.
+/// An sRGB colour, 8 bits per component.
 pub type Rgb = [u8; 3];
 
-/// Muted colours, easy to tell apart, for bodies in the scene's order; they repeat.
+/// Muted colours, easy to distinguish, for bodies in the scene's order; they repeat.
 const BODIES: [Rgb; 8] = [
     [74, 124, 170],
     [214, 116, 84],
@@ -17,7 +17,7 @@ const BODIES: [Rgb; 8] = [
     [150, 122, 98],
 ];
 
-/// The golden angle as a part of a turn.
+/// The golden angle as a fraction of a turn.
 const GOLDEN_TURN: f64 = 0.618_033_988_749_894_9;
 
 /// The colour of colliders that have none of their own.
@@ -42,7 +42,7 @@ pub(super) fn body_color(index: usize) -> Vec3 {
 }
 
 /// The colour of a region in linear light; `u32::MAX` is no region, and grey. Hues turn by the golden angle, so that
-/// regions with near numbers, which often lie side by side, are easy to tell apart.
+/// regions with close numbers, which are often neighbours, are easy to distinguish.
 pub(super) fn region_color(region: u32) -> Vec3 {
     if region == u32::MAX {
         return linear(COLLIDER);
@@ -93,7 +93,7 @@ impl SrgbTable {
     }
 
     pub(super) fn encode(&self, color: Vec3) -> Rgb {
-        // Not-a-number casts to 0, so no colour can index outside.
+        // NaN casts to 0, so no colour can index outside.
         color.to_array().map(|c| self.0[(c.clamp(0.0, 1.0) * Self::STEPS as f32 + 0.5) as usize])
     }
 }

@@ -14,11 +14,11 @@ use supple::mesh::SurfaceMesh;
 use supple::output::FrameBody;
 use supple::simulation::{Slice, SlicedCell};
 
-/// Triangles with longer edges are cut, since ambient light is known at vertices only (stage units).
+/// Triangles with longer edges are subdivided, since ambient light is only known at vertices (stage units).
 const LONGEST_EDGE: f32 = 0.1;
-/// Only what is this near to the middle of the picture is cut.
+/// Only triangles this close to the centre of the picture are subdivided.
 const CUT_WITHIN: f32 = 3.0;
-/// Rounds of cutting, each halving long edges, and the number of triangles at which it stops.
+/// Rounds of subdivision, each halving long edges, and the number of triangles at which it stops.
 const CUT_ROUNDS: u32 = 7;
 const CUT_TRIANGLES: usize = 200_000;
 
@@ -26,7 +26,7 @@ const CUT_TRIANGLES: usize = 200_000;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Vertex {
     pub position: Vec3,
-    /// Of length 1, or zero where no face is.
+    /// Of length 1, or zero without a face.
     pub normal: Vec3,
     /// The albedo in linear light.
     pub color: Vec3,
@@ -42,10 +42,10 @@ impl Vertex {
     }
 }
 
-/// What a surface is, for shading.
+/// The kind of surface, for shading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Matter {
-    /// A body in its own colour: cloth shows its back in another tint.
+    /// A body in its own colour: the back of cloth has another tint.
     Body,
     /// A body coloured by a quantity, which must keep its colours on both sides.
     Measured,
@@ -62,10 +62,10 @@ pub(super) struct Triangle {
     pub polygon_edges: [bool; 3],
 }
 
-/// What the colours of a body show.
+/// Quantity shown by the colours of a body.
 #[derive(Clone, Copy)]
 enum Paint<'a> {
-    /// Which body it is.
+    /// One colour per body.
     Body(usize),
     /// The stretch, up to this limit.
     Stretch(f64),
@@ -75,7 +75,7 @@ enum Paint<'a> {
     Stress(&'a [f64], f64),
 }
 
-/// How much of a cell is drawn along its sides: the gaps show where cells end.
+/// Fraction of a cell drawn along its sides: the gaps separate cells.
 const CELL: f64 = 0.94;
 
 /// The mesh of everything drawn.
@@ -83,12 +83,12 @@ const CELL: f64 = 0.94;
 pub(super) struct Drawing {
     pub vertices: Vec<Vertex>,
     pub triangles: Vec<Triangle>,
-    /// The places of all vertices that triangles use, each once: what every shadow map is fitted around.
+    /// The positions of all vertices used by triangles, each once: every shadow map is fitted around them.
     pub casters: Vec<Vec3>,
 }
 
 impl Drawing {
-    /// All bodies and colliders of a scene; `limit` is where the scale of stretch or stress ends, if colours show one.
+    /// All bodies and colliders of a scene; `limit` is the end of the scale of stretch or stress, if colours show one.
     pub(super) fn new(scene: &RenderScene, stage: &Stage, limit: Option<f64>) -> Self {
         let mut drawing = Self::default();
         let cut = match scene.overlay {
@@ -149,7 +149,7 @@ impl Drawing {
                 (regions.iter().map(|&region| colors::region_color(region)).collect(), Matter::Measured)
             }
             Paint::Stretch(limit) => {
-                // A little darker than the legend, or shading would be lost in the nearly white middle of the scale.
+                // A little darker than the legend, otherwise shading would be lost in the nearly white middle of the scale.
                 let color = |s: f64| colors::diverging(((s - 1.0) / (limit - 1.0)) as f32) * 0.86;
                 (vertex_stretches(body, &triangles).into_iter().map(color).collect(), Matter::Measured)
             }
@@ -172,7 +172,7 @@ impl Drawing {
         );
     }
 
-    /// Cells of a slice, each for itself.
+    /// Cells of a slice, drawn separately.
     fn add_cells(&mut self, cells: &[SlicedCell], stage: &Stage) {
         for cell in cells {
             let middle = cell.corners.iter().sum::<DVec3>() / 4.0;
@@ -221,7 +221,7 @@ impl Drawing {
         }));
     }
 
-    /// Leaves out triangles with a corner that is not finite or without area.
+    /// Skips triangles with a corner that is not finite or without area.
     fn drop_unusable(&mut self) {
         let Self { vertices, triangles, .. } = self;
         triangles.retain(|t| {
@@ -230,8 +230,8 @@ impl Drawing {
         });
     }
 
-    /// Cuts triangles at the middle of each long edge until none is left, or enough is done. Whether an edge is cut
-    /// depends on the edge alone, so neighbours fit.
+    /// Splits triangles at the midpoint of each long edge until none is left, or a limit is reached. Whether an edge
+    /// is split depends only on the edge, so neighbours match.
     fn cut_long_edges(&mut self) {
         for _ in 0..CUT_ROUNDS {
             if self.triangles.len() > CUT_TRIANGLES || !self.cut_once() {
@@ -272,7 +272,7 @@ impl Drawing {
     }
 }
 
-/// A body on its way to being drawn.
+/// A body while it is prepared for drawing.
 struct Part {
     rest: Vec<DVec3>,
     positions: Vec<Vec3>,
@@ -282,7 +282,7 @@ struct Part {
 }
 
 impl Part {
-    /// Leaves out what lies beyond `at` along an axis of the rest shape.
+    /// Removes everything beyond `at` along an axis of the rest shape.
     fn cut_open(&mut self, axis: usize, at: f64) {
         let mut crossings = HashMap::new();
         let whole = std::mem::take(&mut self.triangles).into_iter().zip(std::mem::take(&mut self.edges));
@@ -336,15 +336,15 @@ fn polygon_edges(mesh: &SurfaceMesh, triangles: &[[u32; 3]]) -> Vec<[bool; 3]> {
     edges
 }
 
-/// The parts of a triangle whose edges `i` are cut at `middle[i]`.
+/// The parts of a triangle whose edges `i` are split at `middle[i]`.
 fn cut_triangle(triangle: &Triangle, middle: [Option<u32>; 3]) -> Vec<Triangle> {
-    // The outline with its middles, each point with whether the edge after it is the polygon's.
+    // The outline with its midpoints, each point with a flag for whether the following edge belongs to the polygon.
     let mut outline = Vec::with_capacity(6);
     for ((&corner, &of_polygon), middle) in triangle.corners.iter().zip(&triangle.polygon_edges).zip(middle) {
         outline.push((corner, of_polygon));
         outline.extend(middle.map(|m| (m, of_polygon)));
     }
-    // Ears at corners between two middles first, then what is left as a fan from a middle.
+    // Ears at corners between two midpoints first, then the rest as a fan from a midpoint.
     let is_middle = |v: u32| middle.contains(&Some(v));
     let mut parts = Vec::with_capacity(4);
     let part = |a: (u32, bool), b: (u32, bool), c: (u32, bool)| Triangle {

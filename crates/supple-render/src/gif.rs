@@ -1,4 +1,4 @@
-//! Animations as GIF files (CompuServe 89a). Each frame has its own palette and holds only the pixels that changed
+//! Animations as GIF files (CompuServe 89a). Each frame has its own palette and contains only the pixels that changed
 //! visibly, so still backgrounds cost nothing and do not flicker.
 
 use std::io::Write;
@@ -9,14 +9,14 @@ use super::image::Image;
 use super::palette::Palette;
 use supple_core::Error;
 
-/// Colours in a frame's palette; the index after the last stands for "as before".
+/// Colours in a frame's palette; the index after the last means "unchanged".
 const COLORS: usize = 255;
 /// A pixel is drawn again when a component differs by more than this from what it last showed.
 const TOLERANCE: u8 = 2;
-/// Programs that show GIF files slow down frames shorter than this, in hundredths of a second.
+/// Viewers slow down frames shorter than this, in hundredths of a second.
 const SHORTEST_DELAY: f64 = 2.0;
 
-/// Writes an animation frame by frame; it repeats for ever.
+/// Writes an animation frame by frame; it loops forever.
 pub struct GifWriter<W: Write> {
     encoder: Encoder<W>,
     width: u32,
@@ -28,10 +28,12 @@ pub struct GifWriter<W: Write> {
 }
 
 impl<W: Write> GifWriter<W> {
-    /// Starts a file of this size in pixels. More than 50 frames a second play as 50, since no GIF plays faster.
+    /// Starts a file of this size in pixels. More than 50 frames per second play as 50, since no GIF plays faster.
     pub fn new(out: W, width: u32, height: u32, fps: f64) -> Result<Self, Error> {
         if !(fps > 0.0 && fps.is_finite()) {
-            return Err(Error::Invalid(format!("the animation has {fps} frames a second; use more than 0")));
+            return Err(Error::Invalid(format!(
+                "the animation has {fps} frames per second; use more than 0"
+            )));
         }
         let (Ok(w @ 1..), Ok(h @ 1..)) = (u16::try_from(width), u16::try_from(height)) else {
             let message = format!("a GIF cannot be {width} x {height} pixels; use 1 to 65535 on each side");
@@ -49,11 +51,11 @@ impl<W: Write> GifWriter<W> {
         })
     }
 
-    /// Appends a picture of the file's size; what is transparent in it is shown on white.
+    /// Appends a picture of the file's size; transparent pixels are shown on white.
     pub fn add(&mut self, image: &Image) -> Result<(), Error> {
         if (image.width(), image.height()) != (self.width, self.height) {
             return Err(Error::Invalid(format!(
-                "picture {} of the animation is {} x {} pixels, the ones before it {} x {}",
+                "picture {} of the animation is {} x {} pixels, but the previous ones are {} x {}",
                 self.frames,
                 image.width(),
                 image.height(),
@@ -92,7 +94,7 @@ impl<W: Write> GifWriter<W> {
         self.encoder.write_frame(&frame).map_err(cannot_write)
     }
 
-    /// Ends the file and gives back what it was written to.
+    /// Ends the file and returns the writer.
     pub fn finish(self) -> Result<W, Error> {
         self.encoder.into_inner().map_err(cannot_write)
     }
@@ -110,7 +112,7 @@ impl<W: Write> GifWriter<W> {
         pixels.iter().zip(&self.shown).map(differs).collect()
     }
 
-    /// Left, top, width and height of what changed; one pixel if nothing did.
+    /// Left, top, width and height of the changed rectangle; one pixel if nothing changed.
     fn changed_box(&self, changed: &[bool]) -> [usize; 4] {
         let (mut low, mut high) = ([usize::MAX; 2], [0; 2]);
         for i in (0..changed.len()).filter(|&i| changed[i]) {

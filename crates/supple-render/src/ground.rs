@@ -1,4 +1,4 @@
-//! The ground and what is behind everything: a level plane with a faint grid that fades into the background.
+//! The ground and the background: a level plane with a faint grid that fades into the background.
 
 use glam::{DVec2, Vec2, Vec3};
 
@@ -8,17 +8,17 @@ use super::camera::{Stage, View};
 use super::colors;
 use super::shading::Lighting;
 
-/// Where the ground begins to fade and where it is gone, from the middle of the picture in stage units.
+/// Start and end of the fade of the ground, from the centre of the picture in stage units.
 const FADE: [f32; 2] = [1.6, 5.5];
 /// How much darker grid lines are, and their width in pixels.
 const GRID_STRENGTH: f32 = 0.13;
 const GRID_WIDTH: f32 = 1.1;
-/// The largest distance of grid lines in stage units.
+/// The maximum spacing of grid lines in stage units.
 const GRID_SPACING: f64 = 0.5;
-/// Things that lie on the ground must not flicker through it: it is drawn this little further away.
+/// Objects on the ground must not flicker through it: it is drawn this much further away.
 const RECEDED: f32 = 0.999;
 
-/// Level ground as it is seen from above.
+/// Level ground seen from above.
 pub(super) struct GroundPlane {
     /// Affine on the picture: inverse depth is `over_rise` times the ray's rise.
     over_rise: f32,
@@ -59,7 +59,7 @@ impl GroundPlane {
         ray.y * self.over_rise * RECEDED
     }
 
-    /// The colour where a ray meets the ground, and how much of it is left of the fade (0 to 1).
+    /// The colour where a ray meets the ground, and its opacity after the fade (0 to 1).
     pub(super) fn color(&self, view: &View, ray: Vec3, lighting: &Lighting) -> (Vec3, f32) {
         let depth = 1.0 / (ray.y * self.over_rise);
         let place = view.eye + ray * depth;
@@ -101,7 +101,7 @@ fn smooth_step(low: f32, high: f32, x: f32) -> f32 {
     t * t * (3.0 - 2.0 * t)
 }
 
-/// What is behind everything: colours in linear light at the top and bottom, or nothing.
+/// The background: colours in linear light at the top and bottom, or none.
 pub(super) struct Backdrop {
     colors: Option<[Vec3; 2]>,
     height: f32,

@@ -31,7 +31,7 @@ impl Image {
         &self.pixels
     }
 
-    /// All pixels, to be changed.
+    /// All pixels, mutable.
     pub fn pixels_mut(&mut self) -> &mut [[u8; 4]] {
         &mut self.pixels
     }

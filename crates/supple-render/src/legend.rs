@@ -7,18 +7,18 @@ use super::image::Image;
 use supple::simulation::StressUnit;
 
 const INK: [u8; 3] = [64, 66, 70];
-/// Height of the letters as a part of the picture's height, and never below this many pixels.
+/// Height of the letters as a fraction of the picture's height, and never below this many pixels.
 const LETTER_HEIGHT: f32 = 1.0 / 46.0;
 const SMALLEST_LETTER: f32 = 9.0;
-/// Height of the bar as a part of the picture's height.
+/// Height of the bar as a fraction of the picture's height.
 const BAR_HEIGHT: f32 = 0.3;
 /// Half the width of a stroke over the height of a letter.
 const STROKE: f32 = 0.055;
 
-/// A piece of a letter; y is up from the base line and a capital is 1 high.
+/// A stroke of a letter; y is up from the base line and a capital is 1 high.
 enum Stroke {
     Line([f32; 4]),
-    /// Middle, half axes, and the angles in degrees between which it runs.
+    /// Centre, half axes, and the start and end angles in degrees.
     Arc([f32; 2], [f32; 2], [f32; 2]),
 }
 
@@ -27,20 +27,20 @@ pub(super) struct Scale {
     title: String,
     /// The values at its ends.
     range: [f64; 2],
-    /// Values with their names.
+    /// Labelled values.
     labels: Vec<(f64, String)>,
-    /// Where the diverging map has its middle and its upper end.
+    /// Centre and upper end of the diverging map.
     map: [f64; 2],
 }
 
 impl Scale {
-    /// Of stretch up to `limit`, and as far below 1; nothing is shorter than 0.
+    /// Scale of stretch up to `limit`, and as far below 1, but not below 0.
     pub(super) fn stretch(limit: f64) -> Self {
         let range = [lowest(limit), limit];
         Self { title: "stretch".into(), range, labels: labels(limit), map: [1.0, limit] }
     }
 
-    /// Of stress from nothing up to `limit`.
+    /// Scale of stress from 0 up to `limit`.
     pub(super) fn stress(limit: f64, unit: StressUnit) -> Self {
         let (factor, prefix) = match limit {
             1e6.. => (1e6, "M"),
@@ -78,12 +78,12 @@ pub(super) fn draw(image: &mut Image, scale: &Scale) {
     write(image, &scale.title, Vec2::new(left, bottom - size.y - 1.4 * letter), letter);
 }
 
-/// The least value of the scale of stretch: as far below 1 as the limit is above it, but nothing is shorter than 0.
+/// The minimum of the scale of stretch: as far below 1 as the limit is above it, but not below 0.
 fn lowest(limit: f64) -> f64 {
     (2.0 - limit).max(0.0)
 }
 
-/// The values of stretch to be named, with as many digits as they need.
+/// The stretch values to label, with as many digits as they need.
 fn labels(limit: f64) -> Vec<(f64, String)> {
     let half = 0.5 * (limit - 1.0);
     let digits =
@@ -92,7 +92,7 @@ fn labels(limit: f64) -> Vec<(f64, String)> {
     values.map(|v| (v, format!("{v:.*}", digits.unwrap_or(4) as usize))).collect()
 }
 
-/// Draws the bar; returns where on it (0 bottom, 1 top) a value is.
+/// Draws the bar; returns the position of a value on it (0 bottom, 1 top).
 fn bar(image: &mut Image, low_left: Vec2, size: Vec2, scale: &Scale) -> impl Fn(f64) -> f32 + use<> {
     let table = SrgbTable::new();
     let [lowest, highest] = scale.range;
@@ -108,7 +108,7 @@ fn bar(image: &mut Image, low_left: Vec2, size: Vec2, scale: &Scale) -> impl Fn(
     move |value| ((value - lowest) / (highest - lowest)) as f32
 }
 
-/// Writes a text with its base line starting at `start`.
+/// Draws a text with its base line starting at `start`.
 fn write(image: &mut Image, text: &str, start: Vec2, letter: f32) {
     let mut x = start.x;
     for c in text.chars() {
@@ -132,7 +132,7 @@ fn width(text: &str) -> f32 {
     text.chars().map(|c| glyph(c).1).sum()
 }
 
-/// Lays a colour over a pixel, if there is such a pixel.
+/// Blends a colour over a pixel, if the pixel exists.
 fn blend(image: &mut Image, x: i64, y: i64, color: [u8; 3], coverage: f32) {
     if coverage <= 0.0 || x < 0 || y < 0 || x >= image.width().into() || y >= image.height().into() {
         return;
@@ -166,7 +166,7 @@ fn distance(p: Vec2, [a, b]: &[Vec2; 2]) -> f32 {
     p.distance(*a + edge * along)
 }
 
-/// The strokes of a character and how far the next one is; a character that no legend needs is a space.
+/// The strokes of a character and its advance; characters that no legend needs are spaces.
 fn glyph(c: char) -> (Vec<Stroke>, f32) {
     use Stroke::{Arc, Line};
     let strokes = match c {

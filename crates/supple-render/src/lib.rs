@@ -12,11 +12,11 @@
 //! ```
 //!
 //! For an animation feed all frames to a [`Survey`], fix camera, ground and colour scale with
-//! [`RenderOptions::fixed_for`], draw each frame and hand the pictures to [`write_gif`].
+//! [`RenderOptions::fixed_for`], draw each frame and pass the pictures to [`write_gif`].
 //!
 //! | step | file |
 //! | --- | --- |
-//! | what a whole animation needs | `survey.rs` |
+//! | extent of a whole animation | `survey.rs` |
 //! | camera, clipping | `camera.rs` |
 //! | one mesh of everything | `drawing.rs`, `normals.rs` |
 //! | light | `shadow.rs`, `ambient.rs`, `shading.rs`, `ground.rs`, `colors.rs` |
@@ -56,23 +56,23 @@ use supple_core::Error;
 
 /// The largest width and height of a picture in pixels.
 const LARGEST_SIDE: u32 = 8192;
-/// The largest number of samples a pixel.
+/// The largest number of samples per pixel.
 const MOST_SAMPLES: u32 = 16;
 
-/// Where the camera is.
+/// The choice of camera.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub enum CameraChoice {
     /// A three-quarter view of everything, see [`auto_camera`].
     #[default]
     Auto,
-    /// This one.
+    /// The given one.
     Given(Camera),
 }
 
-/// What the colours of bodies show.
+/// Quantity shown by the colours of bodies.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub enum ColorBy {
-    /// Which body it is.
+    /// One colour per body.
     #[default]
     Plain,
     /// The largest principal stretch against the rest shape, blue below 1 and red above, with a legend.
@@ -80,14 +80,14 @@ pub enum ColorBy {
         /// The stretch shown as the deepest red, above 1; `None` takes it from the data.
         limit: Option<f64>,
     },
-    /// The stress that the scene gives ([`Overlay::Stress`]), white to red from nothing on, with a legend.
+    /// The stress of the scene ([`Overlay::Stress`]), white to red from 0, with a legend.
     Stress {
         /// The stress shown as the deepest red, above 0; `None` takes it from the data.
         limit: Option<f64>,
     },
 }
 
-/// Where the ground is.
+/// The height of the ground.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub enum Ground {
     /// At the lowest point of bodies and colliders.
@@ -99,7 +99,7 @@ pub enum Ground {
     Hidden,
 }
 
-/// What is behind everything.
+/// The background.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Background {
     /// From one colour at the top to another at the bottom, which is also the colour of the ground.
@@ -120,24 +120,24 @@ impl Default for Background {
     }
 }
 
-/// How a picture is drawn.
+/// Options of a picture.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RenderOptions {
     /// Width in pixels, 1 to 8192; 960 by default.
     pub width: u32,
     /// Height in pixels, 1 to 8192; 720 by default.
     pub height: u32,
-    /// Where the camera is; automatic by default.
+    /// The camera; automatic by default.
     pub camera: CameraChoice,
-    /// What colours show; which body it is by default.
+    /// Quantity shown by the colours; one colour per body by default.
     pub color: ColorBy,
-    /// Samples a pixel against jagged edges, 1 to 16; 8 by default.
+    /// Samples per pixel for anti-aliasing, 1 to 16; 8 by default.
     pub samples: u32,
     /// Draws the edges of the user's polygons too; off by default.
     pub wireframe: bool,
-    /// Where the ground is; at the lowest point by default.
+    /// The ground; at the lowest point by default.
     pub ground: Ground,
-    /// What is behind everything; a light studio by default.
+    /// The background; a light studio by default.
     pub background: Background,
 }
 
@@ -157,8 +157,8 @@ impl Default for RenderOptions {
 }
 
 impl RenderOptions {
-    /// The same options with everything automatic (camera, ground, colour scale) fixed to what was seen, so that the
-    /// pictures of an animation fit together.
+    /// The same options with everything automatic (camera, ground, colour scale) fixed to the surveyed frames, so
+    /// that the pictures of an animation are consistent.
     pub fn fixed_for(&self, survey: &Survey) -> Self {
         let mut fixed = self.clone();
         if fixed.camera == CameraChoice::Auto {
@@ -176,7 +176,7 @@ impl RenderOptions {
         fixed
     }
 
-    /// Refuses what cannot be drawn: sizes, samples, heights, scales and cameras out of range.
+    /// Rejects sizes, samples, heights, scales and cameras that are out of range.
     pub fn check(&self) -> Result<(), Error> {
         for (what, side) in [("width", self.width), ("height", self.height)] {
             if !(1..=LARGEST_SIDE).contains(&side) {
@@ -185,7 +185,8 @@ impl RenderOptions {
             }
         }
         if !(1..=MOST_SAMPLES).contains(&self.samples) {
-            let message = format!("{} samples a pixel are asked for; use 1 to {MOST_SAMPLES}", self.samples);
+            let message =
+                format!("{} samples per pixel were requested; use 1 to {MOST_SAMPLES}", self.samples);
             return Err(Error::Invalid(message));
         }
         if let Ground::Height(y) = self.ground
@@ -214,7 +215,7 @@ impl RenderOptions {
     }
 }
 
-/// A collider as it stands in one frame.
+/// A collider at the time of one frame.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ColliderMesh {
     /// Its name, for messages.
@@ -223,37 +224,38 @@ pub struct ColliderMesh {
     pub positions: Vec<DVec3>,
     /// Triangles, counter-clockwise seen from outside.
     pub triangles: Vec<[u32; 3]>,
-    /// Its colour; `None` is a neutral grey.
+    /// Its colour; `None` means neutral grey.
     pub color: Option<Rgb>,
 }
 
-/// What a solver knows of the bodies.
+/// Solver data shown on the bodies.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum Overlay {
-    /// Nothing: the options say what colours show.
+    /// None: the options select the colours.
     #[default]
     None,
     /// A level of the solver's hierarchy.
     Hierarchy {
-        /// The region of every vertex of all bodies, one body after the other: each gets a colour of its own, `u32::MAX` none.
+        /// The region of every vertex of all bodies, in the order of bodies: each region gets its own colour,
+        /// `u32::MAX` none.
         regions: Vec<u32>,
-        /// Cells by their kinds. Where there are some, the slice cuts the bodies open to show them.
+        /// Cells by their kinds. If there are any, the slice cuts the bodies open to show them.
         cells: Vec<SlicedCell>,
-        /// Where the cells are cut.
+        /// Position of the slice.
         slice: Slice,
     },
-    /// Stress, for [`ColorBy::Stress`]. Bodies with another unit than the first are drawn in their own colours.
+    /// Stress, for [`ColorBy::Stress`]. Bodies whose unit differs from the first are drawn in their own colours.
     Stress(Stress),
 }
 
-/// What is drawn: bodies and colliders.
+/// The bodies and colliders to draw.
 #[derive(Debug, Clone, Copy)]
 pub struct RenderScene<'a> {
     /// The bodies.
     pub frame: &'a Frame,
     /// The colliders.
     pub colliders: &'a [ColliderMesh],
-    /// What colours show of the solver.
+    /// Solver data shown by the colours.
     pub overlay: &'a Overlay,
 }
 
@@ -269,7 +271,7 @@ impl RenderScene<'_> {
             && count != vertices
         {
             return Err(Error::Invalid(format!(
-                "{count} {what} are given for the {vertices} vertices of all bodies"
+                "got {count} {what} for the {vertices} vertices of all bodies"
             )));
         }
         for body in &self.frame.bodies {
@@ -295,14 +297,14 @@ impl RenderScene<'_> {
 fn check_indices(what: &str, name: &str, corners: &[u32], vertices: usize) -> Result<(), Error> {
     match corners.iter().find(|&&v| v as usize >= vertices) {
         None => Ok(()),
-        Some(v) => {
-            Err(Error::Invalid(format!("{what} `{name}` has a face at vertex {v} but {vertices} vertices")))
-        }
+        Some(v) => Err(Error::Invalid(format!(
+            "{what} `{name}` has a face with vertex {v} but only {vertices} vertices"
+        ))),
     }
 }
 
-/// Draws a picture. Triangles with positions that are not finite are left out. The same scene and options give the
-/// same bits for any number of threads.
+/// Draws a picture. Triangles with positions that are not finite are skipped. The same scene and options give
+/// bit-identical pictures for any number of threads.
 pub fn render(scene: &RenderScene, options: &RenderOptions) -> Result<Image, Error> {
     options.check()?;
     scene.check()?;

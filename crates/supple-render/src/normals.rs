@@ -1,9 +1,9 @@
 //! Smooth normals that keep creases: a vertex is split where the rest shape has an edge, so boxes stay crisp while
-//! cloth, flat at rest, is smooth however it folds, and no crease flickers through an animation.
+//! cloth, flat at rest, is smooth no matter how it folds, and no crease flickers through an animation.
 
 use glam::{DVec3, Vec3};
 
-/// Faces that meet under a larger angle (degrees between their normals) at rest are separated by a crease.
+/// Faces that meet at a larger angle (degrees between their normals) at rest are separated by a crease.
 const CREASE_DEGREES: f64 = 50.0;
 
 /// The vertices to draw: each is a vertex of the mesh with the faces around it that lie on one side of its creases.
@@ -38,7 +38,7 @@ pub(super) fn split_at_creases(rest: &[DVec3], triangles: &[[u32; 3]]) -> SplitV
     split
 }
 
-/// For each vertex its corners (three times the triangle plus the place in it), as one list with starts.
+/// For each vertex its corners (three times the triangle plus the index in it), as one list with starts.
 fn corners_around_vertices(vertices: usize, triangles: &[[u32; 3]]) -> (Vec<u32>, Vec<u32>) {
     let mut starts = vec![0u32; vertices + 1];
     for &v in triangles.as_flattened() {
@@ -73,7 +73,7 @@ fn label_sides(around: &[u32], normals: &[DVec3], sides: &mut Vec<u32>) -> u32 {
         open.push(seed);
         while let Some(i) = open.pop() {
             for (j, side) in sides.iter_mut().enumerate() {
-                // A face without area has no side of its own.
+                // A face without area is assigned to no side.
                 let smooth = normal(i).dot(normal(j)) >= limit || normal(j) == DVec3::ZERO;
                 if *side == UNSEEN && smooth {
                     *side = count;
@@ -87,7 +87,7 @@ fn label_sides(around: &[u32], normals: &[DVec3], sides: &mut Vec<u32>) -> u32 {
 }
 
 /// Normals of drawn vertices: the mean over their faces, weighted by the angle at the vertex (Thürmer and Wüthrich
-/// 1998), so that they do not depend on how polygons were cut.
+/// 1998), so that they do not depend on how polygons were triangulated.
 pub(super) fn vertex_normals(positions: &[Vec3], triangles: &[[u32; 3]]) -> Vec<Vec3> {
     let mut sums = vec![Vec3::ZERO; positions.len()];
     for triangle in triangles {

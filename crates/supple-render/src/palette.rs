@@ -1,14 +1,14 @@
-//! Few colours for many: a palette by variance-based division (Wu 1991 in spirit) refined by k-means, and ordered
+//! Colour quantisation: a palette by variance-based division (after Wu 1991) refined by k-means, and ordered
 //! dithering between the two palette colours that mix to a pixel's colour best.
 
 use std::collections::HashMap;
 
-/// Bits a component of the histogram's cells; each cell keeps the exact mean of its colours.
+/// Bits per component of the histogram's cells; each cell stores the exact mean of its colours.
 const BITS: u32 = 6;
 const REFINEMENTS: usize = 3;
-/// How much the eye sees of a difference in red, green and blue.
+/// Perceptual weights of differences in red, green and blue.
 const EYE: [f32; 3] = [0.55, 1.0, 0.4];
-/// Penalty for mixing distant colours, whose pattern could be seen.
+/// Penalty for mixing distant colours, whose pattern would be visible.
 const DISTANT: f32 = 0.06;
 
 /// The thresholds of ordered dithering (Bayer 1973), 0 to 63.
@@ -23,7 +23,7 @@ const BAYER: [[u8; 8]; 8] = [
     [63, 31, 55, 23, 61, 29, 53, 21],
 ];
 
-/// A colour, components 0 to 255 weighted by the eye.
+/// A colour, components 0 to 255 weighted perceptually.
 type Point = [f32; 3];
 
 /// A cell of the histogram: its mean colour and its weight.
@@ -33,10 +33,10 @@ struct Cell {
     weight: f32,
 }
 
-/// Up to 255 colours, and how to paint with them.
+/// Up to 255 colours, and the dithering between them.
 pub(super) struct Palette {
     colors: Vec<Point>,
-    /// For each colour met: two palette entries, and the share of the second.
+    /// For each colour seen: two palette entries, and the share of the second.
     mixes: HashMap<[u8; 3], (u8, u8, f32)>,
 }
 
@@ -59,7 +59,7 @@ impl Palette {
             .collect()
     }
 
-    /// The entry for a pixel of this colour at this place.
+    /// The palette entry for a pixel of this colour at this position.
     pub(super) fn index(&mut self, color: [u8; 3], x: usize, y: usize) -> u8 {
         let colors = &self.colors;
         let &mut (first, second, share) =
@@ -89,7 +89,7 @@ fn histogram(pixels: impl Iterator<Item = [u8; 3]>) -> Vec<Cell> {
     let used = sums.into_iter().filter(|s| s[3] > 0);
     used.map(|s| {
         let color = std::array::from_fn(|k| s[k] as f32 / s[3] as f32 * EYE[k]);
-        // Less than proportional, or a wide background would take all entries.
+        // Less than proportional, otherwise a large background would take all entries.
         Cell { color, weight: (s[3] as f32).powf(0.7) }
     })
     .collect()
@@ -144,7 +144,7 @@ fn divide(cells: &[Cell], most: usize) -> Vec<Point> {
     groups.iter().map(|g| g.mean).collect()
 }
 
-/// One round of k-means; a colour that no cell chooses stays.
+/// One round of k-means; a colour without cells stays.
 fn refine(cells: &[Cell], colors: Vec<Point>) -> Vec<Point> {
     let mut sums = vec![[0f32; 4]; colors.len()];
     for cell in cells {

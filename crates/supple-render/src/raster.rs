@@ -6,7 +6,7 @@
 
 use glam::{DVec2, Vec3};
 
-/// Steps in a pixel to which corners are rounded.
+/// Subpixel steps per pixel to which corners are rounded.
 pub(super) const STEPS: i64 = 256;
 /// Corners further out than this many pixels would overflow the edge functions; views clip long before.
 const FURTHEST: f32 = (1 << 21) as f32;
@@ -31,7 +31,7 @@ impl Region {
 pub(super) struct ScreenTriangle {
     /// In steps, x to the right and y down; positive area.
     corners: [[i64; 2]; 3],
-    /// Depth at the first corner, its change a step along x and y, and its smallest and largest value.
+    /// Depth at the first corner, its change per step along x and y, and its smallest and largest value.
     depth: f32,
     slope: [f32; 2],
     range: [f32; 2],
@@ -66,7 +66,7 @@ impl ScreenTriangle {
         })
     }
 
-    /// The pixels that may hold a covered sample, as first and last column, first and last row.
+    /// The pixels that may contain a covered sample, as first and last column, first and last row.
     pub(super) fn pixel_bounds(&self) -> [i64; 4] {
         let [a, b, c] = self.corners;
         let (x, y) = ([a[0], b[0], c[0]], [a[1], b[1], c[1]]);
@@ -75,7 +75,7 @@ impl ScreenTriangle {
         [low(x), high(x), low(y), high(y)]
     }
 
-    /// What is needed to fill the part of the triangle that lies in a region.
+    /// Prepares to fill the part of the triangle that lies in a region.
     pub(super) fn filler(&self, region: &Region) -> Filler {
         let [left, right, top, bottom] = self.pixel_bounds();
         let (left, top) = (left.max(region.x), top.max(region.y));
@@ -98,13 +98,13 @@ impl ScreenTriangle {
     }
 }
 
-/// A triangle in a region of pixels; one serves all samples of a pixel.
+/// A triangle in a region of pixels; used for all samples of a pixel.
 pub(super) struct Filler {
     /// At the top left corner of the first pixel.
     edges: [Edge; 3],
     columns: i64,
     rows: i64,
-    /// The index of the first pixel in the region, and how much further the next row is.
+    /// The index of the first pixel in the region, and the stride to the next row.
     first: i64,
     width: i64,
     depth: f32,

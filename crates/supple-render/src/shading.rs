@@ -1,4 +1,4 @@
-//! What colour a surface has: a key light with soft shadows, light of the sky with its occlusion, light sent back by
+//! The colour of a surface: a key light with soft shadows, light of the sky with its occlusion, light reflected by
 //! the ground, a weak fill light, and the sheen of fabric. All in linear light.
 
 use glam::Vec3;
@@ -15,16 +15,16 @@ const FILL: Vec3 = Vec3::new(0.10, 0.10, 0.11);
 const SHEEN: f32 = 0.10;
 const GLOSS: f32 = 0.05;
 const GLOSS_EXPONENT: i32 = 24;
-/// The key light stands to the left of the camera and high above it, in degrees.
+/// The key light is to the left of the camera and high above it, in degrees.
 const KEY_HEADING: f32 = -58.0;
 const KEY_ELEVATION: f32 = 50.0;
 
 const MAP_SIZE: usize = 1024;
-/// How far from a surface, in texels, its own texels may lie.
+/// Bias in texels against self-shadowing.
 const BIAS: f32 = 1.5;
 const OFFSET: f32 = 1.0;
 
-/// A place on a surface, with normals on the side that is seen.
+/// A point on a surface, with normals on the visible side.
 pub(super) struct Hit {
     pub position: Vec3,
     /// The smooth normal.
@@ -39,7 +39,7 @@ pub(super) struct Hit {
     pub to_eye: Vec3,
 }
 
-/// The lights of a scene with everything that keeps them out.
+/// The lights of a scene with their shadows.
 pub(super) struct Lighting {
     key: Vec3,
     fill: Vec3,
@@ -95,7 +95,7 @@ impl Lighting {
         self.key_map.lit(lifted, face, BIAS)
     }
 
-    /// Light from below; close to the ground little of it gets in.
+    /// Light from below; close to the ground it is mostly blocked.
     fn bounce(&self, hit: &Hit) -> Vec3 {
         let facing = 0.5 - 0.5 * hit.normal.y;
         let open = self.ground.map_or(1.0, |g| 0.3 + 0.7 * ((hit.position.y - g) / 0.5).clamp(0.0, 1.0));
@@ -105,7 +105,7 @@ impl Lighting {
 
 /// A direction given by degrees to the right of the camera and above the horizon.
 fn beside(view: &View, heading: f32, elevation: f32) -> Vec3 {
-    // Looking straight up or down, what is up in the picture stands for the heading.
+    // Looking straight up or down, the up direction of the picture defines the heading.
     let level = |v: Vec3| Vec3::new(v.x, 0.0, v.z).try_normalize();
     let back = level(-view.forward).or_else(|| level(-view.up)).unwrap_or(Vec3::Z);
     let right = Vec3::Y.cross(back);
@@ -113,7 +113,7 @@ fn beside(view: &View, heading: f32, elevation: f32) -> Vec3 {
     (back * heading.cos() + right * heading.sin()) * elevation.cos() + Vec3::Y * elevation.sin()
 }
 
-/// Compresses bright light towards white instead of cutting it off.
+/// Compresses bright light towards white instead of clipping it.
 fn shoulder(color: Vec3) -> Vec3 {
     const KNEE: f32 = 0.7;
     Vec3::from_array(color.to_array().map(|c| {
@@ -121,7 +121,7 @@ fn shoulder(color: Vec3) -> Vec3 {
     }))
 }
 
-/// The colour of a surface's back: cloth is paler on the reverse, so folds can be read.
+/// The colour of a surface's back: cloth is paler on the reverse, so folds are visible.
 pub(super) fn back_color(color: Vec3, matter: Matter) -> Vec3 {
     match matter {
         Matter::Body => color.lerp(Vec3::splat(color.dot(Vec3::new(0.21, 0.72, 0.07))), 0.45) * 0.75 + 0.10,

@@ -8,27 +8,27 @@ use supple_core::parallel::prelude::*;
 use super::drawing::{Drawing, Triangle};
 use super::raster::{Region, STEPS, ScreenTriangle};
 
-/// Only what is this near to the middle of the picture casts shadows (stage units).
+/// Only objects this close to the centre of the picture cast shadows (stage units).
 const REACH: f32 = 3.0;
-/// Texels on each side of a map that no caster covers.
+/// Texels on each side of a map without casters.
 const BORDER: f32 = 8.0;
 /// Half the width of a shadow's soft edge, and the filter's width, in texels.
 const SOFTNESS: usize = 6;
 const WIDTH: usize = 2 * SOFTNESS;
-/// Texels a side of the blocks whose lowest and highest texel are known.
+/// Texels per side of the blocks whose lowest and highest texel are stored.
 const BLOCK: usize = 8;
-/// Rows that one task fills.
+/// Rows filled by one task.
 const BAND: i64 = 256;
-/// Steepest receiver plane that is followed, in texels of height a texel.
+/// Steepest receiver plane that is followed, in texels of height per texel.
 const STEEPEST: f32 = 3.0;
 
-/// The heights towards the light of what is nearest to it.
+/// The heights towards the light of the surfaces nearest to it.
 pub(super) struct ShadowMap {
     /// Towards the light, length 1.
     pub toward: Vec3,
     right: Vec3,
     up: Vec3,
-    /// Texels for a stage unit, and where the origin lies.
+    /// Texels per stage unit, and the position of the origin.
     scale: f32,
     shift: Vec2,
     size: usize,
@@ -61,7 +61,7 @@ impl ShadowMap {
         map
     }
 
-    /// The same with what [`ShadowMap::lit`] needs.
+    /// The same with the data that [`ShadowMap::lit`] needs.
     pub(super) fn with_blocks(mut self) -> Self {
         let across = self.size.div_ceil(BLOCK);
         self.blocks = (0..across * across)
@@ -87,7 +87,7 @@ impl ShadowMap {
         Self { toward, right, up, scale, shift, size, heights, blocks: Vec::new() }
     }
 
-    /// Column, row and height of a point; a texel's middle is at half a texel. Heights are in texels too.
+    /// Column, row and height of a point; texel centres are at half texels. Heights are in texels too.
     pub(super) fn project(&self, point: Vec3) -> Vec3 {
         Vec3::new(point.dot(self.right), point.dot(self.up), point.dot(self.toward)) * self.scale
             + self.shift.extend(0.0)
@@ -136,7 +136,7 @@ impl ShadowMap {
         self.filtered([i, j], Vec2::new(x - i as f32, y - j as f32), p.z + bias, slope)
     }
 
-    /// The share of the filter at `place`, counted from `corner`, that is not above the plane through `height`.
+    /// The fraction of the filter at `place`, counted from `corner`, that is not above the plane through `height`.
     fn filtered(&self, corner: [usize; 2], place: Vec2, height: f32, slope: Vec2) -> f32 {
         let columns: [f32; WIDTH] = std::array::from_fn(|k| k as f32 - place.x);
         let weights = columns.map(tent);
@@ -155,7 +155,7 @@ impl ShadowMap {
         sum / (SOFTNESS * SOFTNESS) as f32
     }
 
-    /// How the height of a plane with this normal changes a texel to the right and up.
+    /// The change of height of a plane with this normal per texel to the right and up.
     fn plane_slope(&self, normal: Vec3) -> Vec2 {
         let facing = normal.dot(self.toward);
         let facing = if facing.abs() < 1e-4 { 1e-4f32.copysign(facing) } else { facing };
@@ -186,10 +186,10 @@ impl ShadowMap {
     }
 }
 
-/// Whether a triangle's box may hold the middle of a texel; on small maps most triangles of a fine mesh do not.
+/// Whether a triangle's box may contain a texel centre; on small maps most triangles of a fine mesh do not.
 fn covers_a_middle([a, b, c]: [Vec3; 3]) -> bool {
     let rounding = 1.0 / STEPS as f32;
-    // Moved far to the positive side, where a cast rounds down; it is exact enough for maps of a few thousand texels.
+    // Shifted far to the positive side, where a cast rounds down; accurate enough for maps of a few thousand texels.
     let texel = |x: f32| (x + 4095.5) as i32;
     let crosses = |low: f32, high: f32| texel(low - rounding) != texel(high + rounding);
     crosses(a.x.min(b.x).min(c.x), a.x.max(b.x).max(c.x))

@@ -1,5 +1,5 @@
-//! What must be known of a whole animation before its first picture is drawn, so that nothing jumps: the room it
-//! takes and how far it stretches.
+//! Quantities of a whole animation that must be known before its first picture is drawn, so that nothing jumps: its
+//! extent and its largest stretch.
 
 use glam::DVec3;
 
@@ -21,14 +21,14 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Nothing seen yet, for pictures with these options.
+    /// An empty survey for pictures with these options.
     pub fn new(options: &RenderOptions) -> Self {
         let aspect = f64::from(options.width.max(1)) / f64::from(options.height.max(1));
         let framing = Framing::new(aspect);
         Self { bodies: None, bounds: None, framing, largest_deviation: 0.0, largest_stress: 0.0 }
     }
 
-    /// Takes in one frame. Stretch is measured only if the options show it and leave its limit open.
+    /// Adds a frame. Stretch is measured only if the options show it and leave its limit open.
     pub fn add(&mut self, scene: &RenderScene, options: &RenderOptions) {
         for body in &scene.frame.bodies {
             let points = || body.positions.iter().map(|p| p.as_dvec3());
@@ -43,7 +43,7 @@ impl Survey {
         if let Overlay::Stress(stress) = scene.overlay {
             self.largest_stress = self.largest_stress.max(most_stress(stress));
         }
-        // A wide floor must not shrink everything else: of colliders only what is near the bodies counts.
+        // A wide floor must not shrink everything else: colliders only count close to the bodies.
         let near = self.bodies.map(|b| b.surroundings());
         for collider in scene.colliders {
             let finite = collider.positions.iter().filter(|p| p.is_finite());
@@ -51,12 +51,12 @@ impl Survey {
         }
     }
 
-    /// The room to be shown: all bodies, and colliders as far as they are near them; `None` if there is nothing.
+    /// The region to show: all bodies, and colliders close to them; `None` if there is nothing.
     pub fn bounds(&self) -> Option<Bounds> {
         self.bounds
     }
 
-    /// A camera that shows all of it, or an empty room if there is nothing.
+    /// A camera that shows all of it, or an empty scene if there is nothing.
     pub fn camera(&self) -> Camera {
         let empty = Bounds { low: DVec3::splat(-0.5), high: DVec3::splat(0.5) };
         match &self.bounds {
@@ -74,21 +74,21 @@ impl Survey {
         self.framing.add(points);
     }
 
-    /// The stretch at the end of the colour scale: the largest seen, rounded up to a number that reads well.
+    /// The stretch at the end of the colour scale: the maximum, rounded up to a round number.
     pub fn stretch_limit(&self) -> f64 {
         1.0 + rounded_up(self.largest_deviation.clamp(0.005, 10.0))
     }
 
-    /// The stress at the end of the colour scale, in the unit of the first body: one in a hundred vertices may have more.
+    /// The stress at the end of the colour scale, in the unit of the first body: one in a hundred vertices may exceed it.
     pub fn stress_limit(&self) -> f64 {
         rounded_up(self.largest_stress.clamp(1e-3, 1e15))
     }
 }
 
-/// The part of all vertices whose stress the scale covers: held corners would stretch it for all others.
+/// Fraction of all vertices whose stress the scale covers: otherwise pinned corners would dominate it.
 const MOST_STRESSED: f64 = 0.99;
 
-/// The stress that nearly all vertices of the bodies with the first one's unit stay below.
+/// The stress that nearly all vertices stay below, over the bodies with the unit of the first one.
 fn most_stress(stress: &Stress) -> f64 {
     let first = stress.bodies.first().map(|body| body.0);
     let mut rest = &stress.of_point[..];
@@ -113,12 +113,12 @@ fn merge(total: &mut Option<Bounds>, part: Option<Bounds>) {
 fn rounded_up(value: f64) -> f64 {
     let power = 10f64.powf(value.log10().floor());
     let steps = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
-    // A hair of tolerance, or 0.05 could become 0.1 by rounding alone.
+    // A small tolerance, otherwise 0.05 could become 0.1 by rounding alone.
     power * steps.iter().find(|&&s| s * power >= value * (1.0 - 1e-9)).unwrap_or(&10.0)
 }
 
-/// The largest principal stretch around each vertex: the mean over its triangles, weighted by their rest areas; 1
-/// where nothing is known.
+/// The largest principal stretch around each vertex: the mean over its triangles, weighted by their rest areas; 1 if
+/// there are none.
 pub(super) fn vertex_stretches(body: &FrameBody, triangles: &[[u32; 3]]) -> Vec<f64> {
     let rest = &body.surface.mesh.positions;
     let current: Vec<DVec3> = body.positions.iter().map(|p| p.as_dvec3()).collect();

@@ -1,4 +1,4 @@
-//! Whole pictures against projection and shadow geometry worked out by hand.
+//! Complete pictures against projection and shadow geometry computed by hand.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ fn draw(bodies: Vec<FrameBody>, options: &RenderOptions) -> Image {
     render(&RenderScene { frame: &frame(bodies), colliders: &[], overlay: &Overlay::None }, options).unwrap()
 }
 
-/// The number of pixels covered, parts counted.
+/// The number of covered pixels, counting fractions.
 fn covered(image: &Image) -> f64 {
     image.pixels().iter().map(|p| f64::from(p[3]) / 255.0).sum()
 }
@@ -103,7 +103,7 @@ fn what_is_nearer_hides_what_is_further_in_any_order() {
 
 #[test]
 fn bodies_that_cross_are_cut_where_they_meet() {
-    // Two sheets cross in the plane x = 0, seen in the middle of the picture.
+    // Two sheets intersect in the plane x = 0, seen in the middle of the picture.
     let tilted = |angle: f64| quad(DVec3::ZERO, DQuat::from_rotation_y(angle) * DVec3::X, DVec3::Y);
     let image = draw(vec![tilted(0.5), tilted(-0.5)], &cut_out(200, 200));
     let redder: Vec<bool> = (60..140).map(|x| image.pixel(x, 100)).map(|p| p[0] > p[2]).collect();
@@ -300,7 +300,7 @@ fn a_slice_cuts_bodies_open_exactly_and_shows_its_cells() {
     };
     let scene = RenderScene { frame: &ball, colliders: &[], overlay: &overlay };
     let image = render(&scene, &cut_out(80, 80)).unwrap();
-    // 20 pixels are a metre. The left half of the ball is there, the right half is not, whatever its triangles are.
+    // 20 pixels are a metre. The left half of the ball is drawn, the right half is not, independent of its triangulation.
     let pixel = |x: f64, y: f64| image.pixels()[(40.0 - 20.0 * y) as usize * 80 + (40.0 + 20.0 * x) as usize];
     for y in [-0.6, 0.0, 0.6] {
         assert_eq!((pixel(-0.1, y)[3], pixel(0.15, y)[3]), (255, 0), "at height {y}");

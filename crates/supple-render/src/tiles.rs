@@ -1,5 +1,5 @@
 //! From triangles to pixels, tile by tile: which triangle each sample shows, then the colour of each pixel. Samples of
-//! a pixel that show the same triangle are shaded once, at their middle, so edges are smooth at little cost.
+//! a pixel that show the same triangle are shaded once, at their centroid, so edges are smooth at little cost.
 
 use glam::{Vec2, Vec3};
 use supple_core::parallel::prelude::*;
@@ -14,7 +14,7 @@ use super::shading::{Hit, Lighting, back_color};
 
 const TILE_WIDTH: u32 = 64;
 const TILE_HEIGHT: u32 = 32;
-/// Stands for a triangle: nothing, or the ground.
+/// Special triangle indices: nothing, or the ground.
 const NOTHING: u32 = u32::MAX;
 const GROUND: u32 = u32::MAX - 1;
 /// Half the width of wires in pixels, and how dark they are.
@@ -32,7 +32,7 @@ pub(super) struct Painter<'a> {
     pub wireframe: bool,
 }
 
-/// A triangle on the screen with its place in the drawing.
+/// A triangle on the screen with its index in the drawing.
 struct Projected {
     screen: ScreenTriangle,
     triangle: u32,
@@ -79,7 +79,7 @@ impl Painter<'_> {
         projected
     }
 
-    /// The triangle that each sample of each pixel shows: one plane of the region's pixels for each sample.
+    /// The triangle that each sample of each pixel shows: one plane of the region's pixels per sample.
     fn visible<'p>(
         &self,
         region: &Region,
@@ -159,7 +159,7 @@ impl Painter<'_> {
         if others.all(|shown| shown == first) {
             return self.shade(first, corner + 0.5);
         }
-        // What is shown, by how many samples, and the sum of their places.
+        // The triangles shown, the number of their samples, and the sum of the sample positions.
         let mut groups = [(NOTHING, 0.0, Vec2::ZERO); super::MOST_SAMPLES as usize];
         let mut used = 0;
         for (shown, &offset) in samples.zip(offsets) {
@@ -218,7 +218,7 @@ impl Painter<'_> {
         self.lighting.surface(&hit) * (1.0 - WIRE_STRENGTH * wire)
     }
 
-    /// How much of the place is covered by a polygon's edge, 0 to 1.
+    /// How much of a sample is covered by a polygon's edge, 0 to 1.
     fn wire(&self, triangle: &Triangle, positions: [Vec3; 3], place: Vec2, weights: [f32; 3]) -> f32 {
         let at = |x: f32, y: f32| barycentric(positions, self.view.eye, self.view.ray(x, y));
         let (right, below) = (at(place.x + 0.5, place.y), at(place.x, place.y + 0.5));
@@ -242,7 +242,7 @@ fn barycentric(p: [Vec3; 3], eye: Vec3, ray: Vec3) -> [f32; 3] {
     [1.0 - v - w, v, w]
 }
 
-/// The weights of a point in the triangle near to the given ones; the middle if they are unusable.
+/// The weights of the point in the triangle nearest to the given ones; the centroid if they are unusable.
 fn clamped(weights: [f32; 3]) -> [f32; 3] {
     let inside = weights.map(|w| w.clamp(0.0, 1.0));
     let sum: f32 = inside.iter().sum();
@@ -257,18 +257,18 @@ fn steps(offset: [i64; 2]) -> Vec2 {
     Vec2::new(offset[0] as f32, offset[1] as f32) / STEPS as f32
 }
 
-/// Places of the samples in a pixel, in steps: no two share a row or a column, so that nearly level and nearly
-/// upright edges get as many shades as there are samples.
+/// Positions of the samples in a pixel, in steps: no two share a row or a column, so that nearly horizontal and
+/// nearly vertical edges get as many shades as there are samples.
 fn sample_offsets(samples: u32) -> Vec<[i64; 2]> {
     let n = i64::from(samples);
     let coprime = |k: &i64| (1..=n.min(*k)).filter(|d| n % d == 0 && k % d == 0).count() == 1;
-    // A lattice whose generator is near the golden section spreads points well for any number of them.
+    // A lattice whose generator is near the golden section spreads points well for any sample count.
     let golden = (n as f64 * 0.381_966).round() as i64;
     let generator = (golden.max(1)..=n).find(coprime).unwrap_or(1);
     (0..n).map(|i| [i, i * generator % n].map(|k| (2 * k + 1) * STEPS / (2 * n))).collect()
 }
 
-/// For each tile the triangles that may show in it, in their order.
+/// For each tile the triangles that may be visible in it, in their order.
 fn bin(projected: &[Projected], columns: u32, rows: u32) -> Vec<Vec<u32>> {
     let mut bins = vec![Vec::new(); (columns * rows) as usize];
     for (i, p) in projected.iter().enumerate() {
@@ -307,7 +307,7 @@ mod tests {
 
     #[test]
     fn interpolation_is_correct_in_perspective() {
-        // A strip from depth 1 to depth 3: half-way on the screen is a quarter of the way in space.
+        // A strip from depth 1 to depth 3: halfway on the screen is a quarter of the distance in space.
         let p = [Vec3::new(-1.0, 0.0, -1.0), Vec3::new(3.0, 0.0, -3.0), Vec3::new(0.0, 5.0, -2.0)];
         let weights = barycentric(p, Vec3::ZERO, Vec3::new(0.0, 0.0, -1.0));
         assert!((weights[1] - 0.25).abs() < 1e-6 && weights[2].abs() < 1e-6, "{weights:?}");

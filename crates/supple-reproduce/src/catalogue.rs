@@ -1,4 +1,4 @@
-//! Which reproductions there are, what they can be told, and what they were told.
+//! The list of reproductions, their parameters, and the parameters of a request.
 
 use std::path::PathBuf;
 
@@ -37,11 +37,11 @@ pub(super) fn all() -> impl Iterator<Item = &'static Reproduction> {
 pub(super) fn find(name: &str) -> Result<&'static Reproduction, Failure> {
     all().find(|reproduction| reproduction.name == name).ok_or_else(|| {
         let names: Vec<_> = all().map(|reproduction| reproduction.name).collect();
-        Failure::usage(anyhow::anyhow!("no reproduction is called `{name}`; there are {}", names.join(", ")))
+        Failure::usage(anyhow::anyhow!("there is no reproduction `{name}`; available: {}", names.join(", ")))
     })
 }
 
-/// What a reproduction was asked for.
+/// The parameters of one call.
 pub(super) struct Request {
     values: Vec<(&'static str, f64)>,
     /// The user's own mesh.
@@ -51,7 +51,7 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// The parameters as they are set. A parameter that does not exist, a value out of range or a mesh that is not there is refused.
+    /// Applies the parameters. Rejects a parameter that does not exist, a value out of range or a missing mesh.
     pub(super) fn new(
         reproduction: &Reproduction,
         options: &Reproduce,
@@ -63,7 +63,7 @@ impl Request {
             values[place].1 = value;
         }
         if let Some(path) = options.mesh.as_ref().filter(|path| !path.is_file()) {
-            return Err(Failure::usage(FileError::whole(path, "not there; --mesh takes a mesh file")));
+            return Err(Failure::usage(FileError::whole(path, "does not exist; --mesh takes a mesh file")));
         }
         let quiet = common.quiet || common.json;
         Ok(Self { values, mesh: options.mesh.clone(), simd: common.simd.into(), quiet })
@@ -80,7 +80,7 @@ impl Request {
         self.value(name).round() as usize
     }
 
-    /// Tells what is being done.
+    /// Prints progress.
     pub(super) fn tell(&self, what: &str) {
         if !self.quiet {
             notice(format_args!("{what} …"));
@@ -88,10 +88,10 @@ impl Request {
     }
 }
 
-/// The parameter of a `KEY=VALUE`, by its place, and its value.
+/// The parameter of a `KEY=VALUE`, by its index, and its value.
 fn read_set(reproduction: &Reproduction, set: &str) -> Result<(usize, f64), Failure> {
     let refuse = |problem: String| Failure::usage(anyhow::anyhow!("--set {set}: {problem}"));
-    let (key, value) = set.split_once('=').ok_or_else(|| refuse("it must be KEY=VALUE".to_owned()))?;
+    let (key, value) = set.split_once('=').ok_or_else(|| refuse("must be KEY=VALUE".to_owned()))?;
     let parameters = reproduction.parameters;
     let place = parameters.iter().position(|p| p.name == key).ok_or_else(|| {
         let names: Vec<_> = parameters.iter().map(|p| p.name).collect();

@@ -1,4 +1,4 @@
-//! What a reproduction found: a table of the paper's numbers and ours, and plots.
+//! Results of a reproduction: a table of the paper's numbers and ours, and plots.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use supple_cli::plot::Plot;
 #[derive(Debug, Clone)]
 pub(super) struct Finding {
     pub case: String,
-    /// What was measured, with its unit.
+    /// The measured quantity, with its unit.
     pub quantity: &'static str,
     /// The paper's number, where it has one.
     pub paper: Option<f64>,
@@ -19,9 +19,9 @@ pub(super) struct Finding {
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     pub rows: Vec<Finding>,
-    /// What follows the reproduction's name in the name of the file, and the plot.
+    /// Plots, each with the suffix of its file name.
     pub plots: Vec<(&'static str, Plot)>,
-    /// The same for pictures, as SVG.
+    /// The same for SVG pictures.
     pub pictures: Vec<(&'static str, String)>,
 }
 
@@ -52,7 +52,7 @@ impl Findings {
         std::iter::once(header).chain(self.rows.iter().map(row)).collect()
     }
 
-    /// One JSON object a number.
+    /// One JSON object per number.
     pub(super) fn json_lines(&self, figure: &str) -> Vec<String> {
         let line = |row: &Finding| {
             let mut line = json!({
@@ -77,7 +77,7 @@ impl Findings {
     }
 }
 
-/// A number with four digits that count.
+/// A number with four significant digits.
 fn short(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),

@@ -1,4 +1,4 @@
-//! Figures and tables of papers, measured here beside the papers' own numbers: `supple reproduce`.
+//! Figures and tables of papers, measured here and compared with the papers' own numbers: `supple reproduce`.
 //!
 //! One folder per paper, one file for related figures; `catalogue` lists them with their parameters.
 
@@ -60,7 +60,7 @@ fn list(reproduction: &Reproduction, common: &Common) {
 fn make_folder(folder: Option<&Path>) -> Result<(), Failure> {
     let Some(folder) = folder else { return Ok(()) };
     let made = std::fs::create_dir_all(folder);
-    made.map_err(|error| Failure::usage(FileError::whole(folder, format!("cannot be made: {error}"))))
+    made.map_err(|error| Failure::usage(FileError::whole(folder, format!("cannot be created: {error}"))))
 }
 
 fn write_files(folder: &Path, name: &str, findings: &Findings) -> Result<(), Failure> {

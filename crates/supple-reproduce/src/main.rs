@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use supple_cli::{Common, Reproduce, in_pool};
 
-/// Figures and tables of papers, measured here beside the papers' own numbers.
+/// Figures and tables of papers, measured here and compared with the papers' own numbers.
 #[derive(Debug, Parser)]
 #[command(name = "supple-reproduce", version, about, max_term_width = 110)]
 struct Arguments {

@@ -1,4 +1,4 @@
-//! The program behind `supple reproduce`: papers' numbers beside ours.
+//! The program behind `supple reproduce`: papers' numbers next to ours.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ fn run(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_supple-reproduce")).args(arguments).output().expect("the program starts")
 }
 
-/// Runs the program and expects success; gives its standard output.
+/// Runs the program and expects success; returns its standard output.
 fn succeed(arguments: &[&str]) -> String {
     let output = run(arguments);
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -83,7 +83,7 @@ fn what_a_reproduction_does_not_have_is_refused() {
     }
 }
 
-/// The order of table 3: smooth weights leave less of the error than piecewise-constant ones, three unknowns more.
+/// The order of table 3: smooth weights leave less of the error than piecewise-constant ones, three unknowns leave more.
 #[test]
 fn coarse_spaces_stand_in_the_papers_order() {
     let folder = tempfile::tempdir().unwrap();
@@ -104,7 +104,7 @@ fn coarse_spaces_stand_in_the_papers_order() {
     assert_eq!(csv.lines().count(), 1 + lines.lines().count());
 }
 
-/// The order of figure 4: more levels need fewer iterations than one, and that fewer than Jacobi.
+/// The order of figure 4: more levels need fewer iterations than one, and one level fewer than Jacobi.
 #[test]
 fn more_levels_need_fewer_iterations() {
     let lines = succeed(&["wu2022-fig4", "--set", "vertices=2500", "--json"]);

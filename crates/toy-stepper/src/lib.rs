@@ -1,5 +1,5 @@
-//! `method = "free-fall"`: every vertex falls on its own through air that drags it, without elasticity and contact. It
-//! stands in for a crate above the engine (a device, a family of one's own): nothing in the engine names it.
+//! `method = "free-fall"`: every vertex falls on its own with air drag, without elasticity or contact. It represents
+//! a crate on top of the engine (a device back-end, a custom solver family): nothing in the engine refers to it.
 //!
 //! The drag `c` is linear, `v' = g - c v`, and steps are exact, so that any number of them gives the analytic fall:
 //!
@@ -7,8 +7,8 @@
 //! v(t) = g / c + (v₀ - g / c) exp(-c t),    x(t) = x₀ + g t / c + (v₀ - g / c) (1 - exp(-c t)) / c
 //! ```
 //!
-//! Positions are kept relative to the start and in another layout than the engine's, as a device might: whoever asks for
-//! them gets a copy.
+//! Positions are stored relative to the start and in a different layout from the engine's, as on a device: callers
+//! that request them get a copy.
 
 use std::borrow::Cow;
 use std::time::Instant;
@@ -34,7 +34,7 @@ pub fn steppers() -> Registry {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
-    /// The rate in 1/s at which air takes velocity away.
+    /// Drag coefficient in 1/s.
     pub drag: f64,
 }
 
@@ -83,7 +83,7 @@ impl StepperKind for FreeFall {
         }
         let name = &body.name;
         Err(Error::Invalid(format!(
-            "free fall knows no gas inside a body (body `{name}`); leave out `pressure`"
+            "free fall does not support gas inside a body (body `{name}`); omit `pressure`"
         )))
     }
 
@@ -98,11 +98,11 @@ impl StepperKind for FreeFall {
 #[derive(Default)]
 struct FreeFallStepper {
     start: Vec<DVec3>,
-    /// How far each is from its start: x of all, y of all, z of all.
+    /// Displacement of each from its start: x of all, y of all, z of all.
     moved: [Vec<f64>; 3],
     velocities: [Vec<f64>; 3],
     mass: Vec<f64>,
-    /// Where each body's points begin, and the end.
+    /// The first point of each body, and the end.
     first: Vec<usize>,
     /// The points of the surfaces on the moving ones.
     surface: Vec<Vec<(u32, f64)>>,

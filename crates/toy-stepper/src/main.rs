@@ -1,4 +1,4 @@
-//! The `supple` program with one stepper more.
+//! The `supple` program with one additional stepper.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! A stepper of another crate is read, refused, simulated, saved and listed like the engine's own.
+//! A stepper from another crate is read, rejected, simulated, saved and listed like the engine's own.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -43,7 +43,7 @@ fn simulation(text: &str) -> Simulation {
     Simulation::with_steppers(read(text).unwrap(), Simd::Auto, &steppers()).unwrap()
 }
 
-/// Where a point is that started with this velocity, after `t` seconds.
+/// The position of a point that started with this velocity, after `t` seconds.
 fn fallen(start: DVec3, velocity: DVec3, drag: f64, t: f64) -> DVec3 {
     let terminal = DVec3::new(0.0, -9.81, 0.0) / drag;
     start + terminal * t + (velocity - terminal) * (1.0 - (-drag * t).exp()) / drag
@@ -103,13 +103,13 @@ fn values_out_of_range_and_what_it_cannot_do_are_refused() {
     let gas =
         gas.replace("grid = { size = [1, 1], vertices = [4, 5] }", "sphere = { radius = 1, cells = 4 }");
     let problems = DryRun::with_steppers(&read(&gas).unwrap(), &steppers()).problems;
-    assert!(problems.iter().any(|p| p.to_string().contains("knows no gas")), "{problems:?}");
+    assert!(problems.iter().any(|p| p.to_string().contains("does not support gas")), "{problems:?}");
 }
 
 #[test]
 fn a_program_without_the_stepper_refuses_its_scenes() {
     let file = Scene::from_toml(SCENE, "falling", ".").unwrap_err().to_string();
-    // The first mistake in the file, before the table that is not known either.
+    // The first error in the file, before the table that is unknown as well.
     assert!(file.contains("line 12: `free-fall` is not a word for `solver.method`"), "{file}");
     let scene = read(SCENE).unwrap();
     let problem = Simulation::new(scene.clone()).map(|_| ()).unwrap_err().to_string();

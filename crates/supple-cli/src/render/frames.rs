@@ -1,4 +1,4 @@
-//! What is to be drawn: frames of a run on disk, or of a scene simulated on the way. One is in memory at a time.
+//! The frames to draw: those of a run on disk, or of a scene simulated on the fly. One is in memory at a time.
 
 use std::path::Path;
 
@@ -19,11 +19,11 @@ use crate::scenes::choose;
 /// Where frames come from.
 pub(super) struct Source {
     pub(super) scene: Scene,
-    /// The frames that are there, if it is a run.
+    /// The available frames, if it is a run.
     cache: Option<FrameCache>,
 }
 
-/// Frames that are known and can be read in any order.
+/// Collected frames that can be read in any order.
 pub(super) enum Frames {
     OfRun { cache: FrameCache, numbers: Vec<u32> },
     Simulated(Spool),
@@ -46,7 +46,7 @@ impl Source {
             Color::Plain | Color::Stretch => None,
         } {
             let problem =
-                format!("is a run, whose frames hold positions and not {what}: name the scene instead");
+                format!("is a run, whose frames contain positions but not {what}: use the scene instead");
             return Err(Failure::usage(anyhow!("{} {problem}", folder.display())));
         }
         let scene = scene_of_run_with(folder, &common.steppers).map_err(Failure::usage)?;
@@ -54,7 +54,7 @@ impl Source {
         Ok(Self { scene, cache: Some(cache) })
     }
 
-    /// The frames to draw: all (or every n-th) for an animation, one for a picture. Each is shown to `visit` once.
+    /// The frames to draw: all (or every n-th) for an animation, one for a picture. `visit` is called once for each.
     pub(super) fn frames(
         self,
         options: &Render,
@@ -84,7 +84,7 @@ impl Frames {
         }
     }
 
-    /// The frame at a place, which must be below [`Frames::len`].
+    /// The frame at an index, which must be below [`Frames::len`].
     pub(super) fn read(&mut self, place: usize) -> Result<Shown, Failure> {
         match self {
             Self::OfRun { cache, numbers } => Ok(plain(cache.read(numbers[place]).map_err(Failure::usage)?)),
@@ -96,12 +96,12 @@ impl Frames {
     }
 }
 
-/// A frame of which nothing more is known.
+/// A frame without colours or overlay.
 fn plain(frame: Frame) -> Shown {
     Shown { frame, overlay: Overlay::None }
 }
 
-/// Ends with a message if Ctrl-C was pressed; `after` says what is done.
+/// Fails if Ctrl-C was pressed; `after` describes the completed work.
 pub(super) fn stop_if_asked(options: &Render, after: impl FnOnce() -> String) -> Result<(), Failure> {
     if !interrupt::asked() {
         return Ok(());
@@ -156,7 +156,7 @@ fn simulate(
     Ok(spool)
 }
 
-/// What colours show of the solver; of its hierarchy nothing before the first step.
+/// The solver's data for the colours; the hierarchy does not exist before the first step.
 fn overlay(simulation: &Simulation, options: &Render) -> Result<Overlay, Failure> {
     match options.color {
         Color::Stress => simulation.stress().map(Overlay::Stress).map_err(Failure::usage),
@@ -180,7 +180,7 @@ fn hierarchy(simulation: &Simulation, options: &Render) -> Result<Overlay, Failu
     }
     let HierarchyLevel { region_of_point: mut regions, cells, .. } = levels.swap_remove(wanted);
     if !cells.is_empty() {
-        // Cells are often finer than the surface's triangles, and colours would run together.
+        // Cells are often smaller than the surface's triangles, and colours would bleed between them.
         regions.fill(NO_REGION);
     }
     Ok(Overlay::Hierarchy { regions, cells, slice: options.slice })

@@ -1,4 +1,4 @@
-//! `supple render`: pictures and animations of a run, or of a scene simulated on the way.
+//! `supple render`: pictures and animations of a run, or of a scene simulated on the fly.
 
 mod frames;
 mod spool;
@@ -23,7 +23,7 @@ use crate::interrupt;
 use crate::print::notice;
 use crate::progress::Progress;
 
-/// Animations show at most this many frames a second: GIF knows hundredths of a second, and viewers slow down more.
+/// Maximum frame rate of animations: GIF delays are in hundredths of a second, and viewers slow down faster ones.
 const MOST_GIF_FPS: f64 = 50.0;
 
 /// Draws a picture or an animation.
@@ -33,7 +33,7 @@ pub(crate) fn render(options: &Render, common: &Common) -> Result<ExitCode, Fail
     wanted.check().map_err(Failure::usage)?;
     let source = Source::open(options, common)?;
     interrupt::install_handler(common);
-    // Opened before anything is simulated: a path that cannot be written must not cost an hour.
+    // Opened before anything is simulated: an unwritable path must not cost an hour of simulation.
     let file = AtomicFile::create(&options.out).map_err(Failure::of)?;
     let scene = source.scene.clone();
     let wanted = RenderOptions { ground: ground(&scene), ..wanted };
@@ -55,20 +55,20 @@ pub(crate) fn render(options: &Render, common: &Common) -> Result<ExitCode, Fail
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether the output is an animation; options that do not go with it are refused.
+/// Whether the output is an animation; incompatible options are rejected.
 fn is_animation(options: &Render) -> Result<bool, Failure> {
     let extension = options.out.extension().map(|e| e.to_string_lossy().to_lowercase());
     let refuse = |problem: &str| Err(Failure::usage(anyhow!("{problem}")));
     match extension.as_deref() {
         Some("gif") if options.frame.is_some() => {
-            refuse("--frame is for a picture (.png); an animation shows all frames")
+            refuse("--frame applies to a picture (.png); an animation shows all frames")
         }
         Some("png") if options.every.is_some() => {
-            refuse("--every is for an animation (.gif); a picture shows one frame, the one of --frame")
+            refuse("--every applies to an animation (.gif); a picture shows one frame, selected by --frame")
         }
         Some("gif") => Ok(true),
         Some("png") => Ok(false),
-        _ => refuse(&format!("--out {}: it must end in .png or .gif", options.out.display())),
+        _ => refuse(&format!("--out {}: must end in .png or .gif", options.out.display())),
     }
 }
 
@@ -112,7 +112,7 @@ fn write_animation(
     let count = frames.len();
     let mut done = 0;
     while done < count {
-        // As many at once as there are threads: parts of drawing a picture take one thread only.
+        // As many at once as there are threads: parts of the drawing of one picture are single-threaded.
         let batch = (done..count.min(done + supple_core::parallel::current_num_threads()))
             .map(|place| frames.read(place));
         let batch = batch.collect::<Result<Vec<Shown>, Failure>>()?;
@@ -140,7 +140,11 @@ fn render_options(options: &Render) -> Result<RenderOptions, Failure> {
             up: DVec3::Y,
             fov_degrees: 35.0,
         }),
-        _ => return Err(Failure::usage(anyhow!("--camera takes six numbers: eye x,y,z and target x,y,z"))),
+        _ => {
+            return Err(Failure::usage(anyhow!(
+                "--camera takes six numbers: position x,y,z and target x,y,z"
+            )));
+        }
     };
     let color = match options.color {
         Color::Plain | Color::Hierarchy => ColorBy::Plain,

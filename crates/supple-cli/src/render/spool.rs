@@ -1,5 +1,5 @@
-//! Frames of a simulation on their way to being drawn. An animation can be drawn only when all of it is known (where
-//! the camera must stand), and may be too long for the memory: its positions wait in an unnamed file.
+//! Temporary storage for simulated frames. An animation can be drawn only once all frames are known (the camera must
+//! fit all of them), and may not fit in memory: its positions are kept in an unnamed file.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
@@ -10,21 +10,21 @@ use supple::output::{Frame, FrameBody, FrameSurface};
 use supple::simulation::{Slice, SlicedCell, Stress, StressUnit};
 use supple_render::Overlay;
 
-/// Frames written one after the other, and read back by their place.
+/// Frames written in sequence and read back by index.
 pub(super) struct Spool {
     file: BufWriter<File>,
     bytes: u64,
     frames: Vec<Entry>,
 }
 
-/// What a picture shows.
+/// The kind of colours of a frame.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Shown {
     pub(super) frame: Frame,
     pub(super) overlay: Overlay,
 }
 
-/// All of a frame but what is long; surfaces are shared between frames.
+/// Everything in a frame except the long arrays; surfaces are shared between frames.
 struct Entry {
     index: u32,
     time: f64,
@@ -33,7 +33,7 @@ struct Entry {
     start: u64,
 }
 
-/// All of an overlay but its numbers.
+/// Everything in an overlay except its numbers.
 enum OverlayEntry {
     None,
     Hierarchy { regions: usize, cells: usize, slice: Slice },
@@ -41,7 +41,7 @@ enum OverlayEntry {
 }
 
 impl Spool {
-    /// An empty spool on the disk of `folder`; the file has no name and is gone with the process.
+    /// An empty spool on the disk of `folder`; the file is unnamed and disappears with the process.
     pub(super) fn new(folder: &Path) -> io::Result<Self> {
         let file = BufWriter::new(tempfile::tempfile_in(folder)?);
         Ok(Self { file, bytes: 0, frames: Vec::new() })
@@ -91,7 +91,7 @@ impl Spool {
         Ok(())
     }
 
-    /// The frame at a place, which must be below [`Spool::len`].
+    /// The frame at an index, which must be below [`Spool::len`].
     pub(super) fn read(&mut self, place: usize) -> io::Result<Shown> {
         self.file.flush()?;
         let entry = &self.frames[place];

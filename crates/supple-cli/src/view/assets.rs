@@ -1,4 +1,4 @@
-//! The page, built into the program.
+//! The page, embedded in the program.
 
 /// A file of the page with its media type.
 pub(super) fn find(name: &str) -> Option<(&'static str, &'static [u8])> {

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-/// Asks the system to open an address; whoever has no browser opens the printed address elsewhere.
+/// Asks the system to open an address; without a browser, the printed address can be opened elsewhere.
 pub(super) fn open(address: &str) {
     let (program, arguments): (&str, &[&str]) = if cfg!(target_os = "macos") {
         ("open", &[])
@@ -14,7 +14,7 @@ pub(super) fn open(address: &str) {
     let mut command = Command::new(program);
     command.args(arguments).arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     if let Ok(mut child) = command.spawn() {
-        // Reaped when it ends, so that no zombie stays.
+        // Reaped when it ends, so that no zombie remains.
         std::thread::spawn(move || child.wait());
     }
 }

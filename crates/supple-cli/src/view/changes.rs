@@ -1,5 +1,5 @@
-//! The scene changed while it is simulated: values by their `--set` path, and pins. The scene always says what is
-//! simulated, so that it can be saved and started again at any time.
+//! Changes to the scene while it is simulated: values by their `--set` path, and pins. The scene always describes
+//! what is simulated, so it can be saved and restarted at any time.
 
 use glam::DVec3;
 use supple::Error;
@@ -9,35 +9,35 @@ use supple::scene::{Expect, Method, Pin, Scene, Selection};
 use supple::simulation::{DryRun, PinId, PinnedPoint, Registry, Simulation};
 use supple::solvers::staggered;
 
-/// Parts of a scene that may be changed from the page.
+/// Sections of a scene that may be changed from the page.
 const OPEN: [&str; 4] = ["time", "world", "solver", "contact"];
-/// The same in a body and in a collider.
+/// Keys that may be changed in both bodies and colliders.
 const OPEN_IN_BODY: [&str; 6] = ["material", "model", "bending", "pressure", "self_contact", "tear_stretch"];
 const OPEN_IN_COLLIDER: [&str; 3] = ["friction", "stiffness", "thickness"];
-/// A value that is longer is no value.
+/// Maximum length of a value.
 const LONGEST_VALUE: usize = 200;
-/// How near a held point and a vertex must be to be the same, in metres.
+/// Distance in metres below which a pinned point and a vertex are considered equal.
 const SAME_PLACE: f64 = 1e-9;
-/// A ball around a vertex at the start that holds no other one, in metres.
+/// Radius in metres of a ball around a vertex at the start that contains no other vertex.
 const AROUND_VERTEX: f64 = 1e-7;
 
 /// A scene and its simulation.
 pub(super) struct Subject {
     pub(super) scene: Scene,
-    /// The scene as it was started.
+    /// The scene as originally started.
     started: Scene,
     pub(super) simulation: Simulation,
-    /// What it may be simulated by.
+    /// The available steppers.
     pub(super) steppers: Registry,
     simd: Simd,
 }
 
-/// What a change did.
+/// The effect of a change.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Applied {
     /// The state was kept.
     Kept,
-    /// The simulation began again, and why.
+    /// The simulation was restarted, with the reason.
     Restarted(String),
 }
 
@@ -47,13 +47,13 @@ impl Subject {
         Ok(Self { started: scene.clone(), scene, simulation, steppers: steppers.clone(), simd })
     }
 
-    /// Begins again with the scene as it is now.
+    /// Restarts with the current scene.
     pub(super) fn restart(&mut self) -> Result<(), Error> {
         self.simulation = Simulation::with_steppers(self.scene.clone(), self.simd, &self.steppers)?;
         Ok(())
     }
 
-    /// Changes a value of the scene. What is refused changes nothing.
+    /// Changes a value of the scene. A rejected change has no effect.
     pub(super) fn set(&mut self, path: &str, value: &str) -> Result<Applied, Error> {
         check_path(path, value)?;
         let set = format!("{path}={value}");
@@ -80,7 +80,7 @@ impl Subject {
         Ok(applied)
     }
 
-    /// The scene as it is now. What was expected of it holds no longer once something is changed.
+    /// The current scene. Its expectations no longer apply once something has changed.
     pub(super) fn scene_to_save(&self) -> Scene {
         let mut scene = self.scene.clone();
         if scene != self.started {
@@ -89,31 +89,31 @@ impl Subject {
         scene
     }
 
-    /// Why the state cannot be kept.
+    /// The reason why the state cannot be kept.
     fn reason_to_restart(&self, changed: &Scene) -> Option<String> {
         let (before, after) = (self.scene.solver.method, changed.solver.method);
         if !after.shares_state_with(before) {
             let (before, after) = (before.word(), after.word());
-            return Some(format!("`{after}` has another discretisation than `{before}`"));
+            return Some(format!("`{after}` uses a different discretisation from `{before}`"));
         }
         let lattice = |scene: &Scene| {
             let options: staggered::Options = scene.solver.options.get();
             (options.cell, options.padding)
         };
         if after == Method::STAGGERED && lattice(&self.scene) != lattice(changed) {
-            return Some("the lattice is another one".into());
+            return Some("the lattice has changed".into());
         }
         if self.scene.time.mode != changed.time.mode {
-            return Some("dynamics and statics do not share a state".into());
+            return Some("dynamic and quasistatic modes do not share a state".into());
         }
         (self.scene.contact != changed.contact).then(|| "contact is set up before the first step".into())
     }
 
-    /// Takes over what differs between the steps.
+    /// Applies changes that are possible between steps.
     fn go_over_to(&mut self, changed: &Scene) -> Result<(), Error> {
         let (scene, simulation) = (&self.scene, &mut self.simulation);
         if scene.bodies != changed.bodies && changed.solver.method == Method::PROJECTIVE {
-            // Only a look at all bodies tells whether projective dynamics can take them.
+            // Whether projective dynamics supports all bodies is only known after inspecting them.
             DryRun::with_steppers(changed, &self.steppers).problems.into_iter().next().map_or(Ok(()), Err)?;
         }
         for (before, after) in scene.bodies.iter().zip(&changed.bodies).filter(|(a, b)| a != b) {
@@ -134,8 +134,8 @@ impl Subject {
         Ok(())
     }
 
-    /// Holds the vertex nearest to where a ray meets a body, or lets it go; says whether it is held now, and `None` if the
-    /// ray meets nothing.
+    /// Pins the vertex nearest to where a ray meets a body, or releases it; returns whether it is now pinned, and
+    /// `None` if the ray hits nothing.
     pub(super) fn toggle_pin(&mut self, ray: &Ray) -> Result<Option<bool>, Error> {
         let Some(picked) = self.simulation.pick(ray) else { return Ok(None) };
         let (body, vertex) = (picked.body, picked.vertex() as usize);
@@ -157,7 +157,7 @@ impl Subject {
         Ok(Some(true))
     }
 
-    /// Lets the held point go that is nearest to a place; says whether there was one.
+    /// Releases the pinned point nearest to a position; returns whether there was one.
     pub(super) fn unpin_near(&mut self, place: DVec3) -> Result<bool, Error> {
         let distance = |point: &PinnedPoint| point.target.distance_squared(place);
         let nearest = self.simulation.pinned_points().min_by(|a, b| distance(a).total_cmp(&distance(b)));
@@ -185,17 +185,17 @@ impl Subject {
         Ok(())
     }
 
-    /// The pins of the scene and of the simulation stand in the same order.
+    /// The pins of the scene and of the simulation are in the same order.
     fn pin_index(&self, pin: PinId) -> Option<usize> {
         self.simulation.setup().pins.iter().position(|other| other.id == pin)
     }
 }
 
 fn gone(kind: &str, name: &str) -> Error {
-    Error::Invalid(format!("the {kind} `{name}` is not in the simulation any more: start it again"))
+    Error::Invalid(format!("the {kind} `{name}` is no longer in the simulation: restart it"))
 }
 
-/// A refusal for people who see a page: neither the text of a `--set` nor lines of a file that they never saw.
+/// A rejection for users of the page: mentions neither the `--set` syntax nor lines of a file that they never saw.
 fn without_place(error: &Error, set: &str, name: &str) -> Error {
     let text = error.to_string();
     let after_line = |text: &str| {
@@ -208,7 +208,7 @@ fn without_place(error: &Error, set: &str, name: &str) -> Error {
     Error::Invalid(plain.or_else(|| after_line(&text)).unwrap_or(text))
 }
 
-/// Files and shapes stay as the scene was started with; the page changes numbers and words only.
+/// Files and shapes stay as they were at the start; the page only changes numbers and choices.
 fn check_path(path: &str, value: &str) -> Result<(), Error> {
     let parts: Vec<&str> = path.split('.').collect();
     let open = match parts[..] {
@@ -227,7 +227,7 @@ fn check_path(path: &str, value: &str) -> Result<(), Error> {
         return Err(Error::Invalid(format!("the value for `{path}` is too long")));
     }
     if value.contains(['\n', '\r']) {
-        return Err(Error::Invalid(format!("the value for `{path}` must stand on one line")));
+        return Err(Error::Invalid(format!("the value for `{path}` must be on one line")));
     }
     Ok(())
 }
@@ -324,7 +324,7 @@ mod tests {
         assert_eq!(subject.set("solver.staggered.boundary_sweeps", "2").unwrap(), Applied::Kept);
         assert_eq!(subject.simulation.positions(), before);
         let applied = subject.set("solver.staggered.padding", "1").unwrap();
-        assert_eq!(applied, Applied::Restarted("the lattice is another one".into()));
+        assert_eq!(applied, Applied::Restarted("the lattice has changed".into()));
         assert_ne!(subject.simulation.positions(), before);
     }
 

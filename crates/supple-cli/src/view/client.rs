@@ -1,5 +1,5 @@
-//! One WebSocket. It sends at most one frame before the page says that the last one is on the screen; while a client does
-//! not read, only its own task waits.
+//! One WebSocket. At most one frame is sent before the page acknowledges that the last one is on the screen; if a
+//! client does not read, only its own task waits.
 
 use std::sync::Arc;
 
@@ -12,22 +12,22 @@ use super::snapshot::Snapshot;
 /// The connection is over.
 struct Gone;
 
-/// What a client has seen.
+/// The state of a client.
 struct Client {
     socket: WebSocket,
     seat: Seat,
-    /// Whether it knows how things stand, without which no frame makes sense.
+    /// Whether it has received the state, without which no frame makes sense.
     is_told: bool,
     /// Whether the last frame is on the screen.
     is_ready: bool,
-    /// The topology that it was sent last.
+    /// The topology last sent to it.
     topology: Option<u64>,
 }
 
-/// Serves a client until it leaves.
+/// Serves a client until it disconnects.
 pub(super) async fn serve(mut socket: WebSocket, hub: Arc<Hub>) {
     let Some(seat) = hub.join() else {
-        let reason = "too many pages are open on this simulation: close some".into();
+        let reason = "too many pages are open for this simulation: close some".into();
         let _ = socket.send(Message::Close(Some(CloseFrame { code: close_code::AGAIN, reason }))).await;
         return;
     };
@@ -36,7 +36,7 @@ pub(super) async fn serve(mut socket: WebSocket, hub: Arc<Hub>) {
 }
 
 impl Client {
-    /// Handles whatever comes next.
+    /// Handles the next event.
     async fn turn(&mut self) -> Result<(), Gone> {
         tokio::select! {
             received = self.socket.recv() => self.receive(received).await,
@@ -72,13 +72,13 @@ impl Client {
             None | Some(Ok(Message::Close(_))) => return Err(Gone),
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => return Ok(()),
             Some(Err(_)) => {
-                // Too long, or no WebSocket at all: nothing after it can be understood.
+                // Too long, or not a WebSocket at all: nothing after it can be parsed.
                 let reason = "a message that is too long or malformed".into();
                 let close = Message::Close(Some(CloseFrame { code: close_code::POLICY, reason }));
                 self.send(close).await?;
                 return Err(Gone);
             }
-            Some(Ok(Message::Binary(_))) => Err("messages to the program are JSON texts".to_owned()),
+            Some(Ok(Message::Binary(_))) => Err("messages to the program must be JSON text".to_owned()),
             Some(Ok(Message::Text(text))) => match Request::read(&text) {
                 Ok(Request::Drawn {}) => {
                     self.is_ready = true;

@@ -1,23 +1,23 @@
-//! When the next step or frame is due: at a multiple of the world's speed, or as soon as possible.
+//! When the next step or frame is due: at a multiple of real time, or as soon as possible.
 
 use std::time::{Duration, Instant};
 
-/// The slowest and the fastest speed that can be asked for.
+/// The minimum and maximum speed.
 const SPEEDS: [f64; 2] = [0.01, 100.0];
-/// How late a clock may be before it stops catching up.
+/// Maximum lag before the clock stops catching up.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// A clock that can be stopped.
+/// A clock that can be paused.
 #[derive(Debug)]
 pub(super) struct Clock {
     pub(super) is_running: bool,
-    /// How many times as fast as the world; `None` as fast as possible.
+    /// Speed as a multiple of real time; `None`: as fast as possible.
     pub(super) speed: Option<f64>,
     due: Instant,
 }
 
 impl Clock {
-    /// A running clock at the world's speed.
+    /// A running clock at real-time speed.
     pub(super) fn new() -> Self {
         Self { is_running: true, speed: Some(1.0), due: Instant::now() }
     }
@@ -28,12 +28,12 @@ impl Clock {
         self.due = Instant::now();
     }
 
-    /// Changes its speed; the error says what is possible.
+    /// Changes its speed; the error states the valid range.
     pub(super) fn set_speed(&mut self, speed: Option<f64>) -> Result<(), String> {
         let [slowest, fastest] = SPEEDS;
         if speed.is_some_and(|speed| !(slowest..=fastest).contains(&speed)) {
             return Err(format!(
-                "a speed is {slowest} to {fastest} times that of the world, or as fast as possible"
+                "the speed must be {slowest} to {fastest} times real time, or as fast as possible"
             ));
         }
         self.speed = speed;
@@ -41,12 +41,12 @@ impl Clock {
         Ok(())
     }
 
-    /// How long to wait for what is due next.
+    /// How long to wait until the next step or frame is due.
     pub(super) fn wait(&self) -> Duration {
         self.due.saturating_duration_since(Instant::now())
     }
 
-    /// Something was done that stands for so many seconds of the world.
+    /// Records that this many seconds of simulated time have passed.
     pub(super) fn advance(&mut self, seconds: f64) {
         let now = Instant::now();
         let length = self.speed.map_or(Duration::ZERO, |speed| Duration::from_secs_f64(seconds / speed));

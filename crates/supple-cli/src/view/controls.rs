@@ -1,4 +1,4 @@
-//! What the page lets people change, with names, units and bounds: one list, made anew from the scene after every change.
+//! The controls of the page, with names, units and bounds: one list, rebuilt from the scene after every change.
 
 use glam::DVec3;
 use serde::Serialize;
@@ -9,28 +9,28 @@ use supple::scene::{LinearKind, LinearUse, Method, Scene, Solver};
 use supple::simulation::{Registry, Simulation};
 use supple::solvers::{hpbd, octree, staggered};
 
-/// Something that can be changed.
+/// A value that can be changed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Control {
-    /// Where it stands on the page.
+    /// Its section on the page.
     group: String,
     /// Its `--set` path.
     path: String,
     label: &'static str,
-    /// Empty where it is a number without a unit.
+    /// Empty for numbers without a unit.
     unit: &'static str,
     help: &'static str,
     #[serde(flatten)]
     kind: Kind,
 }
 
-/// How it is changed.
+/// The kind of control.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 enum Kind {
-    /// A number; those over many powers of ten get a logarithmic slider.
+    /// A number; ranges over several powers of ten get a logarithmic slider.
     Number { value: f64, least: f64, most: f64, logarithmic: bool, whole: bool },
-    /// One of some words.
+    /// One of several names.
     Choice { value: String, choices: Vec<Value> },
     /// Three numbers.
     Vector { value: DVec3 },
@@ -54,7 +54,7 @@ fn count(value: u32, [least, most]: [u32; 2]) -> Kind {
     }
 }
 
-/// All that can be changed now.
+/// All values that can currently be changed.
 pub(super) fn controls(scene: &Scene, simulation: &Simulation, steppers: &Registry) -> Vec<Control> {
     let mut controls = solver(scene, steppers);
     controls.extend(world(scene));
@@ -73,14 +73,14 @@ fn solver(scene: &Scene, steppers: &Registry) -> Vec<Control> {
     let solver = &scene.solver;
     let methods: Vec<_> = steppers.methods().map(|method| (method.word(), method.title())).collect();
     let method = words(solver.method.word(), &methods);
-    let mut list = vec![of_solver("solver.method", "Method", "", "How a step is taken", method)];
+    let mut list = vec![of_solver("solver.method", "Method", "", "Solver method of a time step", method)];
     list.extend(of_method(solver));
-    let help = "Time steps in a frame: more are slower and more accurate";
-    list.push(of_solver("time.substeps", "Steps a frame", "", help, count(scene.time.substeps, [1, 64])));
+    let help = "Time steps per frame: more is slower and more accurate";
+    list.push(of_solver("time.substeps", "Steps per frame", "", help, count(scene.time.substeps, [1, 64])));
     list
 }
 
-/// What the method takes. Options of steppers that the page does not know stand in the scene file alone.
+/// The options of the method. Options of steppers unknown to the page can only be changed in the scene file.
 fn of_method(solver: &Solver) -> Vec<Control> {
     let (method, mut list) = (solver.method, until_done(solver));
     if method == Method::HPBD {
@@ -99,17 +99,17 @@ fn of_method(solver: &Solver) -> Vec<Control> {
     list
 }
 
-/// When a step is good enough.
+/// The stopping criteria of a step.
 fn until_done(solver: &Solver) -> Vec<Control> {
-    let help = "The residual says how far forces are from balance, as a part of what it was when the step began. \
+    let help = "The residual measures the imbalance of forces, relative to its value at the start of the step. \
                 A step ends when it has fallen to this part: smaller is more accurate and slower";
     let tolerance = number(solver.tolerance, [1e-8, 0.5]);
     let most = count(solver.max_iterations, [1, 500]);
     let speed = solver.velocity_tolerance.map(|speed| {
-        let help = "A step ends too when an iteration would move no vertex faster than this";
+        let help = "A step also ends when an iteration would move no vertex faster than this";
         of_solver("solver.velocity_tolerance", "Velocity tolerance", "m/s", help, number(speed, [1e-4, 1.0]))
     });
-    let help_most = "A step ends after so many iterations at the latest";
+    let help_most = "Maximum number of iterations per step";
     let mut list = vec![of_solver("solver.tolerance", "Tolerance", "", help, tolerance)];
     list.extend(speed);
     list.push(of_solver("solver.max_iterations", "Most iterations", "", help_most, most));
@@ -123,8 +123,8 @@ fn of_linear(solver: &Solver) -> Option<Control> {
         of_solver("solver.linear.domain", "Domain", "nodes", help, nodes)
     };
     match linear.kind {
-        LinearKind::Mas => Some(domain("Nodes in a domain of the finest level", 128)),
-        LinearKind::Schwarz => Some(domain("Nodes in a domain", 256)),
+        LinearKind::Mas => Some(domain("Nodes per domain of the finest level", 128)),
+        LinearKind::Schwarz => Some(domain("Nodes per domain", 256)),
         LinearKind::Galerkin | LinearKind::GalerkinCycle => {
             let help = "Smoothing sweeps on the finest level before and after the coarser ones";
             let sweeps = count(linear.sweeps.unwrap_or(1), [1, 10]);
@@ -135,8 +135,8 @@ fn of_linear(solver: &Solver) -> Option<Control> {
 }
 
 fn of_hpbd(options: &hpbd::Options) -> [Control; 2] {
-    let sweeps = "Sweeps over the constraints of the mesh in a step";
-    let levels = "Coarse levels at most; 0 is plain position based dynamics";
+    let sweeps = "Sweeps over the constraints of the mesh per step";
+    let levels = "Maximum number of coarse levels; 0 is plain position based dynamics";
     [
         of_solver("solver.hpbd.sweeps", "Sweeps", "", sweeps, count(options.sweeps, [1, 50])),
         of_solver("solver.hpbd.levels", "Coarse levels", "", levels, count(options.levels, [0, 16])),
@@ -149,9 +149,11 @@ fn of_octree(options: &octree::Options) -> [Control; 4] {
         octree::Smoother::Chebyshev => "chebyshev",
     };
     let smoothers = words(smoother, &[("jacobi", "Damped Jacobi"), ("chebyshev", "Chebyshev")]);
-    let (levels, smooths) = ("Levels of octrees at most; 1 has no coarser ones", "What smooths every level");
-    let tolerance = "Conjugate gradients stop when the residual of the linear system has fallen to this part";
-    let most = "Conjugate gradients stop after so many iterations at the latest";
+    let (levels, smooths) =
+        ("Maximum number of octree levels; 1 means no coarse levels", "Smoother of every level");
+    let tolerance =
+        "Conjugate gradients stop when the residual of the linear system has fallen to this fraction";
+    let most = "Maximum number of conjugate gradient iterations";
     [
         of_solver("solver.octree.levels", "Levels", "", levels, count(options.levels, [1, 32])),
         of_solver("solver.octree.smoother", "Smoother", "", smooths, smoothers),
@@ -164,7 +166,7 @@ fn of_octree(options: &octree::Options) -> [Control; 4] {
         ),
         of_solver(
             "solver.octree.max_iterations",
-            "Most linear iterations",
+            "Maximum linear iterations",
             "",
             most,
             count(options.max_iterations, [1, 1000]),
@@ -180,25 +182,31 @@ fn of_staggered(options: &staggered::Options) -> Vec<Control> {
     let kinds = words(interpolation, &[("trilinear", "Trilinear"), ("tricubic", "Tricubic, smooth")]);
     let add =
         |key: &str, label, help, kind| of_solver(&format!("solver.staggered.{key}"), label, "", help, kind);
-    let cycle_index = "Of the coarser lattice in a cycle: 1 is a V-cycle, 2 a W-cycle";
-    let padding = "Layers of cells around the body; another number begins again";
-    let cycles = "A linear solve ends after so many at the latest";
+    let cycle_index = "Visits of the coarser lattice per cycle: 1 is a V-cycle, 2 a W-cycle";
+    let padding = "Layers of cells around the body; changing it restarts the simulation";
+    let cycles = "Maximum number per linear solve";
     let counts = [
         (
             "boundary_sweeps",
             "Boundary sweeps",
-            "Before and after every sweep inside",
+            "Before and after every sweep over the interior",
             options.boundary_sweeps,
             [1, 10],
         ),
-        ("extra_sweeps", "Extra sweeps", "More of them where lattices differ", options.extra_sweeps, [0, 10]),
+        (
+            "extra_sweeps",
+            "Extra sweeps",
+            "Additional sweeps where lattices differ",
+            options.extra_sweeps,
+            [0, 10],
+        ),
         ("cycle_index", "Cycle index", cycle_index, options.cycle_index, [1, 2]),
         ("max_cycles", "Most cycles", cycles, options.max_cycles, [1, 200]),
         ("padding", "Padding", padding, options.padding, [0, 8]),
     ];
     let counts = counts.map(|(key, label, help, value, range)| add(key, label, help, count(value, range)));
     let krylov = Kind::Switch { value: options.krylov };
-    let cycles_or_krylov = "Whether cycles precondition GMRES or stand alone, as in the paper";
+    let cycles_or_krylov = "Whether cycles precondition GMRES or are used alone, as in the paper";
     let others = [
         add("krylov", "GMRES", cycles_or_krylov, krylov),
         add("interpolation", "Surface", "How the surface follows the lattice", kinds),
@@ -240,7 +248,7 @@ fn body(simulation: &Simulation, index: usize) -> Vec<Control> {
     numbers.map(control).collect()
 }
 
-/// A number of a material: its key, label, unit and help, its value and how far it goes.
+/// A number of a material: its key, label, unit and help, its value and its range.
 type Number = (&'static str, &'static str, &'static str, &'static str, f64, [f64; 2]);
 
 fn of_cloth(material: &Material) -> [Number; 3] {

@@ -1,14 +1,14 @@
-//! Who may speak to the server: only what carries the token of this start, and no page of another origin. A page of the
-//! open web can make a browser send requests to loopback, and a name of its own resolve to it; the token in the path, the
-//! `Host` and the `Origin` stop each of these.
+//! Access control of the server: only requests that carry the token of this session, and none from pages of another
+//! origin. A page on the open web can make a browser send requests to loopback, and can make a host name of its own
+//! resolve to it; the token in the path, the `Host` and the `Origin` checks block these attacks.
 
 use axum::http::{HeaderMap, StatusCode, header};
 
-/// What a request must have.
+/// Requirements on a request.
 #[derive(Debug, Clone)]
 pub(super) struct Guard {
     token: String,
-    /// The authorities under which the page is reached.
+    /// The authorities under which the page is served.
     hosts: [String; 2],
 }
 
@@ -26,22 +26,22 @@ impl Guard {
         format!("http://{}/{}/", self.hosts[0], self.token)
     }
 
-    /// Refuses a request that did not come from the page or from someone who was told the address.
+    /// Rejects a request that did not come from the page or from someone who knows the address.
     pub(super) fn check(&self, path: &str, headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> {
         let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
         if !host.is_some_and(|host| self.hosts.iter().any(|own| own == host)) {
             return Err((StatusCode::FORBIDDEN, "this server answers on 127.0.0.1 only"));
         }
         if headers.get_all(header::ORIGIN).iter().any(|origin| !self.is_own_origin(origin.as_bytes())) {
-            return Err((StatusCode::FORBIDDEN, "requests of other pages are refused"));
+            return Err((StatusCode::FORBIDDEN, "requests from other pages are rejected"));
         }
         let site = headers.get("sec-fetch-site").map(|site| site.as_bytes());
         if !matches!(site, None | Some(b"same-origin" | b"none")) {
-            return Err((StatusCode::FORBIDDEN, "requests of other pages are refused"));
+            return Err((StatusCode::FORBIDDEN, "requests from other pages are rejected"));
         }
         let token = path.trim_start_matches('/').split('/').next().unwrap_or_default();
         if !same(token.as_bytes(), self.token.as_bytes()) {
-            return Err((StatusCode::FORBIDDEN, "open the whole address that `supple view` printed"));
+            return Err((StatusCode::FORBIDDEN, "open the complete address that `supple view` printed"));
         }
         Ok(())
     }
@@ -52,7 +52,7 @@ impl Guard {
     }
 }
 
-/// Compares in a time that tells nothing about where two tokens differ.
+/// Compares in constant time, so that timing does not reveal where two tokens differ.
 fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
 }

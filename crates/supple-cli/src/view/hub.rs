@@ -1,5 +1,5 @@
-//! Where the clients and the source of frames (a simulation, or a run on disk) meet. Frames: the newest wins, and one is made
-//! only when a client has room for it, so that slow clients cost nothing. Requests: a bounded queue.
+//! Connects clients and the source of frames (a simulation, or a run on disk). Frames: the newest wins, and one is
+//! built only when a client is ready for it, so that slow clients cost nothing. Requests: a bounded queue.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,18 +12,18 @@ use tokio::sync::{mpsc, watch};
 use super::message::Request;
 use super::snapshot::Snapshot;
 
-/// No more clients at a time.
+/// Maximum number of clients.
 const MOST_CLIENTS: usize = 32;
-/// Requests that may wait.
+/// Maximum number of pending requests.
 const LONGEST_QUEUE: usize = 256;
-/// Answers to one client that may wait; more are dropped.
+/// Maximum number of pending answers per client; more are dropped.
 const LONGEST_MAILBOX: usize = 4;
 
 /// A client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct ClientId(u64);
 
-/// What happened at a client.
+/// An event of a client.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Event {
     Asked(Request),
@@ -36,7 +36,7 @@ struct Clients {
     last: u64,
 }
 
-/// The meeting place.
+/// Shared state between clients and the source.
 pub(super) struct Hub {
     queue: Mutex<VecDeque<(ClientId, Event)>>,
     arrived: Condvar,
@@ -47,7 +47,7 @@ pub(super) struct Hub {
     clients: Mutex<Clients>,
 }
 
-/// A client's place; when it is dropped, the source is told.
+/// A client's slot; when it is dropped, the source is notified.
 pub(super) struct Seat {
     hub: Arc<Hub>,
     id: ClientId,
@@ -72,7 +72,7 @@ impl Hub {
         })
     }
 
-    /// Takes in a client; `None` if there are too many.
+    /// Admits a client; `None` if there are too many.
     pub(super) fn join(self: &Arc<Self>) -> Option<Seat> {
         let mut clients = lock(&self.clients);
         if clients.mailboxes.len() >= MOST_CLIENTS {
@@ -90,9 +90,9 @@ impl Hub {
         Some(Seat { hub: self.clone(), id, mailbox, frames, state })
     }
 
-    /// A client has room for a frame.
+    /// A client is ready for a frame.
     fn want_frame(&self) {
-        // Under the queue's lock, or the source could miss it between looking and waiting.
+        // Under the queue's lock, or the source could miss it between checking and waiting.
         let _queue = lock(&self.queue);
         self.wanted.store(true, Ordering::SeqCst);
         self.arrived.notify_one();
@@ -103,13 +103,13 @@ impl Hub {
         self.wanted.load(Ordering::SeqCst)
     }
 
-    /// Hands out a frame in place of the one before.
+    /// Publishes a frame in place of the previous one.
     pub(super) fn publish(&self, snapshot: Snapshot) {
         self.wanted.store(false, Ordering::SeqCst);
         self.frames.send_replace(Some(Arc::new(snapshot)));
     }
 
-    /// Tells all clients how things stand, if that has changed.
+    /// Sends the state to all clients if it has changed.
     pub(super) fn set_state(&self, state: String) {
         self.state.send_if_modified(|known| {
             let changed = known.as_str() != state;
@@ -125,7 +125,8 @@ impl Hub {
         }
     }
 
-    /// Waits until something was asked for or a frame is wanted and `has_news` holds, at most so long. Gives what was asked.
+    /// Waits until there is a request, or a client wants a frame and `has_news` is true, but no longer than the
+    /// timeout. Returns the requests.
     pub(super) fn wait(&self, longest: Duration, has_news: bool) -> VecDeque<(ClientId, Event)> {
         let queue = lock(&self.queue);
         let idle = |queue: &mut VecDeque<_>| queue.is_empty() && !(has_news && self.frame_is_wanted());
@@ -136,7 +137,7 @@ impl Hub {
 }
 
 impl Seat {
-    /// Passes a request on. The error says why it is not.
+    /// Forwards a request. The error states why it is rejected.
     pub(super) fn ask(&self, request: Request) -> Result<(), String> {
         let mut queue = lock(&self.hub.queue);
         let last = queue.iter_mut().rev().find(|(id, _)| *id == self.id);
@@ -145,7 +146,7 @@ impl Seat {
         {
             *last = request;
         } else if queue.len() >= LONGEST_QUEUE {
-            return Err("too many requests wait for the simulation; this one is dropped".into());
+            return Err("too many requests are pending; this one was dropped".into());
         } else {
             queue.push_back((self.id, Event::Asked(request)));
         }
@@ -153,7 +154,7 @@ impl Seat {
         Ok(())
     }
 
-    /// The client has room for a frame.
+    /// The client is ready for a frame.
     pub(super) fn want_frame(&self) {
         self.hub.want_frame();
     }

@@ -1,4 +1,4 @@
-//! The simulation as it runs: steps at the clock's pace, requests between the steps, frames when somebody waits for one.
+//! The running simulation: steps at the clock's pace, requests between steps, frames when a client waits for one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,24 +24,24 @@ use super::snapshot::Drawer;
 use super::state::State;
 use crate::interrupt;
 
-/// How long to sleep at most before looking whether the program should end.
+/// Maximum time to sleep before checking whether the program should end.
 const NAP: Duration = Duration::from_millis(100);
-/// Held points that are drawn at most.
+/// Maximum number of pinned points drawn.
 const MOST_PINS: usize = 4096;
-/// Residuals of a step that are sent at most.
+/// Maximum number of residuals sent per step.
 const MOST_RESIDUALS: usize = 200;
 
-/// The scene as it is simulated and watched.
+/// The scene being simulated and watched.
 pub(super) struct Live {
     subject: Subject,
     hub: Arc<Hub>,
     clock: Clock,
     drawer: Drawer,
     grabs: HashMap<ClientId, GrabId>,
-    /// Steps since the start, and how the last one went.
+    /// Steps since the start, and the outcome of the last one.
     steps: u64,
     last: Option<(StepReport, f64)>,
-    /// Whether a page has been sent its first frame: nothing moves before somebody looks.
+    /// Whether a page has been sent its first frame: nothing moves before a page is open.
     is_watched: bool,
     /// Whether something has changed since the last frame was sent.
     has_news: bool,
@@ -50,17 +50,17 @@ pub(super) struct Live {
     notes: Vec<String>,
 }
 
-/// What stands in the header of a frame beside what is drawn.
+/// Header fields of a frame in addition to what is drawn.
 #[derive(Serialize)]
 struct StepHeader {
     step: u64,
-    /// Points that are dragged, and to where.
+    /// Points that are dragged, and their targets.
     grabs: Vec<[Vec3; 2]>,
     report: Option<Value>,
     residuals: Vec<f64>,
 }
 
-/// What it alone tells of how things stand.
+/// The part of the state that is specific to a simulation.
 #[derive(Serialize)]
 struct LiveState<'a> {
     vertices: usize,
@@ -93,7 +93,7 @@ impl Live {
         })
     }
 
-    /// Stops or starts the clock.
+    /// Pauses or starts the clock.
     pub(super) fn pause(&mut self, paused: bool) {
         self.clock.run(!paused);
     }
@@ -133,11 +133,11 @@ impl Live {
         self.has_news = true;
         self.clock.advance(dt);
         if let Some(vertex) = self.subject.simulation.first_non_finite() {
-            self.stop(format!("vertex {vertex} is not finite any more: reset, and try a smaller step"));
+            self.stop(format!("vertex {vertex} is no longer finite: reset, and try a smaller step"));
         }
     }
 
-    /// The simulation cannot go on; the user is told and may change something.
+    /// The simulation cannot continue; the user is notified and may change something.
     fn stop(&mut self, problem: String) {
         self.clock.run(false);
         self.problem = Some(problem);
@@ -199,7 +199,7 @@ impl Live {
             Request::Hierarchy { slice } => self.show_hierarchy(client, &slice),
             Request::Stress {} => self.show_stress(client)?,
             Request::Seek { .. } => {
-                return Err("a running simulation has no timeline; open a run for that".into());
+                return Err("a live simulation has no timeline; open a run instead".into());
             }
         }
         Ok(())
@@ -207,7 +207,7 @@ impl Live {
 
     fn release(&mut self, client: ClientId) {
         if let Some(grab) = self.grabs.remove(&client) {
-            // It may be gone with a simulation that began again.
+            // It may have disappeared when the simulation was restarted.
             let _ = self.subject.simulation.release(grab);
             self.has_news = true;
         }
@@ -219,7 +219,7 @@ impl Live {
         Ok(())
     }
 
-    /// The simulation is another one now.
+    /// The simulation has been replaced.
     fn begin_again(&mut self) {
         self.grabs.clear();
         (self.steps, self.last, self.problem) = (0, None, None);
@@ -234,7 +234,7 @@ impl Live {
             Applied::Kept => self.problem = None,
             Applied::Restarted(reason) => {
                 self.begin_again();
-                self.hub.answer(client, message::note(&format!("The simulation began again: {reason}.")));
+                self.hub.answer(client, message::note(&format!("The simulation was restarted: {reason}.")));
             }
         }
         self.has_news = true;
@@ -269,7 +269,7 @@ impl Live {
         Ok(())
     }
 
-    /// The number of the topology that pages have.
+    /// The number of the pages' topology.
     fn shown_topology(&self) -> u64 {
         self.drawer.next_topology() - 1
     }
@@ -328,7 +328,7 @@ fn report_value(report: &StepReport, seconds: f64) -> Value {
     })
 }
 
-/// The levels of a hierarchy: a region for every vertex, nodes and links as places, and cells of the slice.
+/// The levels of a hierarchy: a region per vertex, nodes and links as positions, and cells of the slice.
 fn hierarchy_message(levels: &[HierarchyLevel], mut about: Value) -> axum::body::Bytes {
     let header = |level: &HierarchyLevel| {
         json!({

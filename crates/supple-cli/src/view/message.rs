@@ -1,8 +1,8 @@
-//! What the page and the program say to each other.
+//! Messages between the page and the program.
 //!
-//! The page sends small JSON texts, [`Request`]. The program answers with JSON texts (`state`, `error`, `note`, `scene`) and
-//! with binary messages: a kind, the length of a JSON header, the header padded with spaces to a multiple of four bytes,
-//! and the numbers that the header announces, single precision and 32-bit whole numbers, little-endian.
+//! The page sends small JSON texts, [`Request`]. The program answers with JSON texts (`state`, `error`, `note`,
+//! `scene`) and with binary messages: a kind, the length of a JSON header, the header padded with spaces to a
+//! multiple of four bytes, and the numbers that the header announces, as little-endian `f32` and `u32`.
 
 use axum::body::Bytes;
 use axum::extract::ws::Message;
@@ -11,58 +11,58 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use supple::simulation::Slice;
 
-/// No message of the page is longer.
+/// Maximum length of a message from the page.
 pub(super) const LONGEST_REQUEST: usize = 16 << 10;
 
-/// What the page asks for.
+/// A request from the page.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) enum Request {
-    /// The last frame is on the screen: the next one may come.
+    /// The last frame is on the screen: ready for the next one.
     Drawn {},
-    /// Take hold of what a ray meets first.
+    /// Grab what a ray hits first.
     Grab { origin: DVec3, direction: DVec3 },
-    /// Pull it there.
+    /// Drag it to this position.
     Drag { target: DVec3 },
     /// Let go.
     Release {},
-    /// Hold the vertex nearest to where a ray meets a body, or let it go if it is held.
+    /// Pin the vertex nearest to where a ray meets a body, or release it if it is pinned.
     Pin { origin: DVec3, direction: DVec3 },
-    /// Let the held point go that is nearest to a place.
+    /// Release the pinned point nearest to a position.
     Unpin { at: DVec3 },
-    /// Stop the clock.
+    /// Pause the clock.
     Pause {},
     /// Start it.
     Play {},
-    /// Take one step, or show one frame more.
+    /// Take one step, or show one more frame.
     Step {},
-    /// Begin again.
+    /// Restart.
     Reset {},
-    /// So many times as fast as the world; `null` as fast as possible.
+    /// Speed as a multiple of real time; `null`: as fast as possible.
     Speed {
-        // Without this a message that forgets the factor would read as `null`.
+        // Without this, a message without the factor would be read as `null`.
         #[serde(deserialize_with = "Option::deserialize")]
         factor: Option<f64>,
     },
     /// Change the scene as `--set` would.
     Set { path: String, value: String },
-    /// The scene as it is now, as TOML.
+    /// Request the current scene as TOML.
     Save {},
-    /// The solver's hierarchy, with cells where this slice goes.
+    /// Request the solver's hierarchy, with the cells of this slice.
     Hierarchy { slice: Slice },
-    /// The stress of every vertex.
+    /// Request the stress of every vertex.
     Stress {},
-    /// Show the frame at this place of the run.
+    /// Show the frame at this index of the run.
     Seek { place: usize },
 }
 
 impl Request {
-    /// Reads a message; the error says what is wrong with it.
+    /// Reads a message; the error describes the problem.
     pub(super) fn read(text: &str) -> Result<Self, String> {
-        serde_json::from_str(text).map_err(|error| format!("not a message of this page: {error}"))
+        serde_json::from_str(text).map_err(|error| format!("not a valid message: {error}"))
     }
 
-    /// Whether a later one of the same kind makes this one needless.
+    /// Whether a later request of the same kind makes this one redundant.
     pub(super) fn is_replaced_by(&self, later: &Self) -> bool {
         matches!(
             (self, later),
@@ -79,7 +79,7 @@ pub(super) fn error(problem: &str) -> Message {
     Message::text(json!({ "type": "error", "problem": problem }).to_string())
 }
 
-/// Something worth knowing.
+/// An informational note.
 pub(super) fn note(text: &str) -> Message {
     Message::text(json!({ "type": "note", "text": text }).to_string())
 }
@@ -93,11 +93,11 @@ pub(super) enum Kind {
     Stress = 4,
 }
 
-/// A binary message being written.
+/// A binary message under construction.
 pub(super) struct Binary(Vec<u8>);
 
 impl Binary {
-    /// Begins with a header; `numbers` is how many four-byte numbers will follow.
+    /// Starts with a header; `numbers` is the number of four-byte numbers that follow.
     pub(super) fn new(kind: Kind, header: &impl Serialize, numbers: usize) -> Self {
         let mut text = serde_json::to_vec(header).expect("headers are plain data");
         text.resize(text.len().next_multiple_of(4), b' ');
@@ -154,7 +154,10 @@ mod tests {
             r#"{"type":"hierarchy"}"#,
             r#"{"type":"hierarchy","slice":{"axis":-1,"share":0.5}}"#,
         ] {
-            assert!(Request::read(bad).is_err_and(|problem| problem.contains("not a message")), "{bad}");
+            assert!(
+                Request::read(bad).is_err_and(|problem| problem.contains("not a valid message")),
+                "{bad}"
+            );
         }
     }
 

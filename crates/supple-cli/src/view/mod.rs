@@ -1,10 +1,10 @@
-//! `supple view`: a scene as it is simulated, or a run from its frames, on a page in the browser.
+//! `supple view`: a running simulation, or the frames of a run, on a page in the browser.
 //!
 //! | what | file |
 //! | --- | --- |
 //! | the simulation and its clock | `live.rs`, `changes.rs` (the scene changed while it runs), `controls.rs` (what can be changed) |
 //! | a run on disk with a timeline | `playback.rs` |
-//! | frames and requests between it and the clients | `hub.rs` |
+//! | exchange of frames and requests with the clients | `hub.rs` |
 //! | messages | `message.rs`, `snapshot.rs` (frames), `state.rs` |
 //! | the local server | `server.rs`, `guard.rs` (token and origin), `client.rs` (one WebSocket), `assets.rs` (the page) |
 //! | the user's browser | `browser.rs` |
@@ -46,7 +46,7 @@ pub(crate) fn view(options: &View, common: &Common) -> Result<ExitCode, Failure>
             return Err(Failure::usage(anyhow!("{} {problem}", folder.display())));
         }
         if options.paused {
-            let problem = "is a run, which is played, not simulated: leave out --paused";
+            let problem = "is a run, which is played back, not simulated: omit --paused";
             return Err(Failure::usage(anyhow!("{} {problem}", folder.display())));
         }
         let mut player =
@@ -64,14 +64,14 @@ pub(crate) fn view(options: &View, common: &Common) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-/// Starts the server, says where it is, and opens the page.
+/// Starts the server, prints its address, and opens the page.
 fn announce(options: &View, common: &Common, hub: std::sync::Arc<hub::Hub>) -> Result<(), Failure> {
     let address = server::start(options.port.unwrap_or(0), hub).map_err(Failure::usage)?;
     interrupt::install_immediate_handler();
     if common.json {
         line(json!({ "address": address }));
     } else {
-        line(format!("{address}\nCtrl-C ends it"));
+        line(format!("{address}\npress Ctrl-C to stop"));
     }
     if !options.no_open {
         browser::open(&address);

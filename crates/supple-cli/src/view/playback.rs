@@ -1,4 +1,4 @@
-//! A run from its frames on disk, finished or still growing, with a timeline.
+//! Playback of a run from its frames on disk, finished or still growing, with a timeline.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
@@ -20,11 +20,11 @@ use super::snapshot::Drawer;
 use super::state::State;
 use crate::interrupt;
 
-/// How long to sleep at most before looking whether the program should end.
+/// Maximum time to sleep before checking whether the program should end.
 const NAP: Duration = Duration::from_millis(100);
-/// How often to look for new frames.
+/// How often to check for new frames.
 const LOOK: Duration = Duration::from_millis(500);
-/// A run that is shown.
+/// A run being shown.
 pub(super) struct Player {
     hub: Arc<Hub>,
     scene: Scene,
@@ -32,15 +32,15 @@ pub(super) struct Player {
     reports: Reports,
     drawer: Drawer,
     clock: Clock,
-    /// The numbers of the frames that are there.
+    /// The numbers of the available frames.
     frames: Vec<u32>,
-    /// Which of them is shown.
+    /// Index of the frame shown.
     place: usize,
     has_news: bool,
     problem: Option<String>,
     looked: Instant,
     folder: PathBuf,
-    /// Whether a process was writing the run at the last look.
+    /// Whether a process was writing the run at the last check.
     is_growing: bool,
 }
 
@@ -51,7 +51,7 @@ struct Reports {
     reports: Vec<FrameReport>,
 }
 
-/// What stands in the header of a frame beside what is drawn.
+/// Header fields of a frame in addition to what is drawn.
 #[derive(Serialize)]
 struct PlayedHeader<'a> {
     place: usize,
@@ -61,13 +61,13 @@ struct PlayedHeader<'a> {
     residuals: &'a [()],
 }
 
-/// What it alone tells of how things stand.
+/// The part of the state that is specific to a run.
 #[derive(Serialize)]
 struct PlayedState<'a> {
     places: usize,
     first: u32,
     last: u32,
-    /// Frames that the scene asks for.
+    /// Frames requested by the scene.
     total: u32,
     /// Whether frames are still being added.
     growing: bool,
@@ -76,7 +76,7 @@ struct PlayedState<'a> {
 }
 
 impl Player {
-    /// Opens a run; one without frames yet is waited for.
+    /// Opens a run; waits for frames if there are none yet.
     pub(super) fn open(folder: &Path, hub: Arc<Hub>, steppers: &Registry) -> Result<Self, Error> {
         let scene = scene_of_run_with(folder, steppers)?;
         let cache = FrameCache::open(folder)?;
@@ -123,10 +123,10 @@ impl Player {
         }
     }
 
-    /// Takes in frames and reports that were written since the last look.
+    /// Reads frames and reports written since the last check.
     fn look(&mut self) {
         self.looked = Instant::now();
-        // Before the frames: the last ones are written before the writer lets go.
+        // Before the frames: the last ones are written before the writer releases the run.
         self.is_growing = is_being_written(&self.folder);
         match self.cache.frames() {
             Ok(frames) => {
@@ -144,7 +144,7 @@ impl Player {
         f64::from(self.scene.output.every) / self.scene.time.fps
     }
 
-    /// Goes on by a frame; at the end it begins again, unless more frames are to come.
+    /// Advances by a frame; wraps around at the end, unless more frames are expected.
     fn advance(&mut self) {
         self.clock.advance(self.dt());
         let next = self.place + 1;
@@ -193,7 +193,7 @@ impl Player {
             | Request::Save {}
             | Request::Hierarchy { .. }
             | Request::Stress {} => {
-                Err("this is a recorded run, which holds positions only and cannot be changed: \
+                Err("this is a recorded run, which contains only positions and cannot be changed: \
                  `supple view` a scene for that"
                     .into())
             }
@@ -244,11 +244,11 @@ impl Player {
 }
 
 impl Reports {
-    /// Reads whole lines that came since the last time; what is no report of this version is left out.
+    /// Reads complete lines added since the last time; lines that are not reports of this version are skipped.
     fn read_on(&mut self) {
         let Ok(mut file) = File::open(&self.path) else { return };
         if file.metadata().is_ok_and(|metadata| metadata.len() < self.read) {
-            // A run that went back to an earlier frame has fewer.
+            // A run restarted from an earlier frame has fewer.
             (self.read, self.reports) = (0, Vec::new());
         }
         if file.seek(SeekFrom::Start(self.read)).is_err() {

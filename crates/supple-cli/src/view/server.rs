@@ -18,14 +18,14 @@ use super::message::LONGEST_REQUEST;
 use super::{assets, client};
 use crate::print::notice;
 
-/// Nothing but the page's own files is loaded, and no other page may frame it.
+/// Only the page's own files are loaded, and no other page may embed it in a frame.
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
                               connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Takes a port on loopback, any free one if it is 0, and starts to answer on a thread of its own. Gives the address.
+/// Binds a port on loopback (any free one if it is 0) and starts to serve on its own thread. Returns the address.
 pub(super) fn start(port: u16, hub: Arc<Hub>) -> anyhow::Result<String> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).with_context(|| {
-        format!("cannot listen on 127.0.0.1:{port}; choose another --port, or none to get a free one")
+        format!("cannot listen on 127.0.0.1:{port}; choose another --port, or omit it to use a free one")
     })?;
     listener.set_nonblocking(true)?;
     let guard = Guard::new(listener.local_addr()?.port()).context("no random numbers for the token")?;
@@ -38,7 +38,7 @@ pub(super) fn start(port: u16, hub: Arc<Hub>) -> anyhow::Result<String> {
                 Err(error) => Err(error),
             };
             if let Err(error) = served {
-                notice(format_args!("supple: the server ended: {error}"));
+                notice(format_args!("supple: the server stopped: {error}"));
             }
         });
     })?;
@@ -90,7 +90,7 @@ async fn socket(State(hub): State<Arc<Hub>>, upgrade: WebSocketUpgrade) -> Respo
     upgrade
         .max_message_size(LONGEST_REQUEST)
         .max_frame_size(LONGEST_REQUEST)
-        // A frame is written at once: nothing of the next one waits behind it.
+        // A frame is sent immediately: it must not wait for the next one (Nagle's algorithm).
         .write_buffer_size(0)
         .on_upgrade(|socket| client::serve(socket, hub))
 }

@@ -1,4 +1,4 @@
-//! What the page draws, as messages: a topology once for as long as it lasts, and frames with positions only.
+//! What the page draws, as messages: a topology once until it changes, and frames with positions only.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use supple_render::{ColliderMesh, Ground};
 use super::message::{Binary, Kind};
 use crate::colliders::{DrawnColliders, ground};
 
-/// Meshes without the positions that change, encoded.
+/// Encoded meshes without the positions that change.
 pub(super) struct Topology {
     pub(super) id: u64,
     pub(super) message: Bytes,
 }
 
-/// A frame, encoded.
+/// An encoded frame.
 pub(super) struct Snapshot {
     pub(super) topology: Arc<Topology>,
     pub(super) message: Bytes,
@@ -53,7 +53,7 @@ struct TopologyHeader<'a> {
     colliders: Vec<ColliderHeader<'a>>,
     /// Planes that are not the ground.
     planes: Vec<PlaneHeader>,
-    /// The height of the ground in metres, if the scene says it.
+    /// The height of the ground in metres, if the scene defines it.
     ground: Option<f64>,
 }
 
@@ -68,7 +68,7 @@ struct FrameHeader<'a, T> {
     more: &'a T,
 }
 
-/// Makes messages of frames, and topologies where they change.
+/// Encodes frames as messages, and topologies when they change.
 pub(super) struct Drawer {
     colliders: DrawnColliders,
     planes: Vec<(DVec3, DVec3)>,
@@ -108,7 +108,7 @@ impl Drawer {
         self.topologies
     }
 
-    /// A frame at a time: the positions of all surfaces one after the other, and held points. `more` goes into its header.
+    /// A frame at a time: the positions of all surfaces in sequence, and pinned points. `more` is added to its header.
     pub(super) fn draw<T: Serialize>(
         &mut self,
         surfaces: &[Arc<FrameSurface>],
@@ -178,7 +178,7 @@ fn collider_header(mesh: &ColliderMesh, moves: bool) -> ColliderHeader<'_> {
     }
 }
 
-/// A surface cut into what is drawn.
+/// A surface split into drawable parts.
 struct SurfaceParts<'a> {
     surface: &'a FrameSurface,
     triangles: Vec<[u32; 3]>,

@@ -1,11 +1,11 @@
-//! How things stand, told to all clients: what a simulation and a run have in common.
+//! The state sent to all clients: what a simulation and a run have in common.
 
 use serde::Serialize;
 use supple::scene::Scene;
 
 use super::clock::Clock;
 
-/// What is shown, and whether it moves. The source adds what it alone has.
+/// What is shown, and whether it is playing. The source adds its own fields.
 #[derive(Serialize)]
 pub(super) struct State<'a, Own> {
     r#type: &'static str,
@@ -46,7 +46,7 @@ impl<'a, Own: Serialize> State<'a, Own> {
         }
     }
 
-    /// As it goes over the wire.
+    /// The JSON text sent to clients.
     pub(super) fn text(&self) -> String {
         serde_json::to_string(self).expect("a state is plain data")
     }

@@ -1,4 +1,4 @@
-//! Bad input ends with exit code 2 and a message that names it; a failing disk with 1; nothing panics.
+//! Bad input ends with exit code 2 and a message that identifies it; a disk failure with 1; nothing panics.
 
 use std::fs;
 
@@ -152,7 +152,7 @@ fn check_on_a_scene_tells_of_every_key_that_is_not_known_and_of_the_rest_too() {
         assert!(report.contains(word), "`{word}` is not in: {report}");
     }
     assert!(!report.contains("can be run"), "{report}");
-    // What cannot be left out ends the reading, after the keys before it.
+    // A missing required key ends the reading, after the keys before it.
     fs::write(&scene, words.replace("name = \"a\"", "name = 3")).unwrap();
     let output = run(&["check", text(&scene)]);
     assert_eq!(output.status.code(), Some(2));
@@ -192,7 +192,7 @@ fn a_free_body_in_quasi_statics_is_told_that_nothing_holds_it() {
     let output = run(&["run", text(&scene), "--out", text(&folder.path().join("run"))]);
     let message = String::from_utf8_lossy(&output.stderr);
     assert!(
-        message.contains("nothing holds body `sail`") && !message.contains("more `substeps`"),
+        message.contains("nothing supports body `sail`") && !message.contains("more `substeps`"),
         "{message}"
     );
 }
@@ -237,13 +237,13 @@ fn a_simulation_that_diverges_says_where_and_ends_with_1() {
         let output = run(&arguments);
         let message = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{message}");
-        // 3.4e38 m, the largest number of single precision, is passed in the fourth second.
+        // 3.4e38 m, the largest number of single precision, is exceeded in the fourth second.
         for word in ["diverged", "frame 4", "`sail`", "vertex 0", "substeps"] {
             assert!(message.contains(word), "`{word}` is not in: {message}");
         }
         assert!(!message.contains(".supf"), "no file is to blame: {message}");
     }
-    // What was good is there.
+    // The valid frames were written.
     succeed(&["export", text(&out), "--format", "pc2", "--quiet"]);
     assert!(out.join("frames/frame-000003.supf").exists() && !picture.exists());
 }
@@ -256,7 +256,7 @@ fn a_built_in_scene_is_printed_as_toml_and_as_json() {
     assert_eq!(json["toml"].as_str().unwrap().trim_end(), toml.trim_end());
 }
 
-/// A file-size limit stands in for a full disk: writing beyond it fails in the same way.
+/// A file-size limit emulates a full disk: writing beyond it fails in the same way.
 #[cfg(unix)]
 #[test]
 fn a_full_disk_ends_with_a_clear_message_and_whole_files() {
@@ -273,7 +273,7 @@ fn a_full_disk_ends_with_a_clear_message_and_whole_files() {
     let message = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{message}");
     assert!(message.contains("cannot") && !message.contains("panicked"), "{message}");
-    // Everything that was there is still whole: the run goes on.
+    // All earlier files are still valid: the run resumes.
     let on = supple(&["run", "--out", text(&out), "--resume", "--quiet", "--frames", "5"]).output().unwrap();
     assert!(on.status.success(), "{}", String::from_utf8_lossy(&on.stderr));
 }

@@ -15,7 +15,7 @@ pub(crate) fn run(arguments: &[&str]) -> Output {
     supple(arguments).output().expect("the program starts")
 }
 
-/// Runs the program and expects success; gives its standard output.
+/// Runs the program and expects success; returns its standard output.
 pub(crate) fn succeed(arguments: &[&str]) -> String {
     let output = run(arguments);
     let errors = String::from_utf8_lossy(&output.stderr);

@@ -1,4 +1,4 @@
-//! `supple compare`: solvers side by side on one step.
+//! `supple compare`: solvers compared on one step.
 
 use std::fs;
 
@@ -24,7 +24,7 @@ fn every_solver_comes_down_to_the_same_solution_and_the_files_say_so() {
             .filter(|line| line.starts_with(&format!("{name},")))
             .map(|line| line.split(',').nth(3).unwrap().parse().unwrap())
             .collect();
-        // All begin at the same place, where the error is 1 by definition, and only go down.
+        // All start from the same state, where the error is 1 by definition, and the error only decreases.
         assert_eq!(own[0], 1.0, "{name}");
         assert!(own.windows(2).all(|pair| pair[1] <= pair[0] + 1e-12), "{name}: {own:?}");
     }
@@ -37,13 +37,13 @@ fn solvers_that_cannot_take_the_scene_are_left_out_and_no_others() {
     let usual = run(&bar);
     let message = String::from_utf8_lossy(&usual.stderr).into_owned();
     assert!(usual.status.success(), "{message}");
-    assert!(message.contains("projective was left out"), "{message}");
+    assert!(message.contains("projective was skipped"), "{message}");
     let asked = run(&[&bar[..], &["--solvers", "projective,newton"]].concat());
     let message = String::from_utf8_lossy(&asked.stderr).into_owned();
-    assert!(asked.status.success() && message.contains("projective was left out"), "{message}");
+    assert!(asked.status.success() && message.contains("projective was skipped"), "{message}");
     let table = String::from_utf8_lossy(&asked.stdout).into_owned();
     assert!(table.contains("newton") && !table.contains("projective"), "{table}");
     let none_left = run(&[&bar[..], &["--solvers", "projective"]].concat());
     assert_eq!(none_left.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&none_left.stderr).contains("projective was left out"));
+    assert!(String::from_utf8_lossy(&none_left.stderr).contains("projective was skipped"));
 }

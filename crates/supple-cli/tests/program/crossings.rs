@@ -1,4 +1,4 @@
-//! `supple check` of a run's folder: which frames have surfaces that cross.
+//! `supple check` of a run's folder: which frames have intersecting surfaces.
 
 use std::fs;
 
@@ -30,15 +30,18 @@ fn a_run_without_crossings_is_told_from_one_with() {
     };
     simulate(scene(true, 0.0), "apart");
     let told = succeed(&["check", text(&out("apart"))]);
-    assert!(told.contains("3 frames of 144 triangles") && told.contains("none crosses another"), "{told}");
-    // A tangled start that is let be: every frame has it.
+    assert!(told.contains("3 frames of 144 triangles") && told.contains("no intersections"), "{told}");
+    // A tangled start that is left alone: every frame has it.
     let ignored = scene(true, 30.0).replace("[contact]\n", "[contact]\ntangled = \"ignore\"\n");
     simulate(ignored, "crossed");
     let output = run(&["check", text(&out("crossed"))]);
     assert_eq!(output.status.code(), Some(1));
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(told.contains("frame 0: ") && told.contains("3 of 3 frames have triangles that cross"), "{told}");
-    // Bodies that do not collide may cross.
+    assert!(
+        told.contains("frame 0: ") && told.contains("3 of 3 frames have intersecting triangles"),
+        "{told}"
+    );
+    // Bodies that do not collide may intersect.
     simulate(scene(false, 30.0), "free");
     assert!(succeed(&["check", text(&out("free"))]).contains("0 triangles in contact"));
     let nothing = run(&["check", text(folder.path())]);

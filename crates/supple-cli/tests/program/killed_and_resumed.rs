@@ -1,4 +1,4 @@
-//! A run that is killed, cut short or stopped goes on to the same bits as one that never was.
+//! A run that is killed, truncated or stopped resumes bit-identically to one that was never interrupted.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::common::{run, succeed, supple, text, values};
 
-/// One scene for each stepper there is: `hanging-cloth` at 51 x 51 vertices.
+/// One scene for each stepper: `hanging-cloth` at 51 x 51 vertices.
 const SCENES: [&[&str]; 1] = [&["hanging-cloth", "--resolution", "0.25"]];
 const FRAMES: &str = "60";
 
@@ -23,7 +23,7 @@ fn logged_hashes(out: &Path) -> Vec<serde_json::Value> {
     values(&fs::read_to_string(out.join("reports.jsonl")).unwrap(), "state_hash")
 }
 
-/// Moments of a run, as shares of its length: other ones every time, and told when a test fails.
+/// Moments of a run, as fractions of its length: different every time, and printed when a test fails.
 struct Moments(u64);
 
 impl Moments {
@@ -42,7 +42,7 @@ impl Moments {
     }
 }
 
-/// Starts a run, or goes on with it, and kills it after a while. A run killed before its first frame starts again.
+/// Starts or resumes a run, and kills it after a while. A run killed before its first frame starts again.
 fn kill_after(scene: &[&str], out: &Path, wait: Duration) {
     let has_begun = out.join("frames/frame-000000.supf").exists();
     let more: &[&str] = if has_begun { &["--resume"] } else { &[] };
@@ -72,7 +72,7 @@ fn every_frame_has_the_same_bits_for_any_threads_and_after_kills() {
         for wait in waits {
             kill_after(scene, &killed, wait);
         }
-        // The first moments of a program are when its folder is only half made.
+        // In its first moments the program has only partly created its folder.
         kill_after(scene, &folder.path().join("early"), length.mul_f64(0.02 * moments.next_share()));
         kill_after(scene, &folder.path().join("early"), length.mul_f64(0.1 * moments.next_share()));
         let begun = killed.join("frames/frame-000000.supf").exists();
@@ -91,7 +91,7 @@ fn assert_same_frames(one: &Path, other: &Path) {
     }
 }
 
-/// A short run to be damaged.
+/// A short run to damage.
 fn short_run(folder: &Path) -> (PathBuf, Vec<serde_json::Value>) {
     let out = folder.join("run");
     let lines = succeed(&[
@@ -188,7 +188,7 @@ fn a_damaged_start_never_makes_resume_replace_another_scenes_run() {
     let refused = run(&[&foreign[..], &["--resume"]].concat());
     assert_eq!(refused.status.code(), Some(2), "{}", String::from_utf8_lossy(&refused.stderr));
     assert_eq!(logged_hashes(&out), expected, "nothing was touched");
-    // With its own scene only the damaged frame is written again.
+    // With its own scene, only the damaged frame is rewritten.
     succeed(&["run", "--out", text(&out), "--resume", "--quiet"]);
     assert_eq!(logged_hashes(&out), expected);
     succeed(&["export", text(&out), "--format", "pc2", "--quiet"]);
@@ -238,7 +238,7 @@ fn a_run_resumed_with_other_instructions_is_refused_by_the_options_name() {
 fn a_resumed_run_tells_of_expectations_broken_before_it() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
-    // Nothing is stretched by less than nothing: every frame breaks it, the first of all.
+    // The stretch is never below zero: every frame violates it, starting with the first.
     let bound = ["--set", "expect.max_stretch=0.5"];
     let start = ["run", "demo", "--resolution", "0.1", "--frames", "2", "--quiet", "--out", text(&out)];
     succeed(&[&start[..], &bound].concat());
@@ -260,7 +260,7 @@ fn asking_for_fewer_frames_than_there_are_changes_nothing() {
     assert_eq!(fs::read_to_string(out.join("scene.toml")).unwrap(), scene);
     assert_eq!(logged_hashes(&out), expected);
     assert!(out.join("frames/frame-000006.supf").exists());
-    // Going on from a frame beyond the last is refused before anything is removed.
+    // Resuming from a frame beyond the last is rejected before anything is removed.
     let refused = run(&["run", "--out", text(&out), "--from", "5", "--frames", "4"]);
     assert_eq!(refused.status.code(), Some(2));
     assert_eq!(logged_hashes(&out), expected);

@@ -1,4 +1,4 @@
-//! The program as its users meet it: commands, files, exit codes.
+//! The program as users see it: commands, files, exit codes.
 
 mod bad_input;
 mod common;

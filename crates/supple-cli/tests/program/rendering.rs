@@ -1,4 +1,4 @@
-//! `supple render`: pictures and animations of scenes and runs, and what is refused before any work is done.
+//! `supple render`: pictures and animations of scenes and runs, and options rejected before any work is done.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use crate::common::{run, succeed, text};
 
 const SMALL: [&str; 8] = ["render", "demo", "--resolution", "0.15", "--size", "64x48", "--frames", "7"];
 
-/// The number of pictures in a GIF: each has a graphic control extension of its own (GIF89a, section 23).
+/// The number of pictures in a GIF: each has its own graphic control extension (GIF89a, section 23).
 fn pictures(gif: &[u8]) -> usize {
     gif.windows(3).filter(|bytes| bytes == b"\x21\xf9\x04").count()
 }
@@ -45,7 +45,7 @@ fn what_cannot_be_written_is_refused_before_anything_is_simulated() {
     let in_the_way = folder.path().join("folder.gif");
     fs::create_dir(&in_the_way).unwrap();
     let picture = folder.path().join("x.png");
-    // A run of these would take hours.
+    // Running these would take hours.
     let scene = ["render", "demo", "--resolution", "2", "--frames", "100000"];
     let cases: &[(&[&str], &[&str])] = &[
         (&["--out", text(&missing)], &["nowhere", "folder"]),

@@ -1,4 +1,4 @@
-//! `supple solve`: the user's matrix in, the solution, the history and one line of JSON out.
+//! `supple solve`: the user's matrix goes in; the solution, the history and one line of JSON come out.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -102,11 +102,11 @@ fn systems_that_cannot_be_solved_are_refused_by_name() {
         (&["solve", m, "--rhs", b, "--solver", "jacobi", "--out", "x.txt"], &["x.txt", ".npy"]),
         (
             &["solve", m, "--rhs", b, "--solver", "jacobi", "--out", "no/where/x.npy"],
-            &["x.npy", "no folder no/where"],
+            &["x.npy", "folder no/where does not exist"],
         ),
         (
             &["solve", m, "--rhs", b, "--solver", "jacobi", "--history", "no/where/h.csv"],
-            &["h.csv", "no folder no/where"],
+            &["h.csv", "folder no/where does not exist"],
         ),
         (&["solve", "nowhere.mtx", "--rhs", b, "--solver", "jacobi"], &["nowhere.mtx"]),
     ];
@@ -138,7 +138,7 @@ fn options_of_a_solver_reach_it_and_those_it_has_not_are_refused() {
         let words = ["solve", text(&matrix), "--rhs", text(&rhs), "--solver", solver, "--set", set, "--json"];
         run(&words)
     };
-    // A larger domain holds more of the chain, so its factors take more memory.
+    // A larger domain contains more of the chain, so its factors take more memory.
     let bytes = |set| {
         let done = solve("mas", set);
         assert_eq!(done.status.code(), Some(0), "{done:?}");
@@ -151,7 +151,7 @@ fn options_of_a_solver_reach_it_and_those_it_has_not_are_refused() {
         ("mas", "kind=jacobi", "--solver"),
         ("mas", "tolerance=0.1", "--tolerance"),
         ("mas", "modes=7", "3, 6 or 12"),
-        // Without --positions it is not known where anything is.
+        // Without --positions the node positions are unknown.
         ("galerkin", "unknowns=12", "positions"),
         ("galerkin", "first=[[0, 0, 0]]", "positions"),
     ] {
@@ -162,7 +162,7 @@ fn options_of_a_solver_reach_it_and_those_it_has_not_are_refused() {
     }
 }
 
-/// The squares of its entries are zero in double precision; the right-hand side is not.
+/// The squares of its entries underflow to zero in double precision; the right-hand side does not.
 #[test]
 fn a_tiny_right_hand_side_is_not_taken_for_zero() {
     let folder = tempfile::tempdir().unwrap();
@@ -181,7 +181,7 @@ fn a_tiny_right_hand_side_is_not_taken_for_zero() {
     }
 }
 
-/// Springs in a row that nothing holds: every diagonal entry is positive, and moving all of them costs nothing.
+/// A free chain of springs: every diagonal entry is positive, and a translation of the whole chain costs no energy.
 #[test]
 fn a_singular_domain_is_not_blamed_on_its_diagonal() {
     let folder = tempfile::tempdir().unwrap();

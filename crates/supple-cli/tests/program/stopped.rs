@@ -1,5 +1,5 @@
-//! Ctrl-C: the first lets the current frame be finished, the second ends at once; no file is left half written. Who reads the messages
-//! may stop reading: that stops nothing.
+//! Ctrl-C: the first lets the current frame finish, the second exits immediately; no file is left half written. A
+//! closed pipe on the output stops nothing.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -25,7 +25,7 @@ fn wait_until(child: &mut Child, is_there: impl Fn() -> bool) {
     }
 }
 
-/// Expects exit code 130, and gives the message.
+/// Expects exit code 130, and returns the message.
 fn message_of_stopped(child: Child) -> String {
     let output = child.wait_with_output().unwrap();
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -65,8 +65,8 @@ fn a_run_ends_after_the_current_frame_and_says_how_to_go_on() {
 fn a_second_ctrl_c_ends_in_the_middle_of_a_frame() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
-    // On a busy machine a press can come before the first frame has begun; then the run ends in order, and is tried
-    // again with more patience.
+    // On a busy machine the signal can arrive before the first frame has started; then the run ends in order, and the
+    // test retries with a longer delay.
     let ended_in_a_frame = [1, 10, 60].into_iter().any(|seconds| {
         let _ = fs::remove_dir_all(&out);
         ends_in_a_frame(&out, Duration::from_secs(seconds))
@@ -76,13 +76,14 @@ fn a_second_ctrl_c_ends_in_the_middle_of_a_frame() {
     succeed(&["export", text(&out), "--format", "pc2", "--quiet"]);
 }
 
-/// Presses Ctrl-C twice so long after the run was ready; whether that ended it without finishing a frame.
+/// Presses Ctrl-C twice after this delay from when the run was ready; returns whether that ended it without finishing
+/// a frame.
 fn ends_in_a_frame(out: &Path, patience: Duration) -> bool {
     // A frame that takes minutes.
     let mut child =
         start(&["run", "hanging-cloth", "--set", "time.substeps=1000", "--frames", "5", "--out", text(out)]);
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
-    // The size of the scene is told when the run is ready.
+    // The size of the scene is printed when the run is ready.
     lines.find(|line| line.contains("unknowns")).unwrap();
     std::thread::sleep(patience);
     press_ctrl_c(&child);
@@ -109,7 +110,7 @@ fn an_export_ends_after_the_current_frame_and_keeps_whole_files() {
         let file = exports.join("obj").join(&name);
         assert_eq!(run(&["check", text(&file)]).status.code(), Some(0), "{name} is whole");
     }
-    assert!(!exports.join("ply").exists(), "what was not begun is not there");
+    assert!(!exports.join("ply").exists(), "exports that were not started do not exist");
 }
 
 #[test]

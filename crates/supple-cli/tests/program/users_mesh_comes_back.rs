@@ -1,4 +1,4 @@
-//! A user's OBJ with quads, UV seams and two materials goes through `mesh` and `run` and comes back as it was.
+//! A user's OBJ with quads, UV seams and two materials passes through `mesh` and `run` unchanged.
 
 use std::fs;
 use std::path::Path;
@@ -103,7 +103,7 @@ fn polygons_seams_and_materials_come_back_through_mesh_and_run() {
     }
     let original = vertex_lines(&fs::read_to_string(&converted).unwrap());
     assert_eq!(original, vertex_lines(SHIRT));
-    // The materials' file is the user's; where it is missing, it is named.
+    // The material file belongs to the user; the message names it where it is missing.
     let export = ["export", text(&out), "--format", "obj", "--quiet"];
     let told = |output: std::process::Output| String::from_utf8_lossy(&output.stderr).contains("shirt.mtl");
     assert!(told(run(&export)));

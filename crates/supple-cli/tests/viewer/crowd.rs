@@ -1,6 +1,6 @@
-//! Many clients, slow ones and ones that never read: the simulation goes on and memory stays.
+//! Many clients, including slow ones and ones that never read: the simulation continues and memory stays bounded.
 //!
-//! What takes minutes or a quiet machine is left out of the normal tests. On a release build:
+//! Tests that take minutes or need a quiet machine are ignored by default. On a release build:
 //! `cargo test --release -p supple-cli --test viewer crowd -- --ignored --nocapture --test-threads 1`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,27 +10,27 @@ use serde_json::json;
 
 use crate::program::{Binary, Client, Program, Received};
 
-/// Rounds in which memory may still settle.
+/// Rounds in which memory may still grow.
 const SETTLING: Duration = Duration::from_secs(1);
-/// What resident memory may vary by, in bytes: allocators and thread stacks.
+/// Tolerated variation of resident memory in bytes: allocators and thread stacks.
 const SLACK: u64 = 24 << 20;
 /// Clients that never read.
 const IDLE: u64 = 8;
 
-/// How often one of ten clients came, and how long the longest visit took.
+/// How many visits there were, and how long the longest took.
 struct Visits {
     count: u32,
     longest: Duration,
 }
 
-/// Ten clients that come, look, drag and go, over and over.
+/// Ten clients that connect, watch, drag and disconnect, repeatedly.
 fn come_and_go(program: &Program, time: Duration) -> Visits {
     let begun = Instant::now();
     let mut visits = Visits { count: 0, longest: Duration::ZERO };
     let mut clients: Vec<_> = (0..10).map(|_| program.connect()).collect();
     while begun.elapsed() < time {
         let came = Instant::now();
-        // The one that has been there longest leaves, some without a word.
+        // The oldest client leaves, some without a closing handshake.
         clients.remove(0);
         clients.push(program.connect());
         visits.count += 1;
@@ -44,9 +44,9 @@ fn come_and_go(program: &Program, time: Duration) -> Visits {
     visits
 }
 
-/// Memory must not have grown by more than `most` bytes; systems that do not tell it are believed.
+/// Memory must not have grown by more than `most` bytes; systems that do not report it are skipped.
 fn assert_memory(program: &Program, before: Option<u64>, most: u64) {
-    assert!(before.is_some() || !cfg!(target_os = "linux"), "Linux tells the memory of a process");
+    assert!(before.is_some() || !cfg!(target_os = "linux"), "Linux reports the memory of a process");
     if let (Some(before), Some(after)) = (before, program.memory()) {
         println!("{:.1} MiB before, {:.1} MiB after", mebibytes(before), mebibytes(after));
         assert!(after < before + most, "{before} bytes became {after}, more than {most} on top");
@@ -91,7 +91,7 @@ fn message_sizes(program: &Program) -> [u64; 2] {
     sizes
 }
 
-/// Clients that never read hold their own topology and at most two frames, however many frames pass by.
+/// Clients that never read occupy their own topology and at most two frames, however many frames pass by.
 fn idle_clients_hold_two_frames(program: &Program, frames: u32) {
     let [topology, frame] = message_sizes(program);
     let mut watcher = program.connect();
@@ -99,7 +99,7 @@ fn idle_clients_hold_two_frames(program: &Program, frames: u32) {
     let before = program.memory();
     let idle: Vec<Client> = (0..IDLE).map(|_| program.connect()).collect();
     (0..frames).for_each(|_| drop(watcher.frame()));
-    // The test can see a queue: what passed by is far more than what may be held.
+    // The test can detect a queue: far more was sent than may be retained.
     assert!(u64::from(frames) * frame * IDLE > 2 * (IDLE * (topology + 2 * frame) + SLACK));
     assert_memory(program, before, IDLE * (topology + 2 * frame) + SLACK);
     drop(idle);
@@ -112,7 +112,7 @@ fn clients_that_never_read_hold_two_frames_and_stop_nobody() {
     idle_clients_hold_two_frames(&program, 60);
 }
 
-/// The step of now: the frame that waits for a client is old.
+/// The current step: the frame that waits for a client is old.
 fn step_now(client: &mut Client) -> (f64, Instant) {
     client.frame();
     client.frame();
@@ -124,14 +124,14 @@ fn rate(before: (f64, Instant), after: (f64, Instant)) -> f64 {
     (after.0 - before.0) / (after.1 - before.1).as_secs_f64()
 }
 
-/// Steps a second with nobody there in between.
+/// Steps per second with no client connected in between.
 fn rate_alone(program: &Program, time: Duration) -> f64 {
     let before = step_now(&mut program.connect());
     std::thread::sleep(time);
     rate(before, step_now(&mut program.connect()))
 }
 
-/// The same beside a client that reads as fast as it can.
+/// The same with a client that reads as fast as it can.
 fn rate_beside_reader(program: &Program, time: Duration) -> f64 {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -152,7 +152,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Tests that `check.sh` leaves out: too long for every change, or of no use on a machine with other work.
+/// Tests that `check.sh` leaves out: too long for every change, or meaningless on a busy machine.
 mod by_hand {
     use super::*;
 
@@ -176,7 +176,7 @@ mod by_hand {
         rate_alone(&program, SETTLING);
         let (mut beside_reader, mut beside_idle) = (Vec::new(), Vec::new());
         for _ in 0..5 {
-            // Each compared with the one just before it: machines slow down as they warm up.
+            // Each is compared with the one just before it: machines slow down as they warm up.
             let alone = rate_alone(&program, time);
             beside_reader.push(rate_beside_reader(&program, time) / alone);
             let alone = rate_alone(&program, time);
@@ -188,9 +188,9 @@ mod by_hand {
             );
         }
         let (reader, idle) = (median(beside_reader), median(beside_idle));
-        assert!(reader >= 0.9, "{reader:.3} of the speed beside a client that reads as fast as it can");
+        assert!(reader >= 0.9, "{reader:.3} of the speed with a client that reads as fast as it can");
         // "Nothing", as far as it can be measured.
-        assert!(idle >= 0.95, "{idle:.3} of the speed beside clients that never read");
+        assert!(idle >= 0.95, "{idle:.3} of the speed with clients that never read");
         idle_clients_hold_two_frames(&program, 60);
     }
 }

@@ -19,6 +19,6 @@ await onPage(process.argv[2], async (page) => {
   const ground = await page.evaluate(() => window.supple.ground);
   assert.ok(heights[1] < heights[0] - 0.05, "the cloth falls");
   assert.ok(ground > heights[1] - 0.1, `the ground at ${ground} is near the body at ${heights[1]}`);
-  // What such a run cannot show says why.
-  await page.getByText("A recorded run holds positions only").waitFor();
+  // Unavailable colourings explain why.
+  await page.getByText("A recorded run only contains positions").waitFor();
 });

@@ -1,4 +1,4 @@
-// What a person sees inside a solid: its cells on a slice, and stress.
+// The inside of a solid: its cells on a slice, and stress.
 
 import { assert, coloursAt, distance, frames, onPage, until } from "./browser.mjs";
 
@@ -42,7 +42,7 @@ await onPage(address, async (page) => {
   }));
   assert.ok(keys.some((key) => distance(key, before) < 12), `${before} is a colour of the legend: ${keys}`);
 
-  // It goes where the slider says.
+  // It follows the slider.
   await page.locator("#slice-share").fill("15");
   await until(page, (z) => {
     const { cells } = window.supple.levels[0];
@@ -76,5 +76,5 @@ await onPage(address, async (page) => {
   const panel = await page.locator("#panel").boundingBox();
   assert.ok(panel.width < 0.5 * 740, `the panel is ${panel.width} wide`);
   const transport = await page.locator("#transport").boundingBox();
-  assert.ok(transport.x + transport.width <= panel.x, "the clock is beside the panel");
+  assert.ok(transport.x + transport.width <= panel.x, "the clock is next to the panel");
 });

@@ -1,4 +1,4 @@
-// What a person does with a running scene.
+// Interaction with a running scene.
 
 import { readFileSync } from "node:fs";
 import { assert, coloursAt, distance, frames, onPage, until, vertex } from "./browser.mjs";
@@ -11,17 +11,17 @@ await onPage(process.argv[2], async (page) => {
   assert.equal(await page.locator("#scene-name").textContent(), "hanging-cloth");
   assert.ok(await page.locator("#hint").isVisible(), "the hint tells a newcomer to drag");
 
-  // Pause holds, a step moves on by one, reset goes back to the start.
+  // Pause stops, a step advances by one, reset returns to the start.
   await page.keyboard.press("Space");
   await until(page, () => window.supple.state.running === false);
-  await page.getByRole("button", { name: "Start again" }).click();
+  await page.getByRole("button", { name: "Restart" }).click();
   await until(page, () => window.supple.frame.step === 0);
   await page.getByRole("button", { name: "One step" }).click();
   await until(page, () => window.supple.frame.step === 1);
   const count = await page.evaluate(() => window.supple.frame.step);
   assert.equal(count, 1, "one step");
 
-  // The screenshot shows the body where it should be, and something else beside it.
+  // The screenshot shows the body where it should be, and something else next to it.
   const middle = 84;
   const seen = await vertex(page, middle);
   const [body, beside] = await coloursAt(page, [seen, { x: 20, y: 750 }]);
@@ -52,7 +52,7 @@ await onPage(process.argv[2], async (page) => {
   await page.keyboard.press("r");
   await until(page, () => window.supple.frame.step === 0);
 
-  // A click pins a vertex, a click on the pin lets it go.
+  // A click pins a vertex, a click on the pin releases it.
   assert.equal(await page.evaluate(() => window.supple.pins), 2);
   const other = await vertex(page, middle);
   await page.mouse.click(other.x, other.y);
@@ -60,7 +60,7 @@ await onPage(process.argv[2], async (page) => {
   await page.mouse.click(other.x, other.y);
   await until(page, () => window.supple.pins === 2);
 
-  // Another linear solver keeps the state, another stiffness too; both stand in the saved scene.
+  // Another linear solver keeps the state, another stiffness too; both are in the saved scene.
   await page.keyboard.press(".");
   await until(page, () => window.supple.frame.step === 1);
   await page.getByLabel("Linear solver").selectOption("mas");
@@ -76,12 +76,12 @@ await onPage(process.argv[2], async (page) => {
   assert.match(saved, /stretch_stiffness = 222/);
   assert.match(saved, /mas/);
 
-  // What is refused explains itself.
+  // Rejections are explained.
   await page.getByLabel("Tolerance", { exact: true }).fill("7");
   await page.getByLabel("Tolerance", { exact: true }).press("Enter");
   await page.locator(".toast.wrong").filter({ hasText: "tolerance" }).waitFor();
   const kept = await page.evaluate(() => window.supple.state.controls.find((control) => control.path === "solver.tolerance").value);
-  assert.equal(Number(await page.getByLabel("Tolerance", { exact: true }).inputValue()), kept, "what was refused does not stand in its field");
+  assert.equal(Number(await page.getByLabel("Tolerance", { exact: true }).inputValue()), kept, "a rejected value does not stay in its field");
 
   // The hierarchy colours the body.
   await page.keyboard.press("Escape");
@@ -93,10 +93,10 @@ await onPage(process.argv[2], async (page) => {
   await until(page, () => window.supple.levels.length > 0);
   await page.locator("#level option").first().waitFor({ state: "attached" });
 
-  // Another discretisation begins again and says so.
+  // Another discretisation restarts and reports it.
   await page.getByRole("tab", { name: "Change" }).click();
   await page.getByLabel("Method").selectOption("hpbd");
-  await page.locator(".toast").filter({ hasText: "began again" }).waitFor();
+  await page.locator(".toast").filter({ hasText: "was restarted" }).waitFor();
   await until(page, () => window.supple.frame.step === 0);
 
   // Plots have something to show.

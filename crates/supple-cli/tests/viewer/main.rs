@@ -1,4 +1,4 @@
-//! `supple view` as browsers and others meet it: the protocol, what is refused, many clients, and the page itself.
+//! `supple view` as browsers and other clients see it: the protocol, rejected input, many clients, and the page itself.
 
 mod crowd;
 mod page;

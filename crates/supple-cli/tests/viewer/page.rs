@@ -1,4 +1,5 @@
-//! The real page in a real browser, driven by Playwright. `check.sh` installs what that needs; elsewhere these tests are ignored.
+//! The real page in a real browser, driven by Playwright. `check.sh` installs the prerequisites; elsewhere these
+//! tests are ignored.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -6,7 +7,7 @@ use std::process::Command;
 
 use crate::program::Program;
 
-/// The folder `node_modules` that has `playwright-core`.
+/// The folder `node_modules` that contains `playwright-core`.
 const MODULES: &str = "SUPPLE_NODE_MODULES";
 /// The browser.
 const CHROMIUM: &str = "SUPPLE_CHROMIUM";
@@ -15,7 +16,7 @@ fn variable(name: &str) -> OsString {
     std::env::var_os(name).unwrap_or_else(|| panic!("{name} is not set: see check.sh"))
 }
 
-/// Runs a script of this folder on a page.
+/// Runs a script from this folder on a page.
 fn drive(script: &str, program: &Program, more: &[&str]) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/viewer").join(script);
     let output = Command::new("node")

@@ -55,7 +55,7 @@ impl Program {
         Some(1024 * line.split_whitespace().nth(1)?.parse::<u64>().ok()?)
     }
 
-    /// Sends raw bytes over HTTP and gives all that comes back.
+    /// Sends raw bytes over HTTP and returns the whole response.
     pub(crate) fn http(&self, request: &str) -> String {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port())).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -66,7 +66,7 @@ impl Program {
         String::from_utf8_lossy(&answer).into_owned()
     }
 
-    /// A GET with more header lines; gives the whole answer.
+    /// A GET with additional header lines; returns the whole response.
     pub(crate) fn get(&self, path: &str, headers: &str) -> String {
         let port = self.port();
         self.http(&format!(
@@ -147,14 +147,14 @@ impl Binary {
     }
 }
 
-/// What a client gets.
+/// A message received by a client.
 pub(crate) enum Received {
     Text(Value),
     Binary(Binary),
     Closed,
 }
 
-/// A WebSocket client that reads what it is told to read.
+/// A WebSocket client that reads only on request.
 pub(crate) struct Client {
     pub(crate) socket: WebSocket<TcpStream>,
 }
@@ -175,7 +175,7 @@ impl Client {
         }
     }
 
-    /// The next frame that fits, each one acknowledged.
+    /// The next frame that matches; every frame is acknowledged.
     pub(crate) fn frame_where(&mut self, fits: impl Fn(&Binary) -> bool) -> Binary {
         let begun = Instant::now();
         loop {
@@ -197,7 +197,7 @@ impl Client {
         self.frame_where(|_| true)
     }
 
-    /// The next text of a type that fits; frames on the way are acknowledged.
+    /// The next text of a matching type; frames in between are acknowledged.
     pub(crate) fn text_where(&mut self, kind: &str, fits: impl Fn(&Value) -> bool) -> Value {
         let begun = Instant::now();
         loop {

@@ -1,4 +1,4 @@
-//! Frames, touch and changes over the WebSocket.
+//! Frames, dragging and changes over the WebSocket.
 
 use serde_json::{Value, json};
 
@@ -77,7 +77,7 @@ fn a_dragged_point_follows_the_hand_and_is_let_go_when_its_client_leaves() {
     watcher.frame_where(|frame| frame.header["grabs"].as_array().unwrap().len() == 1);
     drop(client);
     watcher.frame_where(|frame| frame.header["grabs"].as_array().unwrap().is_empty());
-    // It falls back, however fast the hand moved it last.
+    // It falls back, no matter how fast it was moved last.
     watcher.frame_where(|frame| frame.positions()[middle][1] < y + 0.3);
 }
 
@@ -88,7 +88,7 @@ fn pause_step_reset_and_speed_do_what_they_say() {
     let state = client.text("state");
     assert_eq!(state["running"], false);
     let dt = state["dt"].as_f64().unwrap();
-    // The first frame may have come before the state.
+    // The first frame may have arrived before the state.
     for step in 1..=3 {
         client.send(&json!({ "type": "step" }));
         let frame = client.frame_where(|frame| frame.header["step"] == step);
@@ -124,7 +124,7 @@ fn changes_are_applied_told_to_everybody_and_saved() {
     let before = client.frame().time();
     client.frame_where(|frame| frame.time() > before);
     client.send(&json!({ "type": "set", "path": "solver.method", "value": "hpbd" }));
-    assert!(client.text("note")["text"].as_str().unwrap().contains("began again"));
+    assert!(client.text("note")["text"].as_str().unwrap().contains("was restarted"));
     client.frame_where(|frame| frame.time() < before);
     client.send(&json!({ "type": "set", "path": "solver.tolerance", "value": "lots" }));
     assert!(client.text("error")["problem"].as_str().unwrap().contains("tolerance"));
@@ -156,7 +156,7 @@ fn the_hierarchy_covers_every_vertex_of_every_level() {
         let count = |key: &str| level[key].as_u64().unwrap() as usize;
         assert_eq!(count("points"), vertices);
         let regions = &words[at..at + vertices];
-        // The two held corners belong to no region.
+        // The two pinned corners belong to no region.
         assert_eq!(regions.iter().filter(|region| **region == u32::MAX).count(), 2);
         let used: std::collections::BTreeSet<u32> =
             regions.iter().copied().filter(|r| *r != u32::MAX).collect();

@@ -1,4 +1,4 @@
-// What a person does with a finished run.
+// Interaction with a finished run.
 
 import { assert, coloursAt, frames, onPage, until, vertex } from "./browser.mjs";
 

@@ -47,7 +47,7 @@ fn a_run_grows_on_the_timeline_for_as_long_as_it_is_written() {
     let program = Program::start(&[text]);
     let mut client = program.connect();
     let state = client.text("state");
-    assert_eq!((&state["places"], &state["growing"]), (&json!(4), &json!(false)), "it is over at once");
+    assert_eq!((&state["places"], &state["growing"]), (&json!(4), &json!(false)), "it is complete at once");
     let mut writer = simulation("100000", &["--resume"]).spawn().unwrap();
     client.text_where("state", |state| state["growing"] == true && state["places"].as_u64() > Some(6));
     client.frame_where(|frame| frame.header["frame"].as_u64() > Some(5));

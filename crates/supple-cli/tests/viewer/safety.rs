@@ -1,4 +1,4 @@
-//! What is refused, and that the run goes on.
+//! Invalid requests are rejected, and the run continues.
 
 use serde_json::json;
 use tungstenite::Message;
@@ -118,7 +118,7 @@ fn an_oversized_message_ends_its_connection_and_no_other() {
     let program = Program::small_cloth();
     let (mut bystander, mut client) = (program.connect(), program.connect());
     client.frame();
-    // The connection may be cut before all of it is written.
+    // The connection may be closed before all of it is written.
     let _ = client.socket.send(Message::text("x".repeat(1 << 20)));
     loop {
         match client.receive() {

@@ -107,7 +107,7 @@ unsafe impl<I: ParallelIterator, F: Fn(&I::Item) -> bool + Sync> ParallelIterato
     }
 }
 
-/// What a function finds for some of the items; see [`ParallelIterator::filter_map`].
+/// The values that a function returns for some of the items; see [`ParallelIterator::filter_map`].
 #[derive(Clone)]
 #[must_use = "iterators do nothing unless consumed"]
 pub struct FilterMap<I, F> {
@@ -241,8 +241,8 @@ impl<'a, T: Clone + Send + Sync + 'a, I: IndexedParallelIterator<Item = &'a T>> 
 {
 }
 
-/// Parts of the items, folded; see [`ParallelIterator::fold`]. Not itself an iterator: the number of parts is nothing a
-/// result may depend on.
+/// Parts of the items, folded; see [`ParallelIterator::fold`]. Not itself an iterator: no result may depend on the
+/// number of parts.
 #[derive(Clone)]
 #[must_use = "folds do nothing unless reduced"]
 pub struct Fold<I, S, F> {
@@ -255,7 +255,7 @@ impl<I, S, F> Fold<I, S, F> {
     /// At most this many parts, so that threads of large machines find work and joining costs little.
     const PARTS: usize = 128;
 
-    /// Joins the parts in index order, in a tree that the number of threads has no influence on. `identity` is the
+    /// Joins the parts in index order, in a tree that does not depend on the number of threads. `identity` is the
     /// result if there are no items.
     pub fn reduce<T>(self, identity: impl Fn() -> T, join: impl Fn(T, T) -> T + Sync) -> T
     where

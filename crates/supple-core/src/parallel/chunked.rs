@@ -14,8 +14,8 @@ pub fn sum(count: usize, term: impl Fn(usize) -> f64 + Sync) -> f64 {
     fold(count, CHUNK, 0.0, |range| range.map(&term).sum(), |a, b| a + b)
 }
 
-/// What `part` returns for every chunk of `0..count`, joined pairwise in a tree whose shape depends on `count` and `chunk`
-/// alone; `empty` if `count` is zero.
+/// The results of `part` for all chunks of `0..count`, joined pairwise in a tree whose shape only depends on `count`
+/// and `chunk`; `empty` if `count` is zero.
 pub fn fold<T: Send>(
     count: usize,
     chunk: usize,
@@ -45,12 +45,12 @@ fn branch<T: Send>(chunks: Range<usize>, part: &(dyn Fn(usize) -> T + Sync), uni
     unite(low, high)
 }
 
-/// What was found at some of many points, in their order. Points without anything cost no memory, and buffers are kept
-/// from search to search.
+/// Results found at some of many points, in the order of the points. Points without results cost no memory, and
+/// buffers are reused from search to search.
 #[derive(Debug, Clone)]
 pub struct Found<R> {
     chunks: Vec<Vec<R>>,
-    /// How many of them the last search used; others keep their capacity.
+    /// How many buffers the last search used; others keep their capacity.
     used: usize,
 }
 
@@ -61,13 +61,13 @@ impl<R> Default for Found<R> {
 }
 
 impl<R: Send> Found<R> {
-    /// Searches `count` points anew: `look` appends what it finds at one of them to a list.
+    /// Searches `count` points, replacing earlier results: `look` appends what it finds at one of them to a list.
     pub fn look(&mut self, count: usize, look: impl Fn(usize, &mut Vec<R>) + Sync) {
         self.for_each_list(count.div_ceil(CHUNK), |c, found| {
             for i in c * CHUNK..count.min((c + 1) * CHUNK) {
                 let before = found.len();
                 look(i, found);
-                // Where something is found, the next search may find it at all points, and is not to allocate then.
+                // Where something is found, the next search may find it at all points, and must not allocate then.
                 if before == 0 && !found.is_empty() {
                     found.reserve(CHUNK);
                 }
@@ -75,7 +75,7 @@ impl<R: Send> Found<R> {
         });
     }
 
-    /// Fills a list for each of some parts anew: `fill` appends what it finds in one of them to its list.
+    /// Refills a list for each of some parts: `fill` appends what it finds in one of them to its list.
     pub fn fill<P: Sync>(&mut self, parts: &[P], fill: impl Fn(&P, &mut Vec<R>) + Sync) {
         self.for_each_list(parts.len(), |part, found| fill(&parts[part], found));
     }
@@ -93,17 +93,17 @@ impl<R: Send> Found<R> {
 }
 
 impl<R> Found<R> {
-    /// How much was found.
+    /// The number of results.
     pub fn len(&self) -> usize {
         self.chunks[..self.used].iter().map(Vec::len).sum()
     }
 
-    /// Whether nothing was found.
+    /// Whether there are no results.
     pub fn is_empty(&self) -> bool {
         self.chunks[..self.used].iter().all(Vec::is_empty)
     }
 
-    /// What was found, in the order of the points.
+    /// The results, in the order of the points.
     pub fn iter(&self) -> impl Iterator<Item = &R> {
         self.chunks[..self.used].iter().flatten()
     }

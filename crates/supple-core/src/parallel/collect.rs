@@ -8,7 +8,7 @@ use super::search::First;
 use super::slices::SharedMut;
 use super::{IntoParallelIterator, ParallelIterator, drive};
 
-/// What [`ParallelIterator::collect`] can make.
+/// A collection that [`ParallelIterator::collect`] can build.
 pub trait FromParallelIterator<T: Send> {
     /// The collection of all items.
     fn from_par_iter<I: ParallelIterator<Item = T>>(items: I) -> Self;
@@ -55,7 +55,7 @@ impl<T: Send> FromParallelIterator<Option<T>> for Option<Vec<T>> {
     }
 }
 
-/// What can take further items from a parallel iterator.
+/// A collection that can be extended by the items of a parallel iterator.
 pub trait ParallelExtend<T: Send> {
     /// Appends all items in index order.
     fn par_extend<I: IntoParallelIterator<Item = T>>(&mut self, items: I);
@@ -76,24 +76,24 @@ pub(super) fn append<I: ParallelIterator>(items: I, target: &mut Vec<I::Item>) {
     }
 }
 
-/// Writes items straight to where they belong.
+/// Writes items directly to their slots.
 fn append_exact<I: ParallelIterator>(items: I, target: &mut Vec<I::Item>) {
-    assert!(I::EXACT, "only iterators that promise an item per index fill every place");
+    assert!(I::EXACT, "only iterators that promise an item per index fill every slot");
     let (before, count) = (target.len(), items.index_count());
     target.reserve(count);
     let places = SharedMut::new(&mut target.spare_capacity_mut()[..count]);
     drive(count, items.min_len(), &|range| {
-        // SAFETY: the driver's pieces are disjoint and within the count, which is that of the places too.
+        // SAFETY: the driver's pieces are disjoint and within the count, which is also the number of slots.
         unsafe { write(&items, range, &places) }
     });
-    // SAFETY: the driver has covered all places, and a piece that is exact has an item for each of its own.
+    // SAFETY: the driver has covered all slots, and an exact piece has an item for each of its own.
     unsafe { target.set_len(before + count) };
 }
 
-/// Writes the items of a piece to their places. A function of its own, for the reason of `for_each_of`.
+/// Writes the items of a piece to their slots. A separate function, for the same reason as `for_each_of`.
 ///
 /// # Safety
-/// That of [`ParallelIterator::piece`], for the places too.
+/// That of [`ParallelIterator::piece`], also for the slots.
 #[inline(never)]
 unsafe fn write<I: ParallelIterator>(
     items: &I,
@@ -121,7 +121,7 @@ fn append_pieces<I: ParallelIterator>(items: I, target: &mut Vec<I::Item>) {
     }
 }
 
-/// The items of pieces of unknown length, by where the pieces start.
+/// The items of pieces of unknown length, keyed by the start of the piece.
 struct Pieces<T>(Mutex<Vec<(usize, Vec<T>)>>);
 
 impl<T> Pieces<T> {

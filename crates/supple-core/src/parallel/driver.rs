@@ -1,4 +1,4 @@
-//! The two functions through which everything here reaches rayon. Neither is generic inside, so rayon's own code is
+//! The two functions through which all loops call rayon. Neither is generic inside, so rayon's own code is
 //! instantiated once for each.
 
 use std::ops::Range;
@@ -6,8 +6,8 @@ use std::ops::Range;
 /// Calls `body` on pieces of `0..count` that are disjoint, cover it, and are at least `min_len` long (unless `count` is
 /// less), on all threads of the current pool. Does not call it for `count = 0`.
 ///
-/// Splits as rayon's bridge: into as many pieces as there are threads, and where a piece was stolen into as many again,
-/// since then threads are idle.
+/// Splits like rayon's bridge: into as many pieces as there are threads, and into as many again when a piece was
+/// stolen, since threads are idle then.
 pub fn drive(count: usize, min_len: usize, body: &(dyn Fn(Range<usize>) + Sync)) {
     if count == 0 {
         return;

@@ -1,4 +1,4 @@
-//! Adapters that look at the position of items, for iterators with one item per index.
+//! Adapters that use the position of items, for iterators with one item per index.
 
 use std::ops::Range;
 
@@ -90,7 +90,7 @@ pub struct Chain<A, B> {
     pub(super) b: B,
 }
 
-// SAFETY: every index lies in one of both.
+// SAFETY: every index belongs to exactly one of the two.
 unsafe impl<A, B> ParallelIterator for Chain<A, B>
 where
     A: IndexedParallelIterator,
@@ -124,7 +124,7 @@ where
 {
 }
 
-/// One item of every few; see [`IndexedParallelIterator::step_by`].
+/// Every n-th item; see [`IndexedParallelIterator::step_by`].
 #[derive(Clone)]
 #[must_use = "iterators do nothing unless consumed"]
 pub struct StepBy<I> {
@@ -132,7 +132,7 @@ pub struct StepBy<I> {
     pub(super) step: usize,
 }
 
-// SAFETY: each index stands for a run of the base's that is not empty, of which the first is yielded.
+// SAFETY: each index corresponds to a non-empty run of the base, the first item of which is yielded.
 unsafe impl<I: IndexedParallelIterator> ParallelIterator for StepBy<I> {
     type Item = I::Item;
     const EXACT: bool = I::EXACT;

@@ -1,4 +1,4 @@
-//! The traits of parallel iterators: what they are, and what can be done with them.
+//! The traits of parallel iterators and their operations.
 
 use std::iter::Sum;
 use std::ops::Range;
@@ -10,10 +10,10 @@ use super::{FromParallelIterator, collect, drive, search};
 /// Items that several threads can take at the same time, each from its own piece of an index range.
 ///
 /// # Safety
-/// If `EXACT` is true, [`piece`](Self::piece) must yield exactly one item per index: `collect` relies on it to have
-/// every place of its result written.
+/// If `EXACT` is true, [`piece`](Self::piece) must yield exactly one item per index: `collect` relies on it to
+/// initialise every slot of its result.
 pub unsafe trait ParallelIterator: Sized + Sync {
-    /// What it yields.
+    /// The type of the items.
     type Item: Send;
 
     /// Whether there is exactly one item per index.
@@ -22,7 +22,7 @@ pub unsafe trait ParallelIterator: Sized + Sync {
     /// The number of indices.
     fn index_count(&self) -> usize;
 
-    /// The least number of indices that are worth a piece.
+    /// The minimum number of indices worth a separate piece.
     fn min_len(&self) -> usize {
         1
     }
@@ -38,7 +38,7 @@ pub unsafe trait ParallelIterator: Sized + Sync {
         Map { base: self, map }
     }
 
-    /// The results of `map`, which is given a state that `init` makes for each piece.
+    /// The results of `map`, which is passed a state created by `init` for each piece.
     fn map_init<S, R: Send, I, F>(self, init: I, map: F) -> MapInit<Self, I, F>
     where
         I: Fn() -> S + Sync,
@@ -52,12 +52,12 @@ pub unsafe trait ParallelIterator: Sized + Sync {
         Filter { base: self, keep }
     }
 
-    /// What `map` finds for the items, where it finds something.
+    /// The values that `map` returns for the items, where it returns some.
     fn filter_map<R: Send, F: Fn(Self::Item) -> Option<R> + Sync>(self, map: F) -> FilterMap<Self, F> {
         FilterMap { base: self, map }
     }
 
-    /// The items of the sequential iterators that `map` makes.
+    /// The items of the sequential iterators that `map` returns.
     fn flat_map_iter<R, F>(self, map: F) -> FlatMapIter<Self, F>
     where
         R: IntoIterator<Item: Send>,
@@ -90,7 +90,7 @@ pub unsafe trait ParallelIterator: Sized + Sync {
         });
     }
 
-    /// Calls `op` for every item with a state that `init` makes for each piece.
+    /// Calls `op` for every item with a state created by `init` for each piece.
     fn for_each_init<S>(self, init: impl Fn() -> S + Sync, op: impl Fn(&mut S, Self::Item) + Sync) {
         self.map_init(init, op).for_each(|()| ());
     }
@@ -109,7 +109,7 @@ pub unsafe trait ParallelIterator: Sized + Sync {
         C::from_par_iter(self)
     }
 
-    /// Joins all items by `join`, in index order, in a tree that the number of threads has no influence on. Each part
+    /// Joins all items by `join`, in index order, in a tree that does not depend on the number of threads. Each part
     /// of the tree starts with an `identity`.
     fn reduce(
         self,
@@ -128,7 +128,7 @@ pub unsafe trait ParallelIterator: Sized + Sync {
         Fold { base: self, identity, fold }
     }
 
-    /// The sum of all items, in an order that the number of threads has no influence on.
+    /// The sum of all items, in an order that does not depend on the number of threads.
     fn sum<S: Send + Sum<Self::Item> + Sum<S>>(self) -> S {
         let add = |a: S, b: S| [a, b].into_iter().sum();
         let empty = || std::iter::empty::<S>().sum();
@@ -173,7 +173,7 @@ pub unsafe trait ParallelIterator: Sized + Sync {
         search::first(self, |item| matches(&item).then_some(item))
     }
 
-    /// What `find` returns for the item of lowest index for which it returns something.
+    /// The first value that `find` returns, in index order.
     fn find_map_first<R: Send>(self, find: impl Fn(Self::Item) -> Option<R> + Sync) -> Option<R> {
         search::first(self, find)
     }
@@ -241,9 +241,9 @@ pub trait IndexedParallelIterator: ParallelIterator {
     }
 }
 
-/// What can be turned into a parallel iterator.
+/// A type that can be turned into a parallel iterator.
 pub trait IntoParallelIterator {
-    /// What the iterator yields.
+    /// The type of the items.
     type Item: Send;
     /// The iterator.
     type Iter: ParallelIterator<Item = Self::Item>;
@@ -261,7 +261,7 @@ impl<I: ParallelIterator> IntoParallelIterator for I {
     }
 }
 
-/// What has a parallel iterator over references to its items.
+/// A type with a parallel iterator over references to its items.
 pub trait IntoParallelRefIterator<'a> {
     /// The iterator.
     type Iter: ParallelIterator;
@@ -281,7 +281,7 @@ where
     }
 }
 
-/// What has a parallel iterator over mutable references to its items.
+/// A type with a parallel iterator over mutable references to its items.
 pub trait IntoParallelRefMutIterator<'a> {
     /// The iterator.
     type Iter: ParallelIterator;

@@ -4,7 +4,7 @@
 //!
 //! rayon's bridge is generic over producer and consumer, so every loop of a crate instantiates the whole scheduler
 //! glue again: a `join`, a stack job and its latch, twice per loop. Here every loop ends in [`drive`], which is not
-//! generic. What is instantiated per loop is a closure that runs a plain sequential iterator over one piece of the
+//! generic. Only a closure is instantiated per loop, which runs a plain sequential iterator over one piece of the
 //! index range, so inner loops are inlined and vectorised as before.
 //!
 //! # How it works
@@ -12,7 +12,7 @@
 //! - A [`ParallelIterator`] has a length in indices and gives a sequential iterator for any piece of them.
 //! - [`drive`] splits the indices as rayon does: into about as many pieces as there are threads, and further where
 //!   an idle thread has stolen one; never into pieces shorter than [`with_min_len`] asks for.
-//! - Consumers run on each piece, and put what they get together in index order.
+//! - Consumers run on each piece, and combine their results in index order.
 //!
 //! # Determinism
 //!
@@ -20,11 +20,11 @@
 //!
 //! - [`collect`] and [`par_extend`] keep the order of indices.
 //! - [`sum`](ParallelIterator::sum), [`reduce`](ParallelIterator::reduce) and the other reductions join parts of fixed
-//!   size in a tree; both depend on the length and the minimum length of a piece, not on who runs what.
+//!   size in a tree; both depend on the length and the minimum length of a piece, not on the scheduling.
 //! - Searches, and loops that may fail, return the match or error of lowest index.
 //! - Sorts are stable, so there is only one right result.
 //!
-//! Only state that is made per piece ([`map_init`], [`for_each_init`]) sees how the range was split: use it for
+//! Only state that is created per piece ([`map_init`], [`for_each_init`]) sees how the range was split: use it for
 //! buffers whose old contents do not matter.
 //!
 //! # Panics
@@ -63,7 +63,7 @@ pub use slices::*;
 pub use sort::ParallelSort;
 pub use sources::*;
 
-/// The traits that give `par_iter`, `par_chunks_mut`, `into_par_iter`, `par_sort_unstable` and all that follows them.
+/// The traits that give `par_iter`, `par_chunks_mut`, `into_par_iter`, `par_sort_unstable` and all adapters.
 pub mod prelude {
     pub use super::{
         FromParallelIterator, IndexedParallelIterator, IntoParallelIterator, IntoParallelRefIterator,

@@ -1,13 +1,13 @@
-//! Searches for what has the lowest index.
+//! Searches for the match of lowest index.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::{ParallelIterator, drive};
 
-/// What the piece of lowest index has found so far.
+/// The result of the piece of lowest index so far.
 pub(super) struct First<R> {
-    /// Where the piece starts that has found something; the largest number if none has.
+    /// The start of the piece that has found something; the maximum value if none has.
     start: AtomicUsize,
     found: Mutex<Option<R>>,
 }
@@ -17,13 +17,13 @@ impl<R> First<R> {
         Self { start: AtomicUsize::new(usize::MAX), found: Mutex::new(None) }
     }
 
-    /// Whether something was found before a piece, which then has nothing to contribute.
+    /// Whether something was found before this piece, which then has nothing to contribute.
     #[inline]
     pub(super) fn is_before(&self, piece: usize) -> bool {
         self.start.load(Ordering::Relaxed) < piece
     }
 
-    /// Takes what a piece has found first.
+    /// Records the first match of a piece.
     pub(super) fn put(&self, piece: usize, found: R) {
         let mut first = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         if piece < self.start.load(Ordering::Relaxed) {
@@ -37,7 +37,7 @@ impl<R> First<R> {
     }
 }
 
-/// What `find` returns for the item of lowest index for which it returns something.
+/// The first value that `find` returns, in index order.
 pub(super) fn first<I: ParallelIterator, R: Send>(
     items: I,
     find: impl Fn(I::Item) -> Option<R> + Sync,

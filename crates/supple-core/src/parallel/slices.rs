@@ -24,7 +24,7 @@ impl<'a, T> SharedMut<'a, T> {
     }
 
     /// # Safety
-    /// The range lies within the slice, and no place is taken twice.
+    /// The range lies within the slice, and no element is taken twice.
     #[inline]
     pub(super) unsafe fn part(&self, range: Range<usize>) -> &'a mut [T] {
         debug_assert!(range.start <= range.end && range.end <= self.len);
@@ -175,7 +175,7 @@ impl<T> Clone for Windows<'_, T> {
     }
 }
 
-// SAFETY: a part that is longer than a piece by a window less one has a window per index.
+// SAFETY: a part that is longer than a piece by one window less one item has a window per index.
 unsafe impl<'a, T: Sync> ParallelIterator for Windows<'a, T> {
     type Item = &'a [T];
     const EXACT: bool = true;
@@ -193,7 +193,7 @@ unsafe impl<'a, T: Sync> ParallelIterator for Windows<'a, T> {
 
 impl<T: Sync> IndexedParallelIterator for Windows<'_, T> {}
 
-/// The places of some chunks.
+/// The range of some chunks.
 #[inline]
 fn of_chunks(chunks: Range<usize>, size: usize, len: usize) -> Range<usize> {
     let place = |chunk: usize| chunk.saturating_mul(size).min(len);
@@ -235,7 +235,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// If `size` is zero.
     fn par_chunks_mut(&mut self, size: usize) -> ChunksMut<'_, T>;
 
-    /// Chunks of exactly `size` items; what is left at the end is not visited.
+    /// Chunks of exactly `size` items; the remainder is not visited.
     ///
     /// # Panics
     /// If `size` is zero.
@@ -254,7 +254,7 @@ impl<T: Send> ParallelSliceMut<T> for [T] {
     }
 }
 
-/// References to what can be seen as a slice are sources.
+/// References to types that can be viewed as a slice are sources.
 macro_rules! slice_sources {
     ($([$($parameters:tt)*] $type:ty;)*) => {$(
         impl<'a, T: Sync, $($parameters)*> IntoParallelIterator for &'a $type {

@@ -2,7 +2,7 @@
 //!
 //! Halves are sorted at the same time, then the standard library's stable sort of the whole finds them as two runs and
 //! merges them. All sorts are stable, even those whose names, taken from rayon, promise less: equal items keep their
-//! order, so the result is the same for any number of threads and any way of splitting.
+//! order, so the result is the same for any number of threads and any splitting.
 
 use std::cmp::Ordering;
 
@@ -11,7 +11,7 @@ use super::join;
 /// Slices up to this length are sorted by the calling thread.
 const SEQUENTIAL: usize = 4096;
 
-/// Slices are split at most this often in a row: merging more runs costs more than further threads gain.
+/// Slices are split recursively at most this often: merging more runs costs more than further threads gain.
 const DEPTH: u32 = 3;
 
 /// Sorts on all threads.

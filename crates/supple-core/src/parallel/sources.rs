@@ -75,7 +75,7 @@ pub struct VecIter<T> {
     first: *mut T,
     len: usize,
     capacity: usize,
-    /// Whether a loop has begun: from then on it owns the items, and only the buffer is left to free.
+    /// Whether a loop has started: from then on it owns the items, and only the buffer is left to free.
     taken: AtomicBool,
 }
 
@@ -100,7 +100,7 @@ unsafe impl<T: Send> ParallelIterator for VecIter<T> {
             self.taken.store(true, Ordering::Relaxed);
         }
         // SAFETY: within the buffer, which outlives `self`; nobody else has these items by the caller's promise.
-        // `ManuallyDrop` has the layout of what it holds.
+        // `ManuallyDrop` has the layout of its contents.
         Taken(
             unsafe { slice::from_raw_parts_mut(self.first.add(range.start).cast(), range.len()) }.iter_mut(),
         )
@@ -128,7 +128,7 @@ impl<T: Send> IntoParallelIterator for Vec<T> {
     }
 }
 
-/// Items that were taken out of a vector: moved to whoever asks, or dropped.
+/// Items that were taken out of a vector: moved to the consumer, or dropped.
 struct Taken<'a, T>(slice::IterMut<'a, ManuallyDrop<T>>);
 
 impl<T> Iterator for Taken<'_, T> {

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::prelude::*;
 use super::*;
 
-/// Miri is slow, and looks for undefined behaviour only.
+/// Miri is slow, and only checks for undefined behaviour.
 const LONGEST: usize = if cfg!(miri) { 60 } else { 5000 };
 const CASES: u32 = if cfg!(miri) { 2 } else { 64 };
 const THREADS: [usize; 4] = [1, 2, 3, 5];

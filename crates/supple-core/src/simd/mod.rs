@@ -1,11 +1,13 @@
-//! SIMD without intrinsics: eight numbers side by side ([`Lanes`]), vectors and matrices of them, and [`dispatch`], which
-//! compiles a kernel for several instruction sets and takes the best that the machine has.
+//! SIMD without intrinsics: eight numbers side by side ([`Lanes`]), vectors and matrices of them, and [`dispatch`],
+//! which compiles a kernel for several instruction sets and runs the best one that the machine supports.
 //!
 //! A kernel is a generic function in plain lane arithmetic, `#[inline(always)]` down to its last call. Rust never
-//! contracts a product and a sum into one rounding by itself, so all instruction sets give the same bits.
+//! contracts a product and a sum into a fused multiply-add by itself, so all instruction sets give bit-identical
+//! results.
 //!
-//! Kernels are written with plain loops and array literals: a closure handed to `array::map` or `from_fn` is a function of
-//! its own, and where the compiler does not inline it, it is compiled without the kernel's instructions (ten times slower).
+//! Kernels are written with plain loops and array literals: a closure passed to `array::map` or `from_fn` is a
+//! separate function, and if the compiler does not inline it, it is compiled without the kernel's instruction set
+//! (ten times slower).
 
 #![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
 
@@ -14,21 +16,21 @@ use std::ops::{Add, AddAssign, Div, Index, IndexMut, Mul, MulAssign, Neg, Sub, S
 
 use glam::{DMat3, DVec3};
 
-/// Which instructions the kernels may use.
+/// The instruction sets that kernels may use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Simd {
-    /// The best that this machine has.
+    /// The best of this machine.
     #[default]
     Auto,
-    /// The same bits on every machine.
+    /// Bit-identical results on every machine.
     Baseline,
 }
 
-/// Numbers in a [`Lanes`].
+/// Number of lanes of a [`Lanes`].
 pub const WIDTH: usize = 8;
 
-/// Eight numbers, each with its own element.
+/// Eight numbers, one per lane.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[repr(align(64))]
 pub struct Lanes(pub [f64; WIDTH]);
@@ -155,27 +157,27 @@ impl Lanes {
         Self(out)
     }
 
-    /// Natural logarithms of positive normal numbers, to a few units in the last place. In lane arithmetic, so that the
-    /// bits are the same on every machine: `ln(m 2ᵉ) = e ln 2 + 2 artanh((m - 1)/(m + 1))`.
+    /// Natural logarithms of positive normal numbers, to a few units in the last place. In lane arithmetic, so that
+    /// results are bit-identical on every machine: `ln(m 2ᵉ) = e ln 2 + 2 artanh((m - 1)/(m + 1))`.
     #[inline(always)]
     pub fn ln(self) -> Self {
         const SQRT_HALF_BITS: u64 = 0x3fe6_a09e_667f_3bcd;
         const MANTISSA: u64 = (1 << 52) - 1;
         let (mut exponent, mut mantissa) = (Self::default(), Self::default());
         for i in 0..WIDTH {
-            // Adding what lies between 1 and √½ makes the exponent that of the nearest power of two.
+            // Adding the difference between 1 and √½ makes the exponent that of the nearest power of two.
             let bits = self.0[i].to_bits() + (0x3ff0_0000_0000_0000 - SQRT_HALF_BITS);
             exponent.0[i] = ((bits >> 52) as i32 - 1023) as f64;
             mantissa.0[i] = f64::from_bits((bits & MANTISSA) + SQRT_HALF_BITS);
         }
         let s = (mantissa - 1.0) / (mantissa + 1.0);
-        // The low part of ln 2 apart, so that large exponents lose nothing.
+        // The low part of ln 2 is added separately, so that large exponents lose no digits.
         let (high, low) = (0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10);
         exponent * high + (s * artanh_series(s * s) * 2.0 + exponent * low)
     }
 
-    /// The angles of the points (`x`, `self`) in (-π, π], to a few units in the last place; zero for the origin. In lane
-    /// arithmetic, so that the bits are the same on every machine.
+    /// The angles of the points (`x`, `self`) in (-π, π], to a few units in the last place; zero for the origin. In
+    /// lane arithmetic, so that results are bit-identical on every machine.
     #[inline(always)]
     pub fn atan2(self, x: Self) -> Self {
         let zero = Self::default();
@@ -484,10 +486,10 @@ pub trait Kernel {
     fn run(self) -> Self::Output;
 }
 
-/// Runs a kernel compiled for the best instructions of this machine; the baseline ones if asked.
+/// Runs a kernel compiled for the best instructions of this machine, or for the baseline if requested.
 ///
-/// Builds with debug assertions have the baseline only: they are compiled without vectorisation, so that other
-/// instructions gain nothing and would make every kernel three times as long to compile.
+/// Builds with debug assertions only have the baseline: they are compiled without vectorisation, so other
+/// instructions gain nothing and would triple the compile time of every kernel.
 #[inline]
 #[cfg_attr(debug_assertions, allow(unused_variables, reason = "there is nothing to choose from"))]
 pub fn dispatch<K: Kernel>(simd: Simd, kernel: K) -> K::Output {
@@ -505,7 +507,7 @@ pub fn dispatch<K: Kernel>(simd: Simd, kernel: K) -> K::Output {
     kernel.run()
 }
 
-/// The instruction sets that kernels are compiled for, by name, and whether this machine has them.
+/// The instruction sets that kernels are compiled for, by name, and whether this machine supports them.
 pub fn instruction_sets() -> [(&'static str, bool); 3] {
     #[cfg(target_arch = "x86_64")]
     let [avx2, avx512] = [has_avx2(Simd::Auto), has_avx512(Simd::Auto)];
@@ -514,7 +516,7 @@ pub fn instruction_sets() -> [(&'static str, bool); 3] {
     [("baseline", true), ("AVX2", avx2), ("AVX-512", avx512)]
 }
 
-/// Whether kernels may use AVX-512 and the machine has what [`run_avx512`] needs.
+/// Whether kernels may use AVX-512 and the machine supports all features that [`run_avx512`] needs.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub fn has_avx512(simd: Simd) -> bool {
@@ -524,7 +526,7 @@ pub fn has_avx512(simd: Simd) -> bool {
         && is_x86_feature_detected!("avx512dq")
 }
 
-/// Whether kernels may use AVX2 and the machine has what [`run_avx2`] needs.
+/// Whether kernels may use AVX2 and the machine supports all features that [`run_avx2`] needs.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub fn has_avx2(simd: Simd) -> bool {
@@ -535,7 +537,7 @@ pub fn has_avx2(simd: Simd) -> bool {
 ///
 /// # Safety
 ///
-/// The machine has the instructions: [`has_avx512`] says so.
+/// [`has_avx512`] returned true on this machine.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx2,fma")]
 pub fn run_avx512<K: Kernel>(kernel: K) -> K::Output {
@@ -546,19 +548,19 @@ pub fn run_avx512<K: Kernel>(kernel: K) -> K::Output {
 ///
 /// # Safety
 ///
-/// The machine has the instructions: [`has_avx2`] says so.
+/// [`has_avx2`] returned true on this machine.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 pub fn run_avx2<K: Kernel>(kernel: K) -> K::Output {
     kernel.run()
 }
 
-/// Bytes of a line of the cache.
+/// Bytes per cache line.
 #[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
 
-/// Begins to bring a value into the cache that is read soon: short pieces of memory end before the processor itself has noticed that
-/// they are read one line after the other.
+/// Prefetches a value that will be read soon: short runs of memory end before the hardware prefetcher has detected
+/// the sequential access.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]

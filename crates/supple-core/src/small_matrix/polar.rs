@@ -6,20 +6,21 @@
 //! X₀ = F,      X' = ½ (γ X + X⁻ᵀ/γ),      X⁻ᵀ = cof X / det X,
 //! ```
 //!
-//! which keeps the singular vectors and takes every singular value `σ` to `½ (γ σ + 1/(γ σ))`: large ones are halved, and once they are near 1 the
-//! error is squared each time. Four iterations suffice for stretches up to a fifth. `γ² = |X⁻¹|/|X|` in the first one brings singular values around 1. That is
-//! about a quarter of the time of a singular value decomposition, which remains for elements that are almost flat, where the inverse
-//! loses digits, and for inverted ones, whose limit would be a reflection.
+//! which keeps the singular vectors and maps every singular value `σ` to `½ (γ σ + 1/(γ σ))`: large ones are halved,
+//! and once they are near 1 the error is squared in each iteration. Four iterations suffice for stretches up to a
+//! fifth. `γ² = |X⁻¹|/|X|` in the first iteration brings singular values close to 1. This takes about a quarter of
+//! the time of a singular value decomposition, which is still used for elements that are almost flat, where the
+//! inverse loses digits, and for inverted ones, whose limit would be a reflection.
 
 use super::svd::{Svd, svd};
 use crate::simd::{LaneMat3, Lanes, WIDTH};
 
-/// The least `27 det² / |F|⁶`, which is 1 for a scaled rotation, for which Newton's iteration is taken: singular values differ by less than 64
-/// times then.
+/// Newton's iteration is used if `27 det² / |F|⁶`, which is 1 for a scaled rotation, is at least this: singular
+/// values then differ by less than a factor of 64.
 const REGULAR: f64 = 1e-3;
-/// A squared change after which what is left, half of it, is rounding.
+/// A squared change after which the remaining error, half of it, is rounding.
 const CONVERGED: f64 = 1e-15;
-/// More than regular matrices need.
+/// Maximum number of iterations, more than regular matrices need.
 const MAX_ITERATIONS: usize = 20;
 
 /// The rotation `R` of the polar decomposition `F = R S`, the nearest to `F`.
@@ -29,7 +30,7 @@ pub fn polar_rotation(f: LaneMat3) -> LaneMat3 {
     let excess = determinant * determinant * 27.0 - norm * norm * norm * REGULAR;
     let mut regular = true;
     for lane in 0..WIDTH {
-        // What is not a number is not regular.
+        // NaN is not regular.
         regular &= determinant.0[lane] > 0.0 && excess.0[lane] > 0.0;
     }
     if regular { newton(f) } else { by_singular_values(f) }
@@ -49,7 +50,8 @@ fn newton(f: LaneMat3) -> LaneMat3 {
         let step = (cofactor * inverse - x) * Lanes::splat(0.5);
         let change = step.norm_squared();
         x += step;
-        // As whole numbers, whose order is that of positive numbers: compilers make less of a comparison for each lane.
+        // Compared as integers, whose order is that of positive floats: compilers generate better code for one
+        // integer comparison per lane.
         let mut largest = 0;
         for lane in 0..WIDTH {
             largest = largest.max(change.0[lane].to_bits());
@@ -100,7 +102,7 @@ mod tests {
             f.determinant() > 0.0 && 27.0 * f.determinant().powi(2) > REGULAR * norm.powi(3)
         };
         let seed = &mut 5;
-        // Beside the usual ones some at the edge of what is regular, and of other sizes.
+        // In addition to the usual ones, some at the limit of regularity, and of other magnitudes.
         let mut edge = |scale: f64| {
             let stretches = DMat3::from_diagonal([scale, 0.7 * scale, 0.017 * scale].into());
             rotation(seed) * stretches * rotation(seed)

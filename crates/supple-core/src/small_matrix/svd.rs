@@ -1,9 +1,10 @@
 //! Singular values of deformation gradients, in lanes.
 //!
-//! `F = U Σ Vᵀ` with rotations `U` and `V` (determinant +1) and `σ₁ >= σ₂ >= |σ₃|`: for an inverted element the smallest
-//! singular value is negative, so that `R = U Vᵀ` is the nearest *rotation* (Irving, Teran & Fedkiw 2004). Found by
-//! one-sided Jacobi rotations of the columns of `F` (Hestenes 1958), which never form `FᵀF`'s rounding errors, in a
-//! fixed number of sweeps without branches. Flattened elements (rank 2, 1 or 0) get some rotation that completes `U`.
+//! `F = U Σ Vᵀ` with rotations `U` and `V` (determinant +1) and `σ₁ >= σ₂ >= |σ₃|`: for an inverted element the
+//! smallest singular value is negative, so that `R = U Vᵀ` is the nearest *rotation* (Irving, Teran & Fedkiw 2004).
+//! Found by one-sided Jacobi rotations of the columns of `F` (Hestenes 1958), which never form `FᵀF`'s rounding
+//! errors, in a fixed number of sweeps without branches. Flattened elements (rank 2, 1 or 0) get an arbitrary
+//! rotation that completes `U`.
 
 #![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `crate::simd`")]
 
@@ -102,8 +103,8 @@ fn select_vector(condition: Lanes, then: LaneVec3, otherwise: LaneVec3) -> LaneV
     ])
 }
 
-/// The rotation whose first two columns are along `first` and `second`, which are nearly orthogonal and may vanish, the
-/// second before the first.
+/// The rotation whose first two columns are along `first` and `second`, which are nearly orthogonal; both may vanish,
+/// or only `second`.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn completed(first: LaneVec3, second: LaneVec3) -> LaneMat3 {
     let (one, tiny) = (Lanes::splat(1.0), Lanes::splat(1e-150));
@@ -116,7 +117,7 @@ fn completed(first: LaneVec3, second: LaneVec3) -> LaneMat3 {
     let noise = (length * NOISE).max(tiny);
     let is_known = noise.less(across_length, one, Lanes::default());
     let u1 = select_vector(is_known, across * (one / across_length.max(tiny)), perpendicular(u0));
-    // Once more, since a short second column has lost digits against the first.
+    // Repeated, since a short second column has lost digits against the first.
     let again = u1 - u0 * u0.dot(u1);
     let u1 = again * (one / again.length());
     LaneMat3([u0, u1, u0.cross(u1)])

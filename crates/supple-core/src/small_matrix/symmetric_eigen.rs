@@ -5,7 +5,7 @@
 
 use crate::simd::Lanes;
 
-/// A square matrix by rows.
+/// A square matrix, stored by rows.
 pub type SquareMatrix<const N: usize> = [[Lanes; N]; N];
 
 /// The eigenvalues in no particular order, and the eigenvectors as columns of a matrix by rows.
@@ -87,8 +87,8 @@ impl<const N: usize> SymmetricEigen<N> {
     }
 }
 
-/// The nearest positive semi-definite matrix: negative eigenvalues become zero. A matrix that is definite already comes
-/// back as it is, to the last bit.
+/// The nearest positive semi-definite matrix: negative eigenvalues become zero. A definite matrix is returned
+/// bit-identical.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub fn positive_part<const N: usize>(a: SquareMatrix<N>) -> SquareMatrix<N> {
     let mut eigen = symmetric_eigen(a);

@@ -1,4 +1,4 @@
-//! Text in and out: numbers in messages, scanning of text files, the nearest valid word.
+//! Text in and out: numbers in messages, scanning of text files, suggestions for misspelt names.
 
 pub mod number;
 pub mod scan;

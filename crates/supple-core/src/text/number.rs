@@ -1,10 +1,10 @@
-//! Numbers in messages: a number of three hundred digits tells less than one with an exponent.
+//! Numbers in messages: three hundred digits are less readable than an exponent.
 
 use std::fmt::{self, Display};
 
 use glam::DVec3;
 
-/// A number in the shortest form that reads back to the same bits; with an exponent where that is shorter.
+/// A number in the shortest form that reads back bit-identical; with an exponent where that is shorter.
 pub struct Short(pub f64);
 
 impl Display for Short {
@@ -16,7 +16,7 @@ impl Display for Short {
     }
 }
 
-/// A measured number with four decimals, or with an exponent where that is shorter or says more.
+/// A measured number with four decimals, or with an exponent where that is shorter or more precise.
 pub struct Brief(pub f64);
 
 impl Display for Brief {
@@ -33,7 +33,7 @@ pub fn components(v: DVec3) -> String {
     format!("({})", v.to_array().map(|x| format!("{x:.4e}")).join(", "))
 }
 
-/// What a number must be, with the reminder that it must be finite where it is not: "finite and above 0".
+/// The requirement on a number, with the reminder that it must be finite if it is not: "finite and above 0".
 pub fn finite_and(value: f64, must: &str) -> String {
     if value.is_finite() { must.to_owned() } else { format!("finite and {must}") }
 }

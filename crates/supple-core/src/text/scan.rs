@@ -1,11 +1,11 @@
-//! A scanner over the bytes of a text file: tokens between white space, with the line they stand on. Lines end with
-//! LF, CR LF or CR. Numbers are parsed exactly (correctly rounded), the common short ones without `std`'s detour.
+//! A scanner over the bytes of a text file: tokens between white space, with their line numbers. Lines end with
+//! LF, CR LF or CR. Numbers are parsed exactly (correctly rounded), with a fast path for short ones.
 
 use std::path::Path;
 
 use crate::FileError;
 
-/// Reads tokens from a text file's bytes and knows the line it is on.
+/// Reads tokens from a text file's bytes and tracks the line number.
 #[derive(Debug, Clone)]
 pub struct Scanner<'a> {
     bytes: &'a [u8],
@@ -79,7 +79,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Leaves the rest of the current line and goes to the start of the next; `false` if the file has no more.
+    /// Skips the rest of the current line and moves to the start of the next; `false` if the file has no more.
     pub fn next_line(&mut self) -> bool {
         self.rest_of_line();
         let end = line_end_length(&self.bytes[self.at..]);
@@ -88,7 +88,7 @@ impl<'a> Scanner<'a> {
         self.at < self.bytes.len()
     }
 
-    /// What is left of the current line, trimmed; comments and continuations have no meaning in it.
+    /// The rest of the current line, trimmed; comments and continuations have no meaning in it.
     pub fn rest_of_line(&mut self) -> &'a [u8] {
         let rest = &self.bytes[self.at..];
         let length = rest.iter().position(|&b| b == b'\n' || b == b'\r').unwrap_or(rest.len());
@@ -114,7 +114,7 @@ impl<'a> Scanner<'a> {
     pub fn f64_in_line(&mut self, what: &str) -> Result<f64, FileError> {
         match self.token_in_line() {
             Some(token) => self.to_f64(token, what),
-            None => Err(self.error(format!("the line ends where {what} should stand"))),
+            None => Err(self.error(format!("expected {what}, but the line ends"))),
         }
     }
 
@@ -123,7 +123,7 @@ impl<'a> Scanner<'a> {
         let Some(token) = self.token() else { return Err(self.ended(what)) };
         parse_u32(token).ok_or_else(|| {
             let found = shown(token);
-            self.error(format!("{what} should be a whole number from 0 to {}, found {found}", u32::MAX))
+            self.error(format!("{what} should be an integer from 0 to {}, found {found}", u32::MAX))
         })
     }
 
@@ -137,9 +137,9 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The error for a file that ends where `what` should stand.
+    /// The error for a file that ends where `what` is expected.
     pub fn ended(&self, what: &str) -> FileError {
-        self.error(format!("the file ends where {what} should stand; is it cut off?"))
+        self.error(format!("expected {what}, but the file ends; is it truncated?"))
     }
 
     #[inline]
@@ -182,7 +182,7 @@ pub fn shown(token: &[u8]) -> String {
     format!("`{}{more}`", text.escape_debug())
 }
 
-/// A name in a file: UTF-8, or else taken as Latin-1 so that different names stay different.
+/// A name in a file: UTF-8, otherwise decoded as Latin-1, so that different names stay different.
 pub fn name(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
@@ -190,13 +190,13 @@ pub fn name(bytes: &[u8]) -> String {
     }
 }
 
-/// A decimal whole number from 0 to `u32::MAX`.
+/// A decimal integer from 0 to `u32::MAX`.
 #[inline]
 pub fn parse_u32(token: &[u8]) -> Option<u32> {
     parse_i64(token).and_then(|value| u32::try_from(value).ok())
 }
 
-/// A decimal whole number of at most 18 digits, with an optional sign.
+/// A decimal integer of at most 18 digits, with an optional sign.
 #[inline]
 pub fn parse_i64(token: &[u8]) -> Option<i64> {
     let (negative, digits) = split_sign(token);
@@ -214,14 +214,14 @@ pub fn parse_i64(token: &[u8]) -> Option<i64> {
     Some(if negative { -value } else { value })
 }
 
-/// A decimal number, correctly rounded; also what `std` takes for infinities and NaN.
+/// A decimal number, correctly rounded; also the spellings of infinities and NaN that `std` accepts.
 #[inline]
 pub fn parse_f64(token: &[u8]) -> Option<f64> {
     short_decimal(token).or_else(|| std::str::from_utf8(token).ok()?.parse().ok())
 }
 
 /// A decimal number whose digits fit into 53 bits and whose power of ten is exact in `f64`: then one multiplication or
-/// division rounds correctly (Clinger 1990). `None` for all others, also for what is no number.
+/// division rounds correctly (Clinger 1990). `None` for all others, including invalid numbers.
 #[inline]
 fn short_decimal(token: &[u8]) -> Option<f64> {
     let (negative, rest) = split_sign(token);
@@ -263,7 +263,7 @@ fn split_sign(token: &[u8]) -> (bool, &[u8]) {
     }
 }
 
-/// All powers of ten that `f64` holds exactly.
+/// All powers of ten that `f64` represents exactly.
 const POWERS_OF_TEN: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
     1e19, 1e20, 1e21, 1e22,

@@ -1,6 +1,6 @@
-//! The nearest valid word for a mistyped one.
+//! Suggestions for misspelt names.
 
-/// The candidate nearest to `word` if it is near enough to be what was meant; the first of equals.
+/// The candidate nearest to `word` if it is close enough to be a likely misspelling; the first of equals.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain_word = plain(word);
     let mut best: Option<(usize, &str)> = None;
@@ -17,7 +17,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     best.map(|(_, candidate)| candidate)
 }
 
-/// "; did you mean `x`?", or "." if nothing is near.
+/// "; did you mean `x`?", or "." if nothing is close.
 pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     nearest(word, candidates).map_or_else(|| ".".to_owned(), |near| format!("; did you mean `{near}`?"))
 }
@@ -27,7 +27,7 @@ pub fn list<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     words.into_iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// Case, hyphens, blanks and underscores do not tell words apart.
+/// Case, hyphens, blanks and underscores are ignored.
 fn plain(word: &str) -> String {
     word.chars().take(64).map(|c| if matches!(c, '-' | ' ') { '_' } else { c.to_ascii_lowercase() }).collect()
 }

@@ -1,5 +1,5 @@
-//! Sparse Cholesky factorisation: the pattern is analysed once and refactored for each matrix, by the multifrontal method
-//! on all threads with the same bits for any number of them.
+//! Sparse Cholesky factorisation: the pattern is analysed once and refactored for each matrix, by the multifrontal
+//! method on all threads, bit-identical for any number of them.
 
 use std::alloc::{Layout, handle_alloc_error};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use glam::{DMat3, DVec3};
 use crate::direct::{Entry, Graph, Multifrontal, Numbers, Ordering, SolveSpace};
 use crate::{BlockMatrix, BlockPattern, ExtraBlock, Simd};
 
-/// How a factorisation ended.
+/// The outcome of a factorisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Factorisation {
     /// The factor is ready.
@@ -18,39 +18,40 @@ pub enum Factorisation {
     NotPositiveDefinite,
 }
 
-/// A new analysis may cost this many times the work of the order found for the pattern alone before another order is
-/// looked for.
+/// A new analysis may cost up to this multiple of the work of the ordering found for the pattern alone before another
+/// ordering is computed.
 const TOLERATED_WORK: f64 = 1.5;
 
 /// A sparse Cholesky solver for matrices of one pattern.
 ///
-/// Blocks outside the pattern ([`BlockMatrix::outside`]) are taken in. Those that fall on fill of the factor cost
-/// nothing; for others the structure is analysed again with them, in the same order of elimination while that stays
-/// cheap, and kept until other blocks do not fit. When memory runs out on this way the process ends, as for any vector.
+/// Blocks outside the pattern ([`BlockMatrix::outside`]) are included. Those that coincide with fill of the factor
+/// cost nothing; for others the structure is analysed again with them, in the same elimination order while that stays
+/// cheap, and kept until other blocks do not fit. If memory runs out in the process, the program aborts, as for any
+/// vector.
 pub struct Cholesky {
     pattern: Arc<BlockPattern>,
     positions: Option<Vec<DVec3>>,
     ordering: Ordering,
     simd: Simd,
     analysis: Analysis,
-    /// The order of elimination found for the pattern alone, and its work.
+    /// The elimination order found for the pattern alone, and its work.
     first_order: (Vec<u32>, f64),
-    /// Whether the analysis is to follow the next matrix alone, not those before it.
+    /// Whether the next analysis depends only on the next matrix, not on earlier ones.
     forgetful: bool,
-    /// Whether the analysis was made for blocks outside the pattern.
+    /// Whether the analysis includes blocks outside the pattern.
     extended: bool,
     outside: Vec<Entry>,
     space: SolveSpace<f64>,
 }
 
 impl Cholesky {
-    /// Analyses a pattern, with the `positions` of its vertices or of its unknowns alone, at rest or now: they lead to
-    /// a better order of elimination than the graph alone. Fails only when memory runs out; the text says so.
+    /// Analyses a pattern, with the `positions` of its vertices or of its unknowns, at rest or current: they lead to
+    /// a better elimination order than the graph alone. Fails only when memory runs out.
     pub fn new(pattern: Arc<BlockPattern>, positions: Option<&[DVec3]>, simd: Simd) -> Result<Self, String> {
         Self::with_ordering(pattern, positions, Ordering::Best, simd)
     }
 
-    /// The same with a choice of the order of elimination.
+    /// The same with a choice of the ordering method.
     pub fn with_ordering(
         pattern: Arc<BlockPattern>,
         positions: Option<&[DVec3]>,
@@ -77,12 +78,12 @@ impl Cholesky {
         })
     }
 
-    /// The pattern it was made for.
+    /// The pattern it was created for.
     pub fn pattern(&self) -> &Arc<BlockPattern> {
         &self.pattern
     }
 
-    /// Memory held by the factor and its workspace, in bytes.
+    /// Memory of the factor and its workspace, in bytes.
     pub fn bytes(&self) -> usize {
         self.analysis.bytes()
     }
@@ -92,23 +93,23 @@ impl Cholesky {
         self.analysis.frontal.stored()
     }
 
-    /// Multiplications of a factorisation of the pattern, about.
+    /// Approximate number of multiplications of a factorisation of the pattern.
     pub fn work(&self) -> f64 {
         self.first_order.1
     }
 
-    /// Lets the next analysis follow the next matrix alone: after it, factors do not depend on matrices before this call.
+    /// Makes the next analysis depend only on the next matrix: factors then do not depend on matrices before this call.
     pub fn forget(&mut self) {
         self.forgetful = true;
     }
 
-    /// Factors a matrix on this pattern.
+    /// Factorises a matrix on this pattern.
     pub fn factorise(&mut self, matrix: &BlockMatrix) -> Factorisation {
         let renew = std::mem::replace(&mut self.forgetful, false) && self.is_extended_for(matrix);
         if renew || !self.place_outside(matrix) {
             self.extend(matrix);
             let placed = self.place_outside(matrix);
-            assert!(placed, "an analysis holds all blocks it was made for");
+            assert!(placed, "an analysis contains all blocks it was created for");
         }
         let Analysis { frontal, entries } = &mut self.analysis;
         let numbers = MatrixNumbers { blocks: matrix.blocks(), outside: matrix.outside() };
@@ -122,7 +123,7 @@ impl Cholesky {
         self.analysis.frontal.solve(scalars, &mut self.space);
     }
 
-    /// Finds the places of blocks outside the pattern; `false` if the factor lacks one.
+    /// Finds the slots of blocks outside the pattern; `false` if the factor lacks one.
     fn place_outside(&mut self, matrix: &BlockMatrix) -> bool {
         self.outside.clear();
         let first = self.pattern.block_count() as u32;
@@ -136,7 +137,7 @@ impl Cholesky {
         true
     }
 
-    /// Whether the analysis has room for blocks outside the pattern, or a matrix needs it to.
+    /// Whether the analysis includes blocks outside the pattern, or a matrix requires it.
     fn is_extended_for(&self, matrix: &BlockMatrix) -> bool {
         self.extended || !matrix.outside().is_empty()
     }
@@ -174,14 +175,14 @@ impl ScalarCholesky {
         Ok(Self { pattern, analysis, space: SolveSpace::default() })
     }
 
-    /// Memory held by the factor and its workspace, in bytes.
+    /// Memory of the factor and its workspace, in bytes.
     pub fn bytes(&self) -> usize {
         self.analysis.bytes()
     }
 
-    /// Factors the matrix with one number for each slot of the pattern.
+    /// Factorises the matrix with one number per slot of the pattern.
     pub fn factorise(&mut self, numbers: &[f64]) -> Factorisation {
-        assert_eq!(numbers.len(), self.pattern.block_count(), "one number for each slot of the pattern");
+        assert_eq!(numbers.len(), self.pattern.block_count(), "one number per slot of the pattern");
         let Analysis { frontal, entries } = &mut self.analysis;
         let good = frontal.factorise(&ScalarNumbers(numbers), [entries, &[]]);
         if good { Factorisation::Done } else { Factorisation::NotPositiveDefinite }
@@ -203,7 +204,7 @@ fn of_unknowns(pattern: &BlockPattern, positions: &[DVec3]) -> Option<Vec<DVec3>
         .then(|| vertices.filter(|&v| pattern.unknown(v).is_some()).map(|v| positions[v as usize]).collect())
 }
 
-/// The structure of a factor and where the pattern's blocks stand in it.
+/// The structure of a factor and the location of the pattern's blocks in it.
 struct Analysis {
     frontal: Multifrontal,
     entries: Vec<Entry>,
@@ -313,7 +314,7 @@ mod tests {
         a.iter().zip(b).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max)
     }
 
-    /// How far a solve is from inverting the product.
+    /// The error of a solve as the inverse of the product.
     fn error(cholesky: &mut Cholesky, matrix: &BlockMatrix) -> f64 {
         let exact = exact(matrix.unknowns());
         let mut x = matrix.multiply(&exact);

@@ -1,4 +1,4 @@
-//! Dense Cholesky factorisation of one symmetric positive-definite matrix, by the kernels of a single front. For the
+//! Dense Cholesky factorisation of one symmetric positive-definite matrix, with the kernels of a single front. For the
 //! coarsest level of multigrid hierarchies.
 
 use super::front::{Front, Threads};
@@ -12,7 +12,7 @@ pub struct DenseFactor {
 }
 
 impl DenseFactor {
-    /// A matrix of zeros to be filled in and factored: the entry at (row, column) stands at `column * rows + row`.
+    /// A matrix of zeros to be filled in and factored: the entry at (row, column) is at `column * rows + row`.
     pub fn clear(&mut self, rows: usize) -> &mut [f64] {
         self.rows = rows;
         self.columns.clear();
@@ -20,7 +20,7 @@ impl DenseFactor {
         &mut self.columns
     }
 
-    /// Factors the lower triangle of what was filled in. `false` if it is not positive definite or not finite.
+    /// Factorises the lower triangle of the entries. `false` if it is not positive definite or not finite.
     pub fn factorise(&mut self, simd: Simd) -> bool {
         let front = Front { rows: self.rows, columns: self.rows, factor: &mut self.columns, update: &mut [] };
         front.eliminate(simd, Threads::All)
@@ -47,7 +47,7 @@ impl DenseFactor {
     }
 }
 
-/// Eight running sums let the additions overlap; their order is fixed.
+/// Eight running sums allow the additions to overlap; their order is fixed.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     let (a_eights, a_rest) = a.as_chunks::<8>();
     let (b_eights, b_rest) = b.as_chunks::<8>();

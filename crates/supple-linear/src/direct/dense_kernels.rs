@@ -1,12 +1,12 @@
-//! Register-blocked dense kernels under the elimination of a front: products of packed panels, and the Cholesky
+//! Register-blocked dense kernels for the elimination of a front: products of packed panels, and the Cholesky
 //! factorisation and the triangular solve built on them (the layering of Goto and van de Geijn, "Anatomy of
 //! high-performance matrix multiplication", 2008).
 //!
-//! Operands are *packed*: `W` rows at a time form a panel, in which column follows column, so that a kernel reads memory
-//! in order and whole vectors at a time. The last panel is padded with zeros. All products of a factorisation are of the
+//! Operands are *packed*: `W` rows at a time form a panel, stored column by column, so that a kernel reads memory in
+//! order and whole vectors at a time. The last panel is padded with zeros. All products of a factorisation are of the
 //! form `A Bᵀ` with rows of the same columns, so one packed copy serves as either operand.
 //!
-//! Every number is the same sum in the same order however the matrix is divided into blocks.
+//! Every number is the same sum in the same order independent of the division of the matrix into blocks.
 
 #![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
 
@@ -22,7 +22,7 @@ use supple_core::simd::{run_avx2, run_avx512};
 /// Columns of a product per round of its loop.
 const UNROLLED: usize = 4;
 
-/// Rows that are a whole number of the largest tiles with every instruction set.
+/// A number of rows divisible by the largest tile with every instruction set.
 pub(super) const TILE_ROWS: usize = 24;
 
 /// Columns are padded to a multiple of this: the rows of a panel with any instruction set divide it.
@@ -37,13 +37,13 @@ pub(super) enum Isa {
     /// Four numbers per vector.
     #[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
     Avx2,
-    /// What every machine of the architecture has.
+    /// The baseline of the architecture.
     Plain,
 }
 
 /// A kernel for vectors `V` and panels of `W` rows.
 pub(super) trait PanelKernel {
-    /// What it computes.
+    /// Its result.
     type Output;
     /// Does the work; must be `#[inline(always)]`.
     fn run<V: Vector<W>, const W: usize>(self) -> Self::Output;
@@ -61,7 +61,7 @@ impl<K: PanelKernel, V: Vector<W>, const W: usize> Kernel for Instance<K, V, W> 
 }
 
 impl Isa {
-    /// The best of this machine. As everywhere, builds with debug assertions have the plain kernels only.
+    /// The best of this machine. Builds with debug assertions only have the plain kernels.
     pub(super) fn detect() -> Self {
         #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
         {
@@ -90,10 +90,10 @@ impl Isa {
     pub(super) fn run<K: PanelKernel>(self, kernel: K) -> K::Output {
         match self {
             #[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
-            // SAFETY: `detect` gives this only where the machine has the instructions.
+            // SAFETY: `detect` returns this only if the machine supports the instructions.
             Self::Avx512 => unsafe { run_avx512(Instance::<K, Avx512, 8>(kernel, Default::default())) },
             #[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
-            // SAFETY: `detect` gives this only where the machine has the instructions.
+            // SAFETY: `detect` returns this only if the machine supports the instructions.
             Self::Avx2 => unsafe { run_avx2(Instance::<K, Avx2, 4>(kernel, Default::default())) },
             Self::Plain => Instance::<K, Plain<4>, 4>(kernel, Default::default()).run(),
         }
@@ -103,16 +103,16 @@ impl Isa {
 /// Consecutive rows of a column-major matrix.
 #[derive(Clone, Copy)]
 pub(super) struct Rows {
-    /// Numbers from one column to the next.
+    /// Stride from one column to the next.
     pub(super) stride: usize,
     /// The first row.
     pub(super) first: usize,
-    /// How many.
+    /// Number of rows.
     pub(super) count: usize,
 }
 
 impl Rows {
-    /// Those of one panel.
+    /// The rows of one panel.
     #[inline(always)]
     fn of_panel<const W: usize>(self, index: usize) -> Self {
         Self { first: self.first + index * W, count: W.min(self.count - index * W), ..self }
@@ -122,7 +122,7 @@ impl Rows {
 /// Packed rows.
 #[derive(Clone, Copy)]
 pub(super) struct Packed<'a> {
-    /// The panels, one after the other.
+    /// The panels, in sequence.
     pub(super) panels: &'a [f64],
     /// Columns of a panel, with padding.
     pub(super) columns: usize,
@@ -262,7 +262,7 @@ fn pack_symmetric<V: Vector<W>, const W: usize>(
     }
 }
 
-/// Copies a panel back, only what lies below the diagonal.
+/// Copies a panel back, only the part below the diagonal.
 #[inline(always)]
 fn unpack_lower<V: Vector<W>, const W: usize>(
     panel: &[[f64; W]],
@@ -282,9 +282,9 @@ fn unpack_lower<V: Vector<W>, const W: usize>(
     }
 }
 
-/// Factors the diagonal tile of a panel whose columns before it are final; there are `columns` columns in all.
+/// Factorises the diagonal tile of a panel whose earlier columns are final; there are `columns` columns in all.
 ///
-/// Columns are scaled by reciprocal pivots on the way to the next pivot, so that the square roots need not be waited for.
+/// Columns are scaled by reciprocal pivots before the next pivot, to hide the latency of the square roots.
 #[inline(always)]
 fn factor_tile<V: Vector<W>, const W: usize>(
     panel: &mut [[f64; W]],
@@ -334,7 +334,7 @@ fn solve_panels<V: Vector<W>, const W: usize>(
     }
 }
 
-/// Solves `X Lᵀ = B` for `W` columns of `T` panels whose columns before them are final; `factor` is the panel of `L`.
+/// Solves `X Lᵀ = B` for `W` columns of `T` panels whose earlier columns are final; `factor` is the panel of `L`.
 #[inline(always)]
 fn solve_tile<V: Vector<W>, const W: usize, const T: usize>(
     panels: &mut [[f64; W]],
@@ -456,7 +456,7 @@ impl PanelKernel for Unpack<'_> {
 pub(super) struct SubtractProduct<'a> {
     /// The columns to subtract from.
     pub(super) target: &'a mut [f64],
-    /// Numbers from one column to the next.
+    /// Stride from one column to the next.
     pub(super) stride: usize,
     /// The row of the target that the first of `a` belongs to.
     pub(super) first_row: usize,
@@ -484,7 +484,7 @@ impl PanelKernel for SubtractProduct<'_> {
             let count = V::TILE_PANELS.min(panels - i);
             let end = if self.lower { end.min(i + count) } else { end };
             for j in first..end {
-                // Panels above the diagonal are left out.
+                // Skips panels above the diagonal.
                 let above = if self.lower { j.saturating_sub(i) } else { 0 };
                 match count - above {
                     3 if V::TILE_PANELS == 3 => self.subtract_tile::<V, W, 3>(i + above, j),

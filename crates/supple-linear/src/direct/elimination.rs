@@ -1,9 +1,9 @@
 //! Symbolic elimination: the elimination tree (Liu 1990), the length of every column of the factor, and from them the
-//! work that an ordering costs.
+//! work of an ordering.
 
 use super::graph::{ABSENT, Graph};
 
-/// The elimination tree of a graph whose vertices are eliminated in order of their names.
+/// The elimination tree of a graph whose vertices are eliminated in order of their indices.
 pub(crate) struct Elimination {
     /// The parent of every column, [`ABSENT`] at roots.
     pub(crate) parent: Vec<u32>,
@@ -39,7 +39,7 @@ impl Elimination {
     }
 
     /// The columns with children before parents and every subtree consecutive; the child with the longest column
-    /// stands next to its parent, so that both can become one supernode.
+    /// is placed next to its parent, so that both can become one supernode.
     pub(crate) fn postorder(&self) -> Vec<u32> {
         let n = self.parent.len();
         let mut by_length: Vec<u32> = (0..n as u32).collect();
@@ -56,7 +56,7 @@ impl Elimination {
                 }
             }
         }
-        // A parent before its children, the longest child first: the reverse of what is wanted.
+        // A parent before its children, the longest child first: the reverse of the desired order.
         let mut reversed = Vec::with_capacity(n);
         let mut waiting = Vec::new();
         for root in roots {
@@ -98,7 +98,7 @@ fn tree(graph: &Graph) -> Vec<u32> {
     parent
 }
 
-/// Row `i` of the factor holds exactly the columns on the paths of the tree from its matrix entries up to `i`.
+/// Row `i` of the factor contains exactly the columns on the paths of the tree from its matrix entries up to `i`.
 fn column_lengths(graph: &Graph, parent: &[u32]) -> Vec<u32> {
     let n = graph.len();
     let mut lengths = vec![0; n];

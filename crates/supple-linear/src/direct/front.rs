@@ -1,7 +1,7 @@
-//! The dense part of the multifrontal method: the Cholesky factorisation of the first columns of a front and the update
-//! it leaves for the parent. Right-looking: a panel of columns is factored, then its outer product is subtracted from
-//! everything to its right. Every number is computed by one thread in a fixed order, so results are bit-identical for any
-//! number of threads.
+//! The dense part of the multifrontal method: the Cholesky factorisation of the first columns of a front and the
+//! update passed to the parent. Right-looking: a panel of columns is factored, then its outer product is subtracted
+//! from everything to its right. Every number is computed by one thread in a fixed order, so results are
+//! bit-identical for any number of threads.
 
 use std::cell::Cell;
 
@@ -20,7 +20,7 @@ const BLOCK: usize = 4 * TILE_ROWS;
 /// Columns that one thread copies.
 const COPIED: usize = 16;
 
-/// How a front is computed.
+/// Whether a front is computed in parallel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Threads {
     /// By the calling thread.
@@ -41,7 +41,7 @@ impl Threads {
 }
 
 /// A front: `columns` columns to eliminate with `rows` rows in all (the columns' own first), and the square `update`
-/// below them, all column by column; of both only the lower triangle counts.
+/// below them, all column by column; only the lower triangles are used.
 pub(super) struct Front<'a> {
     pub(super) rows: usize,
     pub(super) columns: usize,
@@ -50,7 +50,7 @@ pub(super) struct Front<'a> {
 }
 
 impl Front<'_> {
-    /// Factors the columns in place and subtracts their outer product from the update. `false` if a pivot is not
+    /// Factorises the columns in place and subtracts their outer product from the update. `false` if a pivot is not
     /// positive.
     pub(super) fn eliminate(self, simd: Simd, threads: Threads) -> bool {
         match simd {
@@ -106,7 +106,7 @@ struct Diagonal<'a> {
     reciprocals: &'a [f64],
 }
 
-/// Columns that are factored together.
+/// Columns that are factorised together.
 struct Panel {
     width: usize,
     /// The width, with padding.
@@ -159,16 +159,17 @@ impl Panel {
 }
 
 thread_local! {
-    /// Space for packed panels. Taken while a front is computed: a thread that waits inside one front may begin another.
+    /// Workspace for packed panels. Taken from its cell while a front is computed: a thread that waits inside one
+    /// front may start another.
     static WORKSPACE: Cell<Vec<CacheLine>> = const { Cell::new(Vec::new()) };
 }
 
-/// Packed panels are aligned to cache lines, lest every vector be read from two of them.
+/// Packed panels are aligned to cache lines, so that no vector load spans two lines.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, align(64))]
 struct CacheLine([f64; 8]);
 
-/// Parts of the workspace, which grows as needed; their lengths are multiples of a cache line except the last.
+/// Splits the workspace, which grows as needed; the lengths are multiples of a cache line except the last.
 fn split<const N: usize>(workspace: &mut Vec<CacheLine>, lengths: [usize; N]) -> [&mut [f64]; N] {
     let lines = lengths.iter().sum::<usize>().div_ceil(8);
     if workspace.len() < lines {

@@ -2,7 +2,7 @@
 
 use crate::BlockPattern;
 
-/// Who is coupled with whom: the neighbours of every vertex, ascending, without itself.
+/// An adjacency list: the neighbours of every vertex, ascending, without itself.
 pub(crate) struct Graph {
     starts: Vec<usize>,
     neighbours: Vec<u32>,
@@ -42,7 +42,7 @@ impl Graph {
         &self.neighbours[self.starts[vertex]..self.starts[vertex + 1]]
     }
 
-    /// The same graph with vertex `order[k]` renamed to `k`; vertices that are not in `order` are left out.
+    /// The same graph with vertex `order[k]` renamed to `k`; vertices that are not in `order` are omitted.
     /// `names` is scratch for all vertices of this graph, [`ABSENT`] before and after.
     pub(crate) fn renamed(&self, order: &[u32], names: &mut [u32]) -> Self {
         order.iter().zip(0..).for_each(|(&vertex, name)| names[vertex as usize] = name);
@@ -59,5 +59,5 @@ impl Graph {
     }
 }
 
-/// No vertex.
+/// Marks the absence of a vertex.
 pub(crate) const ABSENT: u32 = u32::MAX;

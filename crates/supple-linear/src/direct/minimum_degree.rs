@@ -1,16 +1,16 @@
 //! Approximate minimum-degree ordering: P. R. Amestoy, T. A. Davis, I. S. Duff, "An approximate minimum degree ordering
 //! algorithm", SIAM J. Matrix Anal. Appl. 17 (1996).
 //!
-//! Vertices are eliminated one after the other, the one with the fewest neighbours first. Elimination connects all
-//! neighbours of a vertex; the *quotient graph* keeps such a clique as one *element*, a list of its variables, so that it
-//! never needs more edges than the matrix. Every variable `i` has a list of elements `E_i` and one of variables `A_i` to
-//! which it is connected directly; a pivot `p` becomes the element
+//! Vertices are eliminated one by one, fewest neighbours first. Elimination connects all neighbours of a vertex; the
+//! *quotient graph* stores such a clique as one *element*, a list of its variables, so that it never needs more edges
+//! than the matrix. Every variable `i` has a list of elements `E_i` and one of variables `A_i` to which it is
+//! connected directly; a pivot `p` becomes the element
 //!
 //! ```text
 //! L_p = (A_p ∪ ⋃ L_e for e in E_p) \ {p}
 //! ```
 //!
-//! and the elements in `E_p` are absorbed. What makes it fast:
+//! and the elements in `E_p` are absorbed. Techniques that make it fast:
 //! - degrees are bounded from above instead of counted, `|A_i \ i| + |L_p \ i| + Σ |L_e \ L_p|` over `e` in `E_i` other than
 //!   `p` (section 4); all `|L_e \ L_p|` come from one pass over the lists of `L_p`;
 //! - *mass elimination*: variables connected with nothing but the pivot's element are eliminated with it;
@@ -58,7 +58,7 @@ struct QuotientGraph {
     /// [`ABSORBED`], or `stamp + |L_e \ L_p|` for elements seen with the pivot, or a smaller number.
     mark: Vec<u64>,
     stamp: u64,
-    /// Whether a variable is in the pivot's element.
+    /// Marks the variables of the pivot's element.
     in_pivot: Vec<bool>,
     queue: DegreeQueue,
     supervariables: Supervariables,
@@ -68,7 +68,7 @@ struct QuotientGraph {
 }
 
 impl QuotientGraph {
-    /// Of the vertices `sparse` alone.
+    /// The queue of the vertices `sparse` only.
     fn new(graph: &Graph, sparse: &[u32]) -> Self {
         let n = graph.len();
         let mut weight = vec![0; n];
@@ -117,7 +117,7 @@ impl QuotientGraph {
         self.finish(pivot as usize);
     }
 
-    /// Appends the vertices of a variable to the order; it is no variable any more.
+    /// Appends the vertices of a variable to the order; it is no longer a variable.
     fn number(&mut self, variable: u32) {
         let i = variable as usize;
         self.order.extend(self.supervariables.vertices(variable));
@@ -125,7 +125,7 @@ impl QuotientGraph {
         self.weight[i] = 0;
     }
 
-    /// Makes the list of the pivot that of its element; the elements in it before are absorbed.
+    /// Replaces the list of the pivot by that of its element; the elements in it are absorbed.
     fn form_element(&mut self, pivot: usize) {
         let (elements, own) = (self.elements(pivot), self.list(pivot));
         let start = self.lists.len();
@@ -168,8 +168,8 @@ impl QuotientGraph {
         }
     }
 
-    /// Removes from the lists of the pivot's variables what the pivot's element stands for, and bounds their degrees
-    /// outside of it. Variables without any are eliminated. Returns hashes of the others' lists.
+    /// Removes from the lists of the pivot's variables everything covered by the pivot's element, and bounds their
+    /// degrees outside of it. Variables without outside neighbours are eliminated. Returns hashes of the other lists.
     fn update_lists(&mut self, pivot: u32) -> Vec<(u32, u32)> {
         let mut hashes = Vec::with_capacity(self.length[pivot as usize]);
         for at in self.list(pivot as usize) {

@@ -1,4 +1,4 @@
-//! The direct solver: an order of elimination from the mesh, the structure of the factor, and a multifrontal Cholesky
+//! The direct solver: an elimination order from the mesh, the structure of the factor, and a multifrontal Cholesky
 //! factorisation on all threads.
 
 pub(crate) mod cholesky;
@@ -32,20 +32,20 @@ use graph::ABSENT;
 use minimum_degree::minimum_degree;
 use nested_dissection::nested_dissection;
 
-/// How the order of elimination is found.
+/// The ordering method.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Ordering {
-    /// Both of the others; the one with less work is taken.
+    /// Both of the others; the one with less work is used.
     #[default]
     Best,
     /// Approximate minimum degree (Amestoy, Davis and Duff 1996).
     MinimumDegree,
-    /// Nested dissection (George 1973), by positions where there are any.
+    /// Nested dissection (George 1973), by positions if available.
     NestedDissection,
 }
 
 impl Ordering {
-    /// The vertices of a graph in their order of elimination.
+    /// The vertices of a graph in elimination order.
     pub(crate) fn order(self, graph: &Graph, positions: Option<&[DVec3]>) -> Vec<u32> {
         let work = |order: Vec<u32>| {
             let elimination = Elimination::new(&graph.renamed(&order, &mut vec![ABSENT; graph.len()]));

@@ -1,6 +1,6 @@
-//! The multifrontal method (Duff and Reid 1983; Liu 1992): every supernode gathers its matrix entries and its children's
-//! updates in a dense front, eliminates its columns there, and hands the remainder to its parent. All sums have an order
-//! fixed by the structure, so the bits do not depend on the number of threads.
+//! The multifrontal method (Duff and Reid 1983; Liu 1992): every supernode gathers its matrix entries and its
+//! children's updates in a dense front, eliminates its columns there, and passes the remainder to its parent. All
+//! sums have an order fixed by the structure, so results are bit-identical for any number of threads.
 
 use std::ops::Range;
 
@@ -19,30 +19,30 @@ pub(crate) trait Numbers: Sync {
     fn scalar(&self, slot: u32, row: usize, column: usize) -> f64;
 }
 
-/// A matrix block's place in a front.
+/// The location of a matrix block in a front.
 #[derive(Clone, Copy)]
 pub(crate) struct Entry {
     /// The supernode.
     pub(crate) supernode: u32,
-    /// The row's place in the front.
+    /// The row's index in the front.
     pub(crate) row: u32,
-    /// The column's place in the front.
+    /// The column's index in the front.
     pub(crate) column: u32,
-    /// Where the matrix keeps the numbers.
+    /// The slot of the block in the matrix.
     pub(crate) slot: u32,
 }
 
 /// A factorisation of symmetric matrices of one structure.
 pub(crate) struct Multifrontal {
-    /// Scalars a block has in each direction.
+    /// Scalar rows per block.
     dof: usize,
     simd: Simd,
-    /// The place of every unknown in the order of elimination.
+    /// The elimination index of every unknown.
     pub(super) place: Vec<u32>,
     pub(super) supernodes: Supernodes,
     pub(super) schedule: Schedule,
     supernode_of: Vec<u32>,
-    /// Where the columns of each supernode start in `factor`.
+    /// The start of each supernode's columns in `factor`.
     pub(super) factor_start: Vec<usize>,
     pub(super) factor: Vec<f64>,
     workspace: Vec<f64>,
@@ -50,7 +50,7 @@ pub(crate) struct Multifrontal {
 }
 
 impl Multifrontal {
-    /// Analyses a graph for an order of elimination. Fails when there is no memory for the factor.
+    /// Analyses a graph for an elimination order. Fails if the factor does not fit in memory.
     pub(crate) fn new(graph: &Graph, order: &[u32], dof: usize, simd: Simd) -> Result<Self, String> {
         let names = &mut vec![ABSENT; graph.len()];
         let ordered = graph.renamed(order, names);
@@ -95,20 +95,20 @@ impl Multifrontal {
         self.factor.len()
     }
 
-    /// What a factorisation costs, in units of a block's multiplication.
+    /// The work of a factorisation, in units of a block's multiplication.
     pub(crate) fn work(&self) -> f64 {
         self.work
     }
 
-    /// The unknowns in their order of elimination.
+    /// The unknowns in elimination order.
     pub(crate) fn order(&self) -> Vec<u32> {
         let mut order = vec![0; self.place.len()];
         self.place.iter().zip(0..).for_each(|(&k, v)| order[k as usize] = v);
         order
     }
 
-    /// Where the block of two unknowns stands in the factor, and whether it is that of (j, i), transposed; `None` if
-    /// the factor has no room for it.
+    /// The location of the block of two unknowns in the factor, and whether it is that of (j, i), transposed; `None`
+    /// if the factor has no slot for it.
     pub(crate) fn entry(&self, [i, j]: [u32; 2]) -> Option<(Entry, bool)> {
         let [a, b] = [self.place[i as usize], self.place[j as usize]];
         let (row, column) = (a.max(b), a.min(b));
@@ -118,7 +118,7 @@ impl Multifrontal {
         Some((Entry { supernode: s, row, column, slot: 0 }, a < b))
     }
 
-    /// Factors the matrix whose blocks stand at `entries`, sorted by supernode. `false` if it is not positive definite.
+    /// Factorises the matrix whose blocks are at `entries`, sorted by supernode. `false` if it is not positive definite.
     pub(crate) fn factorise(&mut self, numbers: &impl Numbers, entries: [&[Entry]; 2]) -> bool {
         let Self { supernodes, schedule, factor_start, factor, workspace, dof, simd, .. } = self;
         let step = Step { supernodes, schedule, factor_start, dof: *dof, simd: *simd, numbers, entries };
@@ -136,7 +136,7 @@ fn split((numbers, start): Part, at: usize) -> (Part, Part) {
 }
 
 fn zeros(length: usize) -> Result<Vec<f64>, String> {
-    // Asked for and given back: the macro below gets untouched zero pages, but cannot fail gently.
+    // Reserved and freed again as a test: the macro below gets untouched zero pages, but cannot report failure.
     Vec::<f64>::new().try_reserve_exact(length).map_err(|_| {
         let gigabytes = length as f64 * 8e-9;
         format!("sparse Cholesky: no memory for a factor of {gigabytes:.1} GB; use a coarser mesh")
@@ -144,7 +144,7 @@ fn zeros(length: usize) -> Result<Vec<f64>, String> {
     Ok(vec![0.0; length])
 }
 
-/// What the elimination of one supernode reads.
+/// Inputs of the elimination of one supernode.
 struct Step<'a, N> {
     supernodes: &'a Supernodes,
     schedule: &'a Schedule,
@@ -155,11 +155,11 @@ struct Step<'a, N> {
     entries: [&'a [Entry]; 2],
 }
 
-/// A part of a vector of numbers, and where it starts there.
+/// A slice of a vector of numbers, and its start in the vector.
 type Part<'a> = (&'a mut [f64], usize);
 
 impl<N: Numbers> Step<'_, N> {
-    /// Runs some of the tasks, by halves on all threads, on the parts of factor and workspace that are theirs.
+    /// Runs some of the tasks, by recursive halving on all threads, on their parts of factor and workspace.
     fn run_tasks(&self, tasks: Range<usize>, factor: Part, room: Part) -> bool {
         match tasks.len() {
             0 => return true,
@@ -184,7 +184,7 @@ impl<N: Numbers> Step<'_, N> {
         })
     }
 
-    /// Assembles and eliminates one front; `room` is a part of the workspace and where it starts.
+    /// Assembles and eliminates one front; `room` is a part of the workspace with its start.
     fn eliminate(
         &self,
         s: usize,
@@ -207,7 +207,7 @@ impl<N: Numbers> Step<'_, N> {
     }
 
     /// Fills columns of a front, each `height` long, with the sum of the children's updates. The first column and row
-    /// stand at place `first` of the front.
+    /// have index `first` in the front.
     fn assemble(
         &self,
         s: usize,

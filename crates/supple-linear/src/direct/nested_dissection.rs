@@ -1,12 +1,13 @@
-//! Nested dissection (George 1973): the vertices are cut in two by a small separator that is eliminated last, each half
-//! in the same way, small remainders by minimum degree. On meshes the factor then has far less fill than by minimum
-//! degree alone, and its elimination tree has independent branches for several threads.
+//! Nested dissection (George 1973): the vertices are split in two by a small separator that is eliminated last, each
+//! half in the same way, small remainders by minimum degree. On meshes the factor then has far less fill than with
+//! minimum degree alone, and its elimination tree has independent branches for several threads.
 //!
-//! Cuts come from the mesh: vertices are sorted along the axes, the diagonals and the principal axis of their positions,
-//! and along breadth-first distances in the graph, which also serve where no positions are known. For each sorting one
-//! pass counts the boundary of every possible cut; the cut with the smallest boundary for its balance is taken, and the
-//! smallest vertex cover of the edges across it is the separator. Diagonals matter: a separator need not stand square to
-//! the edges of a grid, and without them the factor of a regular mesh costs 10 % to 25 % more.
+//! Cuts come from the mesh: vertices are sorted along the axes, the diagonals and the principal axis of their
+//! positions, and along breadth-first distances in the graph, which are also used without positions. For each sorting
+//! one pass counts the boundary of every possible cut; the cut with the smallest boundary relative to its balance is
+//! chosen, and the smallest vertex cover of the edges across it is the separator. Diagonals matter: a separator need
+//! not be perpendicular to the edges of a grid, and without them the factor of a regular mesh costs 10 % to 25 %
+//! more.
 
 use std::collections::VecDeque;
 
@@ -16,25 +17,26 @@ use super::graph::{ABSENT, Graph};
 use super::minimum_degree::minimum_degree;
 use super::vertex_cover::Bipartite;
 
-/// Vertices that are no longer cut.
+/// Parts of at most this many vertices are not split further.
 const LEAF: usize = 60;
-/// Vertices from which both halves are worth two tasks.
+/// Parts of at least this many vertices are processed as two parallel tasks.
 const FORK: usize = 2000;
 /// Axes along which the vertices extend less than this fraction of their longest extent are not tried.
 const SLENDER: f64 = 0.5;
-/// The smallest share of a side. Cuts nearer to the middle alone (0.4) cost 20 % more work on cloth, 5 % on solids.
+/// The smallest fraction of vertices on one side. Restricting cuts to the middle (0.4) costs 20 % more work on cloth,
+/// 5 % on solids.
 const SMALLEST_SHARE: f64 = 0.3;
 
-/// The vertices in their order of elimination; `positions` has one for each vertex.
+/// The vertices in elimination order; `positions` has one per vertex.
 pub(crate) fn nested_dissection(graph: &Graph, positions: Option<&[DVec3]>) -> Vec<u32> {
     let all: Vec<u32> = (0..graph.len() as u32).collect();
     dissect(&Part { graph, names: &all, positions })
 }
 
-/// A part of the mesh, with its own graph.
+/// A subset of the mesh, with its own graph.
 struct Part<'a> {
     graph: &'a Graph,
-    /// The vertices' names in the whole graph.
+    /// The vertices' indices in the whole graph.
     names: &'a [u32],
     /// Positions of the whole graph's vertices.
     positions: Option<&'a [DVec3]>,
@@ -72,7 +74,7 @@ fn dissect(part: &Part) -> Vec<u32> {
     order
 }
 
-/// The vertices sorted in the direction of the cut, and how many lie before it.
+/// The vertices sorted in the direction of the cut, and the number of vertices before it.
 struct Cut {
     order: Vec<u32>,
     before: usize,
@@ -94,7 +96,7 @@ fn best_cut(part: &Part) -> Cut {
     best
 }
 
-/// The coordinate axes, the diagonals between them and the principal axis, without those along which the part is thin.
+/// The coordinate axes, the diagonals between them and the principal axis, except those along which the part is thin.
 fn axes(part: &Part) -> Vec<DVec3> {
     let Some(positions) = part.positions else { return Vec::new() };
     let points = || part.names.iter().map(|&v| positions[v as usize]);
@@ -132,9 +134,9 @@ fn principal_axis(points: impl Iterator<Item = DVec3> + Clone) -> DVec3 {
     axis
 }
 
-/// Counts the boundary of all cuts of a sorted sequence in one pass and takes the best.
+/// Counts the boundary of all cuts of a sorted sequence in one pass and returns the best.
 ///
-/// Vertex `v` at place `p` is on the near boundary of every cut after it up to its last neighbour, and on the far
+/// Vertex `v` at index `p` is on the near boundary of every cut after it up to its last neighbour, and on the far
 /// boundary of every cut before it down to its first neighbour.
 fn cheapest_cut(graph: &Graph, order: Vec<u32>) -> Cut {
     let n = order.len();
@@ -164,8 +166,8 @@ fn cheapest_cut(graph: &Graph, order: Vec<u32>) -> Cut {
     best
 }
 
-/// The vertices by how much nearer they are to one end of their component than to the other, components one after
-/// the other.
+/// The vertices sorted by the difference of their distances to the two ends of their component, component by
+/// component.
 fn breadth_first_order(graph: &Graph) -> Vec<u32> {
     let mut component_of = vec![ABSENT; graph.len()];
     let mut order = Vec::with_capacity(graph.len());

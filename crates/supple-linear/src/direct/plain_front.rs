@@ -2,12 +2,12 @@
 
 use super::front::Front;
 
-/// Columns handled side by side.
+/// Columns processed together.
 const WIDE: usize = 4;
-/// Rows handled side by side.
+/// Rows processed together.
 const TALL: usize = 4;
 
-/// Factors the front's columns one after the other, then subtracts their outer product from the update.
+/// Factorises the front's columns in sequence, then subtracts their outer product from the update.
 pub(super) fn eliminate(front: Front) -> bool {
     let Front { rows, columns, factor, update } = front;
     for j in 0..columns {

@@ -1,27 +1,27 @@
-//! How a factorisation is spread over threads and memory, decided once for a structure.
+//! The schedule of a factorisation: its distribution over threads and memory, computed once per structure.
 //!
-//! Small subtrees of the elimination tree are independent tasks. The supernodes above them are few and large; they are
-//! taken one after the other, each by all threads. Update matrices live in one workspace: every task has its own part,
-//! in which children stack their updates at one end and the parent takes the other, in turns, so that a chain of
-//! supernodes needs room for two updates only.
+//! Small subtrees of the elimination tree are independent tasks. The supernodes above them are few and large; they
+//! are processed in sequence, each by all threads. Update matrices are stored in one workspace: every task has its
+//! own part, in which children stack their updates at one end and the parent uses the other, alternating, so that a
+//! chain of supernodes only needs space for two updates.
 
 use std::ops::Range;
 
 use super::graph::ABSENT;
 use super::supernodes::Supernodes;
 
-/// Tasks have at most this fraction of the whole work, so that two to a dozen threads share them evenly.
+/// Tasks have at most this fraction of the whole work, so that the load is balanced over two to a dozen threads.
 const TASK_SHARE: f64 = 1.0 / 24.0;
-/// Multiplications below which nothing is split.
+/// Work in multiplications below which nothing is split.
 const SMALL: f64 = 2e6;
 
-/// The plan.
+/// The schedule.
 pub(super) struct Schedule {
-    /// Consecutive supernodes that one thread handles, in ascending order, without those of `top`.
+    /// Consecutive supernodes processed by one thread, in ascending order, without those of `top`.
     pub(super) tasks: Vec<Range<usize>>,
-    /// Supernodes handled after all tasks, in ascending order.
+    /// Supernodes processed after all tasks, in ascending order.
     pub(super) top: Vec<usize>,
-    /// Where the update of each supernode stands in the workspace.
+    /// The start of each supernode's update in the workspace.
     pub(super) update_start: Vec<usize>,
     /// The workspace of each task.
     pub(super) task_room: Vec<Range<usize>>,
@@ -30,7 +30,7 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// Plans for supernodes of `dof` scalars a block.
+    /// Schedules supernodes of `dof` scalars per block.
     pub(super) fn new(supernodes: &Supernodes, dof: usize) -> Self {
         let work = subtree_work(supernodes, dof);
         let limit = (TASK_SHARE * roots(supernodes).map(|root| work[root]).sum::<f64>()).max(SMALL);
@@ -48,7 +48,7 @@ impl Schedule {
 
     fn place_updates(&mut self, supernodes: &Supernodes, dof: usize, work: &[f64], limit: f64) {
         let update = |s: usize| (supernodes.rows(s).len() * dof).pow(2);
-        // Children whose updates share the stack of their parent: in a task all, at the top those at the top.
+        // Children whose updates share the stack of their parent: all within a task, otherwise only those in `top`.
         let children = |s: usize| {
             let all = supernodes.children(s).iter().map(|&child| child as usize);
             all.filter(move |&child| work[s] <= limit || work[child] > limit)
@@ -89,7 +89,7 @@ impl Schedule {
     }
 }
 
-/// Room for a subtree, and the end at which its root's update stands.
+/// The workspace of a subtree, and the end at which its root's update is stored.
 #[derive(Clone)]
 struct Stack {
     room: Range<usize>,
@@ -97,7 +97,7 @@ struct Stack {
 }
 
 impl Stack {
-    /// Takes `length` numbers off this stack's end of `room`; returns where they start.
+    /// Allocates `length` numbers at this stack's end of `room`; returns their start.
     fn take(&self, length: usize, room: &mut Range<usize>) -> usize {
         if self.at_start {
             room.start += length;
@@ -113,7 +113,7 @@ fn roots(supernodes: &Supernodes) -> impl Iterator<Item = usize> {
     (0..supernodes.len()).filter(|&s| supernodes.parent[s] == ABSENT)
 }
 
-/// Multiplications for every supernode with all below it.
+/// Multiplications of every supernode including its subtree.
 fn subtree_work(supernodes: &Supernodes, dof: usize) -> Vec<f64> {
     let mut work = vec![0.0; supernodes.len()];
     for s in 0..supernodes.len() {
@@ -127,7 +127,7 @@ fn subtree_work(supernodes: &Supernodes, dof: usize) -> Vec<f64> {
     work
 }
 
-/// Subtrees below the limit; neighbouring ones together while they stay below it.
+/// Subtrees below the limit; neighbouring ones are grouped while they stay below it.
 fn tasks(supernodes: &Supernodes, work: &[f64], limit: f64) -> Vec<Range<usize>> {
     let mut tasks: Vec<Range<usize>> = Vec::new();
     let mut start = 0;

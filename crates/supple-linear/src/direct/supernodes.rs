@@ -1,4 +1,4 @@
-//! Supernodes: consecutive columns of the factor with (almost) the same rows, kept as one dense block. Children whose
+//! Supernodes: consecutive columns of the factor with (almost) the same rows, stored as one dense block. Children whose
 //! columns nearly fit are merged into their parents (Ashcraft and Grimes 1989), which trades a few stored zeros for
 //! larger dense blocks.
 
@@ -9,21 +9,21 @@ use super::graph::{ABSENT, Graph};
 pub(crate) struct Supernodes {
     /// The first column of every supernode, and the number of columns at the end.
     pub(crate) first_column: Vec<u32>,
-    /// Where the rows below each supernode start.
+    /// The start of each supernode's rows.
     pub(crate) row_starts: Vec<usize>,
     /// The rows below the supernodes' own columns, ascending in each.
     pub(crate) rows: Vec<u32>,
-    /// Where each of `rows` stands in the parent's front: its columns first, then its rows.
+    /// The index of each of `rows` in the parent's front: its columns first, then its rows.
     pub(crate) place_in_parent: Vec<u32>,
     /// The parent, [`ABSENT`] at roots.
     pub(crate) parent: Vec<u32>,
-    /// Where the children of each start in `children`.
+    /// The start of each supernode's children in `children`.
     pub(crate) child_starts: Vec<usize>,
     /// Children, ascending in each supernode.
     pub(crate) children: Vec<u32>,
 }
 
-/// A chain of columns on the way to a supernode.
+/// A chain of columns that will become a supernode.
 #[derive(Clone, Copy)]
 struct Chain {
     first: u32,
@@ -44,7 +44,7 @@ impl Chain {
         k * (k + 1.0) / 2.0 + k * m
     }
 
-    /// Both as one supernode, with the zeros this stores.
+    /// Both as one supernode, with the explicit zeros this stores.
     fn merged(&self, parent: &Self) -> Self {
         let extra = f64::from(self.columns()) * f64::from(parent.columns() + parent.below - self.below);
         Self { first: self.first, zeros: self.zeros + parent.zeros + extra, ..*parent }
@@ -63,7 +63,7 @@ impl Chain {
 }
 
 impl Supernodes {
-    /// The supernodes of a graph whose vertices stand in postorder of its elimination tree.
+    /// The supernodes of a graph whose vertices are in postorder of its elimination tree.
     pub(crate) fn new(graph: &Graph, elimination: &Elimination, dof: usize) -> Self {
         let chains = chains(elimination, dof);
         let mut first_column: Vec<u32> = chains.iter().map(|chain| chain.first).collect();
@@ -98,7 +98,7 @@ impl Supernodes {
         &self.rows[self.row_starts[s]..self.row_starts[s + 1]]
     }
 
-    /// Where those rows stand in the parent's front.
+    /// The indices of those rows in the parent's front.
     pub(crate) fn places(&self, s: usize) -> &[u32] {
         &self.place_in_parent[self.row_starts[s]..self.row_starts[s + 1]]
     }
@@ -113,7 +113,7 @@ impl Supernodes {
         (0..self.len()).flat_map(|s| self.columns(s).map(move |_| s as u32)).collect()
     }
 
-    /// Where a row stands in a supernode's front, `None` if the factor has no entry there.
+    /// The index of a row in a supernode's front, `None` if the factor has no entry there.
     pub(crate) fn place(&self, s: usize, row: u32) -> Option<usize> {
         let columns = self.columns(s);
         if columns.contains(&(row as usize)) {
@@ -170,7 +170,7 @@ impl Supernodes {
                     row - columns.start as u32
                 } else {
                     let found = candidates.find(|(other, _)| **other == row);
-                    found.expect("a parent's front holds all rows of its children").1
+                    found.expect("a parent's front contains all rows of its children").1
                 });
             }
         }
@@ -178,7 +178,7 @@ impl Supernodes {
     }
 }
 
-/// Columns with the same rows, then merged with the chain just before them where that stores few zeros.
+/// Columns with the same rows, then merged with the preceding chain if that stores few zeros.
 fn chains(elimination: &Elimination, dof: usize) -> Vec<Chain> {
     let mut chains: Vec<Chain> = Vec::new();
     for (column, &below) in elimination.below.iter().enumerate() {

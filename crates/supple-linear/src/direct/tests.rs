@@ -1,4 +1,4 @@
-//! Orders of elimination and the structure of factors.
+//! Elimination orders and the structure of factors.
 
 use glam::DVec3;
 use proptest::prelude::*;
@@ -47,7 +47,7 @@ fn eliminated(graph: &Graph, order: &[u32]) -> Elimination {
     Elimination::new(&graph.renamed(order, &mut vec![ABSENT; graph.len()]))
 }
 
-/// The rows below each column, by elimination as in the textbook: the neighbours that remain become a clique.
+/// The rows below each column, by textbook elimination: the neighbours that remain become a clique.
 fn columns_by_elimination(graph: &Graph) -> Vec<Vec<u32>> {
     let n = graph.len();
     let mut later: Vec<std::collections::BTreeSet<u32>> = vec![Default::default(); n];
@@ -186,7 +186,7 @@ fn minimum_degree_leaves_vertices_with_very_many_neighbours_to_the_end() {
     let order = minimum_degree(&graph);
     assert!(is_permutation(&order, n as usize));
     assert_eq!(order.last(), Some(&(n - 1)));
-    // The rim is a chain, and every other vertex has the hub below it.
+    // The rim is a chain, and every other vertex has the hub as a row below it.
     assert_eq!(fill(&graph), 2 * n - 3);
 }
 

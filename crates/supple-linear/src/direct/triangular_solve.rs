@@ -1,5 +1,5 @@
-//! Forward and backward substitution with a multifrontal factor. What a supernode owes to rows above it in the tree is
-//! carried from child to parent and back, so that subtrees are independent, as in the factorisation.
+//! Forward and backward substitution with a multifrontal factor. Contributions of a supernode to rows above it in the
+//! tree are passed from child to parent and back, so that subtrees are independent, as in the factorisation.
 
 use std::ops::{AddAssign, Div, Mul, Range, SubAssign};
 
@@ -7,7 +7,7 @@ use glam::DVec3;
 
 use super::multifrontal::Multifrontal;
 
-/// One right-hand side (a number a row), or three (a vector a row).
+/// One right-hand side (one number per row), or three (one vector per row).
 pub(crate) trait Value:
     Copy + Default + Send + Sync + AddAssign + SubAssign + Mul<f64, Output = Self> + Div<f64, Output = Self>
 {
@@ -16,19 +16,19 @@ pub(crate) trait Value:
 impl Value for f64 {}
 impl Value for DVec3 {}
 
-/// Sums kept side by side in a dot product.
+/// Partial sums of a dot product.
 const WIDTH: usize = 8;
 
-/// Vectors of a solve, in the order of elimination.
+/// Vectors of a solve, in elimination order.
 #[derive(Default)]
 pub(crate) struct SolveSpace<V> {
     x: Vec<V>,
-    /// For the rows below every supernode: what its subtree subtracts from them, then their solution.
+    /// For the rows below every supernode: the contribution of its subtree, then their solution.
     carried: Vec<V>,
 }
 
 impl Multifrontal {
-    /// Solves in place; `x` holds `dof` values an unknown.
+    /// Solves in place; `x` has `dof` values per unknown.
     pub(crate) fn solve<V: Value>(&self, x: &mut [V], space: &mut SolveSpace<V>) {
         let dof = x.len().checked_div(self.place.len()).unwrap_or(1);
         space.x.resize(x.len(), V::default());
@@ -48,7 +48,7 @@ impl Multifrontal {
     }
 }
 
-/// Consecutive supernodes with their parts of the vectors.
+/// Consecutive supernodes with their slices of the vectors.
 struct Part<'a, V> {
     of: &'a Multifrontal,
     dof: usize,
@@ -63,7 +63,7 @@ impl<'a, V: Value> Part<'a, V> {
         Self { of, dof, x: &mut space.x, first_x: 0, carried: &mut space.carried, first_carried: 0 }
     }
 
-    /// Does `work` for every task, by halves on all threads.
+    /// Calls `work` for every task, by recursive halving on all threads.
     fn over(mut self, tasks: &[Range<usize>], work: &(impl Fn(&mut Self, Range<usize>) + Sync)) {
         match tasks {
             [] => {}
@@ -86,7 +86,7 @@ impl<'a, V: Value> Part<'a, V> {
         (Self { x, carried, ..self }, after)
     }
 
-    /// The columns of a supernode in the factor, its values, and the carried values before and of it.
+    /// The columns of a supernode in the factor, its values, and the carried values before it and its own.
     fn split(&mut self, s: usize) -> (&'a [f64], &mut [V], &mut [V], &mut [V]) {
         let of = self.of;
         let factor = &of.factor[of.factor_start[s]..of.factor_start[s + 1]];
@@ -136,7 +136,7 @@ impl<'a, V: Value> Part<'a, V> {
     }
 }
 
-/// The values at a place of a front: its columns' first, then its rows'.
+/// The value at an index of a front: its columns' first, then its rows'.
 fn of_front<'a, V>(x: &'a mut [V], own: &'a mut [V], start: usize, dof: usize) -> &'a mut [V] {
     let columns = x.len();
     if start < columns { &mut x[start..start + dof] } else { &mut own[start - columns..][..dof] }

@@ -1,26 +1,26 @@
-//! Vectors of `W` numbers for the dense kernels: AVX-512, AVX2, and plain arrays as their portable twin.
+//! Vectors of `W` numbers for the dense kernels: AVX-512, AVX2, and plain arrays as the portable fallback.
 //!
-//! With arrays alone it depends on details of the loops whether the compiler keeps the tiles of a product in registers or
-//! in memory (measured: more than ten times in speed between two ways to write the same loops), so the x86 vectors call
-//! intrinsics. Their methods are compiled into the caller, which [`super::dense_kernels::Isa::run`] compiles for the
-//! instructions they need and calls only where the machine has them.
+//! With arrays alone, details of the loops decide whether the compiler keeps the tiles of a product in registers or
+//! in memory (measured: a factor of more than ten between two formulations of the same loops), so the x86 vectors use
+//! intrinsics. Their methods are inlined into the caller, which [`super::dense_kernels::Isa::run`] compiles for the
+//! required instructions and calls only if the machine supports them.
 
 #![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
 
 /// `W` numbers.
 pub(super) trait Vector<const W: usize>: Copy {
-    /// Panels side by side in the largest tile, at most three: `TILE_PANELS W` vectors of sums, one for each panel and one
-    /// more fit into the registers, with a few left that the compiler needs to load ahead.
+    /// Panels side by side in the largest tile, at most three: `TILE_PANELS W` vectors of sums, one per panel and one
+    /// more fit into the registers, with a few left for the compiler to load ahead.
     const TILE_PANELS: usize;
-    /// The same number `W` times.
+    /// Broadcasts a number.
     fn splat(value: f64) -> Self;
-    /// From memory.
+    /// Loads from memory.
     fn load(from: &[f64; W]) -> Self;
-    /// Into memory.
+    /// Stores to memory.
     fn store(self, to: &mut [f64; W]);
-    /// From fewer than `W` numbers, the others zero.
+    /// Loads fewer than `W` numbers, the others are zero.
     fn load_first(from: &[f64]) -> Self;
-    /// The first numbers into fewer than `W`.
+    /// Stores the first numbers to fewer than `W`.
     fn store_first(self, to: &mut [f64]);
     /// `self + a b`.
     fn add_product(self, a: Self, b: Self) -> Self;
@@ -28,7 +28,7 @@ pub(super) trait Vector<const W: usize>: Copy {
     fn subtract_product(self, a: Self, b: Self) -> Self;
     /// `self - other`.
     fn minus(self, other: Self) -> Self;
-    /// `self other`, number by number.
+    /// `self other`, element by element.
     fn times(self, other: Self) -> Self;
 
     /// One of the numbers.
@@ -40,7 +40,7 @@ pub(super) trait Vector<const W: usize>: Copy {
     }
 }
 
-/// In plain arithmetic; product and sum in one rounding where every machine of the architecture has that instruction.
+/// In plain arithmetic; fused multiply-add if it is part of the architecture's baseline.
 #[derive(Clone, Copy)]
 pub(super) struct Plain<const W: usize>([f64; W]);
 
@@ -131,7 +131,7 @@ mod x86 {
     #[derive(Clone, Copy)]
     pub(in super::super) struct Avx2(__m256d);
 
-    /// Both instruction sets have the same methods under other names.
+    /// Both instruction sets have the same methods under different names.
     macro_rules! vector {
         ($vector:ident, $width:literal, $tile_panels:literal, $splat:ident, $load:ident, $store:ident, $add_product:ident,
          $subtract_product:ident, $minus:ident, $times:ident, $mask:ident, $load_first:expr, $store_first:expr) => {

@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 
 const FREE: u32 = u32::MAX;
 
-/// A bipartite graph by the right-hand neighbours of every left vertex.
+/// A bipartite graph, given by the right-hand neighbours of every left vertex.
 pub(crate) struct Bipartite {
-    /// Where the neighbours of each left vertex start; one more than there are left vertices.
+    /// The start of each left vertex's neighbours; one more entry than left vertices.
     pub(crate) starts: Vec<usize>,
     /// Right vertices.
     pub(crate) neighbours: Vec<u32>,
@@ -15,7 +15,7 @@ pub(crate) struct Bipartite {
     pub(crate) rights: usize,
 }
 
-/// Which vertices stand in a cover.
+/// The vertices of a cover.
 pub(crate) struct Cover {
     /// For every left vertex.
     pub(crate) left: Vec<bool>,
@@ -35,7 +35,7 @@ impl Bipartite {
     /// A smallest set of vertices that touches every edge.
     pub(crate) fn smallest_cover(&self) -> Cover {
         let matching = Matching::largest(self);
-        // What alternating paths from free left vertices reach.
+        // The vertices reached by alternating paths from free left vertices.
         let mut reached = Cover { left: vec![false; self.lefts()], right: vec![false; self.rights] };
         let mut waiting: Vec<usize> =
             (0..self.lefts()).filter(|&left| matching.right_of[left] == FREE).collect();

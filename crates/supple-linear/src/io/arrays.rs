@@ -1,17 +1,17 @@
-//! Sparse matrices and systems from arrays that a calling program has in memory, as SciPy's CSR keeps them.
+//! Sparse matrices and systems from arrays in the caller's memory, in the layout of SciPy's CSR.
 
 use super::SparseMatrix;
 
-/// A matrix by rows, as SciPy's CSR: row `i` has the columns `columns[starts[i]..starts[i + 1]]`.
+/// A matrix by rows, like SciPy's CSR: row `i` has the columns `columns[starts[i]..starts[i + 1]]`.
 #[derive(Debug, Clone, Copy)]
 pub struct CsrArrays<'a> {
-    /// Where each row starts, and the end of the last: one more than there are rows.
+    /// The start of each row, and the end of the last: one more than there are rows.
     pub starts: &'a [i64],
-    /// Columns from 0, in any order; those that stand twice are added.
+    /// Columns from 0, in any order; duplicates are summed.
     pub columns: &'a [i64],
     /// The numbers.
     pub values: &'a [f64],
-    /// Rows of the blocks that it was made of; 1 if it has none.
+    /// Rows per block of its original blocks; 1 if it has none.
     pub block: usize,
 }
 
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn positions_must_fit_the_matrix() {
         let matrix = SparseMatrix::from_csr(&LAPLACE).unwrap();
-        assert!(System::with_points(&matrix, Some(vec![DVec3::ZERO])).is_ok(), "three unknowns a node");
+        assert!(System::with_points(&matrix, Some(vec![DVec3::ZERO])).is_ok(), "three unknowns per node");
         assert!(System::with_points(&matrix, Some(vec![DVec3::X, DVec3::Y, DVec3::Z])).is_ok());
         let problem = System::with_points(&matrix, Some(vec![DVec3::ZERO; 2])).err().unwrap();
         assert!(problem.contains("2 positions") && problem.contains("3 rows"), "{problem}");

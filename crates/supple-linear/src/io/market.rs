@@ -30,9 +30,8 @@ pub(super) fn read_matrix(bytes: &[u8], path: &Path) -> Result<SparseMatrix, Fil
     }
     let rest = scanner.remaining().len();
     if count > (rest + 1) / SHORTEST_ENTRY {
-        return Err(
-            scanner.error(format!("{count} entries cannot stand in the {rest} bytes left; is it cut off?"))
-        );
+        return Err(scanner
+            .error(format!("{count} entries do not fit in the remaining {rest} bytes; is it truncated?")));
     }
     if rows > count {
         return Err(scanner.error(format!(
@@ -75,7 +74,7 @@ pub(super) fn read_array(bytes: &[u8], path: &Path) -> Result<DenseArray, FileEr
     let count = rows.checked_mul(columns).filter(|&count| count <= rest.div_ceil(2));
     let Some(count) = count else {
         let problem =
-            format!("{rows} x {columns} numbers cannot stand in the {rest} bytes left; is it cut off?");
+            format!("{rows} x {columns} numbers do not fit in the remaining {rest} bytes; is it truncated?");
         return Err(scanner.error(problem));
     };
     let mut values = vec![0.0; count];
@@ -98,7 +97,7 @@ fn header(scanner: &mut Scanner<'_>, layout: &str) -> Result<Header, FileError> 
     };
     let wrong = |what: &str, found: &str, known: &str| {
         let found = shown(found.as_bytes());
-        Err(scanner.error(format!("{what} is {found}; only {known} can be read here")))
+        Err(scanner.error(format!("{what} is {found}; only {known} is supported")))
     };
     if magic != "%%matrixmarket" || object != "matrix" {
         return wrong("the file's kind", &format!("{magic} {object}"), "`%%MatrixMarket matrix`");
@@ -137,7 +136,7 @@ fn index(scanner: &mut Scanner<'_>, what: &str, limit: usize) -> Result<u32, Fil
 
 fn end_of_line(scanner: &mut Scanner<'_>) -> Result<(), FileError> {
     match scanner.token_in_line() {
-        Some(token) => Err(scanner.error(format!("{} stands where the line should end", shown(token)))),
+        Some(token) => Err(scanner.error(format!("expected the end of the line, found {}", shown(token)))),
         None => Ok(()),
     }
 }
@@ -145,7 +144,7 @@ fn end_of_line(scanner: &mut Scanner<'_>) -> Result<(), FileError> {
 fn end_of_file(scanner: &mut Scanner<'_>, count: usize) -> Result<(), FileError> {
     match scanner.token() {
         Some(token) => {
-            Err(scanner.error(format!("{} stands after the last of {count} numbers", shown(token))))
+            Err(scanner.error(format!("found {} after the last of {count} numbers", shown(token))))
         }
         None => Ok(()),
     }

@@ -1,5 +1,6 @@
-//! Linear systems of users in and out: Matrix Market `.mtx`, SciPy `.npz`, NumPy `.npy`. Every reader names the file and the
-//! line, byte or array element of what is wrong, and never allocates by a count that it has not checked against the file.
+//! Reading and writing users' linear systems: Matrix Market `.mtx`, SciPy `.npz`, NumPy `.npy`. Errors give the file
+//! and the line, byte or array element of the problem; no reader allocates by a count that it has not checked against
+//! the file size.
 
 mod arrays;
 mod market;
@@ -33,7 +34,7 @@ pub fn load_matrix(path: &Path) -> Result<SparseMatrix, FileError> {
     read_matrix(&load(path)?, path)
 }
 
-/// Reads a matrix from the bytes of a file; `path` gives the format and stands in errors.
+/// Reads a matrix from the bytes of a file; `path` determines the format and appears in errors.
 pub fn read_matrix(bytes: &[u8], path: &Path) -> Result<SparseMatrix, FileError> {
     match check_extension(path, &["mtx", "npz"], "a matrix")?.as_str() {
         "npz" => npz::read(bytes, path),
@@ -47,7 +48,7 @@ pub fn load_array(path: &Path) -> Result<DenseArray, FileError> {
     read_array(&load(path)?, path)
 }
 
-/// Reads a vector from the bytes of a file; `path` gives the format and stands in errors.
+/// Reads a vector from the bytes of a file; `path` determines the format and appears in errors.
 pub fn read_array(bytes: &[u8], path: &Path) -> Result<DenseArray, FileError> {
     match check_extension(path, &["mtx", "npy"], "a vector")?.as_str() {
         "npy" => npy::read_dense(bytes, path),
@@ -69,5 +70,5 @@ fn check_extension(path: &Path, known: &[&str], what: &str) -> Result<String, Fi
         return Ok(extension);
     }
     let words: Vec<String> = known.iter().map(|word| format!(".{word}")).collect();
-    Err(FileError::whole(path, format!("{what} is read from {}; save it as one of them", words.join(" or "))))
+    Err(FileError::whole(path, format!("{what} must be in the format {}", words.join(" or "))))
 }

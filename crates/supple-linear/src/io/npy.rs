@@ -1,5 +1,6 @@
-//! NumPy's `.npy` arrays (NEP 1, versions 1 to 3): magic, version, a Python dictionary with type, order and shape, then the
-//! numbers. Read: floating-point and whole numbers of 1 to 8 bytes in either byte order. Written: version 1, little-endian `f8`.
+//! NumPy's `.npy` arrays (NEP 1, versions 1 to 3): magic, version, a Python dictionary with type, order and shape,
+//! then the numbers. Read: floating-point numbers and integers of 1 to 8 bytes in either byte order. Written: version
+//! 1, little-endian `f8`.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -10,24 +11,24 @@ use supple_core::text::scan::shown;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// The longest header that is looked at; NumPy's own are 128 bytes.
+/// Maximum length of a header; NumPy's own are 128 bytes.
 const LONGEST_HEADER: usize = 1 << 16;
 
-/// What a type's letter means.
+/// The kind of numbers, by the type's letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Float,
     Signed,
     Unsigned,
-    /// Letters, one or four bytes each.
+    /// Characters, one or four bytes each.
     Text,
 }
 
-/// An array as it stands in a file: its numbers are not decoded yet.
+/// An array as stored in a file: its numbers are not decoded yet.
 #[derive(Debug, Clone)]
 pub(super) struct RawArray<'a> {
     kind: Kind,
-    /// Bytes of a number.
+    /// Bytes per number.
     size: usize,
     big_endian: bool,
     fortran: bool,
@@ -37,7 +38,7 @@ pub(super) struct RawArray<'a> {
     data_start: usize,
 }
 
-/// Reads the header, and checks that the data are as long as it says. `Err` gives the byte and the problem.
+/// Reads the header, and checks the length of the data. `Err` contains the byte offset and the problem.
 pub(super) fn parse(bytes: &[u8]) -> Result<RawArray<'_>, (usize, String)> {
     let problem = |at: usize, text: &str| Err((at, text.to_owned()));
     if !bytes.starts_with(MAGIC) || bytes.len() < 10 {
@@ -48,11 +49,14 @@ pub(super) fn parse(bytes: &[u8]) -> Result<RawArray<'_>, (usize, String)> {
         2 | 3 if bytes.len() >= 12 => {
             (u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]) as usize, 12)
         }
-        version => return problem(6, &format!("version {version} of the format is not known")),
+        version => return problem(6, &format!("version {version} of the format is not supported")),
     };
     let end = start + length;
     if length > LONGEST_HEADER || end > bytes.len() {
-        return problem(8, &format!("a header of {length} bytes does not fit into the file; is it cut off?"));
+        return problem(
+            8,
+            &format!("a header of {length} bytes does not fit into the file; is it truncated?"),
+        );
     }
     let header = String::from_utf8_lossy(&bytes[start..end]).into_owned();
     let mut array = describe(&header).map_err(|text| (start, text))?;
@@ -64,7 +68,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<RawArray<'_>, (usize, String)> {
         return problem(
             end,
             &format!(
-                "shape {shape} of {size}-byte items needs other than the {} bytes there are; is it cut off?",
+                "shape {shape} of {size}-byte items does not match the {} bytes of data; is it truncated?",
                 data.len()
             ),
         );
@@ -86,14 +90,14 @@ fn describe<'a>(header: &str) -> Result<RawArray<'a>, String> {
     let text = descr.strip_prefix('\'').and_then(|rest| rest.split('\'').next());
     let (kind, size, big_endian) = text.and_then(item_type).ok_or_else(|| {
         let found = shown(text.unwrap_or(descr).as_bytes());
-        format!("the type {found} cannot be read; convert it by `.astype(float)`")
+        format!("the type {found} is not supported; convert it with `.astype(float)`")
     })?;
     let fortran = value("fortran_order")?.starts_with("True");
     let shape = value("shape")?;
     let inner = shape.strip_prefix('(').and_then(|rest| rest.split(')').next());
     let sides = inner.map(|inner| inner.split(',').map(str::trim).filter(|side| !side.is_empty()));
     let shape = sides.and_then(|sides| sides.map(|side| side.parse().ok()).collect::<Option<Vec<usize>>>());
-    let shape = shape.ok_or("`shape` in the header is not a list of whole numbers")?;
+    let shape = shape.ok_or("`shape` in the header is not a list of integers")?;
     Ok(RawArray { kind, size, big_endian, fortran, shape, data: &[], data_start: 0 })
 }
 
@@ -126,7 +130,7 @@ impl RawArray<'_> {
         self.kind
     }
 
-    /// Every item's bytes, lowest first, filled up to eight.
+    /// Every item's bytes, least significant first, padded to eight.
     fn items(&self) -> impl Iterator<Item = [u8; 8]> + '_ {
         self.data.chunks_exact(self.size.max(1)).map(|item| {
             let mut bytes = [0; 8];
@@ -144,7 +148,7 @@ impl RawArray<'_> {
         let decode = |bytes: [u8; 8]| match (self.kind, self.size) {
             (Kind::Float, 4) => f64::from(f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])),
             (Kind::Float, _) => f64::from_le_bytes(bytes),
-            // The sign bit to the top and back spreads it.
+            // Shifting the sign bit to the top and back extends it.
             (Kind::Signed, _) => (i64::from_le_bytes(bytes) << unused >> unused) as f64,
             _ => u64::from_le_bytes(bytes) as f64,
         };

@@ -1,6 +1,6 @@
-//! Sparse matrices as `scipy.sparse.save_npz` writes them: a ZIP archive of the arrays `format`, `shape`, `indptr`, `indices` and
-//! `data`. CSR, BSR with square blocks, and CSC, which for a symmetric matrix is the same as CSR. Without `format` the shape of
-//! `data` tells: three dimensions are blocks.
+//! Sparse matrices as `scipy.sparse.save_npz` writes them: a ZIP archive of the arrays `format`, `shape`, `indptr`,
+//! `indices` and `data`. CSR, BSR with square blocks, and CSC, which for a symmetric matrix is the same as CSR.
+//! Without `format` the shape of `data` decides: three dimensions are blocks.
 
 use std::path::Path;
 
@@ -26,9 +26,7 @@ pub(super) fn read(bytes: &[u8], path: &Path) -> Result<SparseMatrix, FileError>
     archive.check_rows(&starts, &columns, data.shape.first().copied().unwrap_or(0))?;
     let rows = block * (starts.len() - 1);
     if rows >= u32::MAX as usize {
-        return Err(
-            archive.wrong("indptr", &format!("{rows} rows are more than the {} that can be", u32::MAX))
-        );
+        return Err(archive.wrong("indptr", &format!("{rows} rows exceed the maximum of {}", u32::MAX)));
     }
     archive.check_shape(rows)?;
     if let Some(at) = data.values.iter().position(|value| !value.is_finite()) {
@@ -99,7 +97,8 @@ impl Archive<'_> {
         let Some(bytes) = self.unpacked(name)? else {
             let there: Vec<&str> = self.members.iter().map(|member| member.name.as_str()).collect();
             let there = there.join(", ").escape_debug().to_string();
-            let problem = format!("is missing; the file holds {there}. Save it by `scipy.sparse.save_npz`");
+            let problem =
+                format!("is missing; the file contains {there}. Save it with `scipy.sparse.save_npz`");
             return Err(self.wrong(name, &problem));
         };
         let array = npy::parse(&bytes)
@@ -110,21 +109,21 @@ impl Archive<'_> {
         Ok(Numbers { shape: array.shape.clone(), values: array.numbers() })
     }
 
-    /// Whole numbers from 0.
+    /// Non-negative integers.
     fn counts(&self, name: &str) -> Result<Vec<u32>, FileError> {
         let array = self.array(name)?;
         let whole = |(at, &value): (usize, &f64)| {
             let fine = value >= 0.0 && value < f64::from(u32::MAX) && value.fract() == 0.0;
             let problem = || {
                 let value = Short(value);
-                format!("number {at} is {value}; it must be a whole number from 0 to {}", u32::MAX - 1)
+                format!("number {at} is {value}; it must be an integer from 0 to {}", u32::MAX - 1)
             };
             if fine { Ok(value as u32) } else { Err(self.wrong(name, &problem())) }
         };
         array.values.iter().enumerate().map(whole).collect()
     }
 
-    /// Rows of a block.
+    /// Rows per block.
     fn block(&self, shape: &[usize], format: Option<&str>) -> Result<usize, FileError> {
         match (shape, format) {
             ([_], None | Some("csr" | "csc")) => Ok(1),
@@ -154,7 +153,7 @@ impl Archive<'_> {
         if let Some(at) = starts.windows(2).position(|pair| pair[0] > pair[1]) {
             return Err(self.wrong(
                 "indptr",
-                &format!("number {} is {}, less than the one before", at + 1, starts[at + 1]),
+                &format!("number {} is {}, less than the previous one", at + 1, starts[at + 1]),
             ));
         }
         let rows = starts.len() - 1;

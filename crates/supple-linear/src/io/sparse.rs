@@ -1,14 +1,14 @@
-//! A square symmetric sparse matrix of scalars, as a file gives it.
+//! A square symmetric sparse matrix of scalars, as read from a file.
 
 use supple_core::parallel::prelude::*;
 
 use supple_core::text::number::Short;
 
-/// Two entries (i, j) and (j, i) may differ by this fraction of the larger of themselves and their diagonals' mean: the
-/// rounding of an assembly in another order.
+/// Tolerance for the difference of (i, j) and (j, i), as a fraction of the larger of themselves and their diagonals'
+/// mean: rounding errors of an assembly in a different order.
 const SYMMETRIC: f64 = 1e-10;
 
-/// Rows handled by one task.
+/// Rows per task.
 const ROWS: usize = 1024;
 
 /// A number at a row and column, counted from 0.
@@ -19,13 +19,13 @@ pub(super) struct Entry {
     pub value: f64,
 }
 
-/// A square matrix by rows, columns ascending.
+/// A square matrix by rows, with ascending columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SparseMatrix {
     pub(super) starts: Vec<usize>,
     pub(super) columns: Vec<u32>,
     pub(super) values: Vec<f64>,
-    /// Rows of the file's own blocks; 1 if it has none.
+    /// Rows per block of the file; 1 if it has none.
     pub(super) file_block: usize,
 }
 
@@ -50,7 +50,7 @@ impl Asymmetry {
 }
 
 impl SparseMatrix {
-    /// Sorts entries into rows; those at the same place are added, in their order.
+    /// Sorts entries into rows; duplicates are summed in order.
     pub(super) fn from_entries(rows: usize, entries: &[Entry]) -> Self {
         let mut starts = vec![0; rows + 1];
         for entry in entries {
@@ -108,7 +108,7 @@ impl SparseMatrix {
         (&self.columns[range.clone()], &self.values[range])
     }
 
-    /// An entry; 0 where none is stored.
+    /// An entry; 0 if none is stored.
     pub fn entry(&self, row: usize, column: usize) -> f64 {
         let (columns, values) = self.row(row);
         columns.binary_search(&(column as u32)).map_or(0.0, |at| values[at])

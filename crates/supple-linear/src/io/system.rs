@@ -1,6 +1,6 @@
-//! A scalar system as one of 3x3 blocks. Three unknowns of a node become a block. Of matrices with one unknown a node three near
-//! ones do, taken along the Morton curve of their positions, or of the graph. What is missing to a multiple of three is filled
-//! up with rows that hold a diagonal entry alone, which change nothing.
+//! A scalar system as one of 3x3 blocks. Three unknowns of a node become a block. For matrices with one unknown per
+//! node, three nearby ones do, grouped along the Morton curve of their positions, or of the graph. The rows are
+//! padded to a multiple of three with rows that only contain a diagonal entry, which do not change the solution.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::{DenseArray, SparseMatrix};
 use crate::{BlockMatrix, BlockPattern, Graph, graph_order, morton_order};
 use supple_core::FileError;
 
-/// Rows of one unknown a node are grouped anew unless consecutive triples fill their blocks to this fraction.
+/// Rows of one unknown per node are regrouped unless consecutive triples fill their blocks to this fraction.
 const FILLED: f64 = 0.6;
 
 const NOBODY: u32 = u32::MAX;
@@ -21,21 +21,21 @@ const NOBODY: u32 = u32::MAX;
 pub struct System {
     /// The matrix.
     pub matrix: BlockMatrix,
-    /// A position for every block, where positions were given.
+    /// A position for every block, if positions were given.
     pub positions: Option<Arc<[DVec3]>>,
-    /// The scalar row at every place of the blocks; the last places may be nobody's.
+    /// The scalar row at every index of the blocks; the last ones may be padding.
     rows: Vec<u32>,
     unknowns: usize,
 }
 
 impl System {
-    /// Groups a matrix's rows. `positions` are one point a node, three or one unknown each; the path stands in errors.
+    /// Groups a matrix's rows. `positions` has one point per node with three or one unknown; the path appears in errors.
     pub fn new(sparse: &SparseMatrix, positions: Option<(&DenseArray, &Path)>) -> Result<Self, FileError> {
         let points = positions.map(|(array, path)| points(array, sparse.rows(), path)).transpose()?;
         Ok(Self::grouped(sparse, points))
     }
 
-    /// The same with positions that a calling program has in memory.
+    /// The same with positions in the caller's memory.
     pub fn with_points(sparse: &SparseMatrix, positions: Option<Vec<DVec3>>) -> Result<Self, String> {
         if let Some(points) = &positions {
             let (count, n) = (points.len(), sparse.rows());
@@ -63,7 +63,7 @@ impl System {
         self.unknowns
     }
 
-    /// A vector of scalars as blocks; zero in the rows that fill up.
+    /// A vector of scalars as blocks; zero in padding rows.
     pub fn gather(&self, scalars: &[f64]) -> Vec<DVec3> {
         let at = |row: u32| if row == NOBODY { 0.0 } else { scalars[row as usize] };
         let (triples, _) = self.rows.as_chunks::<3>();
@@ -96,7 +96,7 @@ fn points(array: &DenseArray, n: usize, path: &Path) -> Result<Vec<DVec3>, FileE
     Ok(array.values.chunks_exact(3).map(DVec3::from_slice).collect())
 }
 
-/// The scalar row at each place, three a block.
+/// The scalar row at each index, three per block.
 fn grouping(sparse: &SparseMatrix, points: Option<&[DVec3]>) -> Vec<u32> {
     let n = sparse.rows();
     let one_a_node = match points {
@@ -112,7 +112,7 @@ fn grouping(sparse: &SparseMatrix, points: Option<&[DVec3]>) -> Vec<u32> {
     rows
 }
 
-/// How full the 3x3 blocks of consecutive rows are that hold anything.
+/// The fill ratio of the non-empty 3x3 blocks of consecutive rows.
 fn block_fill(sparse: &SparseMatrix) -> f64 {
     let touched = |block: usize| {
         let rows = 3 * block..(3 * block + 3).min(sparse.rows());
@@ -185,7 +185,7 @@ fn fill(sparse: &SparseMatrix, rows: &[u32], place: &[u32], matrix: &mut BlockMa
             for (&column, &value) in scalar_columns.iter().zip(values) {
                 let at = place[column as usize];
                 if columns[slot] != at / 3 {
-                    slot = columns.binary_search(&(at / 3)).expect("the pattern holds every coupling");
+                    slot = columns.binary_search(&(at / 3)).expect("the pattern contains every coupling");
                 }
                 blocks[slot].col_mut(at as usize % 3)[r] = value;
             }
@@ -193,8 +193,8 @@ fn fill(sparse: &SparseMatrix, rows: &[u32], place: &[u32], matrix: &mut BlockMa
     });
 }
 
-/// The diagonal entry of a row that fills up the block of `row`: as large as that row's own, so that no unit makes it
-/// stand out.
+/// The diagonal entry of a row that pads the block of `row`: as large as that row's own, so that it matches its
+/// units.
 fn filler(sparse: &SparseMatrix, row: u32) -> f64 {
     let own = sparse.entry(row as usize, row as usize).abs();
     if own > 0.0 { own } else { 1.0 }

@@ -1,8 +1,9 @@
-//! As much of the ZIP format (APPNOTE 6.3) as NumPy writes: members stored or deflated, with ZIP64 sizes, checked by CRC-32.
+//! The subset of the ZIP format (APPNOTE 6.3) that NumPy writes: members stored or deflated, with ZIP64 sizes,
+//! checked by CRC-32.
 
 use std::io::Read;
 
-/// A member: its name and where its bytes are.
+/// A member: its name and the location of its bytes.
 #[derive(Debug, Clone)]
 pub(super) struct Member {
     pub name: String,
@@ -13,7 +14,7 @@ pub(super) struct Member {
     local_header: usize,
 }
 
-/// `Err` gives the byte and the problem.
+/// `Err` contains the byte offset and the problem.
 pub(super) type Result<T> = std::result::Result<T, (usize, String)>;
 
 const END: &[u8] = b"PK\x05\x06";
@@ -21,24 +22,27 @@ const END_64: &[u8] = b"PK\x06\x06";
 const DIRECTORY: &[u8] = b"PK\x01\x02";
 const LOCAL: &[u8] = b"PK\x03\x04";
 
-/// The most that deflate can shrink its input, with some room: a larger claim is a lie.
+/// The maximum compression ratio of deflate, with a margin: larger claims are rejected.
 const BEST_RATIO: usize = 1100;
 
 fn number(bytes: &[u8], at: usize, length: usize) -> Result<usize> {
     let field = at.checked_add(length).and_then(|end| bytes.get(at..end));
-    let field = field.ok_or_else(|| (bytes.len(), "the ZIP archive is cut off".to_owned()))?;
+    let field = field.ok_or_else(|| (bytes.len(), "the ZIP archive is truncated".to_owned()))?;
     Ok(field.iter().rev().fold(0, |value, &byte| value << 8 | usize::from(byte)))
 }
 
 /// The members of an archive, from its directory at the end.
 pub(super) fn members(bytes: &[u8]) -> Result<Vec<Member>> {
     if !bytes.starts_with(b"PK") {
-        return Err((0, "is not a ZIP archive, which an .npz is; save it by `scipy.sparse.save_npz`".into()));
+        return Err((
+            0,
+            "is not a ZIP archive, as an .npz must be; save it with `scipy.sparse.save_npz`".into(),
+        ));
     }
     let tail = bytes.len().saturating_sub((1 << 16) + 22);
     let end = bytes[tail..].windows(4).rposition(|window| window == END);
     let end =
-        tail + end.ok_or_else(|| (bytes.len(), "the ZIP archive has no end; is it cut off?".to_owned()))?;
+        tail + end.ok_or_else(|| (bytes.len(), "the ZIP archive has no end; is it truncated?".to_owned()))?;
     let (mut count, mut at) = (number(bytes, end + 10, 2)?, number(bytes, end + 16, 4)?);
     if count == 0xffff || at == 0xffff_ffff {
         let record = number(bytes, end.saturating_sub(20) + 8, 8)?;
@@ -50,7 +54,7 @@ pub(super) fn members(bytes: &[u8]) -> Result<Vec<Member>> {
     let mut members = Vec::new();
     for _ in 0..count {
         if !bytes.get(at..).is_some_and(|rest| rest.starts_with(DIRECTORY)) {
-            return Err((at.min(bytes.len()), "a member of the ZIP archive should stand here".into()));
+            return Err((at.min(bytes.len()), "expected a member of the ZIP archive".into()));
         }
         let (member, next) = member(bytes, at)?;
         members.push(member);
@@ -93,21 +97,19 @@ impl Member {
     pub(super) fn unpack(&self, bytes: &[u8]) -> Result<Vec<u8>> {
         let header = self.local_header;
         if !bytes.get(header..).is_some_and(|rest| rest.starts_with(LOCAL)) {
-            return Err((
-                header.min(bytes.len()),
-                format!("the header of `{}` should stand here", self.name),
-            ));
+            return Err((header.min(bytes.len()), format!("expected the header of `{}`", self.name)));
         }
         let start = header + 30 + number(bytes, header + 26, 2)? + number(bytes, header + 28, 2)?;
         let packed = start.checked_add(self.packed).and_then(|end| bytes.get(start..end));
-        let packed = packed
-            .ok_or_else(|| (start, format!("`{}` goes beyond the end; is the file cut off?", self.name)))?;
+        let packed = packed.ok_or_else(|| {
+            (start, format!("`{}` extends beyond the end; is the file truncated?", self.name))
+        })?;
         let unpacked = match self.method {
             0 => packed.to_vec(),
             8 => self.inflate(packed, start)?,
             other => {
                 let text = format!(
-                    "`{}` is packed by method {other}; only stored and deflated can be read",
+                    "`{}` is compressed by method {other}; only stored and deflated are supported",
                     self.name
                 );
                 return Err((header, text));

@@ -1,13 +1,13 @@
-//! The extreme eigenvalues of `D⁻¹ A` with the block diagonal `D`, from the coefficients of conjugate gradients: `k` steps build
-//! the `k x k` tridiagonal matrix of Lanczos (Saad 2003, section 6.7.3), whose extreme eigenvalues come by bisection on Sturm
-//! counts.
+//! The extreme eigenvalues of `D⁻¹ A` with the block diagonal `D`, from the coefficients of conjugate gradients: `k`
+//! steps build the `k x k` tridiagonal matrix of Lanczos (Saad 2003, section 6.7.3), whose extreme eigenvalues are
+//! found by bisection on Sturm counts.
 
 use glam::DVec3;
 
 use crate::vectors::{Sums, noise, turn};
 use crate::{BlockJacobi, LinearOperator, Preconditioner};
 
-/// The vectors of a search, kept from one to the next.
+/// The vectors of a search, reused from one to the next.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Spectrum {
     r: Vec<DVec3>,
@@ -22,8 +22,8 @@ pub(crate) struct Spectrum {
 }
 
 impl Spectrum {
-    /// The smallest and largest eigenvalue that so many steps find; from inside the spectrum. `None` if the matrix is not
-    /// positive definite or not finite.
+    /// The smallest and largest eigenvalue found by this many steps, from inside the spectrum. `None` if the matrix
+    /// is not positive definite or not finite.
     pub(crate) fn extremes(
         &mut self,
         matrix: &dyn LinearOperator,
@@ -102,7 +102,7 @@ fn below(diagonal: &[f64], off_diagonal: &[f64], at: f64) -> usize {
     count
 }
 
-/// Where a condition that fails at the low end and holds at the high end begins to hold.
+/// The point at which a condition that is false at the low end and true at the high end becomes true.
 fn bisect([mut low, mut high]: [f64; 2], holds: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..100 {
         let middle = 0.5 * (low + high);

@@ -1,7 +1,7 @@
-//! The third stage (Wu 2022, section 7): `z = Σ_l C_(l) M_(l)⁻¹ C_(l)ᵀ r`. The vector is coarsened level by level, every domain of a
-//! level is multiplied by its inverse, and the results are prolonged from the coarsest level down and summed. That is the
-//! paper's sum over all levels; the maps from the finest level to each coarser one are taken step by step, since each step
-//! has a thirtieth of the numbers of the one before.
+//! The third stage (Wu 2022, section 7): `z = Σ_l C_(l) M_(l)⁻¹ C_(l)ᵀ r`. The vector is coarsened level by level,
+//! every domain of a level is multiplied by its inverse, and the results are prolonged from the coarsest level down
+//! and summed. That is the paper's sum over all levels; the maps from the finest level to each coarser one are
+//! applied step by step, since each step has a thirtieth of the numbers of the previous one.
 
 use bytemuck::cast_slice;
 use glam::DVec3;
@@ -17,17 +17,17 @@ use supple_core::simd::{Simd, prefetch};
 /// The vectors of all levels.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Vectors {
-    /// What each coarse level gets, by nodes.
+    /// Right-hand side of each coarse level, by nodes.
     coarsened: Vec<Vec<f64>>,
-    /// What each level's domains make of it, by places.
+    /// Solutions of each level's domains, by slots.
     solved: Vec<Vec<f64>>,
 }
 
-/// Nodes handled by one task.
+/// Nodes per task.
 const NODES: usize = 2048;
 
 impl Vectors {
-    /// Room for all levels.
+    /// Allocates all levels.
     pub(super) fn new(levels: &[Level], modes: Modes) -> Self {
         let zeros = |level: &Level, unknowns: usize| vec![0.0; unknowns * level.nodes()];
         let coarsened = levels[1..].iter().map(|level| zeros(level, modes.count())).collect();
@@ -77,7 +77,7 @@ impl Vectors {
         self.gather::<M>(levels, z);
     }
 
-    /// Brings the finest level's part and the coarser ones' to the nodes.
+    /// Adds the finest level's and the coarser levels' contributions at the nodes.
     fn gather<const M: usize>(&self, levels: &[Level], z: &mut [DVec3]) {
         let Some(finest) = levels.first() else { return };
         let (own, _) = self.solved[0].as_chunks::<3>();
@@ -99,7 +99,7 @@ impl Vectors {
     }
 }
 
-/// The level above one, solved.
+/// The next coarser level, solved.
 struct Above<'a, const M: usize> {
     level: &'a Level,
     next: &'a Level,
@@ -111,7 +111,7 @@ impl<'a, const M: usize> Above<'a, M> {
         Self { level, next, solved: solved.as_chunks().0 }
     }
 
-    /// Adds what a place's supernode says.
+    /// Adds the contribution of a slot's supernode.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn add_to<const C: usize>(&self, place: usize, own: &mut [f64; C]) {
         let above = self.next.place[self.level.parent[place] as usize] as usize;
@@ -140,7 +140,7 @@ impl<E: Entry> Own<'_, E> {
         let next = Part::listed(next, &level.parent_starts, 1);
         over_domains(0..self.inverses.len(), solved, next, &|domain, solved, next| {
             let places = level.places_of(domain);
-            // What the next domain takes lies here and there: it is fetched ahead, as if that were as large as this one.
+            // The input of the next domain is scattered: it is prefetched, assuming the same size as this one.
             for &node in level.order[places.end..].iter().take(places.len()) {
                 prefetch(&given[node as usize]);
             }

@@ -1,8 +1,9 @@
-//! The sub-matrices of all domains on all levels (Wu 2022, algorithm 1), and the coarse matrices `A_(l+1) = Cᵀ A_(l) C` under them.
+//! The sub-matrices of all domains on all levels (Wu 2022, algorithm 1), and the coarse matrices
+//! `A_(l+1) = Cᵀ A_(l) C` they are taken from.
 //!
-//! A level's rows are read once: blocks inside a domain go to its dense matrix, and all blocks, summed over the nodes of two
-//! supernodes, to the next level's rows. Each domain owns the rows of its supernodes, so nothing is locked, and a row can be made
-//! anew without its neighbours.
+//! A level's rows are read once: blocks inside a domain go to its dense matrix, and all blocks, summed over the nodes
+//! of two supernodes, to the next level's rows. Each domain owns the rows of its supernodes, so no locks are needed,
+//! and a row can be recomputed without its neighbours.
 
 use glam::DMat3;
 
@@ -12,7 +13,7 @@ use super::supernodes::Level;
 use crate::{BlockMatrix, ExtraRows};
 use supple_core::simd::WIDTH;
 
-/// A row of a coarse matrix: its blocks one after the other, each by rows.
+/// A row of a coarse matrix: its blocks in sequence, each by rows.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct CoarseRow {
     pub columns: Vec<u32>,
@@ -25,7 +26,7 @@ impl CoarseRow {
         self.blocks.clear();
     }
 
-    /// The block of a column, a new one of zeros if there was none.
+    /// The block of a column, created as zero if missing.
     fn block(&mut self, column: u32, numbers: usize) -> &mut [f64] {
         let slot = self.columns.iter().position(|&known| known == column).unwrap_or_else(|| {
             self.columns.push(column);
@@ -44,12 +45,12 @@ impl CoarseRow {
 pub(super) enum Rows<'a> {
     /// The finest level's.
     Fine(&'a BlockMatrix, &'a ExtraRows),
-    /// A coarser level's, with the unknowns of a node.
+    /// A coarser level's, with the unknowns per node.
     Coarse(&'a [CoarseRow], usize),
 }
 
 impl Rows<'_> {
-    /// Unknowns of a node.
+    /// Unknowns per node.
     pub(super) fn unknowns(&self) -> usize {
         match self {
             Self::Fine(..) => 3,
@@ -57,7 +58,7 @@ impl Rows<'_> {
         }
     }
 
-    /// Calls `take(column, block)` for all blocks of a row; a column may come again.
+    /// Calls `take(column, block)` for all blocks of a row; a column may occur repeatedly.
     fn of(&self, node: u32, mut take: impl FnMut(u32, &[f64])) {
         match self {
             Self::Fine(matrix, outside) => {
@@ -156,7 +157,7 @@ fn by_rows(block: &DMat3) -> [f64; 9] {
 /// Adds a block on the diagonal, or wholly below it, to the lower triangle.
 #[inline]
 fn add_block(tiles: &mut [Tile], row: usize, column: usize, block: &[f64], size: usize) {
-    // The columns of a tile row's tiles follow each other.
+    // The columns of a tile row's tiles are consecutive.
     let columns = tiles.as_flattened_mut();
     for (r, values) in block.chunks_exact(size).enumerate() {
         let values = if row == column { &values[..=r] } else { values };

@@ -1,5 +1,5 @@
-//! Who is connected with whom on a level, and how strongly: on the finest level by the blocks of the matrix, contact pairs included
-//! (Wu 2022, section 5.2), on coarser ones by what lies below.
+//! The connections of a level with their strengths: on the finest level given by the blocks of the matrix, contact
+//! pairs included (Wu 2022, section 5.2), on coarser ones by the level below.
 
 use glam::DMat3;
 use supple_core::parallel::prelude::*;
@@ -24,11 +24,11 @@ struct Rows {
     weights: Vec<f32>,
 }
 
-/// Nodes of the finest level handled by one task.
+/// Nodes of the finest level per task.
 const ROWS: usize = 1024;
 
 impl Connections {
-    /// Those of a matrix.
+    /// The connections of a matrix.
     pub(super) fn of_matrix(matrix: &BlockMatrix) -> Self {
         let outside = matrix.outside_rows();
         let count = matrix.pattern().unknowns();
@@ -51,7 +51,7 @@ impl Connections {
         Self::joined((0..count).into_par_iter().step_by(ROWS).map(part).collect())
     }
 
-    /// Those of the supernodes over a level.
+    /// The connections of the supernodes of a level.
     pub(super) fn coarsened(&self, level: &Level) -> Self {
         let part = |domain: usize| {
             let mut rows = Rows::default();
@@ -94,7 +94,7 @@ impl Connections {
 }
 
 impl Rows {
-    /// A block that is zero connects nothing: the pattern holds what may be, the numbers what is.
+    /// A zero block connects nothing: the pattern contains possible couplings, the values actual ones.
     fn connect(&mut self, begin: usize, node: usize, other: u32, weight: f32) {
         if weight != 0.0 {
             let inside_twice = self.neighbours[begin..].last() == Some(&other);

@@ -7,17 +7,17 @@
 //!   for each I > K:      P_I = A_IK Gᵀ;   A_IJ -= P_I P_Jᵀ (K < J <= I);   W_IJ -= P_I W_KJ (J <= K)
 //! ```
 //!
-//! Nodes are connected to few others, so many of the tiles `A_IK` are zero when their turn comes: they are skipped, with all that
-//! they would subtract.
+//! Nodes are connected to few others, so most of the tiles `A_IK` are zero when they are reached: they are skipped,
+//! with everything they would subtract.
 
 #![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
 
 use supple_core::simd::{Kernel, Lanes, Simd, WIDTH, dispatch};
 
-/// The most nodes of a domain.
+/// Maximum number of nodes per domain.
 pub const MOST_NODES: usize = 128;
 
-/// The most tile rows of a domain.
+/// Maximum number of tile rows per domain.
 pub(super) const MOST_TILE_ROWS: usize = 3 * MOST_NODES / WIDTH;
 
 /// A tile as a list of its columns.
@@ -28,27 +28,28 @@ pub(super) fn triangle(tile_rows: usize) -> usize {
     tile_rows * (tile_rows + 1) / 2
 }
 
-/// Where the tile (i, j) of a lower triangle stands.
+/// The index of the tile (i, j) of a lower triangle.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn at(i: usize, j: usize) -> usize {
     i * (i + 1) / 2 + j
 }
 
-/// What to do with a direction in which a matrix has no stiffness.
+/// Treatment of directions in which a matrix has no stiffness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flat {
-    /// The matrix is refused.
+    /// The matrix is rejected.
     Refuse,
-    /// It gets a trace of stiffness, or no part in the inverse: several motions of a supernode may move its nodes in the
-    /// same way, or not at all.
+    /// They get a trace of stiffness, or are excluded from the inverse: several motions of a supernode may move its
+    /// nodes in the same way, or not at all.
     Soften,
 }
 
-/// Pivots below this fraction of their diagonal entry count as none: some hundred roundings.
+/// Pivots below this fraction of their diagonal entry count as zero: a few hundred times machine precision.
 const SMALLEST_PIVOT: f64 = 1e-14;
 
-/// The trace of stiffness, as a fraction of the diagonal. Motions that are nearly the same (rotations of three nodes in a row) would
-/// else be amplified beyond single precision; the softest true motions lie above it, or are the next level's.
+/// The trace of stiffness, as a fraction of the diagonal. Motions that are nearly the same (rotations of three nodes
+/// in a row) would otherwise be amplified beyond single precision; the softest true motions lie above it, or are
+/// handled by the next level.
 const TRACE: f64 = 1e-6;
 
 /// The diagonal of a matrix by tiles.
@@ -63,7 +64,7 @@ pub(super) fn diagonal(tiles: &[Tile], rows: usize) -> Diagonal {
     diagonal
 }
 
-/// Turns the lower triangle of a symmetric matrix, by tiles, into `W`. `Err` gives the row whose pivot is not positive.
+/// Turns the lower triangle of a symmetric matrix, by tiles, into `W`. `Err` contains the row whose pivot is not positive.
 pub(super) fn eliminate(
     tiles: &mut [Tile],
     rows: usize,
@@ -164,11 +165,11 @@ fn is_zero(tile: &Tile) -> bool {
     for r in 0..WIDTH {
         any |= bits[r];
     }
-    // A tile with a minus zero does not count as zero: it is only multiplied for nothing.
+    // A tile with a negative zero does not count as zero: it is only multiplied in vain.
     any == 0
 }
 
-/// `G` with `G S Gᵀ = 1`, lower triangular; rows of directions that are left out, and beyond `inside`, are zero.
+/// `G` with `G S Gᵀ = 1`, lower triangular; rows of excluded directions, and beyond `inside`, are zero.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn reduced(s: &Tile, limits: &[f64; WIDTH], inside: usize, flat: Flat) -> Result<Tile, usize> {
     let mut a = [[0.0; WIDTH]; WIDTH];
@@ -182,7 +183,7 @@ fn reduced(s: &Tile, limits: &[f64; WIDTH], inside: usize, flat: Flat) -> Result
     }
     for k in 0..WIDTH {
         let pivot = a[k][k];
-        // Not `pivot <= limit`: what is not a number must not pass.
+        // Not `pivot <= limit`: NaN must not pass.
         if k >= inside || !(pivot > limits[k] && pivot.is_finite()) {
             if k < inside && (flat == Flat::Refuse || !pivot.is_finite()) {
                 return Err(k);

@@ -1,7 +1,7 @@
-//! How the nodes under a supernode move with it: by a translation (the coarse space of Nicolaides 1987, Wu 2022 section 5.2), by
-//! a rigid motion, or by an affine one.
+//! The motion of the nodes of a supernode: a translation (the coarse space of Nicolaides 1987, Wu 2022 section 5.2),
+//! a rigid motion, or an affine one.
 //!
-//! With centre `c` and radius `s` of a supernode and `o = (x - c)/s`, a node at `x` is moved by
+//! With centre `c` and radius `s` of a supernode and `o = (x - c)/s`, a node at `x` moves by
 //!
 //! ```text
 //! u                 3 unknowns
@@ -9,12 +9,12 @@
 //! u + Σ_a o_a g_a   12 unknowns (u, g_x, g_y, g_z)
 //! ```
 //!
-//! A supernode under another one moves by the same motion in its own frame: `T = [1, o; 0, ρ]` with `ρ` the ratio of their
-//! radii. So all levels span true translations, rigid or affine motions of the nodes below.
+//! A supernode of a coarser one moves by the same motion in its own frame: `T = [1, o; 0, ρ]` with `ρ` the ratio of
+//! their radii. So all levels span true translations, rigid or affine motions of the nodes below.
 
 #![allow(clippy::needless_range_loop, reason = "iterators are not always inlined into kernels")]
 
-/// The most unknowns of a supernode.
+/// Maximum number of unknowns per supernode.
 pub(super) const MOST: usize = 12;
 
 /// The motions of a supernode.
@@ -29,14 +29,14 @@ pub enum Modes {
 }
 
 impl Modes {
-    /// Those with so many unknowns.
+    /// The motions with this many unknowns.
     pub fn of_count(count: u32) -> Option<Self> {
         [Self::Translations, Self::Rigid, Self::Affine]
             .into_iter()
             .find(|modes| modes.count() == count as usize)
     }
 
-    /// Unknowns of a supernode.
+    /// Unknowns per supernode.
     pub fn count(self) -> usize {
         match self {
             Self::Translations => 3,
@@ -46,12 +46,12 @@ impl Modes {
     }
 }
 
-/// Where a node stands in its supernode's frame.
+/// The position of a node in its supernode's frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct ParentWeight {
     /// `(x - c)/s`.
     pub offset: [f32; 3],
-    /// The node's own radius over the supernode's; nothing on the finest level.
+    /// The node's own radius over the supernode's; zero on the finest level.
     pub ratio: f32,
 }
 

@@ -1,5 +1,5 @@
-//! Domains along the Morton curve (Wu 2022, section 5.1): nodes are sorted by the 60-bit codes of their current positions, 20 bits
-//! an axis, by a radix sort, and every run of consecutive nodes is a domain.
+//! Domains along the Morton curve (Wu 2022, section 5.1): nodes are sorted by the 60-bit codes of their current
+//! positions, 20 bits per axis, by a radix sort, and every run of consecutive nodes is a domain.
 
 use glam::DVec3;
 use supple_core::parallel::prelude::*;
@@ -8,9 +8,9 @@ use super::supernodes::Grouping;
 use supple_core::Aabb;
 use supple_core::morton::{BITS, MortonGrid};
 
-/// Bits of a code that decide: the paper's 20 an axis.
+/// Bits of a code that are used: the paper's 20 per axis.
 const CODE_BITS: u32 = 60;
-/// Bits sorted by in one pass.
+/// Bits per pass of the sort.
 const DIGIT: u32 = 12;
 
 /// The nodes along the Morton curve through their positions.
@@ -23,8 +23,7 @@ pub(super) fn morton_order(positions: &[DVec3]) -> Vec<u32> {
     keyed.into_iter().map(|(_, node)| node).collect()
 }
 
-/// Sorts by the codes, nodes of one code in the order in which they came: by digits from the lowest, passes over which all codes
-/// agree left out.
+/// Stable radix sort by the codes, from the lowest digit; passes in which all codes agree are skipped.
 fn radix_sort(keyed: &mut Vec<(u64, u32)>) {
     let mut sorted = vec![(0, 0); keyed.len()];
     for shift in (0..CODE_BITS).step_by(DIGIT as usize) {
@@ -45,7 +44,7 @@ fn radix_sort(keyed: &mut Vec<(u64, u32)>) {
     }
 }
 
-/// An order cut into runs of `size` nodes.
+/// An order split into runs of `size` nodes.
 pub(super) fn runs(order: Vec<u32>, size: usize) -> Grouping {
     let count = order.len();
     let starts = (0..count).step_by(size).chain([count]).map(|start| start as u32).collect();

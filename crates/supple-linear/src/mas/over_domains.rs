@@ -1,25 +1,26 @@
-//! Work on all domains of a level at once, each with its own part of the results. Domains differ in size, so the results are cut
-//! by a tree of halves whose shape depends on their number alone: no list of pieces is made, and no thread waits for a lock.
+//! Parallel loops over the domains of a level, each with its own slice of the results. Domains differ in size, so the
+//! results are split by a binary tree whose shape depends only on their number: no list of slices is allocated, and
+//! no thread waits for a lock.
 
-/// Domains that one task takes one after the other.
+/// Domains per task.
 const GRAIN: usize = 16;
 
 /// Results in the order of the domains.
 pub(super) struct Part<'a, T> {
     items: &'a mut [T],
-    /// Where each domain's begin, and where the last one's end; one for each domain if not given.
+    /// The start of each domain's items, and the end of the last; one item per domain if not given.
     starts: Option<&'a [u32]>,
-    /// Items for each step of `starts`.
+    /// Items per step of `starts`.
     width: usize,
 }
 
 impl<'a, T> Part<'a, T> {
-    /// One item for each domain.
+    /// One item per domain.
     pub(super) fn one_each(items: &'a mut [T]) -> Self {
         Self { items, starts: None, width: 1 }
     }
 
-    /// `width` items for each of the things that `starts` counts.
+    /// `width` items per step of `starts`.
     pub(super) fn listed(items: &'a mut [T], starts: &'a [u32], width: usize) -> Self {
         Self { items, starts: Some(starts), width }
     }
@@ -33,7 +34,7 @@ impl<'a, T> Part<'a, T> {
     }
 }
 
-/// Calls `work(domain, a, b)` with each domain's items, for the domains from `first` on.
+/// Calls `work(domain, a, b)` with each domain's items, for the domains from `first`.
 pub(super) fn over_domains<A: Send, B: Send>(
     domains: std::ops::Range<usize>,
     a: Part<'_, A>,

@@ -1,10 +1,11 @@
-//! The inverse of a domain as it is stored and applied (Wu 2022, section 7.1): `A⁻¹ = Wᵀ W` by the 8x8 tiles of the lower triangle
-//! `W`, half a matrix as in the paper. Tile row after tile row is read from memory once and used twice while it is in the nearest
-//! cache: for `tᵢ = Σⱼ Wᵢⱼ xⱼ`, and at once for `yⱼ += Wᵢⱼᵀ tᵢ`. Meanwhile the same tile row of the domain that comes next is on its
-//! way from memory, if the nearest cache has room for both.
+//! The inverse of a domain as it is stored and applied (Wu 2022, section 7.1): `A⁻¹ = Wᵀ W` by the 8x8 tiles of the
+//! lower triangle `W`, half a matrix as in the paper. Tile row after tile row is read from memory once and used twice
+//! while it is in the L1 cache: for `tᵢ = Σⱼ Wᵢⱼ xⱼ`, and immediately for `yⱼ += Wᵢⱼᵀ tᵢ`. Meanwhile the same tile
+//! row of the next domain is prefetched, if the L1 cache has space for both.
 //!
-//! The rows of `W` are stored as fractions of their largest entry, in `f32` or as 16-bit whole numbers; their sizes make the
-//! diagonal `E` of `A⁻¹ = Qᵀ E Q`. That product is symmetric and positive definite however coarsely `Q` is rounded.
+//! The rows of `W` are stored as fractions of their largest entry, in `f32` or as 16-bit integers; their scales form
+//! the diagonal `E` of `A⁻¹ = Qᵀ E Q`. That product is symmetric and positive definite no matter how coarsely `Q` is
+//! rounded.
 
 #![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
 
@@ -14,15 +15,15 @@ use supple_core::simd::{Kernel, Lanes, Simd, WIDTH, dispatch, prefetch};
 
 use super::inverse::{Diagonal, MOST_TILE_ROWS, Tile, at, triangle};
 
-/// The numbers that tiles are stored as.
+/// The number type of stored tiles.
 pub(super) trait Entry: Copy + Send + Sync + 'static {
     /// Eight of them: a column of a tile.
     type Column: Copy + Send + Sync + Default + std::fmt::Debug;
-    /// What stands for 1.
+    /// The representation of 1.
     const ONE: f32;
     /// The nearest to `ONE` times fractions from -1 to 1.
     fn column(fractions: &Lanes) -> Self::Column;
-    /// Brings a tile to single precision in `room`, unless it is stored so.
+    /// Converts a tile to single precision in `room`, unless it is stored so.
     fn widen(tile: &[Self::Column; WIDTH], room: &mut WideTile);
     /// The tile in single precision, once it is widened.
     fn wide<'a>(tile: &'a [Self::Column; WIDTH], room: &'a WideTile) -> &'a WideTile;
@@ -50,7 +51,7 @@ impl Entry for f32 {
     }
 }
 
-/// 1.5 times the number from which on neighbours are 1 apart, so that what is negative does not bring the sum below it.
+/// 1.5 times the number from which neighbours are 1 apart, so that negative values do not bring the sum below it.
 const ROUNDER: f64 = 1.5 * (1_u64 << 52) as f64;
 
 impl Entry for i16 {
@@ -61,8 +62,8 @@ impl Entry for i16 {
     fn column(fractions: &Lanes) -> [i16; WIDTH] {
         let mut column = [0; WIDTH];
         for r in 0..WIDTH {
-            // Beside this large number the sum has no room for fractions: the processor rounds them, for many numbers at once,
-            // and the last bits are the whole number. A cast would look at each number by itself.
+            // Next to this large number the sum has no bits for fractions: the processor rounds them, in SIMD, and
+            // the low bits are the integer. A cast would process each number separately.
             column[r] = (fractions.0[r] * f64::from(Self::ONE) + ROUNDER).to_bits() as i16;
         }
         column
@@ -91,7 +92,7 @@ type WideTile = [Eight; WIDTH];
 
 const ZEROS: WideTile = [Eight([0.0; WIDTH]); WIDTH];
 
-/// Eight numbers side by side. A line of the cache holds two: none lies across two lines.
+/// Eight numbers side by side. A cache line contains two: none spans two lines.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(32))]
 pub(super) struct Eight([f32; WIDTH]);
@@ -110,19 +111,20 @@ impl Eight {
 pub(super) struct PackedInverse<E: Entry> {
     /// Tiles (0,0), (1,0), (1,1), (2,0) … of `Q`; each a list of its columns.
     tiles: Vec<StoredTile<E>>,
-    /// By tile rows.
+    /// Per tile row.
     rows: Vec<RowScales>,
     /// One over the largest entry of the matrix's diagonal.
     scale: f64,
 }
 
-/// What belongs to the rows of a tile row: a line of the cache.
+/// Data of the rows of a tile row: one cache line.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(64))]
 struct RowScales {
     /// The diagonal `E`.
     weights: [f32; WIDTH],
-    /// The units of the rows: the roots of the matrix's diagonal, inverted, relative to the root of the inverse's `scale`.
+    /// The units of the rows: the inverse square roots of the matrix's diagonal, relative to the root of the
+    /// inverse's `scale`.
     units: [f32; WIDTH],
 }
 
@@ -132,11 +134,11 @@ impl<E: Entry> Default for PackedInverse<E> {
     }
 }
 
-/// Bytes of the nearest cache of a core, on most machines.
+/// Size of the L1 data cache of a core in bytes, on most machines.
 const NEAREST_CACHE: usize = 32 << 10;
 
 thread_local! {
-    /// What a thread needs to apply an inverse, kept: else 26 KB would be cleared for every domain.
+    /// The workspace of a thread for applying an inverse, kept: otherwise 26 KB would be cleared for every domain.
     static ROOM: RefCell<Scratch> = const { RefCell::new(Scratch::EMPTY) };
 }
 
@@ -144,7 +146,7 @@ thread_local! {
 struct Scratch {
     /// The vector in single precision.
     small: [[f32; WIDTH]; MOST_TILE_ROWS],
-    /// The tile row at hand.
+    /// The current tile row.
     wide: [WideTile; MOST_TILE_ROWS],
     /// The entries of `Qᵀ t`, each still as eight lanes to be summed.
     sums: [WideTile; MOST_TILE_ROWS],
@@ -175,7 +177,7 @@ impl<E: Entry> PackedInverse<E> {
         dispatch(simd, Store { w, diagonal, inverse: self });
     }
 
-    /// `x = A⁻¹ x`. The inverse that is applied next is brought into the cache meanwhile, if it has room.
+    /// `x = A⁻¹ x`. The inverse applied next is prefetched meanwhile, if it fits in the cache.
     pub(super) fn apply(&self, x: &mut [f64], next: Option<&Self>, simd: Simd) {
         let next = next.unwrap_or(self);
         ROOM.with_borrow_mut(|room| dispatch(simd, Multiply { inverse: self, x, room, next }));
@@ -186,7 +188,7 @@ impl<E: Entry> PackedInverse<E> {
     }
 }
 
-/// Turns `W` into fractions of the largest number in each row.
+/// Converts `W` to fractions of the largest number in each row.
 struct Store<'a, E: Entry> {
     w: &'a [Tile],
     diagonal: &'a Diagonal,
@@ -228,7 +230,7 @@ struct Multiply<'a, E: Entry> {
     inverse: &'a PackedInverse<E>,
     x: &'a mut [f64],
     room: &'a mut Scratch,
-    /// What is read after this; itself if nothing is.
+    /// The inverse applied next; itself if there is none.
     next: &'a PackedInverse<E>,
 }
 
@@ -239,8 +241,8 @@ impl<E: Entry> Kernel for Multiply<'_, E> {
     fn run(self) {
         let Self { inverse, x, room, next } = self;
         let size = largest(x);
-        // A vector of zeros, or with an infinity, stays as it is; so does one of zeros and what is not a number, which is never
-        // larger. There is nothing to apply after an update that has failed.
+        // A vector of zeros, or with an infinity, is left unchanged; so is one of zeros and NaN, which never compares
+        // as larger. There is nothing to apply after a failed update.
         if size == 0.0 || !size.is_finite() || inverse.rows.is_empty() {
             return;
         }
@@ -274,7 +276,7 @@ impl<E: Entry> Kernel for Multiply<'_, E> {
     }
 }
 
-/// The largest absolute value that is a number.
+/// The largest absolute value, ignoring NaN.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn largest(x: &[f64]) -> f64 {
     let (whole, rest) = x.as_chunks::<WIDTH>();
@@ -296,7 +298,7 @@ fn largest(x: &[f64]) -> f64 {
     size
 }
 
-/// A vector in single precision, by `factor` and by the units of its rows; nothing beyond its end.
+/// A vector in single precision, scaled by `factor` and by the units of its rows; zero beyond its end.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn shrink(x: &[f64], factor: f64, scales: &[RowScales], small: &mut [[f32; WIDTH]]) {
     let (whole, rest) = x.as_chunks::<WIDTH>();
@@ -314,7 +316,7 @@ fn shrink(x: &[f64], factor: f64, scales: &[RowScales], small: &mut [[f32; WIDTH
     }
 }
 
-/// The way back.
+/// The reverse conversion.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn grow(small: &[[f32; WIDTH]], factor: f64, scales: &[RowScales], x: &mut [f64]) {
     let (whole, rest) = x.as_chunks_mut::<WIDTH>();
@@ -352,7 +354,7 @@ fn row_product<E: Entry>(
     t
 }
 
-/// The sum of each vector's lanes: vectors are folded and laid side by side until one is left.
+/// The sum of each vector's lanes: vectors are folded and interleaved until one is left.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn sums_of_lanes(vectors: &[Eight; WIDTH]) -> [f32; WIDTH] {
     let mut sums = [0.0; WIDTH];

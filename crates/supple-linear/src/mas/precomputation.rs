@@ -24,19 +24,19 @@ pub(super) struct Inverses<E: Entry> {
 }
 
 thread_local! {
-    /// The tiles of the domain that a thread works on.
+    /// The tiles of the domain a thread is processing.
     static TILES: RefCell<Vec<Tile>> = const { RefCell::new(Vec::new()) };
 }
 
 impl<E: Entry> Inverses<E> {
-    /// Room for all levels.
+    /// Allocates all levels.
     pub(super) fn new(levels: &[Level], modes: Modes, simd: Simd) -> Self {
         let domains = levels.iter().map(|level| vec![PackedInverse::default(); level.domains()]).collect();
         let coarse = levels[1..].iter().map(|level| vec![CoarseRow::default(); level.nodes()]).collect();
         Self { modes, simd, domains, coarse }
     }
 
-    /// Computes what a matrix changes: the domains of each level that are `touched`.
+    /// Recomputes the domains of each level that are `touched`.
     pub(super) fn update(
         &mut self,
         levels: &[Level],
@@ -74,7 +74,7 @@ impl<E: Entry> Inverses<E> {
     }
 }
 
-/// One level's part.
+/// The work of one level.
 struct Task<'a> {
     rows: Rows<'a>,
     level: &'a Level,
@@ -82,7 +82,7 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
-    /// Gives the first place whose pivot is not positive.
+    /// Returns the first slot whose pivot is not positive.
     fn run<E: Entry>(
         &self,
         modes: Modes,

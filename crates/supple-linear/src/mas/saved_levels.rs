@@ -1,5 +1,6 @@
-//! The levels as words of a checkpoint: domains are cut every few steps only, from what was near and in contact then, so a resumed
-//! run must know them. Where no matrix has been met since they were due, it must know the positions that they will be cut from.
+//! The levels as words of a checkpoint: domains are rebuilt only every few steps, from the positions and contacts at
+//! that time, so a resumed run must know them. If no matrix has been seen since they were due, it must know the
+//! positions from which they will be built.
 
 use glam::DVec3;
 
@@ -7,15 +8,15 @@ use super::modes::ParentWeight;
 use super::supernodes::{Grouping, Level};
 use supple_core::state_words::{numbers, push};
 
-/// What a checkpoint says of the domains.
+/// The state of the domains in a checkpoint.
 pub(super) enum Saved {
-    /// They were cut.
+    /// They were built.
     Levels(Vec<Level>),
-    /// They are due, from these positions.
+    /// They are due, to be built from these positions.
     Due(Vec<DVec3>),
 }
 
-/// The age of domains that are not cut yet, no levels, and the positions that they will be cut from.
+/// The age of domains that are not built yet, no levels, and the positions from which they will be built.
 pub(super) fn write_due(age: u32, positions: &[DVec3]) -> Vec<u32> {
     let mut words = vec![age, 0];
     positions.iter().flat_map(|x| x.to_array()).for_each(|number| push(&mut words, number));
@@ -39,7 +40,7 @@ pub(super) fn write(age: u32, levels: &[Level]) -> Vec<u32> {
     words
 }
 
-/// Reads them back; `None` if they are neither positions nor levels, of which each is made of the one below.
+/// Reads them back; `None` if they are neither positions nor levels that are each built from the one below.
 pub(super) fn read(words: &[u32]) -> Option<(u32, Saved)> {
     let mut rest = words;
     let (age, count) = (take(&mut rest, 1)?[0], take(&mut rest, 1)?[0]);
@@ -59,7 +60,8 @@ pub(super) fn read(words: &[u32]) -> Option<(u32, Saved)> {
     (ends && rest.is_empty()).then_some((age, Saved::Levels(levels)))
 }
 
-/// Whether levels are of so many unknowns, and their domains no larger than these options allow: a run may go on with others.
+/// Whether levels have this many unknowns, and domains no larger than these options allow: a run may be resumed with
+/// different ones.
 pub(super) fn fit(levels: &[Level], unknowns: usize, [finest, coarse]: [usize; 2]) -> bool {
     let small = |(l, level): (usize, &Level)| {
         let most = if l == 0 { finest } else { coarse };

@@ -1,6 +1,6 @@
-//! Selective update (Wu 2022, section 6.3): only domains touched by changes are computed anew. What has changed is found from the
-//! matrix itself: the diagonal block of a node changes with everything that pushes or pulls it, contacts included, so a
-//! signature of it and of the node's pairs outside the pattern is kept.
+//! Selective update (Wu 2022, section 6.3): only domains touched by changes are recomputed. Changes are detected from
+//! the matrix itself: the diagonal block of a node changes with everything that pushes or pulls it, contacts
+//! included, so a signature of it and of the node's pairs outside the pattern is stored.
 
 use glam::DMat3;
 use supple_core::parallel::prelude::*;
@@ -8,15 +8,16 @@ use supple_core::parallel::prelude::*;
 use super::supernodes::Level;
 use crate::BlockMatrix;
 
-/// Nodes handled by one task.
+/// Nodes per task.
 const NODES: usize = 2048;
 
-/// What a matrix looks like at each node.
+/// The signature of a matrix at each node.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Signatures(Vec<u64>);
 
 impl Signatures {
-    /// Takes those of a matrix; gives the nodes whose own have changed, or `None` if all must count as changed.
+    /// Stores the signatures of a matrix; returns the nodes whose own have changed, or `None` if all must be
+    /// considered changed.
     pub(super) fn renew(&mut self, matrix: &BlockMatrix) -> Option<Vec<u32>> {
         let count = matrix.pattern().unknowns();
         let known = self.0.len() == count;
@@ -40,7 +41,7 @@ impl Signatures {
         known.then(|| changed.concat())
     }
 
-    /// Forgets the matrix: the next one counts as new.
+    /// Forgets the matrix: the next one is considered new.
     pub(super) fn forget(&mut self) {
         self.0.clear();
     }
@@ -50,9 +51,9 @@ impl Signatures {
     }
 }
 
-/// Mixes a block into a signature. Its numbers are mixed side by side, each by a factor of its own, and only their sum in turn: one
-/// after the other they would wait for nine multiplications. The upper bits go into the lower ones before, since a sum of products
-/// carries nothing downwards and two changed signs would cancel.
+/// Mixes a block into a signature. Its numbers are mixed independently, each with its own factor, and only their sum
+/// sequentially: otherwise there would be a dependency chain of nine multiplications. The upper bits are folded into
+/// the lower ones first, since a sum of products carries nothing downwards and two changed signs would cancel.
 fn folded(signature: u64, other: u64, block: &DMat3) -> u64 {
     const FACTORS: [u64; 9] = factors();
     let numbers = block.to_cols_array();
@@ -66,7 +67,7 @@ fn folded(signature: u64, other: u64, block: &DMat3) -> u64 {
     mixed ^ mixed >> 31
 }
 
-/// Odd numbers without pattern: the sequence of splitmix64.
+/// Pseudo-random odd numbers: the sequence of splitmix64.
 const fn factors() -> [u64; 9] {
     let (mut factors, mut state, mut i) = ([0; 9], 0_u64, 0);
     while i < 9 {
@@ -79,7 +80,7 @@ const fn factors() -> [u64; 9] {
     factors
 }
 
-/// The domains of each level that some nodes of the finest one touch; all of them for no list.
+/// The domains of each level touched by some nodes of the finest one; all of them if there is no list.
 pub(super) fn touched_domains(levels: &[Level], nodes: Option<&[u32]>) -> Vec<Vec<bool>> {
     let Some(nodes) = nodes else { return levels.iter().map(|level| vec![true; level.domains()]).collect() };
     let mut nodes = nodes.to_vec();
@@ -115,7 +116,7 @@ mod tests {
         for i in 0..9 {
             for bit in 0..64 {
                 assert_ne!(flipped(&[(i, bit)]), first, "{i} {bit}");
-                // As the two halves of a symmetric block change.
+                // The change of the two halves of a symmetric block.
                 (0..i).for_each(|j| assert_ne!(flipped(&[(i, bit), (j, bit)]), first, "{i} {j} {bit}"));
             }
         }

@@ -1,6 +1,6 @@
-//! Domains that follow the stiffness, where a matrix couples some nodes far more strongly than others (the future work of Wu 2022,
-//! section 9): nodes are joined in pairs along their strongest connections, the pairs again, until domains are full. A stiff
-//! part is then not cut while a soft one could be.
+//! Domains that follow the stiffness, where a matrix couples some nodes far more strongly than others (the future
+//! work of Wu 2022, section 9): nodes are joined in pairs along their strongest connections, the pairs again, until
+//! domains are full. A stiff part is then not split while a soft one could be.
 
 use supple_core::parallel::prelude::*;
 
@@ -9,8 +9,8 @@ use super::supernodes::Grouping;
 
 const NONE: u32 = u32::MAX;
 
-/// Two groups are not joined by a connection below this fraction of the strongest one of either, as long as others can be: a node
-/// at the edge of a stiff part would else be lost to the soft one around it.
+/// Two groups are not joined by a connection below this fraction of the strongest one of either, as long as others
+/// can be: otherwise a node at the edge of a stiff part would be lost to the soft one around it.
 const STRONG: [f32; 4] = [0.1, 0.01, 0.001, 0.0];
 
 /// Groups of at most `size` nodes along strong connections.
@@ -34,8 +34,8 @@ pub(super) fn strong_groups(connections: &Connections, size: usize) -> Grouping 
     listed(&group, sizes.len())
 }
 
-/// Pairs every group, in turn, with the free neighbour to which its connection is strongest for their sizes; gives the new group of
-/// each, and how many there are.
+/// Pairs every group, in sequence, with the free neighbour to which its connection is strongest for their sizes;
+/// returns the new group of each, and the number of groups.
 fn matched(graph: &Connections, sizes: &[u32], most: u32, strong: f32) -> (Vec<u32>, usize) {
     let mut parent = vec![NONE; sizes.len()];
     let mut groups = 0;
@@ -65,7 +65,7 @@ fn matched(graph: &Connections, sizes: &[u32], most: u32, strong: f32) -> (Vec<u
 fn contracted(graph: &Connections, parent: &[u32], groups: usize) -> Connections {
     let members = listed(parent, groups);
     let mut coarse = Connections { starts: vec![0], ..Connections::default() };
-    // Where each group stands among the current one's neighbours.
+    // The index of each group among the current one's neighbours.
     let mut slot = vec![usize::MAX; groups];
     for own in 0..groups {
         let begin = coarse.neighbours.len();
@@ -87,7 +87,7 @@ fn contracted(graph: &Connections, parent: &[u32], groups: usize) -> Connections
     coarse
 }
 
-/// The nodes group by group.
+/// The nodes, group by group.
 fn listed(group: &[u32], groups: usize) -> Grouping {
     let mut starts = vec![0u32; groups + 1];
     group.iter().for_each(|&group| starts[group as usize + 1] += 1);

@@ -1,6 +1,6 @@
-//! The levels (Wu 2022, section 5.2): every domain becomes a supernode of the next level, split where its nodes are not connected,
-//! so that bodies that are only near each other are never moved together (figure 6); connections are coarsened, and so on until
-//! one domain holds all.
+//! The levels (Wu 2022, section 5.2): every domain becomes a supernode of the next level, split where its nodes are
+//! not connected, so that bodies that are only close to each other are never moved together (figure 6); connections
+//! are coarsened, and so on until one domain contains everything.
 
 use std::ops::Range;
 
@@ -13,29 +13,29 @@ use super::morton_domains::{morton_order, runs};
 use super::stiffness_domains::strong_groups;
 use crate::{Graph, graph_order};
 
-/// Nodes in an order, cut into domains.
+/// Nodes in an order, split into domains.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Grouping {
-    /// The node at each place.
+    /// The node of each slot.
     pub order: Vec<u32>,
-    /// The first place of each domain, and the end.
+    /// The first slot of each domain, and the end.
     pub starts: Vec<u32>,
 }
 
-/// A level's domains, and the supernodes made of them.
+/// A level's domains, and the supernodes built from them.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Level {
-    /// The node at each place.
+    /// The node of each slot.
     pub order: Vec<u32>,
-    /// The place of each node.
+    /// The slot of each node.
     pub place: Vec<u32>,
-    /// The first place of each domain, and the end.
+    /// The first slot of each domain, and the end.
     pub starts: Vec<u32>,
-    /// The supernode of each place; none on the coarsest level.
+    /// The supernode of each slot; none on the coarsest level.
     pub parent: Vec<u32>,
     /// The first supernode of each domain, and the end.
     pub parent_starts: Vec<u32>,
-    /// Where the node at each place stands in its supernode.
+    /// The position of each slot's node in its supernode.
     pub seats: Vec<ParentWeight>,
 }
 
@@ -50,7 +50,7 @@ impl Level {
         self.order.len()
     }
 
-    /// The places of a domain.
+    /// The slots of a domain.
     pub(super) fn places_of(&self, domain: usize) -> Range<usize> {
         self.starts[domain] as usize..self.starts[domain + 1] as usize
     }
@@ -74,7 +74,7 @@ impl Level {
         Self { order, place, starts, parent: Vec::new(), parent_starts, seats: Vec::new() }
     }
 
-    /// Splits every domain into the parts that are connected within it, numbered in the order of their first places.
+    /// Splits every domain into its connected components, numbered in the order of their first slots.
     fn split_into_supernodes(&mut self, connections: &Connections) {
         let part = |domain: usize| {
             let places = self.places_of(domain);
@@ -100,13 +100,13 @@ impl Level {
         }
     }
 
-    /// The number of supernodes made of this level.
+    /// The number of supernodes of this level.
     pub(super) fn supernodes(&self) -> usize {
         self.parent_starts.last().map_or(0, |&count| count as usize)
     }
 
-    /// Gives every node its seat: the centre of a supernode is the mean of its nodes' centres, its radius the largest distance
-    /// from there, their own radii added.
+    /// Computes every node's position in its supernode: the centre of a supernode is the mean of its nodes' centres,
+    /// its radius the largest distance from there plus the node's own radius.
     fn seat(&mut self, frames: &Frames) -> Frames {
         let mut next = Frames::still(self.supernodes());
         let mut counts = vec![0.0; self.supernodes()];
@@ -162,7 +162,7 @@ fn join(root: &mut [u32], a: u32, b: u32) {
     root[a.max(b) as usize] = a.min(b);
 }
 
-/// Turns roots into the numbers of the parts, with how many there are.
+/// Replaces roots by component numbers; returns the number of components.
 fn numbered(root: &mut [u32]) -> (Vec<u32>, u32) {
     let mut number = vec![0; root.len()];
     let mut count = 0;
@@ -178,16 +178,16 @@ fn numbered(root: &mut [u32]) -> (Vec<u32>, u32) {
     (number, count)
 }
 
-/// Supernodes must be fewer than this fraction of what is below them, or the level that they would make is left out: bodies that
-/// are not connected are never joined, however many there are.
+/// Supernodes must be fewer than this fraction of the nodes below them, otherwise their level is omitted: bodies that
+/// are not connected are never joined, no matter how many there are.
 const SHRINK: f64 = 0.75;
 
-/// How levels are cut.
+/// How levels are built.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cut {
     /// Along strong connections instead of the Morton curve.
     pub by_stiffness: bool,
-    /// Nodes in the domains of the finest level and of all others.
+    /// Nodes per domain of the finest level and of all others.
     pub sizes: [usize; 2],
     /// At least one.
     pub most_levels: usize,

@@ -1,4 +1,4 @@
-//! The preconditioner as a whole, against plain dense algebra, the direct solve and itself.
+//! The preconditioner as a whole, against dense algebra, the direct solve and itself.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ fn add_spring(matrix: &mut BlockMatrix, positions: &[DVec3], [a, b]: [u32; 2], s
     matrix.add_pair(a, b, -block);
 }
 
-/// `copies` wavy sheets of `n` squared vertices, `gap` apart and not connected.
+/// `copies` wavy sheets of `n` squared vertices, separated by `gap` and not connected.
 fn sheets(n: u32, copies: u32, gap: f64) -> Body {
     let position = |v: u32| {
         let (copy, i, j) = (v / (n * n), f64::from(v % n), f64::from(v / n % n));
@@ -221,8 +221,8 @@ proptest! {
     }
 }
 
-/// A single domain is the whole matrix: its inverse must be exact to the layout's rounding (6e-8 and 2e-5) times the condition
-/// number, here below 20.
+/// A single domain covers the whole matrix: its inverse must be exact to the layout's rounding (6e-8 and 2e-5) times
+/// the condition number, here below 20.
 #[test]
 fn packed_inverses_undo_the_product() {
     for (n, domain) in [(2, 32), (5, 32), (7, 64), (11, 128)] {
@@ -238,7 +238,7 @@ fn packed_inverses_undo_the_product() {
     }
 }
 
-/// What is refused is told by the update; to apply it all the same must not end the program.
+/// The update reports rejected matrices; applying it nevertheless must not panic.
 #[test]
 fn a_refused_matrix_can_be_applied_without_harm() {
     let mut body = sheets(5, 1, 0.0);
@@ -248,7 +248,7 @@ fn a_refused_matrix_can_be_applied_without_harm() {
     assert!(applied(&mut mas, &wave(25)).iter().all(|z| z.is_finite()));
 }
 
-/// Figure 6: sheets so near that they share domains, but not connected.
+/// Figure 6: sheets so close that they share domains, but not connected.
 #[test]
 fn sheets_that_are_not_connected_do_not_move_each_other() {
     let n = 20;
@@ -343,7 +343,7 @@ fn domains_by_stiffness_follow_stiff_columns() {
     assert!(4 * stiffness <= morton, "{stiffness} {morton}");
 }
 
-/// Sheets on each other with stiff springs between nodes that do not lie above each other.
+/// Sheets on each other with stiff springs between nodes that are not above each other.
 #[test]
 fn domains_by_stiffness_follow_contacts() {
     let mut body = sheets(24, 3, 1e-3);
@@ -370,7 +370,7 @@ fn coarse_levels_and_their_modes_save_iterations() {
 fn saved_levels_come_back_and_damaged_ones_do_not() {
     let body = sheets(20, 2, 1e-3);
     let mut mas = updated(&body, MasOptions::default());
-    assert!(mas.save().is_empty(), "before the first step there is nothing to keep");
+    assert!(mas.save().is_empty(), "before the first step there is nothing to save");
     assert!(mas.begin_step(&body.positions));
     mas.update(&body.matrix).unwrap();
     let words = mas.save();

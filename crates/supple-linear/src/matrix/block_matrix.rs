@@ -1,8 +1,8 @@
 //! A symmetric matrix of 3x3 blocks. The sparsity is analysed once and stored by full rows, so that products read
-//! memory in order and every row is computed by one thread; the numbers are filled in anew each iteration.
+//! memory in order and every row is computed by one thread; the numbers are refilled in each iteration.
 //!
-//! Pairs of unknowns outside the analysed sparsity, as contacts make them from step to step, are kept in a separate
-//! list (Wu 2022, section 4.2) instead of a new analysis.
+//! Pairs of unknowns outside the analysed sparsity, which contacts create from step to step, are stored in a separate
+//! list (Wu 2022, section 4.2) instead of triggering a new analysis.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::matrix::point_hessians::PointHessians;
 use crate::ordering::node_order::Graph;
 use supple_core::state_words as words;
 
-/// Which blocks exist. Vertices that are held exactly have no row: they are not unknowns.
+/// The sparsity pattern. Hard-pinned vertices have no row: they are not unknowns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockPattern {
     unknown_of_vertex: Vec<u32>,
@@ -29,11 +29,11 @@ pub struct BlockPattern {
 
 const HELD: u32 = u32::MAX;
 
-/// Rows handled by one task.
+/// Rows per task.
 const ROWS: usize = 512;
 
 impl BlockPattern {
-    /// A number for where its blocks are, in two words.
+    /// A hash of the block positions, in two words.
     fn hash(&self) -> [u32; 2] {
         let mut hash = Xxh3::new();
         self.row_starts.iter().for_each(|start| hash.update(&(*start as u64).to_le_bytes()));
@@ -42,7 +42,7 @@ impl BlockPattern {
         [hash as u32, (hash >> 32) as u32]
     }
 
-    /// The pattern of a system with one unknown 3-vector for each vertex that is not `held`, coupled by `pairs` of
+    /// The pattern of a system with one unknown 3-vector per vertex that is not `held`, coupled by `pairs` of
     /// vertices (in any order, repeats allowed).
     pub fn new(held: &[bool], pairs: &[[u32; 2]]) -> Self {
         let mut unknown_of_vertex = vec![HELD; held.len()];
@@ -106,7 +106,7 @@ impl BlockPattern {
         self.diagonal.len()
     }
 
-    /// The number of vertices, held ones too.
+    /// The number of vertices, including pinned ones.
     pub fn vertices(&self) -> usize {
         self.unknown_of_vertex.len()
     }
@@ -116,7 +116,7 @@ impl BlockPattern {
         self.columns.len()
     }
 
-    /// The block row of a vertex, `None` if it is held.
+    /// The block row of a vertex, `None` if it is pinned.
     pub fn unknown(&self, vertex: u32) -> Option<usize> {
         let unknown = self.unknown_of_vertex[vertex as usize];
         (unknown != HELD).then_some(unknown as usize)
@@ -128,7 +128,7 @@ impl BlockPattern {
         (range.start, &self.columns[range])
     }
 
-    /// Who is coupled with whom; every unknown with itself, too.
+    /// The coupling graph; every unknown is also coupled with itself.
     pub fn graph(&self) -> Graph<'_> {
         Graph::new(&self.row_starts, &self.columns)
     }
@@ -138,13 +138,13 @@ impl BlockPattern {
         self.diagonal[i]
     }
 
-    /// Where the block at (row, column) is stored, `None` if it lies outside the pattern.
+    /// The slot of the block at (row, column), `None` if it lies outside the pattern.
     pub fn slot(&self, row: usize, column: usize) -> Option<usize> {
         let (start, columns) = self.row(row);
         columns.binary_search(&(column as u32)).ok().map(|place| start + place)
     }
 
-    /// Whether another is this one, or has the same couplings.
+    /// Whether another pattern is this one, or has the same couplings.
     pub fn is_same(self: &Arc<Self>, other: &Arc<Self>) -> bool {
         Arc::ptr_eq(self, other) || self == other
     }
@@ -173,7 +173,7 @@ pub struct BlockMatrix {
     pattern: Arc<BlockPattern>,
     blocks: Vec<DMat3>,
     outside: Vec<ExtraBlock>,
-    /// The same by rows, where they have been gathered.
+    /// The same by rows, if they have been gathered.
     outside_rows: ExtraRows,
 }
 
@@ -194,17 +194,17 @@ impl BlockMatrix {
         &self.blocks
     }
 
-    /// The stored blocks for filling in. Whoever writes (i, j) writes its transpose at (j, i).
+    /// The stored blocks for filling in. The caller must write the transpose of (i, j) at (j, i).
     pub fn blocks_mut(&mut self) -> &mut [DMat3] {
         &mut self.blocks
     }
 
-    /// The blocks outside the pattern, in the order in which they were added.
+    /// The blocks outside the pattern, in insertion order.
     pub fn outside(&self) -> &[ExtraBlock] {
         &self.outside
     }
 
-    /// Sets every block to zero and forgets those outside the pattern.
+    /// Sets every block to zero and removes those outside the pattern.
     pub fn clear(&mut self) {
         self.blocks.fill(DMat3::ZERO);
         self.outside.clear();
@@ -219,7 +219,7 @@ impl BlockMatrix {
         }
     }
 
-    /// Brings the blocks outside the pattern into rows, once all are there: products are faster for it.
+    /// Gathers the blocks outside the pattern into rows, once all have been added: this speeds up products.
     pub fn gather_extra_blocks(&mut self) {
         self.outside_rows.gather(self.pattern.unknowns(), &self.outside);
     }
@@ -247,14 +247,14 @@ impl BlockMatrix {
         })
     }
 
-    /// Adds to the diagonal block of a vertex; nothing if it is held.
+    /// Adds to the diagonal block of a vertex; does nothing if it is pinned.
     pub fn add_diagonal(&mut self, vertex: u32, block: DMat3) {
         if let Some(i) = self.pattern.unknown(vertex) {
             self.blocks[self.pattern.diagonal[i]] += block;
         }
     }
 
-    /// Adds `block` at (a, b) and its transpose at (b, a), for two different vertices; nothing if one is held.
+    /// Adds `block` at (a, b) and its transpose at (b, a), for two different vertices; does nothing if one is pinned.
     pub fn add_pair(&mut self, a: u32, b: u32, block: DMat3) {
         let (Some(i), Some(j)) = (self.pattern.unknown(a), self.pattern.unknown(b)) else { return };
         match (self.pattern.slot(i, j), self.pattern.slot(j, i)) {
@@ -285,8 +285,8 @@ impl BlockMatrix {
         }
     }
 
-    /// The same matrix with the blocks outside the pattern taken into a pattern of its own, for solvers that need all
-    /// couplings by rows. `None` if there are none outside.
+    /// The same matrix with the blocks outside the pattern merged into a new pattern, for solvers that need all
+    /// couplings by rows. `None` if there are none.
     pub fn with_outside_merged(&self) -> Option<Self> {
         if self.outside.is_empty() {
             return None;
@@ -301,7 +301,8 @@ impl BlockMatrix {
         for i in 0..self.pattern.unknowns() {
             let (start, columns) = self.pattern.row(i);
             for (&j, block) in columns.iter().zip(&self.blocks[start..]) {
-                let slot = merged.pattern.slot(i, j as usize).expect("the merged pattern holds every pair");
+                let slot =
+                    merged.pattern.slot(i, j as usize).expect("the merged pattern contains every pair");
                 merged.blocks[slot] = *block;
             }
         }
@@ -317,14 +318,14 @@ impl BlockMatrix {
         }
     }
 
-    /// Takes over the numbers of a matrix on the same pattern, in the memory that is there.
+    /// Copies the numbers of a matrix on the same pattern, without allocating.
     pub fn copy_from(&mut self, other: &Self) {
         self.blocks.clone_from(&other.blocks);
         self.outside.clone_from(&other.outside);
         self.outside_rows.clear();
     }
 
-    /// Adds its numbers to the words of a checkpoint, and a hash of the pattern, which is known from elsewhere.
+    /// Adds its numbers to the words of a checkpoint, and a hash of the pattern, which is stored elsewhere.
     pub fn save(&self, words: &mut Vec<u32>) {
         let block = |words: &mut Vec<u32>, block: &DMat3| {
             block.to_cols_array().into_iter().for_each(|number| words::push(words, number));
@@ -338,7 +339,7 @@ impl BlockMatrix {
         }
     }
 
-    /// Takes over what was saved of a matrix on the same pattern; `None` if it is not of one.
+    /// Restores the numbers saved from a matrix on the same pattern; `None` if the pattern differs.
     pub fn restore(&mut self, saved: &[u32]) -> Option<()> {
         let (&[blocks, more, ref hash @ ..], rest) = saved.split_first_chunk::<4>()?;
         let whole = 18 * blocks as usize + 20 * more as usize == rest.len();

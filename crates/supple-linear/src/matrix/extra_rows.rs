@@ -1,5 +1,6 @@
-//! The blocks outside a matrix's pattern by rows, each seen from both of its nodes: products and preconditioners read them as they
-//! read the pattern (Wu 2022, section 4.2, keeps an array of pairs beside the static matrix; rows need no locks).
+//! The blocks outside a matrix's pattern by rows, each stored for both of its nodes: products and preconditioners
+//! read them like the pattern (Wu 2022, section 4.2, keeps an array of pairs next to the static matrix; rows need no
+//! locks).
 
 use glam::{DMat3, DVec3};
 
@@ -8,14 +9,14 @@ use crate::matrix::block_matrix::ExtraBlock;
 /// Rows of blocks with ascending columns.
 #[derive(Debug, Clone, Default)]
 pub struct ExtraRows {
-    /// The first block of each row, and the end; empty without any.
+    /// The first block of each row, and the end; empty if there are none.
     starts: Vec<u32>,
     columns: Vec<u32>,
     blocks: Vec<DMat3>,
 }
 
 impl ExtraRows {
-    /// The rows of a matrix with so many of them. Blocks at the same place are summed in their order.
+    /// The rows of a matrix with this many rows. Duplicate blocks are summed in order.
     pub fn gather(&mut self, rows: usize, list: &[ExtraBlock]) {
         self.clear();
         if list.is_empty() {
@@ -31,7 +32,7 @@ impl ExtraRows {
         }
         self.columns.resize(2 * list.len(), 0);
         self.blocks.resize(2 * list.len(), DMat3::ZERO);
-        // What begins a row moves on while it is filled, and ends where the next one begins.
+        // The start of a row advances while it is filled, and ends where the next one starts.
         for o in list {
             for (row, column, block) in [(o.row, o.column, o.block), (o.column, o.row, o.block.transpose())] {
                 let place = &mut self.starts[row as usize + 1];
@@ -44,7 +45,7 @@ impl ExtraRows {
         self.sort_and_merge(rows);
     }
 
-    /// Sorts each row by columns and sums what stands at the same one.
+    /// Sorts each row by columns and sums duplicates.
     fn sort_and_merge(&mut self, rows: usize) {
         let (mut end, mut begin) = (0, 0);
         for row in 0..rows {
@@ -67,7 +68,7 @@ impl ExtraRows {
         self.blocks.truncate(end);
     }
 
-    /// By insertion: rows are short, mostly sorted already, and what is equal must keep its order.
+    /// Insertion sort: rows are short and mostly sorted already, and it is stable.
     fn sort_row(&mut self, begin: usize, end: usize) {
         for k in begin + 1..end {
             let mut at = k;
@@ -79,7 +80,7 @@ impl ExtraRows {
         }
     }
 
-    /// Forgets all.
+    /// Removes all.
     pub fn clear(&mut self) {
         self.starts.clear();
         self.columns.clear();

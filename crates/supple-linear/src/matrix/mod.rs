@@ -1,4 +1,4 @@
-//! Sparse symmetric matrices of 3x3 blocks, and of scalars that stand for them.
+//! Sparse symmetric matrices of 3x3 blocks, and scalar matrices that represent them.
 
 pub(crate) mod block_matrix;
 pub(crate) mod extra_rows;

@@ -4,10 +4,11 @@ use glam::DMat3;
 
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes, WIDTH};
 
-/// The smallest eigenvalue of a pivot, relative to its trace, that still counts as positive: some thousand roundings.
+/// The smallest eigenvalue of a pivot, relative to its trace, that still counts as positive: a few thousand times
+/// machine precision.
 const POSITIVE: f64 = 1e-13;
 
-/// The inverse of a symmetric positive-definite block, itself symmetric to the bit. `None` if the block is not finite, or
+/// The inverse of a symmetric positive-definite block, itself exactly symmetric. `None` if the block is not finite, or
 /// not definite beyond rounding (Cholesky pivots against the trace).
 pub(crate) fn inverse(block: &DMat3) -> Option<DMat3> {
     let [a, b, c] = [block.x_axis, block.y_axis, block.z_axis];
@@ -27,8 +28,8 @@ pub(crate) fn inverse(block: &DMat3) -> Option<DMat3> {
     symmetric.is_finite().then_some(symmetric)
 }
 
-/// [`inverse`] of eight blocks, and which of them have one; they need not be of ordinary size. Of each the entries above the
-/// diagonal are read. To be inlined into kernels.
+/// [`inverse`] of eight blocks, and whether each exists; blocks may have any magnitude. Only the
+/// entries above and on the diagonal are read. To be inlined into kernels.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn inverses(blocks: LaneMat3) -> (LaneMat3, [bool; WIDTH]) {
     let scale = Lanes::splat(1.0) / blocks.trace();

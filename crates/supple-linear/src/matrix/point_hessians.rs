@@ -1,6 +1,6 @@
-//! Sums over material points, `Σ_p w_p w_pᵀ ⊗ B_p`, brought into a matrix row by row: every row is summed by one thread, in the
-//! order of the points, so nothing is locked and the bits do not depend on the number of threads. Couplings outside the matrix's
-//! pattern come out once each, however many points make them.
+//! Sums over material points, `Σ_p w_p w_pᵀ ⊗ B_p`, added to a matrix row by row: every row is summed by one thread,
+//! in the order of the points, so no locks are needed and the result is bit-identical for any number of threads.
+//! Couplings outside the matrix's pattern are produced once each, no matter how many points contribute.
 
 use glam::DMat3;
 
@@ -12,33 +12,33 @@ pub struct PointHessians {
     starts: Vec<u32>,
     members: Vec<(u32, f64)>,
     blocks: Vec<DMat3>,
-    /// Where each row's part of `in_row` begins, and the end.
+    /// The start of each row's part of `in_row`, and the end.
     row_starts: Vec<u32>,
     /// The points of each row with the weight of the row's vertex.
     in_row: Vec<(u32, f64)>,
-    /// What lies outside the pattern, by parts of the rows.
+    /// Couplings outside the pattern, by parts of the rows.
     outside: Vec<Part>,
 }
 
-/// What some rows put outside the pattern, and room for the sums of one row.
+/// Couplings of some rows outside the pattern, and a buffer for the sums of one row.
 #[derive(Debug, Clone, Default)]
 struct Part {
     outside: Vec<ExtraBlock>,
     row: Vec<(u32, DMat3)>,
 }
 
-/// Rows handled by one task.
+/// Rows per task.
 const ROWS: usize = 256;
 
 impl PointHessians {
-    /// Forgets all points.
+    /// Removes all points.
     pub fn clear(&mut self) {
         self.starts.clear();
         self.members.clear();
         self.blocks.clear();
     }
 
-    /// Adds a point: each vertex once.
+    /// Adds a point: each vertex occurs once.
     pub fn push(&mut self, point: &[(u32, f64)], block: DMat3) {
         self.starts.push(self.members.len() as u32);
         self.members.extend_from_slice(point);
@@ -83,7 +83,7 @@ impl PointHessians {
         self.row_starts[0] = 0;
     }
 
-    /// Adds all to the blocks of a pattern, and what lies outside of it to a list, below the diagonal and sorted.
+    /// Adds all to the blocks of a pattern, and couplings outside of it to a list, below the diagonal and sorted.
     pub fn add_to(&mut self, pattern: &BlockPattern, blocks: &mut [DMat3], outside: &mut Vec<ExtraBlock>) {
         self.sort_by_row(pattern);
         let rows = pattern.unknowns();
@@ -139,7 +139,7 @@ impl PointHessians {
             let block = self.blocks[point as usize];
             for &(v, weight) in self.members(point as usize) {
                 let Some(column) = pattern.unknown(v).map(|column| column as u32) else { continue };
-                // The product of weights first: the same bits on both sides of the diagonal.
+                // The product of weights first: bit-identical on both sides of the diagonal.
                 let part = (own * weight) * block;
                 match sums.iter_mut().find(|(known, _)| *known == column) {
                     Some((_, sum)) => *sum += part,

@@ -1,5 +1,5 @@
-//! A symmetric matrix whose every block is a multiple of the identity, as projective dynamics makes them (Bouaziz 2014): one
-//! number a block instead of nine, on the same pattern.
+//! A symmetric matrix in which every block is a multiple of the identity, as in projective dynamics (Bouaziz 2014):
+//! one number per block instead of nine, on the same pattern.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use supple_core::parallel::prelude::*;
 
 use crate::{BlockMatrix, BlockPattern, LinearOperator};
 
-/// Rows handled by one task.
+/// Rows per task.
 const ROWS: usize = 512;
 
-/// One number for each block of a [`BlockPattern`], and a list of those outside it.
+/// One number per block of a [`BlockPattern`], and a list of those outside it.
 #[derive(Debug, Clone)]
 pub struct ScalarMatrix {
     pattern: Arc<BlockPattern>,
@@ -36,20 +36,20 @@ impl ScalarMatrix {
         &self.values
     }
 
-    /// Sets every number to zero and forgets those outside the pattern.
+    /// Sets every number to zero and removes those outside the pattern.
     pub fn clear(&mut self) {
         self.values.fill(0.0);
         self.outside.clear();
     }
 
-    /// Adds to the diagonal of a vertex; nothing if it is held.
+    /// Adds to the diagonal of a vertex; does nothing if it is pinned.
     pub fn add_diagonal(&mut self, vertex: u32, value: f64) {
         if let Some(i) = self.pattern.unknown(vertex) {
             self.values[self.pattern.diagonal_slot(i)] += value;
         }
     }
 
-    /// Adds at (a, b) and (b, a), for two different vertices; nothing if one is held.
+    /// Adds at (a, b) and (b, a), for two different vertices; does nothing if one is pinned.
     pub fn add_pair(&mut self, a: u32, b: u32, value: f64) {
         let (Some(i), Some(j)) = (self.pattern.unknown(a), self.pattern.unknown(b)) else { return };
         match (self.pattern.slot(i, j), self.pattern.slot(j, i)) {
@@ -68,7 +68,7 @@ impl ScalarMatrix {
         self.outside.extend_from_slice(&other.outside);
     }
 
-    /// The numbers of a matrix whose every block is a multiple of the identity; `None` for any other.
+    /// The numbers of a matrix in which every block is a multiple of the identity; `None` for any other.
     pub fn of_blocks(matrix: &BlockMatrix) -> Option<Self> {
         let number = |block: &DMat3| {
             let value = block.x_axis.x;
@@ -119,7 +119,7 @@ impl LinearOperator for ScalarMatrix {
     }
 }
 
-/// A scalar matrix beside its full blocks, for solvers that need them; products read the numbers.
+/// A scalar matrix together with its full blocks, for solvers that need them; products read the numbers.
 pub struct WithBlocks<'a> {
     /// The numbers.
     pub scalars: &'a ScalarMatrix,

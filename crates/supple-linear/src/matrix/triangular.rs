@@ -1,10 +1,10 @@
-//! A preconditioner `M = L D Lᵀ` given by its factors, with unit lower block-triangular `L`: incomplete Cholesky and symmetric
-//! Gauss-Seidel are both of this form. It is applied in parallel by colours: rows are ordered so that a colour's chunks do
-//! not couple with each other (Iwashita, Nakashima, Takahashi 2012, algebraic block multi-colouring), so a solve has as
-//! many barriers as colours, and its bits do not depend on threads.
+//! A preconditioner `M = L D Lᵀ` given by its factors, with unit lower block-triangular `L`: incomplete Cholesky and
+//! symmetric Gauss-Seidel are both of this form. It is applied in parallel by colours: rows are ordered so that a
+//! colour's chunks do not couple with each other (Iwashita, Nakashima, Takahashi 2012, algebraic block
+//! multi-colouring), so a solve has as many barriers as colours, and is bit-identical for any number of threads.
 //!
-//! `L` is stored in `f32`: its entries are ratios of stiffnesses, and the solve is bound by memory. Where every block is a
-//! multiple of the identity one number a block is stored, a ninth as much.
+//! `L` is stored in `f32`: its entries are ratios of stiffnesses, and the solve is bound by memory. Where every block
+//! is a multiple of the identity, one number per block is stored, a ninth of the memory.
 
 use std::fmt::Debug;
 use std::ops::Mul;
@@ -12,16 +12,16 @@ use std::ops::Mul;
 use glam::{DMat3, DVec3};
 use supple_core::parallel::prelude::*;
 
-/// Which rows may be handled at once.
+/// The order in which rows can be processed in parallel.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Schedule {
-    /// The node at each place.
+    /// The node of each slot.
     pub order: Vec<u32>,
-    /// The place of each node.
+    /// The slot of each node.
     pub place: Vec<u32>,
-    /// The first place of every colour, and the end.
+    /// The first slot of every colour, and the end.
     pub colours: Vec<usize>,
-    /// Places in a chunk. Within a colour, places of different chunks are not coupled.
+    /// Slots per chunk. Within a colour, slots of different chunks are not coupled.
     pub chunk: usize,
 }
 
@@ -37,11 +37,11 @@ impl Schedule {
     }
 }
 
-/// A block of a factor: nine numbers, or one that stands for a multiple of the identity.
+/// A block of a factor: nine numbers, or one for a multiple of the identity.
 pub(crate) trait Block:
     Copy + Debug + Send + Sync + Mul<DVec3, Output = DVec3> + Mul<Self, Output = Self>
 {
-    /// How it is stored.
+    /// Its stored form.
     type Stored: Copy + Debug + Send + Sync;
     fn narrow(self) -> Self::Stored;
     fn wide(stored: &Self::Stored) -> Self;
@@ -73,7 +73,7 @@ impl Block for f64 {
     }
 }
 
-/// Blocks by rows; columns are places.
+/// Blocks by rows; columns are slots.
 #[derive(Debug, Clone)]
 pub(crate) struct Rows<B: Block> {
     starts: Vec<usize>,
@@ -99,7 +99,7 @@ impl<B: Block> Rows<B> {
         self.blocks.push(block.narrow());
     }
 
-    /// Writes all blocks anew: `block(k)` is the one that was pushed as number `k`.
+    /// Overwrites all blocks: `block(k)` is the one that was pushed at index `k`.
     pub(crate) fn refill(&mut self, block: impl Fn(usize) -> B + Sync) {
         let blocks = self.blocks.par_iter_mut().enumerate().with_min_len(1024);
         blocks.for_each(|(k, stored)| *stored = block(k).narrow());
@@ -140,7 +140,7 @@ impl<B: Block> Triangular<B> {
         Self { schedule, lower, upper, pivots: Vec::new(), y: Vec::new() }
     }
 
-    /// Forgets the factors, keeps the memory.
+    /// Clears the factors, keeping the memory.
     pub(crate) fn clear(&mut self) {
         self.lower.clear();
         self.upper.clear();
@@ -166,7 +166,7 @@ impl<B: Block> Triangular<B> {
     }
 }
 
-/// `y = r - L y` on one colour, whose chunks only look back at earlier colours and into themselves.
+/// `y = r - L y` on one colour, whose chunks only depend on earlier colours and themselves.
 fn forward<B: Block>(
     schedule: &Schedule,
     lower: &Rows<B>,
@@ -186,7 +186,7 @@ fn forward<B: Block>(
     });
 }
 
-/// `y = D⁻¹ y - Lᵀ y` on one colour, whose chunks only look at later colours and into themselves.
+/// `y = D⁻¹ y - Lᵀ y` on one colour, whose chunks only depend on later colours and themselves.
 fn backward<B: Block>(
     chunk: usize,
     upper: &Rows<B>,

@@ -1,8 +1,8 @@
-//! Randomised graph colouring as in Vivace (Fratarcangeli, Tibaldo, Pellacini 2016, algorithm 1), with a hash for the dice:
-//! the same colours for any number of threads.
+//! Randomised graph colouring as in Vivace (Fratarcangeli, Tibaldo, Pellacini 2016, algorithm 1), with a hash as the
+//! random number generator: the colours do not depend on the number of threads.
 //!
 //! Every node without a colour draws one from its palette and keeps it if no rival neighbour drew the same. Palettes
-//! start at a fraction of the node's degree and grow when neighbours have eaten them up.
+//! start at a fraction of the node's degree and grow when neighbours have exhausted them.
 
 use supple_core::parallel::prelude::*;
 
@@ -11,13 +11,14 @@ use crate::vectors::mix;
 
 const NONE: u32 = u32::MAX;
 
-/// Palettes start with the node's degree over this. The paper finds 2 to 4 good; more gives fewer colours in more rounds.
+/// Initial palette size: the node's degree divided by this. The paper finds 2 to 4 suitable; more gives fewer colours
+/// in more rounds.
 const SHRINK: usize = 3;
 
-/// Nodes handled by one task.
+/// Nodes per task.
 const NODES: usize = 1024;
 
-/// A colour for every node, different from those of its neighbours, and how many colours there are.
+/// A colour for every node, different from those of its neighbours, and the number of colours.
 pub(crate) fn colour(graph: Graph<'_>) -> (Vec<u32>, usize) {
     let nodes = graph.nodes();
     let mut palettes: Vec<u32> = (0..nodes).map(|i| first_palette(graph, i)).collect();
@@ -55,7 +56,7 @@ fn first_palette(graph: Graph<'_>, node: usize) -> u32 {
     (graph.neighbours(node).len() / SHRINK).max(2) as u32
 }
 
-/// The node's palette, grown if nothing in it is free, and a free colour of it.
+/// The node's palette, extended if nothing in it is free, and a free colour of it.
 fn draw(
     graph: Graph<'_>,
     node: u32,
@@ -80,7 +81,7 @@ fn draw(
     (palette, choice)
 }
 
-/// Of neighbours that drew the same colour the one with the highest number on its dice keeps it.
+/// Of neighbours that drew the same colour the one with the highest random number keeps it.
 fn keeps(graph: Graph<'_>, node: u32, round: u64, drawn: &[u32]) -> bool {
     let rank = |i: u32| (dice(i, round), i);
     let same = |&&j: &&u32| j != node && drawn[j as usize] == drawn[node as usize];
@@ -91,7 +92,7 @@ fn dice(node: u32, round: u64) -> u64 {
     mix(u64::from(node) | round << 32)
 }
 
-/// Nodes sorted by colour, each colour in the given order, and where every colour begins (and the last ends).
+/// Nodes sorted by colour, each colour in the given order, and the start of every colour (and the end of the last).
 pub(crate) fn by_colour(colours: &[u32], count: usize, order: &[u32]) -> (Vec<u32>, Vec<usize>) {
     let mut starts = vec![0; count + 1];
     for &colour in colours {

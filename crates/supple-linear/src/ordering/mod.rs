@@ -1,4 +1,4 @@
-//! Orders and colourings of nodes.
+//! Orderings and colourings of nodes.
 
 pub(crate) mod colouring;
 pub(crate) mod node_order;

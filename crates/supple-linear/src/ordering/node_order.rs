@@ -1,5 +1,5 @@
-//! Orders in which neighbours stand near each other, so that consecutive nodes make compact domains: the Morton order of
-//! positions (Wu 2022, section 5.1), or of coordinates made from the matrix's graph where there are no positions.
+//! Orderings that place neighbours close to each other, so that consecutive nodes form compact domains: the Morton
+//! order of positions (Wu 2022, section 5.1), or of coordinates derived from the matrix's graph without positions.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use supple_core::morton::MortonGrid;
 /// Sweeps that smooth the graph's coordinates.
 const SMOOTHINGS: usize = 4;
 
-/// Who is coupled with whom.
+/// The coupling graph.
 #[derive(Debug, Clone, Copy)]
 pub struct Graph<'a> {
     starts: &'a [usize],
@@ -21,7 +21,8 @@ pub struct Graph<'a> {
 }
 
 impl<'a> Graph<'a> {
-    /// A graph by rows: the neighbours of node `i` are `neighbours[starts[i]..starts[i + 1]]`; itself may be among them.
+    /// A graph by rows: the neighbours of node `i` are `neighbours[starts[i]..starts[i + 1]]`; the node itself may be
+    /// among them.
     pub fn new(starts: &'a [usize], neighbours: &'a [u32]) -> Self {
         Self { starts, neighbours }
     }
@@ -36,13 +37,13 @@ impl<'a> Graph<'a> {
         &self.neighbours[self.places(node)]
     }
 
-    /// Where the neighbours of a node stand in the list of all.
+    /// The range of a node's neighbours in the list of all.
     pub fn places(&self, node: usize) -> Range<usize> {
         self.starts[node]..self.starts[node + 1]
     }
 }
 
-/// All nodes in an order that keeps neighbours together: by position where there are positions, else by the graph.
+/// All nodes in an order that keeps neighbours together: by position if available, else by the graph.
 pub fn local_order(pattern: &BlockPattern, positions: Option<&[DVec3]>) -> Vec<u32> {
     match positions {
         Some(positions) if positions.len() == pattern.unknowns() => morton_order(positions),
@@ -60,9 +61,9 @@ pub fn morton_order(positions: &[DVec3]) -> Vec<u32> {
     keyed.into_iter().map(|(_, node)| node).collect()
 }
 
-/// The nodes of a graph along a Morton curve through coordinates made from it: the distances to three nodes that are far
-/// from each other, smoothed over neighbours, since whole numbers alone put many nodes at the same place. One connected part
-/// comes after the other.
+/// The nodes of a graph along a Morton curve through coordinates derived from it: the distances to three nodes that
+/// are far from each other, smoothed over neighbours, since integers alone place many nodes at the same point.
+/// Connected components follow each other.
 pub fn graph_order(graph: Graph<'_>) -> Vec<u32> {
     let mut walk = Walk::new(graph.nodes());
     let mut coordinates = vec![DVec3::ZERO; graph.nodes()];
@@ -77,7 +78,7 @@ pub fn graph_order(graph: Graph<'_>) -> Vec<u32> {
     order
 }
 
-/// Gives coordinates to all that `first` reaches, and lists it.
+/// Assigns coordinates to all nodes reachable from `first`, and lists them.
 fn embed_part(graph: Graph<'_>, first: u32, walk: &mut Walk, coordinates: &mut [DVec3]) -> Vec<u32> {
     walk.from(graph, first);
     let nodes = walk.queue.clone();
@@ -105,7 +106,7 @@ fn embed_part(graph: Graph<'_>, first: u32, walk: &mut Walk, coordinates: &mut [
     nodes
 }
 
-/// Breadth-first walks over one graph.
+/// Breadth-first searches of one graph.
 struct Walk {
     seen: Vec<bool>,
     distance: Vec<u32>,
@@ -117,7 +118,7 @@ impl Walk {
         Self { seen: vec![false; nodes], distance: vec![u32::MAX; nodes], queue: Vec::new() }
     }
 
-    /// Distances from `start` to all that it reaches, which stand in `queue` by distance.
+    /// Distances from `start` to all reachable nodes, which are in `queue` by distance.
     fn from(&mut self, graph: Graph<'_>, start: u32) {
         for &node in &self.queue {
             self.distance[node as usize] = u32::MAX;
@@ -143,7 +144,7 @@ impl Walk {
 mod tests {
     use super::*;
 
-    /// A grid of nodes, its rows numbered backwards, and a second one apart from it.
+    /// A grid of nodes, its rows numbered backwards, and a second, separate one.
     fn two_grids(n: u32) -> BlockPattern {
         let mut pairs = Vec::new();
         for (part, j, i) in

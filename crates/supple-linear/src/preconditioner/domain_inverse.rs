@@ -12,7 +12,7 @@ const TILE: usize = 16;
 
 type Tile = [[f32; TILE]; TILE];
 
-/// The most scalar rows of a domain: 32 nodes.
+/// Maximum scalar rows per domain: 32 nodes.
 pub(crate) const LARGEST: usize = 96;
 
 /// The inverse of one domain's matrix.
@@ -25,8 +25,8 @@ pub(crate) struct DomainInverse {
 }
 
 impl DomainInverse {
-    /// Inverts `matrix`, of `rows` rows stored one after the other with stride [`LARGEST`]; it is overwritten. `Err` gives the
-    /// row whose pivot is not positive.
+    /// Inverts `matrix`, with `rows` rows of stride [`LARGEST`]; it is overwritten. `Err` contains the row whose
+    /// pivot is not positive.
     pub(crate) fn compute(&mut self, matrix: &mut [f64], rows: usize, simd: Simd) -> Result<(), usize> {
         let largest = (0..rows).map(|i| matrix[i * LARGEST + i]).fold(0.0, f64::max);
         self.scale = 1.0 / largest;
@@ -85,7 +85,7 @@ impl Kernel for Invert<'_> {
         let mut pivot_row = [0.0; LARGEST];
         for k in 0..rows {
             let pivot = matrix[k * LARGEST + k];
-            // The matrix's diagonal was scaled to 1: this is a relative limit, of some hundred roundings.
+            // The matrix's diagonal was scaled to 1: this is a relative limit of a few hundred times machine precision.
             if pivot.is_nan() || pivot <= 1e-14 {
                 return Err(k);
             }
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg_attr(debug_assertions, ignore = "builds with debug assertions hold the baseline kernels alone")]
+    #[cfg_attr(debug_assertions, ignore = "builds with debug assertions only contain the baseline kernels")]
     fn instruction_sets_apply_the_same_inverse() {
         for rows in [3, 15, 48, 96] {
             let mut inverse = DomainInverse::default();

@@ -1,4 +1,4 @@
-//! One-level preconditioners, and the dense and triangular solves under them.
+//! One-level preconditioners, and the dense and triangular solves they use.
 
 pub(crate) mod cholesky_factor;
 pub(crate) mod domain_inverse;

@@ -1,4 +1,4 @@
-//! Block Jacobi: the inverses of the 3x3 diagonal blocks. The least that conjugate gradients need; the baseline of
+//! Block Jacobi: the inverses of the 3x3 diagonal blocks. The simplest preconditioner; the baseline of
 //! Wu 2022 (figures 18 to 20) and Xian 2019 (figure 12).
 
 use glam::{DMat3, DVec3};
@@ -45,7 +45,7 @@ impl Preconditioner for BlockJacobi {
     }
 }
 
-/// Inverts in place; gives the first block that has no inverse.
+/// Inverts in place; returns the first block without an inverse.
 fn first_without(blocks: &mut [DMat3]) -> Option<usize> {
     let invert = |(chunk, blocks): (usize, &mut [DMat3])| {
         let mut bad = None;

@@ -5,9 +5,9 @@
 //! ω = 1 before the delay S,   ω_S = 2 / (2 - ρ²),   ω_{k+1} = 4 / (4 - ρ² ω_k)
 //! ```
 //!
-//! Wang tunes the spectral radius `ρ` and the under-relaxation `γ` by hand. Here both come from the spectrum `[λ, Λ]` of
-//! `D⁻¹ A` that a short Lanczos run finds: `γ = 2 / (λ + Λ)`, `ρ = (Λ - λ) / (Λ + λ)`; a given `ρ` keeps `γ = (1 + ρ) / Λ`.
-//! Acceleration starts after `S = 10` iterations, as published.
+//! Wang tunes the spectral radius `ρ` and the under-relaxation `γ` by hand. Here both come from the spectrum `[λ, Λ]`
+//! of `D⁻¹ A` found by a short Lanczos run: `γ = 2 / (λ + Λ)`, `ρ = (Λ - λ) / (Λ + λ)`; a given `ρ` keeps
+//! `γ = (1 + ρ) / Λ`. Acceleration starts after `S = 10` iterations, as published.
 
 use glam::DVec3;
 use supple_core::parallel::prelude::*;
@@ -18,10 +18,10 @@ use crate::solver::{SolveOutcome, StopRule};
 use crate::vectors::CHUNK;
 use crate::{BlockJacobi, HistoryPoint, LinearOperator, LinearSolver, Preconditioner};
 
-/// Lanczos steps that look for the spectrum.
+/// Lanczos steps for the spectrum.
 const STEPS: usize = 60;
 
-/// The largest eigenvalue is found from below; the iteration must not meet one above it.
+/// Safety factor: the largest eigenvalue is approached from below, and the iteration must not have one above the bound.
 const MARGIN: f64 = 1.02;
 
 /// Options of [`Chebyshev`].
@@ -39,7 +39,7 @@ impl Default for ChebyshevOptions {
     }
 }
 
-/// Chebyshev iteration as a solver by itself.
+/// Chebyshev iteration as a stand-alone solver.
 #[derive(Debug, Clone, Default)]
 pub struct Chebyshev {
     options: ChebyshevOptions,

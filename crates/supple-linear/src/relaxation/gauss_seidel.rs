@@ -1,9 +1,10 @@
 //! Coloured symmetric block Gauss-Seidel (Vivace: Fratarcangeli, Tibaldo, Pellacini 2016): nodes of one colour are not coupled,
 //! so a sweep goes colour by colour, each in parallel.
 //!
-//! With the strict lower triangle `L` of the coloured matrix and its block diagonal `D`, a forward and a backward sweep from
-//! zero are `z = M⁻¹ r` with `M = (D + L) D⁻¹ (D + L)ᵀ = (I + L D⁻¹) D (I + L D⁻¹)ᵀ`, symmetric and positive definite: a
-//! preconditioner. Where every block is a multiple of the identity (projective dynamics) the sweep keeps one number a block.
+//! With the strict lower triangle `L` of the coloured matrix and its block diagonal `D`, a forward and a backward
+//! sweep from zero are `z = M⁻¹ r` with `M = (D + L) D⁻¹ (D + L)ᵀ = (I + L D⁻¹) D (I + L D⁻¹)ᵀ`, symmetric and
+//! positive definite: a preconditioner. Where every block is a multiple of the identity (projective dynamics) the
+//! sweep stores one number per block.
 
 use std::sync::Arc;
 
@@ -16,13 +17,13 @@ use crate::{
     not_definite,
 };
 
-/// Places in a task.
+/// Slots per task.
 const CHUNK: usize = 256;
 
 /// One symmetric sweep.
 #[derive(Debug, Clone, Default)]
 pub struct GaussSeidel {
-    /// The sweep, and the pattern it was made for.
+    /// The sweep, and the pattern it was created for.
     sweep: Option<(Arc<BlockPattern>, AnySweep)>,
 }
 
@@ -42,7 +43,7 @@ struct Sweep<B: Block> {
     upper: Vec<Source>,
 }
 
-/// What a block of the sweep is made of: a block of the matrix and the inverse of a node's diagonal block.
+/// The ingredients of a block of the sweep: a block of the matrix and the inverse of a node's diagonal block.
 #[derive(Debug, Clone, Copy)]
 struct Source {
     slot: u32,
@@ -108,8 +109,8 @@ impl GaussSeidel {
         schedule.colours.len().saturating_sub(1)
     }
 
-    /// The sweep of the last matrix, if this one has the same pattern. Contacts make a new pattern of each matrix, mostly with
-    /// the same pairs.
+    /// The sweep of the last matrix, if this one has the same pattern. With contacts each matrix has a new pattern
+    /// object, mostly with the same pairs.
     fn take_known(&mut self, pattern: &Arc<BlockPattern>) -> (Arc<BlockPattern>, Option<AnySweep>) {
         match self.sweep.take() {
             Some((known, sweep)) if known.is_same(pattern) => (known, Some(sweep)),

@@ -230,13 +230,14 @@ fn preconditioners_save_iterations_in_the_expected_order() {
         .map(|(name, preconditioner)| (name, iterations(preconditioner)))
         .collect();
     let of = |name: &str| counts.iter().find(|count| count.0 == name).unwrap().1;
-    // Larger domains, and factors with more fill, are nearer to the inverse.
+    // Larger domains, and factors with more fill, are closer to the inverse.
     assert!(of("schwarz, 5 nodes") < of("jacobi"), "{counts:?}");
     assert!(of("schwarz, 32 nodes") < of("schwarz, 5 nodes"), "{counts:?}");
     assert!(of("gauss-seidel") < of("jacobi"), "{counts:?}");
     assert!(of("ic0") < of("gauss-seidel"), "{counts:?}");
     assert!(of("ict") < of("ic0"), "{counts:?}");
-    // Coarse levels carry what no local method can, and an affine motion of a node says more than a translation.
+    // Coarse levels correct errors that no local method can, and an affine motion of a node represents more than a
+    // translation.
     assert!(of("galerkin") < of("ic0") && of("galerkin, 4 levels") < of("ic0"), "{counts:?}");
     assert!(of("galerkin, 4 levels") < of("galerkin, 3 unknowns"), "{counts:?}");
     assert!(of("mas") < of("schwarz, 32 nodes"), "{counts:?}");
@@ -319,7 +320,7 @@ fn negative_curvature_is_noticed_and_the_vector_before_it_kept() {
     let mut x = vec![DVec3::ZERO; rhs.len()];
     let outcome = solver.solve(&system.matrix, &rhs, &mut x, &StopRule::tolerance(1e-10, 1000));
     assert_eq!(outcome.end, LinearTermination::NegativeCurvature, "{outcome:?}");
-    // A descent direction of ½ xᵀAx - bᵀx, which inexact Newton goes along.
+    // A descent direction of ½ xᵀAx - bᵀx, which inexact Newton follows.
     assert!(x.iter().all(|v| v.is_finite()) && dot(&x, &rhs) > 0.0);
 }
 
@@ -334,7 +335,7 @@ fn what_is_not_finite_ends_the_solve_at_once() {
         let mut x = vec![DVec3::ZERO; rhs.len()];
         let outcome = solver.solve(&system.matrix, &rhs, &mut x, &StopRule::tolerance(1e-10, 1000));
         assert_eq!((outcome.end, outcome.iterations), (LinearTermination::NotFinite, 0), "{kind:?}");
-        // The same solver is as good as new afterwards.
+        // The same solver works normally afterwards.
         let good = vector(system.matrix.unknowns(), 40);
         let outcome = solver.solve(&system.matrix, &good, &mut x, &StopRule::tolerance(1e-4, 5000));
         assert!(outcome.converged(), "{kind:?} {outcome:?}");

@@ -1,5 +1,5 @@
-//! Linear systems in files: what Matrix Market, NumPy and SciPy write is read as it is meant, and damaged files are refused at
-//! the right place in words that help, without a panic.
+//! Linear systems in files: files written by Matrix Market, NumPy and SciPy are read correctly, and damaged files are
+//! rejected with the location and a helpful message, without a panic.
 
 use std::io::Write;
 use std::path::Path;
@@ -109,7 +109,7 @@ fn all_formats_give_the_same_matrix() {
 
 #[test]
 fn blocks_of_scipy_are_rows_within_columns() {
-    // Two nodes; the coupling block is not symmetric, its transpose stands at the other side.
+    // Two nodes; the coupling block is not symmetric, its transpose is on the other side.
     let own = [9.0, 1.0, 0.0, 1.0, 8.0, 0.5, 0.0, 0.5, 7.0];
     let coupling: [f64; 9] = std::array::from_fn(|i| i as f64 / 10.0);
     let transposed: [f64; 9] = std::array::from_fn(|i| coupling[3 * (i % 3) + i / 3]);
@@ -168,7 +168,7 @@ fn written_arrays_are_read_back_to_the_bit() {
     );
 }
 
-/// A 2D Laplacian on a grid whose rows are numbered at random: one unknown a node, and no multiple of three.
+/// A 2D Laplacian on a grid whose rows are numbered at random: one unknown per node, and not a multiple of three.
 fn shuffled_grid(n: usize) -> (String, Vec<usize>) {
     let count = n * n;
     let number: Vec<usize> = (0..count).map(|i| (i * 37 + 11) % count).collect();
@@ -203,7 +203,7 @@ fn scalar_systems_of_any_size_are_solved_by_every_solver() {
     for given in [None, Some((&positions, Path::new("p.npy")))] {
         let system = System::new(&sparse, given).unwrap();
         assert_eq!((system.unknowns(), system.matrix.unknowns()), (400, 134));
-        // Near rows share a block: fewer blocks than entries of the file.
+        // Nearby rows share a block: fewer blocks than entries of the file.
         assert!(system.matrix.pattern().block_count() < 400 * 3, "{}", system.matrix.pattern().block_count());
         for kind in LinearKind::ALL {
             let mut solver = linear_solver(&kind.into(), system.positions.clone(), Simd::Auto).unwrap();
@@ -251,10 +251,10 @@ fn damaged_text_is_refused_at_its_line() {
         (CHAIN.replace("coordinate", "array"), Line(1), &["array", "coordinate"]),
         (CHAIN.replace("4 4 7", "4 5 7"), Line(3), &["4 rows", "5 columns", "square"]),
         (CHAIN.replace("4 4 7", "0 0 0"), Line(3), &["no rows"]),
-        (CHAIN.replace("4 4 7", "4 4 4000000000"), Line(3), &["4000000000", "cut off"]),
+        (CHAIN.replace("4 4 7", "4 4 4000000000"), Line(3), &["4000000000", "truncated"]),
         (CHAIN.replace("4 4 7", "4000000000 4000000000 7"), Line(3), &["4000000000 rows", "7 entries"]),
         (CHAIN.replace("4 4 7", "4 4 99999999999999"), Line(3), &["99999999999999"]),
-        (CHAIN.replace("4 4 7", "4 4 8"), Line(11), &["row", "cut off"]),
+        (CHAIN.replace("4 4 7", "4 4 8"), Line(11), &["row", "truncated"]),
         (CHAIN.replace("4 4 7", "4 4 6"), Line(10), &["`4`", "6"]),
         (CHAIN.replace("3 2 -1", "3 2 nan"), Line(7), &["nan", "finite"]),
         (CHAIN.replace("3 2 -1", "3 2 1e999"), Line(7), &["1e999", "finite"]),
@@ -275,13 +275,13 @@ fn damaged_text_is_refused_at_its_line() {
         refuse(text.as_bytes(), "m.mtx", *place, words);
     }
     let array = "%%MatrixMarket matrix array real general\n3 1\n1\n2\n3\n";
-    refuse(array.replace("3 1", "4 1").as_bytes(), "v.mtx", Line(6), &["(4, 1)", "cut off"]);
+    refuse(array.replace("3 1", "4 1").as_bytes(), "v.mtx", Line(6), &["(4, 1)", "truncated"]);
     refuse(array.replace("3 1", "2 1").as_bytes(), "v.mtx", Line(5), &["`3`", "2"]);
     refuse(
         array.replace("3 1", "4000000000 4000000000").as_bytes(),
         "v.mtx",
         Line(2),
-        &["4000000000", "cut off"],
+        &["4000000000", "truncated"],
     );
     refuse(array.replace("\n2\n", "\ninf\n").as_bytes(), "v.mtx", Line(4), &["inf", "(2, 1)"]);
     refuse(CHAIN.as_bytes(), "v.mtx", Line(1), &["coordinate", "array"]);
@@ -292,7 +292,7 @@ fn damaged_text_is_refused_at_its_line() {
 fn damaged_archives_are_refused_at_their_array() {
     let good = zip(&csr_members(), false);
     refuse(b"nonsense", "m.npz", Byte(0), &["ZIP"]);
-    refuse(&good[..good.len() - 30], "m.npz", Byte(good.len() as u64 - 30), &["cut off"]);
+    refuse(&good[..good.len() - 30], "m.npz", Byte(good.len() as u64 - 30), &["truncated"]);
     refuse(&with("format.npy", npy("|S3", "()", b"dia")), "m.npz", Whole, &["format", "dia", "tocsr"]);
     refuse(
         &with("indptr.npy", npy("<i4", "(5,)", &integers(&[0, 2, 1, 8, 10]))),
@@ -348,10 +348,10 @@ fn damaged_archives_are_refused_at_their_array() {
         &with("data.npy", npy("<f8", "(11,)", &floats(&data))),
         "m.npz",
         Whole,
-        &["data", "(11)", "cut off"],
+        &["data", "(11)", "truncated"],
     );
     let huge = npy("<f8", "(18446744073709551615, 9)", &floats(&data));
-    refuse(&with("data.npy", huge), "m.npz", Whole, &["data", "cut off"]);
+    refuse(&with("data.npy", huge), "m.npz", Whole, &["data", "truncated"]);
     let shape = integers(&[4, 5]);
     refuse(&with("shape.npy", npy("<i4", "(2,)", &shape)), "m.npz", Whole, &["shape", "(4, 5)", "square"]);
     let missing: Vec<_> = csr_members().into_iter().filter(|(name, _)| *name != "indptr.npy").collect();
@@ -373,7 +373,7 @@ fn damaged_archives_are_refused_at_their_array() {
     refuse(b"\x93NUMPY\x02\x00\xff\xff\xff\xff__", "v.npy", Byte(8), &["4294967295"]);
 }
 
-/// Whatever the bytes are: an answer or an error, and nothing that is not finite.
+/// For any bytes: a result or an error, and nothing that is not finite.
 fn never_panics(bytes: &[u8]) {
     for name in ["a.mtx", "a.npz"] {
         if let Ok(sparse) = read_matrix(bytes, Path::new(name)) {

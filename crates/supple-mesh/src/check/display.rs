@@ -1,4 +1,4 @@
-//! The report as a person reads it.
+//! The report as text.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ impl fmt::Display for MeshReport {
 }
 
 impl MeshReport {
-    /// The report in short: one line on what it is, and what was found; indices of errors and warnings only.
+    /// The report in short: one line that describes the mesh, and the findings; only errors and warnings with indices.
     pub fn abridged(&self) -> String {
         let holds = |yes: bool, what: &str| if yes { what.to_owned() } else { format!("not {what}") };
         let elements = match self.tets {
@@ -56,7 +56,7 @@ impl MeshReport {
             }
             _ => writeln!(
                 f,
-                "surface     {} vertices, {} polygons cut into {} triangles",
+                "surface     {} vertices, {} polygons split into {} triangles",
                 self.vertices, self.faces, self.triangles
             ),
         }
@@ -77,7 +77,7 @@ impl MeshReport {
         let Some(q) = &self.quality else { return Ok(()) };
         writeln!(
             f,
-            "mean ratio  {:.3} least, {:.3} median (1 = regular)",
+            "mean ratio  {:.3} min, {:.3} median (1 = regular)",
             q.mean_ratio_min, q.mean_ratio_median
         )?;
         writeln!(
@@ -165,7 +165,7 @@ fn plural(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Four digits, in powers of ten where that is shorter.
+/// Four digits, in scientific notation where that is shorter.
 fn brief(value: f64) -> String {
     let size = value.abs();
     if size != 0.0 && !(1e-3..1e5).contains(&size) {

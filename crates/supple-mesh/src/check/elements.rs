@@ -1,4 +1,4 @@
-//! What each tetrahedron tells by itself, and how elements share their faces.
+//! Checks of single tetrahedra, and of the faces shared between elements.
 
 use glam::DVec3;
 use supple_core::parallel::prelude::*;
@@ -7,12 +7,12 @@ use super::faces::has_repeats;
 use super::report::{ElementQuality, Finding, FindingKind, Severity, Subject};
 use crate::TetMesh;
 
-/// An element has no volume where six times its volume is below this part of its longest edge cubed.
+/// An element has no volume where six times its volume is below this fraction of its longest edge cubed.
 const ZERO_VOLUME: f64 = 1e-12;
 /// An element is a sliver where its mean ratio is below this.
 const SLIVER: f64 = 0.1;
 
-/// The elements that name existing vertices, none twice, and what was left out.
+/// The elements that refer to existing vertices, none twice, and the rejected ones.
 pub(super) struct CleanTets {
     /// The vertices of each element kept.
     pub tets: Vec<[u32; 4]>,
@@ -55,7 +55,7 @@ impl CleanTets {
         clean
     }
 
-    /// The sum of all signed volumes in cubic metres; elements that are not finite do not count.
+    /// The sum of all signed volumes in cubic metres; elements that are not finite are skipped.
     pub(super) fn volume(&self) -> f64 {
         self.shapes.iter().map(|s| s.volume).filter(|v| v.is_finite()).sum()
     }
@@ -69,9 +69,9 @@ impl CleanTets {
         };
         let inverted = which(|s| s.volume < 0.0 && !s.no_volume);
         let turn = if inverted.len() == self.tets.len() {
-            "of negative volume, all there are: the file orders vertices the other way; swap two vertices of each"
+            "of negative volume, which is all of them: the file uses the opposite vertex order; swap two vertices of each"
         } else {
-            "of negative volume: swap two of their vertices if the file mixes orders, else remesh"
+            "of negative volume: swap two of their vertices if the file mixes orders, otherwise remesh"
         };
         let (error, warning) = (Severity::Error, Severity::Warning);
         let findings = [
@@ -128,7 +128,8 @@ impl CleanTets {
         later
     }
 
-    /// The faces of exactly one element, turned outwards whatever the element's order, and those of three or more.
+    /// The faces of exactly one element, turned outwards independent of the element's orientation, and those of three
+    /// or more.
     pub(super) fn boundary(&self) -> BoundaryFaces {
         let outward = |t: usize, side: usize| {
             let [a, b, c, d] = self.tets[t];

@@ -6,34 +6,34 @@ use crate::geometry::{Aabb, WindingNumber};
 
 /// Cells along each side of the box in which the winding number is sampled.
 const SAMPLES: usize = 20;
-/// A closed surface whose volume is below this part of (area)^(3/2) is a flat bag; a sphere has 0.094.
+/// A closed surface whose volume is below this fraction of (area)^(3/2) is a flat bag; a sphere has 0.094.
 const FLAT: f64 = 1e-7;
 
-/// A box is flat where its shortest side is below this part of its longest.
+/// A box is flat where its shortest side is below this fraction of its longest.
 const FLAT_BOX: f64 = 1e-6;
 
 /// How a surface encloses volume.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Enclosure {
-    /// It is closed and its faces agree.
+    /// It is closed and consistently oriented.
     Closed,
-    /// It is closed, but its faces must be turned first to agree.
+    /// It is closed, but some faces must be flipped for a consistent orientation.
     OnceTurned,
-    /// Not by its topology, but the winding number is clear in this part of what it surrounds.
+    /// Not by its topology, but the winding number is clear in this fraction of the region it surrounds.
     Sampled {
-        /// Of the samples that the surface surrounds at least by a quarter, those surrounded by three quarters.
+        /// Of the samples with a winding number of at least a quarter, the fraction with at least three quarters.
         clear: f64,
     },
-    /// It surrounds nothing, as a flat sheet does.
+    /// It surrounds nothing, like a flat sheet.
     Nothing,
 }
 
-/// Of a surface that is closed and oriented with this volume and area.
+/// For a surface that is closed and oriented with this volume and area.
 pub(super) fn of_closed(volume: f64, area: f64) -> Enclosure {
     if volume.abs() > FLAT * area.powf(1.5) { Enclosure::Closed } else { Enclosure::Nothing }
 }
 
-/// Of any surface, by sampling.
+/// For any surface, by sampling.
 pub(super) fn by_sampling(winding: &WindingNumber, bounds: &Aabb) -> Enclosure {
     let side = bounds.high - bounds.low;
     // In a flat box all samples would lie in the sheet itself, where the winding number jumps.

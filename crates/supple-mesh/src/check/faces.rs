@@ -1,4 +1,4 @@
-//! What each face tells by itself: indices, area, shape; and faces that occur twice.
+//! Checks of single faces: indices, area, shape; and duplicate faces.
 
 use glam::DVec3;
 use supple_core::parallel::prelude::*;
@@ -6,17 +6,17 @@ use supple_core::parallel::prelude::*;
 use super::report::{Finding, FindingKind, Severity, Subject};
 use crate::SurfaceMesh;
 
-/// A face has no area where twice its area is below this part of its longest side squared: the rounding of double
+/// A face has no area where twice its area is below this fraction of its longest side squared: the rounding of double
 /// precision, not thinness.
 const ZERO_AREA: f64 = 1e-10;
-/// A face is thin where its height is below this part of its longest side.
+/// A face is thin where its height is below this fraction of its longest side.
 const THIN: f64 = 0.01;
-/// A polygon is bent where a corner lies off its plane by more than this part of its longest side.
+/// A polygon is bent where a corner lies off its plane by more than this fraction of its longest side.
 const BENT: f64 = 0.05;
 
-/// The faces that name existing vertices, none twice, and what was left out.
+/// The faces that refer to existing vertices, none twice, and the rejected ones.
 pub(super) struct CleanFaces {
-    /// The mesh of these faces; vertices as in the file, attributes left out.
+    /// The mesh of these faces; vertices as in the file, without attributes.
     pub mesh: SurfaceMesh,
     /// The file's index of each face kept.
     pub file_face: Vec<u32>,
@@ -70,8 +70,9 @@ impl CleanFaces {
             (self.which(|s| s.concave), self.which(|s| s.bent), self.which(|s| s.thin));
         let malformed = "with vertices that do not exist or fewer than 3 corners: repair the file";
         let twice = "with the vertices of an earlier one: delete them";
-        let folding = "with an inner angle above 180 degrees: cut into triangles they may fold; triangulate before export";
-        let bending = "bent by more than 5 % of the longest side: the cut into triangles decides the shape";
+        let folding =
+            "with an inner angle above 180 degrees: triangulated, they may fold; triangulate before export";
+        let bending = "bent by more than 5 % of the longest side: the triangulation determines the shape";
         let thinness = "lower than 1 % of the longest side: stiff and slow to solve; remesh if you can";
         let findings = [
             of(Malformed, Error, &self.malformed, malformed),
@@ -131,7 +132,7 @@ pub(super) fn has_repeats(face: &[u32]) -> bool {
     (1..face.len()).any(|i| face[..i].contains(&face[i]))
 }
 
-/// The shape of one face. Faces with coordinates that are not finite have no shape and no fault but that.
+/// The shape of one face. Faces with coordinates that are not finite have no shape and no other defect.
 #[derive(Default)]
 struct FaceShape {
     area: f64,

@@ -9,29 +9,29 @@ use super::report::{FindingKind, MeshKind, MeshReport, Severity};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fit {
-    /// As it is.
+    /// Without changes.
     Yes,
-    /// With the limits or repairs that the reason names.
+    /// With the limits or repairs given in the reason.
     Caveat,
-    /// Not without the repair that the reason names.
+    /// Not without the repair given in the reason.
     No,
 }
 
 /// Whether a mesh fits one family.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FamilyVerdict {
-    /// The family's word, as in scene files.
+    /// The solver name, as in scene files.
     pub family: &'static str,
-    /// How well it fits.
+    /// The degree of fit.
     pub fit: Fit,
-    /// Why, in words.
+    /// The reason, as text.
     pub reason: String,
 }
 
-/// Of what openings leave, this part must be clearly inside for a surface to count as a volume.
+/// Minimum fraction of clearly interior samples for an open surface to count as a volume.
 const CLEAR_ENOUGH: f64 = 0.5;
 
-/// What speaks against a mesh: reasons that forbid it and reasons for care.
+/// Arguments against a mesh: reasons that forbid it and reasons for caution.
 #[derive(Default)]
 struct Case {
     against: Vec<String>,
@@ -67,7 +67,7 @@ impl Case {
 pub(super) fn verdicts(report: &MeshReport, enclosure: Enclosure) -> Vec<FamilyVerdict> {
     let is_surface = report.kind == MeshKind::Surface;
     let fits_as = match (is_surface, enclosure) {
-        (true, Enclosure::Closed) => "as cloth; as a solid once cut into tetrahedra",
+        (true, Enclosure::Closed) => "as cloth; as a solid once tetrahedralised",
         (true, _) => "as cloth",
         (false, _) => "as a solid",
     };
@@ -87,16 +87,16 @@ pub(super) fn verdicts(report: &MeshReport, enclosure: Enclosure) -> Vec<FamilyV
     ]
 }
 
-/// What forbids any family.
+/// Problems that exclude every family.
 fn unusable(report: &MeshReport) -> Case {
     let mut case = Case::default();
     if report.finding(FindingKind::Empty).is_some() {
         case.against.push("there is nothing to simulate".to_owned());
     }
     case.against_if(report.count(FindingKind::NonFinite), "vertices are not finite");
-    case.against_if(report.count(FindingKind::Malformed), "faces or elements name no valid vertices");
+    case.against_if(report.count(FindingKind::Malformed), "faces or elements refer to invalid vertices");
     if !report.area.is_finite() {
-        case.against.push("its size is beyond what double precision holds: scale it down".to_owned());
+        case.against.push("its size exceeds the range of double precision: scale it down".to_owned());
     }
     case
 }
@@ -104,25 +104,28 @@ fn unusable(report: &MeshReport) -> Case {
 fn cloth_case(report: &MeshReport) -> Case {
     let mut case = unusable(report);
     if report.area == 0.0 && report.triangles > 0 {
-        case.against.push("no face has an area: it would weigh nothing".to_owned());
+        case.against.push("no face has an area: it would have no mass".to_owned());
     }
     case.care_if(
         report.count(FindingKind::Degenerate),
         "faces without area have no rest shape: delete them first",
     );
     let edges = report.count(FindingKind::NonManifoldEdges);
-    case.care_if(edges, "edges of 3 or more faces bend in no defined way (stretching is fine)");
+    case.care_if(edges, "edges of 3 or more faces have no defined bending (stretching works)");
     case.care_if(report.count(FindingKind::Duplicates), "duplicate faces count twice in mass and stiffness");
     if report.finding(FindingKind::DuplicatePositions).is_some_and(|f| f.severity == Severity::Warning) {
         case.care_if(
             report.count(FindingKind::DuplicatePositions),
-            "vertices at the place of others are simulated as one with them",
+            "coincident vertices are simulated as one",
         );
     }
     let turned = report.count(FindingKind::Misoriented);
-    case.care_if(turned, "edges between faces that disagree on the outside: pressure needs them turned");
+    case.care_if(
+        turned,
+        "edges between inconsistently oriented faces: pressure needs a consistent orientation",
+    );
     let crossings = report.count(FindingKind::SelfIntersections);
-    case.care_if(crossings, "pairs of triangles cross: leave self-contact off or repair them");
+    case.care_if(crossings, "pairs of triangles intersect: disable self-contact or repair them");
     case
 }
 
@@ -130,7 +133,7 @@ fn tearing_case(report: &MeshReport) -> Case {
     let mut case = cloth_case(report);
     case.care_if(
         report.count(FindingKind::NonManifoldVertices),
-        "vertices with several fans come apart when torn",
+        "vertices with several fans separate when torn",
     );
     case
 }
@@ -139,16 +142,16 @@ fn solid_case(report: &MeshReport) -> Case {
     let mut case = unusable(report);
     case.against_if(report.count(FindingKind::Inverted), "elements are inverted");
     case.against_if(report.count(FindingKind::ZeroVolume), "elements have no volume");
-    case.against_if(report.count(FindingKind::Degenerate), "elements name a vertex twice");
+    case.against_if(report.count(FindingKind::Degenerate), "elements use a vertex twice");
     case.against_if(report.count(FindingKind::Duplicates), "elements are duplicates");
     case.against_if(report.count(FindingKind::NonManifoldFaces), "triangles belong to 3 or more elements");
     case.care_if(report.count(FindingKind::Slivers), "slivers slow the solver down");
     let crossings = report.count(FindingKind::SelfIntersections);
-    case.care_if(crossings, "pairs of boundary triangles cross: leave self-contact off or repair them");
+    case.care_if(crossings, "pairs of boundary triangles intersect: disable self-contact or repair them");
     case
 }
 
-/// For families that fill the inside with cells of their own.
+/// For families that fill the interior with their own cells.
 fn cell_case(report: &MeshReport, enclosure: Enclosure) -> Case {
     let mut case = unusable(report);
     let openings = report.count(FindingKind::BoundaryEdges);
@@ -156,7 +159,7 @@ fn cell_case(report: &MeshReport, enclosure: Enclosure) -> Case {
         Enclosure::Closed | Enclosure::OnceTurned => {}
         Enclosure::Nothing => case.against.push("it encloses no volume".to_owned()),
         Enclosure::Sampled { clear } if clear < CLEAR_ENOUGH => case.against.push(format!(
-            "it hardly encloses volume: only {:.0} % of what it surrounds is clearly inside; close its openings, or \
+            "it hardly encloses volume: only {:.0} % of the region it surrounds is clearly inside; close its openings, or \
              simulate it as cloth",
             100.0 * clear
         )),
@@ -168,10 +171,10 @@ fn cell_case(report: &MeshReport, enclosure: Enclosure) -> Case {
     }
     case.care_if(
         report.count(FindingKind::Misoriented),
-        "edges between faces that disagree blur the inside: turn them first",
+        "inconsistently oriented faces blur the interior: flip them first",
     );
     if report.finding(FindingKind::InsideOut).is_some() {
-        case.care.push("it faces inwards: turn all faces first".to_owned());
+        case.care.push("it faces inwards: flip all faces first".to_owned());
     }
     case
 }

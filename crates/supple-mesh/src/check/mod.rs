@@ -1,5 +1,5 @@
-//! Is a mesh fit for simulation: what is wrong, where, how large it is in metres, and which families can take it.
-//! Any input gives a report; nothing here panics or changes the mesh.
+//! Checks whether a mesh is fit for simulation: defects with their locations, size in metres, and supported solver
+//! families. Any input gives a report; nothing here panics or changes the mesh.
 
 mod display;
 mod elements;
@@ -46,7 +46,7 @@ pub fn check_surface(mesh: &SurfaceMesh) -> MeshReport {
     report
 }
 
-/// What the faces and vertices of a polygon mesh tell each by itself: the quick part of [`check_surface`], without its
+/// Checks of single faces and vertices of a polygon mesh: the fast part of [`check_surface`], without its
 /// topology and self-intersections.
 pub fn check_faces(mesh: &SurfaceMesh) -> Vec<Finding> {
     let mut findings = CleanFaces::of(mesh).findings();

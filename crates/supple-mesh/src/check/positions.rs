@@ -1,4 +1,4 @@
-//! What the vertices alone tell: numbers that are none, size and unit, vertices nobody uses, equal positions.
+//! Checks of vertices: coordinates that are not finite, size and unit, unused vertices, equal positions.
 
 use glam::DVec3;
 use supple_core::parallel::prelude::*;
@@ -9,18 +9,18 @@ use supple_core::text::number::Brief;
 
 /// Sizes in metres outside of which a mesh is likely in another unit.
 const SIZES: std::ops::RangeInclusive<f64> = 0.01..=100.0;
-/// From this size on, a garment or character is likely in centimetres, though a room may be meant.
+/// From this size on, a garment or character is probably in centimetres, though it may be a room.
 const NOTED_SIZE: f64 = 10.0;
 
 pub(super) fn non_finite(positions: &[DVec3]) -> Option<Finding> {
     let bad: Vec<[u32; 1]> =
         (0..positions.len()).filter(|&v| !positions[v].is_finite()).map(|v| [v as u32]).collect();
-    let message = "with coordinates that are infinite or not a number: repair the file or its exporter";
+    let message = "with coordinates that are infinite or NaN: repair the file or its exporter";
     Finding::of_items(FindingKind::NonFinite, Severity::Error, Subject::Vertex, &bad, message)
 }
 
-/// The finding on vertices of no face, and the box around all others that are finite (around all vertices where
-/// nothing uses any).
+/// The finding on unused vertices, and the box around all other finite vertices (around all vertices if none is
+/// used).
 pub(super) fn unreferenced(positions: &[DVec3], used_by: &[u32], by_what: &str) -> (Option<Finding>, Aabb) {
     let mut used = vec![used_by.is_empty(); positions.len()];
     used_by.iter().for_each(|&v| used[v as usize] = true);
@@ -28,18 +28,18 @@ pub(super) fn unreferenced(positions: &[DVec3], used_by: &[u32], by_what: &str) 
         .filter(|(p, used)| **used && p.is_finite())
         .fold(Aabb::EMPTY, |sum, (&p, _)| sum.union(Aabb { low: p, high: p }));
     let unused: Vec<[u32; 1]> = (0..used.len()).filter(|&v| !used[v]).map(|v| [v as u32]).collect();
-    let message = format!("of no {by_what}: unused; delete them, or they stay where they are");
+    let message = format!("of no {by_what}: unused; delete them, or they stay in place");
     (Finding::of_items(FindingKind::Unreferenced, Severity::Note, Subject::Vertex, &unused, message), bounds)
 }
 
-/// What a size in metres says about the unit. A garment or character measures 20 cm to 3 m: the scale that brings the
-/// mesh nearest to one metre is named.
+/// The likely unit for a size in metres. A garment or character measures 20 cm to 3 m: suggests the scale that brings
+/// the mesh closest to one metre.
 pub(super) fn size_finding(size: f64) -> Option<Finding> {
     if SIZES.contains(&size) {
         return (size >= NOTED_SIZE).then(|| large_size_note(size));
     }
     let remedy = likely_unit(size).map_or_else(
-        || "no usual unit brings it near a metre: set scale so that it has its true size".to_owned(),
+        || "no common unit brings it close to a metre: set scale to obtain the true size".to_owned(),
         |(unit, scale)| format!("it looks like {unit}: set scale = {scale} (then {} m)", Brief(scale * size)),
     );
     let message = format!("the largest side is {} m, outside 0.01 m to 100 m; {remedy}", Brief(size));
@@ -49,7 +49,7 @@ pub(super) fn size_finding(size: f64) -> Option<Finding> {
 fn large_size_note(size: f64) -> Finding {
     let (unit, scale) = if size < 20.0 { ("decimetres", 0.1) } else { ("centimetres", 0.01) };
     let message = format!(
-        "the largest side is {} m: right for a room or a vehicle; a garment or character is likely in \
+        "the largest side is {} m: plausible for a room or a vehicle; a garment or character is probably in \
          {unit}: set scale = {scale} (then {} m)",
         Brief(size),
         Brief(scale * size)
@@ -71,9 +71,9 @@ fn likely_unit(size: f64) -> Option<(&'static str, f64)> {
     (off(best.1) <= 1.0).then_some(best)
 }
 
-/// For each vertex the least vertex at exactly the same position; itself where it is alone or not a number.
+/// For each vertex the least vertex at exactly the same position; itself where it is unique or NaN.
 pub(super) fn weld(positions: &[DVec3]) -> Vec<u32> {
-    // Adding zero makes -0 and 0 the same bits.
+    // Adding zero makes -0 and 0 bit-identical.
     let bits = |v: u32| positions[v as usize].to_array().map(|c| (c + 0.0).to_bits());
     let mut order: Vec<u32> = (0..positions.len() as u32).collect();
     order.par_sort_unstable_by_key(|&v| (bits(v), v));
@@ -102,7 +102,7 @@ mod tests {
         }
         assert!(said(0.0017).1.contains("set scale = 1000"));
         assert!(said(0.005).1.contains("set scale = 100 "));
-        assert!(said(1e9).1.contains("no usual unit"));
+        assert!(said(1e9).1.contains("no common unit"));
         assert_eq!(said(60.0).0, Severity::Note);
         for good in [0.01, 0.2, 1.7, 9.0] {
             assert!(size_finding(good).is_none());

@@ -1,36 +1,36 @@
-//! What a check says about a mesh.
+//! The report of a mesh check.
 
 use glam::DVec3;
 use serde::Serialize;
 
 use super::families::FamilyVerdict;
 
-/// Indices listed with a finding at most; the count is always complete unless the finding says otherwise.
+/// Maximum number of indices listed with a finding; the count is always complete unless the finding states otherwise.
 pub const LISTED: usize = 10;
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// Worth knowing.
+    /// Information.
     Note,
-    /// Simulates, but likely not as meant.
+    /// Can be simulated, but probably not as intended.
     Warning,
-    /// Must be repaired first.
+    /// Must be repaired before simulation.
     Error,
 }
 
-/// What was found.
+/// The kind of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingKind {
     /// The mesh has no faces or elements.
     Empty,
-    /// Faces or elements that name vertices which do not exist, or have too few corners.
+    /// Faces or elements that refer to missing vertices, or have too few corners.
     Malformed,
-    /// Coordinates that are infinite or not a number.
+    /// Coordinates that are infinite or NaN.
     NonFinite,
-    /// A size that suggests another unit than the metre.
+    /// A size that suggests a unit other than the metre.
     Size,
     /// Edges of three or more faces.
     NonManifoldEdges,
@@ -38,25 +38,25 @@ pub enum FindingKind {
     NonManifoldVertices,
     /// Edges of one face only.
     BoundaryEdges,
-    /// Edges that both their faces pass in the same direction.
+    /// Edges that both adjacent faces traverse in the same direction.
     Misoriented,
     /// A closed surface that faces inwards.
     InsideOut,
     /// Faces or elements with the same vertices as an earlier one.
     Duplicates,
-    /// Faces that name a vertex twice or have no area; elements that name a vertex twice.
+    /// Faces that use a vertex twice or have no area; elements that use a vertex twice.
     Degenerate,
     /// Faces much thinner than long.
     ThinFaces,
     /// Vertices at exactly the position of another.
     DuplicatePositions,
-    /// Vertices of no face or element.
+    /// Unused vertices.
     Unreferenced,
     /// Polygons whose corners do not lie in a plane.
     NonPlanar,
     /// Polygons with an inner angle above 180 degrees.
     Concave,
-    /// Pairs of triangles that pass through each other.
+    /// Pairs of triangles that intersect.
     SelfIntersections,
     /// Elements of negative volume.
     Inverted,
@@ -68,7 +68,7 @@ pub enum FindingKind {
     NonManifoldFaces,
 }
 
-/// What the indices of a finding name.
+/// The items that the indices of a finding refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Subject {
@@ -109,20 +109,20 @@ impl Subject {
     }
 }
 
-/// One thing that was found. All indices count from 0, in the file's order.
+/// One finding. All indices count from 0, in the file's order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
     /// What.
     pub kind: FindingKind,
     /// How bad.
     pub severity: Severity,
-    /// How many.
+    /// The number of occurrences.
     pub count: usize,
-    /// What the indices name.
+    /// What the indices refer to.
     pub subject: Subject,
     /// The first of them, at most [`LISTED`].
     pub first: Vec<Vec<u32>>,
-    /// A sentence for a person: what it means and what to do.
+    /// A sentence for the user: the meaning and the remedy.
     pub message: String,
 }
 
@@ -132,7 +132,7 @@ impl Finding {
         Self { kind, severity, count: 1, subject: Subject::Mesh, first: Vec::new(), message }
     }
 
-    /// A finding about some items, each named by `N` indices; nothing where there are none. The message goes on after
+    /// A finding about some items, each given by `N` indices; `None` if there are none. The message continues after
     /// "3 edges" or "1 vertex", so that it needs no verb.
     pub fn of_items<const N: usize>(
         kind: FindingKind,
@@ -147,7 +147,7 @@ impl Finding {
     }
 }
 
-/// What kind of mesh was checked.
+/// The kind of mesh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MeshKind {
@@ -157,7 +157,7 @@ pub enum MeshKind {
     Tets,
 }
 
-/// A part of the surface whose faces are connected through vertices.
+/// A component of the surface whose faces are connected through vertices.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Component {
     /// Vertices used by its faces.
@@ -172,21 +172,21 @@ pub struct Component {
     pub closed: bool,
     /// Every edge has one or two faces, every vertex one fan.
     pub manifold: bool,
-    /// Neighbours agree on which side is outside.
+    /// Neighbouring faces are consistently oriented.
     pub oriented: bool,
-    /// Neighbours agree, or can be turned to agree, on which side is outside.
+    /// Neighbouring faces are, or can be, consistently oriented.
     pub orientable: bool,
     /// Vertices - edges + faces.
     pub euler_characteristic: i64,
     /// The number of handles, for closed orientable manifolds.
     pub genus: Option<i64>,
-    /// The enclosed volume in cubic metres, negative where it faces inwards; for closed, consistently oriented parts.
+    /// The enclosed volume in cubic metres, negative if it faces inwards; for closed, consistently oriented components.
     pub volume: Option<f64>,
 }
 
 /// Shape of the elements. The mean ratio is 12 (3 V)^(2/3) / (sum of squared edge lengths); the radius ratio is 3
 /// times the radius of the inscribed over that of the circumscribed sphere. Both are 1 for a regular tetrahedron and 0
-/// for a flat one; turned elements count by the size of their volume.
+/// for a flat one; inverted elements count with their absolute volume.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ElementQuality {
     /// Smallest mean ratio.
@@ -212,7 +212,7 @@ pub struct MeshReport {
     pub vertices: usize,
     /// Polygons of the file; for tetrahedra, the triangles of the boundary.
     pub faces: usize,
-    /// Triangles after polygons are cut.
+    /// Triangles after triangulation of polygons.
     pub triangles: usize,
     /// Elements, for tetrahedra.
     pub tets: Option<usize>,
@@ -222,38 +222,38 @@ pub struct MeshReport {
     pub size: f64,
     /// Area of the surface in square metres.
     pub area: f64,
-    /// Enclosed volume in cubic metres, negative where it faces inwards; for closed, consistently oriented surfaces
+    /// Enclosed volume in cubic metres, negative if it faces inwards; for closed, consistently oriented surfaces
     /// and for tetrahedra.
     pub volume: Option<f64>,
     /// No boundary edges.
     pub closed: bool,
     /// Every edge has one or two faces, every vertex one fan.
     pub manifold: bool,
-    /// Neighbours agree on which side is outside.
+    /// Neighbouring faces are consistently oriented.
     pub oriented: bool,
     /// Closed curves of boundary edges.
     pub boundary_loops: usize,
     /// Vertices in use - edges + faces of the surface.
     pub euler_characteristic: i64,
-    /// Parts connected through vertices.
+    /// Components connected through vertices.
     pub component_count: usize,
     /// The largest of them by faces, at most [`LISTED`].
     pub components: Vec<Component>,
     /// Shape of the elements, for tetrahedra.
     pub quality: Option<ElementQuality>,
-    /// What was found, worst first.
+    /// The findings, worst first.
     pub findings: Vec<Finding>,
-    /// Which families the mesh fits.
+    /// The supported solver families.
     pub families: Vec<FamilyVerdict>,
 }
 
 impl MeshReport {
-    /// The finding of this kind, if there is one.
+    /// The finding of this kind, if any.
     pub fn finding(&self, kind: FindingKind) -> Option<&Finding> {
         self.findings.iter().find(|f| f.kind == kind)
     }
 
-    /// How many of this kind were found.
+    /// The count of this kind.
     pub fn count(&self, kind: FindingKind) -> usize {
         self.finding(kind).map_or(0, |f| f.count)
     }

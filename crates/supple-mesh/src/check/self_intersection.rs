@@ -1,5 +1,5 @@
-//! Triangles that pass through each other, by exact tests on all pairs with overlapping boxes. Vertices at the same
-//! position count as one, so that unwelded neighbours are not accused of touching.
+//! Intersecting triangles, by exact tests on all pairs with overlapping boxes. Coincident vertices count as one, so
+//! that unwelded neighbours are not reported as touching.
 
 use std::ops::ControlFlow;
 
@@ -10,9 +10,9 @@ use super::report::LISTED;
 use crate::geometry::TriangleTree;
 use crate::geometry::triangle_overlap::triangles_overlap;
 
-/// Triangles whose pairs are counted before the limits are looked at.
+/// Triangles whose pairs are counted before the limits are checked.
 const BATCH: usize = 512;
-/// Triangles handled by one task.
+/// Triangles per task.
 const CHUNK: usize = 32;
 /// The search ends after this many intersecting pairs.
 pub(super) const PAIR_LIMIT: usize = 1_000_000;
@@ -23,7 +23,7 @@ pub(super) struct Intersections {
     pub count: usize,
     /// The first pairs of triangles, by index.
     pub first: Vec<[u32; 2]>,
-    /// True where the search was ended early, so that there are more.
+    /// Whether the search was ended early, so that there may be more.
     pub ended_early: bool,
 }
 
@@ -45,7 +45,7 @@ impl Intersections {
     }
 }
 
-/// Counts the pairs for which `may_meet` holds (used to leave out parts of one polygon and duplicate faces).
+/// Counts the pairs for which `may_meet` is true (used to skip parts of one polygon and duplicate faces).
 pub(super) fn self_intersections(
     positions: &[DVec3],
     tree: &TriangleTree,

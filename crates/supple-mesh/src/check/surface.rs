@@ -1,4 +1,4 @@
-//! The checks that a polygon mesh and the boundary of a tetrahedral mesh share.
+//! The checks shared by polygon meshes and boundaries of tetrahedral meshes.
 
 use glam::DVec3;
 
@@ -13,13 +13,13 @@ use crate::geometry::{Aabb, TriangleTree, WindingNumber};
 /// A mesh of valid faces with its connectivity.
 pub(super) struct Surface<'a> {
     mesh: &'a SurfaceMesh,
-    /// What the file calls each face: its index, or that of the element it bounds.
+    /// The index of each face in the file, or that of the element it bounds.
     name_of_face: &'a [u32],
     face_of_triangle: Vec<u32>,
     tree: TriangleTree,
     topology: Topology,
     weld: Vec<u32>,
-    /// The connectivity after welding, where there is anything to weld.
+    /// The connectivity after welding, if there is anything to weld.
     welded: Option<Topology>,
 }
 
@@ -49,7 +49,7 @@ impl<'a> Surface<'a> {
         self.tree.triangles()
     }
 
-    /// The enclosed volume in cubic metres, where the surface is closed and oriented.
+    /// The enclosed volume in cubic metres, if the surface is closed and oriented.
     pub(super) fn volume(&self) -> Option<f64> {
         let defined = self.topology.closed() && self.topology.oriented() && !self.triangles().is_empty();
         defined.then(|| self.signed_volume()).filter(|v| v.is_finite())
@@ -102,7 +102,8 @@ impl<'a> Surface<'a> {
         }
     }
 
-    /// Findings on connectivity, orientation and crossing triangles; `pairs` says what crossing pairs are named by.
+    /// Findings on connectivity, orientation and intersecting triangles; `pairs` is the kind of index used for
+    /// intersecting pairs.
     pub(super) fn findings(&self, pairs: Subject) -> Vec<Finding> {
         let mut findings = self.connectivity();
         findings.extend(self.orientation());
@@ -145,18 +146,20 @@ impl<'a> Surface<'a> {
 
     fn orientation(&self) -> Option<Finding> {
         let remedy = match self.topology.faces_to_turn {
-            Some(count) => format!("turning {count} faces makes all agree (\"recalculate normals\")"),
-            None => {
-                "no choice makes all agree: the surface has one side only, like a Moebius strip".to_owned()
+            Some(count) => {
+                format!("flipping {count} faces makes the orientation consistent (\"recalculate normals\")")
             }
+            None => "no consistent orientation exists: the surface has only one side, like a Moebius strip"
+                .to_owned(),
         };
-        let message =
-            format!("passed in the same direction by both faces, which disagree on the outside: {remedy}");
+        let message = format!(
+            "traversed in the same direction by both faces, which are oriented inconsistently: {remedy}"
+        );
         let edges = &self.topology.misoriented_edges;
         Finding::of_items(FindingKind::Misoriented, Severity::Warning, Subject::Edge, edges, message)
     }
 
-    /// Closed parts of negative volume, unless they are the wall of a hollow inside another part.
+    /// Closed components of negative volume, unless they bound a cavity of another component.
     fn inside_out(&self) -> Option<Finding> {
         let inward: Vec<usize> = (0..self.topology.components.len())
             .filter(|&c| self.topology.components[c].volume.is_some_and(|v| v < 0.0))
@@ -170,11 +173,11 @@ impl<'a> Surface<'a> {
             .filter(|&&c| winding.as_ref().is_none_or(|w| !self.is_hollow(c, w)))
             .map(|&c| [self.name_of_face[self.topology.components[c].first_face as usize]])
             .collect();
-        let message = "facing inwards, with negative volume: turn all their faces";
+        let message = "facing inwards, with negative volume: flip all their faces";
         Finding::of_items(FindingKind::InsideOut, Severity::Warning, Subject::Part, &wrong, message)
     }
 
-    /// On the wall of a hollow the mean winding number of both sides is 1/2; on a body that is inside out, -1/2.
+    /// On the wall of a cavity the mean winding number of both sides is 1/2; on a body that is inside out, -1/2.
     fn is_hollow(&self, component: usize, winding: &WindingNumber) -> bool {
         let area_vector = |t: &u32| {
             let [a, b, c] = *self.tree.corners(*t);
@@ -205,7 +208,7 @@ impl<'a> Surface<'a> {
             return None;
         }
         let limit = format!(
-            " (counted up to the limit of {PAIR_LIMIT} pairs or 200 candidates a triangle: there may be more)"
+            " (counted up to the limit of {PAIR_LIMIT} pairs or 200 candidates per triangle: there may be more)"
         );
         let named = |t: u32| self.name_of_face[face(t) as usize];
         Some(Finding {
@@ -215,20 +218,20 @@ impl<'a> Surface<'a> {
             subject,
             first: found.first.iter().map(|pair| pair.map(named).to_vec()).collect(),
             message: format!(
-                "{} crossing, touching or overlapping beyond a common edge or vertex{}: self-contact cannot start so",
+                "{} intersecting, touching or overlapping beyond a common edge or vertex{}: self-contact cannot start like this",
                 subject.counted(found.count),
                 if found.ended_early { &limit } else { "" }
             ),
         })
     }
 
-    /// The finding on equal positions, with what welding them gives.
+    /// The finding on equal positions, with the result of welding them.
     pub(super) fn welding(&self) -> Option<Finding> {
         let double: Vec<[u32; 1]> =
             (0..self.weld.len()).filter(|&v| self.weld[v] != v as u32).map(|v| [v as u32]).collect();
         let count = self.weld.len() - double.len();
         let after = self.welded.as_ref().map_or_else(
-            || "nothing changes for the faces".to_owned(),
+            || "no change for the faces".to_owned(),
             |t| {
                 let closed = if t.closed() {
                     "closed".to_owned()
@@ -250,7 +253,7 @@ impl<'a> Surface<'a> {
         self.topology.component_of_face[face as usize] as usize
     }
 
-    /// The sum over all triangles of the signed volume below them, by component, as seen from the middle.
+    /// The sum over all triangles of the signed volume below them, by component, relative to the centre.
     fn component_volumes(&self) -> Vec<f64> {
         let bounds = self.tree.bvh().bounds();
         let middle = if bounds.is_empty() { DVec3::ZERO } else { bounds.center() };

@@ -1,4 +1,4 @@
-//! How faces hang together: edges, fans around vertices, boundary loops, components, orientation.
+//! Connectivity of faces: edges, fans around vertices, boundary loops, components, orientation.
 
 use supple_core::parallel::prelude::*;
 
@@ -6,14 +6,14 @@ use super::report::Component;
 use crate::SurfaceMesh;
 use crate::geometry::DisjointSets;
 
-/// The connectivity of a polygon mesh whose faces name existing vertices, none twice.
+/// The connectivity of a polygon mesh whose faces refer to existing vertices, none twice.
 #[derive(Default)]
 pub(super) struct Topology {
     /// Edges of one face, as vertices in the face's direction.
     pub boundary_edges: Vec<[u32; 2]>,
     /// Edges of three or more faces.
     pub non_manifold_edges: Vec<[u32; 2]>,
-    /// Edges of two faces that pass it in the same direction.
+    /// Edges of two faces that traverse it in the same direction.
     pub misoriented_edges: Vec<[u32; 2]>,
     /// Vertices with more than one fan that lie on no non-manifold edge.
     pub non_manifold_vertices: Vec<[u32; 1]>,
@@ -21,11 +21,11 @@ pub(super) struct Topology {
     pub on_non_manifold_edges: usize,
     /// Closed curves of boundary edges.
     pub boundary_loops: usize,
-    /// Faces to turn so that neighbours agree; none where no choice does.
+    /// Faces to flip for a consistent orientation; `None` if there is none.
     pub faces_to_turn: Option<usize>,
-    /// Parts connected through vertices, largest first.
+    /// Components connected through vertices, largest first.
     pub components: Vec<Component>,
-    /// The place in `components` of each face's part.
+    /// The index in `components` of each face's component.
     pub component_of_face: Vec<u32>,
 }
 
@@ -54,7 +54,7 @@ impl Topology {
     }
 }
 
-/// A side of a face: its edge by vertices (smaller first), and the corner it starts at.
+/// A side of a face: its edge by vertices (smaller first), and its first corner.
 struct Side {
     edge: u64,
     corner: u32,
@@ -67,7 +67,7 @@ impl Side {
     }
 }
 
-/// All sides of all faces, those of an edge together.
+/// All sides of all faces, grouped by edge.
 fn edges_of(mesh: &SurfaceMesh, face_of_corner: &[u32]) -> Vec<Side> {
     let side = |corner: usize| {
         let face = face_of_corner[corner] as usize;
@@ -86,13 +86,13 @@ struct Builder<'a> {
     mesh: &'a SurfaceMesh,
     found: Topology,
     face_of_corner: Vec<u32>,
-    /// Corners of a vertex that hang together through edges.
+    /// Corners of a vertex that are connected through edges.
     fans: DisjointSets,
-    /// Faces that must be turned against each other to agree.
+    /// Faces that must be flipped relative to each other to be consistent.
     turns: DisjointSets,
-    /// Faces at which turning leads to a contradiction.
+    /// Faces at which flipping leads to a contradiction.
     contradictions: Vec<u32>,
-    /// Corners at which a boundary edge starts, and where it ends.
+    /// Corners at which a boundary edge starts, and its end.
     boundary_corners: Vec<[u32; 2]>,
     /// One face of every edge, for counting.
     face_of_edge: Vec<u32>,
@@ -162,7 +162,7 @@ impl<'a> Builder<'a> {
         self.found
     }
 
-    /// Boundary edges end to end, through the fan they belong to: loops that touch in a vertex stay apart.
+    /// Boundary edges joined end to end through their fans: loops that touch in a vertex stay separate.
     fn count_loops(&mut self) {
         let mut loops = DisjointSets::new(self.mesh.corners.len());
         let ends: Vec<[usize; 2]> =
@@ -186,7 +186,7 @@ impl<'a> Builder<'a> {
         self.found.faces_to_turn = self.contradictions.is_empty().then_some(turned);
     }
 
-    /// Finds the vertices with several fans; returns for each vertex whether it spoils a manifold.
+    /// Finds the vertices with several fans; returns for each vertex whether it is non-manifold.
     fn split_vertices(&mut self) -> Vec<bool> {
         let mut on_edge = vec![false; self.mesh.positions.len()];
         for &v in self.found.non_manifold_edges.as_flattened() {
@@ -235,7 +235,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The parts by number of faces, largest first, and the place of each set's part among them.
+/// The components by number of faces, largest first, and the index of each set's component among them.
 fn ordered_parts(mesh: &SurfaceMesh, sets: &mut DisjointSets) -> (Vec<u32>, Vec<Component>) {
     let mut faces_of_root = vec![(0usize, u32::MAX); mesh.positions.len()];
     for (f, face) in mesh.faces().enumerate() {

@@ -1,4 +1,4 @@
-//! Binary numbers in files: their types, their byte orders, and a position among them.
+//! Binary numbers in files: their types, their byte orders, and a cursor over them.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub(super) enum NumberType {
 }
 
 impl NumberType {
-    /// Bytes of one number.
+    /// Bytes per number.
     pub(super) fn size(self) -> usize {
         match self {
             Self::I8 | Self::U8 => 1,
@@ -34,7 +34,7 @@ impl NumberType {
         matches!(self, Self::F32 | Self::F64)
     }
 
-    /// The number in `bytes`, of which there are at least as many as the type has; whole numbers are converted.
+    /// The number in `bytes`, which must be at least as many as the type has; integers are converted.
     pub(super) fn float(self, bytes: &[u8], order: ByteOrder) -> f64 {
         match order {
             ByteOrder::Little => self.float_in::<false>(bytes),
@@ -59,7 +59,7 @@ impl NumberType {
         }
     }
 
-    /// The whole number in `bytes`, which have this type's size; `None` above `i64::MAX` and for floats.
+    /// The integer in `bytes`, which have this type's size; `None` above `i64::MAX` and for floats.
     pub(super) fn integer(self, bytes: &[u8], order: ByteOrder) -> Option<i64> {
         let bits = order.bits(bytes);
         match self {
@@ -73,7 +73,7 @@ impl NumberType {
     }
 }
 
-/// Which byte of a number comes first.
+/// The byte order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ByteOrder {
     Little,
@@ -81,7 +81,7 @@ pub(super) enum ByteOrder {
 }
 
 impl ByteOrder {
-    /// Up to eight bytes as an unsigned number.
+    /// Up to eight bytes as an unsigned integer.
     pub(super) fn bits(self, bytes: &[u8]) -> u64 {
         let mut wide = [0; 8];
         match self {
@@ -108,34 +108,34 @@ pub(super) fn little<const N: usize, const BIG_ENDIAN: bool>(bytes: &[u8]) -> [u
     array
 }
 
-/// A position in a file with binary numbers.
+/// A cursor in a file with binary numbers.
 #[derive(Debug)]
 pub(super) struct Binary<'a> {
     bytes: &'a [u8],
     path: &'a Path,
     at: usize,
-    /// Where the last line or number began: the place of errors about it.
+    /// The start of the last line or number, for errors about it.
     start: usize,
     pub order: ByteOrder,
 }
 
 impl<'a> Binary<'a> {
-    /// The position at byte `at`.
+    /// A cursor at byte `at`.
     pub(super) fn new(bytes: &'a [u8], path: &'a Path, at: usize, order: ByteOrder) -> Self {
         Self { bytes, path, at, start: at, order }
     }
 
-    /// What is left of the file.
+    /// The rest of the file.
     pub(super) fn rest(&self) -> &'a [u8] {
         &self.bytes[self.at..]
     }
 
-    /// Goes on by so many bytes, at most to the end.
+    /// Advances by this many bytes, at most to the end.
     pub(super) fn skip(&mut self, length: usize) {
         self.at += length.min(self.rest().len());
     }
 
-    /// The byte of the next number.
+    /// The byte offset of the next number.
     pub(super) fn at(&self) -> usize {
         self.at
     }
@@ -172,7 +172,7 @@ impl<'a> Binary<'a> {
         Some(rest[..length].trim_ascii())
     }
 
-    /// The next `length` bytes; an error that names `what` if there are fewer.
+    /// The next `length` bytes; an error mentioning `what` if there are fewer.
     #[inline]
     pub(super) fn take(&mut self, length: usize, what: &str) -> Result<&'a [u8], FileError> {
         self.start = self.at;
@@ -188,7 +188,7 @@ impl<'a> Binary<'a> {
     /// The error for a file that ends inside `what`.
     pub(super) fn ended(&self, what: &str) -> FileError {
         let left = self.rest().len();
-        let problem = format!("the file ends {left} bytes further, inside {what}; is it cut off?");
+        let problem = format!("the file ends {left} bytes further, inside {what}; is it truncated?");
         self.error_at(self.at, problem)
     }
 }

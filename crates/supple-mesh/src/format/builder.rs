@@ -1,5 +1,5 @@
-//! What the surface readers share: attributes and labels that begin anywhere in a file, faces that fit into the
-//! mesh's 32-bit indices, and the last look at a mesh before it leaves a reader.
+//! Code shared by the surface readers: attributes and labels that may start anywhere in a file, faces that fit the
+//! mesh's 32-bit indices, and the final check of a mesh.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -20,21 +20,21 @@ impl<const N: usize> CornerTrack<N> {
         Self { values: Vec::new(), indices: Vec::new() }
     }
 
-    /// Sets the value of corner `corner`; corners not set have none.
+    /// Sets the value of corner `corner`; other corners have none.
     #[inline]
     pub(super) fn set(&mut self, corner: usize, value: u32) {
         self.indices.resize(corner, NO_VALUE);
         self.indices.push(value);
     }
 
-    /// The attribute of a mesh with so many corners; `None` without values.
+    /// The attribute of a mesh with this many corners; `None` without values.
     pub(super) fn finish(mut self, corner_count: usize) -> Option<CornerAttribute<N>> {
         self.indices.resize(corner_count, NO_VALUE);
         (!self.values.is_empty()).then_some(CornerAttribute { values: self.values, indices: self.indices })
     }
 }
 
-/// The names of faces in one sense, while a file is read: a name holds for all faces until the next.
+/// Face labels of one kind, while a file is read: a name applies to all faces until the next.
 #[derive(Debug)]
 pub(super) struct LabelTrack {
     labels: FaceLabels,
@@ -49,7 +49,7 @@ impl LabelTrack {
         Self { labels, known: HashMap::new(), pending: None, current: NO_LABEL }
     }
 
-    /// The name of the faces that follow; empty for none.
+    /// Sets the name of the following faces; empty for none.
     pub(super) fn set(&mut self, name: String) {
         self.current = NO_LABEL;
         self.pending = (!name.is_empty()).then_some(name);
@@ -67,7 +67,7 @@ impl LabelTrack {
         }
     }
 
-    /// The labels of a mesh with so many faces; `None` if no face has one.
+    /// The labels of a mesh with this many faces; `None` if no face has one.
     pub(super) fn finish(mut self, face_count: usize) -> Option<FaceLabels> {
         self.labels.label_of_face.resize(face_count, NO_LABEL);
         (!self.labels.names.is_empty()).then_some(self.labels)
@@ -82,28 +82,29 @@ impl LabelTrack {
     }
 }
 
-/// Whether a mesh still has room for `more` corners or vertices in its 32-bit indices.
+/// Whether a mesh can have `more` corners or vertices within its 32-bit indices.
 #[inline]
 pub(super) fn fits(present: usize, more: usize) -> bool {
     present.saturating_add(more) < NO_VALUE as usize
 }
 
-/// A mesh as it leaves a reader: refused without vertices, with a note without faces.
+/// The final check of a mesh: an error without vertices, a note without faces.
 pub(super) fn finish(
     mut mesh: SurfaceMesh,
     mut notes: Vec<String>,
     path: &Path,
 ) -> Result<LoadedMesh, FileError> {
     if mesh.positions.is_empty() {
-        return Err(FileError::whole(path, "the file holds no vertices; export the mesh again"));
+        return Err(FileError::whole(path, "the file contains no vertices; export the mesh again"));
     }
     if mesh.face_starts.is_empty() {
         mesh.face_starts.push(0);
     }
     if mesh.face_count() == 0 {
         let points = mesh.positions.len();
-        notes
-            .push(format!("the file holds {points} points and no faces: it can be looked at, not simulated"));
+        notes.push(format!(
+            "the file contains {points} points and no faces: it can be viewed, but not simulated"
+        ));
     }
     Ok(LoadedMesh { mesh: Mesh::Surface(mesh), notes })
 }
@@ -118,12 +119,13 @@ pub(super) fn finite_or_zero<const N: usize>(value: [f64; N], not_finite: &mut u
     [0.0; N]
 }
 
-/// What to tell the user about the values counted by [`finite_or_zero`].
+/// The note about the values counted by [`finite_or_zero`].
 pub(super) fn not_finite_note(count: usize) -> Option<String> {
-    (count > 0).then(|| format!("{count} normals or texture coordinates are not finite; they became zero"))
+    (count > 0)
+        .then(|| format!("{count} normals or texture coordinates are not finite; they were set to zero"))
 }
 
-/// Colours as the mesh keeps them: components from 0 to 1, also where a file counts them up to 255.
+/// Colours as stored in the mesh: components from 0 to 1, also if the file's range is 0 to 255.
 pub(super) fn unit_colors(mut colors: Vec<[f32; 4]>, has_alpha: bool) -> Vec<[f32; 4]> {
     let components = if has_alpha { 4 } else { 3 };
     let bytes = colors.iter().any(|color| color[..components].iter().any(|&c| c > 1.0));

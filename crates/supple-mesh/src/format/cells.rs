@@ -1,5 +1,5 @@
-//! What the cell-based formats (Gmsh, VTK, MEDIT, TetGen) share: cells of many shapes come in; tetrahedra go out, or
-//! polygons where there are none, with a sentence about everything that was changed or left out.
+//! Code shared by the cell-based formats (Gmsh, VTK, MEDIT, TetGen): converts cells of many shapes to tetrahedra, or
+//! to polygons if there are none, with a note about everything that was changed or skipped.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,7 +26,7 @@ pub(super) enum Shape {
 }
 
 impl Shape {
-    /// The corners of a straight cell of this shape; `None` where it varies.
+    /// The corners of a straight cell of this shape; `None` if it varies.
     pub(super) fn corner_count(self) -> Option<usize> {
         match self {
             Self::Point => Some(1),
@@ -78,7 +78,7 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    /// Adds a cell by all its nodes (corners first), which the caller has checked to be vertices, with its region
+    /// Adds a cell by all its nodes (corners first), which the caller has validated, with its region
     /// (0: none).
     pub(super) fn push(&mut self, shape: Shape, nodes: &[u32], region: i32) {
         let corners = shape.corner_count().unwrap_or(nodes.len());
@@ -99,7 +99,7 @@ impl Cells {
         }
     }
 
-    /// The mesh: tetrahedra if there are any, else polygons. `face_group` names the region of a polygon.
+    /// The mesh: tetrahedra if there are any, else polygons. `face_group` gives the name of a polygon's region.
     pub(super) fn finish(
         mut self,
         path: &Path,
@@ -125,24 +125,24 @@ impl Cells {
         Ok(LoadedMesh { mesh, notes })
     }
 
-    /// Polygons beside hexahedra are most likely the boundary of a solid, which must not become a shell unasked.
+    /// Polygons next to hexahedra are most likely the boundary of a solid, which must not silently become a shell.
     fn has_surface(&self) -> bool {
         !self.face_starts.is_empty() && !self.left_out.keys().any(|shape| shape.is_volume())
     }
 
     fn refusal(&self) -> String {
         if self.left_out.is_empty() && self.face_starts.is_empty() {
-            return "holds no cells; save tetrahedra, or triangles for a surface".into();
+            return "contains no cells; save tetrahedra, or triangles for a surface".into();
         }
         let found = list(&self.left_out);
         if self.left_out.keys().any(|shape| shape.is_volume()) {
             return format!(
-                "holds {found} but no tetrahedra; split the cells into tetrahedra (meshing programs offer it), or \
+                "contains {found} but no tetrahedra; split the cells into tetrahedra (in a meshing program), or \
                  save the boundary as a triangle surface and fill it with `supple mesh`"
             );
         }
         format!(
-            "holds {found}, but neither tetrahedra nor polygons; save tetrahedra, or triangles for a surface"
+            "contains {found}, but neither tetrahedra nor polygons; save tetrahedra, or triangles for a surface"
         )
     }
 
@@ -163,7 +163,7 @@ impl Cells {
         let used = self.curved.iter().filter(|(shape, _)| !self.left_out.contains_key(shape));
         for (&shape, &count) in used {
             notes.push(format!(
-                "{} of higher order: only the corners are used, the other nodes stay as unused vertices",
+                "{} of higher order: only the corners are used, the other nodes remain as unused vertices",
                 shape.counted(count)
             ));
         }
@@ -217,7 +217,7 @@ fn group_labels(regions: &[i32], name: impl Fn(i32) -> String) -> Option<FaceLab
     (!names.is_empty()).then_some(FaceLabels { kind: LabelKind::Group, names, label_of_face })
 }
 
-/// Some programs number tetrahedra the other way round. A mesh with no positive and some negative volume is theirs.
+/// Some programs use the opposite vertex order for tetrahedra: assumed if no volume is positive and some are negative.
 fn turn_if_all_inverted(mesh: &mut TetMesh) -> bool {
     let mut some_negative = false;
     for t in 0..mesh.tets.len() {
@@ -233,7 +233,7 @@ fn turn_if_all_inverted(mesh: &mut TetMesh) -> bool {
     some_negative
 }
 
-/// The region number of an attribute that the format allows to be fractional.
+/// The region number of an attribute that may be fractional in the format.
 pub(super) fn region_from_float(value: f64) -> Option<i32> {
     let whole = value.round();
     (whole == value && (i32::MIN as f64..=i32::MAX as f64).contains(&whole)).then_some(whole as i32)

@@ -11,7 +11,7 @@ use super::numbers::{check_text_count, text_integer};
 use supple_core::FileError;
 use supple_core::text::scan::{Scanner, name, shown};
 
-/// Sections with nothing that a simulation could use; others that are skipped get a note.
+/// Sections without use in a simulation; other skipped sections get a note.
 const SKIPPED_SILENTLY: [&str; 15] = [
     "corners",
     "geometry",
@@ -34,7 +34,7 @@ const SKIPPED_SILENTLY: [&str; 15] = [
 pub fn read_medit(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
     let binary_mark = matches!(bytes, [1, 0, 0, 0, ..] | [0, 0, 0, 1, ..]);
     if binary_mark || path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("meshb")) {
-        let problem = "binary MEDIT (.meshb) is not read; convert it to text (`transmesh in.meshb out.mesh`), or \
+        let problem = "binary MEDIT (.meshb) is not supported; convert it to text (`transmesh in.meshb out.mesh`), or \
                        save it from Gmsh as .msh";
         return Err(FileError::whole(path, problem));
     }
@@ -71,7 +71,7 @@ impl Reader<'_> {
                 let found = shown(other);
                 Err(self
                     .scanner
-                    .error(format!("a MEDIT file begins with MeshVersionFormatted, found {found}")))
+                    .error(format!("a MEDIT file starts with MeshVersionFormatted, found {found}")))
             }
             None => Err(self.scanner.ended("MeshVersionFormatted")),
         }
@@ -85,8 +85,9 @@ impl Reader<'_> {
                     continue;
                 }
                 let found = shown(word);
-                let problem =
-                    format!("expected a keyword, found {found}; has the section more rows than its count?");
+                let problem = format!(
+                    "expected a keyword, found {found}; does the section have more rows than its count?"
+                );
                 return Err(self.scanner.error(problem));
             }
             let keyword = name(word).to_ascii_lowercase();
@@ -100,7 +101,7 @@ impl Reader<'_> {
                     None => {
                         skipping = true;
                         if !SKIPPED_SILENTLY.contains(&keyword.as_str()) {
-                            self.cells.notes.push(format!("section {} is not read", shown(word)));
+                            self.cells.notes.push(format!("section {} is not supported", shown(word)));
                         }
                     }
                 },
@@ -120,7 +121,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Coordinates and a reference for each vertex.
+    /// Coordinates and a reference per vertex.
     fn vertices(&mut self) -> Result<(), FileError> {
         if self.has_vertices {
             return Err(self.scanner.error("a second section of Vertices; one is allowed"));
@@ -139,7 +140,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Nodes (counted from 1) and a reference for each cell.
+    /// Nodes (counted from 1) and a reference per cell.
     fn cells(&mut self, (shape, nodes): (Shape, usize)) -> Result<(), FileError> {
         let count = self.count("the number of cells", nodes + 1)?;
         for _ in 0..count {

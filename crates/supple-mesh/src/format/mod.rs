@@ -1,5 +1,5 @@
-//! Mesh files in and out, one file for each format. Every reader names the file and the line or byte of what is
-//! wrong, and never allocates by a count it has not checked against the file's size.
+//! Mesh files in and out, one module per format. Errors give the file and the line or byte of the problem; no reader
+//! allocates by a count it has not checked against the file's size.
 
 mod binary;
 mod builder;
@@ -33,10 +33,10 @@ pub use tetgen::{read_tetgen, read_tetgen_beside};
 pub use vtk::read_vtk;
 pub use vtu::{PointData, PointValues, VtuMesh, read_vtu, write_vtu};
 
-/// The file extensions that [`load`] knows, for messages.
+/// The file extensions supported by [`load`], for messages.
 pub const EXTENSIONS: &str = ".obj .off .ply .stl .gltf .glb .msh .vtk .vtu .vtp .mesh .meshb .node .ele";
 
-/// What a mesh file holds.
+/// The contents of a mesh file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Mesh {
     /// Polygons.
@@ -45,20 +45,20 @@ pub enum Mesh {
     Tets(TetMesh),
 }
 
-/// A mesh as read, with what the reader had to change or leave out.
+/// A mesh as read, with notes on changes and omissions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadedMesh {
     /// The mesh.
     pub mesh: Mesh,
-    /// Sentences for the user: elements turned, lines ignored, cells of other kinds left out.
+    /// Notes for the user: elements flipped, lines ignored, cells of other kinds skipped.
     pub notes: Vec<String>,
 }
 
-/// Reads a mesh file; its extension says which format it has.
+/// Reads a mesh file; its extension determines the format.
 pub fn load(path: &Path) -> Result<LoadedMesh, FileError> {
     let metadata = std::fs::metadata(path).map_err(|error| FileError::io(path, "open", &error))?;
     if metadata.is_dir() {
-        return Err(FileError::whole(path, "is a folder; name a mesh file inside it"));
+        return Err(FileError::whole(path, "is a folder; choose a mesh file inside it"));
     }
     if !is_known(path) {
         return Err(unknown_extension(path));
@@ -67,8 +67,8 @@ pub fn load(path: &Path) -> Result<LoadedMesh, FileError> {
     read(&bytes, path)
 }
 
-/// Reads a mesh from the bytes of a file; `path` gives the format, stands in errors, and files that the mesh refers
-/// to are looked for beside it.
+/// Reads a mesh from the bytes of a file; `path` determines the format, appears in errors, and is the base of files
+/// that the mesh refers to.
 pub fn read(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
     if bytes.is_empty() && is_known(path) {
         return Err(FileError::whole(path, "the file is empty; export the mesh again"));
@@ -88,7 +88,7 @@ pub fn read(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
     }
 }
 
-/// Reads a mesh file as polygons, with the reader's notes; of tetrahedra the boundary is taken, and a note says so.
+/// Reads a mesh file as polygons, with the reader's notes; for tetrahedra the boundary is used, with a note.
 pub fn load_surface(path: &Path) -> Result<(SurfaceMesh, Vec<String>), FileError> {
     let LoadedMesh { mesh, mut notes } = load(path)?;
     match mesh {
@@ -96,7 +96,7 @@ pub fn load_surface(path: &Path) -> Result<(SurfaceMesh, Vec<String>), FileError
         Mesh::Tets(tets) => {
             let (surface, _) = tets.boundary_surface();
             notes.push(format!(
-                "the file holds {} tetrahedra; their boundary of {} triangles is used",
+                "the file contains {} tetrahedra; their boundary of {} triangles is used",
                 tets.tets.len(),
                 surface.face_count()
             ));
@@ -117,11 +117,10 @@ pub fn is_known(path: &Path) -> bool {
 
 fn unknown_extension(path: &Path) -> FileError {
     let problem = match extension(path).as_str() {
-        "" => format!("the file name has no extension that says its format; known are {EXTENSIONS}"),
-        other => format!(
-            "`.{}` is not a mesh format that can be read; known are {EXTENSIONS}",
-            other.escape_debug()
-        ),
+        "" => format!("the file name has no extension to determine the format; supported: {EXTENSIONS}"),
+        other => {
+            format!("`.{}` is not a supported mesh format; supported: {EXTENSIONS}", other.escape_debug())
+        }
     };
     FileError::whole(path, problem)
 }
@@ -156,7 +155,7 @@ mod tests {
     fn every_listed_extension_has_a_reader() {
         for known in EXTENSIONS.split(' ') {
             let error = read(b"\xFF\x00noise", Path::new(&format!("a{known}"))).unwrap_err();
-            assert!(!error.problem.contains("not a mesh format"), "{known}: {error}");
+            assert!(!error.problem.contains("not a supported mesh format"), "{known}: {error}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! A file made of text lines between which numbers stand either as text or in binary (Gmsh, legacy VTK): one way to
-//! read both, so that each format's structure is written once.
+//! A file of text lines with numbers in between, either as text or in binary (Gmsh, legacy VTK): a common interface
+//! to both, so that each format's structure is written once.
 
 use std::path::Path;
 
@@ -19,12 +19,12 @@ impl<'a> Numbers<'a> {
         Self::Text(Scanner::new(bytes, path))
     }
 
-    /// Binary numbers, with the position at byte `at`.
+    /// Binary numbers, starting at byte `at`.
     pub(super) fn binary(bytes: &'a [u8], at: usize, path: &'a Path, order: ByteOrder) -> Self {
         Self::Binary(Binary::new(bytes, path, at, order))
     }
 
-    /// The same position, with the other order of bytes in numbers.
+    /// The same position, with the opposite byte order.
     pub(super) fn with_order(mut self, order: ByteOrder) -> Self {
         if let Self::Binary(file) = &mut self {
             file.order = order;
@@ -53,7 +53,7 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// The next line, where the file must not end; `what` names it in the error.
+    /// The next line, which must exist; `what` names it in the error.
     pub(super) fn expect_line(&mut self, what: &str) -> Result<&'a [u8], FileError> {
         match self.line() {
             Some(line) => Ok(line),
@@ -61,13 +61,13 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// The next whole number.
+    /// The next integer.
     pub(super) fn integer(&mut self, kind: NumberType, what: &str) -> Result<i64, FileError> {
         match self {
             Self::Text(scanner) => text_integer(scanner, what),
             Self::Binary(file) => {
                 let (bytes, order) = (file.take(kind.size(), what)?, file.order);
-                kind.integer(bytes, order).ok_or_else(|| self.error(format!("{what} is far too large")))
+                kind.integer(bytes, order).ok_or_else(|| self.error(format!("{what} is too large")))
             }
         }
     }
@@ -87,8 +87,8 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// The next whole number as a count of things that each take at least `text_bytes` (white space included) or
-    /// `binary_bytes` of what is left of the file, so that it is safe to allocate for them.
+    /// The next integer as a count of items that each take at least `text_bytes` (white space included) or
+    /// `binary_bytes` of the rest of the file, so that it is safe to allocate for them.
     pub(super) fn count(
         &mut self,
         kind: NumberType,
@@ -115,7 +115,7 @@ impl<'a> Numbers<'a> {
         checked_count(count, what, left, each).map_err(|problem| self.error(problem))
     }
 
-    /// Skips so many numbers.
+    /// Skips this many numbers.
     pub(super) fn skip(&mut self, numbers: usize, kind: NumberType, what: &str) -> Result<(), FileError> {
         match self {
             Self::Text(scanner) => {
@@ -131,7 +131,7 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// Skips everything up to the line `end` and that line too.
+    /// Skips everything up to the line `end` and that line as well.
     pub(super) fn skip_past(&mut self, end: &str) -> Result<(), FileError> {
         if let Self::Binary(file) = self {
             let rest = file.rest();
@@ -155,7 +155,7 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// The error for a file that ends where `what` should stand.
+    /// The error for a file that ends where `what` is expected.
     pub(super) fn ended(&self, what: &str) -> FileError {
         match self {
             Self::Text(scanner) => scanner.ended(what),
@@ -164,19 +164,19 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// The next whole number of a text file.
+/// The next integer of a text file.
 pub(super) fn text_integer(scanner: &mut Scanner, what: &str) -> Result<i64, FileError> {
     let Some(token) = scanner.token() else { return Err(scanner.ended(what)) };
     to_integer(scanner, token, what)
 }
 
-/// A word of a text file as a whole number.
+/// A token of a text file as an integer.
 pub(super) fn to_integer(scanner: &Scanner, token: &[u8], what: &str) -> Result<i64, FileError> {
     parse_i64(token)
-        .ok_or_else(|| scanner.error(format!("{what} should be a whole number, found {}", shown(token))))
+        .ok_or_else(|| scanner.error(format!("{what} should be an integer, found {}", shown(token))))
 }
 
-/// Checks a count of things that each take at least `bytes` (white space included) of what is left of a text file.
+/// Checks a count of items that each take at least `bytes` (white space included) of the rest of a text file.
 pub(super) fn check_text_count(
     scanner: &Scanner,
     count: i64,
@@ -193,7 +193,7 @@ fn checked_count(count: i64, what: &str, left: usize, each: usize) -> Result<usi
         Err(_) => Err(format!("{what} is {count}, which is negative")),
         Ok(whole) if whole <= left / each && whole < u32::MAX as usize => Ok(whole),
         Ok(_) => Err(format!(
-            "{what} is {count}, but the {left} bytes that follow cannot hold so many; is the file cut off?"
+            "{what} is {count}, which does not fit in the remaining {left} bytes; is the file truncated?"
         )),
     }
 }

@@ -1,7 +1,8 @@
 //! OFF, the Object File Format of Geomview (text only): `[ST][C][N]OFF`, the counts, the vertices, the polygons.
 //!
-//! The prefix says what follows each position: `N` a normal, `C` a colour, `ST` texture coordinates, in this order.
-//! Many files do not keep to their prefix, so the first vertex's line decides, and all others must agree with it.
+//! The prefix declares the values after each position: `N` a normal, `C` a colour, `ST` texture coordinates, in this
+//! order. Many files do not match their prefix, so the first vertex's line decides, and all others must agree with
+//! it.
 
 use std::path::Path;
 
@@ -13,7 +14,7 @@ use crate::{CornerAttribute, SurfaceMesh};
 use supple_core::FileError;
 use supple_core::text::scan::{Scanner, parse_u32, shown};
 
-/// Reads an OFF file from its bytes; `path` stands in errors.
+/// Reads an OFF file from its bytes; `path` appears in errors.
 pub fn read_off(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
     let mut reader = OffReader {
         scan: Scanner::new(bytes, path).with_comment(b'#'),
@@ -30,7 +31,7 @@ pub fn read_off(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
     reader.finish(path)
 }
 
-/// What follows the position of a vertex.
+/// The values after the position of a vertex.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Layout {
     normal: bool,
@@ -48,7 +49,7 @@ struct OffReader<'a> {
 }
 
 impl OffReader<'_> {
-    /// The key word, which Geomview allows to be absent.
+    /// The keyword, which is optional in Geomview.
     fn header(&mut self) -> Result<Layout, FileError> {
         let mut ahead = self.scan.clone();
         let word = ahead.token().unwrap_or_default();
@@ -80,13 +81,13 @@ impl OffReader<'_> {
     fn counts(&mut self) -> Result<(usize, usize), FileError> {
         let vertices = self.scan.u32("the number of vertices")? as usize;
         let faces = self.scan.u32("the number of faces")? as usize;
-        // The number of edges, which nobody needs and some files leave out.
+        // The number of edges, which is not used and missing in some files.
         while self.scan.token_in_line().is_some() {}
         let (room, wanted) = (self.scan.remaining().len(), vertices.saturating_add(faces).saturating_mul(6));
         if wanted > room.saturating_add(1) {
             return Err(self.scan.error(format!(
-                "{vertices} vertices and {faces} faces take at least {wanted} bytes, the file has {room} left; is it \
-                 cut off?"
+                "{vertices} vertices and {faces} faces take at least {wanted} bytes, but only {room} are left; is it \
+                 truncated?"
             )));
         }
         Ok((vertices, faces))
@@ -111,8 +112,11 @@ impl OffReader<'_> {
                 None => layout.insert((self.layout(prefix, more.len())?, more.len())),
             };
             if more.len() != length {
-                let problem =
-                    format!("this vertex has {} numbers, the first has {}", 3 + more.len(), 3 + length);
+                let problem = format!(
+                    "this vertex has {} numbers, but the first one has {}",
+                    3 + more.len(),
+                    3 + length
+                );
                 return Err(self.scan.error(problem));
             }
             self.push_attributes(layout, &more);
@@ -120,7 +124,7 @@ impl OffReader<'_> {
         Ok(())
     }
 
-    /// What the `length` numbers after the first position are.
+    /// The meaning of the `length` numbers after the first position.
     fn layout(&mut self, prefix: Layout, length: usize) -> Result<Layout, FileError> {
         let plain = Layout { normal: false, color: false, texture: false };
         let fixed = 3 * usize::from(prefix.normal) + 2 * usize::from(prefix.texture);
@@ -134,12 +138,12 @@ impl OffReader<'_> {
             }
             _ if length == 0 => {
                 self.notes.push(
-                    "the header promises more than positions, the vertices have nothing else".to_owned(),
+                    "the header declares more than positions, but the vertices have nothing else".to_owned(),
                 );
                 Ok(plain)
             }
             _ => Err(self.scan.error(format!(
-                "by the header a vertex has {} numbers{}, this one has {}",
+                "according to the header a vertex has {} numbers{}, but this one has {}",
                 3 + fixed,
                 if prefix.color { " and a colour of 3 or 4" } else { "" },
                 3 + length
@@ -194,14 +198,18 @@ impl OffReader<'_> {
             while self.scan.token_in_line().is_some() {}
         }
         if colored > 0 {
-            self.notes.push(format!("the colours of {colored} faces are left out"));
+            self.notes.push(format!("the colours of {colored} faces were skipped"));
         }
         Ok(())
     }
 
     fn finish(mut self, path: &Path) -> Result<LoadedMesh, FileError> {
         if let Some(token) = self.scan.token() {
-            self.notes.push(format!("all from {} in line {} on is ignored", shown(token), self.scan.line()));
+            self.notes.push(format!(
+                "everything from {} in line {} on is ignored",
+                shown(token),
+                self.scan.line()
+            ));
         }
         self.mesh.normals = per_vertex(self.normals, &self.mesh.corners);
         self.mesh.uvs = per_vertex(self.uvs, &self.mesh.corners);
@@ -210,7 +218,7 @@ impl OffReader<'_> {
     }
 }
 
-/// Vertex colours: whole numbers from 0 to 255, or fractions from 0 to 1.
+/// Vertex colours: integers from 0 to 255, or fractions from 0 to 1.
 #[derive(Default)]
 struct Colors {
     values: Vec<[f32; 4]>,
@@ -242,7 +250,7 @@ mod tests {
         let loaded = read_off(text.as_bytes(), Path::new("t.off")).unwrap();
         match loaded.mesh {
             Mesh::Surface(mesh) => (mesh, loaded.notes),
-            Mesh::Tets(_) => unreachable!("OFF holds surfaces"),
+            Mesh::Tets(_) => unreachable!("OFF contains surfaces"),
         }
     }
 

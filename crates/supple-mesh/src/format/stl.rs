@@ -1,5 +1,5 @@
 //! STL, ascii and binary (3D Systems, 1989). The format lists triangles without shared vertices; corners at exactly
-//! the same position become one vertex, so that the surface holds together.
+//! the same position become one vertex, so that the surface is connected.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ use supple_core::text::scan::{Scanner, name, shown};
 const HEADER_SIZE: usize = 84;
 const TRIANGLE_SIZE: usize = 50;
 
-/// Reads an STL file from its bytes; `path` stands in errors.
+/// Reads an STL file from its bytes; `path` appears in errors.
 pub fn read_stl(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
     if declared_size(bytes).is_some_and(|size| size == bytes.len()) || !starts_with_solid(bytes) {
         read_binary(bytes, path)
@@ -30,7 +30,7 @@ fn declared_size(bytes: &[u8]) -> Option<usize> {
     (count as usize).checked_mul(TRIANGLE_SIZE)?.checked_add(HEADER_SIZE)
 }
 
-/// Many binary files start with `solid` too: only a file that is not as long as its count says is taken for text.
+/// Many binary files start with `solid` too: only a file whose length does not match its count is treated as text.
 fn starts_with_solid(bytes: &[u8]) -> bool {
     let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes).trim_ascii_start();
     text.get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"solid"))
@@ -44,7 +44,7 @@ fn read_binary(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
     };
     if bytes.len() < size {
         let problem = format!(
-            "the header says {} triangles, which take {size} bytes; the file has {} and is cut off, or is no STL",
+            "the header declares {} triangles, which take {size} bytes; the file has {} and is truncated, or is not STL",
             (size - HEADER_SIZE) / TRIANGLE_SIZE,
             bytes.len()
         );
@@ -97,7 +97,7 @@ fn read_ascii(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
 
 fn read_facet(scan: &mut Scanner<'_>) -> Result<[DVec3; 3], FileError> {
     expect(scan, "normal")?;
-    // Normals follow from the corners, and files with NaN normals of thin triangles are common: not even parsed.
+    // Normals follow from the corners, and files with NaN normals of thin triangles are common: not parsed.
     for _ in 0..3 {
         scan.token().ok_or_else(|| scan.clone().ended("a normal"))?;
     }
@@ -160,7 +160,7 @@ mod tests {
         let loaded = read_stl(bytes, Path::new("t.stl")).unwrap();
         match loaded.mesh {
             Mesh::Surface(mesh) => (mesh, loaded.notes),
-            Mesh::Tets(_) => unreachable!("STL holds surfaces"),
+            Mesh::Tets(_) => unreachable!("STL contains surfaces"),
         }
     }
 

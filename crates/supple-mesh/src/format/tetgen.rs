@@ -1,5 +1,5 @@
 //! TetGen's `.node` and `.ele` pair (TetGen manual, "File formats"), and with triangles the same pair of Shewchuk's
-//! Triangle. Rows are numbered from 0 or 1; `#` begins a comment.
+//! Triangle. Rows are numbered from 0 or 1; `#` starts a comment.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use super::numbers::{check_text_count, to_integer};
 use supple_core::FileError;
 use supple_core::text::scan::Scanner;
 
-/// Reads the pair, given the bytes of one of the two files; the other is found beside it.
+/// Reads the pair, given the bytes of one of the two files; the other is read from the same folder.
 pub fn read_tetgen_beside(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
     let extension = path.extension().unwrap_or_default().to_string_lossy();
     let is_ele = extension.eq_ignore_ascii_case("ele");
@@ -35,7 +35,7 @@ fn read_other(path: &Path, other: &PathBuf) -> Result<Vec<u8>, FileError> {
     })
 }
 
-/// Reads a mesh from the bytes of a `.node` and an `.ele` file; each path stands in the errors about its file. The
+/// Reads a mesh from the bytes of a `.node` and an `.ele` file; each path appears in errors about its file. The
 /// first attribute of an element becomes its region.
 pub fn read_tetgen(
     node_bytes: &[u8],
@@ -49,7 +49,7 @@ pub fn read_tetgen(
     cells.finish(ele_path, |region| region.to_string())
 }
 
-/// `count dimension attributes markers`, then `number x y z attributes… marker` for each node. Gives the first number.
+/// `count dimension attributes markers`, then `number x y z attributes… marker` per node. Returns the first number.
 fn nodes(mut rows: Rows, cells: &mut Cells) -> Result<i64, FileError> {
     let [count, dimension, attributes, markers] = rows.header("the number of nodes", [0, 3, 0, 0])?;
     if !(2..=3).contains(&dimension) {
@@ -66,7 +66,7 @@ fn nodes(mut rows: Rows, cells: &mut Cells) -> Result<i64, FileError> {
         }
         if number != first + i {
             let expected = if i == 0 { "0 or 1".into() } else { (first + i).to_string() };
-            return Err(rows.scanner.error(format!("node {number} where node {expected} should stand")));
+            return Err(rows.scanner.error(format!("expected node {expected}, found node {number}")));
         }
         let mut position = DVec3::ZERO;
         for (axis, what) in ["x", "y", "z"].into_iter().enumerate().take(dimension as usize) {
@@ -82,7 +82,7 @@ fn nodes(mut rows: Rows, cells: &mut Cells) -> Result<i64, FileError> {
     Ok(first)
 }
 
-/// `count nodes attributes`, then `number nodes… attributes…` for each element.
+/// `count nodes attributes`, then `number nodes… attributes…` per element.
 fn elements(mut rows: Rows, first: i64, cells: &mut Cells) -> Result<(), FileError> {
     let [count, nodes, attributes] = rows.header("the number of elements", [0, 4, 0])?;
     let (shape, nodes) = match nodes {
@@ -118,7 +118,7 @@ fn elements(mut rows: Rows, first: i64, cells: &mut Cells) -> Result<(), FileErr
         cells.push(shape, &corners, region);
     }
     if fractional > 0 {
-        cells.notes.push(format!("region attributes that are not whole numbers, taken as 0: {fractional}"));
+        cells.notes.push(format!("region attributes that are not integers, treated as 0: {fractional}"));
     }
     rows.finish()
 }
@@ -133,7 +133,7 @@ impl<'a> Rows<'a> {
         Self { scanner: Scanner::new(bytes, path).with_comment(b'#') }
     }
 
-    /// The whole numbers of the first row; those that are left out at its end have defaults.
+    /// The integers of the first row; missing ones at its end have defaults.
     fn header<const N: usize>(&mut self, what: &str, defaults: [i64; N]) -> Result<[i64; N], FileError> {
         let mut numbers = defaults;
         numbers[0] = self.start(what)?;
@@ -145,7 +145,7 @@ impl<'a> Rows<'a> {
         Ok(numbers)
     }
 
-    /// The number that begins the next row.
+    /// The first number of the next row.
     fn start(&mut self, what: &str) -> Result<i64, FileError> {
         match self.scanner.token() {
             Some(token) => to_integer(&self.scanner, token, what),
@@ -153,14 +153,14 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// How many attributes or markers follow in each row.
+    /// The number of attributes or markers per row.
     fn others(&self, count: i64) -> Result<usize, FileError> {
         check_text_count(&self.scanner, count, "the number of attributes or markers", 2)
     }
 
     fn node(&mut self, first: i64, count: usize) -> Result<u32, FileError> {
         let Some(token) = self.scanner.token_in_line() else {
-            return Err(self.scanner.error("the line ends where a node of the element should stand"));
+            return Err(self.scanner.error("expected a node of the element, but the line ends"));
         };
         let node = to_integer(&self.scanner, token, "a node of the element")?;
         match usize::try_from(node.saturating_sub(first)) {
@@ -177,14 +177,14 @@ impl<'a> Rows<'a> {
     fn end(&mut self) -> Result<(), FileError> {
         match self.scanner.line_is_done() {
             true => Ok(()),
-            false => Err(self.scanner.error("the line has more numbers than the header says")),
+            false => Err(self.scanner.error("the line has more numbers than the header declares")),
         }
     }
 
     fn finish(&mut self) -> Result<(), FileError> {
         match self.scanner.token() {
             None => Ok(()),
-            Some(_) => Err(self.scanner.error("the file has more rows than the header says")),
+            Some(_) => Err(self.scanner.error("the file has more rows than the header declares")),
         }
     }
 }

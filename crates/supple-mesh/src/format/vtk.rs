@@ -18,7 +18,7 @@ use supple_core::text::scan::{Scanner, parse_i64, shown};
 pub fn read_vtk(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
     let mut header = Scanner::new(bytes, path);
     let new_lists = version(&mut header)? >= 5;
-    // The title may be blank, so that lines are counted here, not searched.
+    // The title may be blank, so lines are counted here, not searched.
     let title = header.next_line() && header.next_line();
     let kind = header.rest_of_line();
     let file = match kind.to_ascii_uppercase().as_slice() {
@@ -39,7 +39,7 @@ fn version(header: &mut Scanner) -> Result<i64, FileError> {
         .and_then(|version| version.trim_ascii().split(|&b| b == b'.').next())
         .and_then(parse_i64);
     major.ok_or_else(|| {
-        header.error(format!("a VTK file begins with `# vtk DataFile Version`, found {}", shown(line)))
+        header.error(format!("a VTK file starts with `# vtk DataFile Version`, found {}", shown(line)))
     })
 }
 
@@ -51,7 +51,7 @@ struct Reader<'a> {
     lists: Option<Lists>,
 }
 
-/// Lists of nodes, one after the other.
+/// Lists of nodes, in sequence.
 struct Lists {
     ends: Vec<usize>,
     nodes: Vec<u32>,
@@ -94,7 +94,7 @@ impl Reader<'_> {
         match words(line).iter().map(Vec::as_slice).collect::<Vec<_>>().as_slice() {
             [b"DATASET", b"UNSTRUCTURED_GRID" | b"POLYDATA"] => Ok(()),
             [b"DATASET", _] => Err(self.file.error(format!(
-                "{} holds neither tetrahedra nor polygons; save it as UNSTRUCTURED_GRID or POLYDATA",
+                "{} contains neither tetrahedra nor polygons; save it as UNSTRUCTURED_GRID or POLYDATA",
                 shown(line)
             ))),
             _ => Err(self.file.error(format!("expected DATASET UNSTRUCTURED_GRID, found {}", shown(line)))),
@@ -104,7 +104,7 @@ impl Reader<'_> {
     fn unknown_keyword(&self, line: &[u8]) -> FileError {
         let found = shown(line);
         self.file.error(format!(
-            "expected a keyword such as POINTS or CELLS, found {found}; do the counts before it fit?"
+            "expected a keyword such as POINTS or CELLS, found {found}; are the preceding counts correct?"
         ))
     }
 
@@ -131,7 +131,7 @@ impl Reader<'_> {
         if self.new_lists { self.offset_lists(words) } else { self.counted_lists(words) }
     }
 
-    /// Before version 5: `CELLS n size`, then for each cell its number of nodes and its nodes.
+    /// Before version 5: `CELLS n size`, then per cell its number of nodes and its nodes.
     fn counted_lists(&mut self, words: &[Vec<u8>]) -> Result<Lists, FileError> {
         let count = self.header_count(words, 1, "the number of cells", 2, 4)?;
         let size = self.header_count(words, 2, "the size of the cell list", 2, 4)?;
@@ -147,12 +147,12 @@ impl Reader<'_> {
             let used = lists.nodes.len() + count;
             return Err(self
                 .file
-                .error(format!("the cell list has {used} numbers, but {size} are announced")));
+                .error(format!("the cell list has {used} numbers, but the header declares {size}")));
         }
         Ok(lists)
     }
 
-    /// Since version 5: `CELLS n+1 size`, then where each cell begins and the last ends, then all nodes.
+    /// Since version 5: `CELLS n+1 size`, then the start of each cell and the end of the last, then all nodes.
     fn offset_lists(&mut self, words: &[Vec<u8>]) -> Result<Lists, FileError> {
         let count = self.header_count(words, 1, "the number of offsets", 2, 1)?;
         let size = self.header_count(words, 2, "the number of cell nodes", 2, 1)?;
@@ -170,7 +170,7 @@ impl Reader<'_> {
         if last != size as i64 {
             return Err(self
                 .file
-                .error(format!("the offsets end with {last}, but {size} nodes are announced")));
+                .error(format!("the offsets end with {last}, but the header declares {size} nodes")));
         }
         let kind = self.array_header(b"CONNECTIVITY")?;
         for _ in 0..size {
@@ -202,7 +202,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `CELL_TYPES n`, then a type for each cell.
+    /// `CELL_TYPES n`, then a type per cell.
     fn cell_types(&mut self, words: &[Vec<u8>]) -> Result<(), FileError> {
         let count = self.header_count(words, 1, "the number of cell types", 2, 4)?;
         let Some(lists) = self.lists.take() else { return Err(self.file.error("CELL_TYPES without CELLS")) };
@@ -216,7 +216,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The lists of polygonal data, whose keyword tells the kind of cell.
+    /// The lists of polygonal data, whose keyword determines the kind of cell.
     fn polygonal(&mut self, words: &[Vec<u8>], vtk_type: i64) -> Result<(), FileError> {
         for nodes in self.lists(words)?.iter() {
             let vtk_type = match (vtk_type, nodes.len()) {
@@ -252,7 +252,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The whole number in a keyword's line, checked against what is left of the file.
+    /// The integer in a keyword's line, checked against the rest of the file.
     fn header_count(
         &self,
         words: &[Vec<u8>],
@@ -262,9 +262,8 @@ impl Reader<'_> {
         binary_bytes: usize,
     ) -> Result<usize, FileError> {
         let word = words.get(at).map(Vec::as_slice).unwrap_or_default();
-        let count = parse_i64(word).ok_or_else(|| {
-            self.file.error(format!("{what} should be a whole number, found {}", shown(word)))
-        })?;
+        let count = parse_i64(word)
+            .ok_or_else(|| self.file.error(format!("{what} should be an integer, found {}", shown(word))))?;
         self.file.check_count(count, what, text_bytes, binary_bytes)
     }
 
@@ -289,7 +288,7 @@ impl Reader<'_> {
     }
 }
 
-/// The words of a line in capitals (VTK's keywords have no case); a line is never blank, so there is a first word.
+/// The words of a line in capitals (VTK's keywords are case-insensitive); a line is never blank, so there is a first word.
 fn words(line: &[u8]) -> Vec<Vec<u8>> {
     line.split(u8::is_ascii_whitespace)
         .filter(|word| !word.is_empty())

@@ -6,8 +6,9 @@ use super::{ClothGrid, GridPattern, check_length, check_vertex_count, delaunay, 
 use crate::{CornerAttribute, SurfaceMesh};
 use supple_core::Error;
 
-/// How far points of the irregular pattern leave the grid, in cells. Points of a square grid then stay 0.56 cells
-/// apart and no empty circle is larger than 0.72 sqrt(2) cells, so no Delaunay angle is below 15.9 degrees.
+/// Maximum displacement of points of the irregular pattern from the grid, in cells. Points of a square grid then stay
+/// 0.56 cells apart and no empty circle is larger than 0.72 sqrt(2) cells, so no Delaunay angle is below 15.9
+/// degrees.
 const JITTER: f64 = 0.22;
 
 impl ClothGrid {

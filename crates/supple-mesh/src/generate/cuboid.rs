@@ -1,4 +1,4 @@
-//! Boxes: their surface as quads, their inside as tetrahedra.
+//! Boxes: their surface as quads, their interior as tetrahedra.
 
 use glam::DVec3;
 
@@ -20,7 +20,7 @@ impl BoxShape {
         Ok(mesh)
     }
 
-    /// Five tetrahedra a cell, mirrored from cell to cell so that neighbours fit and no direction is preferred.
+    /// Five tetrahedra per cell, mirrored from cell to cell so that neighbours match and no direction is preferred.
     pub fn tets(&self, resolution: f64) -> Result<TetMesh, Error> {
         let grid = self.grid(resolution)?;
         let [nx, ny, nz] = grid.cells;

@@ -51,7 +51,7 @@ impl CylinderShape {
         }
     }
 
-    /// Triangles between two rings given by first vertex and count, going round both by angle. A ring of one vertex is
+    /// Triangles between two rings given by first vertex and count, going around both by angle. A ring of one vertex is
     /// the centre.
     fn stitch(&self, mesh: &mut SurfaceMesh, (outer, n): (u32, u32), (inner, m): (u32, u32), upper: bool) {
         let steps = if m == 1 { 0 } else { m };
@@ -91,7 +91,7 @@ fn cap_rings(segments: u32) -> u32 {
     ((f64::from(segments) / TAU).round() as u32).max(1)
 }
 
-/// Point `i` of `count` around the y axis, counter-clockwise seen from above, from +z.
+/// Point `i` of `count` around the y axis, counter-clockwise seen from above, starting at +z.
 pub(super) fn on_circle(radius: f64, i: u32, count: u32, y: f64) -> DVec3 {
     let angle = TAU * f64::from(i) / f64::from(count);
     DVec3::new(radius * angle.sin(), y, radius * angle.cos())

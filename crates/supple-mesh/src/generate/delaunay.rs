@@ -1,11 +1,11 @@
-//! Delaunay triangulations by flipping edges (Lawson 1977): of a triangulation that is there already, or of points.
+//! Delaunay triangulations by flipping edges (Lawson 1977): of an existing triangulation, or of points.
 
 use glam::DVec2;
 
 const NO_TRIANGLE: u32 = u32::MAX;
 
 /// Flips the inner edges of a planar triangulation (counter-clockwise, without folds) until no triangle's circumcircle
-/// holds the opposite corner of a neighbour, up to rounding. The boundary stays.
+/// contains the opposite corner of a neighbour, up to rounding. The boundary stays.
 pub(super) fn flip_to_delaunay(points: &[DVec2], triangles: &mut [[u32; 3]]) {
     let mut neighbors = neighbors(triangles);
     let mut pending: Vec<u32> = (0..triangles.len() as u32).rev().collect();
@@ -85,12 +85,12 @@ fn relink(neighbors: &mut [[u32; 3]], triangle: u32, old: u32, new: u32) {
     }
 }
 
-/// The Delaunay triangulation of points, none twice, by inserting one after the other: neighbours in the list should be near
-/// each other. Triangles are counter-clockwise.
+/// The Delaunay triangulation of points, none twice, by inserting one at a time: neighbours in the list should be
+/// close to each other. Triangles are counter-clockwise.
 pub(super) fn triangulate(points: &[DVec2]) -> Vec<[u32; 3]> {
     let Some(&first) = points.first() else { return Vec::new() };
     let (low, high) = points.iter().fold((first, first), |(low, high), p| (low.min(*p), high.max(*p)));
-    // Four corners so far away that they bend no triangle of the points that matters.
+    // Four corners so far away that they do not affect the triangles of the points.
     let (centre, reach) = (0.5 * (low + high), 20.0 * (high - low).max_element().max(f64::MIN_POSITIVE));
     let count = points.len() as u32;
     let mut all = points.to_vec();
@@ -103,12 +103,12 @@ pub(super) fn triangulate(points: &[DVec2]) -> Vec<[u32; 3]> {
     growing.triangles
 }
 
-/// A Delaunay triangulation that takes points.
+/// An incremental Delaunay triangulation.
 struct Growing<'a> {
     points: &'a [DVec2],
     triangles: Vec<[u32; 3]>,
     neighbors: Vec<[u32; 3]>,
-    /// Where the last point went.
+    /// The triangle of the last point.
     last: u32,
 }
 
@@ -140,7 +140,7 @@ impl Growing<'_> {
         }
     }
 
-    /// The triangle that holds a point, by walking towards it; by looking at all where rounding leads the walk in circles.
+    /// The triangle that contains a point, by walking towards it; by testing all if rounding makes the walk cycle.
     fn locate(&self, p: DVec2) -> u32 {
         let mut t = self.last;
         for _ in 0..self.triangles.len() + 3 {

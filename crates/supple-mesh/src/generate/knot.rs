@@ -1,5 +1,5 @@
 //! A strip of cloth tied into an overhand knot: a flat strip bent along the polynomial trefoil of Shastri (1992),
-//! `(t³ - 3t, t⁴ - 4t², 0.4 (t⁵ - 10t))`, with straight ends. Lengths along the middle are kept.
+//! `(t³ - 3t, t⁴ - 4t², 0.4 (t⁵ - 10t))`, with straight ends. Lengths along the centre line are preserved.
 
 use glam::DVec3;
 
@@ -11,9 +11,9 @@ use supple_core::Error;
 const KNOT_END: f64 = 2.1;
 /// Length of each straight end, in the curve's unit.
 const TAIL: f64 = 4.0;
-/// Pieces of the curve on which its length is measured.
+/// Segments of the curve for measuring its length.
 const PIECES: u32 = 8192;
-/// A strip must be at least this many times as long as wide: its turns lie nearer to each other the shorter it is.
+/// A strip must be at least this many times as long as wide: the shorter it is, the closer its turns are.
 const SLENDERNESS: f64 = 80.0;
 
 impl KnotShape {
@@ -23,7 +23,7 @@ impl KnotShape {
         check_length("knot's width", self.width)?;
         if self.length < SLENDERNESS * self.width {
             return Err(Error::Invalid(format!(
-                "a knot in a strip of {} m by {} m: it would cut itself; make it at least {SLENDERNESS} times as long as \
+                "a knot in a strip of {} m by {} m: it would intersect itself; make it at least {SLENDERNESS} times as long as \
                  wide",
                 self.length, self.width
             )));
@@ -41,7 +41,7 @@ impl KnotShape {
     }
 }
 
-/// The middle of the strip as a polygon, with the length up to each of its corners.
+/// The centre line of the strip as a polygon, with the length up to each of its corners.
 struct Curve {
     corners: Vec<DVec3>,
     lengths: Vec<f64>,
@@ -64,7 +64,7 @@ impl Curve {
         Self { corners, lengths }
     }
 
-    /// The point at a length along the curve and a distance across it, as much along z as the curve allows.
+    /// The point at a length along the curve and a distance across it, as closely along z as the curve allows.
     fn place(&self, along: f64, across: f64) -> DVec3 {
         let after = self.lengths.partition_point(|&l| l < along).clamp(1, self.lengths.len() - 1);
         let [from, to] = [after - 1, after].map(|i| self.corners[i]);
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn the_strip_is_knotted_as_a_trefoil_is() {
-        // Seen along z the middle line crosses itself three times, over and under in turn: t = s at the roots of
+        // Seen along z the middle line crosses itself three times, alternately over and under: t = s at the roots of
         // s² + st + t² = 3 with s² + t² = 4 or s = -t.
         let [a, b, c] = [(2.0 + 3.0f64.sqrt()).sqrt(), (2.0 - 3.0f64.sqrt()).sqrt(), 3.0f64.sqrt()];
         let order = [-a, -c, -b, b, c, a];

@@ -6,9 +6,10 @@ use super::{PanelShape, check_length, check_vertex_count, delaunay};
 use crate::{CornerAttribute, SurfaceMesh};
 use supple_core::Error;
 
-/// How near lattice points may come to the outline, in spacings: so far that the circle over an edge of it stays empty.
+/// Minimum distance of lattice points from the outline, in spacings: far enough that the circle over each of its
+/// edges stays empty.
 const AWAY: f64 = 0.6;
-/// The most corners of an outline.
+/// Maximum number of corners of an outline.
 const MOST_CORNERS: usize = 10_000;
 
 impl PanelShape {
@@ -27,20 +28,20 @@ impl PanelShape {
         triangles.retain(|t| contains(&corners, t.iter().map(|&v| points[v as usize]).sum::<DVec2>() / 3.0));
         if !has_edges(&triangles, boundary) {
             return Err(Error::Invalid(format!(
-                "a panel whose outline has corners too sharp, or passes too near to itself, for a spacing of {spacing} m; use a \
+                "a panel whose outline has corners too sharp, or passes too close to itself, for a spacing of {spacing} m; use a \
                  smaller spacing or a blunter outline"
             )));
         }
         Ok(mesh(&points, &triangles))
     }
 
-    /// About how many vertices it has.
+    /// The approximate number of vertices.
     pub fn estimated_vertices(&self, resolution: f64) -> f64 {
         let area = 0.5 * doubled_area(&self.outline.iter().map(|&p| p.into()).collect::<Vec<_>>()).abs();
         1.2 * area * (resolution / self.spacing).powi(2) + self.outline.len() as f64
     }
 
-    /// Refuses outlines that bound no piece of cloth.
+    /// Rejects invalid outlines.
     pub fn check(&self) -> Result<(), Error> {
         let refuse = |problem: String| Err(Error::Invalid(problem));
         let count = self.outline.len();
@@ -53,7 +54,7 @@ impl PanelShape {
         let at = |k: usize| DVec2::from(self.outline[k % count]);
         if let Some(k) = (0..count).find(|&k| at(k) == at(k + 1)) {
             return refuse(format!(
-                "corners {k} and {} of the outline are at the same place",
+                "corners {k} and {} of the outline are at the same position",
                 (k + 1) % count
             ));
         }
@@ -61,7 +62,7 @@ impl PanelShape {
             .flat_map(|i| (i + 2..count).map(move |j| (i, j)))
             .find(|&(i, j)| (j + 1) % count != i && segments_cross([at(i), at(i + 1)], [at(j), at(j + 1)]));
         match crossing {
-            Some((i, j)) => refuse(format!("the outline crosses itself: its sides {i} and {j} meet")),
+            Some((i, j)) => refuse(format!("the outline intersects itself at its sides {i} and {j}")),
             None => Ok(()),
         }
     }
@@ -89,7 +90,7 @@ fn segments_cross([a, b]: [DVec2; 2], [c, d]: [DVec2; 2]) -> bool {
     boxes && c_side * d_side <= 0.0 && a_side * b_side <= 0.0
 }
 
-/// Points along the outline: its corners, and so many between them as fit.
+/// Points along the outline: its corners, and as many between them as fit.
 fn along(corners: &[DVec2], spacing: f64) -> Vec<DVec2> {
     let side = |k: usize| {
         let (from, to) = (corners[k], corners[(k + 1) % corners.len()]);
@@ -99,7 +100,7 @@ fn along(corners: &[DVec2], spacing: f64) -> Vec<DVec2> {
     (0..corners.len()).flat_map(side).collect()
 }
 
-/// Points of a lattice of equal triangles inside the outline, row by row, there and back.
+/// Points of a lattice of equal triangles inside the outline, row by row, in alternating directions.
 fn inside(corners: &[DVec2], spacing: f64, points: &mut Vec<DVec2>) {
     let (low, high) =
         corners.iter().fold((corners[0], corners[0]), |(low, high), p| (low.min(*p), high.max(*p)));
@@ -115,7 +116,7 @@ fn inside(corners: &[DVec2], spacing: f64, points: &mut Vec<DVec2>) {
     }
 }
 
-/// Whether a point lies inside an outline, by the sides that a ray along x meets.
+/// Whether a point lies inside an outline, by counting the sides that a ray along x crosses.
 fn contains(corners: &[DVec2], p: DVec2) -> bool {
     let meets = |k: usize| {
         let (a, b) = (corners[k], corners[(k + 1) % corners.len()]);
@@ -132,7 +133,7 @@ fn is_near(corners: &[DVec2], p: DVec2, distance: f64) -> bool {
     })
 }
 
-/// Whether the first so many vertices, in order, are the boundary of some triangles.
+/// Whether the first vertices, in order, are the boundary of some triangles.
 fn has_edges(triangles: &[[u32; 3]], boundary: usize) -> bool {
     let mut found = vec![false; boundary];
     for t in triangles {
@@ -194,7 +195,7 @@ mod tests {
                 [r * angle.cos(), r * angle.sin()]
             };
             let shape = panel(&radii.iter().enumerate().map(corner).collect::<Vec<_>>(), spacing);
-            // Corners of a star may be too sharp for a coarse spacing, which is refused.
+            // Corners of a star may be too sharp for a coarse spacing, which is rejected.
             let mesh = shape.surface(1.0).map_err(|refused| TestCaseError::reject(refused.to_string()))?;
             let expected = 0.5 * doubled_area(&shape.corners());
             prop_assert!((area(&mesh) / expected - 1.0).abs() < 1e-9, "{} {expected}", area(&mesh));
@@ -222,7 +223,7 @@ mod tests {
         let refused = |outline: &[[f64; 2]]| panel(outline, 0.1).surface(1.0).unwrap_err().to_string();
         assert!(refused(&[[0.0, 0.0], [1.0, 0.0]]).contains("has 2 corners"));
         let bow = [[0.0, 0.0], [1.0, 1.0], [1.0, 0.0], [0.0, 1.0]];
-        assert!(refused(&bow).contains("its sides 0 and 2 meet"));
+        assert!(refused(&bow).contains("itself at its sides 0 and 2"));
         assert!(refused(&[[0.0, 0.0], [0.0, 0.0], [1.0, 1.0]]).contains("same place"));
         assert!(refused(&[[0.0, 0.0], [f64::NAN, 0.0], [1.0, 1.0]]).contains("finite"));
     }

@@ -1,4 +1,4 @@
-//! Spheres: an icosahedron whose faces are cut into a triangular grid and pushed out.
+//! Spheres: an icosahedron whose faces are subdivided into a triangular grid and projected to the sphere.
 
 use glam::DVec3;
 
@@ -75,7 +75,7 @@ fn edges() -> Vec<[u32; 2]> {
 }
 
 impl Icosphere {
-    /// Points of the flat grid: the 12 corners, then the inside of each edge, then that of each face.
+    /// Points of the flat grid: the 12 corners, then the interior of each edge, then that of each face.
     fn directions(&self) -> impl Iterator<Item = DVec3> {
         let n = self.cells;
         let on_edge = move |&[a, b]: &[u32; 2]| {
@@ -105,7 +105,7 @@ impl Icosphere {
             (0, j, _) => self.edge_vertex(a, c, j),
             (_, j, 0) => self.edge_vertex(b, c, j),
             (i, j, _) => {
-                // Rows `1..j` of the face hold `n - 2, n - 3, …` points.
+                // Rows `1..j` of the face contain `n - 2, n - 3, …` points.
                 let before = (j - 1) * (n - 1) - (j - 1) * j / 2;
                 12 + 30 * (n - 1) + face as u32 * ((n - 1) * (n - 2) / 2) + before + i - 1
             }

@@ -1,4 +1,4 @@
-//! Generated shapes against their geometry: areas, volumes, topology, angles, and refusals.
+//! Generated shapes against their geometry: areas, volumes, topology, angles, and rejected parameters.
 
 use std::collections::HashMap;
 use std::f64::consts::PI;

@@ -1,7 +1,7 @@
-//! A bounding-volume hierarchy over axis-aligned boxes, built from the Morton order of their centres and split at
-//! the highest differing bit (Lauterbach 2009, "Fast BVH construction on GPUs"). Nodes lie in depth-first order in
-//! one array: the left child follows its parent, and `skip` names the node after a subtree, so that most
-//! traversals need no stack. Moving boxes are followed by [`Bvh::refit`].
+//! A bounding-volume hierarchy over axis-aligned boxes, built from the Morton order of their centres and split at the
+//! highest differing bit (Lauterbach 2009, "Fast BVH construction on GPUs"). Nodes are stored in depth-first order in
+//! one array: the left child follows its parent, and `skip` is the node after a subtree, so that most traversals need
+//! no stack. [`Bvh::refit`] updates the tree for moving boxes.
 
 use std::ops::ControlFlow;
 
@@ -11,9 +11,9 @@ use supple_core::parallel::prelude::*;
 use super::{Aabb, Ray};
 use supple_core::morton::MortonGrid;
 
-/// Items in a leaf at most.
+/// Maximum items per leaf.
 const LEAF_SIZE: usize = 4;
-/// Items handled by one task; fixed, so that results do not depend on the number of threads.
+/// Items per task; fixed, so that results do not depend on the number of threads.
 const CHUNK: usize = 1024;
 /// Deeper than any tree can be: 63 bits of Morton code, then at most 32 halvings of equal codes.
 const MAX_DEPTH: usize = 128;
@@ -30,7 +30,7 @@ pub struct Node {
     pub skip: u32,
 }
 
-/// A hierarchy of boxes. Items are named by their index in the list it was built from.
+/// A hierarchy of boxes. Items are identified by their index in the list it was built from.
 #[derive(Debug, Clone, Default)]
 pub struct Bvh {
     nodes: Vec<Node>,
@@ -40,7 +40,7 @@ pub struct Bvh {
 }
 
 impl Bvh {
-    /// Builds the tree. Empty boxes (and those that are not numbers) are kept but never met by a query.
+    /// Builds the tree. Empty boxes (and those with NaN) are kept but never found by a query.
     pub fn build(boxes: &[Aabb]) -> Self {
         let mut keys = morton_keys(boxes);
         keys.par_sort_unstable();
@@ -54,7 +54,7 @@ impl Bvh {
         tree
     }
 
-    /// Takes new boxes for the same items and keeps the tree's shape; allocates nothing.
+    /// Updates the boxes of the same items and keeps the tree's structure; allocates nothing.
     pub fn refit(&mut self, box_of: impl Fn(u32) -> Aabb + Sync) {
         self.boxes.par_iter_mut().zip(&self.items).with_min_len(CHUNK).for_each(|(slot, &item)| {
             let bounds = box_of(item);
@@ -73,7 +73,7 @@ impl Bvh {
         self.items.len()
     }
 
-    /// True without items.
+    /// Whether there are no items.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
@@ -92,7 +92,7 @@ impl Bvh {
     }
 
     /// Calls `visit` with every item whose box overlaps that of the item at `position` in tree order and that comes
-    /// later in that order: over all positions `0..len()`, every overlapping pair once. `visit` may break off.
+    /// later in that order: over all positions `0..len()`, every overlapping pair once. `visit` may stop the traversal.
     pub fn later_overlaps(
         &self,
         position: usize,
@@ -101,7 +101,7 @@ impl Bvh {
         self.overlaps_from(&self.boxes[position], position as u32 + 1, visit)
     }
 
-    /// The item at a position in tree order: neighbours in this order are near in space.
+    /// The item at a position in tree order: neighbours in this order are close in space.
     pub fn item_at(&self, position: usize) -> u32 {
         self.items[position]
     }
@@ -122,8 +122,8 @@ impl Bvh {
         pairs
     }
 
-    /// The item nearest to `point` by the caller's squared distance, which may not be less than that to the item's
-    /// box; only items nearer than or at `limit_squared` count. Of equally near items, the one with the least index.
+    /// The item nearest to `point` by the caller's squared distance, which must not be less than that to the item's
+    /// box; only items within `limit_squared` count. Of equally distant items, the one with the lowest index.
     pub fn nearest(
         &self,
         point: DVec3,
@@ -139,8 +139,8 @@ impl Bvh {
         best.item.map(|item| (item, best.value))
     }
 
-    /// The first item that a ray meets, for parameters from 0 to `limit`; `hit` gives the parameter at which the ray
-    /// meets an item, if it does. Of equal parameters, the item with the least index.
+    /// The first item that a ray hits, for parameters from 0 to `limit`; `hit` returns the parameter at which the ray
+    /// hits an item, if it does. Of equal parameters, the item with the lowest index.
     pub fn cast_ray(
         &self,
         ray: &Ray,
@@ -261,7 +261,7 @@ impl Bvh {
     }
 }
 
-/// The best item of a search so far.
+/// The best item found so far.
 struct Best {
     item: Option<u32>,
     value: f64,
@@ -297,7 +297,7 @@ fn push_subtree(keys: &[(u64, u32)], first: usize, nodes: &mut Vec<Node>) {
     nodes[own].skip = nodes.len() as u32;
 }
 
-/// Where the highest differing bit changes; the middle for equal codes.
+/// The position where the highest differing bit changes; the middle for equal codes.
 fn split_of(keys: &[(u64, u32)]) -> usize {
     let (low, high) = (keys[0].0, keys[keys.len() - 1].0);
     if low == high {

@@ -1,19 +1,19 @@
-//! Disjoint sets with a parity between members: which corners form a fan, which vertices a component, and which
-//! faces must be turned to agree with their neighbours.
+//! Disjoint sets with a parity between members: for fans of corners, components of vertices, and the relative
+//! orientation of faces.
 
-/// Disjoint sets of the numbers `0..n`; a set is named by its least member.
+/// Disjoint sets of the numbers `0..n`; a set is identified by its lowest member.
 pub struct DisjointSets {
     /// The parent in the upper bits, and in the lowest the parity against it.
     parents: Vec<u64>,
 }
 
 impl DisjointSets {
-    /// Every number on its own.
+    /// Every number in its own set.
     pub fn new(count: usize) -> Self {
         Self { parents: (0..count as u64).map(|i| i << 1).collect() }
     }
 
-    /// The name of the set of `i`, and whether `i` is odd against it.
+    /// The representative of the set of `i`, and the parity of `i` relative to it.
     pub fn find(&mut self, i: usize) -> (usize, bool) {
         let (mut at, mut odd) = (i, 0);
         loop {
@@ -35,7 +35,7 @@ impl DisjointSets {
         self.join_with_parity(i, j, false);
     }
 
-    /// Joins two sets so that `i` and `j` differ in parity where `odd`; false where they are joined already and
+    /// Joins two sets so that `i` and `j` differ in parity where `odd`; false if they are already joined and
     /// disagree.
     pub fn join_with_parity(&mut self, i: usize, j: usize, odd: bool) -> bool {
         let ((a, odd_i), (b, odd_j)) = (self.find(i), self.find(j));

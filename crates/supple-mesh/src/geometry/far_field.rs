@@ -100,7 +100,7 @@ fn cubic(y: DVec3, n: DVec3, e: usize) -> f64 {
     (y[i] * y[j] * n[k] + y[i] * n[j] * y[k] + n[i] * y[j] * y[k]) / 3.0
 }
 
-/// The place of an entry in [`PAIRS`].
+/// The index of an entry in [`PAIRS`].
 fn pair(i: usize, j: usize) -> usize {
     if i == j { i } else { 2 + i + j }
 }
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn the_error_falls_with_the_fifth_power_of_the_distance() {
-        // The first term left out is of order (radius / distance)^5: the series stops after distance^-4.
+        // The first truncated term is of order (radius / distance)^5: the series stops after distance^-4.
         let fields: Vec<FarField> = patch().iter().map(FarField::of_triangle).collect();
         let field = FarField::of_parts(&[FarField::of_parts(&fields[..4]), FarField::of_parts(&fields[4..])]);
         let error = |distance: f64| {

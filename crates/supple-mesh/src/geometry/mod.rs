@@ -1,6 +1,6 @@
-//! Geometry that meshes, contact and selections share: boxes, Morton codes, a bounding-volume hierarchy, closest
-//! points, rays, exact intersection tests, winding numbers, and decompositions of small matrices. Everything gives the
-//! same bits for any number of threads.
+//! Geometry shared by meshes, contact and selections: boxes, Morton codes, a bounding-volume hierarchy, closest
+//! points, rays, exact intersection tests, winding numbers, and decompositions of small matrices. All results are
+//! bit-identical for any number of threads.
 
 pub mod bvh;
 mod disjoint_sets;

@@ -1,4 +1,4 @@
-//! How much a surface is stretched: the singular values of each triangle's deformation gradient.
+//! Stretch of a surface: the singular values of each triangle's deformation gradient.
 //!
 //! With the edges of the rest triangle written in its own plane as the columns of `Dm` (2×2), and those of the
 //! current triangle as the columns of `Ds` (3×2), the deformation gradient is `F = Ds Dm⁻¹` (3×2). Its singular
@@ -34,7 +34,7 @@ pub fn principal_stretch(rest: [DVec3; 3], current: [DVec3; 3]) -> Option<Princi
 /// [`principal_stretch`] of every triangle of a mesh, in order.
 ///
 /// # Panics
-/// If a triangle names a vertex that `rest` or `current` does not have.
+/// If a triangle refers to a vertex missing in `rest` or `current`.
 pub fn principal_stretches(
     rest: &[DVec3],
     current: &[DVec3],

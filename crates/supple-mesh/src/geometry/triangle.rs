@@ -8,9 +8,9 @@ use supple_core::Aabb;
 /// A half-line: the points `origin + t * direction` for `t >= 0`. The direction need not have unit length.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ray {
-    /// Where it starts, in metres.
+    /// The origin in metres.
     pub origin: DVec3,
-    /// Where it goes.
+    /// The direction.
     pub direction: DVec3,
 }
 
@@ -20,7 +20,7 @@ impl Ray {
         self.origin + t * self.direction
     }
 
-    /// A lower bound of the parameter at which the ray enters a box, 0 where it starts inside; `None` where it
+    /// A lower bound of the parameter at which the ray enters a box, 0 if it starts inside; `None` if it
     /// misses. Widened by the rounding of the slab test (Ize 2013), so that no hit on the box's content is lost.
     pub fn entry_into(&self, bounds: &Aabb) -> Option<f64> {
         const SLACK: f64 = 4.0 * f64::EPSILON;
@@ -42,7 +42,7 @@ impl Ray {
     }
 }
 
-/// The point of a triangle nearest to some point.
+/// The point of a triangle closest to another point.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClosestOnTriangle {
     /// The point, in metres.
@@ -51,7 +51,7 @@ pub struct ClosestOnTriangle {
     pub barycentric: [f64; 3],
 }
 
-/// The point of a triangle nearest to `query`. Triangles without area are taken as the segments they are.
+/// The point of a triangle closest to `query`. Triangles without area are treated as segments.
 pub fn closest_point(triangle: &[DVec3; 3], query: DVec3) -> ClosestOnTriangle {
     if let Some(barycentric) = inner_projection(triangle, query) {
         return ClosestOnTriangle { point: combine(triangle, barycentric), barycentric };
@@ -63,7 +63,7 @@ pub fn closest_point(triangle: &[DVec3; 3], query: DVec3) -> ClosestOnTriangle {
     nearer(first, closest_on_edge(triangle, 2, query))
 }
 
-/// Weights of the orthogonal projection onto the triangle's plane, if it falls into the triangle.
+/// Weights of the orthogonal projection onto the triangle's plane, if it is inside the triangle.
 fn inner_projection(&[a, b, c]: &[DVec3; 3], query: DVec3) -> Option<[f64; 3]> {
     let (ab, ac, aq) = (b - a, c - a, query - a);
     let normal = ab.cross(ac);
@@ -90,9 +90,10 @@ pub fn combine(&[a, b, c]: &[DVec3; 3], [wa, wb, wc]: [f64; 3]) -> DVec3 {
     wa * a + wb * b + wc * c
 }
 
-/// Where a ray meets a triangle: the ray's parameter and the weights of the corners. Both sides count. Watertight
-/// after Woop, Benthin and Wald 2013: a ray that passes through a shared edge or vertex meets at least one of the
-/// triangles, since the signs of the edge functions are exact. A ray within the triangle's plane does not meet it.
+/// The intersection of a ray with a triangle: the ray's parameter and the weights of the corners. Both sides count.
+/// Watertight after Woop, Benthin and Wald 2013: a ray that passes through a shared edge or vertex hits at least one
+/// of the triangles, since the signs of the edge functions are exact. A ray within the triangle's plane does not hit
+/// it.
 pub fn intersect_ray(triangle: &[DVec3; 3], ray: &Ray) -> Option<(f64, [f64; 3])> {
     let z = largest_axis(ray.direction);
     let depth = ray.direction[z];
@@ -178,7 +179,7 @@ mod tests {
             let target = a + s * (b - a);
             let ray = Ray { origin: o, direction: target - o };
             let hits = [intersect_ray(&t, &ray), intersect_ray(&[b, a, other], &ray)];
-            // The target may leave the edge's ends by rounding; inside, one of both must be met.
+            // The target may leave the edge's ends by rounding; inside, one of the two must be hit.
             prop_assert!(hits.iter().any(Option::is_some) || !(1e-9..=1.0 - 1e-9).contains(&s));
         }
     }

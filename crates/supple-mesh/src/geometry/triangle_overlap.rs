@@ -1,6 +1,6 @@
 //! Whether two triangles overlap, decided without rounding: every decision is the sign of an orientation
-//! determinant, evaluated by Shewchuk's adaptive predicates (1997). Corners that both triangles share are known by
-//! their index, so that the touching of neighbours is told from a true overlap.
+//! determinant, evaluated by Shewchuk's adaptive predicates (1997). Shared corners are identified by
+//! their index, so that touching neighbours are distinguished from a true overlap.
 
 use glam::DVec3;
 use robust::{Coord, Coord3D};
@@ -43,7 +43,7 @@ struct Flat {
 impl Flat {
     fn new(corners: [DVec3; 3]) -> Option<Self> {
         let normal = (corners[1] - corners[0]).cross(corners[2] - corners[0]).abs();
-        // The likeliest axis first; the exact test decides.
+        // The most likely axis first; the exact test decides.
         let mut axes = [0, 1, 2];
         axes.sort_by(|&i: &usize, &j: &usize| normal[j].total_cmp(&normal[i]));
         axes.into_iter().map(|axis| [(axis + 1) % 3, (axis + 2) % 3]).find_map(|plane| {
@@ -214,7 +214,7 @@ mod tests {
 
         #[test]
         fn overlap_on_the_integer_grid_agrees_with_scaled_copies(p in coarse_points(), k in 1u32..40) {
-            // Powers of two scale without rounding, so exact predicates must not change their minds.
+            // Powers of two scale without rounding, so exact predicates must not change their result.
             let scaled: Vec<DVec3> = p.iter().map(|&p| p * f64::from(k).exp2().recip()).collect();
             prop_assert_eq!(triangles_overlap(&p, APART.0, APART.1), triangles_overlap(&scaled, APART.0, APART.1));
         }

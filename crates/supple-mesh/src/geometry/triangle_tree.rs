@@ -6,7 +6,7 @@ use supple_core::parallel::prelude::*;
 use super::triangle::{self, Ray};
 use super::{Aabb, Bvh};
 
-/// Where a ray meets a mesh.
+/// The intersection of a ray with a mesh.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hit {
     /// The triangle.
@@ -17,7 +17,7 @@ pub struct Hit {
     pub distance: f64,
 }
 
-/// The point of a mesh nearest to some point.
+/// The point of a mesh closest to another point.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClosestPoint {
     /// The triangle.
@@ -26,7 +26,7 @@ pub struct ClosestPoint {
     pub barycentric: [f64; 3],
     /// The point, in metres.
     pub point: DVec3,
-    /// The distance in metres; where a sign is asked for, negative inside.
+    /// The distance in metres; if signed, negative inside.
     pub distance: f64,
 }
 
@@ -39,10 +39,10 @@ pub struct TriangleTree {
 }
 
 impl TriangleTree {
-    /// Builds the tree. Triangles with a corner that is not a number are never met by a query.
+    /// Builds the tree. Triangles with a NaN corner are never found by a query.
     ///
     /// # Panics
-    /// If a triangle names a vertex that does not exist.
+    /// If a triangle refers to a vertex that does not exist.
     pub fn new(positions: &[DVec3], triangles: Vec<[u32; 3]>) -> Self {
         let corners: Vec<[DVec3; 3]> =
             triangles.par_iter().with_min_len(4096).map(|t| t.map(|v| positions[v as usize])).collect();
@@ -50,17 +50,17 @@ impl TriangleTree {
         Self { bvh: Bvh::build(&boxes), triangles, corners }
     }
 
-    /// Takes new positions of the same vertices.
+    /// Updates the positions of the same vertices.
     ///
     /// # Panics
-    /// If there are fewer positions than the triangles name.
+    /// If there are fewer positions than the triangles refer to.
     pub fn refit(&mut self, positions: &[DVec3]) {
         let pairs = self.corners.par_iter_mut().zip(&self.triangles).with_min_len(4096);
         pairs.for_each(|(corners, t)| *corners = t.map(|v| positions[v as usize]));
         self.bvh.refit(|t| Aabb::of_points(&self.corners[t as usize]));
     }
 
-    /// The triangles in the order they were given.
+    /// The triangles in their original order.
     pub fn triangles(&self) -> &[[u32; 3]] {
         &self.triangles
     }
@@ -75,7 +75,7 @@ impl TriangleTree {
         &self.bvh
     }
 
-    /// The first triangle a ray meets, from either side.
+    /// The first triangle a ray hits, from either side.
     pub fn pick(&self, ray: &Ray) -> Option<Hit> {
         let meet = |t: u32| triangle::intersect_ray(self.corners(t), ray);
         let (found, t) = self.bvh.cast_ray(ray, f64::INFINITY, |t| Some(meet(t)?.0))?;
@@ -83,7 +83,7 @@ impl TriangleTree {
         Some(Hit { triangle: found, barycentric, distance: t * ray.direction.length() })
     }
 
-    /// The nearest point within `limit` metres.
+    /// The closest point within `limit` metres.
     pub fn closest_point(&self, query: DVec3, limit: f64) -> Option<ClosestPoint> {
         let nearest = |t: u32| triangle::closest_point(self.corners(t), query);
         let distance = |t: u32| nearest(t).point.distance_squared(query);

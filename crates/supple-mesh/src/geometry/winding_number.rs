@@ -1,6 +1,6 @@
-//! The generalised winding number of a triangle soup (Jacobson 2013): how often the surface goes around a point. 1
-//! inside a closed surface that faces outwards, 0 outside, and a smooth value in between where it has holes. Far
-//! parts of the soup count by their far field (Barill 2018); a part is far from `BETA` times its radius.
+//! The generalised winding number of a triangle soup (Jacobson 2013): how often the surface winds around a point. 1
+//! inside a closed surface that faces outwards, 0 outside, and a smooth value in between if it has holes. Distant
+//! parts of the soup are evaluated by their far field (Barill 2018); a part is distant from `BETA` times its radius.
 
 use std::f64::consts::PI;
 
@@ -10,12 +10,12 @@ use supple_core::parallel::prelude::*;
 use super::far_field::FarField;
 use super::{ClosestPoint, TriangleTree};
 
-/// How many radii away a part is taken as far (Barill 2018 recommend 2).
+/// Distance in radii from which a part is considered distant (Barill 2018 recommend 2).
 const BETA: f64 = 2.0;
-/// Queries handled by one task.
+/// Queries per task.
 const CHUNK: usize = 64;
 
-/// A triangle mesh that can tell inside from outside.
+/// A triangle mesh with an inside-outside test.
 #[derive(Debug, Clone, Default)]
 pub struct WindingNumber {
     tree: TriangleTree,
@@ -29,10 +29,10 @@ impl WindingNumber {
         Self { tree, far_fields }
     }
 
-    /// Takes new positions of the same vertices.
+    /// Updates the positions of the same vertices.
     ///
     /// # Panics
-    /// If there are fewer positions than the triangles name.
+    /// If there are fewer positions than the triangles refer to.
     pub fn refit(&mut self, positions: &[DVec3]) {
         self.tree.refit(positions);
         self.far_fields = far_fields(&self.tree);
@@ -73,7 +73,7 @@ impl WindingNumber {
         self.at(query) > 0.5
     }
 
-    /// The nearest point within `limit` metres, its distance negative inside.
+    /// The closest point within `limit` metres, its distance negative inside.
     pub fn signed_closest_point(&self, query: DVec3, limit: f64) -> Option<ClosestPoint> {
         let mut closest = self.tree.closest_point(query, limit)?;
         if self.is_inside(query) {

@@ -1,4 +1,4 @@
-//! The built-in characters: about a metre large, standing on `y = 0`, facing `+z`.
+//! The built-in characters: about a metre in size, standing on `y = 0`, facing `+z`.
 
 use std::f64::consts::{PI, TAU};
 
@@ -49,7 +49,7 @@ fn limb(links: u32, curve: impl Fn(f64) -> DVec3, radius: impl Fn(f64) -> f64) -
     union((0..links).map(link).collect(), 0.0)
 }
 
-/// A part and its mirror image across the plane `x = 0`, made by calling `part` with +1 and -1.
+/// A part and its mirror image across the plane `x = 0`, built by calling `part` with +1 and -1.
 fn both_sides(part: impl Fn(f64) -> ImplicitShape) -> [ImplicitShape; 2] {
     [part(1.0), part(-1.0)]
 }
@@ -68,10 +68,10 @@ fn octopus() -> ImplicitShape {
     union(vec![union(parts, 0.06), union(eyes.into(), 0.0)], 0.015)
 }
 
-/// An arm leaves the body downward, runs out over the ground and curls up at its tip; neighbours curl to
+/// An arm leaves the body downwards, extends over the ground and curls up at its tip; neighbours curl to
 /// different sides.
 fn octopus_arm(k: u32) -> ImplicitShape {
-    // Tips as thick as cells of a 25th of the octopus need to fill them.
+    // Tips thick enough to be filled by cells of a 25th of the octopus.
     limb(20, |t| octopus_arm_curve(k, t), |t| 0.07 * (1.0 - t) + 0.028 * t)
 }
 

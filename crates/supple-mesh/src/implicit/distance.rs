@@ -1,4 +1,4 @@
-//! Exact signed distances to capsules and ellipsoids, and a smooth minimum that treats its arguments alike.
+//! Exact signed distances to capsules and ellipsoids, and a smooth minimum that is symmetric in its arguments.
 
 use glam::DVec3;
 
@@ -8,7 +8,7 @@ pub(super) fn to_capsule(point: DVec3, from: DVec3, to: DVec3, [r, s]: [f64; 2])
     let (axis, offset) = (to - from, point - from);
     let length = axis.length();
     if length <= (r - s).abs() {
-        // One ball holds the other.
+        // One ball contains the other.
         return if r >= s { offset.length() - r } else { point.distance(to) - s };
     }
     let along = offset.dot(axis) / length;
@@ -28,7 +28,7 @@ pub(super) fn to_capsule(point: DVec3, from: DVec3, to: DVec3, [r, s]: [f64; 2])
 
 /// The signed distance to an ellipsoid around the origin: the nearest point is `e_i^2 y_i / (t + e_i^2)` for the
 /// largest root `t` of `sum (e_i y_i / (t + e_i^2))^2 = 1` (Eberly, *Distance from a Point to an Ellipse, an Ellipsoid,
-/// or a Hyperellipsoid*). Newton's method from the left of the root of this convex falling function never
+/// or a Hyperellipsoid*). Newton's method from the left of the root of this convex decreasing function never
 /// overshoots.
 pub(super) fn to_ellipsoid(point: DVec3, radii: DVec3) -> f64 {
     let smallest = radii.min_element();
@@ -59,11 +59,11 @@ pub(super) fn to_ellipsoid(point: DVec3, radii: DVec3) -> f64 {
 ///
 /// With one value it is that value, with two it is the round fillet of radius `b`. Its slopes are weights that sum to
 /// one, so it changes no faster than its arguments. The values are sorted before they are summed, so that their order
-/// does not matter, to the last bit.
+/// does not affect the result in any bit.
 pub(super) struct SmoothMinimum {
     blend: f64,
     least: f64,
-    /// Values that may lie within the blend of the least.
+    /// Values that may lie within the blend of the smallest.
     near: Vec<f64>,
 }
 
@@ -72,7 +72,7 @@ impl SmoothMinimum {
         Self { blend, least: f64::INFINITY, near: Vec::new() }
     }
 
-    /// The square of the value from which on further ones have no part; 0 where that value is negative.
+    /// The square of the value from which further ones do not contribute; 0 if that value is negative.
     pub(super) fn reach_squared(&self) -> f64 {
         (self.least + self.blend).max(0.0).powi(2)
     }
@@ -95,7 +95,7 @@ impl SmoothMinimum {
     }
 }
 
-/// Solves for the level `s` over ascending values, taking values in while they lie below it.
+/// Solves for the level `s` over ascending values, including values while they lie below it.
 fn round_blend(ascending: &[f64], blend: f64) -> f64 {
     let Some(&least) = ascending.first() else { return f64::INFINITY };
     let (mut count, mut sum, mut squares, mut level) = (0.0, 0.0, 0.0, f64::INFINITY);

@@ -1,14 +1,14 @@
-//! Sheets of a surface that touch in an edge or a vertex, taken apart.
+//! Separates sheets of a surface that touch in an edge or a vertex.
 //!
-//! Surface nets put one vertex into a cell, also where two sheets pass through it. Such sheets share vertices and edges
-//! of four faces. Here every fan of faces gets a vertex of its own (at the same place), so that the mesh is a closed
+//! Surface nets place one vertex per cell, even if two sheets pass through it. Such sheets share vertices and edges
+//! of four faces. Here every fan of faces gets its own vertex (at the same position), so that the mesh is a closed
 //! manifold by its connectivity.
 
 use glam::DVec3;
 
 use crate::groups::Groups;
 
-/// A side of a triangle: the corner it starts at and the one it ends at.
+/// A side of a triangle: its first and last corner.
 #[derive(Clone, Copy)]
 struct Side {
     edge: [u32; 2],
@@ -31,15 +31,15 @@ pub(super) fn separate_sheets(positions: &mut Vec<DVec3>, triangles: &mut Vec<[u
     while split_doubled_edges(positions, triangles) {}
 }
 
-/// All sides, those of an edge together.
+/// All sides, grouped by edge.
 fn sorted_sides(corners: &[u32]) -> Vec<Side> {
     let mut sides: Vec<Side> = (0..corners.len() as u32).map(|corner| side(corners, corner)).collect();
     sides.sort_by_key(|side| side.edge);
     sides
 }
 
-/// Two sheets may share both ends of an edge and be one fan around each. Then all pairs of triangles at the edge but
-/// one get a vertex in its middle. True if there was such an edge: a triangle is cut once in a round.
+/// Two sheets may share both ends of an edge and be one fan around each. Then all pairs of triangles at the edge except
+/// one get a vertex in its middle. True if there was such an edge: a triangle is split once per round.
 fn split_doubled_edges(positions: &mut Vec<DVec3>, triangles: &mut Vec<[u32; 3]>) -> bool {
     let corners = triangles.as_flattened().to_vec();
     let mut cut = vec![false; triangles.len()];

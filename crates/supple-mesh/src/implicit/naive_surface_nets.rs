@@ -1,6 +1,7 @@
-//! Naive surface nets (Gibson 1998, "Constrained elastic surface nets", without the relaxation): every cube of the grid with corners on
-//! both sides of the surface gets a vertex at the mean of where the field changes sign along its edges, and every grid edge that
-//! crosses the surface joins the vertices of the four cubes around it to a quadrilateral, cut along its shorter diagonal.
+//! Naive surface nets (Gibson 1998, "Constrained elastic surface nets", without the relaxation): every cube of the
+//! grid with corners on both sides of the surface gets a vertex at the mean of the sign changes of the field along
+//! its edges, and every grid edge that crosses the surface connects the vertices of the four cubes around it to a
+//! quadrilateral, split along its shorter diagonal.
 
 use glam::Vec3;
 

@@ -1,5 +1,5 @@
-//! An implicit shape made ready for many evaluations: boxes around the parts of unions let far parts be skipped, and
-//! rotations are worked out once. It gives the same bits as the shape itself.
+//! An implicit shape prepared for many evaluations: bounding boxes allow distant parts of unions to be skipped, and
+//! rotations are computed once. Results are bit-identical to those of the shape itself.
 
 use glam::{DQuat, DVec3};
 

@@ -12,12 +12,12 @@ use crate::SurfaceMesh;
 use crate::stuffing::SignedField;
 use supple_core::Error;
 
-/// The largest grid that is sampled: about 2 GB of working memory.
+/// Maximum size of the grid: about 2 GB of working memory.
 pub const MAX_SAMPLES: f64 = 2e8;
 
-/// The surface of a shape by a grid of cubes with sides of `cell` metres: a closed manifold that faces outward, its
+/// The surface of a shape on a grid of cubes with sides of `cell` metres: a closed manifold that faces outward, its
 /// vertices on the zero set. Parts thinner than a cell may be lost; where parts come within a cell of each other,
-/// vertices of theirs may lie at the same place.
+/// their vertices may coincide.
 pub fn surface(shape: &ImplicitShape, cell: f64) -> Result<SurfaceMesh, Error> {
     shape.validate()?;
     let shape = &Prepared::new(shape);
@@ -66,8 +66,8 @@ impl Grid {
         self.low + self.cell * coordinates
     }
 
-    /// The field at every grid point in units of the cell, x fastest. Only signs and the values beside the surface
-    /// matter, so single precision does, and rows are skipped in strides where the surface is far.
+    /// The field at every grid point in units of the cell, x fastest. Only signs and the values next to the surface
+    /// matter, so single precision suffices, and rows are skipped in strides where the surface is far.
     fn sample(&self, shape: &Prepared) -> Vec<f32> {
         let [nx, ny, nz] = self.counts;
         let mut samples = vec![0.0; nx as usize * ny as usize * nz as usize];
@@ -76,7 +76,7 @@ impl Grid {
             let mut x = 0;
             while x < samples.len() {
                 let value = shape.value(self.position(DVec3::new(x as f64, y, z))) / self.cell;
-                // The field changes by no more than one a cell: the next samples have the same sign.
+                // The field changes by no more than one per cell: the next samples have the same sign.
                 let same = ((value.abs() - 1.0).max(1.0) as usize).min(samples.len() - x);
                 samples[x..x + same].fill(keep_sign(value));
                 x += same;
@@ -91,7 +91,7 @@ fn keep_sign(value: f64) -> f32 {
     if value < 0.0 { (value as f32).min(-f32::MIN_POSITIVE) } else { value as f32 }
 }
 
-/// Newton steps along the gradient, none longer than a fifth of the cell, so that neighbours do not cross.
+/// Newton steps along the gradient, none longer than a fifth of the cell, so that neighbours do not fold over.
 fn project(shape: &Prepared, start: DVec3, cell: f64) -> DVec3 {
     let mut point = start;
     for _ in 0..20 {

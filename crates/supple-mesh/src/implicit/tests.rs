@@ -1,4 +1,4 @@
-//! Implicit shapes: exact distances, the Lipschitz bound, symmetry, bounds, and the surfaces drawn from them.
+//! Implicit shapes: exact distances, the Lipschitz bound, symmetry, bounds, and the extracted surfaces.
 
 use std::f64::consts::PI;
 
@@ -114,7 +114,7 @@ proptest! {
 
 #[test]
 fn the_blend_of_two_walls_is_a_round_fillet() {
-    // Two large balls stand for two walls that meet at a right angle; the fillet is an arc of radius 1.
+    // Two large balls represent two walls that meet at a right angle; the fillet is an arc of radius 1.
     let blend = |x: f64, y: f64| {
         let mut minimum = SmoothMinimum::new(1.0);
         minimum.push(x);

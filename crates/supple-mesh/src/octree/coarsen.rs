@@ -1,24 +1,24 @@
-//! Aggressive coarsening (Milne 2016, section 7.1): every octant all of whose descendants are its children takes their place,
-//! at all sizes at once; then the tree is balanced again within what the finer tree has.
+//! Aggressive coarsening (Milne 2016, section 7.1): every octant whose descendants are all its children replaces them,
+//! at all sizes at once; then the tree is rebalanced within the finer tree.
 //!
-//! With the set `A` of all strict ancestors of elements, an ancestor stays split where one of its children is in `A`. Balance
-//! is asked of the neighbours of split octants, whether elements are there or not: with missing children 2:1 between
-//! elements alone would let corners of parents hang.
+//! With the set `A` of all strict ancestors of elements, an ancestor stays split if one of its children is in `A`.
+//! Balance is required of the neighbours of split octants, even without elements there: with missing children 2:1
+//! between elements alone would allow hanging corners of parents.
 
 use super::octant::Octant;
 use super::splits::{Splits, has, parents_around, set};
 use super::tree::Octree;
 
-/// A coarser tree and how it covers the finer one.
+/// A coarser tree and its relation to the finer one.
 #[derive(Debug, Clone)]
 pub struct Coarsened {
     /// The coarser tree.
     pub tree: Octree,
-    /// The first fine element in each coarse one, and the end: a coarse element is a fine one or holds its children.
+    /// The first fine element in each coarse one, and the end: a coarse element is a fine one or contains its children.
     pub first_child: Vec<u32>,
 }
 
-/// The next coarser tree; `None` where nothing is left to coarsen.
+/// The next coarser tree; `None` if nothing is left to coarsen.
 pub fn coarsen(fine: &Octree) -> Option<Coarsened> {
     let root = fine.frame.root;
     let splits = coarse_splits(&ancestors(fine.elements(), root), root);

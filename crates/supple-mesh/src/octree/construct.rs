@@ -1,5 +1,6 @@
-//! The octree of a triangle mesh as artists have it (Milne 2016, section 6): finest octants along the surface, the coarsest
-//! balanced tree around them, and of its leaves those that lie inside by the winding number. Holes and overlaps do no harm.
+//! The octree of an arbitrary triangle mesh (Milne 2016, section 6): finest octants along the surface, the coarsest
+//! balanced tree around them, and of its leaves those that lie inside by the winding number. Tolerates holes and
+//! overlaps.
 
 use glam::DVec3;
 
@@ -10,29 +11,29 @@ use super::tree::{Frame, Octree};
 use crate::geometry::{Aabb, TriangleTree, WindingNumber};
 use supple_core::Error;
 
-/// Vertices are drawn to the middle by this part before they are rasterised: a face that lies on the border between two
+/// Vertices are moved towards the centre by this fraction before rasterisation: a face on the border between two
 /// cells belongs to the inner ones.
 const SHRINK: f64 = 1e-7;
-/// Sides that are this near to a whole number of cells have that number.
+/// Sides this close to an integer number of cells are rounded to it.
 const ROUNDING: f64 = 1e-6;
-/// The largest number of octants along the surface.
+/// Maximum number of octants along the surface.
 const MOST_OCTANTS: f64 = 1e8;
-/// A surface whose volume is below this part of the cube of its size encloses nothing.
+/// A surface whose volume is below this fraction of the cube of its size encloses nothing.
 const FLAT: f64 = 1e-9;
-/// The least part of an element's volume that counts: less would make nodes that hardly anything holds.
+/// Minimum volume fraction of an element: less would create nodes with hardly any stiffness.
 const LEAST_FILL: f64 = 0.1;
 
 /// How a tree coarsens inward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inside {
-    /// At least so many octants of each size between two sizes; 1 is as fast as balance allows.
+    /// At least this many octants of each size between two sizes; 1 is as fast as balance allows.
     Layers(u32),
     /// Not at all: finest octants throughout.
     Uniform,
 }
 
 impl Inside {
-    /// From how fast a tree coarsens inward: 1 is as fast as balance allows, a half takes twice the way.
+    /// From the rate at which a tree coarsens inwards: 1 is as fast as balance allows, one half takes twice the distance.
     pub fn at_rate(rate: f64) -> Self {
         Self::Layers((1.0 / rate).round().clamp(1.0, 1e4) as u32)
     }
@@ -43,9 +44,9 @@ impl Inside {
 pub struct Filled {
     /// The tree.
     pub tree: Octree,
-    /// The part of each element that is inside the surface, at least a tenth.
+    /// The fraction of each element that is inside the surface, at least a tenth.
     pub fill: Vec<f32>,
-    /// What the user should know about the surface.
+    /// Notes for the user about the surface.
     pub notes: Vec<String>,
 }
 
@@ -60,12 +61,12 @@ pub fn fill(
     let mut notes = Vec::new();
     let volume = enclosed_volume(positions, &triangles, bounds.center());
     if volume.abs() <= FLAT * (bounds.high - bounds.low).length().powi(3) {
-        let problem = "the surface encloses no volume; close it, or simulate it as cloth by another method";
+        let problem = "the surface encloses no volume; close it, or simulate it as cloth with another method";
         return Err(Error::Invalid(problem.to_owned()));
     }
     if volume < 0.0 {
         triangles.iter_mut().for_each(|t| t.swap(1, 2));
-        notes.push("the surface's faces point inward; they were taken the other way round".to_owned());
+        notes.push("the surface's faces point inwards; they were flipped".to_owned());
     }
     let cells = ((bounds.high - bounds.low) / cell - ROUNDING).ceil().max(DVec3::ONE);
     let root = (0..=MAX_HEIGHT).find(|&h| f64::from(1u32 << h) >= cells.max_element());
@@ -89,7 +90,7 @@ pub fn fill(
     Ok(Filled { tree, fill, notes })
 }
 
-/// Refuses what cannot be cut into cells; gives the bounds.
+/// Rejects invalid surfaces; returns the bounds.
 fn check(positions: &[DVec3], triangles: &[[u32; 3]], cell: f64) -> Result<Aabb, Error> {
     if let Some(v) = positions.iter().position(|p| !p.is_finite()) {
         let problem =
@@ -115,7 +116,7 @@ fn check(positions: &[DVec3], triangles: &[[u32; 3]], cell: f64) -> Result<Aabb,
     if octants > MOST_OCTANTS {
         let least = (area / MOST_OCTANTS).sqrt();
         let problem = format!(
-            "a `cell` of {cell} m would need about {octants:.0e} octants; take at least {least:.2e} m"
+            "a `cell` of {cell} m would need about {octants:.0e} octants; use at least {least:.2e} m"
         );
         return Err(Error::Invalid(problem));
     }
@@ -127,7 +128,7 @@ fn too_fine(cell: f64, bounds: &Aabb) -> Error {
     let most = 1u32 << MAX_HEIGHT;
     let least = size / f64::from(most);
     Error::Invalid(format!(
-        "a `cell` of {cell} m cuts a body of {size} m into more than {most} octants a side; take at least {least:.2e} m"
+        "a `cell` of {cell} m divides a body of {size} m into more than {most} octants per side; use at least {least:.2e} m"
     ))
 }
 
@@ -154,7 +155,7 @@ fn inside_leaves(leaves: Vec<Octant>, frame: &Frame, winding: &WindingNumber) ->
     leaves
 }
 
-/// The same elements cut into finest octants.
+/// The same elements divided into finest octants.
 fn split_to_finest(elements: &[Octant]) -> Vec<Octant> {
     fn descend(octant: Octant, found: &mut Vec<Octant>) {
         match octant.height() {
@@ -167,8 +168,8 @@ fn split_to_finest(elements: &[Octant]) -> Vec<Octant> {
     found
 }
 
-/// How much of each element is inside: all of those away from the surface, and of the others what the nearest piece of the
-/// surface, taken as a plane, leaves of them.
+/// The volume fraction of each element inside the surface: 1 away from the surface, otherwise the part on the inner
+/// side of the closest piece of the surface, approximated by a plane.
 fn filled_parts(tree: &Octree, winding: &WindingNumber) -> Vec<f32> {
     use supple_core::parallel::prelude::*;
     let part = |e: usize| {

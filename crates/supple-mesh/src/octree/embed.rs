@@ -1,4 +1,4 @@
-//! Points of a surface in the octree around it, and what elements weigh (Milne 2016, section 8: any point of an element).
+//! Embedding of surface points in the octree, and masses of elements (Milne 2016, section 8: any point of an element).
 
 use glam::{DMat3, DVec3};
 use supple_core::parallel::prelude::*;
@@ -7,7 +7,7 @@ use super::construct::Filled;
 use super::shape_functions::gather_matrix;
 use super::tree::Octree;
 
-/// Points handled by one task.
+/// Points per task.
 const CHUNK: usize = 1024;
 
 impl Octree {
@@ -16,7 +16,7 @@ impl Octree {
         points.par_iter().with_min_len(CHUNK).map(|point| self.embed_point(*point)).collect()
     }
 
-    /// A point in metres as nodes and weights, where an element holds it.
+    /// A point in metres as nodes and weights, if an element contains it.
     pub fn embed_inside(&self, point: DVec3) -> Option<Vec<(u32, f64)>> {
         let cells = (point - self.frame.origin) / self.frame.cell;
         let root = f64::from(1u32 << self.frame.root);
@@ -31,18 +31,18 @@ impl Octree {
         self.weights_of(self.element_around(cells), cells)
     }
 
-    /// Nodes and weights of a point, given in finest cells, by an element.
+    /// Nodes and weights of a point, given in finest cells, in an element.
     pub fn weights_of(&self, element: usize, cells: DVec3) -> Vec<(u32, f64)> {
         let octant = self.elements()[element];
         let anchor = DVec3::from_array(octant.anchor().map(f64::from));
         self.weights(element, ((cells - anchor) / f64::from(octant.size())).to_array())
     }
 
-    /// The element that holds a point, or that begins next before it where none does: on the border of a cell the one beside
-    /// may be meant, and vertices without faces may lie anywhere.
+    /// The element that contains a point, or the preceding one in Morton order if there is none: on the border of a
+    /// cell the adjacent one may be correct, and unused vertices may be anywhere.
     pub fn element_around(&self, cells: DVec3) -> usize {
         let most = f64::from((1u32 << self.frame.root) - 1);
-        // What the surface is shrunk by, before it is cut into cells, moves its points by less than this.
+        // The shrinking of the surface before rasterisation moves its points by less than this.
         let slack = 1e-7 * most + 1e-6;
         let cell = |n: usize| {
             let side = |axis: usize| cells[axis] + if n >> axis & 1 == 1 { slack } else { -slack };
@@ -53,7 +53,7 @@ impl Octree {
         found.unwrap_or_else(|| self.before(middle))
     }
 
-    /// The deformation gradient in the middle of an element, with nodes at `x`.
+    /// The deformation gradient at the centre of an element, with nodes at `x`.
     pub fn deformation_gradient(&self, element: usize, x: &[DVec3]) -> DMat3 {
         let w = gather_matrix(self.hanging()[element]);
         let nodes = &self.conforming()[element];
@@ -68,7 +68,7 @@ impl Octree {
         DMat3::from_cols(along(0), along(1), along(2)) / (4.0 * self.side(element))
     }
 
-    /// The smallest volume of the middle of any element over its rest volume, with nodes at `x`.
+    /// The smallest volume ratio at the centre of any element, with nodes at `x`.
     pub fn min_volume_ratio(&self, x: &[DVec3]) -> f64 {
         let ratio = |e: usize| self.deformation_gradient(e, x).determinant();
         (0..self.elements().len())
@@ -80,8 +80,8 @@ impl Octree {
 }
 
 impl Filled {
-    /// The mass of every node in kg: an eighth of each element's, which is its `density` in kg/m³ times the filled part of its
-    /// volume, for each corner; the masses of hanging corners go where their values come from.
+    /// The mass of every node in kg: an eighth of each adjacent element's mass, which is its `density` in kg/m³ times
+    /// the filled part of its volume; masses of hanging corners are distributed to their interpolation nodes.
     pub fn node_masses(&self, density: impl Fn(usize) -> f64) -> Vec<f64> {
         let mut masses = vec![0.0; self.tree.nodes().len()];
         for (e, nodes) in self.tree.conforming().iter().enumerate() {
@@ -108,7 +108,7 @@ mod tests {
         for (weights, point) in filled.tree.embed(&positions).iter().zip(&positions) {
             let found: DVec3 = weights.iter().map(|&(node, w)| w * places[node as usize]).sum();
             assert!(found.distance(*point) < 1e-12);
-            // Inside an element, not beside it.
+            // Inside an element, not next to it.
             assert!(weights.iter().all(|(_, w)| *w > -1e-6));
         }
     }

@@ -7,10 +7,10 @@ use std::cmp::Ordering;
 /// The largest height of a root: 2¹⁵ cells along its side, so that the far corner still fits into 16 bits.
 pub const MAX_HEIGHT: u8 = 15;
 
-/// The flag of octants of the finest size that the surface goes through.
+/// The flag of octants of the finest size intersected by the surface.
 const SURFACE: u8 = 1;
 
-/// A cube of `2^height` finest cells a side. Two octants are equal where they cover the same cells.
+/// A cube of `2^height` finest cells per side. Two octants are equal if they cover the same cells.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub struct Octant {
@@ -25,13 +25,13 @@ impl Octant {
         Self { anchor, height, flags: 0 }
     }
 
-    /// The same, crossed by the surface.
+    /// The same, intersected by the surface.
     pub fn on_surface(mut self) -> Self {
         self.flags |= SURFACE;
         self
     }
 
-    /// Whether the surface goes through it.
+    /// Whether the surface intersects it.
     pub fn is_on_surface(self) -> bool {
         self.flags & SURFACE != 0
     }
@@ -51,19 +51,19 @@ impl Octant {
         1 << self.height
     }
 
-    /// A corner in finest cells; bit `k` of its number says on which side it is along axis `k`.
+    /// A corner in finest cells; bit `k` of its number is its side along axis `k`.
     pub fn corner(self, number: usize) -> [u16; 3] {
         let side = |axis: usize| self.anchor[axis] + ((number >> axis & 1) as u16) * self.size();
         [side(0), side(1), side(2)]
     }
 
-    /// The octant twice as large that holds it.
+    /// The octant twice as large that contains it.
     pub fn parent(self) -> Self {
         let mask = !((self.size() << 1) - 1);
         Self::new(self.anchor.map(|a| a & mask), self.height + 1)
     }
 
-    /// Which of its parent's children it is; numbered like corners.
+    /// Its child number in its parent; numbered like corners.
     pub fn child_number(self) -> usize {
         let bit = |axis: usize| usize::from(self.anchor[axis] >> self.height & 1) << axis;
         bit(0) | bit(1) | bit(2)
@@ -76,7 +76,7 @@ impl Octant {
         Self::new([side(0), side(1), side(2)], self.height - 1)
     }
 
-    /// The octant of its size so many sizes away, if the root of height `root` holds it.
+    /// The octant of its size at this offset in sizes, if the root of height `root` contains it.
     pub fn neighbour(self, offset: [i32; 3], root: u8) -> Option<Self> {
         let size = i32::from(self.size());
         let mut anchor = [0; 3];
@@ -90,7 +90,7 @@ impl Octant {
         Some(Self::new(anchor, self.height))
     }
 
-    /// Whether it holds a cell of the finest size.
+    /// Whether it contains a cell of the finest size.
     pub fn holds(self, cell: [u16; 3]) -> bool {
         (0..3).all(|axis| cell[axis] >> self.height == self.anchor[axis] >> self.height)
     }

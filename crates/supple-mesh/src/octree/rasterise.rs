@@ -1,4 +1,4 @@
-//! The finest octants that a triangle mesh goes through (Milne 2016, section 6): each triangle descends from the root into
+//! The finest octants intersected by a triangle mesh (Milne 2016, section 6): each triangle descends from the root into
 //! every octant that it overlaps.
 
 use glam::DVec3;
@@ -6,7 +6,7 @@ use supple_core::parallel::prelude::*;
 
 use super::octant::Octant;
 
-/// Triangles handled by one task.
+/// Triangles per task.
 const CHUNK: usize = 256;
 
 /// All finest octants under a root of height `root` that some triangles, in finest cells, overlap or touch; sorted.
@@ -43,7 +43,7 @@ fn descend(triangle: &Flat, octant: Octant, found: &mut Vec<Octant>) {
     (0..8).for_each(|number| descend(triangle, octant.child(number), found));
 }
 
-/// A triangle with the axes along which it may be apart from a box.
+/// A triangle with its candidate separating axes from a box.
 struct Flat {
     corners: [DVec3; 3],
     low: DVec3,
@@ -57,7 +57,7 @@ impl Flat {
         Self { corners, low: a.min(b).min(c), high: a.max(b).max(c), normal: (b - a).cross(c - a) }
     }
 
-    /// Whether it has a point in common with the cube around `centre`: no axis separates them (Akenine-Möller 2001).
+    /// Whether it intersects the cube around `centre`: no axis separates them (Akenine-Möller 2001).
     fn overlaps(&self, centre: DVec3, half: f64) -> bool {
         if (self.low - centre).max_element() > half || (centre - self.high).max_element() > half {
             return false;
@@ -104,7 +104,7 @@ mod tests {
         sampled.sort_unstable();
         sampled.dedup();
         assert!(sampled.iter().all(|octant| octants.binary_search(octant).is_ok()));
-        // Samples may miss octants that are cut at a tip, but not many.
+        // Samples may miss octants that are only touched at a tip, but not many.
         assert!(octants.len() < sampled.len() + sampled.len() / 20, "{} {}", octants.len(), sampled.len());
     }
 

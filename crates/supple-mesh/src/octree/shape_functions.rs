@@ -1,8 +1,8 @@
 //! Modified shape functions (Milne 2016, section 3.2): the values at an element's corners from those at its conforming nodes,
 //! `x = W x̃`, and the weights of points inside.
 //!
-//! In the order of slots `W` depends on the hanging slots alone: the middle of an edge is `½ (x̃₀ + x̃_m)`, the middle of a
-//! face `¼ (x̃₀ + x̃_i + x̃_j + x̃_m)` with the two edges `i`, `j` beside it, which then hang too.
+//! In the order of slots `W` only depends on the hanging slots: the middle of an edge is `½ (x̃₀ + x̃_m)`, the middle
+//! of a face `¼ (x̃₀ + x̃_i + x̃_j + x̃_m)` with the two edges `i`, `j` next to it, which then hang too.
 
 use super::tree::{Hanging, Octree, hangs};
 
@@ -36,8 +36,8 @@ pub fn weights_at(hanging: Hanging, point: [f64; 3]) -> [f64; 8] {
 }
 
 impl Octree {
-    /// The conforming nodes and weights of a point in an element, which is given by its coordinates from the element's lowest
-    /// corner, 0 to 1 each; nodes without weight are left out.
+    /// The conforming nodes and weights of a point in an element, which is given by its coordinates from the
+    /// element's lowest corner, 0 to 1 each; nodes without weight are omitted.
     pub fn weights(&self, element: usize, point: [f64; 3]) -> Vec<(u32, f64)> {
         let number = self.elements()[element].child_number();
         let from_slot_zero =

@@ -1,9 +1,9 @@
-//! Which octants of a tree are split, by height. All of a tree's leaves are the children of split octants that are not split
+//! The split octants of a tree, by height. All of a tree's leaves are the children of split octants that are not split
 //! themselves.
 //!
-//! A tree is balanced 2:1 over faces, edges and corners where around every split octant all 26 octants of its size exist, which
-//! is where their parents are split (Milne 2016, sections 3.1 and 6). Of an octant and its 26 neighbours there are eight
-//! parents: going up once through the heights balances the whole tree.
+//! A tree is balanced 2:1 over faces, edges and corners if around every split octant all 26 octants of its size
+//! exist, which is the case if their parents are split (Milne 2016, sections 3.1 and 6). Of an octant and its 26
+//! neighbours there are eight parents: going up once through the heights balances the whole tree.
 
 use supple_core::parallel::prelude::*;
 
@@ -15,14 +15,14 @@ pub(crate) struct Splits {
     by_height: Vec<Vec<Octant>>,
 }
 
-/// Sorts a list and drops what occurs twice.
+/// Sorts a list and removes duplicates.
 pub(crate) fn set(mut octants: Vec<Octant>) -> Vec<Octant> {
     octants.par_sort_unstable();
     octants.dedup();
     octants
 }
 
-/// Whether a sorted list holds an octant.
+/// Whether a sorted list contains an octant.
 pub(super) fn has(sorted: &[Octant], octant: Octant) -> bool {
     sorted.binary_search(&octant).is_ok()
 }
@@ -41,8 +41,8 @@ pub(super) fn parents_around(octant: Octant, root: u8) -> impl Iterator<Item = O
 }
 
 impl Splits {
-    /// The coarsest balanced tree whose finest octants are at least these. With `layers` above 1 so many octants of each size
-    /// lie between two sizes, at least; the tree then coarsens more slowly.
+    /// The coarsest balanced tree that has at least these finest octants. With `layers` above 1 there are at least
+    /// that many octants of each size between two sizes; the tree then coarsens more slowly.
     pub(crate) fn around(finest: &[Octant], root: u8, layers: u32) -> Self {
         let mut by_height = vec![Vec::new(), set(finest.iter().map(|octant| octant.parent()).collect())];
         for height in 1..root {
@@ -61,7 +61,7 @@ impl Splits {
         Self { by_height }
     }
 
-    /// From lists of split octants, one a height from 0 on, each sorted.
+    /// From sorted lists of split octants, one per height from 0.
     pub(super) fn from_lists(by_height: Vec<Vec<Octant>>) -> Self {
         Self { by_height }
     }

@@ -1,28 +1,28 @@
 //! An incomplete linear octree with its nodes (Milne 2016, sections 3.2, 5 and 6): the leaves that are elements, which of
 //! their corners hang, and the conforming nodes in their place.
 //!
-//! The corners of an element are numbered from the corner that it shares with its parent: slot `m` is corner `m ^ c` of child
-//! `c`. In this order the shape functions of all elements are alike: slot 0 is a corner of the parent and never hangs, slots
-//! 1, 2 and 4 lie in the middle of the parent's edges, 3, 5 and 6 in the middle of its faces, 7 in its centre. What hangs is
-//! interpolated from corners of the parent, so the conforming node of a hanging slot is the same corner of the parent. A
-//! balanced tree has all of these as nodes.
+//! The corners of an element are numbered from the corner that it shares with its parent: slot `m` is corner `m ^ c`
+//! of child `c`. In this order the shape functions of all elements have the same form: slot 0 is a corner of the
+//! parent and never hangs, slots 1, 2 and 4 lie in the middle of the parent's edges, 3, 5 and 6 in the middle of its
+//! faces, 7 in its centre. Hanging slots are interpolated from corners of the parent, so the conforming node of a
+//! hanging slot is the same corner of the parent. A balanced tree has all of these as nodes.
 //!
-//! Nodes are numbered by the first element that has them. The paper numbers nodes and elements as one list of octants; apart,
-//! vectors over nodes have no gaps where anchors hang.
+//! Nodes are numbered by the first element that has them. The paper numbers nodes and elements as one list of
+//! octants; separately, vectors over nodes have no gaps where anchors hang.
 
 use glam::DVec3;
 use supple_core::parallel::prelude::*;
 
 use super::octant::{Octant, morton_order};
 
-/// Elements handled by one task.
+/// Elements per task.
 const CHUNK: usize = 4096;
 
 /// Hanging slots of an element: bit `k` for the middle of the parent's edge along axis `k` (slot `1 << k`), bit `3 + k` for
 /// the middle of its face across axis `k` (slot `7 ^ (1 << k)`).
 pub type Hanging = u8;
 
-/// Where the finest cells of a tree lie in space.
+/// The position of a tree's finest cells in space.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Frame {
     /// The root's lowest corner in metres.
@@ -34,7 +34,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// The place of a corner of cells, in metres.
+    /// The position of a cell corner in metres.
     pub fn place(&self, corner: [u16; 3]) -> DVec3 {
         self.origin + self.cell * DVec3::from_array(corner.map(f64::from))
     }
@@ -43,17 +43,17 @@ impl Frame {
 /// Elements and nodes of one body.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Octree {
-    /// Where it lies.
+    /// Its position in space.
     pub frame: Frame,
     elements: Vec<Octant>,
     hanging: Vec<Hanging>,
     /// The conforming nodes of every element's slots.
     conforming: Vec<[u32; 8]>,
-    /// The nodes' places in finest cells.
+    /// The nodes' positions in finest cells.
     nodes: Vec<[u16; 3]>,
 }
 
-/// A node as an element meets it: its place, and who meets it where.
+/// A node as seen by an element: its position, the element and the slot.
 #[derive(Clone, Copy)]
 struct Meeting {
     place: [u16; 3],
@@ -119,12 +119,12 @@ impl Octree {
         &self.conforming
     }
 
-    /// The nodes' places in finest cells.
+    /// The nodes' positions in finest cells.
     pub fn nodes(&self) -> &[[u16; 3]] {
         &self.nodes
     }
 
-    /// The nodes' places in metres.
+    /// The nodes' positions in metres.
     pub fn node_places(&self) -> Vec<DVec3> {
         self.nodes.iter().map(|node| self.frame.place(*node)).collect()
     }
@@ -139,13 +139,13 @@ impl Octree {
         self.frame.place(self.elements[element].anchor()) + 0.5 * self.side(element)
     }
 
-    /// The last element that begins at or before a finest cell in the order of Morton codes; the first one if none does.
+    /// The last element that starts at or before a finest cell in the order of Morton codes; the first one if none does.
     pub fn before(&self, cell: [u16; 3]) -> usize {
         let after = self.elements.partition_point(|element| morton_order(element.anchor(), cell).is_le());
         after.saturating_sub(1)
     }
 
-    /// The element that holds a finest cell.
+    /// The element that contains a finest cell.
     pub fn find(&self, cell: [u16; 3]) -> Option<usize> {
         let before = self.before(cell);
         self.elements.get(before)?.holds(cell).then_some(before)
@@ -158,7 +158,7 @@ impl Octree {
     }
 }
 
-/// The nodes in the order of their first elements, and the number of each place.
+/// The nodes in the order of their first elements, and the number of each position.
 fn numbered(meetings: &[Meeting]) -> (Vec<[u16; 3]>, Vec<u32>) {
     let mut order: Vec<u32> = (0..meetings.len() as u32).collect();
     order.par_sort_unstable_by_key(|&at| {
@@ -213,7 +213,7 @@ fn hanging_slots(elements: &[Octant], element: Octant, root: u8) -> Hanging {
     hanging
 }
 
-/// The place of a slot's conforming node.
+/// The position of a slot's conforming node.
 fn conforming_place(element: Octant, hanging: Hanging, slot: usize) -> [u16; 3] {
     let corner = slot ^ element.child_number();
     if hangs(hanging, slot) { element.parent().corner(corner) } else { element.corner(corner) }

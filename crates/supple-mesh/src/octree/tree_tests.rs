@@ -1,4 +1,4 @@
-//! What every octree holds.
+//! Invariants of every octree.
 
 use glam::DVec3;
 
@@ -28,7 +28,7 @@ fn cubes_have_the_elements_and_nodes_counted_independently() {
     assert!(uniform.hanging().iter().all(|hanging| *hanging == 0));
 }
 
-/// Every node that elements share has one value whatever element it is seen from: a field that is linear in space, given at
+/// Every shared node has one value, independent of the element: a field that is linear in space, given at
 /// the conforming nodes, is that linear field at every corner.
 #[test]
 fn hanging_nodes_keep_linear_fields_exact_on_all_levels() {
@@ -112,7 +112,7 @@ fn what_cannot_be_cut_into_octants_is_refused_with_what_to_do() {
     let (positions, triangles) = box_surface(DVec3::ZERO, DVec3::ONE);
     let problem =
         |cell: f64| fill(&positions, triangles.clone(), cell, Inside::Layers(1)).unwrap_err().to_string();
-    assert!(problem(1e-6).contains("take at least"), "{}", problem(1e-6));
+    assert!(problem(1e-6).contains("use at least"), "{}", problem(1e-6));
     assert!(problem(f64::NAN).contains("positive and finite"));
     let bad = [DVec3::NAN; 3];
     assert!(

@@ -1,5 +1,5 @@
-//! One animated property of one node over time (glTF 2.0, section 3.11 and appendix C), held before its first and after
-//! its last key.
+//! One animated property of one node over time (glTF 2.0, section 3.11 and appendix C), constant before its first and
+//! after its last key.
 
 use std::ops::{Add, Mul};
 
@@ -7,18 +7,18 @@ use glam::{DQuat, DVec3};
 
 use super::Parts;
 
-/// How a property goes from one key to the next.
+/// Interpolation between keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interpolation {
-    /// It stays until the next key.
+    /// Constant until the next key.
     Step,
-    /// Straight; rotations turn steadily by the shortest way.
+    /// Linear; rotations by spherical interpolation along the shortest arc.
     Linear,
     /// Hermite splines: each key has the tangent before it, its value, and the tangent after it.
     CubicSpline,
 }
 
-/// The values of a property, one a key, or three with [`Interpolation::CubicSpline`].
+/// The values of a property, one per key, or three with [`Interpolation::CubicSpline`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {
     /// Of the translation.
@@ -34,16 +34,16 @@ pub enum Values {
 pub struct Channel {
     /// The node.
     pub node: usize,
-    /// When its keys are, in rising seconds; at least one.
+    /// Times of its keys in ascending seconds; at least one.
     pub times: Vec<f64>,
-    /// What they are.
+    /// Their values.
     pub values: Values,
-    /// What is between them.
+    /// The interpolation between them.
     pub interpolation: Interpolation,
 }
 
 impl Channel {
-    /// Sets the property of a node's local transform to what it is at a time in seconds.
+    /// Sets the property of a node's local transform to its value at a time in seconds.
     pub fn apply(&self, time: f64, parts: &mut Parts) {
         match &self.values {
             Values::Translation(values) => parts.translation = self.sample(values, time, DVec3::lerp),

@@ -1,7 +1,7 @@
 //! Skinned characters: a surface whose vertices follow the joints of an animated skeleton (glTF 2.0, section 3.7.3.3).
 //!
-//! A vertex as modelled, x, is at Σ w B x, where the bone B takes what was modelled to where its joint is now and the weights w
-//! sum to one.
+//! A vertex as modelled, x, is at Σ w B x, where the bone B maps the modelled position to the current pose of its
+//! joint and the weights w sum to one.
 
 mod channel;
 mod skeleton;
@@ -11,12 +11,12 @@ use glam::{DMat4, DVec3};
 pub use channel::{Channel, Interpolation, Values};
 pub use skeleton::{Parts, Skeleton, SkeletonNode};
 
-/// What a bone does: it takes places as modelled into the space of its node.
+/// A bone: maps modelled positions to the space of its node.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bone {
-    /// The node that it moves with.
+    /// Its node.
     pub node: usize,
-    /// Takes places as modelled into the space of that node.
+    /// Maps modelled positions to the space of that node.
     pub from_model: DMat4,
 }
 
@@ -28,7 +28,7 @@ pub struct Influences {
 }
 
 impl Influences {
-    /// Appends a vertex. Weights that are not positive are left out; the others are made to sum to one.
+    /// Appends a vertex. Weights that are not positive are dropped; the others are normalised.
     pub fn push(&mut self, bones: impl Iterator<Item = (u32, f64)>) {
         let first = self.all.len();
         self.all.extend(bones.filter(|(_, weight)| *weight > 0.0));
@@ -61,18 +61,18 @@ pub struct Skin {
     pub positions: Vec<DVec3>,
     /// Their triangles.
     pub triangles: Vec<[u32; 3]>,
-    /// Which bones they follow.
+    /// Their bone influences.
     pub influences: Influences,
     skeleton: Skeleton,
     bones: Vec<Bone>,
-    /// For each bone the nearest one above it.
+    /// The parent of each bone.
     above: Vec<Option<usize>>,
-    /// Every bone, after the one above it.
+    /// All bones, parents first.
     order: Vec<usize>,
 }
 
 impl Skin {
-    /// A surface with one list of influences a vertex, on the bones of a skeleton.
+    /// A surface with one list of influences per vertex, on the bones of a skeleton.
     pub fn new(
         (positions, triangles): (Vec<DVec3>, Vec<[u32; 3]>),
         influences: Influences,
@@ -88,8 +88,8 @@ impl Skin {
         Self { positions, triangles, influences, skeleton, bones, above, order }
     }
 
-    /// Where a time of the animation in seconds takes what was modelled: a matrix a bone. With `fraction` below 1 the skeleton is
-    /// only part of the way from the pose that was modelled to that of the animation; it bends on this way and does not shrink.
+    /// The bone matrices at a time of the animation in seconds. With `fraction` below 1 the skeleton is only part of
+    /// the way from the modelled pose to that of the animation; it bends in between and does not shrink.
     pub fn bones_at(&self, time: f64, fraction: f64) -> Vec<DMat4> {
         if fraction <= 0.0 {
             return vec![DMat4::IDENTITY; self.bones.len()];
@@ -114,7 +114,7 @@ impl Skin {
         placed.iter().zip(&self.bones).map(|(placed, bone)| *placed * bone.from_model).collect()
     }
 
-    /// How far any vertex of the animation's start is from where it was modelled.
+    /// The largest distance of a vertex at the start of the animation from its modelled position.
     pub fn first_move(&self) -> f64 {
         let bones = self.bones_at(0.0, 1.0);
         let moved = |(vertex, p): (usize, &DVec3)| {
@@ -174,7 +174,7 @@ mod tests {
         assert!(place(&skin, 0, [1.0, 1.0]).distance(DVec3::ZERO) < 1e-12);
         assert!(place(&skin, 1, [0.0, 1.0]).distance(DVec3::new(1.0, 1.0, 0.0)) < 1e-12);
         assert!(place(&skin, 1, [1.0, 1.0]).distance(DVec3::ZERO) < 1e-12);
-        // The elbow's vertex is half turned over and half still.
+        // The elbow's vertex is half rotated and half fixed.
         assert!(place(&skin, 2, [1.0, 1.0]).distance(DVec3::X) < 1e-12);
         assert!((skin.first_move() - 2.0_f64.sqrt()).abs() < 1e-12);
     }

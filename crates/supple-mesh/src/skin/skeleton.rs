@@ -1,26 +1,26 @@
-//! Nodes that hang from each other, and where an animation has them.
+//! A hierarchy of nodes, and its animation.
 
 use glam::{DMat4, DQuat, DVec3};
 
 use super::Channel;
 
-/// A transform in parts: scaled, then turned, then moved.
+/// A decomposed transform: scale, then rotation, then translation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parts {
-    /// Moved by this.
+    /// Translation.
     pub translation: DVec3,
-    /// Turned by this unit quaternion.
+    /// Rotation as a unit quaternion.
     pub rotation: DQuat,
-    /// Scaled by this along the axes.
+    /// Scale along the axes.
     pub scale: DVec3,
 }
 
 impl Parts {
-    /// The transform that leaves everything where it is.
+    /// The identity transform.
     pub const IDENTITY: Self =
         Self { translation: DVec3::ZERO, rotation: DQuat::IDENTITY, scale: DVec3::ONE };
 
-    /// The parts of a matrix; a shear is lost.
+    /// Decomposes a matrix; a shear is lost.
     pub fn of(matrix: &DMat4) -> Self {
         let (scale, rotation, translation) = matrix.to_scale_rotation_translation();
         Self { translation, rotation, scale }
@@ -31,7 +31,7 @@ impl Parts {
         DMat4::from_scale_rotation_translation(self.scale, self.rotation, self.translation)
     }
 
-    /// Part of the way to another transform, 0 here and 1 there.
+    /// Interpolates to another transform, from 0 to 1.
     fn mix(&self, to: &Self, fraction: f64) -> Self {
         Self {
             translation: self.translation.lerp(to.translation, fraction),
@@ -44,32 +44,32 @@ impl Parts {
 /// A node without animation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SkeletonNode {
-    /// The node it hangs from.
+    /// The parent node.
     pub parent: Option<usize>,
-    /// Where it stands in that node.
+    /// Its transform relative to the parent.
     pub local: DMat4,
-    /// The same in parts, which an animation changes one by one.
+    /// The same, decomposed, for animation.
     pub parts: Parts,
 }
 
 impl SkeletonNode {
-    /// A node that stands somewhere in another.
+    /// A node with a transform relative to its parent.
     pub fn new(parent: Option<usize>, parts: Parts) -> Self {
         Self { parent, local: parts.matrix(), parts }
     }
 }
 
-/// Nodes that hang from each other, and what moves them.
+/// A hierarchy of nodes, and its animation.
 #[derive(Debug, Clone)]
 pub struct Skeleton {
     nodes: Vec<SkeletonNode>,
-    /// Every node, after the one it hangs from.
+    /// All nodes, parents first.
     order: Vec<usize>,
     channels: Vec<Channel>,
 }
 
 impl Skeleton {
-    /// Nodes that form trees, and an animation of them; `None` if a node hangs from itself.
+    /// Nodes that form trees, and an animation of them; `None` if there is a cycle.
     pub fn new(nodes: Vec<SkeletonNode>, channels: Vec<Channel>) -> Option<Self> {
         let mut children = vec![Vec::new(); nodes.len()];
         let mut order = Vec::with_capacity(nodes.len());
@@ -87,12 +87,12 @@ impl Skeleton {
         (order.len() == nodes.len()).then_some(Self { nodes, order, channels })
     }
 
-    /// Where each node stands without the animation.
+    /// The global transform of each node without the animation.
     pub fn at_rest(&self) -> Vec<DMat4> {
         self.placed(|node| self.nodes[node].local)
     }
 
-    /// Where each node stands at a time of the animation in seconds.
+    /// The global transform of each node at a time of the animation in seconds.
     pub fn at(&self, time: f64) -> Vec<DMat4> {
         let mut animated: Vec<Option<Parts>> = vec![None; self.nodes.len()];
         for channel in &self.channels {
@@ -110,19 +110,19 @@ impl Skeleton {
         placed
     }
 
-    /// The nodes from which a node hangs, the nearest first.
+    /// The ancestors of a node, nearest first.
     pub fn above(&self, node: usize) -> impl Iterator<Item = usize> {
         std::iter::successors(self.nodes[node].parent, |parent| self.nodes[*parent].parent)
     }
 
-    /// Every node, after the one it hangs from.
+    /// All nodes, parents first.
     pub fn order(&self) -> &[usize] {
         &self.order
     }
 }
 
-/// Part of the way from one transform to another: its parts each go their own way, so that what turns does not shrink. With a
-/// shear, which no parts have, entries go straight.
+/// Interpolates between two transforms: their parts are interpolated separately, so that rotations do not shrink.
+/// With a shear, which has no parts, entries are interpolated linearly.
 pub(super) fn mix(from: &DMat4, to: &DMat4, fraction: f64) -> DMat4 {
     let parts = [from, to].map(Parts::of);
     let kept = |matrix: &DMat4, parts: &Parts| {
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
     use crate::skin::{Interpolation, Values};
 
-    /// An arm of two metres along x that hangs from a shoulder listed last, with an elbow that bends by a right angle.
+    /// An arm of two metres along x whose parent, the shoulder, is listed last, with an elbow that bends by a right angle.
     fn arm() -> Skeleton {
         let at = |translation: DVec3| Parts { translation, ..Parts::IDENTITY };
         let nodes = vec![

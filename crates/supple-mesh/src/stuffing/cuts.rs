@@ -9,8 +9,8 @@ use super::lattice::{INSIDE, LONG_DIRECTIONS, Lattice, ON, OUTSIDE};
 /// A cut point nearer to an end of its long edge than this fraction of the edge pulls that end onto the surface.
 ///
 /// With this and [`ALPHA_SHORT`] all dihedral angles lie between 10.7 and 164.8 degrees, the paper's best bounds for
-/// tetrahedra of one size. The three worst cases meet at about (0.2851, 0.3988); away from it one of them gets worse
-/// (0.24999 and 0.41189, also in use, give 9.3 and 161.7 degrees).
+/// tetrahedra of one size. The three worst cases coincide at about (0.2851, 0.3988); away from it one of them gets
+/// worse (0.24999 and 0.41189, also in use, give 9.3 and 161.7 degrees).
 pub const ALPHA_LONG: f64 = 0.2851;
 /// The same for short edges.
 pub const ALPHA_SHORT: f64 = 0.3988;
@@ -34,9 +34,9 @@ struct CutRow {
     point: usize,
     /// Fraction of the edge in each direction; NaN where the edge is not cut.
     fractions: [f64; 14],
-    /// The mesh's vertex of the first cut that is left after warping.
+    /// The mesh's vertex of the first cut that remains after warping.
     first_vertex: u32,
-    /// A bit for each direction whose cut is left.
+    /// A bit per direction whose cut remains.
     left: u16,
 }
 
@@ -48,7 +48,7 @@ struct Warp {
 }
 
 impl CutLattice {
-    /// Cuts the edges between `INSIDE` and `OUTSIDE`, warps, and numbers what is left.
+    /// Cuts the edges between `INSIDE` and `OUTSIDE`, warps, and numbers the remaining vertices.
     pub(super) fn new<F: SignedField + ?Sized>(lattice: &Lattice, field: &F, sides: Vec<i8>) -> Self {
         let rows = cut_edges(lattice, field, &sides);
         let warps = find_warps(lattice, &rows);
@@ -66,14 +66,14 @@ impl CutLattice {
         self.vertex_of_point[point]
     }
 
-    /// The vertex on the edge from a point inside in direction `d`, at whose end is a point outside.
+    /// The vertex on the edge from a point inside in direction `d`, which ends outside.
     pub(super) fn cut_vertex(&self, inside: usize, d: usize) -> u32 {
         let row = self.rows.binary_search_by_key(&inside, |row| row.point).expect("cut edges start in a row");
         let row = &self.rows[row];
         row.first_vertex + (row.left & ((1 << d) - 1)).count_ones()
     }
 
-    /// Vertices are the points inside, and those on the surface beside one inside.
+    /// Vertices are the points inside, and those on the surface next to one inside.
     fn number_lattice_points(&mut self, lattice: &Lattice, warps: &[Warp]) {
         self.vertex_of_point = vec![NO_VERTEX; self.states.len()];
         let mut warps = warps.iter().peekable();
@@ -135,7 +135,7 @@ fn cut_position(lattice: &Lattice, row: &CutRow, d: usize) -> DVec3 {
 /// The nearest violating cut point of every violated lattice point, sorted by point.
 fn find_warps(lattice: &Lattice, rows: &[CutRow]) -> Vec<Warp> {
     let mut warps: Vec<Warp> = rows.par_iter().flat_map_iter(|row| warps_of_row(lattice, row)).collect();
-    // A stable sort: of equally near cut points the first in lattice order is taken.
+    // A stable sort: of equally distant cut points the first in lattice order is used.
     warps.par_sort_by(|a, b| a.point.cmp(&b.point).then(a.distance.total_cmp(&b.distance)));
     warps.dedup_by_key(|warp| warp.point);
     warps
@@ -157,8 +157,8 @@ fn warps_of_row(lattice: &Lattice, row: &CutRow) -> impl Iterator<Item = Warp> {
     })
 }
 
-/// The root in 0..1 of a function that is negative at 0 and positive at 1: secant steps kept honest by bisection,
-/// so that it also ends at a jump. `length` is the length of the segment, in the unit of the function if that is a
+/// The root in 0..1 of a function that is negative at 0 and positive at 1: secant steps safeguarded by bisection,
+/// so that it also converges at a jump. `length` is the length of the segment, in the unit of the function if that is a
 /// distance.
 pub fn find_root(f: impl Fn(f64) -> f64, length: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
@@ -171,7 +171,7 @@ pub fn find_root(f: impl Fn(f64) -> f64, length: f64) -> f64 {
         if value.abs() <= small || high - low < 1e-14 {
             return t;
         }
-        // The end that stays loses half its weight (the Illinois rule), so that both ends close in.
+        // The retained end loses half its weight (the Illinois rule), so that both ends converge.
         if value < 0.0 {
             (low, f_low, f_high) = (t, value, 0.5 * f_high);
         } else {

@@ -11,12 +11,12 @@ use super::SignedField;
 use supple_core::Error;
 use supple_core::text::number::Brief;
 
-/// The largest lattice that is tried: about 1.2 GB of working memory.
+/// Maximum size of the lattice: about 1.2 GB of working memory.
 pub const MAX_LATTICE_POINTS: f64 = 2e8;
 
 /// Inside the shape.
 pub(super) const INSIDE: i8 = 1;
-/// On its surface: the field is exactly zero, or the point was moved there.
+/// On its surface: the field is exactly zero, or the point was warped to it.
 pub(super) const ON: i8 = 0;
 /// Outside the shape.
 pub(super) const OUTSIDE: i8 = -1;
@@ -120,7 +120,7 @@ impl Lattice {
         at.cmplt(IVec3::splat(2)).any() || at.cmpgt(last - 2).any()
     }
 
-    /// Which side every point is on. Blocks that the field knows to lie on one side are filled at once.
+    /// The side of every point. Blocks known to lie on one side are filled at once.
     pub(super) fn sides<F: SignedField + ?Sized>(&self, field: &F) -> Result<Vec<i8>, Error> {
         let mut sides = vec![OUTSIDE; self.point_count()];
         let layer = 2 * self.counts[0] * self.counts[1];
@@ -186,7 +186,7 @@ impl Lattice {
     }
 }
 
-/// How far apart in the list of points are a point (0 a corner, 1 a centre) and its neighbour in `direction`.
+/// The index offset from a point (0 a corner, 1 a centre) to its neighbour in `direction`.
 fn index_offset([nx, ny, _]: [usize; 3], kind: i32, direction: IVec3) -> isize {
     let to = direction + kind;
     let cell: IVec3 = to >> 1i32;
@@ -199,7 +199,7 @@ struct SideWriter<'a, F: ?Sized> {
     lattice: &'a Lattice,
     field: &'a F,
     sides: &'a mut [i8],
-    /// The point of `sides[0]`.
+    /// The index of the point of `sides[0]`.
     first: usize,
 }
 
@@ -214,7 +214,7 @@ impl<F: SignedField + ?Sized> SideWriter<'_, F> {
         Ok(())
     }
 
-    /// Fills a block of `size` cells a side, whole if it lies on one side, else by its octants.
+    /// Fills a block of `size` cells per side: at once if it lies on one side, else by its octants.
     fn fill(&mut self, low: [usize; 3], size: usize) -> Result<(), Error> {
         if (0..3).any(|a| low[a] >= self.lattice.counts[a]) {
             return Ok(());
@@ -255,9 +255,7 @@ impl<F: SignedField + ?Sized> SideWriter<'_, F> {
             let position = self.lattice.position(point);
             let value = self.field.value(position);
             if value.is_nan() {
-                return Err(Error::Invalid(format!(
-                    "the signed field is not a number at {position} (metres)"
-                )));
+                return Err(Error::Invalid(format!("the signed field is NaN at {position} (metres)")));
             }
             self.sides[point - self.first] = if value < 0.0 {
                 INSIDE

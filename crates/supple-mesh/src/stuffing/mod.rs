@@ -11,7 +11,7 @@
 //!
 //! Differences: every violated lattice point moves at once to its nearest violating cut point (the paper goes
 //! through them in some order), so the result depends neither on an order nor on threads. A tetrahedron whose
-//! final shape is cut from the lattice sees the same local cases either way.
+//! final shape is cut from the lattice has the same local cases in both.
 //!
 //! The angle bounds hold for any signed field, resolved or not: they come from the lattice, the warping thresholds
 //! and the stencils alone. See [`ALPHA_LONG`] for the parameters and the bounds.
@@ -33,7 +33,7 @@ use supple_core::Error;
 
 /// A closed region of space as a function: negative inside, positive outside, zero on the surface.
 pub trait SignedField: Sync {
-    /// The field at a point; only its sign must be right, but a smooth one is cut with fewer evaluations.
+    /// The field at a point; only its sign must be correct, but a smooth one is cut with fewer evaluations.
     fn value(&self, point: DVec3) -> f64;
 
     /// `Some(inside)` if the whole ball is known to lie strictly inside or strictly outside.
@@ -41,7 +41,7 @@ pub trait SignedField: Sync {
         None
     }
 
-    /// Where the surface cuts the segment from a point inside to one outside, as a fraction of its length.
+    /// The intersection of the surface with the segment from a point inside to one outside, as a fraction of its length.
     fn crossing(&self, inside: DVec3, outside: DVec3) -> f64 {
         find_root(|t| self.value(inside.lerp(outside, t)), inside.distance(outside))
     }

@@ -1,4 +1,4 @@
-//! What is left of a lattice tetrahedron inside the surface: one to three tetrahedra.
+//! The part of a lattice tetrahedron inside the surface: one to three tetrahedra.
 //!
 //! A face with two points inside and one outside is cut to a quadrilateral, whose diagonal must be the same from both
 //! sides. It is found from the face alone: it ends at the cut of the long edge where one of the cut edges is long;
@@ -8,7 +8,7 @@
 use super::cuts::CutLattice;
 use super::lattice::{DIRECTIONS, INSIDE, Lattice, ON, OUTSIDE};
 
-/// Appends the part of a lattice tetrahedron that lies inside; `tet` holds two corners, then two centres.
+/// Appends the part of a lattice tetrahedron that lies inside; `tet` contains two corners, then two centres.
 ///
 /// Every output is the input with points replaced by cuts on edges to its other points, so its orientation stays.
 pub(super) fn cut_tet(lattice: &Lattice, cut: &CutLattice, tet: [usize; 4], tets: &mut Vec<[u32; 4]>) {
@@ -26,7 +26,7 @@ pub(super) fn cut_tet(lattice: &Lattice, cut: &CutLattice, tet: [usize; 4], tets
     }
 }
 
-/// Some of a tetrahedron's four places, in order.
+/// Some of a tetrahedron's four points, in order.
 struct Slots {
     count: usize,
     slots: [usize; 4],
@@ -58,7 +58,7 @@ impl<'a> Stencil<'a> {
         found
     }
 
-    /// The vertex on the edge from a place inside to one outside.
+    /// The vertex on the edge from a point inside to one outside.
     fn cut(&self, inside: usize, outside: usize) -> u32 {
         let step =
             self.lattice.coordinates(self.points[outside]) - self.lattice.coordinates(self.points[inside]);
@@ -92,7 +92,7 @@ impl<'a> Stencil<'a> {
     }
 
     /// Two points inside, two outside. The two diagonals start at different points, since the outer points
-    /// differ in one coordinate (both inner edges short: each is beside one long cut).
+    /// differ in one coordinate (both inner edges short: each is next to one long cut).
     fn wedge(&self, p: usize, q: usize, m: usize, n: usize) -> [[u32; 4]; 3] {
         let (t, u) = self.diagonal(p, q, m);
         debug_assert_eq!(self.diagonal(p, q, n), (u, t));
@@ -118,8 +118,8 @@ impl<'a> Stencil<'a> {
         ]
     }
 
-    /// The diagonal of the quadrilateral between two places inside and the cuts towards `m`: it goes from the first
-    /// returned place to the cut on the edge of the second.
+    /// The diagonal of the quadrilateral between two points inside and the cuts towards `m`: it goes from the first
+    /// returned point to the cut on the edge of the second.
     fn diagonal(&self, p: usize, q: usize, m: usize) -> (usize, usize) {
         debug_assert_ne!(self.states[m], ON);
         let p_starts = match m ^ 1 {

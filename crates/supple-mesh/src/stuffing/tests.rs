@@ -1,4 +1,4 @@
-//! The guarantees of isosurface stuffing, held on shapes, on fields that no shape would give, and under refinement.
+//! The guarantees of isosurface stuffing, on shapes, on adversarial fields, and under refinement.
 
 use std::f64::consts::PI;
 
@@ -14,10 +14,10 @@ use crate::test_measure::{
 const ANGLES: (f64, f64) = (10.7, 164.8);
 
 /// Signs and cuts drawn at random for each lattice point and edge, mostly at the thresholds of the warping rule: the
-/// worst that any field can do. Made for a cell of 1 m.
+/// worst case of any field. For a cell of 1 m.
 struct Adversary {
     seed: u64,
-    /// The part of the points that are inside.
+    /// The fraction of points that are inside.
     fill: f64,
 }
 
@@ -70,7 +70,7 @@ fn no_field_breaks_the_angle_bounds_and_the_worst_comes_close_to_them() {
         let (least, most) = dihedral_range(&mesh);
         range = (range.0.min(least), range.1.max(most));
     }
-    // The bounds are sharp: a fault in the warping or the stencils would not leave the extremes there.
+    // The bounds are sharp: a bug in the warping or the stencils would change the extremes.
     assert!(range.0 < ANGLES.0 + 0.5 && range.1 > ANGLES.1 - 0.5, "{range:?}");
 }
 
@@ -184,7 +184,7 @@ fn impossible_requests_are_refused_with_the_numbers() {
     let wide = message(stuff(&|p: DVec3| p.length() - 3.0, unit, 0.2));
     assert!(wide.contains("beyond its bounds"), "{wide}");
     let broken = message(stuff(&|p: DVec3| if p.x > 0.3 { f64::NAN } else { p.length() - 0.9 }, unit, 0.2));
-    assert!(broken.contains("not a number"), "{broken}");
+    assert!(broken.contains("NaN"), "{broken}");
     for cell in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert!(message(stuff(&|p: DVec3| p.length() - 0.9, unit, cell)).contains("positive length"));
     }

@@ -1,4 +1,4 @@
-//! Surfaces filled with tetrahedra: whole ones, broken ones, and those that cannot be filled.
+//! Surfaces filled with tetrahedra: intact ones, broken ones, and those that cannot be filled.
 
 use proptest::prelude::*;
 
@@ -136,7 +136,7 @@ fn sheets_enclose_no_volume() {
 
 #[test]
 fn strips_and_loose_triangles_enclose_no_clear_volume() {
-    // A strip with a half twist: its faces cannot agree on an outside.
+    // A strip with a half twist: its faces have no consistent orientation.
     let (segments, mut strip) = (48u32, SurfaceMesh::default());
     for i in 0..segments {
         let angle = std::f64::consts::TAU * f64::from(i) / f64::from(segments);

@@ -1,11 +1,11 @@
-//! Damaged surface files: each is refused, at the right place and in words that help.
+//! Damaged surface files: each is rejected with the location and a helpful message.
 
 use std::path::Path;
 
 use supple_core::Place::{self, Byte, Line, Whole};
 use supple_mesh::format::load;
 
-/// The file, where the error must be, and what its text must contain.
+/// The file, the location of the error, and parts of its message.
 const BAD_FILES: &[(&str, Place, &[&str])] = &[
     ("index_beyond_end.obj", Line(4), &["vertex index 4", "3"]),
     ("index_zero.obj", Line(4), &["index 0", "from 1"]),
@@ -24,15 +24,15 @@ const BAD_FILES: &[(&str, Place, &[&str])] = &[
     ("five_numbers.obj", Line(1), &["5"]),
     ("continued_line.obj", Line(6), &["vertex index 7"]),
     ("no_vertices.obj", Whole, &["no vertices"]),
-    ("noise.obj", Line(1), &["no OBJ statement"]),
+    ("noise.obj", Line(1), &["not an OBJ statement"]),
     ("not_off.off", Line(1), &["OFF", "solid"]),
     ("binary.off", Line(1), &["binary OFF"]),
     ("four_dimensions.off", Line(1), &["4OFF", "not supported"]),
-    ("no_counts.off", Line(2), &["number of vertices", "cut off"]),
-    ("huge_counts.off", Line(2), &["4000000000", "cut off"]),
+    ("no_counts.off", Line(2), &["number of vertices", "truncated"]),
+    ("huge_counts.off", Line(2), &["4000000000", "truncated"]),
     ("count_overflow.off", Line(2), &["9999999999999"]),
     ("missing_vertex.off", Line(5), &["4 numbers", "3"]),
-    ("missing_face.off", Line(8), &["corners of a face", "cut off"]),
+    ("missing_face.off", Line(8), &["corners of a face", "truncated"]),
     ("index_beyond_end.off", Line(7), &["vertex index 3", "3 vertices"]),
     ("negative_index.off", Line(6), &["-1"]),
     ("two_corners.off", Line(6), &["3 corners", "2"]),
@@ -48,10 +48,10 @@ const BAD_FILES: &[(&str, Place, &[&str])] = &[
     ("property_first.ply", Line(3), &["element"]),
     ("no_positions.ply", Line(7), &["`z`"]),
     ("two_vertex_elements.ply", Line(5), &["twice"]),
-    ("huge_count.ply", Byte(178), &["4000000000", "line 3", "cut off"]),
+    ("huge_count.ply", Byte(178), &["4000000000", "line 3", "truncated"]),
     ("short_row.ply", Line(12), &["too many", "too few"]),
     ("long_row.ply", Line(10), &["too many"]),
-    ("ended.ply", Line(13), &["cut off"]),
+    ("ended.ply", Line(13), &["truncated"]),
     ("index_beyond_end.ply", Line(13), &["vertex index 3", "3 vertices"]),
     ("fractional_index.ply", Line(13), &["1.5"]),
     ("negative_index.ply", Line(13), &["-1"]),
@@ -70,7 +70,7 @@ const BAD_FILES: &[(&str, Place, &[&str])] = &[
     ("huge_count.stl", Byte(134), &["4294967295"]),
     ("nan_text.stl", Line(6), &["nan"]),
     ("four_corners.stl", Line(7), &["endloop", "vertex"]),
-    ("ended.stl", Line(5), &["cut off"]),
+    ("ended.stl", Line(5), &["truncated"]),
     ("empty_solid.stl", Whole, &["no vertices"]),
     ("missing_accessor.gltf", Whole, &["POSITION", "accessor 7"]),
     ("missing_view.gltf", Whole, &["not valid", "bufferView"]),

@@ -1,4 +1,4 @@
-//! Mesh files and meshes as users give them: what is read, refused, written and warned about.
+//! Mesh files and meshes of users: reading, rejection, writing and warnings.
 
 mod bad_surface_files;
 mod bad_tet_files;

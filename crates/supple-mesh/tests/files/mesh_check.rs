@@ -1,4 +1,4 @@
-//! What the mesh check says about meshes whose faults are known by construction.
+//! The mesh check on meshes with known defects.
 
 use std::f64::consts::TAU;
 
@@ -119,7 +119,7 @@ fn three_triangles_on_one_edge_are_a_non_manifold_edge() {
     let report = check_surface(&SurfaceMesh::from_triangles(p, &[[0, 1, 2], [0, 1, 3], [1, 0, 4]]));
     assert_eq!(first(&report, NonManifoldEdges), &[vec![0, 1]]);
     assert_eq!(report.count(BoundaryEdges), 6);
-    assert_eq!(report.count(NonManifoldVertices), 0, "both ends lie on the edge and are named with it");
+    assert_eq!(report.count(NonManifoldVertices), 0, "both ends lie on the edge and are reported with it");
     assert!(report.finding(NonManifoldEdges).unwrap().message.contains("through 2 vertices"));
     assert!(!report.manifold && fit(&report, "galerkin") == Fit::Caveat && fit(&report, "octree") == Fit::No);
 }
@@ -149,7 +149,7 @@ fn a_moebius_strip_has_one_loop_and_cannot_be_oriented() {
     mesh.push_face(&[2 * n - 2, 1, 0, 2 * n - 1]);
     let report = check_surface(&mesh);
     assert_eq!((report.boundary_loops, report.count(Misoriented), report.euler_characteristic), (1, 1, 0));
-    assert!(report.finding(Misoriented).unwrap().message.contains("one side only"));
+    assert!(report.finding(Misoriented).unwrap().message.contains("only one side"));
     assert!(!report.components[0].orientable && fit(&report, "octree") == Fit::No);
 }
 
@@ -166,7 +166,7 @@ fn turned_faces_are_found_and_the_least_number_to_turn_back_is_named() {
     }
     let report = check_surface(&mesh);
     assert_eq!(report.count(Misoriented), 6, "three edges each");
-    assert!(report.finding(Misoriented).unwrap().message.contains("turning 2 faces"));
+    assert!(report.finding(Misoriented).unwrap().message.contains("flipping 2 faces"));
     assert_eq!((report.volume, report.components[0].genus), (None, Some(0)));
     assert_eq!(fit(&report, "octree"), Fit::Caveat);
 }
@@ -190,7 +190,7 @@ fn a_sphere_turned_inside_out_is_found_and_a_hollow_one_is_not() {
 fn a_bar_through_the_wall_of_a_tetrahedron_crosses_it_in_eight_pairs() {
     let p = vec![v(-9., -9., 0.), v(9., -9., 0.), v(0., 9., 0.), v(0., 0., 9.)];
     let big = SurfaceMesh::from_triangles(p, &[[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]]);
-    // The bar's four sides stand on the wall z = 0, each cut along a diagonal: both halves cross it.
+    // The bar's four sides stand on the wall z = 0, each cut along a diagonal: both halves intersect it.
     let bar = quad_box(v(-0.5, -0.5, -1.0), v(0.5, 0.5, 1.0));
     let report = check_surface(&joined(&[big, bar]));
     assert_eq!(report.count(SelfIntersections), 8, "{report}");
@@ -218,7 +218,7 @@ fn unwelded_triangles_are_told_what_welding_gives() {
     assert_eq!((welding.count, welding.severity), (36 - 8, Severity::Warning));
     assert!(welding.message.contains("8 vertices: closed and manifold"), "{}", welding.message);
     assert_eq!((report.count(BoundaryEdges), report.component_count), (36, 12));
-    assert_eq!(report.count(SelfIntersections), 0, "neighbours that touch are not accused");
+    assert_eq!(report.count(SelfIntersections), 0, "touching neighbours are not reported");
     assert_eq!((fit(&report, "octree"), fit(&report, "mas")), (Fit::Yes, Fit::Caveat));
 }
 
@@ -306,7 +306,7 @@ fn any_broken_input_gives_a_report_with_an_error() {
 
 #[test]
 fn a_hopeless_soup_ends_after_the_stated_limit() {
-    // Slightly tilted large triangles through a common region: nearly all pairs cross.
+    // Slightly tilted large triangles through a common region: nearly all pairs intersect.
     let positions: Vec<DVec3> = (0..6000)
         .map(|i| {
             let angle = TAU * f64::from(i % 3) / 3.0;
@@ -391,7 +391,7 @@ fn three_elements_on_a_triangle_and_elements_that_share_an_edge_only_are_not_man
     assert_eq!(first(&check_tets(&mesh), NonManifoldEdges), &[vec![0, 1]]);
 }
 
-/// What must not depend on the order in which a file lists things.
+/// Properties that must not depend on the order of items in a file.
 fn counts(report: &MeshReport) -> (Vec<(FindingKind, usize)>, usize, i64, usize) {
     let mut kinds: Vec<(FindingKind, usize)> =
         report.findings.iter().map(|f: &Finding| (f.kind, f.count)).collect();
@@ -400,7 +400,7 @@ fn counts(report: &MeshReport) -> (Vec<(FindingKind, usize)>, usize, i64, usize)
 }
 
 fn damaged() -> SurfaceMesh {
-    // Of triangles only: a square's first corner decides along which diagonal it is cut.
+    // Triangles only: a square's first corner determines the diagonal along which it is split.
     let block = SurfaceMesh::from_triangles(cube().positions, &cube().triangles());
     let mut mesh = joined(&[torus(9, 7), turned(&sphere(5, 0.5, v(1., 0., 0.))), block]);
     mesh.push_face(&[0, 1, 100]);

@@ -1,4 +1,4 @@
-//! Properties of the surface readers and writers: what is written comes back, and no bytes make a reader panic.
+//! Properties of the surface readers and writers: written meshes read back unchanged, and no input makes a reader panic.
 
 use std::path::Path;
 
@@ -40,7 +40,7 @@ fn attribute<const N: usize>(corners: usize) -> impl Strategy<Value = Option<Cor
     prop::option::of(attribute)
 }
 
-/// Labels as a reader makes them: names in order of first use, each in use.
+/// Labels as produced by a reader: names in order of first use, each in use.
 fn labels(kind: LabelKind, faces: usize) -> impl Strategy<Value = Option<FaceLabels>> {
     let pool: &[&str] = match kind {
         LabelKind::Smoothing => &["1", "2", "17"],
@@ -116,7 +116,7 @@ fn ply_bytes(mesh: &SurfaceMesh) -> Vec<u8> {
     bytes
 }
 
-/// The mesh in a text that says nothing about attributes.
+/// The mesh in a text format without attributes.
 fn off_text(mesh: &SurfaceMesh) -> Vec<u8> {
     let mut text = format!("OFF\n{} {} 0\n", mesh.positions.len(), mesh.face_count());
     for p in &mesh.positions {

@@ -1,7 +1,7 @@
 """Cloth and soft bodies by multilevel solvers, with NumPy in and out.
 
-SI units, y up, the same bits for any number of threads. Start with `supple.scene("hanging-cloth").run(frames=5)`, with a
-`SceneBuilder` for a mesh of your own, or with `MultilevelSchwarz` and `Galerkin` for a matrix of your own.
+SI units, y up, bit-identical results for any number of threads. Start with `supple.scene("hanging-cloth").run(frames=5)`, with a
+`SceneBuilder` for your own mesh, or with `MultilevelSchwarz` and `Galerkin` for your own matrix.
 """
 
 from ._builder import SceneBuilder

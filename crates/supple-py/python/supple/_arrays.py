@@ -1,4 +1,4 @@
-"""Arrays of callers, checked before they cross over: every mistake is named by argument, index and value."""
+"""Arrays from callers, checked before they reach the native module: errors give the argument, index and value."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def numbers(value: npt.ArrayLike, name: str) -> FloatArray:
     try:
         array = np.asarray(value)
     except ValueError as error:
-        raise InvalidInput(f"`{name}` is no array: {error}") from None
+        raise InvalidInput(f"`{name}` is not an array: {error}") from None
     if array.dtype.kind not in "fiu":
-        raise TypeError(f"`{name}` has the dtype {array.dtype}; it must hold real numbers")
+        raise TypeError(f"`{name}` has the dtype {array.dtype}; it must contain real numbers")
     finite = np.ascontiguousarray(array, dtype=np.float64)
     if not np.isfinite(finite).all():
         place = tuple(int(i) for i in np.argwhere(~np.isfinite(finite))[0])
@@ -44,17 +44,17 @@ def points(value: npt.ArrayLike, name: str, width: int = 3) -> FloatArray:
 
 
 def whole_numbers(value: npt.ArrayLike, name: str) -> IntArray:
-    """An array of whole numbers of any shape."""
+    """An array of integers of any shape."""
     try:
         array = np.asarray(value)
     except ValueError as error:
-        raise InvalidInput(f"`{name}` is no array: {error}") from None
+        raise InvalidInput(f"`{name}` is not an array: {error}") from None
     if array.size == 0:
         return np.zeros(array.shape, dtype=np.int64)
     if array.dtype.kind not in "iu":
-        raise TypeError(f"`{name}` has the dtype {array.dtype}; it must hold whole numbers")
+        raise TypeError(f"`{name}` has the dtype {array.dtype}; it must contain integers")
     if array.dtype.kind == "u" and array.max() > np.iinfo(np.int64).max:
-        raise InvalidInput(f"`{name}` holds {array.max()}, which is no index")
+        raise InvalidInput(f"`{name}` contains {array.max()}, which is not a valid index")
     return np.ascontiguousarray(array, dtype=np.int64)
 
 
@@ -67,7 +67,7 @@ def indices(value: npt.ArrayLike, name: str) -> IntArray:
 
 
 def faces(value: Faces, name: str) -> tuple[IntArray, IntArray]:
-    """Where each face starts, and the vertices of all faces."""
+    """The start of each face, and the vertices of all faces."""
     if not isinstance(value, np.ndarray):
         value = _as_rows(value, name)
     if isinstance(value, list):
@@ -90,13 +90,13 @@ def faces(value: Faces, name: str) -> tuple[IntArray, IntArray]:
 
 
 def _as_rows(value: Any, name: str) -> Any:
-    """A list of rows of different lengths as it is, everything else as an array."""
+    """A list of rows of different lengths unchanged, everything else as an array."""
     if isinstance(value, (list, tuple)) and len({len(row) for row in value if hasattr(row, "__len__")}) > 1:
         return list(value)
     try:
         return np.asarray(value)
     except ValueError as error:
-        raise InvalidInput(f"`{name}` is no array: {error}") from None
+        raise InvalidInput(f"`{name}` is not an array: {error}") from None
 
 
 def tetrahedra(value: npt.ArrayLike, name: str) -> IntArray:

@@ -1,4 +1,4 @@
-"""Scenes made in Python."""
+"""Scenes built in Python."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Table = Mapping[str, Any]
 
 
 class SceneBuilder:
-    """Builds a scene step by step; every call refuses what is wrong with its own part.
+    """Builds a scene step by step; every call validates its own arguments.
 
     SI units: metres, seconds, kilograms, newtons, pascals; angles in degrees; y is up. Options have the names and defaults of the
     scene format, whose tables are dictionaries here.
@@ -44,7 +44,7 @@ class SceneBuilder:
         contact: Table | None = None,
         folder: str | os.PathLike[str] = ".",
     ) -> None:
-        """Frames a second, frames and time steps a frame; `mode` is `"dynamic"` or `"quasistatic"`; `gravity` in m/s², `wind` in m/s,
+        """Frames per second, frames and time steps per frame; `mode` is `"dynamic"` or `"quasistatic"`; `gravity` in m/s², `wind` in m/s,
         `gust` a fraction, `air_density` in kg/m³; `contact` is the table `[contact]`. Relative file names start at `folder`.
         """
         settings = {
@@ -76,11 +76,11 @@ class SceneBuilder:
         tear_stretch: float | None = None,
         regions: Sequence[Table] = (),
     ) -> str:
-        """Adds a cloth from `vertices`, shape (n, 3) in metres, and `faces`, triangles or polygons; or by a `shape` of the scene
-        format, as `{"grid": {"size": [1, 1], "vertices": [51, 51]}}` or `{"file": "shirt.obj", "scale": 0.01}`. Gives its name.
+        """Adds a cloth from `vertices`, shape (n, 3) in metres, and `faces`, triangles or polygons; or from a `shape` of the scene
+        format, such as `{"grid": {"size": [1, 1], "vertices": [51, 51]}}` or `{"file": "shirt.obj", "scale": 0.01}`. Returns its name.
 
         `material` is a preset's name or a table (`young_modulus` in Pa, `area_density` in kg/m² ...). `rest` are vertices whose
-        distances are the rest lengths, as flat panels; `uvs`, shape (n, 2), tell the directions of warp and weft. It starts scaled,
+        distances are the rest lengths, such as flat panels; `uvs`, shape (n, 2), define the directions of warp and weft. It starts scaled,
         rotated about the origin by a rotation vector in degrees, translated in metres, with a `velocity` in m/s. `pressure` is in Pa;
         `tear_stretch` is the stretch, above 1, at which it tears.
         """
@@ -113,11 +113,11 @@ class SceneBuilder:
         tear_stretch: float | None = None,
         regions: Sequence[Table] = (),
     ) -> str:
-        """Adds a solid and gives its name: from a closed surface (`vertices` and `faces`) that is filled with cells of the size `cell` in
-        metres; from `vertices` and `tetrahedra`, shape (m, 4); or by a `shape` of the scene format, as `{"file": "bar.msh"}`.
+        """Adds a solid and returns its name: from a closed surface (`vertices` and `faces`) that is filled with cells of size `cell` in
+        metres; from `vertices` and `tetrahedra`, shape (m, 4); or from a `shape` of the scene format, such as `{"file": "bar.msh"}`.
 
-        `positions` of a simulation are the vertices of the surface; of tetrahedra these are their boundary's vertices, in the order
-        in which its triangles name them.
+        `positions` of a simulation are the vertices of the surface; for tetrahedra these are the vertices of the boundary, in the order
+        in which its triangles use them.
         """
         table = {
             **_body_table(name or self._free_name("solid"), material, model, translate, rotate, scale, velocity, regions),
@@ -149,15 +149,15 @@ class SceneBuilder:
         follows: Table | None = None,
         during: tuple[float, float] | None = None,
     ) -> None:
-        """Holds vertices of a body: those of a `selection` of the scene format (`"all"`, `{"box": {...}}` ...), of `indices` in the body's
+        """Pins vertices of a body: those of a `selection` of the scene format (`"all"`, `{"box": {...}}` ...), of `indices` in the body's
         own numbering, or `nearest` to points, shape (k, 3) in metres.
 
-        Exactly, or by springs of `stiffness` in N/m each. They follow `keyframes` about a `pivot` (`{"time": s, "translate": m, "rotate":
-        degrees, "scale": 1}`), or something else that the scene format's `follows` can say; `during` is when it holds, in s.
+        Pins are hard, or springs of `stiffness` in N/m each. They follow `keyframes` about a `pivot` (`{"time": s, "translate": m, "rotate":
+        degrees, "scale": 1}`), or another driver of the scene format's `follows`; `during` is the time in s in which the pin is active.
         """
         chosen: object = selection
         if sum(given is not None for given in (selection, indices, nearest)) != 1:
-            raise InvalidInput("say one of `selection`, `indices` and `nearest`: which vertices the pin holds")
+            raise InvalidInput("use one of `selection`, `indices` and `nearest` to choose the pinned vertices")
         if indices is not None:
             from ._arrays import indices as index_array
 
@@ -189,7 +189,7 @@ class SceneBuilder:
         stiffness: float | None = None,
         thickness: float | None = None,
     ) -> str:
-        """Adds something that bodies collide with and gives its name. Exactly one of
+        """Adds a collider and returns its name. Exactly one of
 
         - `plane`: `{"normal": [0, 1, 0], "point": [0, 0, 0]}`, the normal pointing to the free side,
         - `sphere`: `{"center": ..., "radius": ...}`, `capsule`: `{"from": ..., "to": ..., "radius": ...}`, `box`: `{"center": ..., "size": ...}`,
@@ -251,8 +251,8 @@ class SceneBuilder:
     ) -> Simulation:
         """A simulation of the scene.
 
-        `solver` is a method, a linear solver or both, as `"mas"`, `"hpbd"`, `"lbfgs+jacobi"`; a step stops when the gradient has fallen to
-        the fraction `tolerance`, or after `max_iterations`. `options` is the table `[solver]`, as `{"linear": {"kind": "mas", "domain": 64}}`.
+        `solver` is a method, a linear solver or both, such as `"mas"`, `"hpbd"`, `"lbfgs+jacobi"`; a step stops when the gradient has fallen to
+        the fraction `tolerance`, or after `max_iterations`. `options` is the table `[solver]`, such as `{"linear": {"kind": "mas", "domain": 64}}`.
         `simd` and `record` as in `Scene.simulate`.
         """
         scene = self.scene(solver=solver, tolerance=tolerance, max_iterations=max_iterations, options=options)
@@ -288,7 +288,7 @@ class SceneBuilder:
         return str(table["name"])
 
     def _write_mesh(self, vertices: npt.ArrayLike | None, faces: Faces | None) -> str:
-        """A collider's mesh as a file of its own: the engine reads colliders from files."""
+        """Writes a collider's mesh to a file: the engine reads colliders from files."""
         if vertices is None or faces is None:
             raise InvalidInput("a collider needs both `vertices` and `faces`")
         rows = points(vertices, "vertices")
@@ -296,7 +296,7 @@ class SceneBuilder:
         wrong = (corners < 0) | (corners >= len(rows))
         if wrong.any():
             raise InvalidInput(
-                f"`faces` names vertex {corners[wrong][0]}; there are {len(rows)} vertices, numbered from 0"
+                f"`faces` refers to vertex {corners[wrong][0]}; there are {len(rows)} vertices, numbered from 0"
             )
         if self._meshes is None:
             self._meshes = tempfile.TemporaryDirectory(prefix="supple-")

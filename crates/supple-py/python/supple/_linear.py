@@ -1,4 +1,4 @@
-"""Preconditioners and solvers for matrices of others: SciPy's CSR and BSR, symmetric and positive definite."""
+"""Preconditioners and solvers for other matrices: SciPy's CSR and BSR, symmetric and positive definite."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from ._errors import InvalidInput
 
 
 class Preconditioner:
-    """An approximate inverse of a sparse matrix `A`, to be given as `M=` to `scipy.sparse.linalg.cg`.
+    """An approximate inverse of a sparse matrix `A`, for use as `M=` in `scipy.sparse.linalg.cg`.
 
-    `A` is any sparse matrix or array of SciPy, symmetric and positive definite, with one or three unknowns a node; `positions`, shape
-    (nodes, 3), tell which nodes are near each other, and without them the matrix's graph does. `M @ r` applies it.
+    `A` is any sparse matrix or array of SciPy, symmetric and positive definite, with one or three unknowns per node; `positions`, shape
+    (nodes, 3), provide locality; without them the matrix's graph is used. `M @ r` applies it.
     """
 
     _kind = ""
 
     def __init__(self, A: Any, positions: npt.ArrayLike | None, options: dict[str, object]) -> None:
         if not self._kind:
-            raise TypeError("take one of the classes: BlockJacobi, Schwarz, IncompleteCholesky, Cholesky, Galerkin ...")
+            raise TypeError("use one of the classes: BlockJacobi, Schwarz, IncompleteCholesky, Cholesky, Galerkin ...")
         places = None if positions is None else points(positions, "positions")
         self._native = _native.Preconditioner(_matrix(A), places, {"kind": self._kind, **options})
         self.shape = (self._native.unknowns, self._native.unknowns)
         self.dtype = np.dtype(np.float64)
 
     def update(self, A: Any) -> None:
-        """Prepares for another matrix of the same size. What depends on its pattern only is kept where it can be."""
+        """Prepares for another matrix of the same size. Data that only depends on its pattern is kept where possible."""
         self._native.update(_matrix(A))
 
     def matvec(self, r: npt.ArrayLike) -> FloatArray:
         """The product with a vector, of shape (n,) or (n, 1)."""
         vector = np.asarray(r)
         if vector.dtype.kind not in "fiu":
-            raise TypeError(f"the vector has the dtype {vector.dtype}; it must hold real numbers")
+            raise TypeError(f"the vector has the dtype {vector.dtype}; it must contain real numbers")
         flat = np.ascontiguousarray(vector, dtype=np.float64).reshape(-1)
         return self._native.apply(flat).reshape(vector.shape)
 
@@ -121,7 +121,7 @@ class Cholesky(Preconditioner):
 class Galerkin(Preconditioner):
     """A V-cycle of the Galerkin multigrid of Xian, Tong and Liu 2019.
 
-    `levels` are the numbers of nodes of the coarse levels, `"auto"` by default; `unknowns` of a coarse node are 12, an affine motion, or 3;
+    `levels` are the numbers of nodes of the coarse levels, `"auto"` by default; `unknowns` per coarse node are 12, an affine motion, or 3;
     `smoother` is `"gauss-seidel"` or `"jacobi"`; `distances` are `"stiffness"` or `"geodesic"`; `sweeps` and `coarse_sweeps` are those on the
     finest and on the coarse levels.
     """
@@ -154,7 +154,7 @@ class Galerkin(Preconditioner):
 class MultilevelSchwarz(Preconditioner):
     """The multilevel additive Schwarz preconditioner of Wu, Wang and Wang 2022.
 
-    `domain` is the number of nodes in a domain (32), `modes` the unknowns of a supernode, 3, 6 or 12 (6), `partition` how domains are cut
+    `domain` is the number of nodes per domain (32), `modes` the unknowns per supernode, 3, 6 or 12 (6), `partition` how domains are built
     (`"stiffness"`, `"morton"`), `layout` how inverses are stored (`"i16"`, `"f32"`).
     """
 
@@ -176,15 +176,15 @@ class MultilevelSchwarz(Preconditioner):
 
 @dataclass(frozen=True)
 class SolveReport:
-    """How a linear system was solved."""
+    """Statistics of a linear solve."""
 
-    #: The solver's word.
+    #: The solver's name.
     solver: str
     #: Scalar unknowns.
     unknowns: int
     #: Iterations done.
     iterations: int
-    #: |b - A x| / |b|, computed anew.
+    #: |b - A x| / |b|, recomputed at the end.
     relative_residual: float
     #: Whether the tolerance was reached.
     converged: bool
@@ -196,7 +196,7 @@ class SolveReport:
     bytes: int
     #: The relative residual at the start and after every iteration.
     residuals: FloatArray
-    #: When each was reached, in seconds since the solve began.
+    #: The time of each, in seconds since the start of the solve.
     seconds: FloatArray
 
     def plot(self) -> Any:
@@ -216,11 +216,11 @@ def solve(
     max_iterations: int = 10_000,
     options: dict[str, object] | None = None,
 ) -> tuple[FloatArray, SolveReport]:
-    """Solves `A x = b` and gives the solution, in the shape of `b`, and how it was found.
+    """Solves `A x = b` and returns the solution, in the shape of `b`, and its statistics.
 
-    `A` and `positions` are as for `Preconditioner`, `b` has the shape (n,), or (nodes, 3) for three unknowns a node. `solver` is one of the
+    `A` and `positions` are as for `Preconditioner`, `b` has the shape (n,), or (nodes, 3) for three unknowns per node. `solver` is one of the
     linear solvers of `supple.solvers()`, and `options` are those of its table in the scene format. It stops when the residual's norm is the
-    fraction `tolerance` of that of `b`, or after `max_iterations`; not having converged is told by the report.
+    fraction `tolerance` of that of `b`, or after `max_iterations`; `converged` in the report tells which.
     """
     if not 0.0 <= tolerance < 1.0:
         raise InvalidInput(f"`tolerance` is {tolerance}; it must be a fraction from 0 to below 1")
@@ -228,7 +228,7 @@ def solve(
         raise InvalidInput(f"`max_iterations` is {max_iterations}; it must be 0 or above")
     known = _native.solver_words()[1]
     if solver not in known:
-        raise InvalidInput(f"there is no linear solver `{solver}`; there are {', '.join(known)}")
+        raise InvalidInput(f"there is no linear solver `{solver}`; available: {', '.join(known)}")
     matrix = _matrix(A)
     rhs = numbers(b, "b")
     rows = len(matrix[0]) - 1
@@ -246,19 +246,19 @@ def solve(
 
 
 def solvers() -> tuple[list[str], list[str]]:
-    """The words of the methods, and those of the linear solvers."""
+    """The names of the methods, and those of the linear solvers."""
     return _native.solver_words()
 
 
 def _matrix(A: Any) -> tuple[IntArray, IntArray, FloatArray, int]:
-    """Row starts, columns, values and the rows of its blocks."""
+    """Row starts, columns, values and the rows per block."""
     if not hasattr(A, "tocsr") or not hasattr(A, "format"):
         kind = type(A).__name__
-        raise TypeError(f"the matrix is a `{kind}`; it must be a sparse matrix of SciPy, as `scipy.sparse.csr_array(A)`")
+        raise TypeError(f"the matrix is a `{kind}`; it must be a SciPy sparse matrix, such as `scipy.sparse.csr_array(A)`")
     if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
         raise InvalidInput(f"the matrix has the shape {tuple(A.shape)}; it must be square")
     if A.dtype.kind not in "fiu":
-        raise TypeError(f"the matrix has the dtype {A.dtype}; it must hold real numbers")
+        raise TypeError(f"the matrix has the dtype {A.dtype}; it must contain real numbers")
     block = int(A.blocksize[0]) if A.format == "bsr" else 1
     rows = A.tocsr()
     return (

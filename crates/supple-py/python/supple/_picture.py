@@ -1,4 +1,4 @@
-"""Pictures that notebooks show."""
+"""Pictures for notebooks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 class Picture:
-    """A picture in memory. A notebook shows it; `save` writes it to a PNG file."""
+    """A picture in memory. Notebooks display it; `save` writes it to a PNG file."""
 
     def __init__(self, png: bytes) -> None:
         self.png = png

@@ -1,4 +1,4 @@
-"""Scenes, and runs of them."""
+"""Scenes and runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ._simulation import RECORD_LIMIT, Simulation
 
 
 class Run:
-    """What `Scene.run` did: the report of every frame, and the simulation or the folder in which it ended."""
+    """The result of `Scene.run`: the report of every frame, and the final simulation or the folder."""
 
     def __init__(
         self,
@@ -30,11 +30,11 @@ class Run:
         files: list[Path],
     ) -> None:
         self.scene = scene
-        #: The solver's words.
+        #: The solver's name.
         self.solver = solver
         #: Vertices of all bodies.
         self.vertices = vertices
-        #: A dictionary a frame, with the keys of `supple run --json`.
+        #: One dictionary per frame, with the keys of `supple run --json`.
         self.reports = reports
         #: Wall time in seconds.
         self.seconds = seconds
@@ -42,7 +42,7 @@ class Run:
         self.simulation = simulation
         #: The folder of the run; None if it is in memory.
         self.folder = folder
-        #: What was exported.
+        #: The exported files.
         self.files = files
 
     @property
@@ -64,9 +64,9 @@ class Run:
 
 
 class Scene:
-    """What is simulated, as a scene file says it. It does not change; `changed` gives another one.
+    """A scene, with the content of a scene file. It is immutable; `changed` returns a new one.
 
-    Made by `Scene.load`, `supple.scene`, `Scene.from_toml` or `SceneBuilder.scene`.
+    Created by `Scene.load`, `supple.scene`, `Scene.from_toml` or `SceneBuilder.scene`.
     """
 
     def __init__(self, native: _native.Scene) -> None:
@@ -113,12 +113,12 @@ class Scene:
 
     @property
     def description(self) -> str:
-        """One line about it."""
+        """A one-line description."""
         return self._native.description
 
     @property
     def fps(self) -> float:
-        """Frames a second."""
+        """Frames per second."""
         return self._native.fps
 
     @property
@@ -128,12 +128,12 @@ class Scene:
 
     @property
     def substeps(self) -> int:
-        """Time steps a frame."""
+        """Time steps per frame."""
         return self._native.substeps
 
     @property
     def solver(self) -> str:
-        """Method and linear solver, as `newton+cholesky`."""
+        """Method and linear solver, such as `newton+cholesky`."""
         return self._native.solver
 
     @property
@@ -146,10 +146,10 @@ class Scene:
         return self._native.to_toml()
 
     def simulate(self, *, simd: str = "auto", record: bool | int = True) -> Simulation:
-        """Builds the bodies and puts them at their start.
+        """Builds the bodies in their initial state.
 
-        `simd="baseline"` gives the same bits on every machine. `record` keeps positions after every step for `Simulation.save`, in
-        single precision, 12 bytes a vertex, up to 1 GiB or as many bytes as it says; `record=False` keeps none.
+        `simd="baseline"` gives bit-identical results on every machine. `record` stores positions after every step for `Simulation.save`, in
+        single precision, 12 bytes per vertex, up to 1 GiB or the given number of bytes; `record=False` stores none.
         """
         limit = RECORD_LIMIT if record is True else int(record)
         if limit < 0:
@@ -169,17 +169,17 @@ class Scene:
         simd: str = "auto",
         record: bool | int = True,
     ) -> Run:
-        """Simulates all frames, or the first `frames`, and gives their reports.
+        """Simulates all frames, or the first `frames`, and returns their reports.
 
-        With `out` everything is written into that folder as `supple run --out` does, and exported to `formats`; `resume` goes on
-        with a run that was stopped, `replace` removes what is there. Ctrl-C raises `KeyboardInterrupt` after the current frame; a run on disk
+        With `out` everything is written into that folder as `supple run --out` does, and exported to `formats`; `resume` continues
+        a run that was stopped, `replace` removes an earlier run. Ctrl-C raises `KeyboardInterrupt` after the current frame; a run on disk
         can then be resumed.
         """
         scene = self.changed(frames=frames)
         if out is not None:
             return _run_on_disk(scene, Path(out), list(formats), resume, replace, simd)
         if formats or resume or replace:
-            raise InvalidInput("`formats`, `resume` and `replace` are for runs on disk: say `out`, the folder")
+            raise InvalidInput("`formats`, `resume` and `replace` apply to runs on disk: set `out`, the folder")
         begun = time.perf_counter()
         simulation = scene.simulate(simd=simd, record=record)
         reports = []
@@ -236,15 +236,15 @@ def scene(
 ) -> Scene:
     """A built-in scene by name, or a scene file.
 
-    `solver` is a method, a linear solver or both, as `"mas"` or `"lbfgs+jacobi"`; `resolution` multiplies that of generated shapes;
-    `set` changes values by their dotted paths before the scene is read, as `{"body.cloth.material.damping": 0.01}`.
+    `solver` is a method, a linear solver or both, such as `"mas"` or `"lbfgs+jacobi"`; `resolution` multiplies that of generated shapes;
+    `set` changes values by their dotted paths before the scene is read, such as `{"body.cloth.material.damping": 0.01}`.
     """
     native = _native.Scene.find(os.fspath(source), _settings(set))
     return Scene(native).changed(solver=solver, resolution=resolution, frames=frames)
 
 
 def scenes() -> dict[str, str]:
-    """The built-in scenes: names, and a line about each."""
+    """The built-in scenes: names with one-line descriptions."""
     return dict(_native.builtin_scenes())
 
 

@@ -16,10 +16,10 @@ from ._arrays import FloatArray, indices, points
 from ._errors import InvalidInput
 from ._picture import Picture
 
-#: The most bytes of recorded positions, unless said otherwise.
+#: Default limit of recorded positions in bytes.
 RECORD_LIMIT = 1 << 30
 
-#: File endings of `Simulation.save`: the format, and whether the whole animation goes into one file.
+#: File endings of `Simulation.save`: the format, and whether one file contains the whole animation.
 _ENDINGS = {
     ".pc2": ("pc2", True),
     ".mdd": ("mdd", True),
@@ -33,10 +33,10 @@ _ENDINGS = {
 
 
 class Simulation:
-    """Bodies that move: `step` advances them, `positions` and `velocities` are NumPy arrays.
+    """A running simulation: `step` advances it, `positions` and `velocities` are NumPy arrays.
 
-    Made by `SceneBuilder.finalize` or `Scene.simulate`. Only one thread may use a simulation at a time; while it steps, the
-    interpreter's lock is free, so that several simulations run side by side in threads.
+    Created by `SceneBuilder.finalize` or `Scene.simulate`. Only one thread may use a simulation at a time; while it steps, the
+    interpreter lock is released, so that several simulations can run in parallel threads.
     """
 
     def __init__(self, native: _native.Simulation, name: str, solver: str) -> None:
@@ -46,33 +46,33 @@ class Simulation:
         self.solver = solver
 
     def step(self, dt: float | None = None, *, budget: float | None = None) -> None:
-        """Advances by `dt` seconds in one time step; without it by a frame of the scene, all its substeps, as the program does.
+        """Advances by `dt` seconds in one time step; without it by a frame of the scene, all its substeps, like the program.
 
-        With `budget` the solver stops after so many seconds of wall time and keeps the best that it has reached. Ctrl-C raises
+        With `budget` the solver stops after this wall time in seconds and keeps the best state reached. Ctrl-C raises
         `KeyboardInterrupt` when the step is done.
         """
         self._native.step(None if dt is None else float(dt), None if budget is None else float(budget))
 
     @property
     def positions(self) -> FloatArray:
-        """Where the vertices are, in metres, shape (n, 3): those of every body's own mesh in their order, one body after the other.
+        """The vertex positions in metres, shape (n, 3): those of every body's own mesh in their order, body by body.
 
-        Read-only and not copied. It stays what it is when the simulation steps on.
+        Read-only and not copied. The array does not change when the simulation advances.
         """
         return self._native.positions
 
     @property
     def velocities(self) -> FloatArray:
-        """How fast they move, in m/s, shape (n, 3); a new array each time."""
+        """The vertex velocities in m/s, shape (n, 3); a new array each time."""
         return self._native.velocities
 
     def stress(self) -> FloatArray:
-        """Von Mises' stress at every vertex, shape (n,): in Pa in solids, in N/m in cloth. `hpbd` has none and raises `InvalidInput`."""
+        """The von Mises stress at every vertex, shape (n,): in Pa in solids, in N/m in cloth. `hpbd` has none and raises `InvalidInput`."""
         return self._native.stress()
 
     @property
     def faces(self) -> npt.NDArray[np.int32]:
-        """The triangles of all surfaces, shape (m, 3), by numbers of vertices; polygons are cut."""
+        """The triangles of all surfaces, shape (m, 3), as vertex indices; polygons are triangulated."""
         return self._native.faces
 
     @property
@@ -82,7 +82,7 @@ class Simulation:
 
     @property
     def report(self) -> dict[str, Any]:
-        """How the last `step` went, with the keys of `supple run --json`: iterations, residual, stretch, energies in J, times in s."""
+        """The report of the last `step`, with the keys of `supple run --json`: iterations, residual, stretch, energies in J, times in s."""
         report: dict[str, Any] = json.loads(self._native.report())
         return report
 
@@ -93,7 +93,7 @@ class Simulation:
 
     @property
     def frame(self) -> int:
-        """How often `step` was called."""
+        """The number of calls of `step`."""
         return self._native.frame
 
     @property
@@ -108,22 +108,22 @@ class Simulation:
 
     @property
     def mass(self) -> float:
-        """Mass of everything in kg."""
+        """Total mass in kg."""
         return self._native.mass
 
     @property
     def momentum(self) -> FloatArray:
-        """Momentum of everything in kg m/s, shape (3,)."""
+        """Total momentum in kg m/s, shape (3,)."""
         return np.array(self._native.momentum)
 
     @property
     def state_hash(self) -> str:
-        """A hash of the exact bits of all unknowns and velocities: equal for any number of threads, and to the program's."""
+        """A hash of the exact bits of all unknowns and velocities: equal for any number of threads, and to that of the program."""
         return self._native.state_hash
 
     @property
     def notes(self) -> list[str]:
-        """What you should know about how the bodies were built."""
+        """Notes about how the bodies were built."""
         return self._native.notes
 
     @property
@@ -134,41 +134,41 @@ class Simulation:
     def set_targets(
         self, indices: npt.ArrayLike, positions: npt.ArrayLike, *, stiffness: float | None = None
     ) -> None:
-        """Leads vertices: each is at its position, in metres, at the end of the steps from now on, until you say otherwise.
+        """Drives vertices: each is at its target position, in metres, at the end of every step from now on.
 
-        `indices` are rows of `positions`, shape (k,), and `positions` has the shape (k, 3). They are held exactly, or by springs of
-        `stiffness` in N/m, which a surface inside coarser tetrahedra needs. A call replaces the one before; no indices, or
-        `release_targets`, let everything go.
+        `indices` are rows of `positions`, shape (k,), and `positions` has the shape (k, 3). They are pinned exactly, or by springs of
+        `stiffness` in N/m, which a surface inside coarser tetrahedra needs. A call replaces the previous one; no indices, or
+        `release_targets`, release all vertices.
         """
         vertices, places = _indices(indices), points(positions, "positions")
         self._native.set_targets(vertices, places, None if stiffness is None else float(stiffness))
 
     def release_targets(self) -> None:
-        """Lets go of what `set_targets` holds."""
+        """Releases the vertices driven by `set_targets`."""
         self._native.release_targets()
 
     def checkpoint(self) -> bytes:
-        """The complete state, with what `set_targets` leads; `restore` goes on from it bit for bit, in any simulation of the same scene."""
+        """The complete state, including the targets of `set_targets`; `restore` resumes from it bit-identically, in any simulation of the same scene."""
         return self._native.checkpoint()
 
     def restore(self, checkpoint: bytes) -> None:
-        """Goes back to a state. One that does not fit is refused and changes nothing. The recording goes on."""
+        """Restores a state. One that does not match is rejected without any change. The recording continues."""
         self._native.restore(checkpoint)
 
     @property
     def recorded(self) -> int:
-        """How many frames are recorded: the start, and one after every `step`."""
+        """The number of recorded frames: the start, and one after every `step`."""
         return self._native.recorded
 
     def clear_recording(self) -> None:
-        """Forgets the recorded frames; the recording begins anew with the frame of now."""
+        """Clears the recorded frames; the recording restarts with the current state."""
         self._native.clear_recording()
 
     def save(self, path: str | os.PathLike[str]) -> list[Path]:
-        """Writes a file by its ending and gives its path: `.pc2`, `.mdd`, `.usdc` and `.glb` hold everything recorded so far, `.obj`,
-        `.ply` and `.vtu` the surface as it is now, `.png` a picture of now.
+        """Writes a file by its extension and returns its path: `.pc2`, `.mdd`, `.usdc` and `.glb` contain everything recorded so far, `.obj`,
+        `.ply` and `.vtu` the current surface, `.png` a picture of it.
 
-        PC2, MDD, OBJ, PLY and VTU hold one body; with several there is a file for each, with its name added.
+        PC2, MDD, OBJ, PLY and VTU store one body; with several there is one file per body, with its name added.
         """
         ending = Path(path).suffix.lower()
         if ending == ".png":
@@ -176,7 +176,7 @@ class Simulation:
             return [Path(path)]
         if ending not in _ENDINGS:
             known = ", ".join([*_ENDINGS, ".png"])
-            raise InvalidInput(f"{os.fspath(path)}: `{ending}` is no ending that can be saved; there are {known}")
+            raise InvalidInput(f"{os.fspath(path)}: `{ending}` is not a supported extension; use one of {known}")
         word, animated = _ENDINGS[ending]
         return [Path(file) for file in self._native.save(os.fspath(path), word, animated)]
 
@@ -194,9 +194,9 @@ class Simulation:
         wireframe: bool = False,
         camera: Sequence[Sequence[float]] | None = None,
     ) -> Picture:
-        """A picture of now, which a notebook shows. No window or graphics card is needed.
+        """A picture of the current state for notebooks. No window or graphics card is needed.
 
-        `color` is `"plain"` or `"stretch"`; `camera` is eye and target in metres, `[[x, y, z], [x, y, z]]`, and frames everything
+        `color` is `"plain"` or `"stretch"`; `camera` is position and target in metres, `[[x, y, z], [x, y, z]]`; everything is in view
         without it. Sizes are in pixels.
         """
         if color not in ("plain", "stretch"):
@@ -206,14 +206,14 @@ class Simulation:
                 raise InvalidInput(f"`{name}` is {size} pixels; it must be 1 to 8192")
         view = None if camera is None else points(camera, "camera").tolist()
         if view is not None and len(view) != 2:
-            raise InvalidInput(f"`camera` has {len(view)} points; it must be eye and target")
+            raise InvalidInput(f"`camera` has {len(view)} points; it must be position and target")
         png = self._native.picture(
             width=width, height=height, stretch=color == "stretch", wireframe=wireframe, camera=view
         )
         return Picture(png)
 
     def plot(self) -> Any:
-        """The residuals of the last time step over its iterations, as axes of matplotlib, which must be installed."""
+        """The residuals of the last time step over its iterations, as matplotlib axes; matplotlib must be installed."""
         from ._plot import residual_axes
 
         return residual_axes(self.residuals, f"{self.name}, {self.time:.3f} s, {self.solver}", "nonlinear iteration")

@@ -1,5 +1,5 @@
-//! Figure 14: a cube whose corner elements are held is shaken at random, and the stiffness at rest is solved for the way back. The
-//! same for a ball with thin spikes that is held at its core.
+//! Figure 14: a cube whose corner elements are fixed is displaced at random, and the rest stiffness is solved for the
+//! displacement back. The same for a ball with thin spikes that is fixed at its core.
 
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ use super::super::findings::Findings;
 use supple_cli::failure::Failure;
 use supple_cli::plot::{Line, Plot, Scale};
 
-/// Reductions of the largest error that are told.
+/// Reductions of the largest error that are reported.
 const REDUCTIONS: [f64; 3] = [1e-1, 1e-3, 1e-6];
 /// The largest random displacement, in cells.
 const SHAKE: f64 = 100.0;
@@ -37,14 +37,14 @@ const WAYS: [(Way, &str); 4] =
 /// Seconds and the largest error over that at the start, after every iteration.
 pub(super) type Curve = Vec<[f64; 2]>;
 
-/// Figure 14, for cubes of 64 cells a side and more.
+/// Figure 14, for cubes of 64 cells per side and more.
 pub(super) fn reduction(request: &Request) -> Result<Findings, Failure> {
     let largest = request.count("size");
     let sizes = std::iter::successors(Some(largest.min(64)), |size| Some(2 * size));
     let mut findings = Findings::default();
     for size in sizes.take_while(|size| *size <= largest) {
         let mut cube = Shaken::cube(request, size)?;
-        let title = format!("a cube of {size} cells a side, held at its corners");
+        let title = format!("a cube of {size} cells per side, fixed at its corners");
         cube.measure(request, size, title, &mut findings);
     }
     Ok(findings)
@@ -75,7 +75,7 @@ impl Shaken {
         let line = |((_, name), points): (&(Way, &str), Curve)| Line { name: (*name).to_owned(), points };
         let plot = Plot {
             title,
-            labels: ["seconds", "largest error over that at the start"],
+            labels: ["seconds", "largest error / initial largest error"],
             scales: [Scale::Linear, Scale::Logarithmic],
             lines: WAYS.iter().zip(curves).map(line).collect(),
         };
@@ -93,7 +93,7 @@ fn tell(curve: &Curve, size: usize, name: &str, findings: &mut Findings) {
     }
 }
 
-/// How many times faster conjugate gradients are with the cycle.
+/// Speedup of conjugate gradients by the cycle.
 fn tell_ratios(curves: &[Curve], size: usize, findings: &mut Findings) {
     for (way, name) in [(0, "CG"), (1, "Jacobi-CG")] {
         for reduction in REDUCTIONS {
@@ -110,7 +110,7 @@ fn tell_ratios(curves: &[Curve], size: usize, findings: &mut Findings) {
     }
 }
 
-/// Iterations and seconds until the error has fallen so far.
+/// Iterations and seconds until the error has fallen by this factor.
 fn reached(curve: &Curve, reduction: f64) -> Option<[f64; 2]> {
     let at = curve.iter().position(|[_, error]| *error <= reduction)?;
     Some([at as f64, curve[at][0]])
@@ -125,13 +125,13 @@ pub(super) struct Shaken {
 }
 
 impl Shaken {
-    /// A cube of unit cells that is held at its corner elements.
+    /// A cube of unit cells fixed at its corner elements.
     pub(super) fn cube(request: &Request, side: usize) -> Result<Self, Failure> {
         let surface = BoxShape { size: [side as f64; 3], cells: [1; 3] }.surface(1.0).map_err(Failure::of)?;
         Self::new(request, &surface, 1.0, |tree| corner_nodes(tree, side))
     }
 
-    /// A ball with thin spikes that is held inside half of the ball's radius.
+    /// A ball with thin spikes fixed within half of the ball's radius.
     fn spiky_ball(request: &Request, cells: usize) -> Result<Self, Failure> {
         let shape = Character::SpikyBall.shape();
         let (low, high) = shape.bounds();
@@ -173,7 +173,7 @@ impl Shaken {
         Ok(Self { tree, multigrid, held, start })
     }
 
-    /// Solves by a method, in at most so many iterations, and keeps the displacements after some of them.
+    /// Solves by a method, in at most this many iterations, and stores the displacements after some of them.
     pub(super) fn solve(&mut self, way: Way, most: usize, kept: &[usize]) -> Curves {
         let curves = Curves::new(&self.start, kept);
         match way {
@@ -251,12 +251,12 @@ impl Jacobi {
     }
 }
 
-/// A curve under way.
+/// A curve under construction.
 pub(super) struct Curves {
     begun: Instant,
     first: f64,
     pub(super) points: Curve,
-    /// After how many iterations displacements are kept.
+    /// Iterations after which displacements are stored.
     wanted: Vec<usize>,
     pub(super) kept: Vec<Vec<DVec3>>,
 }
@@ -268,7 +268,7 @@ impl Curves {
         Self { begun: Instant::now(), first: largest(x), points, wanted: wanted.to_vec(), kept }
     }
 
-    /// Notes where an iteration stands; whether nothing more is asked of it.
+    /// Records the state after an iteration; returns whether the curve is complete.
     fn is_done(&mut self, x: &[DVec3]) -> bool {
         let error = largest(x) / self.first;
         if self.wanted.contains(&self.points.len()) {
@@ -286,7 +286,7 @@ fn corner_nodes(tree: &Octree, side: usize) -> Vec<bool> {
     tree.nodes().iter().map(|node| node.iter().all(at_end)).collect()
 }
 
-/// Random displacements, none where nodes are held.
+/// Random displacements, zero at fixed nodes.
 fn shaken(held: &[bool]) -> Vec<DVec3> {
     let mut seed = 7_u64;
     let mut random = || {

@@ -1,9 +1,10 @@
-//! Figures 11, 12 and 13: what a frame takes as cells shrink, and on more threads. A frame is some Newton steps of a body that
-//! hangs by its back under its own weight, each of three iterations of conjugate gradients with a cycle, as in the paper: the
-//! stiffness on all levels, the largest eigenvalues once, forces, cycles and products, without contact.
+//! Figures 11, 12 and 13: the time per frame as cells shrink, and on more threads. A frame consists of several Newton
+//! steps of a body that hangs by its back under its own weight, each with three iterations of conjugate gradients
+//! with a cycle, as in the paper: the stiffness on all levels, the largest eigenvalues once, forces, cycles and
+//! products, without contact.
 //!
-//! The dense array is a grid over the whole bounding box, whose empty cells are computed like full ones without any stiffness. It
-//! has the same lists of nodes as the octrees, which an array would not need.
+//! The dense array is a grid over the whole bounding box, whose empty cells are computed like full ones with zero
+//! stiffness. It uses the same lists of nodes as the octrees, which an array would not need.
 
 use std::time::Instant;
 
@@ -21,12 +22,12 @@ use super::memory::{body, filled};
 use supple_cli::failure::Failure;
 use supple_cli::plot::{Line, Plot, Scale};
 
-/// Iterations of conjugate gradients in a Newton step.
+/// Iterations of conjugate gradients per Newton step.
 const ITERATIONS: usize = 3;
-/// The grids, and how the time of a frame grows with the inverse of the cell in the paper.
+/// The grids, and the paper's exponent of the time per frame over the inverse cell size.
 const PAPER_EXPONENTS: [(&str, f64); 3] = [("octree", 2.0), ("unrefined octree", 3.0), ("dense array", 3.0)];
 
-/// What a frame on a grid took.
+/// Measurements of a frame on a grid.
 struct Measured {
     cells: f64,
     elements: f64,
@@ -34,7 +35,7 @@ struct Measured {
     megabytes: f64,
 }
 
-/// Figures 11 and 12: seconds a frame against the inverse of the cell and against the number of elements.
+/// Figures 11 and 12: seconds per frame against the inverse cell size and against the number of elements.
 pub(super) fn growth(request: &Request) -> Result<Findings, Failure> {
     let names = PAPER_EXPONENTS.map(|(name, _)| name);
     let mut all: [Vec<Measured>; 3] = Default::default();
@@ -71,7 +72,7 @@ fn tell(name: &str, paper: f64, grids: &[Measured], findings: &mut Findings) {
     for grid in grids {
         let case = format!("{name}, {:.0} cells", grid.cells);
         findings.add(case.clone(), "elements", None, grid.elements);
-        findings.add(case.clone(), "seconds a frame", None, grid.seconds);
+        findings.add(case.clone(), "seconds per frame", None, grid.seconds);
         findings.add(case, "memory (MB)", None, grid.megabytes);
     }
     if let [.., before, last] = grids {
@@ -88,14 +89,14 @@ fn plot(label: &'static str, names: &[&str; 3], all: &[Vec<Measured>; 3], x: fn(
         points: grids.iter().map(|m| [x(m), m.seconds]).collect(),
     };
     Plot {
-        title: "time of a frame".to_owned(),
+        title: "time per frame".to_owned(),
         labels: [label, "seconds"],
         scales: [Scale::Logarithmic; 2],
         lines: names.iter().zip(all).map(line).collect(),
     }
 }
 
-/// Figure 13: the same frame on more and more threads.
+/// Figure 13: the same frame on increasing numbers of threads.
 pub(super) fn threads(request: &Request) -> Result<Findings, Failure> {
     let cells = request.value("cells");
     let (mesh, size) = body(cells, request)?;
@@ -112,13 +113,13 @@ pub(super) fn threads(request: &Request) -> Result<Findings, Failure> {
         let (seconds, _) = pool.install(|| frame(&grid, request))?;
         let first = points.first().map_or(seconds, |[_, first]: &[f64; 2]| *first);
         let case = format!("{count} threads, {elements} elements");
-        findings.add(case.clone(), "seconds a frame", None, seconds);
+        findings.add(case.clone(), "seconds per frame", None, seconds);
         // Above 0.9 up to 16 threads in the paper.
         findings.add(case, "efficiency", 0.9, first / seconds / count as f64);
         points.push([count as f64, seconds]);
     }
     let plot = Plot {
-        title: "time of a frame".to_owned(),
+        title: "time per frame".to_owned(),
         labels: ["threads", "seconds"],
         scales: [Scale::Logarithmic; 2],
         lines: vec![Line { name: "octree".to_owned(), points }],
@@ -135,7 +136,7 @@ struct Grid {
 }
 
 impl Grid {
-    /// Every cell has flesh in it.
+    /// Whether every cell is full.
     fn full(tree: Octree) -> Self {
         let is_full = vec![true; tree.elements().len()];
         Self::new(tree, &is_full)
@@ -155,7 +156,7 @@ impl Grid {
         Ok(Self::new(tree, &is_full))
     }
 
-    /// Holds what nothing else does and the upper quarter.
+    /// Fixes unused nodes and the upper quarter.
     fn new(tree: Octree, is_full: &[bool]) -> Self {
         let places = tree.node_places();
         let bounds = Aabb::of_points(&places);
@@ -194,7 +195,7 @@ fn frame(grid: &Grid, request: &Request) -> Result<(f64, usize), Failure> {
     for step in 0..request.count("newton") {
         forest.gradient(&x, &mut force, &mut outbox);
         for (force, held) in force.iter_mut().zip(held) {
-            // As if every node had the same mass: what is solved is not looked at.
+            // As if every node had the same mass: the solution is not used.
             *force = if *held { DVec3::ZERO } else { DVec3::new(0.0, -1e-3, 0.0) - *force };
         }
         multigrid.linearise(&x, 0.0);

@@ -18,7 +18,7 @@ const RESOLUTIONS: u32 = 3;
 /// The paper's own growth for the octree: the exponent between its points.
 const PAPER: [f64; 2] = [2.21, 2.08];
 
-/// What a grid costs.
+/// The cost of a grid.
 struct Cost {
     elements: f64,
     bytes: f64,
@@ -43,7 +43,7 @@ pub(super) fn growth(request: &Request) -> Result<Findings, Failure> {
             unrefined.push((cells, self::cost(&uniform, request)?));
         }
         let count = box_cells.x * box_cells.y * box_cells.z;
-        // As many bytes a cell as the octree has, less its nodes' numbers and octants.
+        // As many bytes per cell as the octree has, without its node numbers and octants.
         dense.push((cells, Cost { elements: count, bytes: count * (per_element - 60.0).max(1.0) }));
     }
     let mut findings = Findings::default();
@@ -79,7 +79,8 @@ pub(super) fn growth(request: &Request) -> Result<Findings, Failure> {
     Ok(findings)
 }
 
-/// A four-legged creature, or a ball with thin spikes, with a surface fine enough for so many cells, and its size in metres.
+/// A four-legged creature, or a ball with thin spikes, with a surface fine enough for this number of cells, and its
+/// size in metres.
 pub(super) fn body(cells: f64, request: &Request) -> Result<(SurfaceMesh, DVec3), Failure> {
     let shape = match request.value("thin") > 0.0 {
         true => Character::SpikyBall.shape(),

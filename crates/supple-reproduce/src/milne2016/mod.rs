@@ -12,53 +12,49 @@ const POISSON: Parameter = Parameter {
     name: "poisson",
     default: 0.3,
     range: [0.0, 0.495],
-    meaning: "Poisson's ratio; the paper does not say its own",
+    meaning: "Poisson's ratio; the paper does not state it",
 };
 
 const DAMPING: Parameter = Parameter {
     name: "damping",
     default: 0.0,
     range: [0.0, 2.0],
-    meaning: "of Jacobi's method, 0.857 in the paper; 0 finds it on every level",
+    meaning: "damping of the Jacobi smoother, 0.857 in the paper; 0 computes it on every level",
 };
 
 const SWEEPS: Parameter = Parameter {
     name: "sweeps",
     default: 0.0,
     range: [0.0, 1e4],
-    meaning: "of Jacobi's method on the coarsest level, 16 in the paper; 0 factors it",
+    meaning: "Jacobi sweeps on the coarsest level, 16 in the paper; 0 factorises it",
 };
 
-const MOST: Parameter = Parameter {
-    name: "most",
-    default: 4000.0,
-    range: [1.0, 1e6],
-    meaning: "iterations after which a method is given up",
-};
+const MOST: Parameter =
+    Parameter { name: "most", default: 4000.0, range: [1.0, 1e6], meaning: "maximum iterations per method" };
 
 const CHEBYSHEV: Parameter = Parameter {
     name: "chebyshev",
     default: 0.0,
     range: [0.0, 1.0],
-    meaning: "1 smooths by Chebyshev's method in place of Jacobi's",
+    meaning: "1 uses the Chebyshev smoother in place of Jacobi",
 };
 
 const THIN: Parameter = Parameter {
     name: "thin",
     default: 0.0,
     range: [0.0, 1.0],
-    meaning: "1 takes a ball with thin spikes in place of a four-legged creature",
+    meaning: "1 uses a ball with thin spikes in place of a four-legged creature",
 };
 
 const UNIFORM: Parameter = Parameter {
     name: "uniform",
     default: 4e6,
     range: [1e3, 1e9],
-    meaning: "largest number of elements of a uniform grid that is still made",
+    meaning: "maximum number of elements of a uniform grid",
 };
 
 const NEWTON: Parameter =
-    Parameter { name: "newton", default: 10.0, range: [1.0, 100.0], meaning: "Newton steps of a frame" };
+    Parameter { name: "newton", default: 10.0, range: [1.0, 100.0], meaning: "Newton steps per frame" };
 
 const GROWTH: &[Parameter] = &[
     Parameter {
@@ -77,7 +73,7 @@ const GROWTH: &[Parameter] = &[
 pub(super) static ALL: [Reproduction; 8] = [
     Reproduction {
         name: "milne2016-fig10",
-        title: "elements and memory against the inverse of the cell: octree, unrefined octree, dense array",
+        title: "elements and memory against the inverse cell size: octree, unrefined octree, dense array",
         parameters: &[
             Parameter {
                 name: "cells",
@@ -92,7 +88,7 @@ pub(super) static ALL: [Reproduction; 8] = [
     },
     Reproduction {
         name: "milne2016-fig11",
-        title: "time of a frame against the inverse of the cell: octree, unrefined octree, dense array",
+        title: "time per frame against the inverse cell size: octree, unrefined octree, dense array",
         parameters: GROWTH,
         run: frames::growth,
     },
@@ -104,7 +100,7 @@ pub(super) static ALL: [Reproduction; 8] = [
     },
     Reproduction {
         name: "milne2016-fig13",
-        title: "time of a frame on one, two, four ... threads",
+        title: "time per frame on one, two, four ... threads",
         parameters: &[
             Parameter {
                 name: "cells",
@@ -119,7 +115,7 @@ pub(super) static ALL: [Reproduction; 8] = [
     },
     Reproduction {
         name: "milne2016-fig14",
-        title: "reduction of the largest error by CG, Jacobi-CG, MG and MGPCG: a cube held at its corners",
+        title: "reduction of the largest error by CG, Jacobi-CG, MG and MGPCG: a cube fixed at its corners",
         parameters: &[
             Parameter {
                 name: "size",
@@ -154,13 +150,13 @@ pub(super) static ALL: [Reproduction; 8] = [
     },
     Reproduction {
         name: "milne2016-spike",
-        title: "a ball with spikes by 20 Newton steps of 20 iterations and by 10 of 3: time and damping",
+        title: "a ball with spikes with 20 Newton steps of 20 iterations and with 10 of 3: time and damping",
         parameters: &[
             Parameter {
                 name: "resolution",
                 default: 0.5,
                 range: [0.1, 4.0],
-                meaning: "of the scene `spike`; 1 has cells of a centimetre",
+                meaning: "resolution of the scene `spike`; 1 has cells of a centimetre",
             },
             Parameter {
                 name: "frames",
@@ -173,7 +169,7 @@ pub(super) static ALL: [Reproduction; 8] = [
     },
     Reproduction {
         name: "milne2016-thin",
-        title: "the same for thin parts: a ball with spikes, held at its core",
+        title: "the same for thin parts: a ball with spikes, fixed at its core",
         parameters: &[
             Parameter {
                 name: "cells",

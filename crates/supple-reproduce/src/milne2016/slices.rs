@@ -1,4 +1,4 @@
-//! Figure 15: what is left of random displacements on a face of a cube after some iterations, as colours.
+//! Figure 15: the remainder of random displacements on a face of a cube after some iterations, as colours.
 
 use std::fmt::Write as _;
 
@@ -10,17 +10,17 @@ use super::super::findings::Findings;
 use super::convergence::{Shaken, Way};
 use supple_cli::failure::Failure;
 
-/// After how many iterations.
+/// Numbers of iterations.
 const AFTER: [usize; 6] = [0, 1, 2, 5, 10, 20];
 /// The methods of the figure.
 const WAYS: [(Way, &str); 3] = [(Way::Plain, "CG"), (Way::Cycles, "MG"), (Way::Preconditioned, "MGPCG")];
 /// Squares along a side of a picture, at most.
 const SQUARES: usize = 32;
-/// The side of a picture, and the room around it.
+/// The side of a picture, and its margin.
 const SIDE: f64 = 120.0;
 const ROOM: f64 = 30.0;
 
-/// The largest error in each square of a face, as parts of the largest at the start.
+/// The largest error in each square of a face, as fractions of the initial largest error.
 type Face = Vec<f64>;
 
 /// The figure.
@@ -35,7 +35,7 @@ pub(super) fn pictures(request: &Request) -> Result<Findings, Failure> {
         let first = solved.kept.first().map_or(1.0, |x| largest(x));
         for (column, (after, x)) in AFTER.iter().zip(&solved.kept).enumerate() {
             let case = format!("{side}, {name}, {after} iterations");
-            findings.add(case, "largest error over that at the start", None, largest(x) / first);
+            findings.add(case, "largest error / initial largest error", None, largest(x) / first);
             let at = [column as f64 * (SIDE + ROOM) + ROOM, row as f64 * (SIDE + ROOM) + ROOM];
             draw(&mut svg, at, &format!("{name}, {after}"), &face(&cube.tree, x, first, side, squares));
         }
@@ -64,7 +64,7 @@ fn face(tree: &Octree, x: &[DVec3], first: f64, side: usize, squares: usize) -> 
     face
 }
 
-/// Squares from white, nothing left, over yellow and red to black, all of it or more, by three decades.
+/// Squares from white (no error left) over yellow and red to black (all of it or more), over three decades.
 fn draw(svg: &mut String, [left, top]: [f64; 2], title: &str, face: &Face) {
     let squares = face.len().isqrt();
     let side = SIDE / squares as f64;
@@ -84,7 +84,7 @@ fn draw(svg: &mut String, [left, top]: [f64; 2], title: &str, face: &Face) {
     );
 }
 
-/// Of a number from 0 to 1.
+/// The colour of a number from 0 to 1.
 fn color(value: f64) -> String {
     let value = value.clamp(0.0, 1.0);
     let falls = |from: f64, to: f64| (255.0 * (1.0 - ((value - from) / (to - from)).clamp(0.0, 1.0))) as u8;

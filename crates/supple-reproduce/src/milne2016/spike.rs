@@ -1,5 +1,5 @@
-//! Section 10.2: thin parts that move freely need more iterations than flesh on bones. The scene `spike` with at most 20 Newton steps
-//! of 20 iterations, and with at most 10 of 3: time and how much of the motion is left.
+//! Section 10.2: thin parts that move freely need more iterations than flesh on bones. The scene `spike` with at most
+//! 20 Newton steps of 20 iterations, and with at most 10 of 3: time and remaining kinetic energy.
 
 use std::time::Instant;
 
@@ -12,14 +12,14 @@ use super::super::findings::Findings;
 use supple_cli::failure::Failure;
 use supple_cli::plot::{Line, Plot, Scale};
 
-/// Newton steps, iterations, and the paper's seconds a frame and Newton steps a frame.
+/// Newton steps, iterations, and the paper's seconds and Newton steps per frame.
 const LIMITS: [([u32; 2], f64, Option<f64>); 2] = [([20, 20], 26.2, Some(11.4)), ([10, 3], 8.8, None)];
 
-/// What some frames came to.
+/// Means over some frames.
 struct Course {
     seconds: f64,
     newton_steps: f64,
-    /// Of motion in joules, frame by frame.
+    /// Kinetic energy in joules, frame by frame.
     kinetic: Vec<f64>,
 }
 
@@ -31,19 +31,14 @@ pub(super) fn limits(request: &Request) -> Result<Findings, Failure> {
         let case = format!("at most {newton} Newton steps of {iterations} iterations");
         request.tell(&case);
         let course = course(request, newton, iterations)?;
-        findings.add(case.clone(), "seconds a frame", seconds, course.seconds);
-        findings.add(case.clone(), "Newton steps a frame", steps, course.newton_steps);
+        findings.add(case.clone(), "seconds per frame", seconds, course.seconds);
+        findings.add(case.clone(), "Newton steps per frame", steps, course.newton_steps);
         courses.push((case, course));
     }
     let [(_, fine), (case, coarse)] = &courses[..] else { return Ok(findings) };
-    findings.add(case.clone(), "times as fast", 26.2 / 8.8, fine.seconds / coarse.seconds);
+    findings.add(case.clone(), "speedup", 26.2 / 8.8, fine.seconds / coarse.seconds);
     let sum = |course: &Course| course.kinetic.iter().sum::<f64>();
-    findings.add(
-        case.clone(),
-        "energy of motion, over that of more iterations",
-        None,
-        sum(coarse) / sum(fine),
-    );
+    findings.add(case.clone(), "kinetic energy / that with more iterations", None, sum(coarse) / sum(fine));
     let line = |(name, course): (String, Course)| Line {
         name,
         points: course
@@ -54,7 +49,7 @@ pub(super) fn limits(request: &Request) -> Result<Findings, Failure> {
             .collect(),
     };
     let plot = Plot {
-        title: "energy of motion of a ball with thin spikes".to_owned(),
+        title: "kinetic energy of a ball with thin spikes".to_owned(),
         labels: ["frame", "joules"],
         scales: [Scale::Linear; 2],
         lines: courses.into_iter().map(line).collect(),

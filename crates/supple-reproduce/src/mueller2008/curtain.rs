@@ -1,4 +1,4 @@
-//! Figures 3 and 7: the cloth of 126 rows, hung by its upper side.
+//! Figures 3 and 7: the cloth of 126 rows, hanging by its upper edge.
 
 use std::time::Instant;
 
@@ -12,15 +12,15 @@ use super::super::findings::Findings;
 use supple_cli::failure::Failure;
 use supple_cli::plot::{Line, Plot, Scale};
 
-/// Cells from the upper side to the lower one.
+/// Cells from the upper to the lower edge.
 const ROWS: u32 = 126;
-/// Frames a second of the motion.
+/// Frames per second of the motion.
 const FPS: f64 = 60.0;
-/// Strains that figure 3 asks for.
+/// Strains of figure 3.
 const STRAINS: [f64; 4] = [0.02, 0.05, 0.1, 0.2];
 /// Coarse levels of figure 3.
 const LEVELS: [u32; 3] = [0, 3, 5];
-/// Figure 7: coarse levels, sweeps, the paper's frames a second where it gives them.
+/// Figure 7: coarse levels, sweeps, the paper's frames per second where available.
 const CASES: [(&str, u32, u32, Option<f64>); 5] = [
     ("hierarchy and 2 sweeps", 16, 2, Some(60.0)),
     ("2 sweeps", 0, 2, None),
@@ -29,9 +29,9 @@ const CASES: [(&str, u32, u32, Option<f64>); 5] = [
     ("20 sweeps", 0, 20, Some(12.0)),
 ];
 
-/// How a cloth hangs.
+/// Measurements of a hanging cloth.
 struct Hung {
-    /// Its length over that at rest, less one: the mean over the second half of the time, since it swings up and down.
+    /// Strain of its length: the mean over the second half of the time, since it oscillates.
     strain: f64,
     frames_a_second: f64,
     triangles: usize,
@@ -53,7 +53,7 @@ pub(super) fn sweeps_for_strain(request: &Request) -> Result<Findings, Failure> 
         lines.push(Line { name: format!("{levels} coarse levels"), points });
     }
     let plot = Plot {
-        title: format!("sweeps that hold the strain of {ROWS} rows"),
+        title: format!("sweeps to limit the strain of {ROWS} rows"),
         labels: ["strain (%)", "sweeps"],
         scales: [Scale::Linear, Scale::Logarithmic],
         lines,
@@ -62,7 +62,7 @@ pub(super) fn sweeps_for_strain(request: &Request) -> Result<Findings, Failure> 
     Ok(findings)
 }
 
-/// The fewest sweeps that hold a strain; `None` if it takes more than the search allows.
+/// The minimum number of sweeps that limit the strain; `None` if it exceeds the search range.
 fn fewest_sweeps(levels: u32, strain: f64, request: &Request) -> Result<Option<u32>, Failure> {
     let most = request.count("most") as u32;
     let holds = |sweeps: u32| Ok::<bool, Failure>(hang(levels, sweeps, request)?.strain <= strain);
@@ -88,12 +88,12 @@ pub(super) fn stretch_and_speed(request: &Request) -> Result<Findings, Failure> 
         let hung = hang(levels, sweeps, request)?;
         let case = format!("{name}, {} triangles", hung.triangles);
         findings.add(case.clone(), "strain of the length (%)", None, 100.0 * hung.strain);
-        findings.add(case, "frames a second", paper, hung.frames_a_second);
+        findings.add(case, "frames per second", paper, hung.frames_a_second);
     }
     Ok(findings)
 }
 
-/// Lets the cloth hang.
+/// Simulates the hanging cloth.
 fn hang(levels: u32, sweeps: u32, request: &Request) -> Result<Hung, Failure> {
     let mut scene = Scene::builtin("curtain").map_err(Failure::of)?;
     let vertices = [request.count("columns") as u32 + 1, ROWS + 1];

@@ -10,11 +10,11 @@ use super::super::catalogue::Request;
 use super::super::findings::Findings;
 use supple_cli::failure::Failure;
 
-/// With the hierarchy and without it, and the paper's frames a second.
+/// With the hierarchy and without it, and the paper's frames per second.
 const CASES: [(&str, u32, Option<f64>); 2] =
     [("with hierarchy", 16, Some(30.0)), ("without hierarchy", 0, None)];
 
-/// How far the garment is stretched while it is dragged.
+/// Measures the stretch of the garment while it is dragged.
 pub(super) fn stretch_of_a_garment(request: &Request) -> Result<Findings, Failure> {
     let mut findings = Findings::default();
     for (name, levels, paper) in CASES {
@@ -37,14 +37,9 @@ pub(super) fn stretch_of_a_garment(request: &Request) -> Result<Findings, Failur
             mean += stretch.mean / f64::from(frames);
         }
         let case = format!("{name}, {} triangles", simulation.counts().elements);
-        findings.add(
-            case.clone(),
-            "largest stretch of 99 in 100 triangles (%)",
-            None,
-            100.0 * (largest - 1.0),
-        );
+        findings.add(case.clone(), "99th percentile of stretch (%)", None, 100.0 * (largest - 1.0));
         findings.add(case.clone(), "mean stretch (%)", None, 100.0 * (mean - 1.0));
-        findings.add(case, "frames a second", paper, f64::from(frames) / seconds);
+        findings.add(case, "frames per second", paper, f64::from(frames) / seconds);
     }
     Ok(findings)
 }

@@ -1,5 +1,5 @@
-//! Müller 2008, *Hierarchical Position Based Dynamics*: its figures with numbers. The paper's constraints are as stiff as a
-//! sweep makes them (`stiffness = 1`), so they are here.
+//! Müller 2008, *Hierarchical Position Based Dynamics*: its figures with numbers. As in the paper, constraints are as
+//! stiff as a sweep makes them (`stiffness = 1`).
 
 mod curtain;
 mod dress;
@@ -17,7 +17,7 @@ const SECONDS: Parameter = Parameter {
 pub(super) static ALL: [Reproduction; 3] = [
     Reproduction {
         name: "mueller2008-fig3",
-        title: "sweeps that hold the strain of a hanging cloth of 126 rows, with 0, 3 and 5 coarse levels",
+        title: "sweeps to limit the strain of a hanging cloth of 126 rows, with 0, 3 and 5 coarse levels",
         parameters: &[
             Parameter {
                 name: "columns",
@@ -30,7 +30,7 @@ pub(super) static ALL: [Reproduction; 3] = [
                 name: "most",
                 default: 400.0,
                 range: [1.0, 1e5],
-                meaning: "sweeps after which the search gives up",
+                meaning: "maximum number of sweeps of the search",
             },
         ],
         run: curtain::sweeps_for_strain,
@@ -43,7 +43,7 @@ pub(super) static ALL: [Reproduction; 3] = [
                 name: "resolution",
                 default: 1.0,
                 range: [0.1, 10.0],
-                meaning: "of the scene `dress`; 1 has 6480 triangles",
+                meaning: "resolution of the scene `dress`; 1 has 6480 triangles",
             },
             Parameter {
                 name: "seconds",
@@ -56,7 +56,7 @@ pub(super) static ALL: [Reproduction; 3] = [
     },
     Reproduction {
         name: "mueller2008-fig7",
-        title: "stretch and frames a second: hierarchy and 2 sweeps against 2, 5, 10 and 20 sweeps",
+        title: "stretch and frames per second: hierarchy and 2 sweeps against 2, 5, 10 and 20 sweeps",
         parameters: &[
             Parameter {
                 name: "columns",

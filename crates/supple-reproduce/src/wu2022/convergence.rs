@@ -1,4 +1,4 @@
-//! Figures 4, 9, 10, 16 and 23: how the error falls with different preconditioners.
+//! Figures 4, 9, 10, 16 and 23: the error over iterations with different preconditioners.
 
 use std::time::Instant;
 
@@ -15,13 +15,13 @@ use super::examples::{
 };
 use supple_cli::failure::Failure;
 
-/// Figure 4: preconditioners that a GPU runs well.
+/// Figure 4: preconditioners suited to a GPU.
 pub(super) fn preconditioners(request: &Request) -> Result<Findings, Failure> {
     let all = [jacobi(), schwarz(), multigrid(), paper_mas(), mas()];
     compare("folded cloth", &all, &[], request)
 }
 
-/// Figure 16: those that need a CPU too, with what the paper's factorisations took.
+/// Figure 16: those that also need a CPU, with the paper's factorisation times.
 pub(super) fn factorisations(request: &Request) -> Result<Findings, Failure> {
     let ict = LinearOptions { drop_tolerance: Some(1e-4), fill: Some(4.0), ..LinearKind::Ict.into() };
     let all = [
@@ -57,7 +57,7 @@ fn compare(
         findings.add(case.clone(), "set-up (s)", paper, course.setup);
         findings.add(case.clone(), "iterations to an error of 1e-3", None, course.iterations_to(1e-3));
         findings.add(case.clone(), "seconds to an error of 1e-3", None, course.seconds_to(1e-3));
-        findings.add(case, "seconds to the paper's stop, with set-up", None, course.total());
+        findings.add(case, "seconds to the paper's stop, including set-up", None, course.total());
     }
     let seconds = |name: &str| {
         let course = courses.iter().find(|course| course.name == name);
@@ -74,7 +74,7 @@ fn compare(
 pub(super) fn sorted_before(request: &Request) -> Result<Findings, Failure> {
     const AGES: [usize; 5] = [0, 10, 20, 40, 60];
     let steps = request.count("steps").max(61);
-    request.tell(&format!("{steps} steps of the cloth on a turning ball"));
+    request.tell(&format!("{steps} steps of the cloth on a rotating ball"));
     let scene = builtin("cloth-drop", request.value("resolution"))?;
     let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
     let mut positions = Vec::new();
@@ -100,7 +100,7 @@ pub(super) fn sorted_before(request: &Request) -> Result<Findings, Failure> {
     courses.reverse();
     for course in &courses {
         let case =
-            format!("{} vertices, {pairs} couplings by contact, {}", problem.system.rhs.len(), course.name);
+            format!("{} vertices, {pairs} contact couplings, {}", problem.system.rhs.len(), course.name);
         findings.add(case, "iterations to the paper's stop", None, course.iterations());
     }
     findings.plots.extend(plots("domains sorted before", &courses));
@@ -135,13 +135,13 @@ pub(super) fn domain_sizes(request: &Request) -> Result<Findings, Failure> {
     for course in &courses {
         let case = format!("{} vertices, {}", problem.system.rhs.len(), course.name);
         findings.add(case.clone(), "iterations to the paper's stop", None, course.iterations());
-        findings.add(case, "seconds with set-up", None, course.total());
+        findings.add(case, "seconds including set-up", None, course.total());
     }
     findings.plots.extend(plots("sizes of domains", &courses));
     Ok(findings)
 }
 
-/// Figure 23: bodies of the same mean stiffness, spread differently.
+/// Figure 23: bodies of the same mean stiffness, distributed differently.
 pub(super) fn heterogeneity(request: &Request) -> Result<Findings, Failure> {
     let cases = [
         ("uniform", Spreading::Uniform),
@@ -163,7 +163,7 @@ pub(super) fn heterogeneity(request: &Request) -> Result<Findings, Failure> {
             let course = problem.solve(&format!("{case}, {name}"), linear, request.simd)?;
             let case = format!("{} vertices, {}", problem.system.rhs.len(), course.name);
             findings.add(case.clone(), "iterations to the paper's stop", None, course.iterations());
-            findings.add(case, "seconds with set-up", None, course.total());
+            findings.add(case, "seconds including set-up", None, course.total());
             courses.push(course);
         }
     }

@@ -1,8 +1,8 @@
-//! How conjugate gradients come down with a preconditioner: the error of figure 4, `(E(x) - E*) / (E(0) - E*)` with the quadratic
-//! objective `E`, and the largest entry of the residual, by which section 8.3 stops.
+//! Convergence of conjugate gradients with a preconditioner: the error of figure 4, `(E(x) - E*) / (E(0) - E*)` with
+//! the quadratic objective `E`, and the largest entry of the residual, the stopping criterion of section 8.3.
 //!
-//! Errors come from an iteration written here, times from the engine's own solver, which records no objective: both make the same
-//! iterates up to rounding.
+//! Errors come from an iteration implemented here, times from the engine's own solver, which does not record the
+//! objective: both produce the same iterates up to rounding.
 
 use std::time::Instant;
 
@@ -16,14 +16,14 @@ use supple::simulation::StepSystem;
 use supple_cli::failure::Failure;
 use supple_cli::plot::{Line, Plot, Scale};
 
-/// The paper's stop: the largest entry of the residual over that at the start.
+/// The paper's stopping criterion: the largest entry of the residual relative to the start.
 pub(super) const STOP: f64 = 5e-4;
-/// The most iterations of a solve that is measured.
+/// Maximum iterations of a measured solve.
 pub(super) const MOST: usize = 3000;
-/// Iterations and residual of the solution that counts as exact.
+/// Iterations and residual of the solution that is considered exact.
 const EXACT: (usize, f64) = (6000, 1e-9);
 
-/// A system with the lowest value of its objective.
+/// A system with the minimum of its objective.
 pub(super) struct Problem {
     pub system: StepSystem,
     lowest: f64,
@@ -36,14 +36,14 @@ pub(super) struct Course {
     pub setup: f64,
     /// Seconds of all iterations.
     pub seconds: f64,
-    /// After each iteration, the start included: the error, and the largest entry of the residual.
+    /// After each iteration, including the start: the error, and the largest entry of the residual.
     pub points: Vec<[f64; 2]>,
-    /// Largest over smallest eigenvalue of the preconditioned matrix, as the iteration has seen them.
+    /// Largest over smallest eigenvalue of the preconditioned matrix, as estimated by the iteration.
     pub condition: f64,
 }
 
 impl Problem {
-    /// Solves a system once to know its lowest value.
+    /// Solves a system once to find its minimum.
     pub(super) fn new(system: StepSystem, simd: Simd) -> Result<Self, Failure> {
         let mut exact = made(&LinearOptions::from(supple::scene::LinearKind::Mas), &system, simd)?;
         let trace = iterate(&system.matrix, &mut *exact, &system.rhs, EXACT.1, EXACT.0);
@@ -59,7 +59,7 @@ impl Problem {
         self.course(name, &mut *preconditioner, setup)
     }
 
-    /// The same with one that is ready, after `setup` seconds.
+    /// The same with a preconditioner that is ready, after `setup` seconds.
     pub(super) fn course(
         &self,
         name: &str,
@@ -73,7 +73,7 @@ impl Problem {
         let stop = StopRule::iterations(trace.residuals.len() - 1);
         timed.solve(matrix, preconditioner, rhs, &mut x, &stop);
         let seconds = timed.history().last().map_or(0.0, |point| point.seconds);
-        // The lowest value of all may be that of this solve.
+        // This solve may reach the lowest value of all.
         let lowest = trace.values.iter().copied().fold(self.lowest, f64::min);
         let error = |value: &f64| ((value - lowest) / -lowest).max(1e-16);
         let points = trace.values.iter().zip(&trace.residuals).map(|(e, r)| [error(e), *r]).collect();
@@ -142,7 +142,7 @@ pub(super) fn plots(title: &str, courses: &[Course]) -> [(&'static str, Plot); 2
     ]
 }
 
-/// What an iteration went through.
+/// The history of an iteration.
 struct Trace {
     /// The objective after each iteration.
     values: Vec<f64>,
@@ -151,8 +151,8 @@ struct Trace {
     betas: Vec<f64>,
 }
 
-/// Preconditioned conjugate gradients from zero until the largest entry of the residual has fallen to `stop` of that at the
-/// start.
+/// Preconditioned conjugate gradients from zero until the largest entry of the residual has fallen to `stop` times
+/// that at the start.
 fn iterate(
     matrix: &BlockMatrix,
     preconditioner: &mut dyn Preconditioner,
@@ -173,7 +173,7 @@ fn iterate(
         matrix.apply(&p, &mut q);
         let alpha = rz / dot(&p, &q);
         r.iter_mut().zip(&q).for_each(|(r, q)| *r -= alpha * *q);
-        // Along a conjugate direction the objective falls by half of what the step promises.
+        // Along a conjugate direction the objective decreases by half of the predicted linear decrease.
         trace.values.push(trace.values[trace.values.len() - 1] - 0.5 * alpha * rz);
         trace.residuals.push(largest(&r) / scale);
         preconditioner.apply(&r, &mut z);

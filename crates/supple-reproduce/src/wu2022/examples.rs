@@ -1,7 +1,7 @@
-//! The systems that are measured. The paper's garments and bodies are not public, and to drape a garment at every size would cost
-//! more than what is measured. So a cloth with folds stands for the T-shirt where only the matrix counts: stretched and
-//! compressed, bent in two directions, pinned at its corners. Bodies are armadillos of the built-in kind under their weight.
-//! Where contacts count, the built-in scenes run.
+//! The systems that are measured. The paper's garments and bodies are not public, and draping a garment at every size
+//! would cost more than the measurement. So a folded cloth represents the T-shirt where only the matrix matters:
+//! stretched and compressed, bent in two directions, pinned at its corners. Bodies are built-in armadillos under
+//! their own weight. Where contacts matter, the built-in scenes are run.
 
 use glam::DVec3;
 use supple::Error;
@@ -24,12 +24,12 @@ pub(super) const STEP: f64 = 0.01;
 const CLOTH: [f64; 2] = [2000.0, 2e-5];
 /// Young's modulus of the bodies in Pa.
 const BODY: f64 = 5e4;
-/// What is held of a body: the part above this fraction of its height.
+/// The pinned part of a body: above this fraction of its height.
 const HELD_ABOVE: f64 = 0.84;
-/// Frames that a body falls and bends before its system is taken.
+/// Frames for which a body falls and bends before its system is taken.
 const FRAMES: u32 = 3;
 
-/// The linear solvers of figures 4 and 16 and of those on scaling.
+/// The linear solvers of figures 4 and 16 and of the scaling figures.
 pub(super) fn jacobi() -> (&'static str, LinearOptions) {
     ("Jacobi", LinearKind::Jacobi.into())
 }
@@ -39,7 +39,7 @@ pub(super) fn schwarz() -> (&'static str, LinearOptions) {
     ("AS", LinearKind::Schwarz.into())
 }
 
-/// Multilevel additive Schwarz as in the paper: supernodes have three unknowns, domains follow the Morton curve.
+/// Multilevel additive Schwarz as in the paper: supernodes have three unknowns, domains follow a Morton curve.
 pub(super) fn paper_mas() -> (&'static str, LinearOptions) {
     let morton = Some(Partition::Morton);
     ("MAS, 3 unknowns", LinearOptions { modes: Some(3), partition: morton, ..LinearKind::Mas.into() })
@@ -55,7 +55,8 @@ pub(super) fn as_in_the_paper(request: &Request) -> MasOptions {
     }
 }
 
-/// Multilevel additive Schwarz as it is the default here: supernodes move rigidly, domains follow strong connections.
+/// Multilevel additive Schwarz with the defaults of this engine: supernodes move rigidly, domains follow strong
+/// connections.
 pub(super) fn mas() -> (&'static str, LinearOptions) {
     ("MAS, default", LinearKind::Mas.into())
 }
@@ -65,7 +66,7 @@ pub(super) fn multigrid() -> (&'static str, LinearOptions) {
     ("multigrid", LinearKind::Galerkin.into())
 }
 
-/// A folded cloth of a metre with about so many vertices and a multiple of the usual stiffness.
+/// A folded cloth of one metre with about this many vertices and a multiple of the usual stiffness.
 pub(super) fn cloth(vertices: f64, stiffness: f64, request: &Request) -> Result<StepSystem, Failure> {
     let side = vertices.sqrt().round().max(4.0) as u32;
     let grid = ClothGrid { size: [1.0, 1.0], vertices: [side; 2], pattern: GridPattern::Irregular, seed: 1 };
@@ -90,14 +91,14 @@ fn cotton(stiffness: f64) -> MaterialSpec {
     }
 }
 
-/// Folds along z that open towards +z, as those of a curtain, with ripples across.
+/// Folds along z that open towards +z, like those of a curtain, with ripples across.
 fn fold(p: DVec3) -> DVec3 {
     let depth = 0.02 + 0.03 * (p.z + 0.5);
     let y = depth * (25.0 * p.x + 2.0 * p.z).sin() + 0.004 * (60.0 * p.z + 9.0 * p.x).sin();
     DVec3::new(0.93 * p.x, y, 0.99 * p.z)
 }
 
-/// How stiffness is spread over a body (section 8.6).
+/// Distribution of stiffness over a body (section 8.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spreading {
     Uniform,
@@ -105,10 +106,10 @@ pub(super) enum Spreading {
     Regions,
 }
 
-/// By how much stiffness differs in heterogeneous bodies: a hundredfold from the softest to the stiffest.
+/// Contrast of stiffness in heterogeneous bodies: a factor of 100 from the softest to the stiffest.
 const CONTRAST: f64 = 10.0;
 
-/// An armadillo held by its ears with about so many vertices.
+/// An armadillo pinned at its ears, with about this many vertices.
 pub(super) fn armadillo(
     vertices: f64,
     spreading: Spreading,
@@ -146,11 +147,11 @@ pub(super) fn armadillo(
     system(scene.map_err(Failure::of)?, FRAMES, request)
 }
 
-/// The cell that fills an armadillo with about so many vertices, and its bounds.
+/// The cell that fills an armadillo with about this many vertices, and its bounds.
 fn filled(vertices: f64) -> Result<(f64, Aabb), Error> {
     let shape = Character::Armadillo.shape();
     let (mut cell, mut bounds) = (0.06, Aabb::EMPTY);
-    // Vertices go with the third power of the cell, less where the surface has many of them.
+    // Vertices scale with the inverse cube of the cell size, less where many of them are on the surface.
     for _ in 0..3 {
         let positions = shape.tets(cell)?.positions;
         bounds = Aabb::of_points(&positions);
@@ -172,14 +173,14 @@ fn eight_regions(bounds: &Aabb) -> impl Iterator<Item = (Selection, f64)> {
     })
 }
 
-/// A built-in scene with about a fraction of its resolution.
+/// A built-in scene at about this fraction of its resolution.
 pub(super) fn builtin(name: &str, resolution: f64) -> Result<Scene, Failure> {
     let mut scene = Scene::builtin(name).map_err(Failure::of)?;
     scene.scale_resolution(resolution).map_err(Failure::of)?;
     Ok(scene)
 }
 
-/// The system of the step after so many of the paper's steps.
+/// The system of the step after this many of the paper's steps.
 pub(super) fn system(scene: Scene, steps: u32, request: &Request) -> Result<StepSystem, Failure> {
     let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
     for _ in 0..steps {

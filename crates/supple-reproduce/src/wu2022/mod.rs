@@ -1,6 +1,6 @@
-//! Wu, Wang and Wang 2022, *A GPU-Based Multilevel Additive Schwarz Preconditioner for Cloth and Deformable Body Simulation*: its
-//! table and figures with numbers. The paper measures a GPU (and a CPU in figure 16); here a CPU does the work, so times compare
-//! by ratios only.
+//! Wu, Wang and Wang 2022, *A GPU-Based Multilevel Additive Schwarz Preconditioner for Cloth and Deformable Body
+//! Simulation*: its table and figures with numbers. The paper measures a GPU (and a CPU in figure 16); this is a CPU,
+//! so times are only comparable as ratios.
 
 mod convergence;
 mod course;
@@ -21,7 +21,7 @@ const RESOLUTION: Parameter = Parameter {
     name: "resolution",
     default: 0.3,
     range: [0.01, 10.0],
-    meaning: "of the built-in scene, as for `run`",
+    meaning: "resolution of the built-in scene, as for `run`",
 };
 
 const STEPS: Parameter = Parameter {
@@ -50,7 +50,7 @@ pub(super) static ALL: [Reproduction; 14] = [
     },
     Reproduction {
         name: "wu2022-fig5",
-        title: "nonlinear solvers with Jacobi and with multilevel Schwarz",
+        title: "nonlinear solvers preconditioned by Jacobi and by multilevel Schwarz",
         parameters: &[
             Parameter { default: 0.6, ..RESOLUTION },
             Parameter {
@@ -63,20 +63,20 @@ pub(super) static ALL: [Reproduction; 14] = [
                 name: "budget",
                 default: 5.0,
                 range: [0.01, 1e5],
-                meaning: "seconds for each solver",
+                meaning: "time limit per solver in seconds",
             },
         ],
         run: simulation::nonlinear,
     },
     Reproduction {
         name: "wu2022-fig9",
-        title: "domains of nodes sorted 0 to 60 steps ago",
+        title: "domains from node orderings 0 to 60 steps old",
         parameters: &[RESOLUTION, STEPS],
         run: convergence::sorted_before,
     },
     Reproduction {
         name: "wu2022-fig10",
-        title: "sizes of domains and numbers of levels",
+        title: "domain sizes and numbers of levels",
         parameters: &[VERTICES],
         run: convergence::domain_sizes,
     },
@@ -85,7 +85,7 @@ pub(super) static ALL: [Reproduction; 14] = [
         title: "convergence in all scenes",
         parameters: &[Parameter {
             default: 1.0,
-            meaning: "times that at which the scenes are quick",
+            meaning: "multiple of the resolution at which the scenes are fast",
             ..RESOLUTION
         }],
         run: simulation::all_scenes,
@@ -98,7 +98,7 @@ pub(super) static ALL: [Reproduction; 14] = [
     },
     Reproduction {
         name: "wu2022-fig17",
-        title: "what a step of the T-shirt consists of",
+        title: "breakdown of a step of the T-shirt",
         parameters: &[
             Parameter { default: 0.6, ..RESOLUTION },
             Parameter { default: 20.0, meaning: "steps of 1/100 s that are timed", ..STEPS },
@@ -107,7 +107,7 @@ pub(super) static ALL: [Reproduction; 14] = [
     },
     Reproduction {
         name: "wu2022-fig18",
-        title: "cost for stiffnesses from 0.1 to 100 times",
+        title: "cost for 0.1 to 100 times the stiffness",
         parameters: &[VERTICES],
         run: scaling::stiffness,
     },
@@ -125,7 +125,7 @@ pub(super) static ALL: [Reproduction; 14] = [
     },
     Reproduction {
         name: "wu2022-fig21",
-        title: "cost for growing numbers of contacts of a cloth that is wound up by a ball",
+        title: "cost for growing numbers of contacts of a cloth wound up by a ball",
         parameters: &[
             RESOLUTION,
             FIRST,
@@ -134,14 +134,14 @@ pub(super) static ALL: [Reproduction; 14] = [
                 name: "thickness",
                 default: 0.004,
                 range: [1e-5, 0.1],
-                meaning: "of the cloth in m; the thicker, the more pairs",
+                meaning: "thickness of the cloth in m; a larger one gives more contact pairs",
             },
         ],
         run: scaling::contacts,
     },
     Reproduction {
         name: "wu2022-stacked",
-        title: "cost for growing numbers of contacts of ten cloths that fall on each other",
+        title: "cost for growing numbers of contacts of ten cloths falling on each other",
         parameters: &[
             RESOLUTION,
             Parameter { default: 5.0, ..FIRST },

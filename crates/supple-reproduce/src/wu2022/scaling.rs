@@ -1,4 +1,4 @@
-//! Figures 18 to 21: how cost grows with stiffness, resolution and contacts.
+//! Figures 18 to 21: growth of cost with stiffness, resolution and contacts.
 
 use supple::scene::{LinearOptions, Scene};
 use supple::simulation::{Simulation, StepSystem};
@@ -12,15 +12,15 @@ use super::examples::{
 use supple_cli::failure::Failure;
 use supple_cli::plot::{Line, Plot, Scale};
 
-/// Times at which figure 21 and what is like it take a system.
+/// Number of points in time at which figure 21 and its variant take a system.
 const CONTACT_TIMES: usize = 4;
 
-/// What is compared.
+/// The quantity compared.
 fn solvers() -> [(&'static str, LinearOptions); 5] {
     [jacobi(), schwarz(), multigrid(), paper_mas(), mas()]
 }
 
-/// The courses of all solvers at each point of an axis.
+/// The convergence of all solvers at each point of an axis.
 struct Growth {
     axis: &'static str,
     points: Vec<(f64, Vec<Course>)>,
@@ -111,20 +111,20 @@ pub(super) fn body_resolution(request: &Request) -> Result<Findings, Failure> {
     Ok(growth.findings([Some(24.0), Some(23.0), Some(3.0), Some(14.0), Some(14.0)]))
 }
 
-/// Figure 21: a cloth on a turning ball, from where it lies around it to where it is wound up.
+/// Figure 21: a cloth on a rotating ball, from lying around it to being wound up.
 pub(super) fn contacts(request: &Request) -> Result<Findings, Failure> {
     let mut scene = builtin("cloth-drop", request.value("resolution"))?;
     scene.contact.thickness = request.value("thickness");
     along_a_run(scene, request)
 }
 
-/// The same for ten cloths that fall on a ball and on each other, from where none touches another to where all lie.
+/// The same for ten cloths that fall on a ball and on each other, from before the first contact to rest.
 pub(super) fn stacked(request: &Request) -> Result<Findings, Failure> {
     along_a_run(builtin("stacked-cloth", request.value("resolution"))?, request)
 }
 
-/// Takes systems at times that are evenly spread over a run. All are solved for the loads of the last: cloths that fall freely have almost
-/// none.
+/// Takes systems at times evenly spread over a run. All are solved for the loads of the last: freely falling cloths
+/// have almost none.
 fn along_a_run(scene: Scene, request: &Request) -> Result<Findings, Failure> {
     let (first, last) = (request.count("first"), request.count("steps"));
     if last < first {
@@ -145,7 +145,7 @@ fn along_a_run(scene: Scene, request: &Request) -> Result<Findings, Failure> {
         systems.push(simulation.step_system(STEP).map_err(Failure::of)?);
     }
     let loads = systems.last().map_or(Vec::new(), |system| system.rhs.clone());
-    let mut growth = Growth::new("couplings by contact");
+    let mut growth = Growth::new("contact couplings");
     for mut system in systems {
         system.rhs.clone_from(&loads);
         growth.add(system.matrix.outside().len() as f64, system, request)?;

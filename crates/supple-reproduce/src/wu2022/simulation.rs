@@ -1,4 +1,4 @@
-//! Table 1 and figures 5, 14 and 17: whole steps.
+//! Table 1 and figures 5, 14 and 17: complete steps.
 
 use std::time::{Duration, Instant};
 
@@ -14,8 +14,8 @@ use super::examples::{STEP, Spreading, armadillo, as_in_the_paper, builtin, clot
 use supple_cli::convergence;
 use supple_cli::failure::Failure;
 
-/// Table 1, a garment and a body: construction, precomputation, application and the rest of an iteration over one product, which a
-/// machine's speed divides out; condition numbers as they are.
+/// Table 1, a garment and a body: construction, precomputation, application and the rest of an iteration relative to
+/// one product, which cancels the machine's speed; condition numbers are absolute.
 pub(super) fn costs(request: &Request) -> Result<Findings, Failure> {
     let vertices = request.value("vertices");
     let mut findings = Findings::default();
@@ -48,7 +48,7 @@ pub(super) fn costs(request: &Request) -> Result<Findings, Failure> {
         for (name, linear) in [jacobi(), mas()] {
             let course = problem.solve(name, &linear, request.simd)?;
             let paper = (name == jacobi().0).then_some(condition);
-            findings.add(format!("{case}, {name}"), "condition number as seen", paper, course.condition);
+            findings.add(format!("{case}, {name}"), "estimated condition number", paper, course.condition);
             findings.add(format!("{case}, {name}"), "iterations", None, course.iterations());
         }
     }
@@ -74,7 +74,7 @@ fn stages(system: &StepSystem, request: &Request) -> Result<[f64; 4], Failure> {
     Ok([times.construction.as_secs_f64(), times.precomputation.as_secs_f64(), apply, product])
 }
 
-/// Figure 5: nonlinear solvers with Jacobi and with MAS, the matrix renewed every eight iterations.
+/// Figure 5: nonlinear solvers with Jacobi and with MAS, the matrix updated every eight iterations.
 pub(super) fn nonlinear(request: &Request) -> Result<Findings, Failure> {
     let scene = builtin("armadillo-bowl", request.value("resolution"))?;
     let methods = [
@@ -134,7 +134,7 @@ pub(super) fn all_scenes(request: &Request) -> Result<Findings, Failure> {
     for (name, resolution, steps) in SCENES {
         request.tell(name);
         let mut scene = builtin(name, resolution * request.value("resolution"))?;
-        // What leads to the system is not measured: one solver for all.
+        // The steps before the system are not measured: one solver for all.
         scene.solver.linear = LinearKind::Mas.into();
         let problem = Problem::new(super::examples::system(scene, steps, request)?, request.simd)?;
         let course = problem.solve(name, &mas().1, request.simd)?;
@@ -153,7 +153,7 @@ pub(super) fn all_scenes(request: &Request) -> Result<Findings, Failure> {
     Ok(findings)
 }
 
-/// Figure 17: what the steps of a T-shirt consist of.
+/// Figure 17: breakdown of the steps of a T-shirt.
 pub(super) fn breakdown(request: &Request) -> Result<Findings, Failure> {
     let mut scene: Scene = builtin("t-shirt", request.value("resolution"))?;
     let inner = LinearOptions { tolerance: Some(0.0), max_iterations: Some(64), ..LinearKind::Mas.into() };
@@ -169,14 +169,14 @@ pub(super) fn breakdown(request: &Request) -> Result<Findings, Failure> {
     let case = format!("T-shirt, {} vertices", simulation.unknowns() / 3);
     for (stage, seconds) in sum.stages().into_iter().filter(|(_, seconds)| *seconds > 0.0) {
         let name = format!("{case}, {stage}");
-        findings.add(name, "part of the step (%)", None, 100.0 * seconds / sum.total);
+        findings.add(name, "fraction of the step (%)", None, 100.0 * seconds / sum.total);
     }
     let system = simulation.step_system(STEP).map_err(Failure::of)?;
     let [_, _, apply, product] = stages(&system, request)?;
     let mut jacobi = BlockJacobi::default();
     jacobi.update(&system.matrix).map_err(|e| Failure::running(anyhow::anyhow!(e)))?;
     // In the paper's table the T-shirt's preconditioning takes 0.331 of 0.331 + 0.544 ms.
-    findings.add(case.clone(), "application over application and product", 0.378, apply / (apply + product));
-    findings.add(case, "seconds a step", None, sum.total / steps as f64);
+    findings.add(case.clone(), "application / (application + product)", 0.378, apply / (apply + product));
+    findings.add(case, "seconds per step", None, sum.total / steps as f64);
     Ok(findings)
 }

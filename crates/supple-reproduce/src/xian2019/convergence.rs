@@ -1,6 +1,6 @@
-//! Figures 10, 11 and 12: error (equation 9) over time of projective dynamics with different linear solvers. The paper has Jacobi-CG
-//! in figure 12 only; here the cloth of figure 10 meets it too. Beside the paper's V-cycle stand the automatic levels, alone and as
-//! preconditioner of conjugate gradients.
+//! Figures 10, 11 and 12: error (equation 9) over time of projective dynamics with different linear solvers. The
+//! paper has Jacobi-CG only in figure 12; here it is also applied to the cloth of figure 10. In addition to the
+//! paper's V-cycle there are the automatic levels, alone and as a preconditioner of conjugate gradients.
 
 use std::time::Duration;
 
@@ -15,12 +15,12 @@ use super::measure::{fixed, iterations, scaled, v_cycle};
 use supple_cli::convergence;
 use supple_cli::failure::Failure;
 
-/// The residual at which a curve has nothing more to show.
+/// The residual at which a curve ends.
 const TOLERANCE: f64 = 1e-8;
-/// Budgets of a solver that the reference has. Where cloth wrinkles, Newton's method goes on for minutes after the objective
-/// has lost what it can lose for all that the figures show.
+/// Budget of the reference, as a multiple of a solver's. Where cloth wrinkles, Newton's method continues for minutes
+/// after the objective has converged to the accuracy of the figures.
 const REFERENCE: u32 = 10;
-/// Chebyshev iterations for each nonlinear one: the first ten are Jacobi's (Wang 2015).
+/// Chebyshev iterations per nonlinear one: the first ten are Jacobi's (Wang 2015).
 const CHEBYSHEV: u32 = 40;
 
 /// Figure 10.
@@ -66,7 +66,7 @@ fn stationary() -> Vec<(String, LinearOptions)> {
     vec![sweeps(10), sweeps(50), (format!("Chebyshev, {CHEBYSHEV} iterations"), chebyshev)]
 }
 
-/// The paper's V-cycle and what goes beyond it.
+/// The paper's V-cycle and its extensions.
 fn v_cycles(paper: LinearOptions) -> Vec<(String, LinearOptions)> {
     let cg =
         |count: u32| (format!("CG, {count} V-cycles, automatic levels"), fixed(LinearKind::Galerkin, count));
@@ -78,7 +78,7 @@ fn v_cycles(paper: LinearOptions) -> Vec<(String, LinearOptions)> {
     ]
 }
 
-/// Compares the paper's V-cycle, and those that go beyond it, with other linear solvers.
+/// Compares the paper's V-cycle, and its extensions, with other linear solvers.
 fn compare(
     scene: &Scene,
     name: &str,
@@ -112,7 +112,7 @@ fn compare(
     let (own, other) = compared.curves.split_at(count);
     let best =
         |curves: &[Curve]| curves.iter().map(|curve| seconds(curve, 0.01)).fold(f64::INFINITY, f64::min);
-    findings.add("all", "best by V-cycles over best other, to 0.01", None, best(own) / best(other));
+    findings.add("all", "best V-cycle time / best other time, to 0.01", None, best(own) / best(other));
     findings.add("reference", "residual", None, compared.reference_residual);
     findings.plots.push(("", convergence(format!("{name}, projective dynamics"), &compared.curves)));
     Ok(findings)

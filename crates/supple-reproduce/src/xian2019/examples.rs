@@ -1,8 +1,9 @@
-//! The paper's examples with the parameters of its table 4, on built-in characters or on the user's mesh, at a wished size.
+//! The paper's examples with the parameters of its table 4, on built-in characters or on the user's mesh, at a chosen size.
 //!
-//! The paper does not say how large its objects are; here they are a metre. Its solids fall from lying to hanging by what is up
-//! (the armadillo by its ears and the top of its skull), held by soft attachments. Table 4's attachment stiffness is that of a vertex of the
-//! paper's finest mesh; the vertices of coarser ones have as much more as they are fewer, so that all hang the same.
+//! The paper does not state the size of its objects; here they measure one metre. Its solids fall from lying to
+//! hanging by their upper end (the armadillo by its ears and the top of its skull), attached by soft pins. Table 4's
+//! attachment stiffness is per vertex of the paper's finest mesh; on coarser meshes it is scaled up by the ratio of
+//! vertex counts, so that all hang the same.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +19,7 @@ use supple::scene::{Body, Model, Pin, Placement, Scene, Selection, Shape, ShapeS
 use super::super::catalogue::Request;
 use supple_cli::failure::Failure;
 
-/// Frames a second (section 5.1).
+/// Frames per second (section 5.1).
 pub(super) const FPS: f64 = 30.0;
 
 /// A solid of table 4.
@@ -28,11 +29,11 @@ pub(super) struct Solid {
     /// Lamé's second and first coefficient, `μ` and `λ`, in Pa.
     lame: [f64; 2],
     attachment: f64,
-    /// Vertices of the paper's finest mesh of it.
+    /// Vertices of its finest mesh in the paper.
     finest: f64,
-    /// What is held: the part above this fraction of the height.
+    /// The pinned part: above this fraction of the height.
     held_above: f64,
-    /// How large it is.
+    /// Its size in metres.
     metres: f64,
 }
 
@@ -70,7 +71,7 @@ pub(super) const OCTOPUS: Solid = Solid {
 const CLOTH_SPRINGS: [f64; 2] = [100.0, 20.0];
 const CLOTH_ATTACHMENT: f64 = 100.0;
 
-/// Where a solid comes from.
+/// The origin of a solid.
 enum Source {
     Implicit(ImplicitShape),
     Surface(PathBuf, Box<SurfaceMesh>),
@@ -103,12 +104,12 @@ impl Source {
         })
     }
 
-    /// The cell that fills it with about so many vertices; none for what is filled already.
+    /// The cell that fills it with about this many vertices; none for a mesh that already has tetrahedra.
     fn cell(&self, vertices: f64, largest_side: f64) -> Result<Option<f64>, Error> {
         if matches!(self, Self::Tets(..)) {
             return Ok(None);
         }
-        // Inner vertices go with the volume, those of the boundary with the area: n = a / h³ + b / h².
+        // Interior vertices scale with the volume, those of the boundary with the area: n = a / h³ + b / h².
         let [h, k] = [largest_side / 16.0, largest_side / 26.0];
         let [n, m] = [self.filled(h)?.len() as f64, self.filled(k)?.len() as f64];
         let a = (m * k * k - n * h * h) / (1.0 / k - 1.0 / h);
@@ -132,18 +133,18 @@ impl Source {
 }
 
 impl Solid {
-    /// A scene of about so many vertices.
+    /// A scene with about this many vertices.
     pub(super) fn scene(&self, vertices: f64, solver: Solver, request: &Request) -> Result<Scene, Failure> {
         let source = Source::of(self, request.mesh.as_deref()).map_err(Failure::usage)?;
         self.scene_of(source, vertices, solver).map_err(Failure::of)
     }
 
-    /// The same of another size.
+    /// The same with a different size.
     pub(super) fn with_metres(&self, metres: f64) -> Self {
         Self { metres, ..*self }
     }
 
-    /// The same of a material with another `μ`.
+    /// The same with a different `μ`.
     pub(super) fn with_stiffness(&self, mu: f64) -> Self {
         Self { lame: [mu, self.lame[1]], ..*self }
     }
@@ -177,7 +178,7 @@ impl Solid {
     }
 }
 
-/// The hanging cloth of about so many vertices, held at two corners; the user's mesh, held where it is highest.
+/// The hanging cloth with about this many vertices, pinned at two corners; the user's mesh, pinned at its highest part.
 pub(super) fn cloth(vertices: f64, solver: Solver, request: &Request) -> Result<Scene, Failure> {
     let scene = match &request.mesh {
         None => square(vertices, solver),

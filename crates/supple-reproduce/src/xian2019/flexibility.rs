@@ -1,5 +1,5 @@
-//! Figure 8: one hanging cloth by three solvers. The paper has its cloth only; here the octopus of table 1 follows, by direct and
-//! multigrid projective dynamics.
+//! Figure 8: one hanging cloth by three solvers. The paper only has the cloth; here the octopus of table 1 follows,
+//! by direct and multigrid projective dynamics.
 
 use supple::linear::multigrid::galerkin::Smoother;
 use supple::scene::{LinearKind, LinearOptions, Method, Scene, Solver};
@@ -10,11 +10,11 @@ use super::examples::{OCTOPUS, cloth};
 use super::measure::{Timed, fixed, iterations, scaled, v_cycle};
 use supple_cli::failure::Failure;
 
-/// Vertices, and iterations a frame (table 1).
+/// Vertices, and iterations per frame (table 1).
 const CLOTH: (f64, u32) = (40_401.0, 4);
 const SOLID: (f64, u32) = (39_223.0, 3);
 
-/// A solver, with the paper's frames a second.
+/// A solver, with the paper's frames per second.
 type Row = (&'static str, Method, LinearOptions, Option<f64>);
 
 /// Figure 8.
@@ -43,7 +43,7 @@ pub(super) fn three_solvers(request: &Request) -> Result<Findings, Failure> {
     Ok(findings)
 }
 
-/// Times every solver on one scene; the first is what the others are compared with.
+/// Times every solver on one scene; the first is the reference.
 fn compare(
     rows: Vec<Row>,
     count: u32,
@@ -58,8 +58,8 @@ fn compare(
         let case = timed.case(name);
         let (reference, rate) = *direct.get_or_insert((timed.frame.total, paper));
         let ratio = paper.zip(rate).map(|(own, direct)| own / direct);
-        findings.add(case.clone(), "frames a second", paper, 1.0 / timed.frame.total);
-        findings.add(case.clone(), "speed over the direct solver", ratio, reference / timed.frame.total);
+        findings.add(case.clone(), "frames per second", paper, 1.0 / timed.frame.total);
+        findings.add(case.clone(), "speedup over the direct solver", ratio, reference / timed.frame.total);
         findings.add(case.clone(), "largest residual of a frame", None, timed.residual);
         findings.add(case, "memory of matrices and solvers (MB)", None, 1e-6 * timed.bytes as f64);
     }

@@ -1,4 +1,4 @@
-//! Running the examples: the paper's solvers as values of the scene, and frames with a clock.
+//! Running the examples: the paper's solvers as scene settings, and timed frames.
 
 use std::time::Instant;
 
@@ -10,9 +10,9 @@ use super::super::catalogue::Request;
 use super::examples::FPS;
 use supple_cli::failure::Failure;
 
-/// A nonlinear method with a fixed number of iterations, as the paper has them.
+/// A nonlinear method with a fixed number of iterations, as in the paper.
 pub(super) fn iterations(method: Method, count: u32, linear: LinearOptions) -> Solver {
-    // No step comes so near: the iterations decide.
+    // Never reached: the number of iterations decides.
     Solver { method, linear, tolerance: 1e-14, max_iterations: count, ..Solver::default() }
 }
 
@@ -21,7 +21,7 @@ pub(super) fn fixed(kind: LinearKind, count: u32) -> LinearOptions {
     LinearOptions { tolerance: Some(0.0), max_iterations: Some(count), ..kind.into() }
 }
 
-/// Sweeps that do the work of so many of the paper's iterations: its Gauss-Seidel goes both ways in each.
+/// Sweeps equivalent to this many of the paper's iterations: its Gauss-Seidel is symmetric.
 pub(super) fn sweeps_of(smoother: Smoother, iterations: u32) -> u32 {
     match smoother {
         Smoother::GaussSeidel => 2 * iterations,
@@ -29,7 +29,8 @@ pub(super) fn sweeps_of(smoother: Smoother, iterations: u32) -> u32 {
     }
 }
 
-/// One V-cycle on so many coarse nodes, each level smoothed by so many of the paper's iterations before and after, from fine to coarse.
+/// One V-cycle on these numbers of coarse nodes, each level smoothed by this many of the paper's iterations before
+/// and after, from fine to coarse.
 pub(super) fn v_cycle(levels: Levels, smoother: Smoother, iterations: u32) -> LinearOptions {
     let sweeps = sweeps_of(smoother, iterations);
     LinearOptions {
@@ -47,22 +48,22 @@ pub(super) fn scaled(nodes: &[u32], size: f64) -> Levels {
     Levels::Counts(nodes.iter().map(|&nodes| (f64::from(nodes) * size).round().max(4.0) as u32).collect())
 }
 
-/// Frames with a clock.
+/// Timed frames.
 pub(super) struct Timed {
     pub vertices: usize,
     pub elements: usize,
-    /// How much longer the first frame took.
+    /// Additional time of the first frame.
     pub setup_seconds: f64,
-    /// Seconds a frame, by stage.
+    /// Seconds per frame, by stage.
     pub frame: StageTimes,
-    /// The largest residual that a frame ended with.
+    /// The largest residual at the end of a frame.
     pub residual: f64,
     /// Memory of matrices and solvers in bytes.
     pub bytes: usize,
 }
 
 impl Timed {
-    /// Takes one frame and then times some.
+    /// Runs one frame and then times some.
     pub(super) fn run(scene: Scene, frames: usize, request: &Request) -> Result<Self, Failure> {
         let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
         let begun = Instant::now();

@@ -1,5 +1,6 @@
-//! Xian, Tong and Liu 2019, *A Scalable Galerkin Multigrid Method for Real-time Simulation of Deformable Objects*: its tables and
-//! figures with numbers. The paper measures a GPU; here a CPU does the work, so times compare by ratios only.
+//! Xian, Tong and Liu 2019, *A Scalable Galerkin Multigrid Method for Real-time Simulation of Deformable Objects*:
+//! its tables and figures with numbers. The paper measures a GPU; this is a CPU, so times are only comparable as
+//! ratios.
 
 mod convergence;
 mod examples;
@@ -23,25 +24,29 @@ const FRAMES: Parameter = Parameter {
     name: "frames",
     default: 10.0,
     range: [1.0, 1e5],
-    meaning: "frames that are timed, after one that is not",
+    meaning: "timed frames, after one that is not timed",
 };
 
 const FRAME: Parameter = Parameter {
     name: "frame",
     default: 5.0,
     range: [1.0, 1e4],
-    meaning: "the frame whose first step or linear system is looked at",
+    meaning: "the frame whose first step or linear system is used",
 };
 
 const METRES: Parameter = Parameter {
     name: "metres",
     default: 2.5,
     range: [1e-3, 1e3],
-    meaning: "how large the solid is, which the paper does not say; here three unknowns a node do as well as there",
+    meaning: "size of the solid in m, not stated in the paper; at this size three unknowns per node perform as in the paper",
 };
 
-const BUDGET: Parameter =
-    Parameter { name: "budget", default: 4.0, range: [0.01, 1e5], meaning: "seconds for each solver" };
+const BUDGET: Parameter = Parameter {
+    name: "budget",
+    default: 4.0,
+    range: [0.01, 1e5],
+    meaning: "time limit per solver in seconds",
+};
 
 const HALF: Parameter = Parameter { default: 0.5, ..SIZE };
 
@@ -49,19 +54,19 @@ const HALF: Parameter = Parameter { default: 0.5, ..SIZE };
 pub(super) static ALL: [Reproduction; 11] = [
     Reproduction {
         name: "xian2019-table1",
-        title: "frames a second and pre-computation of all set-ups",
+        title: "frames per second and pre-computation of all set-ups",
         parameters: &[SIZE, FRAMES],
         run: table1::frame_rates,
     },
     Reproduction {
         name: "xian2019-table2",
-        title: "what a frame's time goes into",
+        title: "breakdown of the time per frame",
         parameters: &[SIZE, FRAMES],
         run: table1::breakdown,
     },
     Reproduction {
         name: "xian2019-table3",
-        title: "how far coarse spaces reduce the error: unknowns a node, weights",
+        title: "error reduction of coarse spaces by unknowns per node and weights",
         parameters: &[Parameter { default: 1.0, ..SIZE }, Parameter { default: 10.0, ..FRAME }, METRES],
         run: table3::error_reduction,
     },
@@ -76,10 +81,10 @@ pub(super) static ALL: [Reproduction; 11] = [
         title: "the same swing at six resolutions",
         parameters: &[
             SIZE,
-            Parameter { default: 30.0, meaning: "frames of the swing", ..FRAMES },
+            Parameter { default: 30.0, meaning: "number of frames", ..FRAMES },
             Parameter {
                 default: 0.2,
-                meaning: "how large the solid is, which the paper does not say; small, it swings more than it stretches",
+                meaning: "size of the solid in m, not stated in the paper; a small one swings more than it stretches",
                 ..METRES
             },
         ],
@@ -99,7 +104,7 @@ pub(super) static ALL: [Reproduction; 11] = [
                 name: "smallest",
                 default: 3e3,
                 range: [1e3, 1e7],
-                meaning: "the smallest; the paper's is 3581",
+                meaning: "the smallest number of tetrahedra; the paper's is 3581",
             },
             Parameter { default: 5.0, ..FRAMES },
         ],
@@ -117,12 +122,7 @@ pub(super) static ALL: [Reproduction; 11] = [
         parameters: &[
             HALF,
             FRAME,
-            Parameter {
-                name: "cycles",
-                default: 10.0,
-                range: [2.0, 1e3],
-                meaning: "V-cycles for each stiffness",
-            },
+            Parameter { name: "cycles", default: 10.0, range: [2.0, 1e3], meaning: "V-cycles per stiffness" },
         ],
         run: stiffness::residuals,
     },

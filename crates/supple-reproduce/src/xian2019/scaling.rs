@@ -1,4 +1,4 @@
-//! Figures 6 and 7: the same motion at all resolutions, and what it costs.
+//! Figures 6 and 7: the same motion at all resolutions, and its cost.
 
 use glam::DVec3;
 use supple::FileError;
@@ -20,14 +20,15 @@ use supple_cli::plot::{Line, Plot, Scale};
 /// The armadillos of table 1: vertices.
 const ARMADILLOS: [f64; 6] = [1241.0, 6654.0, 14_779.0, 50_736.0, 95_587.0, 126_966.0];
 
-/// Elements for each vertex of filled shapes, about.
+/// Elements per vertex of filled shapes, approximately.
 const ELEMENTS_A_VERTEX: f64 = 4.8;
 
-/// Figure 6: how far the feet have gone elsewhere than on the finest mesh, over the way they go there. Their ways are compared, not
-/// where they are: meshes of several sizes begin with their feet at places that differ by a part of a cell.
+/// Figure 6: deviation of the feet's displacement from that on the finest mesh, relative to the latter. Displacements
+/// are compared, not positions: the initial positions of the feet differ between meshes by a fraction of a cell.
 ///
-/// Steps are solved by Newton's method. A fixed number of iterations of projective dynamics, as in table 1, leaves a step the farther
-/// from its end the finer the mesh: forty of them, at a residual below 1e-4, still go a third of the way elsewhere.
+/// Steps are solved by Newton's method. A fixed number of iterations of projective dynamics, as in table 1, leaves a
+/// step further from convergence the finer the mesh is: after forty of them, at a residual below 1e-4, displacements
+/// still deviate by a third.
 pub(super) fn same_motion(request: &Request) -> Result<Findings, Failure> {
     needs_resolutions(request)?;
     let size = request.value("size");
@@ -42,7 +43,7 @@ pub(super) fn same_motion(request: &Request) -> Result<Findings, Failure> {
     let way: f64 = finest.windows(2).map(|pair| pair[0].distance(pair[1])).sum();
     for (case, path) in paths.iter().take(paths.len() - 1) {
         let away = path.iter().zip(&finest).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
-        findings.add(case.clone(), "farthest from the finest, over its way", None, away / way);
+        findings.add(case.clone(), "largest deviation from the finest / its displacement", None, away / way);
     }
     let line = |(name, path): (String, Vec<DVec3>)| {
         let points = path.iter().enumerate().map(|(frame, tip)| [frame as f64 / FPS, tip.y]).collect();
@@ -58,25 +59,25 @@ pub(super) fn same_motion(request: &Request) -> Result<Findings, Failure> {
     Ok(findings)
 }
 
-/// Newton's method, so exact that only the mesh makes a difference.
+/// Newton's method, converged so far that only the mesh makes a difference.
 fn solved() -> Solver {
     let linear = LinearOptions { tolerance: Some(1e-3), ..LinearKind::Galerkin.into() };
     Solver { method: Method::NEWTON, linear, tolerance: 1e-5, max_iterations: 50, ..Solver::default() }
 }
 
-/// Refuses a mesh that cannot be filled at several resolutions.
+/// Rejects a mesh that cannot be filled at several resolutions.
 fn needs_resolutions(request: &Request) -> Result<(), Failure> {
     let Some(path) = request.mesh.as_deref() else { return Ok(()) };
     match load(path).map_err(Failure::usage)?.mesh {
         Mesh::Surface(_) => Ok(()),
         Mesh::Tets(_) => Err(Failure::usage(FileError::whole(
             path,
-            "holds tetrahedra, which have one resolution; this figure needs several: give it a closed surface",
+            "contains tetrahedra, which have a fixed resolution; this figure needs several: use a closed surface",
         ))),
     }
 }
 
-/// Where the mean of the part farthest from what is held goes, from where it begins.
+/// The displacement over time of the mean of the part farthest from the pins.
 fn tip_path(scene: Scene, request: &Request) -> Result<(String, Vec<DVec3>), Failure> {
     let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
     // The body lies with its top towards +z.
@@ -91,14 +92,17 @@ fn tip_path(scene: Scene, request: &Request) -> Result<(String, Vec<DVec3>), Fai
     for _ in 0..request.count("frames") {
         let step = simulation.step(1.0 / FPS).map_err(Failure::of)?;
         if !step.converged {
-            return Err(running(format!("step {} did not converge: a path of it says nothing", path.len())));
+            return Err(running(format!(
+                "step {} did not converge: its trajectory would be meaningless",
+                path.len()
+            )));
         }
         path.push(mean(simulation.positions()) - start);
     }
     Ok((format!("{} vertices", simulation.unknowns() / 3), path))
 }
 
-/// Figure 7, with levels chosen from the mesh: the memory of the hierarchy, and the time of a frame.
+/// Figure 7, with levels chosen from the mesh: the memory of the hierarchy, and the time per frame.
 pub(super) fn memory_and_time(request: &Request) -> Result<Findings, Failure> {
     needs_resolutions(request)?;
     let (largest, smallest) = (request.value("elements"), request.value("smallest"));
@@ -115,13 +119,13 @@ pub(super) fn memory_and_time(request: &Request) -> Result<Findings, Failure> {
         memory.push([elements, 1e-6 * bytes as f64]);
         time.push([elements, timed.frame.total]);
         findings.add(timed.case("armadillo"), "memory of the hierarchy (MB)", None, 1e-6 * bytes as f64);
-        findings.add(timed.case("armadillo"), "time a frame (s)", None, timed.frame.total);
+        findings.add(timed.case("armadillo"), "time per frame (s)", None, timed.frame.total);
     }
     let range = format!("{:.0} to {:.0} elements", memory[0][0], memory[5][0]);
     findings.add(range.clone(), "slope of memory", 1.012, slope(&memory));
     findings.add(range, "slope of time", 0.365, slope(&time));
     findings.plots.push(("-memory", against_elements("memory of the hierarchy in MB", memory)));
-    findings.plots.push(("-time", against_elements("time a frame in seconds", time)));
+    findings.plots.push(("-time", against_elements("time per frame in seconds", time)));
     Ok(findings)
 }
 
@@ -135,7 +139,7 @@ fn against_elements(label: &'static str, points: Vec<[f64; 2]>) -> Plot {
     }
 }
 
-/// What the hierarchy adds to the matrix of a scene, with one number a block as projective dynamics has it.
+/// The memory of the hierarchy in addition to the matrix of a scene, with one number per block as in projective dynamics.
 fn hierarchy_bytes(scene: Scene, request: &Request) -> Result<usize, Failure> {
     let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
     let system = simulation.step_system(1.0 / FPS).map_err(Failure::of)?;

@@ -1,4 +1,4 @@
-//! Figure 9: V-cycles on matrices of rising stiffness.
+//! Figure 9: V-cycles on matrices of increasing stiffness.
 
 use glam::DVec3;
 use supple::linear::multigrid::galerkin::{Galerkin, GalerkinOptions, LevelSizes, Smoother};
@@ -27,7 +27,7 @@ pub(super) fn residuals(request: &Request) -> Result<Findings, Failure> {
         let last = points.last().map_or(1.0, |point| point[1]);
         let rate = last.powf(1.0 / (points.len() - 1).max(1) as f64);
         let case = format!("stiffness {stiffness:.0} Pa");
-        findings.add(case.clone(), "residual left by a V-cycle", None, rate);
+        findings.add(case.clone(), "convergence rate of a V-cycle", None, rate);
         rates.push(rate);
         lines.push(Line { name: case, points });
     }

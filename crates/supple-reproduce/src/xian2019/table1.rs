@@ -1,4 +1,4 @@
-//! Tables 1 and 2: frames a second, pre-computation, and what a frame's time goes into.
+//! Tables 1 and 2: frames per second, pre-computation, and a breakdown of the time per frame.
 
 use supple::linear::multigrid::galerkin::Smoother::{self, GaussSeidel, Jacobi};
 use supple::scene::{Method, Scene};
@@ -11,17 +11,17 @@ use supple_cli::failure::Failure;
 
 /// A row of both tables.
 struct Row {
-    /// Cloth without a solid.
+    /// `None` for cloth.
     solid: Option<&'static Solid>,
     vertices: f64,
     /// Coarse nodes.
     nodes: &'static [u32],
     smoother: Smoother,
-    /// The paper's iterations before and after. On cloth it has ten instead of five on the level above the coarsest.
+    /// The paper's iterations before and after. For cloth it uses ten instead of five on the level above the coarsest.
     sweeps: u32,
     method: Method,
     iterations: u32,
-    /// Frames a second and pre-computation in seconds.
+    /// Frames per second and pre-computation in seconds.
     rate: [f64; 2],
     /// Table 2 in milliseconds: finest matrix, multi-level matrices, gradient, smoothing, coarsest level, interpolation and
     /// restriction.
@@ -98,7 +98,7 @@ pub(super) fn frame_rates(request: &Request) -> Result<Findings, Failure> {
     for row in &ROWS {
         let (case, timed) = row.measure(request)?;
         let [rate, setup] = row.rate;
-        findings.add(case.clone(), "frames a second", rate, 1.0 / timed.frame.total);
+        findings.add(case.clone(), "frames per second", rate, 1.0 / timed.frame.total);
         findings.add(case, "pre-computation (s)", setup, timed.setup_seconds);
     }
     Ok(findings)
@@ -125,7 +125,7 @@ pub(super) fn breakdown(request: &Request) -> Result<Findings, Failure> {
             findings.add(case.clone(), quantity, paper, 1e3 * seconds);
         }
         let known: f64 = frame.stages().iter().map(|(_, seconds)| seconds).sum();
-        findings.add(case, "stages over the whole frame", None, known / frame.total);
+        findings.add(case, "sum of stages / whole frame", None, known / frame.total);
     }
     Ok(findings)
 }

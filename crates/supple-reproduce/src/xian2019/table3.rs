@@ -1,4 +1,4 @@
-//! Table 3 and figure 3: coarse spaces of other unknowns and weights than the cycle's.
+//! Table 3 and figure 3: coarse spaces with unknowns and weights that differ from the cycle's.
 
 use glam::DVec3;
 use supple::linear::multigrid::galerkin::{CoarseSpace, Weights};
@@ -63,13 +63,13 @@ pub(super) fn nonzeros(request: &Request) -> Result<Findings, Failure> {
     let case = format!("octopus, {} vertices", positions.len());
     findings.add(case, "entries of the matrix", None, fine as f64);
     let nodes = (400.0 * size).round().max(4.0) as usize;
-    // "Reduced roughly by a quarter" with smooth weights; the paper gives no other number in words.
+    // "Reduced roughly by a quarter" with smooth weights; the paper states no other number.
     for (weights, paper) in [(Weights::Smooth, Some(0.75)), (Weights::PiecewiseConstant, None)] {
         let space = CoarseSpace::new(&matrix, &positions, nodes, true, weights);
         let coarse = space.nonzeros(&matrix) as f64;
         let case = format!("{nodes} nodes, {}", words(weights));
         findings.add(case.clone(), "entries of the coarse matrix", None, coarse);
-        findings.add(case, "entries over those of the matrix", paper, coarse / fine as f64);
+        findings.add(case, "entries / entries of the matrix", paper, coarse / fine as f64);
     }
     Ok(findings)
 }
@@ -81,7 +81,7 @@ fn words(weights: Weights) -> &'static str {
     }
 }
 
-/// The system of a frame under way.
+/// The system of a frame during the motion.
 pub(super) fn system(scene: Scene, request: &Request) -> Result<StepSystem, Failure> {
     let mut simulation = Simulation::with_simd(scene, request.simd).map_err(Failure::of)?;
     for _ in 1..request.count("frame") {

@@ -2,18 +2,18 @@
 
 use supple::solvers::staggered::{Cell, Lattice};
 
-/// A box that is held at one face and free elsewhere.
+/// A box that is fixed at one face and free elsewhere.
 pub(super) fn elastic_box(cells: usize) -> Lattice {
     Lattice::new([cells; 3], |[x, ..]| if x == -1 { Cell::Dirichlet } else { Cell::Interior })
 }
 
-/// A box that is held at two opposite faces.
+/// A box that is fixed at two opposite faces.
 pub(super) fn box_between_walls(cells: usize) -> Lattice {
     let end = cells as i32;
     Lattice::new([cells; 3], |[x, ..]| if x == -1 || x == end { Cell::Dirichlet } else { Cell::Interior })
 }
 
-/// Where the arms point, not along the axes of the lattice.
+/// Directions of the arms, not aligned with the axes of the lattice.
 const ARMS: [[f64; 3]; 6] = [
     [1.0, 0.23, 0.11],
     [-1.0, 0.17, -0.2],
@@ -23,8 +23,8 @@ const ARMS: [[f64; 3]; 6] = [
     [-0.15, 0.22, -1.0],
 ];
 
-/// A ball with six slanting arms, a fifth as thick as the ball; the ends of four are held. It stands for the paper's
-/// characters with thin limbs, and has an eighth of the lattice's cells.
+/// A ball with six slanting arms, a fifth as thick as the ball; the ends of four are fixed. It represents the paper's
+/// characters with thin limbs, and fills an eighth of the lattice's cells.
 pub(super) fn ball_with_arms(cells: usize) -> Lattice {
     let (radius, thickness, length, held_from) = (0.3, 0.06, 0.44, 0.41);
     Lattice::new([cells; 3], |at| {
@@ -46,7 +46,7 @@ fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
     (0..3).map(|i| a[i] * b[i]).sum()
 }
 
-/// A right-hand side of one along y on every unknown: the body's weight.
+/// The body's weight: a right-hand side of one for every unknown along y.
 pub(super) fn weight_of(lattice: &Lattice) -> Vec<f64> {
     let len = lattice.len();
     let mut b = vec![0.0; 4 * len];

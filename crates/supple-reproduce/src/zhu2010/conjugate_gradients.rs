@@ -4,7 +4,7 @@
 use supple::solvers::staggered::{LatticeLevel, PRESSURE};
 use supple_core::parallel::prelude::*;
 
-/// Entries of one task.
+/// Entries per task.
 const CHUNK: usize = 1 << 14;
 
 /// The symmetric and definite operator `-L + G D^-1 G^T` on displacements.
@@ -27,7 +27,7 @@ impl<'a> Eliminated<'a> {
         Self { level, inverse, zero: vec![0.0; 4 * len] }
     }
 
-    /// `out = A x`; the pressures of `x` are set to what its displacements mean.
+    /// `out = A x`; the pressures of `x` are set from its displacements.
     fn apply(&self, x: &mut [f64], out: &mut [f64]) {
         let pressures = PRESSURE * self.inverse.len();
         x[pressures..].fill(0.0);
@@ -56,7 +56,7 @@ impl<'a> Eliminated<'a> {
     }
 }
 
-/// Solves for displacements from zero: the norms of the residuals, to `tolerance` times the first.
+/// Solves for displacements from zero and returns the residual norms, down to `tolerance` times the first.
 pub(super) fn conjugate_gradients(level: &LatticeLevel, b: &[f64], tolerance: f64, most: usize) -> Vec<f64> {
     let operator = Eliminated::new(level);
     let scale = operator.inverse_diagonal();
@@ -103,7 +103,7 @@ mod tests {
 
     use super::*;
 
-    /// Both methods solve the same equations: a right-hand side made from the one's solution is the other's.
+    /// Both methods solve the same equations: a right-hand side made from the one's solution is that of the other.
     #[test]
     fn it_finds_what_the_cycles_find() {
         let lattice = Lattice::new([8; 3], |[x, ..]| if x == -1 { Cell::Dirichlet } else { Cell::Interior });

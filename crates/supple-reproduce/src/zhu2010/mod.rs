@@ -20,12 +20,16 @@ const CELLS: Parameter = Parameter {
     meaning: "cells along the side of the box",
 };
 const CYCLES: Parameter =
-    Parameter { name: "cycles", default: 5.0, range: [1.0, 1e3], meaning: "cycles that are timed" };
+    Parameter { name: "cycles", default: 5.0, range: [1.0, 1e3], meaning: "timed cycles" };
 
 const CELL: Parameter =
     Parameter { name: "cell", default: 0.025, range: [0.01, 0.05], meaning: "side of the cells in m" };
-const STEPS: Parameter =
-    Parameter { name: "steps", default: 4.0, range: [1.0, 100.0], meaning: "steps in which the arm bends" };
+const STEPS: Parameter = Parameter {
+    name: "steps",
+    default: 4.0,
+    range: [1.0, 100.0],
+    meaning: "number of steps for bending the arm",
+};
 
 /// All reproductions of the paper.
 pub(super) static ALL: [Reproduction; 9] = [
@@ -50,7 +54,7 @@ pub(super) static ALL: [Reproduction; 9] = [
                 name: "resolution",
                 default: 2.0,
                 range: [0.25, 8.0],
-                meaning: "of the scenes that stand for the paper's armadillo, human and car; at 1 their lattices are solved directly",
+                meaning: "resolution of the scenes that represent the paper's armadillo, human and car; at 1 their lattices are solved directly",
             },
         ],
         run: rates::rates,
@@ -64,13 +68,13 @@ pub(super) static ALL: [Reproduction; 9] = [
                 name: "tolerance",
                 default: 1e-8,
                 range: [1e-12, 0.1],
-                meaning: "the residual's norm over that of the right-hand side",
+                meaning: "relative residual norm",
             },
             Parameter {
                 name: "most",
                 default: 1e5,
                 range: [1.0, 1e7],
-                meaning: "the most iterations of conjugate gradients",
+                meaning: "maximum iterations of conjugate gradients",
             },
         ],
         run: times::against_conjugate_gradients,
@@ -88,31 +92,31 @@ pub(super) static ALL: [Reproduction; 9] = [
     },
     Reproduction {
         name: "zhu2010-fig17",
-        title: "how smooth the surface of a bent arm is on a coarse lattice, with a layer around it, on a finer one",
+        title: "smoothness of the surface of a bent arm on a coarse lattice, with a layer of padding, and on a finer one",
         parameters: &[CELL, STEPS],
         run: surfaces::padding,
     },
     Reproduction {
         name: "zhu2010-fig18",
-        title: "how smooth the surface of a bent arm is by trilinear and by tricubic interpolation",
+        title: "smoothness of the surface of a bent arm with trilinear and tricubic interpolation",
         parameters: &[CELL, STEPS],
         run: surfaces::interpolation,
     },
     Reproduction {
         name: "zhu2010-fig21",
-        title: "how much faster each subroutine of a V-cycle is on two threads than on one",
+        title: "speedup of each subroutine of a V-cycle on two threads",
         parameters: &[CELLS, CYCLES],
         run: times::by_threads,
     },
     Reproduction {
         name: "zhu2010-fig22",
-        title: "time of a V-cycle by subroutine, on the elastic box",
+        title: "time per V-cycle by subroutine, on the elastic box",
         parameters: &[CELLS, CYCLES],
         run: times::by_subroutine,
     },
     Reproduction {
         name: "zhu2010-fig23",
-        title: "time and memory of a V-cycle from 32^3 to 256^3 cells",
+        title: "time and memory per V-cycle from 32^3 to 256^3 cells",
         parameters: &[
             Parameter {
                 name: "cells",
@@ -135,7 +139,7 @@ pub(super) static ALL: [Reproduction; 9] = [
                 name: "tolerance",
                 default: 1e-2,
                 range: [1e-6, 0.1],
-                meaning: "the residual over the frame's first",
+                meaning: "residual relative to the start of the frame",
             },
         ],
         run: tetrahedra::against_newton,

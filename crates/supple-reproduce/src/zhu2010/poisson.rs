@@ -1,4 +1,4 @@
-//! Figure 10's point of reference: a V(1,1)-cycle for the Laplacian on a periodic cube, lexicographic Gauss-Seidel, full
+//! Figure 10's reference: a V(1,1)-cycle for the Laplacian on a periodic cube, lexicographic Gauss-Seidel, full
 //! weighting and trilinear interpolation.
 
 /// A periodic cube of points.
@@ -106,7 +106,7 @@ pub(super) fn periodic_poisson_rate(n: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// A quarter is what this cycle has in the long run; the paper's 0.19 is what its third cycle from random values shows.
+    /// The asymptotic rate of this cycle is a quarter; the paper's 0.19 is what its third cycle from random values shows.
     #[test]
     fn the_laplacian_converges_as_theory_says() {
         let rate = periodic_poisson_rate(32);

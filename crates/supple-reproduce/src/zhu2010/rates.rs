@@ -14,12 +14,12 @@ use supple_cli::failure::Failure;
 
 /// Poisson's ratios without pressures as unknowns, and the paper's rates.
 const WITHOUT_PRESSURES: [(f64, f64); 3] = [(0.2, 0.41), (0.475, 0.85), (0.49, 0.9)];
-/// Poisson's ratios of the method, and the paper's rates where it has them.
+/// Poisson's ratios of the method, and the paper's rates where available.
 const METHOD: [(f64, Option<f64>); 5] =
     [(0.2, Some(0.26)), (0.475, None), (0.49, Some(0.28)), (0.495, None), (0.499, None)];
-/// What is measured.
+/// The measured quantity.
 pub(super) const QUANTITY: &str = "convergence rate";
-/// The same of the first cycles only, but the very first.
+/// The same over the first cycles, without the very first.
 const EARLY: &str = "of cycles 2 to 8";
 /// The inertia of a frame of 1/30 s of the paper's car: `density h^2 / (mu dt (dt + g))` for rubber of 1 MPa, cells of 2 cm.
 const FRAME: f64 = 1.3;
@@ -90,19 +90,19 @@ fn run(lattice: Lattice, of: Coefficients, options: CycleOptions, krylov: bool, 
     solve_by_cycles(&mut hierarchy, (&mut u, &b), &limits, &mut work)
 }
 
-/// A weight that balances itself, of waves of any length: nothing holds a periodic body.
+/// A self-balancing load with waves of all lengths: a periodic body has no supports.
 fn make_wavy(lattice: &Lattice, b: &mut [f64]) {
     let (len, size) = (lattice.len(), lattice.size()[0] as i32);
     for cell in 0..len {
         let [x, y, z] = lattice.coordinates(lattice.twin(cell)).map(|k| k.rem_euclid(size));
-        // The same number with the other sign half a period away.
+        // The negative number half a period away.
         let half = (x + size / 2).rem_euclid(size);
         let noise = |x: i32| f64::from((x * 7919 + y * 104_729 + z * 1_299_709) % 1009);
         b[len + cell] = noise(x) - noise(half);
     }
 }
 
-/// The mean factor of all cycles but the first, which raises the residual.
+/// The mean factor of all cycles except the first, which raises the residual.
 fn late_rate(solve: &Solve) -> f64 {
     let cycles = solve.cycles();
     if cycles < 2 { f64::NAN } else { solve.rate(2, cycles) }

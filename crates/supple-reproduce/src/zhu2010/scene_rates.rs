@@ -16,11 +16,11 @@ use supple_cli::failure::Failure;
 const TETRAHEDRA: [(f64, f64); 3] = [(0.2, 0.35), (0.475, 0.8), (0.49, 0.89)];
 /// V-cycles on tetrahedra, of which the first does not count.
 const CYCLES: usize = 20;
-/// The residual at which rates are taken, over the step's first.
+/// The residual at which rates are taken, relative to the start of the step.
 const TOLERANCE: f64 = 1e-6;
 
-/// The paper's multigrid for finite elements is one of nested meshes, which a stuffed box does not have: Galerkin V-cycles on
-/// its tetrahedra stand for it.
+/// The paper's multigrid for finite elements uses nested meshes, which a stuffed box does not have: Galerkin V-cycles
+/// on its tetrahedra replace it.
 pub(super) fn tetrahedra(request: &Request, findings: &mut Findings) -> Result<(), Failure> {
     let cells = request.value("cells").round();
     for (ratio, paper) in TETRAHEDRA {
@@ -64,7 +64,7 @@ struct Known {
 const BODIES: [Known; 4] = [
     Known {
         scene: "armadillo-pull",
-        // 0.21 to 0.35 in the first cycles, 0.62 in the long run.
+        // 0.21 to 0.35 in the first cycles, 0.62 asymptotically.
         what: "armadillo, linear",
         model: Model::Linear,
         mode: Mode::Quasistatic,
@@ -97,8 +97,8 @@ const BODIES: [Known; 4] = [
     },
 ];
 
-/// The mean factor of the residual a cycle, in the first frame of the scenes that stand for the paper's bodies: by the default
-/// solver, and by cycles alone where there are no rotations.
+/// The mean factor of the residual per cycle, in the first frame of the scenes that represent the paper's bodies: by
+/// the default solver, and by cycles alone where there are no rotations.
 pub(super) fn bodies(request: &Request, findings: &mut Findings) -> Result<(), Failure> {
     for known in &BODIES {
         let linear = known.model == Model::Linear;

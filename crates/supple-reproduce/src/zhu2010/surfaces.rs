@@ -1,6 +1,6 @@
-//! Figures 17 and 18: how smoothly a surface follows a coarse lattice. An arm is bent at its middle; in place of a picture
-//! the root mean square of how much the angles between neighbouring triangles have changed. The bend itself is part of that,
-//! the steps of the lattice are the rest.
+//! Figures 17 and 18: how smoothly a surface follows a coarse lattice. An arm is bent at its middle; instead of a
+//! picture, the root mean square of the change of the angles between neighbouring triangles. The bend itself is part
+//! of that, the rest are the steps of the lattice.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::super::findings::Findings;
 use supple_cli::failure::Failure;
 
 const QUANTITY: &str = "change of angles between triangles (degrees)";
-/// Length of the arm and its radius in metres, and how far it bends in degrees.
+/// Length of the arm and its radius in metres, and the bending angle in degrees.
 const ARM: &str = r#"
 [time]
 mode = "quasistatic"
@@ -48,7 +48,7 @@ pub(super) fn padding(request: &Request) -> Result<Findings, Failure> {
     let cell = request.value("cell");
     let mut findings = Findings::default();
     for (name, cell, padding) in
-        [("as it is", cell, 0), ("one layer around it", cell, 1), ("half the spacing", 0.5 * cell, 0)]
+        [("no padding", cell, 0), ("one layer of padding", cell, 1), ("half the spacing", 0.5 * cell, 0)]
     {
         let measured = roughness(request, name, cell, padding, Interpolation::Trilinear)?;
         findings.add(format!("cells of {cell} m, {name}"), QUANTITY, None, measured);
@@ -56,7 +56,7 @@ pub(super) fn padding(request: &Request) -> Result<Findings, Failure> {
     Ok(findings)
 }
 
-/// Figure 18: both ways to follow the lattice.
+/// Figure 18: both interpolations.
 pub(super) fn interpolation(request: &Request) -> Result<Findings, Failure> {
     let cell = request.value("cell");
     let mut findings = Findings::default();

@@ -1,10 +1,10 @@
-//! Section 9.3's comparison with tetrahedra: the armadillo, pulled at its hands and in equilibrium after every frame, on the
-//! staggered lattice and by Newton's method on tetrahedra of the same cells, with conjugate gradients under it as in the
-//! paper, and with Galerkin cycles.
+//! Section 9.3's comparison with tetrahedra: the armadillo, pulled at its hands and in equilibrium after every frame,
+//! on the staggered lattice and by Newton's method on tetrahedra of the same cells, with conjugate gradients as in
+//! the paper, and with Galerkin cycles.
 //!
-//! The paper's armadillos have 302,000 cells and 76,000 vertices, and are given as many iterations as look converged. Here
-//! every method goes down to the same part of its own first residual; how far from its solution that is, a much smaller
-//! residual of the same method tells.
+//! The paper's armadillos have 302,000 cells and 76,000 vertices, and get as many iterations as look converged. Here
+//! every method runs to the same fraction of its initial residual; the distance from its solution is measured against
+//! a run of the same method to a much smaller residual.
 
 use glam::DVec3;
 use supple::scene::{LinearKind, Method, Mode, Model, Scene};
@@ -14,12 +14,12 @@ use super::super::catalogue::Request;
 use super::super::findings::Findings;
 use supple_cli::failure::Failure;
 
-/// The residual that stands for the solution, as a part of the one that is asked for.
+/// The residual of the reference solution, as a fraction of the requested one.
 const SOLVED: f64 = 1e-3;
-/// The paper's seconds a frame: two V-cycles on the lattice, five iterations of Newton's method on tetrahedra.
+/// The paper's seconds per frame: two V-cycles on the lattice, five iterations of Newton's method on tetrahedra.
 const SECONDS: [f64; 2] = [10.2, 43.5];
 
-/// A method, and what the paper has of it.
+/// A method, with the paper's figures.
 struct Way {
     name: &'static str,
     method: Method,
@@ -53,15 +53,15 @@ const WAYS: [Way; 3] = [
     },
 ];
 
-/// The means over frames, and where they led.
+/// The means over frames, and the final positions.
 struct Pulled {
     seconds: f64,
     iterations: f64,
     linear_iterations: f64,
-    /// The largest that a frame ended with.
+    /// The largest residual at the end of a frame.
     residual: f64,
     surface: Vec<DVec3>,
-    /// The longest way of a point of the surface.
+    /// The largest displacement of a point of the surface.
     pull: f64,
 }
 
@@ -80,24 +80,24 @@ pub(super) fn against_newton(request: &Request) -> Result<Findings, Failure> {
             lattice = solved.surface;
         } else {
             let [mean, largest] = apart(&lattice, &solved.surface).map(|way| way / solved.pull);
-            findings.add(way.name, "mean distance from the lattice's solution over the pull", None, mean);
-            findings.add(way.name, "largest distance from it over the pull", None, largest);
+            findings.add(way.name, "mean distance from the lattice's solution / pull", None, mean);
+            findings.add(way.name, "largest distance from it / pull", None, largest);
         }
         seconds.push(pulled.seconds);
     }
     let paper = SECONDS[1] / SECONDS[0];
-    findings.add("staggered lattice", "times as fast as conjugate gradients", paper, seconds[1] / seconds[0]);
+    findings.add("staggered lattice", "speedup over conjugate gradients", paper, seconds[1] / seconds[0]);
     Ok(findings)
 }
 
-/// What a method took to the residual that is asked for, and how far it was from its solution then.
+/// The cost of a method to the requested residual, and its distance from its solution then.
 fn add_rows(findings: &mut Findings, way: &Way, [pulled, solved]: [&Pulled; 2]) {
     let [mean, _] = apart(&pulled.surface, &solved.surface);
-    findings.add(way.name, "seconds a frame", way.seconds, pulled.seconds);
-    findings.add(way.name, "Newton iterations a frame", way.iterations, pulled.iterations);
-    findings.add(way.name, "linear iterations a frame", None, pulled.linear_iterations);
-    findings.add(way.name, "residual over the frame's first", None, pulled.residual);
-    findings.add(way.name, "mean distance from its solution over the pull", None, mean / solved.pull);
+    findings.add(way.name, "seconds per frame", way.seconds, pulled.seconds);
+    findings.add(way.name, "Newton iterations per frame", way.iterations, pulled.iterations);
+    findings.add(way.name, "linear iterations per frame", None, pulled.linear_iterations);
+    findings.add(way.name, "residual relative to the start of the frame", None, pulled.residual);
+    findings.add(way.name, "mean distance from its solution / pull", None, mean / solved.pull);
 }
 
 fn pull(way: &Way, tolerance: f64, request: &Request) -> Result<Pulled, Failure> {

@@ -1,4 +1,4 @@
-//! Figures 11 and 21 to 23: what a solve and a cycle take.
+//! Figures 11 and 21 to 23: times of a solve and of a cycle.
 
 use std::time::{Duration, Instant};
 
@@ -48,12 +48,12 @@ pub(super) fn against_conjugate_gradients(request: &Request) -> Result<Findings,
         findings.add(case("default solver"), "seconds", None, cycles);
         findings.add(case("conjugate gradients"), "iterations", None, (norms.len() - 1) as f64);
         findings.add(case("conjugate gradients"), "seconds", None, gradients);
-        findings.add(case("default solver"), "times as fast", None, gradients / cycles);
+        findings.add(case("default solver"), "speedup", None, gradients / cycles);
     }
     Ok(findings)
 }
 
-/// Figure 21: the speedup of two threads, which is what most machines can be asked for.
+/// Figure 21: the speedup of two threads, available on most machines.
 pub(super) fn by_threads(request: &Request) -> Result<Findings, Failure> {
     let cells = request.count("cells");
     let mut parts = Vec::new();
@@ -68,14 +68,14 @@ pub(super) fn by_threads(request: &Request) -> Result<Findings, Failure> {
         of(&parts[0]).as_secs_f64() / of(&parts[1]).as_secs_f64().max(f64::MIN_POSITIVE)
     };
     for (n, (name, _)) in SECONDS.iter().enumerate() {
-        findings.add(format!("{name}, {cells}^3"), "times as fast on two threads", None, speedup(&|p| p[n]));
+        findings.add(format!("{name}, {cells}^3"), "speedup on two threads", None, speedup(&|p| p[n]));
     }
     let whole = speedup(&|parts| parts.iter().sum());
-    findings.add(format!("whole cycle, {cells}^3"), "times as fast on two threads", None, whole);
+    findings.add(format!("whole cycle, {cells}^3"), "speedup on two threads", None, whole);
     Ok(findings)
 }
 
-/// What cycles have taken, in the order of the paper's table.
+/// Times of cycles, in the order of the paper's table.
 fn parts_of(hierarchy: &Hierarchy) -> [Duration; 6] {
     let times = hierarchy.times;
     [times.boundary, times.interior, times.residual, times.restriction, times.prolongation, times.coarsest]
@@ -91,10 +91,10 @@ pub(super) fn by_subroutine(request: &Request) -> Result<Findings, Failure> {
     let mut findings = Findings::default();
     let each = |time: Duration| time.as_secs_f64() / cycles as f64;
     for ((name, paper), time) in SECONDS.iter().zip(parts) {
-        findings.add(format!("{name}, {cells}^3"), "seconds a cycle", column.map(|c| paper[c]), each(time));
+        findings.add(format!("{name}, {cells}^3"), "seconds per cycle", column.map(|c| paper[c]), each(time));
     }
     let paper = column.map(|c| SECONDS.iter().map(|(_, seconds)| seconds[c]).sum::<f64>());
-    findings.add(format!("whole cycle, {cells}^3"), "seconds a cycle", paper, each(times.total()));
+    findings.add(format!("whole cycle, {cells}^3"), "seconds per cycle", paper, each(times.total()));
     let (fields, rest) = hierarchy.bytes();
     findings.add(format!("fields, {cells}^3"), "megabytes", None, fields as f64 / 1e6);
     findings.add(format!("rows and runs, {cells}^3"), "megabytes", None, rest as f64 / 1e6);
@@ -112,7 +112,7 @@ pub(super) fn scaling(request: &Request) -> Result<Findings, Failure> {
         let each = hierarchy.times.total().as_secs_f64() / request.count("cycles").max(1) as f64;
         let (fields, rest) = hierarchy.bytes();
         let bytes = (fields + rest) as f64;
-        findings.add(format!("{cells}^3"), "seconds a V-cycle", seconds, each);
+        findings.add(format!("{cells}^3"), "seconds per V-cycle", seconds, each);
         findings.add(format!("{cells}^3"), "megabytes", megabytes, bytes / 1e6);
         known.push(((cells as f64).powi(3), each, bytes));
     }

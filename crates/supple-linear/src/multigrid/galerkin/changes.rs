@@ -1,16 +1,17 @@
-//! Which rows of a matrix have other numbers than the last one had (Xian 2019, section 4.3: attachments and contacts change a
-//! few). Rows are told apart by 64-bit hashes of their bits, eight bytes a row in place of a second copy of the matrix.
+//! Detection of matrix rows that have changed since the last update (Xian 2019, section 4.3: attachments and contacts
+//! change a few). Rows are compared by 64-bit hashes of their bits, eight bytes per row instead of a second copy of
+//! the matrix.
 //!
-//! Under Newton's method everything changes every time. A few rows all over the matrix show it before the others are hashed.
+//! Under Newton's method all rows change every time. A few sampled rows show this before the others are hashed.
 
 use supple_core::parallel::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::numbers::Numbers;
 
-/// Rows that are looked at first.
+/// Number of rows sampled first.
 const SAMPLE: usize = 64;
-/// If more than one row in so many has changed, a whole update is as fast.
+/// If more than one row in this many has changed, a full update is as fast.
 const FEW: usize = 8;
 
 /// What has changed since the last update.
@@ -23,7 +24,7 @@ pub(super) enum Changes {
 }
 
 impl Changes {
-    /// What changes on the next coarser level of `count` nodes.
+    /// The changes on the next coarser level of `count` nodes.
     pub(super) fn of_parents(self, parents: &[u32], count: usize) -> Self {
         let Self::Rows(rows) = self else { return Self::All };
         let mut parents: Vec<u32> = rows.iter().map(|&row| parents[row as usize]).collect();
@@ -55,7 +56,7 @@ pub(super) struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// What has changed since the last call, on the same pattern.
+    /// The changes since the last call, on the same pattern.
     pub(super) fn changes(&mut self, matrix: Numbers<'_>) -> Changes {
         let unknowns = matrix.pattern.unknowns();
         let hash = |row: usize| xxh3_64(bytemuck::cast_slice(matrix.row(row)));
@@ -76,7 +77,7 @@ impl Fingerprint {
         }
     }
 
-    /// Forgets the last matrix, of which not all was taken over.
+    /// Forgets the last matrix, which was not applied completely.
     pub(super) fn forget(&mut self) {
         self.sample.clear();
         self.rows.clear();
@@ -114,7 +115,7 @@ mod tests {
         let mut matrix = chain(1000);
         let mut fingerprint = Fingerprint::default();
         assert_eq!(changes(&mut fingerprint, &matrix), Changes::All);
-        // The first matrix that resembles the one before is hashed whole.
+        // The first matrix that resembles the previous one is hashed completely.
         matrix.add_diagonal(500, DMat3::IDENTITY);
         assert_eq!(changes(&mut fingerprint, &matrix), Changes::All);
         assert!(changes(&mut fingerprint, &matrix).is_nothing());

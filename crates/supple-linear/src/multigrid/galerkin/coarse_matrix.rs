@@ -1,5 +1,6 @@
-//! The coarse matrix `A' = Uᵀ A U` (Xian 2019, section 4.3). With one parent a node, block `A_ij` goes to exactly one block of the
-//! coarse matrix, that of the parents `i'` and `j'` (equation 7; between coarse levels the same with shares `T` for `X`):
+//! The coarse matrix `A' = Uᵀ A U` (Xian 2019, section 4.3). With one parent per node, block `A_ij` contributes to
+//! exactly one block of the coarse matrix, that of the parents `i'` and `j'` (equation 7; between coarse levels the
+//! same with shares `T` for `X`):
 //!
 //! ```text
 //! A'_i'j' = Σ_ij T_iᵀ A_ij T_j             vertices: T_i is the row of the parent's functions at X_i
@@ -21,7 +22,7 @@ use super::projection::Projection;
 use crate::BlockPattern;
 use supple_core::simd::{Kernel, Simd, dispatch, prefetch};
 
-/// Blocks of the next fine row, about, which stands elsewhere in memory.
+/// Approximate number of blocks of the next fine row, which is elsewhere in memory.
 const AHEAD: usize = 8;
 
 /// The matrix of a coarse level.
@@ -34,7 +35,7 @@ pub(super) struct CoarseMatrix {
     sums: Sums,
 }
 
-/// Which fine blocks make up the coarse rows, from their diagonals on.
+/// The fine blocks that contribute to the coarse rows, from the diagonals on.
 #[derive(Debug, Clone, Default)]
 struct Sums {
     /// Row `k` has the runs `starts[k]..starts[k + 1]`.
@@ -44,12 +45,13 @@ struct Sums {
     blocks: Vec<[u32; 2]>,
 }
 
-/// The blocks of a fine row that go to the same coarse block. Where that is on the diagonal, the fine row's own comes first.
+/// The blocks of a fine row that contribute to the same coarse block. If that is on the diagonal, the fine row's own
+/// comes first.
 #[derive(Debug, Clone, Copy)]
 struct Run {
     /// The fine row.
     child: u32,
-    /// Which of the coarse row's blocks, counted from the diagonal.
+    /// Index among the coarse row's blocks, counted from the diagonal.
     target: u32,
     /// Its blocks.
     range: [u32; 2],
@@ -90,7 +92,7 @@ impl Sums {
         sums
     }
 
-    /// Adds the blocks of a fine row, sorted by where they go.
+    /// Adds the blocks of a fine row, sorted by target.
     fn push_runs(&mut self, child: u32, row: &[[u32; 3]]) {
         for run in row.chunk_by(|a, b| a[0] == b[0]) {
             let first = self.blocks.len() as u32;
@@ -105,7 +107,7 @@ impl Sums {
 }
 
 impl CoarseMatrix {
-    /// Finds the sparsity of a coarse matrix of so many unknowns a function.
+    /// Finds the sparsity of a coarse matrix with this many unknowns per function.
     pub(super) fn new(width: usize, fine: &BlockPattern, projection: &Projection) -> Self {
         let count = projection.starts.len() - 1;
         let pairs = parent_pairs(fine, &projection.parents);
@@ -180,7 +182,7 @@ impl CoarseMatrix {
 /// A block of a level whose nodes have `P` functions.
 type Block<const N: usize, const P: usize> = [[[f64; P]; N]; P];
 
-/// A flat list by blocks.
+/// A flat list as blocks.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn blocks<const N: usize, const P: usize>(entries: &[f64]) -> &[Block<N, P>] {
     entries.as_chunks::<P>().0.as_chunks::<N>().0.as_chunks::<P>().0
@@ -219,7 +221,7 @@ fn mirror<const N: usize, const P: usize>(block: &Block<N, P>, target: &mut Bloc
     }
 }
 
-/// Where an entry of a 3x3 block, or of a number, stands in the transpose.
+/// The index of an entry of a 3x3 block, or of a number, in the transpose.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn transposed<const N: usize>(entry: usize) -> usize {
     if N == 9 { 3 * (entry % 3) + entry / 3 } else { entry }
@@ -439,7 +441,7 @@ mod tests {
             let expected = product(&transposed(&u), &product(&entries(numbers), &u));
             assert_same(&entries(one.numbers()), &expected);
             let mut two = CoarseMatrix::new(3, one.pattern(), &second);
-            // Twice: an update starts from nothing.
+            // Twice: an update does not depend on earlier values.
             two.update(one.numbers(), &second, &Changes::All, Simd::Auto);
             two.update(one.numbers(), &second, &Changes::All, Simd::Auto);
             let u = dense(&second);

@@ -11,7 +11,7 @@ pub(super) struct CoarsestSolver {
     simd: Simd,
     /// Right-hand sides: 3 where the matrix does not couple directions.
     sides: usize,
-    /// How far apart the numbers of one of them stand.
+    /// The stride between the numbers of one of them.
     stride: usize,
     x: Vec<f64>,
 }
@@ -21,8 +21,8 @@ impl CoarsestSolver {
         Self { simd, ..Self::default() }
     }
 
-    /// Factors a matrix, times `scale`, with ones for functions that a rank-deficient node does not have. `false` if it is
-    /// not positive definite.
+    /// Factorises a matrix, times `scale`, with ones for functions that a rank-deficient node does not have. `false`
+    /// if it is not positive definite.
     pub(super) fn fill(&mut self, numbers: Numbers<'_>, scale: f64) -> bool {
         let width = numbers.width;
         let size = width * numbers.functions;

@@ -13,18 +13,18 @@ use supple_core::parallel::prelude::*;
 
 use crate::{BlockMatrix, LinearOperator};
 
-/// How far apart coupled nodes are.
+/// The distance measure between coupled nodes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Distances {
     /// Along the edges of the mesh, as in the paper.
     Geodesic,
-    /// The same, longer where the coupling is weak against its ends.
+    /// The same, longer where the coupling is weak relative to its ends.
     #[default]
     Stiffness,
 }
 
-/// Couplings below this fraction of their ends are as far as those of it.
+/// Couplings below this fraction of their ends are clamped to it.
 const WEAKEST: f64 = 1e-6;
 
 /// The length of every block of the matrix's pattern as an edge.
@@ -42,9 +42,9 @@ pub(super) fn edge_lengths(
             Distances::Geodesic => 1.0,
             Distances::Stiffness => norm(block) / (own[i] * own[j]).sqrt(),
         };
-        // Two nodes at the same place are near, not the same.
+        // Coincident nodes are close, but not identical.
         let space = if space.is_finite() { space.max(1e-6) } else { 1.0 };
-        // A strength that is not a number is refused later, with the matrix; it must not lead the sampling astray.
+        // A strength that is not a number is refused later, with the matrix; it must not disturb the sampling.
         let strength = if strength >= WEAKEST { strength.min(1.0) } else { WEAKEST };
         (space / strength.sqrt()) as f32
     };
@@ -56,7 +56,7 @@ pub(super) fn edge_lengths(
     (0..matrix.unknowns()).into_par_iter().with_min_len(1024).flat_map_iter(row).collect()
 }
 
-/// A typical distance between nodes, so that lengths keep clear of the ends of single precision.
+/// A typical distance between nodes, so that lengths stay within the range of single precision.
 fn mean_spacing(positions: &[DVec3]) -> f64 {
     let bounds = supple_core::Aabb::of_points(positions);
     let size = (bounds.high - bounds.low).max_element() / (positions.len() as f64).cbrt();

@@ -1,6 +1,6 @@
-//! How a level takes over the numbers of its matrix: rounded to single precision in the order of sweeps, with the inverses of
-//! diagonal blocks and what Jacobi's damping needs. All of a row at once, while its numbers are in the cache; diagonal blocks
-//! of eight rows side by side.
+//! Copies the numbers of a matrix to a level: rounded to single precision in the order of sweeps, with the inverses
+//! of diagonal blocks and the data for Jacobi's damping. A whole row at once, while its numbers are in the cache;
+//! diagonal blocks of eight rows side by side.
 
 #![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `supple_core::simd`")]
 
@@ -9,13 +9,13 @@ use super::relaxation::Block;
 use crate::definite_inverses;
 use supple_core::simd::{Kernel, LaneMat3, Lanes, WIDTH, prefetch};
 
-/// Blocks of the next row, about: rows stand elsewhere in memory than their neighbours here.
+/// Approximate number of blocks of the next row: consecutive rows here are not consecutive in the matrix.
 const AHEAD: usize = 12;
 
-/// Consecutive rows that take over numbers.
+/// Consecutive rows to fill.
 pub(super) struct Part<'a, const W: usize> {
     pub nodes: &'a [u32],
-    /// Two for each row, and the end.
+    /// Two per row, and the end.
     pub starts: &'a [usize],
     pub slots: &'a [u32],
     pub blocks: &'a mut [Block<W>],
@@ -25,7 +25,7 @@ pub(super) struct Part<'a, const W: usize> {
     pub sums: &'a mut [f32],
 }
 
-/// Takes over the numbers of consecutive rows of a level whose nodes have `F` functions; gives the first node that is refused.
+/// Fills consecutive rows of a level whose nodes have `F` functions; returns the first node that is rejected.
 pub(super) struct Fill<'a, const W: usize, const F: usize> {
     pub part: Part<'a, W>,
     pub numbers: Numbers<'a>,
@@ -72,7 +72,7 @@ impl<const W: usize, const F: usize> Kernel for Fill<'_, W, F> {
     }
 }
 
-/// The largest sum of absolute values of a row of `D⁻¹ A`, in columns filled up to `L` numbers: three do not fill a register.
+/// The largest sum of absolute values of a row of `D⁻¹ A`, in columns padded to `L` numbers: three do not fill a register.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn largest_row_sum<const W: usize, const L: usize>(inverse: &Block<W>, blocks: &[Block<W>]) -> f32 {
     let mut columns = [[0.0; L]; W];
@@ -130,8 +130,8 @@ fn rounded<const W: usize>(block: &[[f64; W]; W]) -> Block<W> {
     out
 }
 
-/// Inverts the first `count` of some diagonal blocks in place, with ones for functions that a rank-deficient node does not have.
-/// Says which of them are positive definite beyond rounding.
+/// Inverts the first `count` of some diagonal blocks in place, with ones for functions that a rank-deficient node
+/// does not have. Returns which of them are positive definite beyond rounding.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn invert_all<const W: usize>(blocks: &mut [[[f64; W]; W]; WIDTH], count: usize) -> [bool; WIDTH] {
     let mut lanes = [[Lanes::default(); W]; W];
@@ -186,7 +186,7 @@ fn invert_vertices<const W: usize>(matrix: &mut [[Lanes; W]; W]) -> [bool; WIDTH
     definite
 }
 
-/// Eight symmetric matrices, scaled to diagonals of ones, by sweeps (Goodnight 1979) over what is on and below the diagonal: after
+/// Eight symmetric matrices, scaled to diagonals of ones, by sweeps (Goodnight 1979) over the diagonal and below: after
 /// all of them it holds `-A⁻¹`, and pivots were those of a factorisation without pivoting.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn invert<const W: usize>(matrix: &mut [[Lanes; W]; W]) -> [bool; WIDTH] {
@@ -223,7 +223,7 @@ fn invert<const W: usize>(matrix: &mut [[Lanes; W]; W]) -> [bool; WIDTH] {
     definite
 }
 
-/// Scales matrices to diagonals of ones, also where a function is missing; gives the factors of rows and columns.
+/// Scales matrices to diagonals of ones, also where a function is missing; returns the factors of rows and columns.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn scale_to_ones<const W: usize>(matrix: &mut [[Lanes; W]; W]) -> [Lanes; W] {
     let mut scales = [Lanes::splat(1.0); W];

@@ -6,28 +6,29 @@
 //! every node at the moment when there were `k` of them is that level's closest-vertex map: no level needs a search of
 //! its own.
 //!
-//! The paper has one connected mesh. Here a part that no sample has reached stands in the queue with the length that it has
-//! when it is stretched out (its nodes times the mean edge), so that bodies get samples as they deserve, while loose nodes
-//! and crumbs do not use up the samples of a body. Parts that a level leaves without a sample follow a near node's.
+//! The paper has one connected mesh. Here a component that no sample has reached is queued with its estimated length
+//! when stretched out (its nodes times the mean edge length), so that bodies get an appropriate share of samples,
+//! while loose nodes and fragments do not use up the samples of a body. Components that a level leaves without a
+//! sample use that of a nearby node.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::Graph;
 
-/// No sample.
+/// Marks the absence of a sample.
 const NONE: u32 = u32::MAX;
 
-/// Samples in the order in which they were taken, and who is nearest to whom.
+/// Samples in the order in which they were taken, and the nearest sample of every node.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sampling {
     /// The sampled nodes; the first `k` of them are the level of `k` nodes.
     pub samples: Vec<u32>,
-    /// For each level asked for, the nearest of its samples for every node.
+    /// For each requested level, the nearest of its samples for every node.
     pub nearest: Vec<Vec<u32>>,
 }
 
-/// A graph whose edges have lengths: those of node `i` stand where its neighbours stand.
+/// A graph whose edges have lengths: those of node `i` have the indices of its neighbours.
 #[derive(Clone, Copy)]
 pub(super) struct Metric<'a> {
     pub graph: Graph<'a>,
@@ -42,9 +43,9 @@ impl<'a> Metric<'a> {
     }
 }
 
-/// Samples the nodes of a graph. `levels` are the numbers of samples of the levels, falling, each at least 1 and at most the
-/// number of nodes; `first` are samples given by the user, taken before all others; `order` is any order that keeps near
-/// nodes together, for parts that get no sample.
+/// Samples the nodes of a graph. `levels` are the numbers of samples of the levels, decreasing, each at least 1 and
+/// at most the number of nodes; `first` are samples given by the user, placed before all others; `order` is any
+/// ordering that keeps nearby nodes together, for components that get no sample.
 pub(super) fn furthest_points(
     metric: Metric<'_>,
     levels: &[usize],
@@ -69,7 +70,7 @@ pub(super) fn furthest_points(
     sampling
 }
 
-/// Nodes that no sample reaches take the sample of the node before them in an order that keeps near nodes together.
+/// Unreached nodes take the sample of the preceding node in an ordering that keeps nearby nodes together.
 fn with_followers(nearest: &[u32], order: &[u32]) -> Vec<u32> {
     let mut complete = nearest.to_vec();
     let mut last = 0;
@@ -82,19 +83,20 @@ fn with_followers(nearest: &[u32], order: &[u32]) -> Vec<u32> {
     complete
 }
 
-/// A node in a heap by its distance, as one number: distances are not negative, so their bits sort as they do.
+/// A node in a heap by its distance, as one integer: distances are not negative, so their bit patterns sort in the
+/// same order.
 fn entry(distance: f32, low: u32) -> u64 {
     u64::from(distance.to_bits()) << 32 | u64::from(low)
 }
 
-/// How far every node is from the samples so far.
+/// The distance of every node from the samples so far.
 struct Front<'a> {
     metric: Metric<'a>,
     distance: Vec<f32>,
     nearest: Vec<u32>,
-    /// At most one entry a node, none before a sample has reached it, but for the first node of each part. Its distance was the
-    /// node's own once; most have become nearer since, and are put back when they come to the top. Nodes stand as `!node`,
-    /// so that the first of equally far ones is on top.
+    /// At most one entry per node, none before a sample has reached it, except for the first node of each component.
+    /// Its distance was the node's own once; most have decreased since, and are reinserted when they reach the top.
+    /// Nodes are stored as `!node`, so that the first of equally distant ones is on top.
     far: BinaryHeap<u64>,
     near: BinaryHeap<Reverse<u64>>,
 }
@@ -124,7 +126,7 @@ impl<'a> Front<'a> {
         distance.is_some_and(|distance| *distance > 0.0 || self.nearest[node as usize] == NONE)
     }
 
-    /// The node furthest from all samples, not itself a sample; of equally far ones the first.
+    /// The node furthest from all samples, not itself a sample; the first of equally distant ones.
     fn furthest(&mut self) -> Option<u32> {
         while let Some(top) = self.far.pop() {
             let node = !(top as u32);
@@ -140,7 +142,7 @@ impl<'a> Front<'a> {
         None
     }
 
-    /// Adds a sample and updates the distances of all nodes that it is nearest to.
+    /// Adds a sample and updates the distances of all nodes that are nearest to it.
     fn add(&mut self, node: u32, sample: u32) {
         self.distance[node as usize] = 0.0;
         self.nearest[node as usize] = sample;
@@ -177,7 +179,7 @@ fn mean_length(lengths: &[f32]) -> f32 {
     if edges == 0 { 1.0 } else { (sum / edges as f64) as f32 }
 }
 
-/// The connected parts of a graph: the first node of each and its number of nodes.
+/// The connected components of a graph: the first node of each and its size.
 fn parts(graph: Graph<'_>) -> Vec<(u32, usize)> {
     let mut seen = vec![false; graph.nodes()];
     let mut stack = Vec::new();
@@ -206,7 +208,7 @@ mod tests {
     use super::*;
     use crate::BlockPattern;
 
-    /// A square grid and, apart from it, a chain and loose nodes.
+    /// A square grid and, separate from it, a chain and loose nodes.
     fn patchwork(n: u32, chain: u32, loose: u32) -> BlockPattern {
         let grid = (0..n * n).flat_map(|v| {
             let right = (v % n + 1 < n).then_some([v, v + 1]);
@@ -227,7 +229,7 @@ mod tests {
         furthest_points(Metric { graph: pattern.graph(), lengths: &lengths }, levels, first, &order)
     }
 
-    /// Distances from a set of nodes by Bellman-Ford, which knows no order.
+    /// Distances from a set of nodes by Bellman-Ford, which does not depend on the order.
     fn distances(pattern: &BlockPattern, from: &[u32]) -> Vec<f32> {
         let length = |i: usize, j: u32| 1.0 + 0.1 * ((i as f32 + j as f32).sin());
         let mut distance = vec![f32::INFINITY; pattern.unknowns()];

@@ -17,16 +17,17 @@ use super::tree::Tree;
 use crate::{BlockPattern, Schedule, not_definite};
 use supple_core::simd::Simd;
 
-/// What a cycle needs of a hierarchy.
+/// Data of a hierarchy used by a cycle.
 pub(super) struct Cycle {
     pub levels: Vec<GalerkinLevel>,
-    /// The vertex at each place of the finest level.
+    /// The vertex of each slot of the finest level.
     pub order: Vec<u32>,
-    /// The place of each vertex.
+    /// The slot of each vertex.
     pub place: Vec<u32>,
-    /// Numbers of a vertex in the vectors.
+    /// Numbers per vertex in the vectors.
     pub stride: usize,
-    /// The matrix's scale: the largest diagonal entry becomes about one, so that no physical unit leaves the range of `f32`.
+    /// The matrix's scale: the largest diagonal entry becomes about one, so that values stay in the range of `f32` in
+    /// any physical unit.
     pub scale: f64,
 }
 
@@ -38,7 +39,7 @@ pub(super) struct Hierarchy {
     coarse: Vec<CoarseMatrix>,
     pub cycle: Cycle,
     simd: Simd,
-    /// The rows of the matrix that the levels hold.
+    /// Hashes of the matrix rows stored in the levels.
     fingerprint: Fingerprint,
 }
 
@@ -87,7 +88,7 @@ impl Hierarchy {
         self.width == width && self.pattern.is_same(pattern)
     }
 
-    /// Takes over the entries of a matrix on all levels, where they have changed.
+    /// Updates the entries of all levels that have changed.
     pub(super) fn update(&mut self, entries: &[f64], tree: &Tree) -> Result<(), String> {
         let pattern = self.pattern.clone();
         let finest = Numbers { width: self.width, functions: 1, pattern: &pattern, entries };
@@ -127,7 +128,7 @@ impl Hierarchy {
     }
 }
 
-/// A level's solver, and which node stands where in it.
+/// A level's solver, and the order of its nodes.
 struct Placed {
     solver: LevelSolver,
     order: Vec<u32>,
@@ -164,8 +165,8 @@ fn smoothed<const W: usize, const R: usize>(
     (solver(matrix), Some(schedule))
 }
 
-/// The power of four that brings a number to between ¼ and 1. Neither products nor square roots round by it, and it seldom
-/// changes when the matrix does.
+/// The power of four that brings a number to between ¼ and 1. Products and square roots stay exact under it, and it
+/// seldom changes when the matrix does.
 fn round_scale(largest: f64) -> f64 {
     0.25f64.powi((0.5 * largest.log2()).ceil().clamp(-500.0, 500.0) as i32)
 }
@@ -173,7 +174,7 @@ fn round_scale(largest: f64) -> f64 {
 fn largest_diagonal(matrix: Numbers<'_>) -> Result<f64, String> {
     let vertices = (0..matrix.pattern.unknowns()).into_par_iter().with_min_len(1024);
     let is_wrong = |entry: f64| !(entry > 0.0 && entry.is_finite());
-    // Infinite if one is wrong, whatever the others are.
+    // Infinite if one of them is invalid.
     let bounded = |i: usize| if is_wrong(matrix.largest(i)) { f64::INFINITY } else { matrix.largest(i) };
     let largest = vertices.clone().map(bounded).reduce(|| 0.0, f64::max);
     if largest.is_infinite() {

@@ -1,5 +1,5 @@
-//! A level of the hierarchy as the V-cycle sees it: vertices and coarse nodes with 3 unknowns, coarse nodes with 12, or the
-//! coarsest level, whatever it has.
+//! A level of the hierarchy as seen by the V-cycle: vertices and coarse nodes with 3 unknowns, coarse nodes with 12,
+//! or the coarsest level of any kind.
 
 use super::changes::Changes;
 use super::coarsest::CoarsestSolver;
@@ -8,18 +8,18 @@ use super::projection::Projection;
 use super::relaxation::Relaxation;
 use crate::{Direction, Level};
 
-/// A level with its vectors, in the order of its places.
+/// A level with its vectors, in the order of its slots.
 pub(super) struct GalerkinLevel {
     pub b: Vec<f32>,
     pub x: Vec<f32>,
     r: Vec<f32>,
     sweeps: usize,
     solver: LevelSolver,
-    /// To the next coarser level; nothing on the coarsest.
+    /// To the next coarser level; `None` on the coarsest.
     projection: Projection,
 }
 
-/// What a level is solved or smoothed with.
+/// The solver or smoother of a level.
 pub(super) enum LevelSolver {
     /// Vertices, and coarse nodes of three unknowns.
     Narrow(Relaxation<3, 1>),
@@ -34,14 +34,14 @@ pub(super) enum LevelSolver {
 }
 
 impl GalerkinLevel {
-    /// A level of `numbers` numbers, smoothed by so many sweeps on either way, with its projection between places.
+    /// A level of `numbers` numbers, smoothed by this many sweeps before and after, with its projection between slots.
     pub(super) fn new(solver: LevelSolver, numbers: usize, sweeps: usize, projection: Projection) -> Self {
         let zero = || vec![0.0; numbers];
         Self { b: zero(), x: zero(), r: zero(), sweeps, solver, projection }
     }
 
-    /// Takes over a matrix, times `scale`, where it has changed. `Err` gives the node whose block is not positive definite, if
-    /// one is known.
+    /// Updates the matrix, times `scale`, where it has changed. `Err` contains the node whose block is not positive
+    /// definite, if known. one is known.
     pub(super) fn fill(
         &mut self,
         numbers: Numbers<'_>,

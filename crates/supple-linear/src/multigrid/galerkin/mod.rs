@@ -8,29 +8,30 @@
 //! | 4.2 restriction and interpolation, equations 4 and 5 | `projection`, `regularisation` (a node's functions) |
 //! | 4.3 fast update, equations 6 and 7, in full and where something changed | `coarse_matrix`, `changes` |
 //! | 4.4 rank-deficient nodes | `regularisation` |
-//! | 4.5 smoothers, coarsest level | `relaxation`, `fill`, `bottom` |
+//! | 4.5 smoothers, coarsest level | `relaxation`, `fill`, `coarsest` |
 //! | 4.6, 4.7, algorithms 3 and 4 | `hierarchy`; [`Galerkin`] under the methods of the engine, in CG or alone as a [`crate::StationarySolver`] |
-//! | 5.2, table 3 and figure 3: smooth weights, 3 unknowns a node | [`CoarseSpace`] |
+//! | 5.2, table 3 and figure 3: smooth weights, 3 unknowns per node | [`CoarseSpace`] |
 //! | 6, future work: preconditioner of CG | [`Galerkin`] |
 //! | 6, future work: heterogeneous materials | `distances` |
 //!
-//! What differs, and why:
-//! - Each coarse node has functions about its own centre and axes instead of one origin for all. They span the same motions
-//!   of its vertices, and smoothers by whole blocks see the difference in rounding only, but the matrices survive single
+//! Differences from the paper, with reasons:
+//! - Each coarse node has functions about its own centre and axes instead of one origin for all. They span the same
+//!   motions of its vertices, and block smoothers only differ by rounding, but the matrices tolerate single
 //!   precision. The identity between coarse levels becomes the change of frames.
-//! - A sweep of Gauss-Seidel goes one way through the colours before the coarser levels and the other way after them, which makes
-//!   the cycle symmetric. The paper's iterations go both ways each time: one of them is two sweeps here.
-//! - Rank-deficient directions are left out instead of lifted; both give the same `x = U q`.
-//! - Vertices that are held exactly have no row in the matrix and no part in the projection; the paper has soft attachments only.
-//! - Levels, their matrices and vectors are `f32` but for the coarsest; coarse matrices are summed in `f64`. Outside the cycle
-//!   everything is `f64`, so even plain cycles converge to full precision.
+//! - A sweep of Gauss-Seidel visits the colours in one order before the coarser levels and in the reverse order after
+//!   them, which makes the cycle symmetric. The paper's iterations are symmetric themselves: one of them is two
+//!   sweeps here.
+//! - Rank-deficient directions are removed instead of regularised; both give the same `x = U q`.
+//! - Hard-pinned vertices have no row in the matrix and no part in the projection; the paper only has soft attachments.
+//! - Levels, their matrices and vectors are `f32` except for the coarsest; coarse matrices are summed in `f64`.
+//!   Outside the cycle everything is `f64`, so even plain cycles converge to full precision.
 //! - The number of levels follows from the mesh, and the coarse ones are many and smoothed twice: on a CPU they cost little, and
 //!   iterations grow less with the resolution.
 //! - The matrices of projective dynamics do not couple directions; all levels then have one number where others have a 3x3
 //!   block, and three right-hand sides (`numbers`).
-//! - Couplings that come and go outside the pattern (contacts) are taken into the pattern and its analysis is done anew when the
-//!   set of pairs has changed; the tree stays.
-//! - Without positions a coarse node has the three translations only, and there are more of them.
+//! - Couplings outside the pattern that appear and disappear (contacts) are merged into the pattern, which is
+//!   analysed again when the set of pairs has changed; the tree stays.
+//! - Without positions a coarse node only has the three translations, and there are more of them.
 
 mod changes;
 mod coarse_matrix;
@@ -73,17 +74,17 @@ pub struct GalerkinOptions {
     pub levels: LevelSizes,
     /// Vertices that are coarse nodes before all others (the paper's manually picked ones).
     pub first: Vec<u32>,
-    /// Twelve unknowns a coarse node, an affine motion; else three, a translation (table 3).
+    /// Twelve unknowns per coarse node, an affine motion; else three, a translation (table 3).
     pub affine: bool,
-    /// What smooths.
+    /// The smoother.
     pub smoother: Smoother,
     /// Sweeps on the finest level before and after the coarser ones.
     pub sweeps: usize,
     /// The same on the coarser levels.
     pub coarse_sweeps: usize,
-    /// How far apart coupled vertices are.
+    /// The distance measure between coupled vertices.
     pub distances: Distances,
-    /// Instructions to use.
+    /// Instruction set.
     pub simd: Simd,
 }
 
@@ -106,7 +107,7 @@ impl Default for GalerkinOptions {
 pub struct Galerkin {
     options: GalerkinOptions,
     positions: Option<Arc<[DVec3]>>,
-    /// The hierarchy, and the pattern it was made for.
+    /// The hierarchy, and the pattern it was created for.
     tree: Option<(Arc<BlockPattern>, Tree)>,
     hierarchy: Option<Hierarchy>,
     times: CycleTimes,
@@ -119,7 +120,7 @@ impl Galerkin {
         Self { options, positions, tree: None, hierarchy: None, times: CycleTimes::default() }
     }
 
-    /// The numbers of nodes of all levels, the finest first; nothing before the first update.
+    /// The numbers of nodes of all levels, the finest first; empty before the first update.
     pub fn level_sizes(&self) -> Vec<usize> {
         let Some((pattern, tree)) = &self.tree else { return Vec::new() };
         let coarse = tree.projections.iter().map(|projection| projection.starts.len() - 1);
@@ -136,7 +137,7 @@ impl Galerkin {
         Ok(())
     }
 
-    /// Takes over a matrix given by `width²` numbers for every block of its pattern.
+    /// Updates from a matrix given by `width²` numbers per block of its pattern.
     fn update_levels(
         &mut self,
         width: usize,

@@ -1,19 +1,20 @@
-//! The numbers of a level's matrix. What couples two functions is a 3x3 block, or one number that stands for a multiple of the
-//! identity.
+//! The numbers of a level's matrix. Two functions are coupled by a 3x3 block, or by one number that represents a
+//! multiple of the identity.
 //!
-//! The matrices of projective dynamics have such numbers only, and with them all coarse matrices: `Uᵀ (a ⊗ I₃) U = (UᵀaU) ⊗ I₃`, since
-//! the functions of a node do not mix directions. Kept as numbers, every level is a ninth as large, and its three
-//! directions are three right-hand sides of one matrix.
+//! The matrices of projective dynamics only have such numbers, and so do all coarse matrices: `Uᵀ (a ⊗ I₃) U = (UᵀaU)
+//! ⊗ I₃`, since the functions of a node do not mix directions. Stored as numbers, every level is a ninth as large,
+//! and its three directions are three right-hand sides of one matrix.
 
 use crate::BlockPattern;
 
-/// A matrix by blocks of its pattern. A block stands as `[f][e][g]`: functions of the row, entries of their 3x3 blocks by columns,
-/// functions of the column. So a block of vertices is a 3x3 matrix as it is, and the four functions of a coarse node fill a register.
+/// A matrix by blocks of its pattern. A block is stored as `[f][e][g]`: functions of the row, entries of their 3x3
+/// blocks by columns, functions of the column. So a block of vertices is a plain 3x3 matrix, and the four functions
+/// of a coarse node fill a register.
 #[derive(Clone, Copy)]
 pub(super) struct Numbers<'a> {
-    /// How many unknowns of each function are coupled: 3, or 1 if directions are right-hand sides of their own.
+    /// How many unknowns of each function are coupled: 3, or 1 if directions are separate right-hand sides.
     pub width: usize,
-    /// Functions of a node.
+    /// Functions per node.
     pub functions: usize,
     pub pattern: &'a BlockPattern,
     pub entries: &'a [f64],
@@ -27,7 +28,7 @@ impl<'a> Numbers<'a> {
         &self.entries[slot * size..][..size]
     }
 
-    /// The number of a slot's block at a row and a column of its own.
+    /// The number of a slot's block at a row and a column within the block.
     pub(super) fn entry(&self, slot: usize, row: usize, column: usize) -> f64 {
         let [f, g] = [row / self.width, column / self.width];
         let [r, c] = [row % self.width, column % self.width];
@@ -48,8 +49,8 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// Numbers of a function in the vectors of a level: the three directions, and where they are not coupled one more that stays
-/// zero, so that together they fill a register.
+/// Numbers per function in the vectors of a level: the three directions, and if they are not coupled one more that
+/// stays zero, so that together they fill a register.
 pub(super) fn stride(width: usize) -> usize {
     if width == 3 { 3 } else { 4 }
 }

@@ -15,16 +15,16 @@ use supple_core::parallel::prelude::*;
 
 use supple_core::simd::{Kernel, Simd, dispatch};
 
-/// Nodes handled by one task, and parents.
+/// Nodes and parents per task.
 const NODES: usize = 512;
 const PARENTS: usize = 8;
 
-/// Who is whose parent, and the shares `T`.
+/// The parent of each node, and the shares `T`.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Projection {
-    /// Functions of a node of the finer and of the coarser level.
+    /// Functions per node of the finer and of the coarser level.
     pub functions: [usize; 2],
-    /// Numbers of a function in the vectors: its three directions, and perhaps one that stays zero.
+    /// Numbers per function in the vectors: its three directions, and perhaps one that stays zero.
     stride: usize,
     /// The parent of every node.
     pub parents: Vec<u32>,
@@ -39,7 +39,7 @@ pub(super) struct Projection {
 }
 
 impl Projection {
-    /// A projection to `count` parents with the shares of every node one after the other.
+    /// A projection to `count` parents with the shares of all nodes in sequence.
     pub(super) fn new(functions: [usize; 2], parents: Vec<u32>, count: usize, shares: Vec<f32>) -> Self {
         let (starts, children) = children(&parents, count);
         let size = functions[0] * functions[1];
@@ -48,8 +48,8 @@ impl Projection {
         Self { functions, stride: 3, parents, starts, children, shares, child_shares, simd: Simd::Auto }
     }
 
-    /// The same with nodes and parents renumbered: `order` says which node stands at each place,
-    /// `parent_place` where each parent stands, for vectors of another stride.
+    /// The same with nodes and parents renumbered: `order` is the node of each slot, `parent_place` the slot of each
+    /// parent, for vectors of another stride.
     pub(super) fn renumbered(&self, order: &[u32], parent_place: &[u32], stride: usize, simd: Simd) -> Self {
         let size = self.functions[0] * self.functions[1];
         let parent = |&node: &u32| parent_place[self.parents[node as usize] as usize];
@@ -171,7 +171,7 @@ impl<const C: usize, const P: usize, const D: usize> Kernel for Prolong<'_, C, P
     }
 }
 
-/// Groups nodes by parent: where each parent's children begin, and the children, ascending.
+/// Groups nodes by parent: the start of each parent's children, and the children, ascending.
 pub(super) fn children(parents: &[u32], count: usize) -> (Vec<usize>, Vec<u32>) {
     let mut starts = vec![0; count + 1];
     parents.iter().for_each(|&parent| starts[parent as usize + 1] += 1);

@@ -6,14 +6,14 @@
 //! φ_0 = 1,   φ_k = e_k · (X - c) / σ_k     c: centre, e_k and σ_k²: eigenvectors and eigenvalues of the covariance
 //! ```
 //!
-//! They span the same affine motions, but a coarse matrix of them survives single precision: with one origin the columns of
-//! a small far node are almost parallel.
+//! They span the same affine motions, but their coarse matrix tolerates single precision: with one origin the columns
+//! of a small far node are almost parallel.
 //!
-//! Rank deficiency shows in the same eigenvalues: `rank U_b = 1 + rank(covariance)`, so the 4x4 problem of the paper splits
-//! into the centre and a 3x3 one. Where the vertices of a node lie in a plane, on a line or in a point, `σ_k` vanishes and
-//! `φ_k` is left out (zero); the paper keeps it and lifts the matrix there by `n nᵀ`. Rows and columns of the matrix that
-//! belong to such a function are exactly zero, as is the restricted residual, so a one on the diagonal makes them harmless:
-//! their solution is zero, whatever the scale.
+//! Rank deficiency shows in the same eigenvalues: `rank U_b = 1 + rank(covariance)`, so the 4x4 problem of the paper
+//! splits into the centre and a 3x3 one. Where the vertices of a node lie in a plane, on a line or in a point, `σ_k`
+//! vanishes and `φ_k` is dropped (zero); the paper keeps it and regularises the matrix by `n nᵀ`. Rows and columns of
+//! the matrix that belong to such a function are exactly zero, as is the restricted residual, so a one on the
+//! diagonal makes them harmless: their solution is zero at any scale.
 
 use glam::{DMat3, DVec3};
 use supple_core::parallel::prelude::*;
@@ -21,7 +21,7 @@ use supple_core::parallel::prelude::*;
 use supple_core::simd::Lanes;
 use supple_core::small_matrix::symmetric_eigen::symmetric_eigen;
 
-/// Directions in which the vertices of a node spread less than this fraction of their largest spread are left out: the
+/// Directions in which the vertices of a node spread less than this fraction of their largest spread are dropped: the
 /// covariance has lost them to rounding.
 const FLAT: f64 = 1e-6;
 

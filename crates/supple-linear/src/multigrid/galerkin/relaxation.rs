@@ -1,13 +1,14 @@
 //! The smoothers of a level (Xian 2019, section 4.5) on a matrix of `W x W` blocks in single precision: coloured symmetric block
 //! Gauss-Seidel (Fratarcangeli 2016) and damped block Jacobi, with 3x3 blocks on vertices and 12x12 on coarse nodes.
 //!
-//! Rows stand colour by colour; a row's blocks to earlier colours come before those to later ones. A forward sweep leaves
-//! behind what the later colours gave to each row, `U x_old`. The row's own equation was solved exactly at its time, so
-//! the residual after the sweep is `U x_old - U x_new`: half a product instead of a whole one, and a sweep from zero needs
-//! only the other half.
+//! Rows are stored colour by colour; a row's blocks to earlier colours come before those to later ones. A forward
+//! sweep stores the contribution of later colours to each row, `U x_old`. The row's own equation was solved exactly
+//! when it was visited, so the residual after the sweep is `U x_old - U x_new`: half a product instead of a full one,
+//! and a sweep from zero only needs the other half.
 //!
-//! The damping of Jacobi is `ω = 4 / (3 β)` with the bound `β = max_i Σ_j |D_i⁻¹ A_ij|` on the largest eigenvalue of `D⁻¹ A`
-//! (rows' sums of absolute values), so that `ω < 2 / λ_max` for certain, and the smoothing is positive definite.
+//! The damping of Jacobi is `ω = 4 / (3 β)` with the bound `β = max_i Σ_j |D_i⁻¹ A_ij|` on the largest eigenvalue of
+//! `D⁻¹ A` (rows' sums of absolute values), so that `ω < 2 / λ_max` is guaranteed, and the smoothing is positive
+//! definite.
 
 use supple_core::parallel::prelude::*;
 
@@ -17,7 +18,7 @@ use super::numbers::Numbers;
 use crate::{BlockPattern, Direction, Schedule, by_colour, colour};
 use supple_core::simd::{Kernel, Simd, dispatch};
 
-/// Which iteration smooths.
+/// The smoothing iteration.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Smoother {
@@ -31,10 +32,10 @@ pub enum Smoother {
 /// A block by columns.
 pub(super) type Block<const W: usize> = [[f32; W]; W];
 
-/// The numbers of a node: `R` right-hand sides.
+/// The numbers per node: `R` right-hand sides.
 type Node<const W: usize, const R: usize> = [[f32; R]; W];
 
-/// Products of numbers that one task should have at least, for a task to pay.
+/// Minimum number of products per task for a task to pay off.
 const TASK: usize = 16 * 1024;
 
 /// A level's matrix of blocks of `W x W`, ordered and stored for sweeps on `R` right-hand sides.
@@ -43,9 +44,9 @@ pub(super) struct Relaxation<const W: usize, const R: usize> {
     pub schedule: Schedule,
     smoother: Smoother,
     simd: Simd,
-    /// Where each row's blocks begin, and where those to later colours begin: `2 k` and `2 k + 1`.
+    /// The start of each row's blocks, and the start of those to later colours: `2 k` and `2 k + 1`.
     starts: Vec<usize>,
-    /// Places of the columns.
+    /// Slots of the columns.
     columns: Vec<u32>,
     /// Slots of the blocks in the pattern.
     slots: Vec<u32>,
@@ -58,7 +59,7 @@ pub(super) struct Relaxation<const W: usize, const R: usize> {
 }
 
 impl<const W: usize, const R: usize> Relaxation<W, R> {
-    /// Orders the rows of a pattern; within a colour they stand as in `order`.
+    /// Orders the rows of a pattern; within a colour they keep the order of `order`.
     pub(super) fn new(pattern: &BlockPattern, order: &[u32], smoother: Smoother, simd: Simd) -> Self {
         let (colours, count) = match smoother {
             Smoother::GaussSeidel => colour(pattern.graph()),
@@ -99,8 +100,8 @@ impl<const W: usize, const R: usize> Relaxation<W, R> {
         }
     }
 
-    /// Takes over the numbers of a matrix, times `scale`, where they have changed. `Err` gives the node whose diagonal block is
-    /// not positive definite.
+    /// Updates the numbers of a matrix, times `scale`, where they have changed. `Err` contains the node whose
+    /// diagonal block is not positive definite.
     pub(super) fn fill(&mut self, numbers: Numbers<'_>, scale: f64, changes: &Changes) -> Result<(), u32> {
         let refused = if numbers.functions == 1 {
             self.fill_by::<1>(numbers, scale, changes)
@@ -113,7 +114,7 @@ impl<const W: usize, const R: usize> Relaxation<W, R> {
         refused.map_or(Ok(()), Err)
     }
 
-    /// Gives the first node that is refused.
+    /// Returns the first node that is rejected.
     fn fill_by<const F: usize>(
         &mut self,
         numbers: Numbers<'_>,
@@ -170,7 +171,7 @@ impl<const W: usize, const R: usize> Relaxation<W, R> {
         }
     }
 
-    /// One sweep of `A x = b`. A forward one may start `from_zero`, and leaves in `later` what [`Self::residual`] needs.
+    /// One sweep of `A x = b`. A forward one may start `from_zero`, and stores the data for [`Self::residual`] in `later`.
     pub(super) fn sweep(
         &self,
         direction: Direction,
@@ -195,7 +196,7 @@ impl<const W: usize, const R: usize> Relaxation<W, R> {
         }
     }
 
-    /// `r = b - A x` after forward sweeps; `r` holds what the last of them left there.
+    /// `r = b - A x` after forward sweeps; `r` contains the data stored by the last of them.
     pub(super) fn residual(&self, b: &[Node<W, R>], x: &[Node<W, R>], r: &mut [Node<W, R>]) {
         let solved = self.smoother == Smoother::GaussSeidel;
         let chunk = self.schedule.chunk;
@@ -250,7 +251,7 @@ impl<const W: usize, const R: usize> Relaxation<W, R> {
     }
 }
 
-/// Which blocks a sweep looks at: from zero, the unknowns of later colours are still zero.
+/// The blocks used by a sweep: from zero, the unknowns of later colours are still zero.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sides {
     Earlier,
@@ -306,7 +307,7 @@ impl<const W: usize, const R: usize> Kernel for Relax<'_, W, R> {
 struct Residual<'a, const W: usize, const R: usize> {
     matrix: &'a Relaxation<W, R>,
     first: usize,
-    /// Gauss-Seidel solved every row at its time; only later colours have changed since.
+    /// Gauss-Seidel solved every row exactly when visited; only later colours have changed since.
     solved: bool,
     b: &'a [Node<W, R>],
     x: &'a [Node<W, R>],
@@ -341,7 +342,8 @@ impl<const W: usize, const R: usize> Kernel for Residual<'_, W, R> {
     }
 }
 
-/// `y += A x`. The product is summed by itself, so that one block of a row waits for the one before by a single addition.
+/// `y += A x`. The product is summed separately, so that consecutive blocks of a row depend on each other by a single
+/// addition only.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn add_product<const W: usize, const R: usize>(y: &mut Node<W, R>, block: &Block<W>, x: &Node<W, R>) {
     let mut product: Node<W, R> = std::array::from_fn(|r| x[0].map(|x| block[0][r] * x));

@@ -19,8 +19,8 @@ fn jitter(seed: usize) -> f64 {
     (12.9898 * seed as f64).sin() * 0.2
 }
 
-/// A cloth of springs on a mass, `n` squared vertices of irregular places; `height` makes it wavy, `held` vertices have no row,
-/// `copies` of it are not coupled.
+/// A cloth of springs on a mass, `n` squared vertices at irregular positions; `height` makes it wavy, `held` vertices
+/// have no row, `copies` of it are not coupled.
 fn cloth(n: u32, copies: u32, height: f64, held: impl Fn(u32) -> bool) -> Cloth {
     let position = |v: u32| {
         let (copy, v) = (v / (n * n), v % (n * n));
@@ -96,7 +96,7 @@ fn assert_agrees_with_the_direct_solve(cloth: &Cloth, options: GalerkinOptions) 
     }
 }
 
-/// One node at the top has the twelve affine motions of the whole body: each must arrive at the vertices as one.
+/// One node at the top has the twelve affine motions of the whole body: each must be reproduced at the vertices.
 #[test]
 fn affine_motions_go_through_all_levels_exactly() {
     let cloth = cloth(14, 1, 1.0, |_| false);
@@ -123,7 +123,7 @@ fn affine_motions_go_through_all_levels_exactly() {
     }
 }
 
-/// Rigid motion and scale change the frames, the axes in which a flat cloth is deficient too, but not what they span.
+/// Rigid motion and scale change the frames, including the axes in which a flat cloth is deficient, but not their span.
 #[test]
 fn cycles_do_not_see_where_a_body_is_and_how_it_is_turned() {
     for height in [0.0, 1.0] {
@@ -188,7 +188,7 @@ fn bits_of_many_levels_do_not_depend_on_the_number_of_threads() {
     }
 }
 
-/// Block Jacobi needs twice the iterations on twice the resolution; a multigrid method hardly more.
+/// Block Jacobi needs twice the iterations at twice the resolution; multigrid hardly more.
 #[test]
 fn iterations_hardly_grow_with_the_resolution() {
     let iterations = |n| {
@@ -277,7 +277,7 @@ fn another_time_step_mass_or_rest_pose_needs_no_new_hierarchy() {
     }
 }
 
-/// Attachments and contacts that come and go change a few rows; only what hangs on them is computed anew.
+/// Attachments and contacts that come and go change a few rows; only dependent entries are recomputed.
 #[test]
 fn an_update_of_some_rows_gives_the_bits_of_a_whole_one() {
     let cloth = cloth(40, 1, 1.0, |_| false);

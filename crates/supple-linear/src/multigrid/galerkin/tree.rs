@@ -1,5 +1,6 @@
-//! The grid hierarchy (Xian 2019, section 4.1) with its projections (4.2): which node is whose child, and with what shares. It
-//! depends on the mesh and, by the distances, on the first matrix; later matrices on the same pattern reuse it.
+//! The grid hierarchy (Xian 2019, section 4.1) with its projections (4.2): the children of every node, with their
+//! shares. It depends on the mesh and, by the distances, on the first matrix; later matrices on the same pattern
+//! reuse it.
 
 use glam::DVec3;
 
@@ -10,30 +11,31 @@ use super::projection::{Projection, children};
 use super::regularisation::{Frame, frames};
 use crate::{BlockMatrix, LinearOperator, Regions, local_order};
 
-/// Vertices for each node of the first coarse level: so many that its matrix costs a quarter of the finest one, and
-/// twelve unknowns still follow them. On cloth and on solids from 10,000 to 200,000 vertices 32 need as many iterations at
-/// a higher cost, 128 up to a quarter more. A translation follows fewer vertices and costs less.
+/// Vertices per node of the first coarse level: such that its matrix costs a quarter of the finest one, and twelve
+/// unknowns still represent them. On cloth and on solids from 10,000 to 200,000 vertices, 32 need as many iterations
+/// at a higher cost, 128 up to a quarter more. A translation represents fewer vertices and costs less.
 const FIRST_RATIO: [usize; 2] = [8, 64];
-/// Nodes for each node of the next coarser level. Coarse levels cost little, so they may be many.
+/// Nodes per node of the next coarser level. Coarse levels are cheap, so there may be many.
 const NEXT_RATIO: usize = 4;
-/// Nodes that the dense factorisation of the coarsest level takes without notice.
+/// Number of nodes for which the dense factorisation of the coarsest level has negligible cost.
 const COARSEST: [usize; 2] = [256, 64];
-/// The most unknowns of the coarsest level: more would make its dense factor larger than most fine matrices, 300 MB.
+/// Maximum unknowns of the coarsest level: more would make its dense factor larger than most fine matrices, 300 MB.
 pub const COARSEST_UNKNOWNS: usize = 6144;
 
 /// The numbers of nodes of the coarse levels, from fine to coarse.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum LevelSizes {
-    /// From the number of vertices: 64 of them for a node of the first coarse level (8 if nodes have 3 unknowns), then 4 nodes
-    /// for one, until at most 64 (256) are left for the dense factorisation.
+    /// From the number of vertices: one node of the first coarse level per 64 vertices (8 if nodes have 3 unknowns),
+    /// then one node per 4, until at most 64 (256) are left for the dense factorisation.
     #[default]
     Auto,
-    /// As given, falling; those not below the number of vertices are left out. None: the matrix itself is factored densely.
+    /// As given, decreasing; those not below the number of vertices are omitted. None: the matrix itself is factored
+    /// densely.
     Given(Vec<usize>),
 }
 
 impl LevelSizes {
-    /// The sizes for so many vertices: falling, from below their number down to at least 1.
+    /// The sizes for this many vertices: decreasing, from below their number down to at least 1.
     fn of(&self, vertices: usize, affine: bool) -> Vec<usize> {
         let (first, coarsest) = (FIRST_RATIO[usize::from(affine)], COARSEST[usize::from(affine)]);
         let wanted = match self {
@@ -60,15 +62,15 @@ impl LevelSizes {
 pub(super) struct Tree {
     /// From each level to the next coarser one, nodes as numbered by the sampling.
     pub projections: Vec<Projection>,
-    /// For each level an order that keeps near nodes together.
+    /// For each level an order that keeps nearby nodes together.
     pub orders: Vec<Vec<u32>>,
     /// The vertices that are coarse nodes: the first `k` of them on a level of `k` nodes.
     pub samples: Vec<u32>,
 }
 
 impl Tree {
-    /// The hierarchy over the vertices of a matrix. `positions` are theirs; without them coarse nodes have no more than the three
-    /// translations.
+    /// The hierarchy over the vertices of a matrix. `positions` are theirs; without them coarse nodes only have the
+    /// three translations.
     pub(super) fn new(
         matrix: &BlockMatrix,
         positions: Option<&[DVec3]>,
@@ -123,7 +125,7 @@ impl Tree {
     }
 }
 
-/// Refuses a coarsest level that is too large to be factored densely.
+/// Rejects a coarsest level that is too large to be factored densely.
 fn check_coarsest(coarsest: Option<usize>, vertices: usize, affine: bool) -> Result<(), String> {
     let (nodes, unknowns) = match coarsest {
         Some(nodes) if affine => (nodes, 12 * nodes),
@@ -176,7 +178,7 @@ impl Builder<'_> {
     }
 }
 
-/// Parents in the order in which their children first come.
+/// Parents in the order of their first children.
 fn parents_along(order: &[u32], parents: &[u32], count: usize) -> Vec<u32> {
     let mut seen = vec![false; count];
     let first = |&node: &u32| {

@@ -30,7 +30,7 @@ pub fn read_msh(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
             b"$MeshFormat" => break,
             other => {
                 let found = shown(other);
-                return Err(file.error(format!("a Gmsh file begins with $MeshFormat or $NOD, found {found}")));
+                return Err(file.error(format!("a Gmsh file starts with $MeshFormat or $NOD, found {found}")));
             }
         }
     }
@@ -87,21 +87,23 @@ impl Format {
 
 fn other_version(version: &[u8]) -> String {
     format!(
-        "version {} of the Gmsh format is not read; save the mesh as 4.1 or 2.2 (`gmsh in.msh -save -format msh22 -o \
+        "version {} of the Gmsh format is not supported; save the mesh as 4.1 or 2.2 (`gmsh in.msh -save -format msh22 -o \
          out.msh`)",
         shown(version)
     )
 }
 
-/// Reads the format line again in a binary file, and the number 1 after it, which tells the byte order.
+/// Reads the format line again in a binary file, and the number 1 after it, which determines the byte order.
 fn open_binary<'a>(bytes: &'a [u8], path: &'a Path) -> Result<Numbers<'a>, FileError> {
     let mut file = Numbers::binary(bytes, 0, path, ByteOrder::Little);
     while file.expect_line("$MeshFormat")? != b"$MeshFormat" {}
     file.expect_line("the version")?;
-    match file.integer(NumberType::I32, "the number 1 that tells the byte order")? {
+    match file.integer(NumberType::I32, "the number 1 that determines the byte order")? {
         1 => Ok(file),
         0x0100_0000 => Ok(file.with_order(ByteOrder::Big)),
-        other => Err(file.error(format!("the number that tells the byte order should be 1, found {other}"))),
+        other => {
+            Err(file.error(format!("the number that determines the byte order should be 1, found {other}")))
+        }
     }
 }
 
@@ -111,10 +113,10 @@ fn expect_end(file: &mut Numbers, end: &str) -> Result<(), FileError> {
         return Ok(());
     }
     let found = shown(line);
-    Err(file.error(format!("expected {end}, found {found}; are there more entries than the count says?")))
+    Err(file.error(format!("expected {end}, found {found}; are there more entries than the count?")))
 }
 
-/// What is common to all versions: nodes by their tags, cells, names.
+/// The part common to all versions: nodes by their tags, cells, names.
 struct Reader<'a> {
     file: Numbers<'a>,
     path: &'a Path,
@@ -130,12 +132,11 @@ impl<'a> Reader<'a> {
         Self { file, path, cells: Cells::default(), nodes: None, names: BTreeMap::new(), corners: Vec::new() }
     }
 
-    /// A count on a line of its own, as versions 1 and 2 write it even in binary files.
+    /// A count on its own line, as in versions 1 and 2 even in binary files.
     fn count_line(&mut self, what: &str, text_bytes: usize, binary_bytes: usize) -> Result<usize, FileError> {
         let line = self.file.expect_line(what)?;
-        let count = parse_i64(line).ok_or_else(|| {
-            self.file.error(format!("{what} should be a whole number, found {}", shown(line)))
-        })?;
+        let count = parse_i64(line)
+            .ok_or_else(|| self.file.error(format!("{what} should be an integer, found {}", shown(line))))?;
         self.file.check_count(count, what, text_bytes, binary_bytes)
     }
 
@@ -174,7 +175,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads the nodes of an element and keeps it.
+    /// Reads the nodes of an element and stores it.
     fn element(
         &mut self,
         (shape, node_count): (Shape, usize),

@@ -33,7 +33,7 @@ fn element(reader: &mut Reader) -> Result<(), FileError> {
     let given = reader.file.integer(I32, "an element's node count")?;
     if given != nodes as i64 {
         let problem =
-            format!("an element of type {element_type} has {nodes} nodes, but {given} are announced");
+            format!("an element of type {element_type} has {nodes} nodes, but the file declares {given}");
         return Err(reader.file.error(problem));
     }
     reader.element((shape, nodes), I32, region)

@@ -26,7 +26,7 @@ pub(super) fn read(mut reader: Reader) -> Result<LoadedMesh, FileError> {
 }
 
 impl Reader<'_> {
-    /// `number x y z` for each node, after their count (also version 1).
+    /// `number x y z` per node, after their count (also version 1).
     pub(super) fn numbered_nodes(&mut self) -> Result<(), FileError> {
         let count = self.count_line("the number of nodes", 8, 28)?;
         let mut tags = Vec::with_capacity(count);
@@ -38,7 +38,7 @@ impl Reader<'_> {
         self.set_nodes(tags)
     }
 
-    /// Skips a section that is of no use here, given its first line.
+    /// Skips an unused section, given its first line.
     pub(super) fn skip_section(&mut self, line: &[u8]) -> Result<(), FileError> {
         match line.strip_prefix(b"$").map(std::str::from_utf8) {
             Some(Ok(name)) if !name.starts_with("End") => self.file.skip_past(&format!("$End{name}")),
@@ -68,13 +68,13 @@ fn text_element(reader: &mut Reader) -> Result<usize, FileError> {
     Ok(1)
 }
 
-/// A header (type, number of elements, number of tags), then `number tags… nodes…` for each.
+/// A header (type, number of elements, number of tags), then `number tags… nodes…` per element.
 fn binary_run(reader: &mut Reader, left: usize) -> Result<usize, FileError> {
     let element_type = reader.file.integer(I32, "the type of a run of elements")?;
     let shape = reader.shape(element_type)?;
     let count = reader.file.count(I32, "the length of a run of elements", 8, 8)?;
     if count == 0 || count > left {
-        let problem = format!("a run of {count} elements where the count before leaves {left}");
+        let problem = format!("a run of {count} elements exceeds the {left} left by the total count");
         return Err(reader.file.error(problem));
     }
     let tags = reader.file.count(I32, "the number of tags", 2, 4)?;

@@ -1,4 +1,4 @@
-//! Version 4.1: nodes and elements in blocks, one for each geometric entity; physical groups belong to the entities.
+//! Version 4.1: nodes and elements in blocks, one per geometric entity; physical groups belong to the entities.
 
 use std::collections::BTreeMap;
 
@@ -71,7 +71,7 @@ fn entities(
     Ok(())
 }
 
-/// `tag position-or-box group-count groups…`, and for all but points `bounding-count bounding…`. A part of an entity
+/// `tag position-or-box group-count groups…`, and except for points `bounding-count bounding…`. A part of an entity
 /// has `parent-dimension parent-tag partition-count partitions…` after its tag.
 fn entity(
     reader: &mut Reader,
@@ -125,7 +125,7 @@ fn nodes(reader: &mut Reader, size: NumberType) -> Result<(), FileError> {
     reader.set_nodes(tags)
 }
 
-/// Blocks of `dimension entity type count`, then `tag nodes…` for each element.
+/// Blocks of `dimension entity type count`, then `tag nodes…` per element.
 fn elements(reader: &mut Reader, size: NumberType, groups: &Groups) -> Result<(), FileError> {
     let (blocks, count) = section_header(reader, size, "elements", 4, 2 * size.size())?;
     let mut read = 0;
@@ -164,5 +164,5 @@ fn check_total(reader: &Reader, what: &str, found: usize, announced: usize) -> R
     if found == announced {
         return Ok(());
     }
-    Err(reader.file.error(format!("the blocks hold {found} {what}, but {announced} are announced")))
+    Err(reader.file.error(format!("the blocks contain {found} {what}, but the header declares {announced}")))
 }

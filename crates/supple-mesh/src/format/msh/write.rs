@@ -1,4 +1,4 @@
-//! Writes version 2.2, which every program with a Gmsh reader takes. Coordinates come back bit for bit.
+//! Writes version 2.2, which every Gmsh reader supports. Coordinates round-trip bit by bit.
 
 use std::io::{self, BufWriter, Write};
 
@@ -21,7 +21,7 @@ pub fn write_msh22(mesh: &TetMesh, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// Writes tetrahedra as Gmsh 2.2 binary (little-endian); regions become physical groups. The format numbers nodes and
-/// elements with 32 bits, so a mesh of more than 2147483647 is an error.
+/// elements with 32 bits, so a mesh with more than 2147483647 is an error.
 pub fn write_msh22_binary(mesh: &TetMesh, out: &mut impl Write) -> io::Result<()> {
     if mesh.positions.len().max(mesh.tets.len()) > i32::MAX as usize {
         return Err(io::Error::other("binary Gmsh 2.2 numbers at most 2147483647 nodes and elements"));

@@ -1,7 +1,7 @@
 //! Wavefront OBJ (appendix B1 of the Advanced Visualizer manual, with the usual vertex colours after the position).
 //!
 //! Polygons, texture coordinates, normals, colours, objects, groups, materials and smoothing groups are kept and
-//! written back; points, lines, curves and free-form surfaces are left out with a note.
+//! written back; points, lines, curves and free-form surfaces are skipped with a note.
 
 mod read;
 mod write;
@@ -21,7 +21,7 @@ mod tests {
         let loaded = read_obj(text, Path::new("t.obj")).unwrap();
         match loaded.mesh {
             Mesh::Surface(mesh) => (mesh, loaded.notes),
-            Mesh::Tets(_) => unreachable!("OBJ holds surfaces"),
+            Mesh::Tets(_) => unreachable!("OBJ contains surfaces"),
         }
     }
 
@@ -85,7 +85,7 @@ mod tests {
             assert!(all.contains(part), "{part} is not in {all}");
         }
         assert!(
-            all.contains("no OBJ statement are left out, the first in line 8") && all.contains("no faces")
+            all.contains("not OBJ statements were skipped, the first in line 8") && all.contains("no faces")
         );
     }
 

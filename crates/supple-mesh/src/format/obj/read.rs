@@ -11,12 +11,12 @@ use crate::{LabelKind, NO_VALUE, SurfaceMesh};
 use supple_core::FileError;
 use supple_core::text::scan::{Scanner, name, parse_i64, shown};
 
-/// A face may be in several groups; of a longer list only so many are kept.
+/// A face may be in several groups; longer lists are truncated to this many.
 const MOST_GROUPS: usize = 16;
-/// Colour of vertices that have none in a file where others have one.
+/// Colour of vertices without one in a file where others have one.
 const WHITE: [f32; 4] = [1.0; 4];
 
-/// Reads a Wavefront OBJ file from its bytes; `path` stands in errors.
+/// Reads a Wavefront OBJ file from its bytes; `path` appears in errors.
 pub fn read_obj(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
     let mut reader = ObjReader::new(bytes, path);
     loop {
@@ -56,7 +56,7 @@ struct ObjReader<'a> {
     smoothing: LabelTrack,
     /// For each [`Kind`] the largest index, counted from 1, and its line.
     largest: [(u64, u64); 3],
-    /// Statements left out by their [`meaning`]: how many, and the first line.
+    /// Skipped statements by their [`meaning`]: how many, and the first line.
     ignored: BTreeMap<&'static str, (u64, u64)>,
 }
 
@@ -115,7 +115,7 @@ impl<'a> ObjReader<'a> {
         self.check_room(self.mesh.positions.len())
     }
 
-    /// What follows the position: a weight (without meaning for polygons), or a colour of three or four numbers.
+    /// The values after the position: a weight (meaningless for polygons), or a colour of three or four numbers.
     fn vertex_color(&mut self, fourth: &[u8]) -> Result<(), FileError> {
         let mut more = [self.color_component(fourth)?, 0.0, 0.0, 1.0];
         let mut count = 1;
@@ -227,7 +227,7 @@ impl<'a> ObjReader<'a> {
         }
     }
 
-    /// An index as the mesh counts, from 0. Those that point forward are checked when all is read.
+    /// An index counted from 0. Forward references are checked at the end.
     #[inline]
     fn index(&mut self, kind: Kind, part: &[u8], token: &[u8]) -> Result<u32, FileError> {
         let Some(number) = parse_i64(part) else { return Err(self.bad_corner(token)) };
@@ -251,7 +251,7 @@ impl<'a> ObjReader<'a> {
             }
             index @ 0.. => Ok(index as u32),
             _ => Err(self.scan.error(format!(
-                "{what} index {number} counts back beyond the start: {count} came before this line"
+                "{what} index {number} points before the start: only {count} precede this line"
             ))),
         }
     }
@@ -265,10 +265,8 @@ impl<'a> ObjReader<'a> {
     }
 
     fn bad_corner(&self, token: &[u8]) -> FileError {
-        self.scan.error(format!(
-            "a face corner is `vertex/texture/normal` by their numbers, found {}",
-            shown(token)
-        ))
+        self.scan
+            .error(format!("a face corner is `vertex/texture/normal` as indices, found {}", shown(token)))
     }
 
     /// The names after `g`: the faces that follow are in all of these groups.
@@ -285,11 +283,11 @@ impl<'a> ObjReader<'a> {
         }
     }
 
-    /// Leaves a statement out. Real files have broken comment lines, so only what cannot be text is refused.
+    /// Skips a statement. Real files have broken comment lines, so only binary data is rejected.
     fn ignore(&mut self, keyword: &[u8]) -> Result<(), FileError> {
         let is_text = std::str::from_utf8(keyword).is_ok_and(|text| !text.contains(char::is_control));
         if !is_text {
-            let problem = format!("{} is no OBJ statement; is this an OBJ file?", shown(keyword));
+            let problem = format!("{} is not an OBJ statement; is this an OBJ file?", shown(keyword));
             return Err(self.scan.error(problem));
         }
         let line = self.scan.line();
@@ -303,7 +301,7 @@ impl<'a> ObjReader<'a> {
             let ((number, line), count) = (self.largest[kind as usize], self.count(kind));
             if number > count as u64 {
                 let what = kind.name();
-                let problem = format!("{what} index {number} is out of range: the file has {count} of them");
+                let problem = format!("{what} index {number} is out of range: the file has only {count}");
                 return Err(FileError::line(path, line, problem));
             }
         }
@@ -320,7 +318,7 @@ impl<'a> ObjReader<'a> {
     }
 }
 
-/// What a statement is about that polygons have no use for.
+/// The category of a statement that is not used for polygons.
 fn meaning(keyword: &[u8]) -> &'static str {
     match keyword {
         b"l" => "line elements (`l`)",
@@ -329,13 +327,13 @@ fn meaning(keyword: &[u8]) -> &'static str {
         | b"hole" | b"scrv" | b"sp" | b"end" | b"con" => "statements of free-form curves and surfaces",
         b"mg" | b"bevel" | b"c_interp" | b"d_interp" | b"lod" | b"maplib" | b"usemap" | b"shadow_obj"
         | b"trace_obj" | b"ctech" | b"stech" => "statements about display",
-        _ => "lines that are no OBJ statement",
+        _ => "lines that are not OBJ statements",
     }
 }
 
 fn notes(ignored: &BTreeMap<&'static str, (u64, u64)>) -> Vec<String> {
     let note = |(what, (count, line)): (&&str, &(u64, u64))| {
-        format!("{count} {what} are left out, the first in line {line}")
+        format!("{count} {what} were skipped, the first in line {line}")
     };
     ignored.iter().map(note).collect()
 }

@@ -1,11 +1,11 @@
-//! Writing OBJ: numbers in the shortest form that reads back to the same bits; labels where they change.
+//! Writing OBJ: numbers in the shortest form that reads back bit-identical; labels where they change.
 
 use std::io::{self, BufWriter, Write};
 
 use crate::{CornerAttribute, FaceLabels, LabelKind, NO_LABEL, NO_VALUE, SurfaceMesh};
 use supple_core::text::number::Short;
 
-/// Writes a mesh as Wavefront OBJ, with all that [`SurfaceMesh`] holds. White space inside group names becomes `_`,
+/// Writes a mesh as Wavefront OBJ, with all data of [`SurfaceMesh`]. White space inside group names becomes `_`,
 /// since OBJ separates groups by it.
 pub fn write_obj(mesh: &SurfaceMesh, out: &mut impl Write) -> io::Result<()> {
     let out = &mut BufWriter::new(out);
@@ -57,7 +57,7 @@ fn write_face(mesh: &SurfaceMesh, face: usize, out: &mut impl Write) -> io::Resu
     writeln!(out)
 }
 
-/// The number of a corner's value as OBJ counts, from 1.
+/// The number of a corner's value counted from 1.
 fn value_at<const N: usize>(attribute: &Option<CornerAttribute<N>>, corner: usize) -> Option<u64> {
     let index = attribute.as_ref()?.indices[corner];
     (index != NO_VALUE).then_some(u64::from(index) + 1)

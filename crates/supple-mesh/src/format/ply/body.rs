@@ -5,15 +5,15 @@ use super::header::Element;
 use supple_core::FileError;
 use supple_core::text::scan::{Scanner, parse_f64, shown};
 
-/// Where the numbers of the elements come from.
+/// The source of the numbers of the elements.
 pub(super) trait Source {
-    /// The next number, which may be anything: values that are skipped need not be finite.
+    /// The next number, of any value: skipped values need not be finite.
     fn number(&mut self, scalar: NumberType) -> Result<f64, FileError>;
 
     /// To be called after the last number of an element.
     fn end_of_element(&mut self, element: &Element) -> Result<(), FileError>;
 
-    /// The most elements of this kind that the rest of the file has room for.
+    /// The maximum number of elements of this kind in the rest of the file.
     fn room_for(&self, element: &Element) -> usize;
 
     /// An error at the last number.
@@ -44,7 +44,7 @@ impl Source for Scanner<'_> {
     }
 
     fn room_for(&self, element: &Element) -> usize {
-        // Every value takes a character and a separator, except that the last line may lack its end.
+        // Every value takes a character and a separator, except at the end of the last line.
         (self.remaining().len() + 1) / (2 * element.properties.len()).max(1)
     }
 

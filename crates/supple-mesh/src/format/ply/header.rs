@@ -6,7 +6,7 @@ use super::super::binary::{ByteOrder, NumberType};
 use supple_core::FileError;
 use supple_core::text::scan::{Scanner, name, shown};
 
-/// How the values after the header are written.
+/// The encoding of the values after the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encoding {
     Ascii,
@@ -22,7 +22,7 @@ pub(super) struct Property {
     pub list_length: Option<NumberType>,
 }
 
-/// One kind of element and how many the file holds.
+/// One kind of element and its count.
 #[derive(Debug, Clone)]
 pub(super) struct Element {
     pub name: String,
@@ -64,11 +64,7 @@ impl Header {
     /// Reads the header and leaves the scanner at the first byte after it.
     pub(super) fn read(scan: &mut Scanner<'_>, path: &Path) -> Result<Self, FileError> {
         if scan.token_in_line() != Some(b"ply") {
-            return Err(FileError::line(
-                path,
-                1,
-                "a PLY file starts with the word `ply`; is this a PLY file?",
-            ));
+            return Err(FileError::line(path, 1, "a PLY file starts with `ply`; is this a PLY file?"));
         }
         let (mut encoding, mut elements) = (None, Vec::new());
         while scan.next_line() {
@@ -87,12 +83,13 @@ impl Header {
                     return Ok(Self { encoding, elements });
                 }
                 Some(other) => {
-                    let problem = "is no header line of PLY (format, element, property, comment, end_header)";
+                    let problem =
+                        "is not a header line of PLY (format, element, property, comment, end_header)";
                     return Err(scan.error(format!("{} {problem}", shown(other))));
                 }
             }
         }
-        Err(scan.error("the header has no `end_header` line; is the file cut off?"))
+        Err(scan.error("the header has no `end_header` line; is the file truncated?"))
     }
 }
 
@@ -102,7 +99,7 @@ fn read_format(scan: &mut Scanner<'_>) -> Result<Encoding, FileError> {
         Some(b"binary_little_endian") => Ok(Encoding::Binary(ByteOrder::Little)),
         Some(b"binary_big_endian") => Ok(Encoding::Binary(ByteOrder::Big)),
         other => Err(scan.error(format!(
-            "the format {} is not known; PLY has ascii, binary_little_endian and binary_big_endian",
+            "unknown format {}; PLY has ascii, binary_little_endian and binary_big_endian",
             shown(other.unwrap_or_default())
         ))),
     }
@@ -122,7 +119,7 @@ fn read_element(scan: &mut Scanner<'_>) -> Result<Element, FileError> {
             line: scan.line(),
         }),
         _ => {
-            let problem = format!("should be a whole number below {}, found {}", u32::MAX, shown(count));
+            let problem = format!("should be an integer below {}, found {}", u32::MAX, shown(count));
             Err(scan.error(format!("the count of element {} {problem}", shown(element))))
         }
     }
@@ -139,7 +136,7 @@ fn read_property(scan: &mut Scanner<'_>, element: Option<&mut Element>) -> Resul
     };
     let scalar = read_scalar(scan, list_length.is_none().then_some(first))?;
     if list_length.is_some_and(NumberType::is_float) {
-        return Err(scan.error("the length of a list must have a whole-number type"));
+        return Err(scan.error("the length of a list must have an integer type"));
     }
     let Some(property) = scan.token_in_line() else {
         return Err(scan.error("a `property` line needs a type and a name"));
@@ -155,7 +152,7 @@ fn read_scalar(scan: &mut Scanner<'_>, token: Option<&[u8]>) -> Result<NumberTyp
     };
     number_type(token).ok_or_else(|| {
         let known = "char uchar short ushort int uint float double";
-        scan.error(format!("{} is no number type of PLY; known are {known}", shown(token)))
+        scan.error(format!("{} is not a number type of PLY; supported: {known}", shown(token)))
     })
 }
 

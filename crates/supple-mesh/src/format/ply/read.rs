@@ -1,5 +1,5 @@
 //! Reading PLY: the elements in the header's order, each value through a [`Source`]; vertices and polygons of binary
-//! files, which are most of what large files hold, in loops of their own.
+//! files, which make up most of large files, in separate loops.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -17,7 +17,7 @@ use supple_core::text::scan::Scanner;
 
 const VERTEX_LISTS: [&str; 3] = ["vertex_indices", "vertex_index", "vertex_indexes"];
 
-/// Reads a PLY file from its bytes; `path` stands in errors.
+/// Reads a PLY file from its bytes; `path` appears in errors.
 pub fn read_ply(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
     let mut scan = Scanner::new(bytes, path);
     let header = Header::read(&mut scan, path)?;
@@ -36,7 +36,7 @@ pub fn read_ply(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
     reader.finish(path)
 }
 
-/// Which properties of the element `vertex` mean what, by their place in its list.
+/// The properties of the element `vertex` by their meaning, as indices in its list.
 struct VertexLayout {
     position: [usize; 3],
     normal: Option<[usize; 3]>,
@@ -68,7 +68,7 @@ impl VertexLayout {
     }
 }
 
-/// Where the values of an element without lists stand in its bytes.
+/// The byte offsets of the values of an element without lists.
 fn offsets(element: &Element) -> impl Iterator<Item = usize> {
     element.properties.iter().scan(0, |end, property| {
         let offset = *end;
@@ -78,7 +78,7 @@ fn offsets(element: &Element) -> impl Iterator<Item = usize> {
 }
 
 struct PlyReader {
-    /// How many vertices the header declares: the limit of all indices.
+    /// The number of vertices in the header: the limit of all indices.
     vertex_count: usize,
     mesh: SurfaceMesh,
     normals: Vec<[f64; 3]>,
@@ -186,7 +186,7 @@ impl PlyReader {
         }
     }
 
-    /// Vertices whose values have fixed places. Positions first, in a loop without a branch where they are three
+    /// Vertices whose values have fixed offsets. Positions first, in a loop without a branch where they are three
     /// floats at the start, as in nearly all files.
     fn read_binary_vertices<const BIG_ENDIAN: bool>(
         &mut self,
@@ -272,7 +272,7 @@ impl PlyReader {
         }
     }
 
-    /// Texture coordinates of the last face's corners: equal ones at a vertex are one, so that only seams part.
+    /// Texture coordinates of the last face's corners: equal ones at a vertex are merged, so that only seams separate.
     fn push_corner_uvs(&mut self, uvs: &[f64]) {
         let first = self.mesh.face_starts[self.mesh.face_count() - 1] as usize;
         if uvs.len() != 2 * (self.mesh.corners.len() - first) {
@@ -290,7 +290,7 @@ impl PlyReader {
         }
     }
 
-    /// Polygons that are nothing but a list of 4-byte indices after a 1-byte length: what nearly all files hold.
+    /// Polygons that only consist of a list of 4-byte indices after a 1-byte length, as in nearly all files.
     fn read_binary_faces<const BIG_ENDIAN: bool>(
         &mut self,
         element: &Element,
@@ -322,7 +322,7 @@ impl PlyReader {
         Ok(())
     }
 
-    /// Strips in one list, parted by -1; every second triangle of a strip is turned.
+    /// Strips in one list, separated by -1; every second triangle of a strip is flipped.
     fn read_strips(&mut self, element: &Element, source: &mut impl Source) -> Result<(), FileError> {
         let vertices = element.list(&VERTEX_LISTS);
         let mut indices = Vec::new();
@@ -361,7 +361,7 @@ impl PlyReader {
             }
             source.end_of_element(element)?;
         }
-        self.notes.push(format!("{} elements `{}` are left out", element.count, element.name.escape_debug()));
+        self.notes.push(format!("{} elements `{}` were skipped", element.count, element.name.escape_debug()));
         Ok(())
     }
 
@@ -390,14 +390,14 @@ fn is_plain_face(element: &Element) -> bool {
         && matches!(property.scalar, NumberType::I32 | NumberType::U32)
 }
 
-/// Refuses a count that the rest of the file cannot hold, before anything is allocated by it.
+/// Rejects a count that does not fit in the rest of the file, before allocating.
 fn check_room(element: &Element, source: &impl Source) -> Result<(), FileError> {
     let room = source.room_for(element);
     if element.properties.is_empty() || element.count <= room {
         return Ok(());
     }
     Err(source.error(format!(
-        "the header (line {}) says {} elements `{}`, but the file has room for at most {room}; is it cut off?",
+        "the header (line {}) declares {} elements `{}`, but at most {room} fit in the file; is it truncated?",
         element.line,
         element.count,
         element.name.escape_debug()

@@ -12,7 +12,7 @@ fn read(bytes: &[u8]) -> (SurfaceMesh, Vec<String>) {
     let loaded = read_ply(bytes, Path::new("t.ply")).unwrap();
     match loaded.mesh {
         Mesh::Surface(mesh) => (mesh, loaded.notes),
-        Mesh::Tets(_) => unreachable!("PLY holds surfaces"),
+        Mesh::Tets(_) => unreachable!("PLY contains surfaces"),
     }
 }
 
@@ -114,7 +114,7 @@ fn long_polygons_are_written_with_long_lengths() {
     assert_eq!(read(&bytes).0, mesh);
 }
 
-/// The property types of Blender's and MeshLab's own files.
+/// The property types of files written by Blender and MeshLab.
 #[test]
 fn colours_are_written_as_bytes_and_texture_coordinates_as_floats() {
     let mut mesh = SurfaceMesh { positions: quad(), ..SurfaceMesh::default() };
@@ -131,7 +131,7 @@ fn colours_are_written_as_bytes_and_texture_coordinates_as_floats() {
     assert_eq!(bytes[end + 12..end + 16], [26, 128, 255, 64]);
     let single = f64::from(0.1f32);
     assert_eq!(read(&bytes).0.uvs.unwrap().values[0][0], single);
-    // Seams go into the faces, in the same precision.
+    // Seams are stored in the faces, in the same precision.
     mesh.push_face(&[0, 1, 2]);
     mesh.uvs =
         Some(CornerAttribute { values: vec![[0.1, 0.7], [0.2, 0.3]], indices: vec![0, 0, 0, 0, 1, 1, 1] });

@@ -4,12 +4,12 @@ use std::io::{self, BufWriter, Write};
 
 use crate::{CornerAttribute, NO_VALUE, SurfaceMesh};
 
-/// Writes a mesh as binary little-endian PLY: positions, polygons, colours, and those texture coordinates and normals
-/// that every vertex has once; texture coordinates with seams go into the faces (`texcoord`, as MeshLab does).
+/// Writes a mesh as binary little-endian PLY: positions, polygons, colours, and texture coordinates and normals if
+/// they are unique per vertex; texture coordinates with seams are stored in the faces (`texcoord`, as in MeshLab).
 ///
-/// Colours are bytes (within 1/510 of what they were) and texture coordinates single precision, as other programs
-/// expect them; positions and normals are single precision where that is exact, else double. PLY has no names of
-/// faces: labels are left out.
+/// Colours are bytes (rounded by at most 1/510) and texture coordinates single precision, as other programs
+/// expect them; positions and normals are single precision if that is exact, else double. PLY has no face names:
+/// labels are omitted.
 pub fn write_ply(mesh: &SurfaceMesh, out: &mut impl Write) -> io::Result<()> {
     let out = &mut BufWriter::new(out);
     let columns = columns(mesh);
@@ -79,11 +79,11 @@ impl Kind {
     }
 }
 
-/// Properties of vertices that belong together.
+/// Properties of vertices with a common type.
 struct Column {
     names: &'static [&'static str],
     kind: Kind,
-    /// The values of all vertices, one after the other.
+    /// The values of all vertices, in sequence.
     values: Vec<f64>,
 }
 
@@ -136,7 +136,7 @@ fn columns(mesh: &SurfaceMesh) -> Vec<Column> {
     columns
 }
 
-/// One value for each vertex, if no vertex has two; vertices of no face get the value of their own number, or zero.
+/// One value for each vertex, if no vertex has two; unused vertices get the value of their own index, or zero.
 fn vertex_values<const N: usize>(
     mesh: &SurfaceMesh,
     attribute: &CornerAttribute<N>,

@@ -1,5 +1,5 @@
-//! A `<DataArray>`: text, base64 or appended; plain, zlib or LZ4. How many numbers it must hold is known beforehand
-//! (from the counts of the piece, or the last offset), and nothing is decoded beyond that.
+//! A `<DataArray>`: text, base64 or appended; plain, zlib or LZ4. The number of values is known beforehand (from the
+//! counts of the piece, or the last offset), and nothing is decoded beyond that.
 
 use std::cell::Cell;
 use std::io::Read;
@@ -19,12 +19,12 @@ const LZ4_EXPANSION: usize = 255;
 /// The data after the `_` of `<AppendedData>`.
 pub(super) struct Appended<'a> {
     bytes: &'a [u8],
-    /// Where they begin in the file.
+    /// Their start in the file.
     start: usize,
     base64: bool,
 }
 
-/// Cuts appended data off, since raw bytes are not valid XML; what remains lacks only the root's end.
+/// Splits off appended data, since raw bytes are not valid XML; the rest only lacks the root's end tag.
 pub(super) fn cut_appended<'a>(
     file: &'a [u8],
     path: &Path,
@@ -43,7 +43,7 @@ pub(super) fn cut_appended<'a>(
     };
     let closing = b"</AppendedData";
     let end = file[start..].windows(closing.len()).rposition(|window| window == closing);
-    let end = start + end.ok_or_else(|| error("AppendedData is not closed; is the file cut off?"))?;
+    let end = start + end.ok_or_else(|| error("AppendedData is not closed; is the file truncated?"))?;
     Ok((&file[..tag], Some(Appended { bytes: &file[start..end], start, base64 })))
 }
 
@@ -58,7 +58,7 @@ enum Compression {
 }
 
 impl Compression {
-    /// How many times larger a block can get at most.
+    /// The maximum expansion of a block.
     fn expansion(self) -> usize {
         match self {
             Self::Zlib => ZLIB_EXPANSION,
@@ -83,7 +83,7 @@ pub(super) struct Arrays<'a> {
     header: NumberType,
     compression: Option<Compression>,
     appended: Option<Appended<'a>>,
-    /// Bytes that may still be decoded: several arrays may name the same data, so that a small file could otherwise
+    /// Bytes that may still be decoded: several arrays may refer to the same data, so that a small file could otherwise
     /// grow without end.
     budget: Cell<usize>,
 }
@@ -118,7 +118,9 @@ impl<'a> Arrays<'a> {
             Some("vtkZLibDataCompressor") => Some(Compression::Zlib),
             Some("vtkLZ4DataCompressor") => Some(Compression::Lz4),
             Some(other) => {
-                return refuse(format!("compressor \"{other}\" is not read; save with ZLib, LZ4 or none"));
+                return refuse(format!(
+                    "compressor \"{other}\" is not supported; save with ZLib, LZ4 or none"
+                ));
             }
         };
         (arrays.order, arrays.header, arrays.compression) = (order, header, compression);
@@ -146,14 +148,14 @@ impl<'a> Arrays<'a> {
         self.all(array, values.map(|value| value.is_finite().then_some(value)), "is not a finite number")
     }
 
-    /// Exactly `count` whole numbers.
+    /// Exactly `count` integers.
     pub(super) fn integers(&self, array: Node<'a, 'a>, count: usize) -> Result<Vec<i64>, FileError> {
         let kind = self.kind(array)?;
         if kind.is_float() {
-            return Err(self.error(array, "should be an array of whole numbers"));
+            return Err(self.error(array, "should be an array of integers"));
         }
         if self.format(array)? == "ascii" {
-            return self.text(array, count, "a whole number", parse_i64);
+            return self.text(array, count, "an integer", parse_i64);
         }
         let bytes = self.binary(array, count, kind)?;
         let values = bytes.chunks_exact(kind.size()).map(|bytes| kind.integer(bytes, self.order));
@@ -190,7 +192,7 @@ impl<'a> Arrays<'a> {
                 values.push(value);
             }
             if values.len() != count {
-                let problem = format!("the array has {} numbers, {count} are needed", values.len());
+                let problem = format!("the array has {} numbers, but {count} are needed", values.len());
                 return Err(scanner.error(problem));
             }
             Ok(())
@@ -212,7 +214,7 @@ impl<'a> Arrays<'a> {
         let placed = |problem: String| self.binary_error(array, problem);
         let length = count.checked_mul(kind.size()).filter(|&length| length <= self.budget.get());
         let length =
-            length.ok_or_else(|| placed(format!("{count} numbers are more than the file can hold")))?;
+            length.ok_or_else(|| placed(format!("{count} numbers are more than the file can contain")))?;
         self.budget.set(self.budget.get() - length);
         let mut stream = self.stream(array)?;
         match self.compression {
@@ -241,7 +243,7 @@ impl<'a> Arrays<'a> {
     fn plain(&self, stream: &mut Stream, length: usize) -> Result<Vec<u8>, String> {
         let announced = self.header_number(stream)?;
         if announced != length as u64 {
-            return Err(format!("the array has {announced} bytes, {length} are needed"));
+            return Err(format!("the array has {announced} bytes, but {length} are needed"));
         }
         let mut bytes = Vec::new();
         stream.read(length, &mut bytes)?;
@@ -260,10 +262,10 @@ impl<'a> Arrays<'a> {
         let whole = if last == 0 { blocks } else { blocks.saturating_sub(1) };
         let total = u128::from(whole) * u128::from(size) + if blocks == 0 { 0 } else { u128::from(last) };
         if total != length as u128 {
-            return Err(format!("the compressed array has {total} bytes, {length} are needed"));
+            return Err(format!("the compressed array has {total} bytes, but {length} are needed"));
         }
         if blocks > (stream.most_left() / self.header.size()) as u64 {
-            return Err(format!("{blocks} compressed blocks are more than the file can hold"));
+            return Err(format!("{blocks} compressed blocks are more than the file can contain"));
         }
         let sizes = (0..blocks).map(|_| self.header_number(stream)).collect::<Result<Vec<u64>, String>>()?;
         let mut bytes = Vec::new();
@@ -273,7 +275,7 @@ impl<'a> Arrays<'a> {
             if packed > stream.most_left()
                 || unpacked > (packed.saturating_mul(compression.expansion()) + 64) as u64
             {
-                return Err(format!("block {i}: {packed} compressed bytes cannot hold {unpacked}"));
+                return Err(format!("block {i}: {packed} compressed bytes cannot expand to {unpacked}"));
             }
             let mut compressed = Vec::new();
             stream.read(packed, &mut compressed)?;
@@ -312,7 +314,7 @@ impl<'a> Arrays<'a> {
         array.attribute("offset")?.trim().parse().ok()
     }
 
-    /// An error in the bytes of an array: at its line, or at the byte where its appended data begin.
+    /// An error in the bytes of an array: at its line, or at the byte where its appended data start.
     fn binary_error(&self, array: Node, problem: String) -> FileError {
         let name = array.attribute("Name").unwrap_or("points");
         match (&self.appended, array.attribute("format"), self.offset(array)) {
@@ -334,7 +336,7 @@ fn inflate(compressed: &[u8], length: usize, out: &mut Vec<u8>) -> Result<(), St
     let mut decoder = flate2::read::ZlibDecoder::new(compressed).take(length as u64 + 1);
     decoder.read_to_end(out).map_err(|error| format!("zlib: {error}"))?;
     if out.len() - before != length {
-        return Err(format!("zlib: the block does not hold the {length} bytes it should"));
+        return Err(format!("zlib: the block does not contain the expected {length} bytes"));
     }
     Ok(())
 }
@@ -344,7 +346,7 @@ fn decompress_lz4(compressed: &[u8], length: usize, out: &mut Vec<u8>) -> Result
     out.resize(before + length, 0);
     match lz4_flex::block::decompress_into(compressed, &mut out[before..]) {
         Ok(written) if written == length => Ok(()),
-        Ok(written) => Err(format!("lz4: the block holds {written} bytes instead of {length}")),
+        Ok(written) => Err(format!("lz4: the block contains {written} bytes instead of {length}")),
         Err(error) => Err(format!("lz4: {error}")),
     }
 }

@@ -20,10 +20,10 @@ use supple_core::FileError;
 
 pub use self::write::{PointData, PointValues, VtuMesh, write_vtu};
 
-/// Names under which programs store the region of a cell.
+/// Names under which other programs store the region of a cell.
 const REGION_NAMES: [&str; 4] = ["region", "gmsh:physical", "medit:ref", "tetgen:ref"];
 
-/// Reads a VTK XML file: tetrahedra, or polygons if it has none. A whole-numbered cell array called `region` (or
+/// Reads a VTK XML file: tetrahedra, or polygons if it has none. An integer cell array called `region` (or
 /// `gmsh:physical`, `medit:ref`, `tetgen:ref`) gives the regions; other point and cell data are not read.
 pub fn read_vtu(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
     let (xml, appended) = array::cut_appended(bytes, path)?;
@@ -36,18 +36,19 @@ pub fn read_vtu(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
         kind @ "UnstructuredGrid" => reader.pieces(root, kind, Reader::grid)?,
         kind @ "PolyData" => reader.pieces(root, kind, Reader::polygonal)?,
         kind @ ("PUnstructuredGrid" | "PPolyData") => {
-            let problem = format!("{kind} only lists the files of a parallel run; give one of those files");
+            let problem = format!("{kind} only lists the files of a parallel run; use one of those files");
             return Err(reader.arrays.error(root, problem));
         }
         kind => {
-            let problem = format!("type \"{kind}\" is not read; save the mesh as UnstructuredGrid (.vtu)");
+            let problem =
+                format!("type \"{kind}\" is not supported; save the mesh as UnstructuredGrid (.vtu)");
             return Err(reader.arrays.error(root, problem));
         }
     }
     reader.cells.finish(path, |region| region.to_string())
 }
 
-/// The XML as text; where appended data were cut off, the root is closed again.
+/// The XML as text; where appended data were split off, the root element is closed again.
 fn xml_text<'a>(xml: &'a [u8], close_root: bool, path: &Path) -> Result<Cow<'a, str>, FileError> {
     let text = std::str::from_utf8(xml).map_err(|error| {
         FileError::byte(path, error.valid_up_to() as u64, "is not UTF-8 text, so not a VTK XML file")
@@ -62,7 +63,7 @@ fn xml_error(error: &roxmltree::Error, xml: &str, path: &Path) -> FileError {
         | roxmltree::Error::UnclosedRootNode
         | roxmltree::Error::NoRootNode => {
             let lines = xml.lines().count().max(1) as u64;
-            FileError::line(path, lines, "the XML ends too early; is the file cut off?")
+            FileError::line(path, lines, "the XML ends too early; is the file truncated?")
         }
         _ => FileError::line(path, error.pos().row.into(), format!("is not valid XML: {error}")),
     }
@@ -126,7 +127,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The lists of polygonal data, whose element tells the kind of cell.
+    /// The lists of polygonal data, whose element determines the kind of cell.
     fn polygonal(&mut self, piece: Node<'a, 'a>, first: u32) -> Result<(), FileError> {
         let kinds = [("Verts", VERTICES), ("Lines", POLYLINE), ("Strips", STRIP), ("Polys", POLYGON)];
         for (name, vtk_type) in kinds {
@@ -152,7 +153,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Offsets (where each cell ends) and connectivity.
+    /// Offsets (the end of each cell) and connectivity.
     fn lists(&self, node: Node<'a, 'a>, count: usize, first: u32) -> Result<Lists, FileError> {
         let offsets = self.named(node, "offsets")?;
         let ends = self.arrays.integers(offsets, count)?;
@@ -190,14 +191,14 @@ impl<'a> Reader<'a> {
         self.arrays.integers(array, count)?.into_iter().map(narrow).collect::<Result<_, _>>().map(Some)
     }
 
-    /// A count in an attribute. What it counts is allocated only as the arrays are found to hold it.
+    /// A count in an attribute. Memory is only allocated once the arrays are known to be that long.
     fn count(&self, node: Node<'a, 'a>, attribute: &str) -> Result<usize, FileError> {
         let text = node.attribute(attribute).unwrap_or_default();
         match text.trim().parse::<u32>() {
             Ok(count) => Ok(count as usize),
             Err(_) => {
                 let problem =
-                    format!("{attribute} should be a whole number up to {}, found \"{text}\"", u32::MAX);
+                    format!("{attribute} should be an integer up to {}, found \"{text}\"", u32::MAX);
                 Err(self.arrays.error(node, problem))
             }
         }
@@ -218,7 +219,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Lists of nodes, one after the other.
+/// Lists of nodes, in sequence.
 struct Lists {
     ends: Vec<i64>,
     nodes: Vec<u32>,

@@ -13,7 +13,7 @@ impl Stream<'_> {
     /// Appends the next `length` bytes to `out`.
     pub(super) fn read(&mut self, length: usize, out: &mut Vec<u8>) -> Result<(), String> {
         if length > self.most_left() {
-            return Err(format!("{length} bytes are announced where at most {} are left", self.most_left()));
+            return Err(format!("{length} bytes are declared, but at most {} are left", self.most_left()));
         }
         match self {
             Self::Raw(bytes) => {
@@ -38,7 +38,7 @@ impl Stream<'_> {
 /// padding (compressed arrays always are): padding therefore ends a group of four, not the stream.
 pub(super) struct Base64<'a> {
     characters: &'a [u8],
-    /// Bytes decoded beyond what was asked for.
+    /// Bytes decoded beyond the requested ones.
     pending: Vec<u8>,
 }
 
@@ -64,7 +64,7 @@ impl<'a> Base64<'a> {
         Ok(())
     }
 
-    /// Up to `groups` whole groups of four without white space or padding, or none.
+    /// Up to `groups` complete groups of four without white space or padding, or none.
     fn clean_run(&self, groups: usize) -> &'a [u8] {
         let run = &self.characters[..(4 * groups.min(1024)).min(self.characters.len()) / 4 * 4];
         if run.iter().all(|&c| c != b'=' && !c.is_ascii_whitespace()) { run } else { &[] }

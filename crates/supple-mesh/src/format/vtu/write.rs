@@ -1,5 +1,5 @@
-//! Writes `.vtu` with appended raw arrays and 64-bit headers, as ParaView and meshio read it. All numbers come back
-//! bit for bit.
+//! Writes `.vtu` with appended raw arrays and 64-bit headers, as read by ParaView and meshio. All numbers round-trip
+//! bit by bit.
 
 use std::io::{self, BufWriter, Write};
 
@@ -8,7 +8,7 @@ use glam::DVec3;
 use crate::format::vtk_cells::{POLYGON, QUAD, TETRA, TRIANGLE};
 use crate::{SurfaceMesh, TetMesh};
 
-/// What [`write_vtu`] writes: tetrahedra or polygons, at their own positions or others.
+/// The input of [`write_vtu`]: tetrahedra or polygons, at their own or other positions.
 #[derive(Debug, Clone, Copy)]
 pub struct VtuMesh<'a> {
     positions: &'a [DVec3],
@@ -34,7 +34,7 @@ impl<'a> From<&'a SurfaceMesh> for VtuMesh<'a> {
 }
 
 impl<'a> VtuMesh<'a> {
-    /// The same cells at other positions (a frame of a simulation), one for each vertex.
+    /// The same cells at other positions (a frame of a simulation), one per vertex.
     pub fn with_positions(self, positions: &'a [DVec3]) -> Self {
         Self { positions, ..self }
     }
@@ -53,7 +53,7 @@ impl<'a> VtuMesh<'a> {
         }
     }
 
-    /// Where the nodes of cell `i` end.
+    /// The end of the nodes of cell `i`.
     fn offset(&self, i: usize) -> i64 {
         match self.cells {
             VtuCells::Tets(_) => 4 * (i as i64 + 1),
@@ -81,21 +81,21 @@ impl<'a> VtuMesh<'a> {
     }
 }
 
-/// A named value for each vertex.
+/// A named value per vertex.
 #[derive(Debug, Clone, Copy)]
 pub struct PointData<'a> {
     /// The name shown by ParaView.
     pub name: &'a str,
-    /// The values, one for each vertex.
+    /// The values, one per vertex.
     pub values: PointValues<'a>,
 }
 
 /// Values of [`PointData`].
 #[derive(Debug, Clone, Copy)]
 pub enum PointValues<'a> {
-    /// A number for each vertex.
+    /// A number per vertex.
     Scalars(&'a [f64]),
-    /// A vector for each vertex.
+    /// A vector per vertex.
     Vectors(&'a [DVec3]),
 }
 
@@ -109,7 +109,7 @@ impl PointValues<'_> {
 }
 
 /// Writes a tetrahedral or polygon mesh as VTK XML; regions become the cell array `region`. `point_data` needs one
-/// value for each vertex.
+/// value per vertex.
 pub fn write_vtu<'a>(
     mesh: impl Into<VtuMesh<'a>>,
     point_data: &[PointData],
@@ -134,7 +134,7 @@ fn write_xml(mesh: &VtuMesh, point_data: &[PointData], out: &mut impl Write) -> 
     let (points, cells) = (mesh.positions.len(), mesh.cell_count());
     let mut offset = 0;
     let mut array = |name: &str, kind: &str, components: usize, bytes: usize| {
-        // Left out for single numbers, so that NumPy readers give plain lists for them.
+        // Omitted for scalars, so that NumPy readers return 1D arrays for them.
         let components = match components {
             1 => String::new(),
             several => format!(" NumberOfComponents=\"{several}\""),
@@ -208,7 +208,7 @@ fn write_array<const N: usize>(
     values.try_for_each(|value| out.write_all(&value))
 }
 
-/// Text as it may stand in an attribute.
+/// Text escaped for an attribute.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
 }

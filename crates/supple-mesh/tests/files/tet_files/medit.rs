@@ -17,7 +17,7 @@ fn text_is_read_with_references() {
     let loaded = read(read_medit, text());
     assert!(has_note(&loaded, "left out: 1 triangle"), "{:?}", loaded.notes);
     assert!(
-        has_note(&loaded, "`Strange` is not read") && !has_note(&loaded, "Corners"),
+        has_note(&loaded, "`Strange` is not supported") && !has_note(&loaded, "Corners"),
         "{:?}",
         loaded.notes
     );

@@ -1,5 +1,5 @@
-//! Every variant of the tetrahedral mesh formats, from files made here by hand after the published layouts (never by
-//! our own writers), and round trips and properties of what we write.
+//! Every variant of the tetrahedral mesh formats, from files hand-written to the published layouts (never by
+//! our own writers), and round trips and properties of our writers.
 
 mod medit;
 mod msh;
@@ -15,7 +15,7 @@ use supple_core::FileError;
 use supple_mesh::format::{LoadedMesh, Mesh};
 use supple_mesh::{SurfaceMesh, TetMesh};
 
-/// Two tetrahedra on five points, most of which no short decimal gives exactly.
+/// Two tetrahedra on five points, most of which have no short exact decimal.
 fn two_tets() -> TetMesh {
     TetMesh {
         positions: vec![
@@ -30,7 +30,7 @@ fn two_tets() -> TetMesh {
     }
 }
 
-/// The same with coordinates that 32-bit floats hold exactly.
+/// The same with coordinates that are exact in 32-bit floats.
 fn two_tets_in_single_precision() -> TetMesh {
     let mut mesh = two_tets();
     for position in &mut mesh.positions {
@@ -62,7 +62,7 @@ fn has_note(loaded: &LoadedMesh, words: &str) -> bool {
     loaded.notes.iter().any(|note| note.contains(words))
 }
 
-/// A reader over bytes alone.
+/// A reader that takes bytes.
 type Read = fn(&[u8], &Path) -> Result<LoadedMesh, FileError>;
 
 fn read(reader: Read, bytes: impl AsRef<[u8]>) -> LoadedMesh {

@@ -1,4 +1,4 @@
-//! Random meshes come back bit for bit; random and damaged files give an error or a mesh, never a panic.
+//! Random meshes round-trip bit by bit; random and damaged files give an error or a mesh, never a panic.
 
 use proptest::prelude::*;
 use supple_mesh::format::{
@@ -28,7 +28,7 @@ fn any_mesh() -> impl Strategy<Value = TetMesh> {
     })
 }
 
-/// Equality that tells -0.0 from 0.0.
+/// Equality that distinguishes -0.0 from 0.0.
 fn same_bits(a: &TetMesh, b: &TetMesh) -> bool {
     let bits = |mesh: &TetMesh| coordinates(mesh).map(f64::to_bits).collect::<Vec<_>>();
     a == b && bits(a) == bits(b)

@@ -54,5 +54,5 @@ fn triangles_of_a_plane_give_a_surface() {
 fn quadratic_tetrahedra_and_fractional_regions_get_notes() {
     let nodes: String = (0..10).map(|i| format!("{i} {i} {} {}\n", i * i % 7, i * i * i % 5)).collect();
     let loaded = read_pair(&format!("10 3 0 0\n{nodes}"), "1 10 1\n0 0 1 2 3 4 5 6 7 8 9 1.5\n").unwrap();
-    assert!(has_note(&loaded, "higher order") && has_note(&loaded, "taken as 0: 1"), "{:?}", loaded.notes);
+    assert!(has_note(&loaded, "higher order") && has_note(&loaded, "treated as 0: 1"), "{:?}", loaded.notes);
 }

@@ -8,7 +8,7 @@ use supple_mesh::format::{PointData, PointValues, read_vtu, write_vtu};
 
 use super::*;
 
-/// How arrays are stored.
+/// The storage of arrays.
 #[derive(Debug, Clone, Copy)]
 struct Storage {
     big_endian: bool,
@@ -18,7 +18,7 @@ struct Storage {
     appended_base64: bool,
 }
 
-/// A block of compressed arrays; small, so that the arrays of the test have several and a shorter last one.
+/// Block size of compressed arrays; small, so that the arrays of the test have several and a shorter last one.
 const BLOCK: usize = 48;
 
 impl Storage {
@@ -30,7 +30,7 @@ impl Storage {
         }
     }
 
-    /// Header and data of an array, which base64 encodes apart if they are compressed.
+    /// Header and data of an array, which are encoded separately in base64 if compressed.
     fn parts(&self, data: &[u8]) -> Vec<Vec<u8>> {
         let Some(compressor) = self.compressor else {
             return vec![[self.header(&[data.len()]), data.to_vec()].concat()];
@@ -152,7 +152,7 @@ fn other_compressors_and_lists_of_files_are_refused_with_the_way_out() {
         problem(read_vtu, "<VTKFile type=\"UnstructuredGrid\" compressor=\"vtkLZMADataCompressor\"/>");
     assert!(error.contains("LZMA") && error.contains("ZLib, LZ4 or none"), "{error}");
     let error = problem(read_vtu, "<VTKFile type=\"PUnstructuredGrid\"/>");
-    assert!(error.contains("give one of those files"), "{error}");
+    assert!(error.contains("use one of those files"), "{error}");
 }
 
 /// A file of one compressed array of points that claims to be `length` bytes long.
@@ -174,11 +174,11 @@ fn zlib_bomb(points: usize, claimed: usize, data: &[u8]) -> String {
 #[test]
 fn compressed_blocks_cannot_grow_beyond_what_is_announced_and_possible() {
     let error = problem(read_vtu, zlib_bomb(10, 240, &vec![0; 50_000_000]));
-    assert!(error.contains("does not hold the 240 bytes"), "{error}");
+    assert!(error.contains("does not contain the expected 240 bytes"), "{error}");
     let error = problem(read_vtu, zlib_bomb(4_000_000_000, 96_000_000_000, &[0; 100]));
-    assert!(error.contains("more than the file can hold"), "{error}");
+    assert!(error.contains("more than the file can contain"), "{error}");
     let error = problem(read_vtu, zlib_bomb(10_000, 240_000, &[0; 100]));
-    assert!(error.contains("cannot hold 240000"), "{error}");
+    assert!(error.contains("cannot expand to 240000"), "{error}");
 }
 
 #[test]

@@ -13,17 +13,17 @@ use super::lattice::{Cells, Held, Kind};
 use super::problem::{self, CENTRE, Material, RADIUS};
 use super::system::{Errors, Role, System};
 
-/// Points along a side of a cell at which forces inside the disc are summed.
+/// Points per side of a cell at which forces inside the disc are summed.
 const SAMPLES: usize = 8;
 
-/// What the cells of a lattice are filled with.
+/// The elements that fill the cells of a lattice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Filling {
     Triangles,
     Bilinear,
 }
 
-/// A place at which an element's strains are taken: the area it stands for, and the corners' shape functions' gradients.
+/// A quadrature point of an element: its area, and the gradients of the corners' shape functions.
 struct Sample {
     weight: f64,
     gradients: Vec<(usize, [f64; 2])>,
@@ -57,7 +57,7 @@ impl Mesh {
         self.samples.push(Sample { weight: 0.5 * twice, gradients });
     }
 
-    /// A bilinear square: the four points of Gauss.
+    /// A bilinear square with four Gauss points.
     fn add_square(&mut self, corners: [usize; 4]) {
         let h = self.points[corners[1]][0] - self.points[corners[0]][0];
         let places = [-1.0, 1.0].map(|side: f64| 0.5 + side / 12f64.sqrt());
@@ -105,7 +105,7 @@ pub(super) fn conforming(material: Material, rings: usize) -> Errors {
         corners.iter().for_each(|n| mesh.push(*n, -weight / 3.0, material.divergence(middle)));
     }
     let (first, around) = (first_of(rings), 8 * rings);
-    // Angles start on the right: the quadrants around 0 and pi are held with their ends.
+    // Angles start on the right: the quadrants around 0 and pi are fixed including their ends.
     for n in 0..around {
         mesh.held[first + n] = (n + rings) % (4 * rings) <= 2 * rings;
     }
@@ -147,7 +147,8 @@ fn ring_triangles(rings: usize) -> Vec<[usize; 3]> {
     triangles
 }
 
-/// Whole cells of a lattice; forces inside the disc and on its outline go to the corners of their cells by shape functions.
+/// Whole cells of a lattice; forces inside the disc and on its outline are distributed to the corners of their cells
+/// by shape functions.
 pub(super) fn embedded(material: Material, count: usize, filling: Filling) -> Errors {
     let cells = Cells::new(count, Held::Quadrants);
     let (h, side) = (cells.spacing(), count + 1);
@@ -178,7 +179,7 @@ pub(super) fn embedded(material: Material, count: usize, filling: Filling) -> Er
     mesh.solve(material)
 }
 
-/// The forces on the part of a cell that is inside the disc, at places in units of the cell's side.
+/// The forces on the part of a cell that is inside the disc, at positions in units of the cell's side.
 fn forces_inside(material: Material, cell: [usize; 2], h: f64) -> Vec<([f64; 2], [f64; 2])> {
     let area = (h / SAMPLES as f64).powi(2);
     let places = (0..SAMPLES * SAMPLES).map(|n| [n / SAMPLES, n % SAMPLES]);
@@ -191,7 +192,7 @@ fn forces_inside(material: Material, cell: [usize; 2], h: f64) -> Vec<([f64; 2],
     forces.collect()
 }
 
-/// The shape functions of a cell's corners at a place inside it.
+/// The shape functions of a cell's corners at a point inside it.
 fn weights([x, y]: [f64; 2], filling: Filling) -> [f64; 4] {
     match filling {
         Filling::Triangles if x >= y => [1.0 - x, x - y, y, 0.0],

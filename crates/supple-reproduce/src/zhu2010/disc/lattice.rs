@@ -1,8 +1,8 @@
-//! The lattice over the unit square, and which of its cells are the disc's.
+//! The lattice over the unit square, and its classification into cells of the disc.
 
 use super::problem::{self, CENTRE, RADIUS};
 
-/// What a cell is (section 5.1).
+/// The kind of a cell (section 5.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Interior,
@@ -10,12 +10,12 @@ pub(super) enum Kind {
     Exterior,
 }
 
-/// Which part of the outline is held.
+/// The fixed part of the outline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Held {
     /// Two quadrants, as in the paper.
     Quadrants,
-    /// All of it, so that nothing but the interior's differences remains of the error.
+    /// All of it, so that the error only comes from the differences in the interior.
     Outline,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    /// Cells that overlap the disc are its own; those on a held part of the outline are held.
+    /// Cells that overlap the disc are interior; those on a fixed part of the outline are Dirichlet cells.
     pub(super) fn new(count: usize, held: Held) -> Self {
         let kinds = (0..count * count).map(|n| kind([n / count, n % count], count, held)).collect();
         Self { count, kinds }
@@ -38,7 +38,7 @@ impl Cells {
         1.0 / self.count as f64
     }
 
-    /// What a cell is; there is nothing outside the square.
+    /// The kind of a cell; everything outside the square is empty.
     pub(super) fn kind(&self, [i, j]: [i32; 2]) -> Kind {
         let inside = |k: i32| usize::try_from(k).ok().filter(|k| *k < self.count);
         let at = inside(i).zip(inside(j)).map(|(i, j)| i * self.count + j);

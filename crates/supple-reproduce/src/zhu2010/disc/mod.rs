@@ -1,8 +1,8 @@
 //! Figure 15 (section 9.2): errors on a disc whose deformation is known, of staggered differences embedded in a lattice, of
 //! embedded finite elements and of linear triangles that conform to the disc, under refinement.
 //!
-//! Orders are slopes of errors over the number of cells along the square, in logarithms. The paper reads 1.15 to 1.25 for
-//! all of its six curves.
+//! Orders are slopes of errors over the number of cells along the square, in logarithms. The paper reports 1.15 to
+//! 1.25 for all of its six curves.
 
 mod elements;
 mod lattice;
@@ -23,7 +23,7 @@ use system::Errors;
 
 /// Poisson's ratios of the figure.
 const RATIOS: [f64; 2] = [0.2, 0.49];
-/// The middle of what the paper reads for all curves.
+/// The middle of the range that the paper reports for all curves.
 const ORDER: f64 = 1.2;
 /// Cells along the square of the coarsest lattice.
 const COARSEST: f64 = 24.0;
@@ -38,7 +38,7 @@ struct Way {
 
 const WAYS: [Way; 7] = [
     Way {
-        name: "staggered differences, stresses of free faces given where they stand",
+        name: "staggered differences, exact stresses at their lattice positions",
         paper: Some(ORDER),
         errors: |material, cells| staggered(material, cells, Held::Quadrants, Traction::Stresses),
     },
@@ -69,7 +69,7 @@ const WAYS: [Way; 7] = [
         errors: |material, cells| conforming(material, cells / 4),
     },
     Way {
-        name: "staggered differences, whole outline held",
+        name: "staggered differences, whole outline fixed",
         // Differences are of second order where there is no free boundary.
         paper: Some(2.0),
         errors: |material, cells| staggered(material, cells, Held::Outline, Traction::Faces),
@@ -104,7 +104,7 @@ fn add_rows(findings: &mut Findings, case: &str, paper: Option<f64>, sizes: &[us
     findings.add(case, "order of the largest error", paper, all);
     findings.add(case, "order of the largest error inside the disc", paper, inside);
     findings.add(case, "order of the root of the mean square inside", None, mean);
-    findings.add(at_finest, "largest error inside over the square's side", None, finest.inside);
+    findings.add(at_finest, "largest error inside / side of the square", None, finest.inside);
 }
 
 fn plot(lines: Vec<Line>) -> Plot {
@@ -112,8 +112,9 @@ fn plot(lines: Vec<Line>) -> Plot {
     Plot { title: "errors on the disc".into(), labels: ["vertices", "largest error"], scales, lines }
 }
 
-/// Numbers of cells up to the finest, each about 1.4 times the one before. Several in between, since how a lattice lies on
-/// the outline changes errors from one to the next. Multiples of four, for as many rings.
+/// Numbers of cells up to the finest, each about 1.4 times the previous one. Several, since the alignment of the
+/// lattice with the outline changes the error from one to the next. Multiples of four, so that the number of rings is
+/// an integer.
 fn sizes(finest: f64) -> Vec<usize> {
     let steps = (2.0 * (finest / COARSEST).max(1.0).log2()).ceil().max(1.0);
     let size = |n: f64| 4 * (0.25 * COARSEST * (finest / COARSEST).powf(n / steps)).round() as usize;
@@ -130,8 +131,8 @@ fn order(sizes: &[usize], found: &[Errors], error: impl Fn(&Errors) -> f64) -> f
 mod tests {
     use super::*;
 
-    /// Better than the first order that a boundary which is half a cell off would leave: conditions that are exact where the
-    /// lattice has them, conforming elements, and an outline that is held everywhere.
+    /// Better than first order, which a boundary off by half a cell would give: conditions that are exact on the
+    /// lattice, conforming elements, and an outline that is fixed everywhere.
     #[test]
     fn errors_fall_with_the_orders_of_their_methods() {
         let sizes = [24, 32, 48, 64];

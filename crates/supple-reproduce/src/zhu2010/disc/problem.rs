@@ -6,8 +6,8 @@
 //! f = div P = mu laplace(phi) + (mu + lambda) grad div(phi),     t = P N on the outline.
 //! ```
 //!
-//! The paper holds two quadrants of the outline (a figure shows which), and gives tractions on the others. Here the left
-//! and the right one are held.
+//! The paper fixes two quadrants of the outline (a figure shows which), and prescribes tractions on the others. Here
+//! the left and the right quadrants are fixed.
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
@@ -22,7 +22,7 @@ pub(super) struct Material {
 }
 
 impl Material {
-    /// By Poisson's ratio.
+    /// From Poisson's ratio.
     pub(super) fn new(ratio: f64) -> Self {
         Self { mu: 0.5 / (1.0 + ratio), lambda: ratio / ((1.0 + ratio) * (1.0 - 2.0 * ratio)) }
     }
@@ -36,7 +36,7 @@ impl Material {
         [[normal(0), shear], [shear, normal(1)]]
     }
 
-    /// The divergence of the stress; the body is in balance under its negative.
+    /// The divergence of the stress; the body is in equilibrium under its negative.
     pub(super) fn divergence(self, [x, y]: [f64; 2]) -> [f64; 2] {
         let (sin, cos) = (FRAC_PI_2 * y).sin_cos();
         let scale = 2.0 / PI.sqrt() * FRAC_PI_2;
@@ -55,14 +55,14 @@ fn gradient([x, y]: [f64; 2]) -> [[f64; 2]; 2] {
     [[scale * cos, -scale * FRAC_PI_2 * x * sin], [scale * sin, scale * FRAC_PI_2 * x * cos]]
 }
 
-/// The displacement `phi - X`, which is what is sought.
+/// The displacement `phi - X`, the exact solution.
 pub(super) fn displacement([x, y]: [f64; 2]) -> [f64; 2] {
     let (sin, cos) = (FRAC_PI_2 * y).sin_cos();
     let scale = 2.0 * x / PI.sqrt();
     [scale * cos - x, scale * sin - y]
 }
 
-/// Whether a point is in one of the quadrants whose outline is held.
+/// Whether a point is in one of the quadrants whose outline is fixed.
 pub(super) fn in_held_quadrant([x, y]: [f64; 2]) -> bool {
     (x - CENTRE).abs() >= (y - CENTRE).abs()
 }
@@ -85,8 +85,8 @@ pub(super) struct PointForce {
     pub force: [f64; 2],
 }
 
-/// The traction of both free quadrants as forces on the corners of a polygon, so many segments a quadrant: half of
-/// length times traction goes to either end.
+/// The traction of both free quadrants as forces on the corners of a polygon with this many segments per quadrant:
+/// half of length times traction goes to each end.
 pub(super) fn outline_forces(material: Material, segments: usize) -> Vec<PointForce> {
     let mut forces = Vec::new();
     for quadrant in [FRAC_PI_4, 5.0 * FRAC_PI_4] {
@@ -129,7 +129,7 @@ mod tests {
         }
     }
 
-    /// Forces on the outline and inside it balance what held points must carry: none where all of the outline is free.
+    /// Forces on the outline and inside it balance the reactions of fixed points: zero if the whole outline is free.
     #[test]
     fn forces_on_the_outline_are_the_integral_of_tractions() {
         let material = Material::new(0.3);

@@ -1,5 +1,6 @@
-//! A symmetric positive definite matrix by rows, each from its first entry to the diagonal, and its Cholesky factor in
-//! place. A matrix whose unknowns are numbered along one axis of a plane has short rows, and the factor fills them only.
+//! A symmetric positive definite matrix by rows, each from its first entry to the diagonal, and its Cholesky factor
+//! in place. A matrix whose unknowns are numbered along one axis of a plane has short rows, and the factor has no
+//! fill outside them.
 
 /// The lower triangle of the matrix.
 #[derive(Debug, Default)]
@@ -47,7 +48,7 @@ impl Skyline {
         }
     }
 
-    /// Makes a row that of the factor, from the rows before it.
+    /// Computes a row of the factor from the rows before it.
     fn factor(&mut self, i: usize) {
         let (before, rest) = self.rows.split_at_mut(i);
         let Row { first, values } = &mut rest[0];
@@ -63,7 +64,7 @@ impl Skyline {
     }
 }
 
-/// Over the shorter of both; four sums, since one is bound by the latency of additions.
+/// Over the shorter of both; four sums, since a single one is limited by the latency of additions.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     let len = a.len().min(b.len());
     let (a, b) = (a[..len].chunks_exact(4), b[..len].chunks_exact(4));

@@ -1,41 +1,42 @@
 //! The paper's staggered differences in the plane, embedded in a lattice, with the boundary of section 5.3.
 //!
-//! Displacements `u_i` stand on the faces normal to `i`, pressures `p = -(lambda / mu) div u` in cells:
+//! Displacements `u_i` are located on the faces normal to `i`, pressures `p = -(lambda / mu) div u` in cells:
 //!
 //! ```text
 //! P_ii = 2 mu D_i u_i - mu p   in cells,      P_12 = mu (D_2 u_1 + D_1 u_2)   in nodes,
 //! D_j P_ij = f_i   on faces between interior cells,      mu D_i u_i + (mu^2 / lambda) p = 0   in interior cells.
 //! ```
 //!
-//! A stress that needs a displacement beyond a free face is not differenced but given: `P_ij = t_i`. In the pressure's
-//! equation of such a cell `(t_i + mu p) / (2 mu)` stands for `D_i u_i`, so with `b` such directions
+//! A stress that needs a displacement beyond a free face is not differenced but prescribed: `P_ij = t_i`. In the
+//! pressure's equation of such a cell `(t_i + mu p) / (2 mu)` replaces `D_i u_i`, so with `b` such directions
 //!
 //! ```text
 //! D_p p = -(mu sum of other D_i u_i + sum of given t_i / 2),      D_p = mu^2 / lambda + b mu / 2,
 //! ```
 //!
-//! and pressures leave the system: `mu^2 / D_p` is the stiffness of the other directions' dilation, and given `t_i` act
+//! and pressures are eliminated: `mu^2 / D_p` is the stiffness of the other directions' dilation, and given `t_i` act
 //! through `p`.
 //!
-//! Where the given stresses come from:
-//! - On the lattice from the exact stress where the discretisation's own stress stands, as held displacements are exact where
-//!   they stand: then nothing is left but the differences' own error, of second order.
-//! - On the lattice's faces (section 5.3) from the exact stress at the face. `P_ii` stands half a cell behind its face, which
-//!   is the first order of the method, and the larger the less compressible the body is: the stress of a dilation that
-//!   changes along the normal changes by `lambda` times as much over that half cell.
-//! - From the outline (section 9.2) as forces on a polygon, which go to displacements by bilinear weights. What falls on one
-//!   beyond a free face belongs to the stresses between it and the displacements behind. The paper gives `N . N'` of the
-//!   force to every face of the normal `N'`: on a staircase of 45 degrees 1.4 times the force, and errors do not fall. Here
-//!   the parts are in that proportion and add up to one.
+//! Sources of the prescribed stresses:
+//! - On the lattice: from the exact stress at the location of the discretised stress, just as prescribed
+//!   displacements are exact at their locations. Only the error of the differences remains, of second order.
+//! - On the lattice's faces (section 5.3) from the exact stress at the face. `P_ii` is located half a cell behind its
+//!   face, which makes the method first-order, with an error that grows as the body becomes less compressible: the
+//!   stress of a dilation that changes along the normal changes by `lambda` times as much over that half cell.
+//! - From the outline (section 9.2): as forces on a polygon, which are distributed to displacements by bilinear
+//!   weights. A force on a displacement beyond a free face is applied to the stresses between it and the
+//!   displacements behind. The paper assigns `N . N'` of the force to every face of the normal `N'`: on a staircase
+//!   of 45 degrees 1.4 times the force, and errors do not decrease. Here the fractions have that proportion and add
+//!   up to one.
 
 use super::lattice::{Cells, Held, Kind};
 use super::problem::{self, Material, PointForce};
 use super::system::{Errors, Role, System};
 
-/// A displacement: its axis, and the cell of whose two faces normal to that axis it is the lower one.
+/// A displacement: its axis, and the cell whose lower face normal to that axis it is on.
 type Face = (usize, [i32; 2]);
 
-/// Where given stresses come from.
+/// The source of prescribed stresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Traction {
     Stresses,
@@ -43,18 +44,18 @@ pub(super) enum Traction {
     Outline,
 }
 
-/// The lattice with what acts on it.
+/// The lattice with its loads.
 struct Staggered {
     cells: Cells,
     material: Material,
     traction: Traction,
-    /// On every displacement, for each unit of area.
+    /// Force per unit of area on every displacement.
     forces: Vec<f64>,
     /// `P_ii` of cells with a free face normal to `i`, by the number of their lower face.
     given: Vec<f64>,
 }
 
-/// Errors with so many cells along the side of the square.
+/// Errors with this many cells along the side of the square.
 pub(super) fn staggered(material: Material, count: usize, held: Held, traction: Traction) -> Errors {
     let len = 2 * (count + 1).pow(2);
     let cells = Cells::new(count, held);
@@ -120,7 +121,7 @@ impl Staggered {
         }
     }
 
-    /// A force on a displacement; on one that is not there, on those behind it through the stresses in between.
+    /// A force on a displacement; if that does not exist, on those behind it through the stresses in between.
     fn push(&mut self, face @ (axis, cell): Face, normal: [f64; 2], force: f64) {
         let h = self.cells.spacing();
         match self.role(face) {
@@ -143,8 +144,8 @@ impl Staggered {
         }
     }
 
-    /// The axes along which a force on a face that is not there is handed back, and its parts. In a corner of the staircase
-    /// nothing is there on either: then it is handed on along the one nearer to the normal.
+    /// The axes along which a force on a missing face is passed back, and its fractions. In a corner of the staircase
+    /// both are missing: then it is passed on along the axis nearer to the normal.
     fn parts(&self, (axis, cell): Face, normal: [f64; 2]) -> Vec<(usize, f64)> {
         let back = |along: usize| if normal[along] > 0.0 { -1 } else { 1 };
         let there = |along: &usize| self.role((axis, moved(cell, *along, back(*along)))) != Role::Absent;
@@ -201,8 +202,8 @@ impl Staggered {
         system.add_stress(self.material.mu, &shear.map(|(face, g)| (self.number(face), g)));
     }
 
-    /// A stress that is not differenced by `g`: its value. From the lattice's faces it acts on what is there of `g`; that of
-    /// the outline acts already.
+    /// A stress that is prescribed instead of differenced by `g`. From the lattice's faces it acts on the existing
+    /// entries of `g`; that of the outline is already applied.
     fn given_stress(&self, system: &mut System, g: &[(Face, f64)], at: [f64; 2], [i, j]: [usize; 2]) -> f64 {
         if self.traction == Traction::Outline {
             return self.given[self.number(g[0].0)];

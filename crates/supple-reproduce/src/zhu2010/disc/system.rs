@@ -1,17 +1,17 @@
-//! A discretised elastic body in the plane: a sum of squares `c (g . u)^2 / 2`, one for every stress, where `g` takes the
+//! A discretised elastic body in the plane: a sum of squares `c (g . u)^2 / 2`, one per stress, where `g` computes the
 //! strain from nearby displacements. So the matrix is the sum of `c g g^T`, symmetric by construction.
 
 use super::problem;
 use super::skyline::Skyline;
 
-/// What is known of a component of the displacement at a point of the discretisation.
+/// The role of a displacement component at a point of the discretisation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Role {
-    /// It is sought.
+    /// Unknown.
     Unknown,
-    /// It is given.
+    /// Prescribed.
     Held(f64),
-    /// The discretisation does not have it.
+    /// Not part of the discretisation.
     Absent,
 }
 
@@ -44,20 +44,20 @@ impl System {
                     Role::Unknown if self.rows[b] <= row => self.matrix.add(row, self.rows[b], entry),
                     Role::Unknown => {}
                     Role::Held(given) => self.right[row] -= entry * given,
-                    Role::Absent => unreachable!("a stress takes what is there"),
+                    Role::Absent => unreachable!("a stress only uses existing displacements"),
                 }
             }
         }
     }
 
-    /// Adds a force on a component; what falls on a held one is lost to whatever holds it.
+    /// Adds a force on a component; a force on a fixed one is absorbed by the constraint.
     pub(super) fn add_force(&mut self, n: usize, force: f64) {
         if self.roles[n] == Role::Unknown {
             self.right[self.rows[n]] += force;
         }
     }
 
-    /// Solves, and compares every unknown with what it should be; the even ones are along x, the odd ones along y.
+    /// Solves, and compares every unknown with the exact solution; the even ones are along x, the odd ones along y.
     pub(super) fn errors(mut self, place: impl Fn(usize) -> [f64; 2]) -> Errors {
         self.matrix.solve(&mut self.right);
         let mut errors = Errors { unknowns: self.right.len(), ..Errors::default() };
@@ -75,10 +75,10 @@ impl System {
     }
 }
 
-/// How far a solution is from the exact one, in units of the square's side.
+/// Errors of a solution, in units of the square's side.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Errors {
-    /// Components that were sought: twice the vertices.
+    /// Unknown components: twice the vertices.
     pub unknowns: usize,
     /// Of all unknowns, those beyond the outline included.
     pub largest: f64,
