@@ -93,7 +93,7 @@ fn a_wrong_word_is_refused_with_the_nearest() {
         (
             "[solver]\nmethod = \"hpdb\"\n",
             2,
-            "`hpdb` is not a word for `solver.method`; did you mean `hpbd`?",
+            "`hpdb` is not a value of `solver.method`; did you mean `hpbd`?",
         ),
         ("[solver]\nlinear = \"choleski\"\n", 2, "word for `solver.linear`; did you mean `cholesky`?"),
         (
@@ -105,7 +105,7 @@ fn a_wrong_word_is_refused_with_the_nearest() {
         ("[[body]]\nmodel = \"neo_hookean\"\n", 2, "did you mean `neo-hookean`?"),
         ("[[body]]\nname=\"a\"\nshape = { character = \"octopuss\" }\n", 3, "did you mean `octopus`?"),
         ("[[pin]]\nbody = \"a\"\nselection = \"al\"\n", 3, "did you mean `all`?"),
-        ("[[pin]]\nbody = \"a\"\nselection = \"all\"\nhold = \"soft\"\n", 4, "Valid words: `hard`"),
+        ("[[pin]]\nbody = \"a\"\nselection = \"all\"\nhold = \"soft\"\n", 4, "Valid values: `hard`"),
     ];
     for (text, line, message) in cases {
         assert_refused(text, line, &[message]);
@@ -170,11 +170,11 @@ fn contradicting_keys_are_refused() {
             "found `file`, `character`",
         ),
         ("[[pin]]\nbody = \"a\"\nselection = {}\n", 3, "`pin.selection` must hold exactly one of the keys"),
-        ("[[pin]]\nbody = \"a\"\nselection = \"nearest\"\n", 3, "needs a value beside the word"),
+        ("[[pin]]\nbody = \"a\"\nselection = \"nearest\"\n", 3, "needs a value: {"),
         (
             "[[pin]]\nbody = \"a\"\nselection = \"all\"\nhold = \"hard\"\nstiffness = 3\n",
             1,
-            "says both `hold = \"hard\"` and `stiffness`",
+            "has both `hold = \"hard\"` and `stiffness`",
         ),
         (
             "[[pin]]\nbody = \"a\"\nselection = \"all\"\nfollows = { pivot = [0, 0, 0], collider = \"b\" }\n",
@@ -311,8 +311,8 @@ fn shapes_that_cannot_be_made_are_refused() {
         ),
         ("sphere = { radius = -1, cells = 3 }", "`radius` is -1"),
         ("torus = { major_radius = 1, minor_radius = 1, segments = 9, rings = 9 }", "above `minor_radius`"),
-        ("character = \"octopus\"", "say `cell`"),
-        ("implicit = { union = { of = [] } }", "a union of nothing"),
+        ("character = \"octopus\"", "set `cell`"),
+        ("implicit = { union = { of = [] } }", "an empty union"),
         ("file = \"nowhere/shirt.obj\"", "there is no file"),
         ("character = \"octopus\", scale = 0", "`scale` is 0"),
     ];
