@@ -48,7 +48,7 @@ impl Body {
 
     fn cannot_hold_hard(&self) -> Error {
         Error::Invalid(format!(
-            "body `{}`: vertices of an embedded surface cannot be held exactly; give the pin a stiffness, or select \
+            "body `{}`: vertices of an embedded surface cannot be pinned exactly; give the pin a stiffness, or select \
              by a box, sphere or plane, which holds the solid's own vertices",
             self.name
         ))

@@ -1,4 +1,4 @@
-//! Whether what was computed can be shown: positions go to disk and to screens in single precision.
+//! Whether results can be shown: positions go to disk and to screens in single precision.
 
 use glam::DVec3;
 

@@ -1,4 +1,4 @@
-//! The one loop: a scene becomes bodies, a stepper moves them, frames and reports come out.
+//! The main loop: a scene becomes bodies, a stepper moves them, and frames and reports come out.
 
 mod builtin_steppers;
 mod edit;
@@ -35,7 +35,7 @@ use crate::scene_state::SavedPin;
 use supple_core::Error;
 use supple_linear::Simd;
 
-/// How large a simulation is.
+/// The size of a simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counts {
     /// Vertices of the bodies' surfaces.
@@ -48,7 +48,7 @@ pub struct Counts {
 
 /// A running simulation: bodies, what acts on them, and the stepper that moves them.
 ///
-/// It is `Send`, holds no global state, and runs its parallel parts in the rayon pool it is called from.
+/// It is `Send`, has no global state, and runs its parallel parts in the rayon pool it is called from.
 pub struct Simulation {
     setup: SceneState,
     kind: &'static dyn StepperKind,
@@ -61,12 +61,12 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Builds the bodies of a scene and puts them at their start.
+    /// Builds the bodies of a scene at their start positions.
     pub fn new(scene: Scene) -> Result<Self, Error> {
         Self::with_simd(scene, Simd::Auto)
     }
 
-    /// The same with a choice of instructions; [`Simd::Baseline`] gives the same bits on every machine.
+    /// The same with a choice of instruction set; [`Simd::Baseline`] is bit-identical on every machine.
     pub fn with_simd(scene: Scene, simd: Simd) -> Result<Self, Error> {
         Self::with_steppers(scene, simd, &Registry::builtin())
     }
@@ -95,7 +95,7 @@ impl Simulation {
     }
 
     /// Advances by `dt` seconds, stopping the solver when `budget` is used up: the state is the best that was
-    /// reached, and the report says how far the residual got. At least one look at the forces is always taken.
+    /// reached, and the report has the residual reached. The forces are always evaluated at least once.
     pub fn step_within(&mut self, dt: f64, budget: Duration) -> Result<StepReport, Error> {
         self.advance(dt, Some(Instant::now() + budget))
     }
@@ -117,7 +117,7 @@ impl Simulation {
         Ok(report)
     }
 
-    /// Pins whose time has come take hold of their points where they are now.
+    /// Pins that become active capture the current positions of their points.
     fn begin_pins(&mut self) -> Result<(), Error> {
         let (now, mut pins) = (self.setup.time, std::mem::take(&mut self.setup.pins));
         let mut settled = Ok(());
@@ -134,12 +134,12 @@ impl Simulation {
         self.setup.time
     }
 
-    /// Sets the time to what the steps were meant to add up to, free of their rounding.
+    /// Sets the time to the intended sum of the steps, without their rounding.
     pub(super) fn set_time(&mut self, time: f64) {
         self.setup.time = time;
     }
 
-    /// Bodies, pins, colliders and options as they are now.
+    /// The current bodies, pins, colliders and options.
     pub fn setup(&self) -> &SceneState {
         &self.setup
     }
@@ -176,7 +176,7 @@ impl Simulation {
         self.setup.bodies.iter().position(|body| body.name == name).map(|index| self.setup.body_ids[index])
     }
 
-    /// What is seen now.
+    /// The current visible state.
     pub fn frame(&self, index: u32) -> Frame {
         let bodies = self.setup.bodies.iter().enumerate().map(|(b, body)| FrameBody {
             surface: Arc::clone(&body.surface),
@@ -204,28 +204,28 @@ impl Simulation {
         self.stepper.masses().iter().sum()
     }
 
-    /// The number of unknowns: three for each vertex that is simulated.
+    /// The number of unknowns: three per simulated vertex.
     pub fn unknowns(&self) -> usize {
         3 * self.stepper.unknown_count()
     }
 
-    /// Whether steps keep the objective after every iteration for [`Simulation::inspect`], which costs an evaluation each.
+    /// Whether steps record the objective after every iteration for [`Simulation::inspect`], which costs an evaluation each.
     pub fn record_iterations(&mut self, record: bool) {
         self.setup.record = record;
     }
 
-    /// What the stepper can show of its inside.
+    /// Internals of the stepper.
     pub fn inspect(&self) -> Inspection {
         self.stepper.inspect()
     }
 
-    /// The mesh and its coarser levels as `hpbd` has them now: particles, what links them, and on which coarser ones they hang.
+    /// The mesh and its coarser levels in the current state of `hpbd`: particles, their links, and the coarser particles they depend on.
     /// Empty in other families; [`Self::hierarchy`] draws every family.
     pub fn particle_levels(&self) -> Vec<ParticleLevel> {
         self.stepper.particle_levels()
     }
 
-    /// How far the surfaces are stretched now.
+    /// The current stretch of the surfaces.
     pub fn stretch(&self) -> StretchReport {
         StretchReport::of(self.setup.bodies.iter().enumerate().map(|(b, body)| (body, self.body_range(b))))
     }
@@ -244,7 +244,7 @@ impl Simulation {
         smallest
     }
 
-    /// What the user should know about how the bodies were built.
+    /// Notes for the user about how the bodies were built.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.setup.notes();
         notes.extend(self.stepper.notes(&self.setup));
@@ -260,7 +260,7 @@ impl Simulation {
         }
     }
 
-    /// The complete state, from which [`Simulation::restore`] goes on bit for bit in a simulation of the same scene.
+    /// The complete state, from which [`Simulation::restore`] continues bit-identically in a simulation of the same scene.
     pub fn save(&self) -> Vec<u8> {
         let mut state = StateWriter::default();
         state.number(self.setup.time);
@@ -270,7 +270,7 @@ impl Simulation {
         state.into_bytes()
     }
 
-    /// Goes back to a saved state; one that does not fit is refused and changes nothing.
+    /// Restores a saved state; one that does not fit is refused and changes nothing.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let before = self.save();
         let restored = self.read_state(bytes);
@@ -293,7 +293,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Pins that hold what they held before keep their hold on what leads them; the others find it again.
+    /// Pins with the same points as before keep their anchors on their driver; the others find them again.
     fn restore_pins(&mut self, saved: Vec<SavedPin>) -> Result<(), Error> {
         let (keys, mut pins) = (self.setup.pin_keys(), std::mem::take(&mut self.setup.pins));
         let held =

@@ -1,5 +1,5 @@
-//! Changing a simulation between steps: the world, bodies, colliders and pins. What a scene file may not say is refused
-//! here too, at once and without changing anything.
+//! Changing a simulation between steps: the world, bodies, colliders and pins. Anything that is invalid in a scene file is
+//! refused here too, immediately and without changing anything.
 
 pub(crate) mod pick;
 pub(crate) mod solver_change;
@@ -17,7 +17,7 @@ use crate::solvers::hpbd;
 use supple_core::Error;
 
 impl Simulation {
-    /// Gravity, wind and air as they are now.
+    /// The current gravity, wind and air.
     pub fn world(&self) -> &scene::World {
         &self.setup.world
     }
@@ -40,8 +40,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Chooses the level of detail of `hpbd` between steps: 0 simulates the mesh itself, higher levels fewer particles. One that is not there
-    /// is the coarsest.
+    /// Selects the level of detail of `hpbd` between steps: 0 simulates the mesh itself, higher levels fewer particles. A level beyond the
+    /// last selects the coarsest.
     ///
     /// ```
     /// use supple::{scene::{Body, Method, Scene}, simulation::Simulation};
@@ -83,8 +83,8 @@ impl Simulation {
         Ok(id)
     }
 
-    /// Gives a body another material, model or rest shape between steps; where it is and how fast stays. Its name and its
-    /// elements must be the same. What solvers have found out about the mesh, such as the levels of a multigrid, is kept.
+    /// Gives a body another material, model or rest shape between steps; positions and velocities are kept. Its name and its
+    /// elements must be the same. Solver data derived from the mesh, such as the levels of a multigrid, is kept.
     ///
     /// ```
     /// use supple::{scene::{Body, Scene}, simulation::Simulation};
@@ -104,7 +104,7 @@ impl Simulation {
         let before = &self.setup.bodies[index];
         if built.name != before.name || built.elements != before.elements {
             return Err(Error::Invalid(format!(
-                "body `{}` cannot become one with another name or other elements; remove it and add the other",
+                "body `{}` cannot be replaced by one with another name or other elements; remove it and add the other",
                 before.name
             )));
         }
@@ -139,13 +139,13 @@ impl Simulation {
         Ok(())
     }
 
-    /// A collider as it is now; `None` if it was removed.
+    /// The current collider; `None` if it was removed.
     pub fn collider(&self, collider: ColliderId) -> Option<&scene::Collider> {
         self.setup.colliders.iter().find(|(id, _)| *id == collider).map(|(_, collider)| collider)
     }
 
-    /// Moves or changes a collider between steps. Pins that follow it move along; what they hold on to, a mesh, it cannot
-    /// change meanwhile.
+    /// Moves or changes a collider between steps. Pins that follow it move along; while they do, its mesh
+    /// cannot change.
     pub fn set_collider(&mut self, collider: ColliderId, changed: scene::Collider) -> Result<(), Error> {
         self.check_collider(&changed, Some(collider))?;
         let is_mesh = |shape: &scene::ColliderShape| matches!(shape, scene::ColliderShape::Mesh(_));
@@ -155,7 +155,7 @@ impl Simulation {
         if other_mesh && self.setup.pins.iter().any(|pin| pin.follows_collider(collider)) {
             let name = &changed.name;
             return Err(Error::Invalid(format!(
-                "pins follow the collider `{name}`, which keeps its mesh meanwhile; let them go first"
+                "pins follow the collider `{name}`, whose mesh cannot change meanwhile; remove them first"
             )));
         }
         let place = self.setup.colliders.iter_mut().find(|(id, _)| *id == collider);
@@ -174,7 +174,7 @@ impl Simulation {
         PosedCollider::new(collider, collider_meshes, [*time, *time], None).map(|_| ())
     }
 
-    /// Holds points of a body where they are now, exactly or by a stiffness in N/m.
+    /// Pins points of a body at their current positions, exactly or by a stiffness in N/m.
     pub fn pin(
         &mut self,
         body: BodyId,
@@ -192,12 +192,12 @@ impl Simulation {
         Ok(id)
     }
 
-    /// Lets a pin go.
+    /// Removes a pin.
     pub fn unpin(&mut self, pin: PinId) -> Result<(), Error> {
         remove_where(&mut self.setup.pins, |other| other.id == pin).ok_or_else(|| unknown("pin"))
     }
 
-    /// Moves everything a pin holds by an offset from where it was pinned, in metres.
+    /// Moves all points of a pin by an offset from where they were pinned, in metres.
     pub fn move_pin(&mut self, pin: PinId, offset: DVec3) -> Result<(), Error> {
         let pin = self.setup.pins.iter_mut().find(|other| other.id == pin).ok_or_else(|| unknown("pin"))?;
         if !offset.is_finite() {

@@ -6,12 +6,12 @@ use crate::simulation::{Grab, GrabId, Simulation, unknown};
 use supple_core::Error;
 use supple_mesh::geometry::{Ray, TriangleTree};
 
-/// A surface point that a ray met.
+/// A surface point hit by a ray.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Picked {
     /// Index of its body.
     pub body: usize,
-    /// The triangle it lies on, as vertices of the body's surface.
+    /// The triangle that contains it, as vertices of the body's surface.
     pub corners: [u32; 3],
     /// The weights of the corners.
     pub barycentric: [f64; 3],
@@ -36,7 +36,7 @@ impl Picked {
 }
 
 impl Simulation {
-    /// The first surface point that a ray meets; `None` if it meets nothing.
+    /// The first surface point hit by a ray; `None` if there is none.
     pub fn pick(&self, ray: &Ray) -> Option<Picked> {
         let mut nearest: Option<Picked> = None;
         for (index, body) in self.setup.bodies.iter().enumerate() {
@@ -52,7 +52,7 @@ impl Simulation {
         nearest
     }
 
-    /// Grabs the first surface point that a ray meets; `None` if it meets nothing.
+    /// Grabs the first surface point hit by a ray; `None` if there is none.
     pub fn grab(&mut self, ray: &Ray) -> Option<GrabId> {
         let Picked { body: index, corners, barycentric, point, .. } = self.pick(ray)?;
         let body = &self.setup.bodies[index];
@@ -63,7 +63,7 @@ impl Simulation {
         Some(id)
     }
 
-    /// Drags what is grabbed towards a point, in metres.
+    /// Drags a grabbed point towards a position, in metres.
     pub fn move_to(&mut self, grab: GrabId, target: DVec3) -> Result<(), Error> {
         let grab = self.setup.grabs.iter_mut().find(|other| other.id == grab);
         let grab = grab.ok_or_else(|| unknown("grab"))?;
@@ -74,14 +74,14 @@ impl Simulation {
         Ok(())
     }
 
-    /// Where a grab holds now.
+    /// The current position of a grabbed point.
     pub fn grabbed_point(&self, grab: GrabId) -> Option<DVec3> {
         let grab = self.setup.grabs.iter().find(|other| other.id == grab)?;
         let x = self.body_unknowns(grab.body);
         Some(grab.weights.iter().map(|&(v, w)| w * x[v as usize]).sum())
     }
 
-    /// Lets go.
+    /// Releases a grab.
     pub fn release(&mut self, grab: GrabId) -> Result<(), Error> {
         crate::simulation::remove_where(&mut self.setup.grabs, |other| other.id == grab)
             .ok_or_else(|| unknown("grab"))

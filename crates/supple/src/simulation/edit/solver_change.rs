@@ -5,9 +5,9 @@ use crate::simulation::Simulation;
 use supple_core::Error;
 
 impl Simulation {
-    /// Changes the method, the linear solver or their options between steps; where the bodies are and how fast stays. What
-    /// solvers found out about the mesh is found out anew. A method with another discretisation is refused: it needs a
-    /// simulation of its own.
+    /// Changes the method, the linear solver or their options between steps; positions and velocities are kept. Solver data
+    /// derived from the mesh is rebuilt. A method with another discretisation is refused: it needs a
+    /// new simulation.
     ///
     /// ```
     /// use supple::{scene::{Body, Method, Scene, Solver}, simulation::Simulation};
@@ -24,7 +24,7 @@ impl Simulation {
         let (before, after) = (self.setup.solver.method, solver.method);
         if !after.shares_state_with(before) {
             return Err(Error::Invalid(format!(
-                "`{}` has another discretisation than `{}` and cannot go on from its state: start a new simulation",
+                "`{}` has another discretisation than `{}` and cannot continue from its state: start a new simulation",
                 after.word(),
                 before.word()
             )));

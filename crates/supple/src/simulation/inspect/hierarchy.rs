@@ -3,7 +3,7 @@
 use crate::simulation::{HierarchyLevel, Simulation, Slice};
 
 impl Simulation {
-    /// The levels of the solver's hierarchy, the finest first; most solvers have none before the first step that had
+    /// The levels of the solver's hierarchy, finest first; most solvers have none before the first step with
     /// something to solve, and some have none at all.
     ///
     /// ```

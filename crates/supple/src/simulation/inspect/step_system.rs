@@ -4,7 +4,7 @@ use crate::simulation::{Simulation, StepSystem};
 use supple_core::Error;
 
 impl Simulation {
-    /// The linear system that a step of `dt` seconds from now would solve first. Nothing moves.
+    /// The first linear system of a step of `dt` seconds from now. Nothing moves.
     ///
     /// ```
     /// use supple::{scene::{Body, Scene}, simulation::Simulation};
