@@ -6,7 +6,7 @@ use supple::simulation::Simulation;
 
 const HALF: f64 = 0.25;
 
-/// A cloth whose right or left side lies at x = 0.
+/// A cloth whose right or left side is at x = 0.
 fn half(name: &str, side: f64, across: u32) -> Body {
     let mut body = Body::cloth(name, HALF, 0.2, [9, across]).at([0.5 * side * HALF, 0.0, 0.0]);
     body.model = Model::Corotated;
@@ -38,7 +38,7 @@ fn halves(across: [u32; 2]) -> Scene {
     built(builder.pin(held("left", -HALF)), vec![sewn()])
 }
 
-/// Where the seam of both bodies is: sorted along z.
+/// Positions of the seam of both bodies: sorted along z.
 fn seam_points(simulation: &Simulation, body: &str) -> Vec<DVec3> {
     let setup = simulation.setup();
     let index = setup.bodies.iter().position(|b| b.name == body).unwrap();
@@ -81,7 +81,7 @@ fn boundaries_with_other_numbers_of_vertices_stay_together() {
     for across in [[7, 11], [11, 7]] {
         let sewn = run(halves(across), 25);
         let (left, right) = (seam_points(&sewn, "left"), seam_points(&sewn, "right"));
-        // Ends are sewn to ends; the vertices between them lie on the other side's edges.
+        // Ends are sewn to ends; the vertices between them are on the other side's edges.
         for (a, b) in [(left[0], right[0]), (left[left.len() - 1], right[right.len() - 1])] {
             assert!(a.distance(b) < 3e-4, "{}", a.distance(b));
         }
@@ -156,7 +156,7 @@ fn a_tube_is_sewn_to_a_tube_whatever_vertex_each_begins_with() {
     let simulation = run(built(builder.gravity([0.0; 3]), vec![seam]), 3);
     let moved = simulation.setup().bodies.iter().flat_map(|b| &b.surface_start).zip(simulation.positions());
     let farthest = moved.map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
-    assert!(farthest < 1e-9, "they lie on each other already: {farthest}");
+    assert!(farthest < 1e-9, "they coincide already: {farthest}");
 }
 
 #[test]

@@ -1,10 +1,10 @@
-//! Stress against what theory says of uniform deformations.
+//! Stress against theory for uniform deformations.
 
 use glam::DVec3;
 use supple::scene::{Body, Cuboid, Method, Mode, Model, Pin, Scene, Selection, ShapeSource, Solver};
 use supple::simulation::{Simulation, StressUnit};
 
-/// A tall column of this method, held at its lower end, under its own weight.
+/// A tall column of this method, clamped at its lower end, under its own weight.
 fn column(method: Method) -> Simulation {
     let block = ShapeSource::Box(Cuboid { size: [0.5, 2.0, 0.5], cells: None });
     let body = Body { model: Model::Corotated, ..Body::new("column", block).solid(0.0625) }.tuned(|m| {

@@ -1,4 +1,4 @@
-//! Scene files: what is read, what is refused and where, and that writing reads back equal.
+//! Scene files: what is accepted, what is refused and where, and that writing round-trips.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ fn read(text: &str) -> Result<Scene, Error> {
     Scene::from_toml(text, "test.toml", "")
 }
 
-/// The line and text of the error that reading or checking gives.
+/// The line and text of the error from reading or checking.
 fn problem(text: &str) -> (u64, String) {
     let error = match read(text) {
         Err(error) => error,
@@ -95,11 +95,11 @@ fn a_wrong_word_is_refused_with_the_nearest() {
             2,
             "`hpdb` is not a value of `solver.method`; did you mean `hpbd`?",
         ),
-        ("[solver]\nlinear = \"choleski\"\n", 2, "word for `solver.linear`; did you mean `cholesky`?"),
+        ("[solver]\nlinear = \"choleski\"\n", 2, "value of `solver.linear`; did you mean `cholesky`?"),
         (
             "[solver.linear]\nkind = \"choleski\"\n",
             2,
-            "word for `solver.linear.kind`; did you mean `cholesky`?",
+            "value of `solver.linear.kind`; did you mean `cholesky`?",
         ),
         ("[time]\nmode = \"static\"\n", 2, "did you mean `quasistatic`?"),
         ("[[body]]\nmodel = \"neo_hookean\"\n", 2, "did you mean `neo-hookean`?"),
