@@ -27,7 +27,7 @@ use supple_linear::Simd;
 /// How much stiffer a sheet is beyond its strain limit.
 const LIMIT_STIFFNESS: f64 = 100.0;
 
-/// The laws that the models of a scene mean for solids.
+/// The laws of a scene's models for solids.
 const SOLID_LAWS: [(Model, SolidLaw); 5] = [
     (Model::Linear, SolidLaw::Linear),
     (Model::Corotated, SolidLaw::Corotated),
@@ -36,7 +36,7 @@ const SOLID_LAWS: [(Model, SolidLaw); 5] = [
     (Model::Arap, SolidLaw::Arap),
 ];
 
-/// The laws that they mean for sheets.
+/// The laws of a scene's models for sheets.
 const SHEET_LAWS: [(Model, SheetLaw); 3] = [
     (Model::Corotated, SheetLaw::Corotated),
     (Model::Stvk, SheetLaw::StVenantKirchhoff),
@@ -62,7 +62,7 @@ impl Elasticity for ConformingElasticity {
     }
 }
 
-/// The bodies that follow one model, put together.
+/// The bodies of one model, combined.
 struct Gathered<'a> {
     bodies: Vec<(&'a Body, u32)>,
     vertices: usize,
@@ -101,7 +101,7 @@ fn elastic_energies(setup: &SceneState, first_unknown: &[u32]) -> Vec<Box<dyn En
     energies.into_iter().flatten().collect()
 }
 
-/// How a body's hinges bend; `None` for solids and for cloth whose springs do it.
+/// How a body's hinges bend; `None` for solids and for cloth whose springs resist bending.
 fn hinge_bending(body: &Body) -> Option<Bending> {
     match (&body.elements, body.model) {
         (Elements::Tets(_) | Elements::Octants(_), _) => None,

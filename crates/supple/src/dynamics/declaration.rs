@@ -1,4 +1,4 @@
-//! What implicit dynamics declares: five methods that minimise the same objective over the same degrees of freedom.
+//! The declaration of implicit dynamics: five methods that minimise the same objective over the same degrees of freedom.
 
 use super::ImplicitStepper;
 use super::optimize::projective_obstacle;
@@ -55,7 +55,7 @@ impl StepperKind for ImplicitDynamics {
         obstacle.map_or(Ok(()), |obstacle| {
             let name = &body.name;
             Err(Error::Invalid(format!(
-                "projective dynamics cannot take {obstacle} (body `{name}`); use `method = \"newton\"`"
+                "projective dynamics does not support {obstacle} (body `{name}`); use `method = \"newton\"`"
             )))
         })
     }

@@ -1,5 +1,5 @@
 //! Implicit Euler: every step minimises inertia plus the energies of elements, attachments, contact and wind, for all
-//! bodies of the scene as one system. In quasi-statics inertia is left out, but for a trace that holds free bodies.
+//! bodies of the scene as one system. In quasi-statics inertia is left out, except for a trace that keeps free bodies definite.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -26,26 +26,26 @@ use supple_core::Error;
 use supple_core::state::{StateReader, StateWriter};
 use supple_linear::{BlockMatrix, BlockPattern, CycleTimes, ScalarMatrix};
 
-/// The step in seconds by which quasi-statics weighs inertia: too long for it to matter beside elasticity, short enough to
+/// The step in seconds that weights inertia in quasi-statics: too long for it to matter relative to elasticity, short enough to
 /// keep the matrix of a free body definite.
 const QUASISTATIC_STEP: f64 = 1000.0;
 
 /// How far an iteration of quasi-statics may move a vertex, as a fraction of the size of all bodies together.
 const QUASISTATIC_MOVE: f64 = 0.05;
 
-/// How often the wind of a quasi-static frame is taken anew from the shape that it has made.
+/// How often the wind of a quasi-static frame is recomputed from the shape that it has produced.
 const WIND_ROUNDS: u32 = 20;
 
-/// Units in the last place by which positions are shaken to see what rounding does to forces.
+/// Units in the last place by which positions are perturbed to measure the rounding of forces.
 const LAST_PLACES: f64 = 4.0;
 
-/// How many crossing triangles are named to the user.
+/// How many intersecting triangles are listed for the user.
 const NAMED_CROSSINGS: usize = 5;
 
-/// How often a step goes on where parts have crossed at its end.
+/// How often a step is continued if parts have crossed at its end.
 const COLLISION_ROUNDS: u32 = 2;
 
-/// How often a step tries to bring pins home whose way surfaces block.
+/// How often a step tries to move pins to their targets when surfaces block them.
 const PIN_ROUNDS: u32 = 4;
 
 /// Implicit Euler by any nonlinear method.
@@ -55,20 +55,20 @@ pub struct ImplicitStepper {
     v: Vec<DVec3>,
     system: System,
     held: Vec<bool>,
-    /// Where the bodies started.
+    /// Start positions of the bodies.
     start: Vec<DVec3>,
-    /// The energies as they were before materials changed for the first time.
+    /// The energies before materials changed for the first time.
     first: Option<System>,
     minimiser: Option<Box<dyn Minimiser>>,
     outcome: Outcome,
-    /// How often the way to where a step begins was cut short, since surfaces would have touched.
+    /// How often the displacement to a step's initial guess was truncated to stay collision-free.
     start_cuts: u32,
     work: Work,
-    /// What a restored state says of the minimiser; taken over when the next step begins.
+    /// The minimiser's part of a restored state; applied when the next step starts.
     restored: Option<RestoredMinimiser>,
 }
 
-/// What a minimiser keeps from step to step, and the vertices that were held then.
+/// The state that a minimiser keeps from step to step, and the vertices that were fixed then.
 struct RestoredMinimiser {
     held: Vec<u32>,
     saved: Vec<u32>,
@@ -77,29 +77,29 @@ struct RestoredMinimiser {
 /// Vectors of a step over all vertices, kept so that steps allocate nothing.
 #[derive(Default)]
 struct Work {
-    /// Where the step begins to minimise, and ends.
+    /// The initial guess of the step, and its result.
     next: Vec<DVec3>,
-    /// Where everything would fly freely.
+    /// Free-flight positions.
     flying: Vec<DVec3>,
-    /// Where held vertices are at the step's end.
+    /// Positions of fixed vertices at the step's end.
     pinned: Vec<DVec3>,
-    /// The objective where the step begins.
+    /// The objective at the initial guess.
     value: f64,
     /// Its gradient there.
     forces: Vec<DVec3>,
-    /// The same elsewhere: with positions shaken by what they are rounded to, or in flight.
+    /// The same elsewhere: at perturbed positions, or in free flight.
     other_forces: Vec<DVec3>,
     held: Vec<bool>,
-    /// Where the vertices are that are not held.
+    /// Positions of the free vertices.
     free: Vec<DVec3>,
-    /// Empty: room for the colliders of the next step.
+    /// Empty: workspace for the colliders of the next step.
     colliders: Vec<PosedCollider>,
     /// Friction by impulses.
     impulses: FrictionImpulses,
 }
 
 impl ImplicitStepper {
-    /// A stepper for the bodies of a setup, at their start: meshes whose matrices are assembled.
+    /// A stepper for the bodies of a scene state, at their start: meshes whose matrices are assembled.
     pub fn new(setup: &SceneState) -> Self {
         Self::with_elasticity(setup, Box::new(ConformingElasticity))
     }
@@ -124,7 +124,7 @@ impl ImplicitStepper {
         stepper
     }
 
-    /// Sets up the energies of a step; `work.next` becomes the positions with held vertices where their pins are at its
+    /// Sets up the energies of a step; `work.next` becomes the positions with fixed vertices at their pins' targets at its
     /// end.
     fn begin_step(&mut self, setup: &SceneState, dt: f64) -> Result<(), Error> {
         let end = setup.time + dt;
@@ -158,11 +158,11 @@ impl ImplicitStepper {
         Ok(())
     }
 
-    /// Tells the minimiser where the step begins, after what a restored state says of it.
+    /// Passes the step's initial guess to the minimiser, after restoring its saved state.
     fn begin_minimiser(&mut self) {
         let Some(minimiser) = &mut self.minimiser else { return };
         if let Some(RestoredMinimiser { held, saved }) = self.restored.take() {
-            // With other vertices held the method was chosen anew in this step on the unbroken run, too.
+            // In an uninterrupted run the method was also rebuilt in this step if other vertices were fixed.
             minimiser.restore(if held == bits(&self.held) { &saved } else { &[] });
         }
         self.work.free.clear();
@@ -171,13 +171,13 @@ impl ImplicitStepper {
         minimiser.begin_step(&self.work.free);
     }
 
-    /// What comes next chooses its structure anew, whatever a restored state says of another.
+    /// The next method chooses its structure again, whatever a restored state contains of another.
     fn drop_minimiser(&mut self) {
         (self.minimiser, self.restored) = (None, None);
     }
 
-    /// Chooses the method's structure from where the bodies started, not from where they are, from the materials that they
-    /// had then, and from the scene's own step: a resumed run must choose the same.
+    /// Chooses the method's structure from the start positions of the bodies, not from the current ones, from their initial
+    /// materials, and from the scene's own step: a resumed run must choose the same.
     fn analyse(&mut self, setup: &SceneState) -> Result<(), Error> {
         let pattern = Arc::new(self.pattern(setup));
         let free = self.start.iter().zip(&self.held).filter(|(_, held)| !**held);
@@ -200,7 +200,7 @@ impl ImplicitStepper {
         Ok(())
     }
 
-    /// Which unknowns that are not held are coupled; none where nothing is assembled.
+    /// Which free unknowns are coupled; empty if nothing is assembled.
     fn pattern(&mut self, setup: &SceneState) -> BlockPattern {
         match self.elasticity.is_assembled() {
             true => self.system.analyse(setup, &self.held),
@@ -208,9 +208,9 @@ impl ImplicitStepper {
         }
     }
 
-    /// Takes the better start of the two natural ones: where everything was, or where it would fly freely. Free flight
-    /// makes momentum exact, rest makes a hanging cloth start in its solution. `arrived` says whether the pins came home in
-    /// the first; where surfaces are in the way the flight ends early. Returns whether the pins came home. Follows
+    /// Chooses the better of the two natural initial guesses: the previous positions, or free flight. Free flight
+    /// makes momentum exact, rest makes a hanging cloth start in its solution. `arrived` tells whether the pins reached their targets in
+    /// the first; where surfaces are in the way the flight ends early. Returns whether the pins reached their targets. Follows
     /// [`Self::free_force`].
     fn choose_initial_guess(&mut self, arrived: bool) -> bool {
         let Work { next: resting, flying, pinned, .. } = &mut self.work;
@@ -236,7 +236,7 @@ impl ImplicitStepper {
         held.into_iter().all(|(_, (x, pinned))| x == pinned)
     }
 
-    /// Moves held vertices on towards their pins; returns whether they are there.
+    /// Advances fixed vertices towards their pins' targets; returns whether they reached them.
     fn advance_pins(&mut self) -> bool {
         let Work { next, flying: to, pinned, .. } = &mut self.work;
         to.clone_from(next);
@@ -248,7 +248,7 @@ impl ImplicitStepper {
         arrived
     }
 
-    /// The norm of the forces on vertices that are not held, where the step begins.
+    /// The norm of the forces on free vertices, at the initial guess.
     fn free_force(&mut self) -> f64 {
         let Work { next, value, forces, .. } = &mut self.work;
         forces.resize(next.len(), DVec3::ZERO);
@@ -260,7 +260,7 @@ impl ImplicitStepper {
     }
 
     /// The force that counts as 1 in residuals: that at the step's start, or more where a body rests, so that forces which
-    /// are only rounding, or not worth solving for, count as solved.
+    /// are only rounding, or negligible, count as solved.
     fn reference(&mut self, setup: &SceneState) -> f64 {
         let begin = self.free_force();
         let least = self.force_floor(setup).max(self.rounding_force(setup.solver.tolerance * begin));
@@ -268,19 +268,19 @@ impl ImplicitStepper {
         begin.max(least / setup.solver.tolerance).max(f64::MIN_POSITIVE)
     }
 
-    /// How far forces change where positions do by a few units in their last place: no solution is nearer than that. Follows
-    /// [`Self::free_force`]. Where elements are inside out, forces may jump between two positions next to each other, which
-    /// says nothing of rounding: a jump stays what it is when positions change by more. What matters is above `least`.
+    /// How much forces change when positions change by a few units in their last place: no solution is more accurate than that. Follows
+    /// [`Self::free_force`]. Where elements are inverted, forces may jump between two adjacent positions, which
+    /// is not rounding: a jump does not shrink with the perturbation. Only values above `least` matter.
     fn rounding_force(&mut self, least: f64) -> f64 {
         let change = self.change_of_forces(LAST_PLACES);
         let jumps = change > least && self.change_of_forces(16.0 * LAST_PLACES) < 4.0 * change;
         if jumps { 0.0 } else { change }
     }
 
-    /// How far forces change where positions do by so many units in their last place.
+    /// How much forces change when positions change by this many units in their last place.
     fn change_of_forces(&mut self, places: f64) -> f64 {
         let Work { next, flying: shaken, forces, other_forces, .. } = &mut self.work;
-        // Neighbours are moved apart; signs from a scrambled index follow no pattern of the mesh.
+        // Neighbours are perturbed differently; signs from a scrambled index follow no pattern of the mesh.
         let sign = |i: usize| if (i as u32).wrapping_mul(0x9e37_79b9) >> 31 == 0 { 1.0 } else { -1.0 };
         let shake = |(i, x): (usize, &DVec3)| *x * (1.0 + places * f64::EPSILON * sign(i));
         shaken.clear();
@@ -291,8 +291,8 @@ impl ImplicitStepper {
         free.map(|((still, shaken), _)| still.distance_squared(*shaken)).sum::<f64>().sqrt()
     }
 
-    /// How far an iteration may move a vertex: anywhere in dynamics, where inertia holds it back. In quasi-statics nothing
-    /// does before a free body touches what will hold it, and a full step would carry it past.
+    /// How far an iteration may move a vertex: unbounded in dynamics, where inertia limits it. In quasi-statics nothing
+    /// does before a free body makes contact, and a full step would overshoot.
     fn max_displacement(&self, setup: &SceneState) -> f64 {
         match setup.mode {
             Mode::Dynamic => f64::INFINITY,
@@ -303,14 +303,14 @@ impl ImplicitStepper {
         }
     }
 
-    /// A force below which nothing is worth solving: 1e-13 of the weight, or of what would give the bodies 1 m/s² where nothing
-    /// weighs.
+    /// A force below which nothing is worth solving: 1e-13 of the weight, or of what would accelerate the bodies by 1 m/s² if there is no
+    /// gravity.
     fn force_floor(&self, setup: &SceneState) -> f64 {
         let masses = self.system.inertia.mass.iter().map(|m| m * m).sum::<f64>().sqrt();
         1e-13 * masses * setup.world.gravity.length().max(1.0)
     }
 
-    /// Wall time by stage of a step from when it began, began to minimise, and was done with that.
+    /// Wall time by stage of a step, from its start and the start and end of the minimisation.
     fn times(&self, [begun, minimising, ended]: [Instant; 3], cycles: CycleTimes) -> StageTimes {
         let outcome = &self.outcome;
         let seconds = |time: Duration| time.as_secs_f64();
@@ -327,7 +327,7 @@ impl ImplicitStepper {
         }
     }
 
-    /// What multigrid cycles have taken so far.
+    /// Accumulated times of multigrid cycles.
     fn cycle_times(&self) -> CycleTimes {
         self.minimiser.as_ref().map_or_else(CycleTimes::default, |minimiser| minimiser.cycle_times())
     }
@@ -340,7 +340,7 @@ impl ImplicitStepper {
         done.map_err(|problem| setup.failed(problem))
     }
 
-    /// The same from where the step begins, where the objective is known.
+    /// The same from the initial guess, where the objective is known.
     fn minimise_first(&mut self, setup: &SceneState, limits: &StoppingCriteria<'_>) -> Result<(), Error> {
         let (value, forces) = (self.work.value, std::mem::take(&mut self.work.forces));
         let initial = Some(Evaluated { value, gradient: &forces });
@@ -349,7 +349,7 @@ impl ImplicitStepper {
         done
     }
 
-    /// Another round of the same step, whose work adds up.
+    /// Another round of the same step, whose work is added.
     fn minimise_again(&mut self, setup: &SceneState, limits: &StoppingCriteria<'_>) -> Result<(), Error> {
         let Outcome { iterations, linear_iterations, cuts, .. } = self.outcome;
         let Outcome { evaluation_time, assembly_time, update_time, solve_time, .. } = self.outcome;
@@ -364,7 +364,7 @@ impl ImplicitStepper {
         Ok(())
     }
 
-    /// In equilibrium the wind blows on the shape that it has made, not on that of the frame before.
+    /// In equilibrium the wind acts on the shape that it has produced, not on that of the previous frame.
     fn settle_in_wind(
         &mut self,
         setup: &SceneState,
@@ -382,7 +382,7 @@ impl ImplicitStepper {
         Ok(())
     }
 
-    /// Friction by impulses, on what the step has come to; what would make surfaces touch is cut.
+    /// Friction by impulses, on the result of the step; truncated where surfaces would touch.
     fn apply_friction_impulses(&mut self, dt: f64) {
         let Work { next, flying: to, impulses, .. } = &mut self.work;
         impulses.clear();
@@ -394,7 +394,7 @@ impl ImplicitStepper {
         std::mem::swap(next, to);
     }
 
-    /// Goes on with the step where parts have crossed at its end, with what pushes them back.
+    /// Continues the step if parts have crossed at its end, with the contact forces that push them back.
     fn resolve_intersections(
         &mut self,
         setup: &SceneState,
@@ -501,7 +501,7 @@ impl Stepper for ImplicitStepper {
             true => {
                 let mut scalars = ScalarMatrix::zero(pattern);
                 if !self.system.projective(x, &mut scalars) {
-                    return Err(setup.failed("projective dynamics cannot take one of the elastic models"));
+                    return Err(setup.failed("projective dynamics does not support one of the elastic models"));
                 }
                 scalars.to_blocks()
             }
@@ -540,17 +540,17 @@ impl Stepper for ImplicitStepper {
     fn materials_changed(&mut self, setup: &SceneState) {
         let mut before = std::mem::replace(&mut self.system, System::new(setup, &mut *self.elasticity));
         self.system.hold_on(&mut before);
-        // Contact may be new, and what crosses is known to the system that was.
+        // Contact may be new, and the intersections are known to the previous system.
         if !self.system.self_contact.is_empty() {
             self.system.self_contact.look_for_tangle(&self.x);
         }
-        // Without a matrix there is no pattern to compare: levels are made anew with the new stiffness.
+        // Without a matrix there is no pattern to compare: levels are rebuilt with the new stiffness.
         if !self.elasticity.is_assembled() {
             self.drop_minimiser();
             return;
         }
-        // A stiffness of zero couples nothing; what was chosen for other couplings does not fit. Asked without what is held,
-        // so that a simulation that has not stepped yet finds the same.
+        // A stiffness of zero couples nothing; structures chosen for other couplings do not fit. Tested without fixed vertices,
+        // so that a simulation that has not stepped yet gets the same result.
         let mut first = self.first.take().unwrap_or(before);
         let free = vec![false; self.x.len()];
         if self.system.analyse(setup, &free) != first.analyse(setup, &free) {
@@ -651,7 +651,7 @@ fn step_tolerance(setup: &SceneState, dt: f64) -> f64 {
     setup.solver.velocity_tolerance.map_or(0.0, |speed| speed * dt)
 }
 
-/// The steps by which inertia and damping are weighed in a step of `dt` seconds.
+/// The steps that weight inertia and damping in a step of `dt` seconds.
 fn inertia_and_damping(mode: Mode, dt: f64) -> [f64; 2] {
     match mode {
         Mode::Dynamic => [dt, dt],
@@ -663,13 +663,13 @@ fn start_positions(setup: &SceneState) -> Vec<DVec3> {
     setup.bodies.iter().flat_map(|body| &body.start).copied().collect()
 }
 
-/// Yes and no, 32 in a word.
+/// Packs flags into 32-bit words.
 fn bits(flags: &[bool]) -> Vec<u32> {
     let word = |flags: &[bool]| flags.iter().rev().fold(0, |word, &flag| word << 1 | u32::from(flag));
     flags.chunks(32).map(word).collect()
 }
 
-/// Cuts the way between two states where surfaces would touch, so that `to` can be reached; returns whether it was whole.
+/// Truncates the displacement between two states where surfaces would touch, so that `to` can be reached; returns whether it was complete.
 fn truncate_to_collision_free(system: &System, from: &[DVec3], to: &mut [DVec3], cuts: &mut u32) -> bool {
     let free = system.collision_free_step(from, to);
     if free >= 1.0 {

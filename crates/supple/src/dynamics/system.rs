@@ -24,16 +24,16 @@ use supple_linear::{BlockMatrix, BlockPattern, ScalarMatrix};
 /// Inertia and all energies.
 #[derive(Default)]
 pub(crate) struct System {
-    /// The display points of all bodies on the unknowns, shared with the energies that act on them.
+    /// The embedding of all bodies' display points, shared with the energies that act on them.
     pub(crate) points: Arc<Embedding>,
     pub(crate) inertia: Inertia,
-    /// What the bodies resist deformation with.
+    /// The elasticity of the bodies.
     pub(super) elastic: Vec<Box<dyn Energy>>,
     pub(crate) attachments: Attachments,
     pub(super) seams: Seams,
     pub(crate) contacts: Contacts,
     pub(super) self_contact: SelfContact,
-    /// In place of the former, where a family resolves contact in its own way.
+    /// Replaces the barrier, if a family resolves contact in its own way.
     pub(super) response: Option<Box<dyn ContactResponse>>,
     pub(crate) wind: Wind,
     /// The first unknown of each body, and the end.
@@ -41,7 +41,7 @@ pub(crate) struct System {
 }
 
 impl System {
-    /// The system of a setup's bodies.
+    /// The system of a scene state's bodies.
     pub(super) fn new(setup: &SceneState, elasticity: &mut dyn Elasticity) -> Self {
         let mut system =
             Self::with_contact(setup, |points, friction| elasticity.contact(setup, points, friction));
@@ -53,12 +53,12 @@ impl System {
         system
     }
 
-    /// Masses, surfaces and what acts on them, for families with a time step of their own.
+    /// Masses, surfaces and external forces, for families with their own time step.
     pub(crate) fn without_elasticity(setup: &SceneState) -> Self {
         Self::with_contact(setup, |_, _| None)
     }
 
-    /// Everything but elasticity; `response` may take the place of the barrier, given all surface points and their friction.
+    /// Everything except elasticity; `response` may replace the barrier, given all surface points and their friction.
     fn with_contact(
         setup: &SceneState,
         response: impl FnOnce(&Arc<Embedding>, &[f64]) -> Option<Box<dyn ContactResponse>>,
@@ -89,18 +89,18 @@ impl System {
         system
     }
 
-    /// Takes the wind of a step of `dt` seconds that ends at `end`, on surfaces as they are.
+    /// Updates the wind of a step of `dt` seconds that ends at `end`, on the current surfaces.
     pub(crate) fn update_wind(&mut self, setup: &SceneState, x: &[DVec3], v: &[DVec3], [end, dt]: [f64; 2]) {
         self.wind.begin_step(&self.points, x, v, &setup.world, [end, dt]);
     }
 
-    /// Follows a tear of the last body, a cloth: masses and points of clones, and the corners of its triangles.
+    /// Updates after a tear of the last body, a cloth: masses and points of clones, and the corners of its triangles.
     pub(crate) fn follow_tear(&mut self, setup: &SceneState) {
         let (mass, contacts) = (&mut self.inertia.mass, &mut self.contacts);
         mass.clear();
         contacts.areas.clear();
         contacts.friction.clear();
-        // The memory is used again where nobody else holds the points.
+        // The memory is reused if the points have no other owner.
         contacts.points = Arc::default();
         let points = Arc::make_mut(&mut self.points);
         points.clear();
@@ -123,8 +123,8 @@ impl System {
         self.wind.follow(&self.points, triangles);
     }
 
-    /// Collects the soft holds of a setup at `time`, moves held vertices of `x` to where their pins are, and notes which
-    /// are held.
+    /// Collects the soft pins of a scene state at `time`, moves fixed vertices of `x` to their pins' targets, and records which
+    /// are fixed.
     pub(crate) fn apply_pins(
         &mut self,
         setup: &SceneState,
@@ -185,7 +185,7 @@ impl System {
         self.seams.couplings(&mut pair);
         self.contacts.couplings(&mut pair);
         self.wind.couplings(&mut pair);
-        // Attachments come and go, but each sits on one element: its edges make room for all of them.
+        // Attachments come and go, but each is on one element: its edges reserve space for all of them.
         for (body, &first) in setup.bodies.iter().zip(&self.first_unknown) {
             body.elements.for_each_edge(|a, b| pair(a + first, b + first));
         }
@@ -194,8 +194,8 @@ impl System {
         pattern
     }
 
-    /// The matrix of inertia and elasticity at the start, where nothing moves yet, for the steps by which inertia and damping
-    /// are weighed.
+    /// The matrix of inertia and elasticity at the start, where nothing moves yet, for the steps that weight
+    /// inertia and damping.
     pub(super) fn start_matrix(
         &mut self,
         start: &[DVec3],
@@ -213,13 +213,13 @@ impl System {
         matrix
     }
 
-    /// Takes over where friction holds from the system of the same bodies before.
+    /// Takes over the friction anchors from the previous system of the same bodies.
     pub(super) fn hold_on(&mut self, before: &mut Self) {
         self.contacts.hold_on(&mut before.contacts);
         self.self_contact.hold_on(&mut before.self_contact);
     }
 
-    /// Adds what friction by impulses has to hold against over a step of `dt` seconds that ends at `x`.
+    /// Adds the contacts that friction impulses act on, over a step of `dt` seconds that ends at `x`.
     pub(super) fn add_impulses(&self, x: &[DVec3], dt: f64, impulses: &mut FrictionImpulses) {
         self.contacts.add_impulses(x, dt, impulses);
         self.self_contact.add_impulses(x, dt, impulses);
@@ -284,7 +284,7 @@ fn self_contact(setup: &SceneState, points: &Arc<Embedding>, friction: &[f64]) -
     }
     let mut stiffness = vec![0.0; points.len()];
     let own = setup.bodies.iter().flat_map(|body| body.contact_forces(contact.stiffness, contact.thickness));
-    // Points at one place are one.
+    // Coincident points are one.
     for (force, &stands) in own.zip(&surfaces.stands_for) {
         stiffness[stands as usize] += force / contact.thickness;
     }
