@@ -1,4 +1,4 @@
-//! What position based dynamics declares: its name, its options, and what it has not.
+//! The declaration of position based dynamics: its name, its options, and what it does not support.
 
 use crate::scene::{
     Method, MethodName, MethodTraits, Mode, OptionTable, Scene, StepperDeclaration, Unsupported,

@@ -1,5 +1,5 @@
-//! A step of position based dynamics (Müller 2008, section 3): predict, find collisions, project, and take the velocity from
-//! what the positions became. A step that is too long for the mesh is taken in small ones (Macklin et al. 2019, *Small Steps in
+//! A step of position based dynamics (Müller 2008, section 3): predict, find collisions, project, and derive the velocity from
+//! the corrected positions. A step that is too long for the mesh is subdivided (Macklin et al. 2019, *Small Steps in
 //! Physics Simulation*).
 
 use std::borrow::Cow;
@@ -53,7 +53,7 @@ pub struct HpbdStepper {
     torn: Option<TornMesh>,
 }
 
-/// What tears of the last body change beside the solver.
+/// The data besides the solver that a tear of the last body changes.
 #[derive(Debug)]
 struct TornMesh {
     around: Neighbourhood,
@@ -65,23 +65,23 @@ struct TornMesh {
 }
 
 impl HpbdStepper {
-    /// A stepper for the bodies of a setup, at their start.
+    /// A stepper for the bodies of a scene state, at their start.
     pub fn new(setup: &SceneState) -> Self {
         let mut stepper = Self::default();
         stepper.bodies_changed(setup, &vec![None; setup.bodies.len()]);
         stepper
     }
 
-    /// In how many small steps a step is taken.
+    /// The number of small steps of a step.
     fn small_steps(&self, setup: &SceneState, dt: f64) -> u32 {
         let options = options_of(setup);
         let edge = self.solver.as_ref().map_or(0.0, |solver| solver.mean_length(options.level as usize));
         let count = dt / options.longest_step(edge, setup.world.gravity.length());
-        // A hair more than a whole number is rounding.
+        // Slightly more than a whole number is rounding.
         (count * (1.0 - 1e-9)).ceil().clamp(1.0, MOST_SMALL_STEPS) as u32
     }
 
-    /// One of `small_steps`, of `dt` seconds to the time `end`; gives the seconds that its solution took.
+    /// One of `small_steps`, of `dt` seconds to the time `end`; returns the seconds that its solution took.
     fn advance(&mut self, setup: &SceneState, end: f64, dt: f64, small_steps: u32) -> Result<f64, Error> {
         setup.pose_colliders([end - dt, end], &mut self.collisions.colliders, &mut self.earlier_colliders)?;
         self.predict(setup, end, dt)?;
@@ -109,7 +109,7 @@ impl HpbdStepper {
         Err(setup.failed(format!("particle {particle} is at {place}")))
     }
 
-    /// Where everything would fly in the wind, and held particles where their pins are at the step's end.
+    /// Free-flight positions in the wind, and fixed particles at their pins' targets at the step's end.
     fn predict(&mut self, setup: &SceneState, end: f64, dt: f64) -> Result<(), Error> {
         let fall = dt * dt * setup.world.gravity;
         self.predicted.resize(self.x.len(), DVec3::ZERO);
@@ -127,7 +127,7 @@ impl HpbdStepper {
         Ok(())
     }
 
-    /// The constraints, made when the first step knows what is held.
+    /// The constraints, built when the first step knows the fixed particles.
     fn analyse(&mut self, setup: &SceneState) {
         let mut mesh = MeshConstraints::default();
         for (body, &first) in setup.bodies.iter().zip(&self.system.first_unknown) {
@@ -173,7 +173,7 @@ impl HpbdStepper {
         self.positions.copy_to(&mut self.predicted);
     }
 
-    /// What follows the last small step: limits learn what their links carry, and velocities are damped.
+    /// After the last small step: limits update the load of their links, and velocities are damped.
     fn finish(&mut self, setup: &SceneState, dt: f64, small_steps: u32) {
         let (Some(solver), options) = (&mut self.solver, options_of(setup)) else { return };
         let mut step = Step {
@@ -218,7 +218,7 @@ fn options_of(setup: &SceneState) -> Options {
     setup.solver.options.get()
 }
 
-/// Which particles are held exactly when the scene begins.
+/// Which particles are pinned exactly when the scene starts.
 fn attached_at_start(setup: &SceneState, first_unknown: &[u32], particles: usize) -> Vec<bool> {
     let mut attached = vec![false; particles];
     for pin in setup.pins.iter().filter(|pin| pin.stiffness.is_none() && pin.begun == Some(0.0)) {
