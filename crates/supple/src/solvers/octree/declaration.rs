@@ -1,4 +1,4 @@
-//! What octree flesh declares: its name, its options, and bodies cut into octants.
+//! The declaration of octree flesh: its name, its options, and bodies divided into octants.
 
 use crate::scene::{Method, MethodName, MethodTraits, OptionTable, StepperDeclaration};
 use crate::scene_state::SceneState;

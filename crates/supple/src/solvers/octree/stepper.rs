@@ -1,5 +1,5 @@
-//! The stepper of octrees: the implicit one of the engine, with octants as elements, Newton's method over the levels of their hierarchy, and,
-//! where a scene asks for it, the paper's way to push back what has crossed.
+//! The stepper of octrees: the engine's implicit one, with octants as elements, Newton's method over the levels of their hierarchy, and,
+//! if a scene selects it, the paper's method to push back penetrations.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::solvers::octree::options::{Options, SelfCollisions};
 use crate::solvers::octree::self_collision::SelfCollision;
 use crate::stepper::{HierarchyLevel, Slice};
 
-/// A stepper for the octrees of a setup's bodies, at their start.
+/// A stepper for the octrees of a scene state's bodies, at their start.
 pub(crate) fn octree_stepper(setup: &SceneState) -> ImplicitStepper {
     ImplicitStepper::with_elasticity(setup, Box::new(OctreeElasticity::default()))
 }

@@ -17,7 +17,7 @@ pub(crate) struct OctreeEnergy {
     room: Mutex<Scratch>,
 }
 
-/// Vectors that are used again.
+/// Reusable vectors.
 #[derive(Default)]
 struct Scratch {
     gradient: Vec<DVec3>,
@@ -55,7 +55,7 @@ impl Energy for OctreeEnergy {
     fn couplings(&self, _pair: &mut dyn FnMut(u32, u32)) {}
 }
 
-/// The trees of a setup's bodies.
+/// The trees of a scene state's bodies.
 pub(crate) fn trees(setup: &SceneState) -> Vec<&Octree> {
     setup
         .bodies
@@ -67,7 +67,7 @@ pub(crate) fn trees(setup: &SceneState) -> Vec<&Octree> {
         .collect()
 }
 
-/// The octants of a setup's bodies.
+/// The octants of a scene state's bodies.
 pub(crate) fn forest(setup: &SceneState) -> Forest {
     let mut tissue: Vec<Vec<Tissue>> = Vec::new();
     for body in &setup.bodies {
