@@ -6,8 +6,8 @@
 //! c = h^2 rho / (mu dt (dt + g)),   t = dt / (dt + g)
 //! ```
 //!
-//! `f` are forces on material points, spread over the lattice by their weights (section 9.2). For statics `c = 0` and
-//! `t = 1`. For co-rotational elasticity `L u` is `L u + div Q` ([`Corotation`]), and all of it stands in a frame that turns
+//! `f` are forces on material points, distributed over the lattice by their weights (section 9.2). For statics `c = 0` and
+//! `t = 1`. For co-rotational elasticity `L u` is `L u + div Q` ([`Corotation`]), all of it in a frame that rotates
 //! with the body ([`Frame`]).
 
 use std::collections::BTreeMap;
@@ -31,14 +31,14 @@ use crate::solvers::staggered::solve::{Limits, Solve, Workspace, solve, solve_by
 use supple_core::Error;
 use supple_core::simd::Simd;
 
-/// What acts on material points while a linear system is solved: takes displacements of the points, adds the forces that
-/// answer them, with the sign of a stiffness.
+/// The response of material points in a linear system: takes displacements of the points, adds the reaction forces,
+/// with the sign of a stiffness.
 pub(crate) type PointStiffness<'a> = dyn FnMut(&[DVec3], &mut [DVec3]) + 'a;
 
-/// The largest ratio of the moduli: pressures of materials with a smaller Poisson's ratio than 0.0005 are those of that one.
+/// The largest ratio of the moduli: materials with a Poisson's ratio below 0.0005 use the pressures of 0.0005.
 const MOST_COMPRESSIBLE: f64 = 1e3;
 
-/// How exactly unknowns follow what is prescribed before Newton's method begins.
+/// How accurately unknowns follow the prescribed values before Newton's method starts.
 const FOLLOW: f64 = 0.05;
 
 /// A body on its lattice.
@@ -49,17 +49,17 @@ pub(crate) struct LatticeBody {
     points: LatticePoints,
     rest: Vec<DVec3>,
     pub(crate) hierarchy: Hierarchy,
-    /// What co-rotational elasticity adds.
+    /// The co-rotational terms.
     corotation: Option<Corotation>,
-    /// Where displacements are counted from, and what it takes to turn that, once it had to.
+    /// The reference frame of displacements, and the data for rotating it, once it was needed.
     pub(crate) frame: Frame,
     faces: Option<FaceVectors>,
     prescribed: Prescribed,
-    /// Where each prescribed entry was when its pin began to hold it, in metres.
+    /// Position of each prescribed entry when its pin became active, in metres.
     pub(crate) starts: Vec<DVec3>,
-    /// Where each is on what leads its pin.
+    /// The anchor of each on its pin's driver.
     anchors: Vec<Option<Anchor>>,
-    /// Displacements in metres and pressures times the cell's side; velocities in m/s; as the frame sees them.
+    /// Displacements in metres and pressures times the cell's side; velocities in m/s; in the frame's axes.
     pub(crate) u: Vec<f64>,
     pub(crate) v: Vec<f64>,
     constant: Vec<f64>,
@@ -75,7 +75,7 @@ pub(crate) struct LatticeBody {
     damping: f64,
     options: Options,
     simd: Simd,
-    /// The share of forces in the step's equations, `t`.
+    /// The weight of forces in the step's equations, `t`.
     share: f64,
     held_values: Vec<f64>,
     moved: Vec<DVec3>,
@@ -83,7 +83,7 @@ pub(crate) struct LatticeBody {
 }
 
 impl LatticeBody {
-    /// A body at its start, with cells held by the hard pins on it.
+    /// A body at its start, with cells fixed by the hard pins on it.
     pub(crate) fn new(body: &Body, index: usize, setup: &SceneState) -> Result<Self, Error> {
         let options: Options = setup.solver.options.get();
         let cell = options.cell.or(body.cell).unwrap_or_else(|| side_of_tetrahedra(body));
@@ -153,20 +153,20 @@ impl LatticeBody {
         self.lattice().len()
     }
 
-    /// Where the body's unknowns are.
+    /// Positions of the body's unknowns.
     pub(crate) fn positions(&self, out: &mut [DVec3]) {
         for (n, (out, rest)) in out.iter_mut().zip(&self.rest).enumerate() {
             *out = self.frame.place(*rest, self.points.displacement(n, &self.u, self.len()));
         }
     }
 
-    /// How fast the body's unknowns are.
+    /// Velocities of the body's unknowns.
     pub(crate) fn velocities(&self, out: &mut [DVec3]) {
         let velocity = |n: usize| self.frame.rotation * self.points.displacement(n, &self.v, self.len());
         out.iter_mut().enumerate().for_each(|(n, out)| *out = velocity(n));
     }
 
-    /// Takes the frame along if the body has turned far against it.
+    /// Rotates the frame if the body has rotated far relative to it.
     pub(crate) fn turn_frame(&mut self) {
         let Some(corotation) = &mut self.corotation else { return };
         corotation.linearise(&self.u, true);
@@ -184,8 +184,8 @@ impl LatticeBody {
         self.frame = frame;
     }
 
-    /// Starts a step: the constant part of its equations, prescribed entries where their pins are at its end, and the free
-    /// ones where they would fly.
+    /// Starts a step: the constant part of its equations, prescribed entries at their pins' targets at its end, and the free
+    /// ones at their free-flight positions.
     pub(crate) fn begin_step(&mut self, setup: &SceneState, dt: f64) -> Result<(), Error> {
         let (h, mu) = (self.placement.cell, self.shear_modulus);
         let (inertia, share) = match setup.mode {
@@ -217,8 +217,8 @@ impl LatticeBody {
         Ok(())
     }
 
-    /// Moves the unknowns as the tangent of the step's start says that they follow what is prescribed: otherwise one layer of
-    /// cells would bear all of it, and be far out of what Newton's method can use.
+    /// Moves the unknowns with the prescribed values by the tangent at the step's start: otherwise one layer of
+    /// cells would take all of the deformation, far outside the convergence region of Newton's method.
     fn follow_prescribed(&mut self) {
         let Self { hierarchy, corotation, u, before, change, right, step, work, prescribed, .. } = self;
         let Some(corotation) = corotation else { return };
@@ -234,7 +234,7 @@ impl LatticeBody {
         u.iter_mut().zip(&*step).for_each(|(u, step)| *u += step);
     }
 
-    /// The part of the damping that the step's start decides: the forces of its strain, `L u0`.
+    /// The part of the damping that is determined at the step's start: the forces of its strain, `L u0`.
     fn add_damping(&mut self, factor: f64, inertia: f64) {
         let len = self.len();
         self.change.fill(0.0);
@@ -251,7 +251,7 @@ impl LatticeBody {
         }
     }
 
-    /// Makes prescribed entries zero; [`Self::put_held`] gives them back.
+    /// Sets prescribed entries to zero; [`Self::put_held`] restores them.
     fn take_held(&mut self) {
         let len = self.len();
         self.held_values.clear();
@@ -292,8 +292,8 @@ impl LatticeBody {
         Ok(())
     }
 
-    /// Goes on from the displacements and velocities of another body on the same lattice; pins that came later take hold
-    /// of what they hold where it is.
+    /// Continues from the displacements and velocities of another body on the same lattice; later pins capture the
+    /// current positions of their points.
     pub(crate) fn go_on_from(&mut self, other: Self, setup: &SceneState) {
         if other.u.len() != self.u.len() {
             return;
@@ -309,7 +309,7 @@ impl LatticeBody {
         }
     }
 
-    /// One step of Newton's method: forces on the body's unknowns in newtons as they are, and how they answer to
+    /// One step of Newton's method: the current forces on the body's unknowns in newtons, and their response to
     /// displacements.
     pub(crate) fn improve(
         &mut self,
@@ -343,7 +343,7 @@ impl LatticeBody {
                 stiffness(moved, answers);
                 let answers = answers.iter().map(|force| scale * frame.inward(*force));
                 answers.enumerate().for_each(|(n, force)| points.scatter(n, force, out, len));
-                // What is prescribed has no equation.
+                // Prescribed entries have no equation.
                 prescribed.held.iter().for_each(|h| out[h.field * len + h.entry] = 0.0);
             };
             solve(hierarchy, (step, right), &limits, work, Some(&mut add))
@@ -352,12 +352,12 @@ impl LatticeBody {
         solved
     }
 
-    /// Takes back a part of the last step of Newton's method.
+    /// Reverts a fraction of the last step of Newton's method.
     pub(crate) fn step_back(&mut self, part: f64) {
         self.u.iter_mut().zip(&self.step).for_each(|(u, step)| *u -= part * step);
     }
 
-    /// `right` becomes the residual of the step's equations; its norm.
+    /// `right` becomes the residual of the step's equations; returns its norm.
     pub(crate) fn residual(&mut self, forces: &[DVec3]) -> f64 {
         let len = self.len();
         let scale = self.share / (self.placement.cell * self.shear_modulus);
@@ -376,7 +376,7 @@ impl LatticeBody {
         self.right.iter().map(|r| r * r).sum::<f64>().sqrt()
     }
 
-    /// Ends a step that began at displacements `before`.
+    /// Ends a step that started at displacements `before`.
     pub(crate) fn end_step(&mut self, before: &[f64], dt: f64, mode: Mode) {
         let rate = if mode == Mode::Dynamic { 1.0 / dt } else { 0.0 };
         for (v, (new, old)) in self.v.iter_mut().zip(self.u.iter().zip(before)) {
@@ -409,12 +409,12 @@ impl LatticeBody {
         turned + fields + rest + self.work.bytes() + 8 * wide + self.points.bytes()
     }
 
-    /// Whether one linear solve is all of Newton's method as long as nothing acts on points.
+    /// Whether one linear solve suffices for Newton's method as long as no forces act on points.
     pub(crate) fn is_linear(&self) -> bool {
         self.corotation.is_none()
     }
 
-    /// The lattices, for what the user should know.
+    /// A description of the lattices for the user.
     pub(crate) fn describe(&self) -> String {
         let [x, y, z] = self.lattice().size();
         let cells = self.lattice().interior_cells();
@@ -423,7 +423,7 @@ impl LatticeBody {
     }
 }
 
-/// Where prescribed entries are on what leads their pins. Pins on lattices that follow something hold from the start.
+/// The anchors of prescribed entries on their pins' drivers. Driven pins on lattices are active from the start.
 fn anchors(
     prescribed: &Prescribed,
     starts: &[DVec3],
@@ -442,9 +442,9 @@ fn anchors(
     Ok(anchors)
 }
 
-/// Cells held by hard pins, each with the number of the first pin that does. A pinned point holds the cell that it lies
-/// in. One that is a corner of cells holds those of whose corners all are pinned, and those outside the body of which at
-/// least three are: so a pinned side of a body is held from outside.
+/// Cells fixed by hard pins, each with the index of the first such pin. A pinned point fixes the cell that contains
+/// it. One that is a corner of cells fixes those all of whose corners are pinned, and those outside the body with at
+/// least three pinned corners: so a pinned side of a body is fixed from outside.
 fn held_cells(
     body: &Body,
     index: usize,
@@ -480,7 +480,7 @@ fn held_cells(
     holders
 }
 
-/// A point this part of a cell from a corner of cells is at it.
+/// A point within this fraction of a cell from a corner of cells is at it.
 const CORNER: f64 = 1e-3;
 
 /// The cell at some coordinates, or the nearest one next to the lattice.

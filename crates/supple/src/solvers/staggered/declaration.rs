@@ -1,4 +1,4 @@
-//! What staggered multigrid declares: its name, its options, and what it has not.
+//! The declaration of staggered multigrid: its name, its options, and what it does not support.
 
 use crate::scene::{
     Method, MethodName, MethodTraits, Model, OptionTable, Scene, StepperDeclaration, Unsupported, word_of,

@@ -1,5 +1,5 @@
-//! Steps of bodies on staggered lattices. What acts on points (colliders, soft pins, dragging, wind) is linearised around
-//! the present positions; its Hessian joins the Krylov method's products, not the cycle.
+//! Steps of bodies on staggered lattices. Forces on points (colliders, soft pins, dragging, wind) are linearised around
+//! the current positions; their Hessian is part of the Krylov method's products, not of the cycle.
 
 use std::borrow::Cow;
 use std::time::Instant;
@@ -16,23 +16,23 @@ use crate::stepper::{EnergyReport, HierarchyLevel, Inspection, Slice, StageTimes
 use supple_core::Error;
 use supple_core::state::{StateReader, StateWriter};
 
-/// The last linear system is solved this much more exactly than the step.
+/// The last linear system is solved this much more accurately than the step.
 const LINEAR_SHARE: f64 = 0.1;
-/// How exactly the first linear system of a step is solved whose forces are not linear.
+/// How accurately the first linear system of a nonlinear step is solved.
 const FIRST_GOAL: f64 = 0.1;
-/// Share of the square of the last step's gain in how exactly the next linear system is solved (Eisenstat and Walker 1996,
+/// Factor of the square of the last step's reduction in the tolerance of the next linear system (Eisenstat and Walker 1996,
 /// choice 2).
 const GAIN_SHARE: f64 = 0.9;
-/// Steps of Newton's method that are taken whole, whatever the residual.
+/// Newton steps that are taken in full, whatever the residual.
 const WHOLE_STEPS: u32 = 4;
-/// Later ones are halved down to this part of them.
+/// Later ones are halved down to this fraction.
 const SHORTEST: f64 = 1.0 / 16.0;
 
 /// Staggered multigrid for all bodies of a scene.
 #[derive(Default)]
 pub struct StaggeredStepper {
     bodies: Vec<LatticeBody>,
-    /// What went wrong when a body was put on its lattice; the next step says so.
+    /// The error when a body was placed on its lattice; reported by the next step.
     problem: Option<Error>,
     /// The bodies' unknowns as points of the lattices, and their velocities.
     x: Vec<DVec3>,
@@ -40,7 +40,7 @@ pub struct StaggeredStepper {
     /// Masses, surface points, wind and pins.
     system: System,
     earlier_colliders: Vec<PosedCollider>,
-    /// The hard pins for which the lattices were made.
+    /// The hard pins for which the lattices were built.
     hard_pins: Vec<PinId>,
     held: Vec<bool>,
     pinned: Vec<DVec3>,
@@ -52,7 +52,7 @@ pub struct StaggeredStepper {
 }
 
 impl StaggeredStepper {
-    /// A stepper for the bodies of a setup, at their start.
+    /// A stepper for the bodies of a scene state, at their start.
     pub fn new(setup: &SceneState) -> Self {
         let mut stepper = Self::default();
         stepper.bodies_changed(setup, &vec![None; setup.bodies.len()]);
@@ -81,7 +81,7 @@ impl StaggeredStepper {
         self.bodies[body].positions(&mut self.x[range]);
     }
 
-    /// Forces on all unknowns where they are; whether there are any.
+    /// Forces on all unknowns at their current positions; returns whether there are any.
     fn find_forces(&mut self) -> bool {
         self.forces.clear();
         self.forces.resize(self.x.len(), DVec3::ZERO);
@@ -104,7 +104,7 @@ impl StaggeredStepper {
             let acted_on = self.find_forces();
             let Self { bodies, system, x, forces, moved, answer, residuals, .. } = self;
             let norm = bodies[index].residual(&forces[range.clone()]);
-            // Whole steps find the contacts; if these still come and go, shorter ones settle them.
+            // Full steps find the contacts; if these still come and go, shorter ones settle them.
             let grew = residuals.last().is_some_and(|last| norm > *last);
             if grew && iterations > WHOLE_STEPS && part > SHORTEST {
                 part *= 0.5;
@@ -186,7 +186,7 @@ impl StaggeredStepper {
     }
 }
 
-/// How exactly the next linear system is worth solving: the better Newton's method converges, the more exactly.
+/// How accurately the next linear system is worth solving: the better Newton's method converges, the more accurately.
 fn forcing(residuals: &[f64]) -> f64 {
     match residuals {
         [.., before, now] => GAIN_SHARE * (now / before).powi(2),
@@ -198,7 +198,7 @@ fn hard_pins(setup: &SceneState) -> impl Iterator<Item = PinId> {
     setup.pins.iter().filter(|pin| pin.stiffness.is_none()).map(|pin| pin.id)
 }
 
-/// What acts on material points.
+/// The forces on material points.
 fn point_energies(system: &System) -> [&dyn Energy; 3] {
     [&system.attachments, &system.contacts, &system.wind]
 }
