@@ -19,8 +19,8 @@
 //! Newton's method needs the change of `R`: `dR = R [w]`, where `(tr(S) - S) w` is the axis of `R^T dF - dF^T R`. With that
 //! the tangent is exact; with `w` bounded such that no rotation gains energy, it is definite also where a body is
 //! compressed. Each linear system is solved by GMRES with the exact product, preconditioned by cycles of `L`. These are
-//! the better the less a cell has turned against the body's frame: measured on a box at Poisson's ratios 0.3 and 0.49, an
-//! iteration leaves 0.15 of the residual at rest, 0.4 turned by 20 degrees, 0.65 by 45, 0.8 by 70 and 0.9 by 90.
+//! the better the less a cell has rotated relative to the body's frame: measured on a box at Poisson's ratios 0.3 and 0.49, an
+//! iteration leaves 0.15 of the residual at rest, 0.4 at a rotation of 20 degrees, 0.65 at 45, 0.8 at 70 and 0.9 at 90.
 
 use glam::{DMat3, DVec3};
 use supple_core::parallel::prelude::*;
@@ -32,12 +32,12 @@ use supple_core::simd::{Kernel, LaneMat3, LaneVec3, Lanes, Simd, WIDTH, dispatch
 use supple_core::small_matrix::polar::polar_rotation;
 use supple_core::small_matrix::svd::svd;
 
-/// Cells handled by one task.
+/// Cells processed by one task.
 const CHUNK: usize = 128 * WIDTH;
-/// Least sum of two stretches, below which a rotation changes without bound.
+/// Smallest sum of two stretches, below which a rotation changes without bound.
 const SMALLEST_SUM: f64 = 1e-3;
 
-/// What co-rotational elasticity adds to the linear operator, around given displacements.
+/// The correction of co-rotational elasticity to the linear operator, around given displacements.
 #[derive(Debug)]
 pub(crate) struct Corotation {
     gradients: CellGradients,
