@@ -106,7 +106,8 @@ impl Body {
         let (unknowns, count) = weld(&self.surface_start);
         if count < unknowns.len() {
             let split = unknowns.len() - count;
-            self.notes.push(format!("{split} vertices coincide with others and are simulated as one with them"));
+            self.notes
+                .push(format!("{split} vertices coincide with others and are simulated as one with them"));
         }
         self.start = vec![DVec3::ZERO; count];
         for (point, &unknown) in unknowns.iter().enumerate() {

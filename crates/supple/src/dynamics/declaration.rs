@@ -60,7 +60,7 @@ impl StepperKind for ImplicitDynamics {
         })
     }
 
-    fn build(&self, setup: &SceneState) -> Result<Box<dyn Stepper>, Error> {
-        Ok(Box::new(ImplicitStepper::new(setup)))
+    fn build(&self, scene_state: &SceneState) -> Result<Box<dyn Stepper>, Error> {
+        Ok(Box::new(ImplicitStepper::new(scene_state)))
     }
 }

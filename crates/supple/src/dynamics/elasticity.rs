@@ -17,10 +17,10 @@ use crate::stepper::{HierarchyLevel, Slice};
 pub(crate) trait Elasticity: Send {
     /// The energies of the elements of all bodies, over all unknowns; `first_unknown` has the first of each body. Called again when
     /// bodies or materials change.
-    fn energies(&mut self, setup: &SceneState, first_unknown: &[u32]) -> Vec<Box<dyn Energy>>;
+    fn energies(&mut self, scene_state: &SceneState, first_unknown: &[u32]) -> Vec<Box<dyn Energy>>;
 
     /// The method that minimises over the free unknowns.
-    fn minimiser(&self, setup: &SceneState, nodes: Nodes) -> Result<Box<dyn Minimiser>, String>;
+    fn minimiser(&self, scene_state: &SceneState, nodes: Nodes) -> Result<Box<dyn Minimiser>, String>;
 
     /// Whether Hessians of its elements are assembled into a matrix.
     fn is_assembled(&self) -> bool {
@@ -30,7 +30,7 @@ pub(crate) trait Elasticity: Send {
     /// Contact in place of the barrier, given all surface points and the friction coefficient of each.
     fn contact(
         &self,
-        _setup: &SceneState,
+        _scene_state: &SceneState,
         _points: &Arc<Embedding>,
         _friction: &[f64],
     ) -> Option<Box<dyn ContactResponse>> {
@@ -38,7 +38,14 @@ pub(crate) trait Elasticity: Send {
     }
 
     /// Adds cells to the levels that a viewer draws, with the unknowns at `x`.
-    fn draw_cells(&self, _levels: &mut [HierarchyLevel], _setup: &SceneState, _x: &[DVec3], _slice: &Slice) {}
+    fn draw_cells(
+        &self,
+        _levels: &mut [HierarchyLevel],
+        _scene_state: &SceneState,
+        _x: &[DVec3],
+        _slice: &Slice,
+    ) {
+    }
 }
 
 /// Contact specific to a family: an energy that is rebuilt for every step and after rounds of it.

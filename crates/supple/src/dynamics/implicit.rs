@@ -100,12 +100,12 @@ struct Work {
 
 impl ImplicitStepper {
     /// A stepper for the bodies of a scene state, at their start: meshes whose matrices are assembled.
-    pub fn new(setup: &SceneState) -> Self {
-        Self::with_elasticity(setup, Box::new(ConformingElasticity))
+    pub fn new(scene_state: &SceneState) -> Self {
+        Self::with_elasticity(scene_state, Box::new(ConformingElasticity))
     }
 
     /// The same for the elements of another family.
-    pub(crate) fn with_elasticity(setup: &SceneState, elasticity: Box<dyn Elasticity>) -> Self {
+    pub(crate) fn with_elasticity(scene_state: &SceneState, elasticity: Box<dyn Elasticity>) -> Self {
         let mut stepper = Self {
             elasticity,
             x: Vec::new(),
@@ -120,16 +120,16 @@ impl ImplicitStepper {
             work: Work::default(),
             restored: None,
         };
-        stepper.bodies_changed(setup, &vec![None; setup.bodies.len()]);
+        stepper.bodies_changed(scene_state, &vec![None; scene_state.bodies.len()]);
         stepper
     }
 
     /// Sets up the energies of a step; `work.next` becomes the positions with fixed vertices at their pins' targets at its
     /// end.
-    fn begin_step(&mut self, setup: &SceneState, dt: f64) -> Result<(), Error> {
-        let end = setup.time + dt;
-        setup.pose_colliders(
-            [setup.time, end],
+    fn begin_step(&mut self, scene_state: &SceneState, dt: f64) -> Result<(), Error> {
+        let end = scene_state.time + dt;
+        scene_state.pose_colliders(
+            [scene_state.time, end],
             &mut self.system.contacts.colliders,
             &mut self.work.colliders,
         )?;
@@ -140,19 +140,19 @@ impl ImplicitStepper {
             response.begin_step(&self.x, dt);
         }
         system.seams.begin_step(end);
-        let [step, damped] = inertia_and_damping(setup.mode, dt);
-        system.update_wind(setup, &self.x, &self.v, [end, step]);
+        let [step, damped] = inertia_and_damping(scene_state.mode, dt);
+        system.update_wind(scene_state, &self.x, &self.v, [end, step]);
         system.inertia.rate = 1.0 / (step * step);
-        system.inertia.gravity = setup.world.gravity;
+        system.inertia.gravity = scene_state.world.gravity;
         system.inertia.target.clear();
         system.inertia.target.extend(self.x.iter().zip(&self.v).map(|(x, v)| *x + dt * *v));
         let work = &mut self.work;
         work.next.clone_from(&self.x);
-        system.apply_pins(setup, end, &mut work.next, &mut work.held)?;
+        system.apply_pins(scene_state, end, &mut work.next, &mut work.held)?;
         work.pinned.clone_from(&work.next);
         if self.minimiser.is_none() || work.held != self.held {
             self.held.clone_from(&work.held);
-            self.analyse(setup)?;
+            self.analyse(scene_state)?;
         }
         self.system.elastic.iter_mut().for_each(|energy| energy.begin_step(&self.x, damped));
         Ok(())
@@ -178,16 +178,16 @@ impl ImplicitStepper {
 
     /// Chooses the method's structure from the start positions of the bodies, not from the current ones, from their initial
     /// materials, and from the scene's own step: a resumed run must choose the same.
-    fn analyse(&mut self, setup: &SceneState) -> Result<(), Error> {
-        let pattern = Arc::new(self.pattern(setup));
+    fn analyse(&mut self, scene_state: &SceneState) -> Result<(), Error> {
+        let pattern = Arc::new(self.pattern(scene_state));
         let free = self.start.iter().zip(&self.held).filter(|(_, held)| !**held);
         let positions: Arc<[DVec3]> = free.map(|(x, _)| *x).collect();
-        let follows = self.elasticity.is_assembled() && setup.solver.linear.follows_stiffness();
+        let follows = self.elasticity.is_assembled() && scene_state.solver.linear.follows_stiffness();
         let at_start = follows.then(|| {
-            let steps = inertia_and_damping(setup.mode, setup.usual_step);
+            let steps = inertia_and_damping(scene_state.mode, scene_state.usual_step);
             let first = match &mut self.first {
                 Some(first) => {
-                    first.analyse(setup, &self.held);
+                    first.analyse(scene_state, &self.held);
                     first
                 }
                 None => &mut self.system,
@@ -195,15 +195,15 @@ impl ImplicitStepper {
             first.start_matrix(&self.start, steps, pattern.clone())
         });
         let nodes = Nodes { pattern, vertices: self.x.len(), positions, at_start };
-        let made = self.elasticity.minimiser(setup, nodes);
+        let made = self.elasticity.minimiser(scene_state, nodes);
         self.minimiser = Some(made.map_err(Error::Invalid)?);
         Ok(())
     }
 
     /// Which free unknowns are coupled; empty if nothing is assembled.
-    fn pattern(&mut self, setup: &SceneState) -> BlockPattern {
+    fn pattern(&mut self, scene_state: &SceneState) -> BlockPattern {
         match self.elasticity.is_assembled() {
-            true => self.system.analyse(setup, &self.held),
+            true => self.system.analyse(scene_state, &self.held),
             false => BlockPattern::new(&self.held, &[]),
         }
     }
@@ -261,11 +261,12 @@ impl ImplicitStepper {
 
     /// The force that counts as 1 in residuals: that at the step's start, or more where a body rests, so that forces which
     /// are only rounding, or negligible, count as solved.
-    fn reference(&mut self, setup: &SceneState) -> f64 {
+    fn reference(&mut self, scene_state: &SceneState) -> f64 {
         let begin = self.free_force();
-        let least = self.force_floor(setup).max(self.rounding_force(setup.solver.tolerance * begin));
+        let least =
+            self.force_floor(scene_state).max(self.rounding_force(scene_state.solver.tolerance * begin));
         // Without any body there is no force at all.
-        begin.max(least / setup.solver.tolerance).max(f64::MIN_POSITIVE)
+        begin.max(least / scene_state.solver.tolerance).max(f64::MIN_POSITIVE)
     }
 
     /// How much forces change when positions change by a few units in their last place: no solution is more accurate than that. Follows
@@ -293,8 +294,8 @@ impl ImplicitStepper {
 
     /// How far an iteration may move a vertex: unbounded in dynamics, where inertia limits it. In quasi-statics nothing
     /// does before a free body makes contact, and a full step would overshoot.
-    fn max_displacement(&self, setup: &SceneState) -> f64 {
-        match setup.mode {
+    fn max_displacement(&self, scene_state: &SceneState) -> f64 {
+        match scene_state.mode {
             Mode::Dynamic => f64::INFINITY,
             Mode::Quasistatic => {
                 let bounds = Aabb::of_points(&self.x);
@@ -305,9 +306,9 @@ impl ImplicitStepper {
 
     /// A force below which nothing is worth solving: 1e-13 of the weight, or of what would accelerate the bodies by 1 m/s² if there is no
     /// gravity.
-    fn force_floor(&self, setup: &SceneState) -> f64 {
+    fn force_floor(&self, scene_state: &SceneState) -> f64 {
         let masses = self.system.inertia.mass.iter().map(|m| m * m).sum::<f64>().sqrt();
-        1e-13 * masses * setup.world.gravity.length().max(1.0)
+        1e-13 * masses * scene_state.world.gravity.length().max(1.0)
     }
 
     /// Wall time by stage of a step, from its start and the start and end of the minimisation.
@@ -332,28 +333,36 @@ impl ImplicitStepper {
         self.minimiser.as_ref().map_or_else(CycleTimes::default, |minimiser| minimiser.cycle_times())
     }
 
-    fn minimise(&mut self, setup: &SceneState, limits: &StoppingCriteria<'_>) -> Result<(), Error> {
+    fn minimise(&mut self, scene_state: &SceneState, limits: &StoppingCriteria<'_>) -> Result<(), Error> {
         let Some(minimiser) = &mut self.minimiser else {
-            return Err(setup.failed("the system was not analysed"));
+            return Err(scene_state.failed("the system was not analysed"));
         };
         let done = minimiser.minimise(&self.system, &mut self.work.next, limits, &mut self.outcome);
-        done.map_err(|problem| setup.failed(problem))
+        done.map_err(|problem| scene_state.failed(problem))
     }
 
     /// The same from the initial guess, where the objective is known.
-    fn minimise_first(&mut self, setup: &SceneState, limits: &StoppingCriteria<'_>) -> Result<(), Error> {
+    fn minimise_first(
+        &mut self,
+        scene_state: &SceneState,
+        limits: &StoppingCriteria<'_>,
+    ) -> Result<(), Error> {
         let (value, forces) = (self.work.value, std::mem::take(&mut self.work.forces));
         let initial = Some(Evaluated { value, gradient: &forces });
-        let done = self.minimise(setup, &StoppingCriteria { initial, ..*limits });
+        let done = self.minimise(scene_state, &StoppingCriteria { initial, ..*limits });
         self.work.forces = forces;
         done
     }
 
     /// Another round of the same step, whose work is added.
-    fn minimise_again(&mut self, setup: &SceneState, limits: &StoppingCriteria<'_>) -> Result<(), Error> {
+    fn minimise_again(
+        &mut self,
+        scene_state: &SceneState,
+        limits: &StoppingCriteria<'_>,
+    ) -> Result<(), Error> {
         let Outcome { iterations, linear_iterations, cuts, .. } = self.outcome;
         let Outcome { evaluation_time, assembly_time, update_time, solve_time, .. } = self.outcome;
-        self.minimise(setup, limits)?;
+        self.minimise(scene_state, limits)?;
         self.outcome.iterations += iterations;
         self.outcome.linear_iterations += linear_iterations;
         self.outcome.cuts += cuts;
@@ -367,14 +376,14 @@ impl ImplicitStepper {
     /// In equilibrium the wind acts on the shape that it has produced, not on that of the previous frame.
     fn settle_in_wind(
         &mut self,
-        setup: &SceneState,
+        scene_state: &SceneState,
         time: f64,
         limits: &StoppingCriteria<'_>,
     ) -> Result<(), Error> {
         for _ in 0..WIND_ROUNDS {
             let before = self.outcome.iterations;
-            self.system.update_wind(setup, &self.work.next, &self.v, [time, QUASISTATIC_STEP]);
-            self.minimise_again(setup, limits)?;
+            self.system.update_wind(scene_state, &self.work.next, &self.v, [time, QUASISTATIC_STEP]);
+            self.minimise_again(scene_state, limits)?;
             if self.outcome.iterations == before {
                 break;
             }
@@ -397,7 +406,7 @@ impl ImplicitStepper {
     /// Continues the step if parts have crossed at its end, with the contact forces that push them back.
     fn resolve_intersections(
         &mut self,
-        setup: &SceneState,
+        scene_state: &SceneState,
         limits: &StoppingCriteria<'_>,
     ) -> Result<(), Error> {
         for round in 0..=COLLISION_ROUNDS {
@@ -405,14 +414,14 @@ impl ImplicitStepper {
             if !response.update(&self.work.next) || round == COLLISION_ROUNDS {
                 break;
             }
-            self.minimise_again(setup, limits)?;
+            self.minimise_again(scene_state, limits)?;
         }
         Ok(())
     }
 
-    fn report(&self, setup: &SceneState) -> StepReport {
+    fn report(&self, scene_state: &SceneState) -> StepReport {
         let outcome = &self.outcome;
-        let [kinetic, potential] = self.system.inertia.energies(&self.x, &self.v, setup.world.gravity);
+        let [kinetic, potential] = self.system.inertia.energies(&self.x, &self.v, scene_state.world.gravity);
         let (contacts, penetration) = self.system.contacts.count_and_depth(&self.x);
         let touching = match &self.system.response {
             Some(response) => response.summary(&self.x),
@@ -436,72 +445,79 @@ impl ImplicitStepper {
 }
 
 impl Stepper for ImplicitStepper {
-    fn step(&mut self, setup: &SceneState, dt: f64, deadline: Option<Instant>) -> Result<StepReport, Error> {
+    fn step(
+        &mut self,
+        scene_state: &SceneState,
+        dt: f64,
+        deadline: Option<Instant>,
+    ) -> Result<StepReport, Error> {
         let begun = Instant::now();
-        self.begin_step(setup, dt)?;
+        self.begin_step(scene_state, dt)?;
         self.begin_minimiser();
         self.start_cuts = 0;
         let mut arrived =
             truncate_to_collision_free(&self.system, &self.x, &mut self.work.next, &mut self.start_cuts);
         let limits = StoppingCriteria {
             initial: None,
-            tolerance: setup.solver.tolerance,
-            reference: self.reference(setup),
-            step_tolerance: step_tolerance(setup, dt),
-            max_iterations: setup.solver.max_iterations,
+            tolerance: scene_state.solver.tolerance,
+            reference: self.reference(scene_state),
+            step_tolerance: step_tolerance(scene_state, dt),
+            max_iterations: scene_state.solver.max_iterations,
             deadline,
-            record: setup.record,
-            max_displacement: self.max_displacement(setup),
+            record: scene_state.record,
+            max_displacement: self.max_displacement(scene_state),
         };
-        if setup.mode == Mode::Dynamic {
+        if scene_state.mode == Mode::Dynamic {
             arrived = self.choose_initial_guess(arrived);
         }
         let (minimising, earlier) = (Instant::now(), self.cycle_times());
-        self.minimise_first(setup, &limits)?;
+        self.minimise_first(scene_state, &limits)?;
         for _ in 0..PIN_ROUNDS {
             if arrived {
                 break;
             }
             arrived = self.advance_pins();
-            self.minimise_again(setup, &limits)?;
+            self.minimise_again(scene_state, &limits)?;
         }
-        if setup.mode == Mode::Quasistatic && !self.system.wind.is_still() {
-            self.settle_in_wind(setup, setup.time + dt, &limits)?;
+        if scene_state.mode == Mode::Quasistatic && !self.system.wind.is_still() {
+            self.settle_in_wind(scene_state, scene_state.time + dt, &limits)?;
         }
-        self.resolve_intersections(setup, &limits)?;
+        self.resolve_intersections(scene_state, &limits)?;
         let (ended, cycles) = (Instant::now(), self.cycle_times().since(&earlier));
-        if setup.contact.friction_model == FrictionModel::Impulse {
+        if scene_state.contact.friction_model == FrictionModel::Impulse {
             self.apply_friction_impulses(dt);
         }
         std::mem::swap(&mut self.x, &mut self.work.next);
         for (v, (new, old)) in self.v.iter_mut().zip(self.x.iter().zip(&self.work.next)) {
-            *v = match setup.mode {
+            *v = match scene_state.mode {
                 Mode::Dynamic => (*new - *old) / dt,
                 Mode::Quasistatic => DVec3::ZERO,
             };
         }
         self.system.contacts.end_step(&self.x);
         self.system.self_contact.end_step(&self.x);
-        let report = self.report(setup);
+        let report = self.report(scene_state);
         Ok(StepReport { times: self.times([begun, minimising, ended], cycles), ..report })
     }
 
-    fn first_system(&mut self, setup: &SceneState, dt: f64) -> Result<StepSystem, Error> {
+    fn first_system(&mut self, scene_state: &SceneState, dt: f64) -> Result<StepSystem, Error> {
         if !self.elasticity.is_assembled() {
             return Err(Error::NotSupported("an assembled matrix of this family".into()));
         }
-        self.begin_step(setup, dt)?;
+        self.begin_step(scene_state, dt)?;
         self.free_force();
-        if setup.mode == Mode::Dynamic {
+        if scene_state.mode == Mode::Dynamic {
             self.choose_initial_guess(true);
         }
-        let pattern = Arc::new(self.system.analyse(setup, &self.held));
+        let pattern = Arc::new(self.system.analyse(scene_state, &self.held));
         let (x, held) = (&self.work.next, &self.held);
-        let matrix = match setup.solver.method == Method::PROJECTIVE {
+        let matrix = match scene_state.solver.method == Method::PROJECTIVE {
             true => {
                 let mut scalars = ScalarMatrix::zero(pattern);
                 if !self.system.projective(x, &mut scalars) {
-                    return Err(setup.failed("projective dynamics does not support one of the elastic models"));
+                    return Err(
+                        scene_state.failed("projective dynamics does not support one of the elastic models")
+                    );
                 }
                 scalars.to_blocks()
             }
@@ -513,7 +529,7 @@ impl Stepper for ImplicitStepper {
         };
         let mut gradient = vec![DVec3::ZERO; x.len()];
         self.system.gradient(x, &mut gradient);
-        let start = setup.bodies.iter().flat_map(|body| &body.start);
+        let start = scene_state.bodies.iter().flat_map(|body| &body.start);
         let free = |list: &mut dyn Iterator<Item = DVec3>| -> Vec<DVec3> {
             list.zip(held).filter(|(_, held)| !**held).map(|(value, _)| value).collect()
         };
@@ -526,19 +542,19 @@ impl Stepper for ImplicitStepper {
         self.system.points.positions(&self.x, positions);
     }
 
-    fn bodies_changed(&mut self, setup: &SceneState, old_index: &[Option<usize>]) {
-        (self.x, self.v) = setup.carry_over(old_index, &self.system.first_unknown, &self.x, &self.v);
-        let before = std::mem::replace(&mut self.system, System::new(setup, &mut *self.elasticity));
-        (self.start, self.first) = (start_positions(setup), None);
+    fn bodies_changed(&mut self, scene_state: &SceneState, old_index: &[Option<usize>]) {
+        (self.x, self.v) = scene_state.carry_over(old_index, &self.system.first_unknown, &self.x, &self.v);
+        let before = std::mem::replace(&mut self.system, System::new(scene_state, &mut *self.elasticity));
+        (self.start, self.first) = (start_positions(scene_state), None);
         if !self.system.self_contact.is_empty() {
             self.system.self_contact.look_for_tangle(&self.x);
-            self.system.self_contact.begin_bodies(&before.self_contact, &self.x, setup.time, old_index);
+            self.system.self_contact.begin_bodies(&before.self_contact, &self.x, scene_state.time, old_index);
         }
         self.drop_minimiser();
     }
 
-    fn materials_changed(&mut self, setup: &SceneState) {
-        let mut before = std::mem::replace(&mut self.system, System::new(setup, &mut *self.elasticity));
+    fn materials_changed(&mut self, scene_state: &SceneState) {
+        let mut before = std::mem::replace(&mut self.system, System::new(scene_state, &mut *self.elasticity));
         self.system.hold_on(&mut before);
         // Contact may be new, and the intersections are known to the previous system.
         if !self.system.self_contact.is_empty() {
@@ -553,14 +569,14 @@ impl Stepper for ImplicitStepper {
         // so that a simulation that has not stepped yet gets the same result.
         let mut first = self.first.take().unwrap_or(before);
         let free = vec![false; self.x.len()];
-        if self.system.analyse(setup, &free) != first.analyse(setup, &free) {
+        if self.system.analyse(scene_state, &free) != first.analyse(scene_state, &free) {
             self.drop_minimiser();
-            self.start = start_positions(setup);
+            self.start = start_positions(scene_state);
             return;
         }
         self.first = Some(first);
         if self.minimiser.is_some() {
-            self.system.analyse(setup, &self.held);
+            self.system.analyse(scene_state, &self.held);
         }
     }
 
@@ -609,17 +625,18 @@ impl Stepper for ImplicitStepper {
         Ok(())
     }
 
-    fn notes(&self, setup: &SceneState) -> Vec<String> {
+    fn notes(&self, scene_state: &SceneState) -> Vec<String> {
         let crossings = &self.system.self_contact.tangle().crossings;
         if crossings.is_empty() {
             return Vec::new();
         }
-        let fate = match setup.contact.tangled {
+        let fate = match scene_state.contact.tangled {
             Tangled::Push => "they will be separated gradually",
             Tangled::Ignore => "they pass through each other until they are apart",
         };
         let named = crossings.iter().take(NAMED_CROSSINGS);
-        let mut names: Vec<String> = named.map(|pair| self.system.name_crossing(setup, *pair)).collect();
+        let mut names: Vec<String> =
+            named.map(|pair| self.system.name_crossing(scene_state, *pair)).collect();
         if crossings.len() > NAMED_CROSSINGS {
             names.push("...".to_owned());
         }
@@ -627,13 +644,13 @@ impl Stepper for ImplicitStepper {
         vec![format!("{count} pairs of triangles cross at the start ({}); {fate}", names.join("; "))]
     }
 
-    fn hierarchy(&self, setup: &SceneState, slice: &Slice) -> Vec<HierarchyLevel> {
+    fn hierarchy(&self, scene_state: &SceneState, slice: &Slice) -> Vec<HierarchyLevel> {
         let Some(minimiser) = &self.minimiser else { return Vec::new() };
         let free: Vec<u32> = (0..).zip(&self.held).filter(|(_, held)| !**held).map(|(v, _)| v).collect();
         let points = &self.system.points;
         let level = |regions| HierarchyLevel::of_regions(regions, &free, &self.x, points);
         let mut levels: Vec<HierarchyLevel> = minimiser.regions().iter().map(level).collect();
-        self.elasticity.draw_cells(&mut levels, setup, &self.x, slice);
+        self.elasticity.draw_cells(&mut levels, scene_state, &self.x, slice);
         levels
     }
 
@@ -647,8 +664,8 @@ impl Stepper for ImplicitStepper {
 }
 
 /// How far the last direction of a step may still move a vertex, in metres.
-fn step_tolerance(setup: &SceneState, dt: f64) -> f64 {
-    setup.solver.velocity_tolerance.map_or(0.0, |speed| speed * dt)
+fn step_tolerance(scene_state: &SceneState, dt: f64) -> f64 {
+    scene_state.solver.velocity_tolerance.map_or(0.0, |speed| speed * dt)
 }
 
 /// The steps that weight inertia and damping in a step of `dt` seconds.
@@ -659,8 +676,8 @@ fn inertia_and_damping(mode: Mode, dt: f64) -> [f64; 2] {
     }
 }
 
-fn start_positions(setup: &SceneState) -> Vec<DVec3> {
-    setup.bodies.iter().flat_map(|body| &body.start).copied().collect()
+fn start_positions(scene_state: &SceneState) -> Vec<DVec3> {
+    scene_state.bodies.iter().flat_map(|body| &body.start).copied().collect()
 }
 
 /// Packs flags into 32-bit words.

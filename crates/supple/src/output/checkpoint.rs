@@ -98,7 +98,9 @@ impl CheckpointStore {
         let mut reader = Reader::new(&path, &payload);
         let (stored, scene_fingerprint) = (reader.number::<u32>()?, reader.number()?);
         if stored != frame {
-            return Err(reader.error(format!("the file contains frame {stored}; it was renamed: restore its name")));
+            return Err(
+                reader.error(format!("the file contains frame {stored}; it was renamed: restore its name"))
+            );
         }
         payload.drain(..HEAD_BYTES);
         Ok(Checkpoint { frame, scene_fingerprint, payload })

@@ -119,9 +119,8 @@ impl FrameCache {
         let mut reader = Reader::new(&path, &payload);
         let stored_index: u32 = reader.number()?;
         if stored_index != index {
-            return Err(
-                reader.error(format!("the file contains frame {stored_index}; it was renamed: restore its name"))
-            );
+            return Err(reader
+                .error(format!("the file contains frame {stored_index}; it was renamed: restore its name")));
         }
         let time = reader.number()?;
         let count: u32 = reader.number()?;

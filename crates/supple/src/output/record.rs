@@ -205,6 +205,8 @@ mod tests {
         assert!(read_bytes(&newer).unwrap_err().problem.contains("use a newer Supple"));
         let older = record(RecordKind { version: 2, ..KIND }, b"payload");
         assert!(read_bytes(&older).unwrap_err().problem.contains("version 2"));
-        assert!(read_bytes(b"solid cube of some other program").unwrap_err().problem.contains("not a Supple"));
+        assert!(
+            read_bytes(b"solid cube of some other program").unwrap_err().problem.contains("not a Supple")
+        );
     }
 }

@@ -61,7 +61,9 @@ pub(super) fn is_run(run: &Path) -> Result<bool, FileError> {
         None => Ok(false),
         Some(name) => Err(FileError::whole(
             run,
-            format!("the folder is not empty and not a run of Supple (it contains {name:?}); choose a new folder"),
+            format!(
+                "the folder is not empty and not a run of Supple (it contains {name:?}); choose a new folder"
+            ),
         )),
     }
 }

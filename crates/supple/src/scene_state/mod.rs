@@ -90,8 +90,8 @@ pub struct SceneState {
 impl SceneState {
     /// The bodies, pins and colliders of a scene at their start; the first problem otherwise.
     pub(crate) fn new(scene: &Scene, simd: Simd, refuse: Refusal<'_>) -> Result<Self, Error> {
-        let (setup, problems) = Self::build(scene, simd, &[], refuse);
-        problems.into_iter().next().map_or(Ok(setup), Err)
+        let (scene_state, problems) = Self::build(scene, simd, &[], refuse);
+        problems.into_iter().next().map_or(Ok(scene_state), Err)
     }
 
     /// All that can be built of a scene, and why the rest cannot. Parts with one of the `known` problems are left out; `refuse` checks
@@ -116,7 +116,7 @@ impl SceneState {
         }
         let mut ids = 1..;
         let mut next = || ids.next().unwrap_or(u32::MAX);
-        let mut setup = Self {
+        let mut scene_state = Self {
             body_ids: bodies.iter().map(|_| BodyId(next())).collect(),
             bodies,
             pins: Vec::new(),
@@ -135,34 +135,34 @@ impl SceneState {
             folder: scene.folder.clone(),
         };
         let until = f64::from(scene.time.frames) / scene.time.fps;
-        for (i, (_, collider)) in setup.colliders.iter().enumerate() {
+        for (i, (_, collider)) in scene_state.colliders.iter().enumerate() {
             let place = format!("collider.{i}");
             if !has_problem(known, &place) {
-                let loaded = setup.collider_meshes.load(collider, &setup.folder, until);
+                let loaded = scene_state.collider_meshes.load(collider, &scene_state.folder, until);
                 collect(loaded, scene, &format!("{place}.shape"), &mut Vec::new(), &mut problems);
             }
         }
         let mut pins = Vec::new();
         for (i, pin) in scene.pins.iter().enumerate() {
             let place = format!("pin.{i}");
-            let body = setup.bodies.iter().find(|body| body.name == pin.body);
+            let body = scene_state.bodies.iter().find(|body| body.name == pin.body);
             let Some(body) = body.filter(|_| !has_problem(known, &place)) else { continue };
             let mut drivers = Vec::new();
-            let driver = setup.driver(pin, body, until);
+            let driver = scene_state.driver(pin, body, until);
             collect(driver, scene, &format!("{place}.follows"), &mut drivers, &mut problems);
             if let Some(driver) = drivers.pop() {
-                let resolved = setup.resolve_pin(pin, PinId(next()), driver);
+                let resolved = scene_state.resolve_pin(pin, PinId(next()), driver);
                 collect(resolved, scene, &format!("{place}.selection"), &mut pins, &mut problems);
             }
         }
-        setup.pins = pins;
+        scene_state.pins = pins;
         let mut seams = Vec::new();
         for (i, seam) in scene.seams.iter().enumerate() {
             let place = format!("seam.{i}");
-            let has_body = |name: &String| setup.bodies.iter().any(|body| body.name == *name);
+            let has_body = |name: &String| scene_state.bodies.iter().any(|body| body.name == *name);
             if seam.bodies.iter().all(has_body) && !has_problem(known, &place) {
                 collect(
-                    ActiveSeam::resolve(seam, &setup.bodies, &setup.folder),
+                    ActiveSeam::resolve(seam, &scene_state.bodies, &scene_state.folder),
                     scene,
                     &place,
                     &mut seams,
@@ -170,8 +170,8 @@ impl SceneState {
                 );
             }
         }
-        setup.seams = seams;
-        (setup, problems)
+        scene_state.seams = seams;
+        (scene_state, problems)
     }
 
     /// Reads meshes of colliders that are not loaded yet; those that change in time must cover `until` seconds.

@@ -152,8 +152,8 @@ mod tests {
 
     fn target(pin: &ActivePin, time: f64) -> DVec3 {
         let scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [2, 2])).build().unwrap();
-        let setup = SceneState::new(&scene, Simd::Baseline, &|_| Ok(())).unwrap();
-        pin.pose_at(&setup, time).unwrap().target(&pin.points[0])
+        let scene_state = SceneState::new(&scene, Simd::Baseline, &|_| Ok(())).unwrap();
+        pin.pose_at(&scene_state, time).unwrap().target(&pin.points[0])
     }
 
     fn motion_of(pin: &ActivePin) -> &Motion {

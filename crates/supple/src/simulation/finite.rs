@@ -25,7 +25,7 @@ impl Simulation {
     }
 
     fn first_unshowable(&self) -> Option<(&str, usize, DVec3)> {
-        let bodies = self.setup.bodies.iter().enumerate();
+        let bodies = self.scene_state.bodies.iter().enumerate();
         bodies.into_iter().find_map(|(b, body)| {
             let positions = self.body_range(b);
             let vertex = positions.iter().position(|p| !p.as_vec3().is_finite())?;

@@ -16,13 +16,13 @@ impl Simulation {
     /// Velocities in m/s of the points of [`Simulation::positions`].
     pub fn velocities(&self) -> Vec<DVec3> {
         let mut velocities = vec![DVec3::ZERO; self.positions.len()];
-        self.stepper.surface_velocities(&self.setup, &mut velocities);
+        self.stepper.surface_velocities(&self.scene_state, &mut velocities);
         velocities
     }
 
     /// Gets the current surface positions from the stepper.
     pub(crate) fn update_surface_positions(&mut self) {
-        let count = self.first_point[self.setup.bodies.len()];
+        let count = self.first_point[self.scene_state.bodies.len()];
         if Arc::get_mut(&mut self.positions).is_none() {
             self.positions = Arc::new(vec![DVec3::ZERO; count]);
         }

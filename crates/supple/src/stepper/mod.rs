@@ -74,10 +74,15 @@ pub struct ParticleLevel {
 /// Positions, velocities and masses are requested only when needed: a stepper that has them in memory
 /// lends them (`Cow::Borrowed`), one that keeps them on a device or in another precision copies them (`Cow::Owned`).
 pub trait Stepper: Send {
-    /// Advances by `dt` seconds from `setup.time`, giving up on accuracy at the deadline.
-    fn step(&mut self, setup: &SceneState, dt: f64, deadline: Option<Instant>) -> Result<StepReport, Error>;
+    /// Advances by `dt` seconds from `scene_state.time`, giving up on accuracy at the deadline.
+    fn step(
+        &mut self,
+        scene_state: &SceneState,
+        dt: f64,
+        deadline: Option<Instant>,
+    ) -> Result<StepReport, Error>;
     /// The first linear system of a step; families without an assembled matrix have none.
-    fn first_system(&mut self, _setup: &SceneState, _dt: f64) -> Result<StepSystem, Error> {
+    fn first_system(&mut self, _scene_state: &SceneState, _dt: f64) -> Result<StepSystem, Error> {
         Err(Error::NotSupported("an assembled matrix of this family".into()))
     }
     /// The current mesh and its coarser levels, in families that have levels of particles.
@@ -88,18 +93,18 @@ pub trait Stepper: Send {
     fn surface_positions(&self, positions: &mut [DVec3]);
     /// Their velocities, in m/s. Families whose surfaces do not depend on their unknowns by the bodies'
     /// embeddings override this.
-    fn surface_velocities(&self, setup: &SceneState, velocities: &mut [DVec3]) {
-        setup.embed(&self.unknown_velocities(), velocities);
+    fn surface_velocities(&self, scene_state: &SceneState, velocities: &mut [DVec3]) {
+        scene_state.embed(&self.unknown_velocities(), velocities);
     }
     /// Bodies were added or removed: `old_index[b]` is the previous index of body `b`, `None` if it is new.
-    fn bodies_changed(&mut self, setup: &SceneState, old_index: &[Option<usize>]);
+    fn bodies_changed(&mut self, scene_state: &SceneState, old_index: &[Option<usize>]);
     /// Bodies have other materials, masses or rest shapes, but the same elements as before.
-    fn materials_changed(&mut self, setup: &SceneState);
+    fn materials_changed(&mut self, scene_state: &SceneState);
     /// A particle of the last body was split: its clones are at the end of the unknowns now. Called only for families whose
     /// scenes may tear.
-    fn torn(&mut self, _setup: &SceneState, _torn: &Torn<'_>) {}
+    fn torn(&mut self, _scene_state: &SceneState, _torn: &Torn<'_>) {}
     /// All tears of this moment are done.
-    fn after_tears(&mut self, _setup: &SceneState) {}
+    fn after_tears(&mut self, _scene_state: &SceneState) {}
     /// The number of unknowns: points of three coordinates each. Cheap: nothing is copied.
     fn unknown_count(&self) -> usize;
     /// All unknown positions in metres, one body after the other.
@@ -113,14 +118,14 @@ pub trait Stepper: Send {
     /// Reads it back.
     fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error>;
     /// Notes for the user about the state.
-    fn notes(&self, _setup: &SceneState) -> Vec<String> {
+    fn notes(&self, _scene_state: &SceneState) -> Vec<String> {
         Vec::new()
     }
     /// Data for plots.
     fn inspect(&self) -> Inspection;
     /// The levels of its hierarchy for drawing, finest first; none before the first step. Families with cells return those
     /// intersected by the slice.
-    fn hierarchy(&self, _setup: &SceneState, _slice: &Slice) -> Vec<HierarchyLevel> {
+    fn hierarchy(&self, _scene_state: &SceneState, _slice: &Slice) -> Vec<HierarchyLevel> {
         Vec::new()
     }
 }

@@ -21,7 +21,7 @@ pub trait StepperKind: StepperDeclaration {
     }
 
     /// A stepper for the bodies of a scene state, at their start.
-    fn build(&self, setup: &SceneState) -> Result<Box<dyn Stepper>, Error>;
+    fn build(&self, scene_state: &SceneState) -> Result<Box<dyn Stepper>, Error>;
 }
 
 /// The steppers by which scenes are read, checked and simulated. Cheap to clone.

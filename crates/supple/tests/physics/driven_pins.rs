@@ -131,7 +131,7 @@ fn held_points_of_every_family_are_where_the_skin_has_them() {
                 let expected = skinned(point.start, time);
                 assert!(point.target.distance(expected) < 1e-6, "{solver}: {point:?} {expected}");
             }
-            let start = simulation.setup().bodies[0].surface_start.clone();
+            let start = simulation.scene_state().bodies[0].surface_start.clone();
             for (start, now) in start.iter().zip(simulation.positions()) {
                 assert!(now.distance(skinned(*start, time)) < 5e-3, "{solver}: {start} {now}");
             }
@@ -153,7 +153,7 @@ fn a_lattice_is_turned_by_the_skin_that_holds_its_end_as_by_keyframes() {
     let mut by_keyframes = Simulation::new(scene).unwrap();
     steps(&mut by_skin, 2, 0.1);
     steps(&mut by_keyframes, 2, 0.1);
-    let start = by_skin.setup().bodies[0].surface_start.clone();
+    let start = by_skin.scene_state().bodies[0].surface_start.clone();
     let turn = DQuat::from_rotation_z(9_f64.to_radians());
     for (start, now) in start.iter().zip(by_skin.positions()) {
         let turned = DVec3::X + turn * (*start - DVec3::X);
@@ -294,7 +294,7 @@ fn points_ride_on_a_rigid_collider_from_where_they_start() {
         assert!(now.distance(expected) < 1e-12, "{start}: {now} {expected}");
     }
     // A collider that is moved takes them along; one that is removed releases them.
-    let (id, mut ball) = simulation.setup().colliders[0].clone();
+    let (id, mut ball) = simulation.scene_state().colliders[0].clone();
     for key in &mut ball.motion.as_mut().unwrap().keyframes {
         *key.translate.as_mut().unwrap() += DVec3::X;
     }

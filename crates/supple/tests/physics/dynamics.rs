@@ -114,7 +114,7 @@ fn dropped(model: Model, shape: impl Fn(DVec3) -> DVec3) -> Simulation {
     scene.colliders.push(Collider::plane("ground", [0.0, -0.3, 0.0], [0.0, 1.0, 0.0]));
     let mut simulation = Simulation::new(scene).unwrap();
     let body = simulation.body("block").unwrap();
-    let start = simulation.setup().bodies[0].start.clone();
+    let start = simulation.scene_state().bodies[0].start.clone();
     let mut pins = Vec::new();
     for x in start {
         let pin = simulation.pin(body, &Selection::Nearest(vec![x]), PinStrength::Hard).unwrap();

@@ -79,7 +79,7 @@ fn below_the_angle_smooth_friction_creeps_as_its_law_says_and_the_others_do_not(
 
     // It yields by a fraction of a tenth of the thickness, and then rests.
     let mut adhesive = cloth_on_ground(degrees, FrictionModel::Adhesive);
-    let thickness = adhesive.setup().contact.thickness;
+    let thickness = adhesive.scene_state().contact.thickness;
     let given = advance(&mut adhesive, 50).x;
     let expected = 0.1 * thickness * holding(degrees);
     assert!((given / expected - 1.0).abs() < 0.01, "{given} instead of {expected}");
@@ -141,7 +141,7 @@ fn cloth_on_cloth(degrees: f64, model: FrictionModel) -> Simulation {
 
 /// How far the upper cloth moves along the lower one.
 fn slide(simulation: &mut Simulation, steps: u32) -> f64 {
-    let upper = simulation.setup().body_ids[1];
+    let upper = simulation.scene_state().body_ids[1];
     let middle = |simulation: &Simulation| {
         let positions = simulation.body_positions(upper).unwrap();
         positions.iter().map(|p| p.x).sum::<f64>() / positions.len() as f64

@@ -316,7 +316,7 @@ fn the_surface_of_a_solid_that_is_filled_by_cells_rests_on_a_collider() {
     for _ in 0..120 {
         deepest = deepest.max(simulation.step(1.0 / 60.0).unwrap().penetration);
     }
-    let thickness = simulation.setup().contact.thickness;
+    let thickness = simulation.scene_state().contact.thickness;
     assert!(deepest < 1e-3, "{deepest}");
     assert!((lowest(&simulation) - thickness).abs() < 4e-3, "{} {thickness}", lowest(&simulation));
 }

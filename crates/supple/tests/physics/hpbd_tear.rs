@@ -41,7 +41,7 @@ fn torn(cells: [u32; 2]) -> Simulation {
 
 /// The piece of every unknown, and how many there are with elements.
 fn pieces(simulation: &Simulation) -> (Vec<u32>, usize) {
-    let body = &simulation.setup().bodies[0];
+    let body = &simulation.scene_state().bodies[0];
     let Elements::Triangles(triangles) = &body.elements else { panic!("a cloth") };
     let mut piece: Vec<u32> = (0..body.start.len() as u32).collect();
     loop {
@@ -77,7 +77,9 @@ fn nothing_on_any_level_joins_the_halves() {
 
 /// The longest side of any triangle.
 fn longest_side(simulation: &Simulation) -> f64 {
-    let Elements::Triangles(triangles) = &simulation.setup().bodies[0].elements else { panic!("a cloth") };
+    let Elements::Triangles(triangles) = &simulation.scene_state().bodies[0].elements else {
+        panic!("a cloth")
+    };
     let x = simulation.positions();
     let sides = triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
     sides.map(|[a, b]| x[a as usize].distance(x[b as usize])).fold(0.0, f64::max)
@@ -130,7 +132,7 @@ fn one_half_does_not_feel_what_happens_to_the_other() {
         simulation.restore(&state).unwrap();
         if move_other {
             let body = simulation.body("strip").unwrap();
-            let surface = &simulation.setup().bodies[0];
+            let surface = &simulation.scene_state().bodies[0];
             let points = 0..surface.embedding.len() as u32;
             let points =
                 points.filter(|&p| other.contains(&surface.embedding.weights(p as usize)[0].0)).collect();
@@ -143,8 +145,8 @@ fn one_half_does_not_feel_what_happens_to_the_other() {
         simulation
     };
     let (alone, moved) = (half(false), half(true));
-    let body = &alone.setup().bodies[0];
-    assert_eq!(body.elements, moved.setup().bodies[0].elements, "both tear in the same places");
+    let body = &alone.scene_state().bodies[0];
+    assert_eq!(body.elements, moved.scene_state().bodies[0].elements, "both tear in the same places");
     // Both continue to tear in the same places; clones of clones belong where their originals do.
     let clones = &body.surface.mesh.clone_of;
     let whole = body.surface.mesh.positions.len() - clones.len();
@@ -169,7 +171,7 @@ fn tears_keep_the_mass_and_the_rest_shape() {
     let simulation = torn([12, 30]);
     let whole = Simulation::new(strip([12, 30]).0).unwrap();
     assert!((simulation.mass() / whole.mass() - 1.0).abs() < 1e-12);
-    let (torn, whole) = (&simulation.setup().bodies[0], &whole.setup().bodies[0]);
+    let (torn, whole) = (&simulation.scene_state().bodies[0], &whole.scene_state().bodies[0]);
     assert_eq!(torn.rest_corners, whole.rest_corners);
     let area = |areas: &[f64]| areas.iter().sum::<f64>();
     assert!((area(&torn.point_areas) / area(&whole.point_areas) - 1.0).abs() < 1e-12);
@@ -246,7 +248,7 @@ fn a_damaged_state_is_refused_and_changes_nothing() {
 /// The mean position of the mass of a piece's elements.
 fn middle(simulation: &Simulation, of: u32) -> DVec3 {
     let (piece, _) = pieces(simulation);
-    let body = &simulation.setup().bodies[0];
+    let body = &simulation.scene_state().bodies[0];
     let (mut mass, mut sum) = (0.0, DVec3::ZERO);
     for (p, at) in simulation.positions().iter().enumerate() {
         let unknown = body.embedding.weights(p)[0].0 as usize;
@@ -270,7 +272,7 @@ fn vertices_tear_when_the_scene_says_so_and_what_is_cut_off_falls_freely() {
     assert_eq!(pieces(&simulation).1, 1);
     simulation.step(DT).unwrap();
     let (piece, count) = pieces(&simulation);
-    assert_eq!((count, simulation.setup().bodies[0].surface.mesh.clone_of.len()), (2, 13));
+    assert_eq!((count, simulation.scene_state().bodies[0].surface.mesh.clone_of.len()), (2, 13));
     for level in simulation.particle_levels() {
         for &[a, b] in level.links.iter().chain(&level.parents) {
             assert_eq!(piece[a as usize], piece[b as usize]);
@@ -330,7 +332,7 @@ fn fewer_coarse_constraints_are_removed_than_by_the_papers_rule() {
     let whole = Simulation::new(strip([16, 40]).0).unwrap().particle_levels();
     let now = torn.particle_levels();
     let vertices = whole[0].particles.len() as u32;
-    let clone_of = &torn.setup().bodies[0].surface.mesh.clone_of;
+    let clone_of = &torn.scene_state().bodies[0].surface.mesh.clone_of;
     let original = |mut v: u32| {
         while v >= vertices {
             v = clone_of[(v - vertices) as usize];
@@ -374,5 +376,5 @@ fn a_body_with_fewer_levels_than_are_simulated_stays_whole_when_another_tears() 
             assert!(now.distance(*then) < 0.02, "{now} {then} at step {step}");
         }
     }
-    assert!(!simulation.setup().bodies[1].surface.mesh.clone_of.is_empty(), "the other is torn");
+    assert!(!simulation.scene_state().bodies[1].surface.mesh.clone_of.is_empty(), "the other is torn");
 }

@@ -44,7 +44,7 @@ fn settled(scene: Scene) -> Simulation {
 
 /// The mean position of the surface points for which `chosen` holds at the start.
 fn mean(simulation: &Simulation, chosen: impl Fn(DVec3) -> bool) -> DVec3 {
-    let start = &simulation.setup().bodies[0].surface_start;
+    let start = &simulation.scene_state().bodies[0].surface_start;
     let picked = start.iter().zip(simulation.positions()).filter(|(start, _)| chosen(**start));
     let (sum, count) = picked.fold((DVec3::ZERO, 0.0), |(sum, count), (_, now)| (sum + *now, count + 1.0));
     sum / count
@@ -140,7 +140,7 @@ fn nearly_incompressible_flesh_stretches_and_keeps_its_volume() {
     let mut simulation = Simulation::new(scene).unwrap();
     let volume = |simulation: &Simulation| {
         let positions = simulation.positions();
-        let body = &simulation.setup().bodies[0];
+        let body = &simulation.scene_state().bodies[0];
         let part = |t: &[u32; 3]| {
             let [a, b, c] = t.map(|v| positions[v as usize]);
             a.dot(b.cross(c)) / 6.0
@@ -238,7 +238,7 @@ fn flesh_follows_a_bone_that_is_thinner_than_its_octants() {
     let bone = Selection::InsideMesh(ClosedMesh::new(folder.path().join("rod.obj")));
     scene.pins = vec![Pin::soft("bar", bone, 1e3).following(motion)];
     let simulation = settled(scene);
-    let start = &simulation.setup().bodies[0].surface_start;
+    let start = &simulation.scene_state().bodies[0].surface_start;
     let farthest =
         start.iter().zip(simulation.positions()).map(|(start, now)| pose.apply(*start).distance(*now));
     let farthest = farthest.fold(0.0, f64::max);

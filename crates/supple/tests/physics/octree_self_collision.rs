@@ -98,7 +98,7 @@ fn fingers(folder: &Path, collision: SelfCollisions) -> Scene {
 
 /// The largest number of consecutive steps that a vertex was inside another part, and how many are at the end.
 fn longest_inside(simulation: &mut Simulation, steps: u32) -> (u32, usize) {
-    let check = simulation.setup().inside_check();
+    let check = simulation.scene_state().inside_check();
     let mut since = vec![0; simulation.positions().len()];
     let (mut longest, mut last) = (0, 0);
     for _ in 0..steps {
@@ -115,7 +115,7 @@ fn longest_inside(simulation: &mut Simulation, steps: u32) -> (u32, usize) {
 
 /// The smallest distance between the two fingers along x at their tips, from the initial vertices on their inner sides.
 fn gap(simulation: &Simulation) -> f64 {
-    let start = &simulation.setup().bodies[0].surface_start;
+    let start = &simulation.scene_state().bodies[0].surface_start;
     let inner = |x: f64| {
         let own = start.iter().zip(simulation.positions());
         let own = own.filter(move |(s, _)| (s.x - x * CUBE).abs() < 1e-6 && s.y > 23.9 * CUBE);
@@ -167,7 +167,7 @@ fn tangled(folder: &Path) -> Scene {
 fn bodies_that_start_in_each_other_are_pushed_apart_and_keep_their_momentum() {
     let folder = tempfile::tempdir().unwrap();
     let mut simulation = Simulation::new(tangled(folder.path())).unwrap();
-    let check = simulation.setup().inside_check();
+    let check = simulation.scene_state().inside_check();
     assert!(check.find(simulation.positions()).len() > 20);
     let middle = |simulation: &Simulation| -> [DVec3; 2] {
         let half = simulation.positions().len() / 2;

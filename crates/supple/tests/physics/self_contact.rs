@@ -16,9 +16,9 @@ struct Triangle {
 }
 
 fn triangles(simulation: &Simulation) -> Vec<Triangle> {
-    let setup = simulation.setup();
+    let scene_state = simulation.scene_state();
     let mut all = Vec::new();
-    for (body, id) in setup.bodies.iter().zip(&setup.body_ids) {
+    for (body, id) in scene_state.bodies.iter().zip(&scene_state.body_ids) {
         let positions = simulation.body_positions(*id).unwrap();
         let name = |p: u32| body.surface_start[p as usize].to_array().map(|c| (c + 0.0).to_bits());
         let corner = |p: u32| positions[p as usize];
@@ -232,7 +232,7 @@ fn block(name: &str, y: f64) -> Body {
 /// Steps whose end leaves the upper block at the distance of its thickness: 1 cm per second lifts it, from which nothing flies as high as a
 /// tenth of the thickness.
 fn is_not_thrown(simulation: &mut Simulation, steps: u32, what: &str) {
-    let upper = simulation.setup().body_ids[1];
+    let upper = simulation.scene_state().body_ids[1];
     for step in 0..steps {
         let report = simulation.step(1.0 / 120.0).unwrap();
         assert!(report.converged, "{what}, step {step}: {report:?}");
@@ -336,7 +336,7 @@ fn sheets_that_do_not_touch_do_not_move_each_other() {
     scene.world.gravity = DVec3::ZERO;
     scene.contact.thickness = 0.0009;
     let mut simulation = Simulation::new(scene).unwrap();
-    let lower = simulation.setup().body_ids[0];
+    let lower = simulation.scene_state().body_ids[0];
     let start = simulation.body_positions(lower).unwrap().to_vec();
     for _ in 0..5 {
         simulation.step(1.0 / 60.0).unwrap();

@@ -53,7 +53,7 @@ fn at_rest(body: Body, gravity: DVec3, method: Method) -> Simulation {
 
 /// The mean displacement of the free end.
 fn end_displacement(simulation: &Simulation, length: f64) -> DVec3 {
-    let start = &simulation.setup().bodies[0].surface_start;
+    let start = &simulation.scene_state().bodies[0].surface_start;
     let end = start.iter().zip(simulation.positions()).filter(|(s, _)| s.x > length - 1e-6);
     let moved: Vec<DVec3> = end.map(|(s, x)| *x - *s).collect();
     moved.iter().sum::<DVec3>() / moved.len() as f64

@@ -32,8 +32,8 @@ fn assert_refused<T>(change: impl FnOnce(&mut Simulation) -> Result<T, supple::E
     words.iter().for_each(|word| assert!(message.contains(word), "`{word}` is not in: {message}"));
     assert_eq!(simulation.save(), before);
     assert_eq!(simulation.world(), &world);
-    let setup = simulation.setup();
-    assert_eq!((setup.bodies.len(), setup.colliders.len(), setup.pins.len()), (1, 0, 0));
+    let scene_state = simulation.scene_state();
+    assert_eq!((scene_state.bodies.len(), scene_state.colliders.len(), scene_state.pins.len()), (1, 0, 0));
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn released_grabs_leave_nothing_behind_and_their_handles_stay_invalid() {
         simulation.release(grab).unwrap();
         released.push(grab);
     }
-    assert!(simulation.setup().grabs.is_empty());
+    assert!(simulation.scene_state().grabs.is_empty());
     let held = simulation.grab(&down).unwrap();
     assert!(simulation.move_to(held, DVec3::NAN).is_err());
     for grab in released {

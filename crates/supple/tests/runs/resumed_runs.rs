@@ -134,7 +134,8 @@ fn selections_inside_a_mesh_know_its_unit_and_notice_when_it_changes() {
     let scene = Scene::from_toml(&format!("{BODY}{pin}"), "inside", folder.path()).unwrap();
     let out = folder.path().join("run");
     let mut run = begin(&scene, &out, StartMode::Fresh, Simd::Auto).unwrap();
-    let picked: Vec<u32> = run.simulation().setup().pins[0].points.iter().map(|p| p.weights[0].0).collect();
+    let picked: Vec<u32> =
+        run.simulation().scene_state().pins[0].points.iter().map(|p| p.weights[0].0).collect();
     // Vertices at -0.5, -0.25, 0, 0.25, 0.5 m: the inner three of five in both directions.
     assert_eq!(picked, [6, 7, 8, 11, 12, 13, 16, 17, 18]);
     frames(&mut run, 2);
@@ -148,7 +149,7 @@ fn selections_inside_a_mesh_know_its_unit_and_notice_when_it_changes() {
     let text = format!("{BODY}{}", pin.replace("up = \"z\"", "up = \"y\""));
     let turned = Scene::from_toml(&text, "inside", folder.path()).unwrap();
     let run = begin(&turned, &folder.path().join("turned"), StartMode::Fresh, Simd::Auto).unwrap();
-    assert_eq!(run.simulation().setup().pins[0].points.len(), 3, "|z| at most 0.15 m");
+    assert_eq!(run.simulation().scene_state().pins[0].points.len(), 3, "|z| at most 0.15 m");
 }
 
 #[test]

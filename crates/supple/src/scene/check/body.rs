@@ -199,10 +199,7 @@ impl Checker<'_> {
                 let place = format!("{place}.union");
                 self.number(&format!("{place}.blend"), *blend, *blend >= 0.0, "0 or above");
                 if of.is_empty() {
-                    self.wrong(
-                        &format!("{place}.of"),
-                        "an empty union; add at least one shape".to_owned(),
-                    );
+                    self.wrong(&format!("{place}.of"), "an empty union; add at least one shape".to_owned());
                 }
                 of.iter().enumerate().for_each(|(i, part)| self.implicit(&format!("{place}.of.{i}"), part));
             }

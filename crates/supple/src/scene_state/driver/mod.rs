@@ -177,7 +177,11 @@ fn pose(collider: &Collider, time: f64) -> Pose {
 impl ActivePin {
     /// The targets at a time. By keyframes, a pin active from the start moves a point from its start position by the
     /// pose of that time; one that became active later, or with another driver, by the change since then.
-    pub(crate) fn pose_at<'a>(&'a self, setup: &'a SceneState, time: f64) -> Result<PinPose<'a>, Error> {
+    pub(crate) fn pose_at<'a>(
+        &'a self,
+        scene_state: &'a SceneState,
+        time: f64,
+    ) -> Result<PinPose<'a>, Error> {
         let moved = match &self.driver {
             None => Moved::Still,
             Some(PinDriver::Motion(motion)) => {
@@ -188,7 +192,7 @@ impl ActivePin {
             Some(PinDriver::Skin(skin)) => Moved::Carried(skin.carrier(time)),
             Some(PinDriver::Sequence(sequence)) => Moved::Carried(sequence.carrier(time)?),
             Some(PinDriver::Collider { id, from }) => {
-                match (setup.deformed(*id, time)?, setup.led_collider(*id)) {
+                match (scene_state.deformed(*id, time)?, scene_state.led_collider(*id)) {
                     (Some((triangles, positions)), _) => {
                         Moved::Carried(Carrier::Faces { triangles, positions })
                     }

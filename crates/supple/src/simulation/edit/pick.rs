@@ -39,7 +39,7 @@ impl Simulation {
     /// The first surface point hit by a ray; `None` if there is none.
     pub fn pick(&self, ray: &Ray) -> Option<Picked> {
         let mut nearest: Option<Picked> = None;
-        for (index, body) in self.setup.bodies.iter().enumerate() {
+        for (index, body) in self.scene_state.bodies.iter().enumerate() {
             let tree = TriangleTree::new(self.body_range(index), body.surface_triangles.clone());
             let Some(hit) = tree.pick(ray) else { continue };
             if nearest.as_ref().is_none_or(|nearest| hit.distance < nearest.distance) {
@@ -55,17 +55,17 @@ impl Simulation {
     /// Grabs the first surface point hit by a ray; `None` if there is none.
     pub fn grab(&mut self, ray: &Ray) -> Option<GrabId> {
         let Picked { body: index, corners, barycentric, point, .. } = self.pick(ray)?;
-        let body = &self.setup.bodies[index];
+        let body = &self.scene_state.bodies[index];
         let weights = body.point_on_triangle(corners, barycentric);
         let stiffness = body.hold_stiffness();
         let id = GrabId(self.new_id());
-        self.setup.grabs.push(Grab { id, body: index, weights, target: point, stiffness });
+        self.scene_state.grabs.push(Grab { id, body: index, weights, target: point, stiffness });
         Some(id)
     }
 
     /// Drags a grabbed point towards a position, in metres.
     pub fn move_to(&mut self, grab: GrabId, target: DVec3) -> Result<(), Error> {
-        let grab = self.setup.grabs.iter_mut().find(|other| other.id == grab);
+        let grab = self.scene_state.grabs.iter_mut().find(|other| other.id == grab);
         let grab = grab.ok_or_else(|| unknown("grab"))?;
         if !target.is_finite() {
             return Err(Error::Invalid(format!("a grab dragged to {target}: it must be a finite point")));
@@ -76,14 +76,14 @@ impl Simulation {
 
     /// The current position of a grabbed point.
     pub fn grabbed_point(&self, grab: GrabId) -> Option<DVec3> {
-        let grab = self.setup.grabs.iter().find(|other| other.id == grab)?;
+        let grab = self.scene_state.grabs.iter().find(|other| other.id == grab)?;
         let x = self.body_unknowns(grab.body);
         Some(grab.weights.iter().map(|&(v, w)| w * x[v as usize]).sum())
     }
 
     /// Releases a grab.
     pub fn release(&mut self, grab: GrabId) -> Result<(), Error> {
-        crate::simulation::remove_where(&mut self.setup.grabs, |other| other.id == grab)
+        crate::simulation::remove_where(&mut self.scene_state.grabs, |other| other.id == grab)
             .ok_or_else(|| unknown("grab"))
     }
 }

@@ -21,7 +21,7 @@ impl Simulation {
     /// # Ok::<(), supple::Error>(())
     /// ```
     pub fn set_solver(&mut self, solver: Solver) -> Result<(), Error> {
-        let (before, after) = (self.setup.solver.method, solver.method);
+        let (before, after) = (self.scene_state.solver.method, solver.method);
         if !after.shares_state_with(before) {
             return Err(Error::Invalid(format!(
                 "`{}` has another discretisation than `{}` and cannot continue from its state: start a new simulation",
@@ -30,9 +30,9 @@ impl Simulation {
             )));
         }
         solver.validate()?;
-        self.setup.bodies.iter().try_for_each(|body| self.kind.can_take(after, body))?;
-        self.setup.solver = solver;
-        let kept: Vec<Option<usize>> = (0..self.setup.bodies.len()).map(Some).collect();
+        self.scene_state.bodies.iter().try_for_each(|body| self.kind.can_take(after, body))?;
+        self.scene_state.solver = solver;
+        let kept: Vec<Option<usize>> = (0..self.scene_state.bodies.len()).map(Some).collect();
         self.rebuild(&kept);
         Ok(())
     }

@@ -27,7 +27,7 @@ impl Simulation {
         vertices: &[u32],
         hold: PinStrength,
     ) -> Result<PinId, Error> {
-        let index = self.setup.body_index(body).ok_or_else(|| unknown("body"))?;
+        let index = self.scene_state.body_index(body).ok_or_else(|| unknown("body"))?;
         let stiffness = match hold {
             PinStrength::Hard => None,
             PinStrength::Stiffness(stiffness) if stiffness > 0.0 && stiffness.is_finite() => Some(stiffness),
@@ -42,15 +42,16 @@ impl Simulation {
         let id = PinId(self.new_id());
         let (driver, during, offset) = (None, None, DVec3::ZERO);
         let mut pin = ActivePin { id, body: index, points, stiffness, driver, during, begun: None, offset };
-        pin.begin(self.setup.time, &self.body_unknowns(index));
-        self.setup.pins.push(pin);
+        pin.begin(self.scene_state.time, &self.body_unknowns(index));
+        self.scene_state.pins.push(pin);
         Ok(id)
     }
 
     /// Drives the vertices of a pin of [`Simulation::hold_vertices`]: their target positions in metres at the end of each
     /// step from now on.
     pub fn set_targets(&mut self, pin: PinId, targets: &[DVec3]) -> Result<(), Error> {
-        let pin = self.setup.pins.iter_mut().find(|other| other.id == pin).ok_or_else(|| unknown("pin"))?;
+        let pin =
+            self.scene_state.pins.iter_mut().find(|other| other.id == pin).ok_or_else(|| unknown("pin"))?;
         let (count, held) = (targets.len(), pin.points.len());
         if count != held {
             return Err(Error::Invalid(format!("{count} targets for a pin of {held} vertices")));
@@ -65,7 +66,7 @@ impl Simulation {
     }
 
     fn vertex_point(&self, body: usize, vertex: u32, hard: bool) -> Result<PinPoint, Error> {
-        let built = &self.setup.bodies[body];
+        let built = &self.scene_state.bodies[body];
         let (name, count) = (&built.name, built.embedding.len());
         if vertex as usize >= count {
             return Err(Error::Invalid(format!(

@@ -25,8 +25,8 @@ pub(crate) struct Tearing {
 
 impl Tearing {
     /// `None` if the last body does not tear.
-    pub(crate) fn new(setup: &SceneState) -> Option<Self> {
-        let body = setup.bodies.last()?;
+    pub(crate) fn new(scene_state: &SceneState) -> Option<Self> {
+        let body = scene_state.bodies.last()?;
         if !body.can_tear() {
             return None;
         }
@@ -112,22 +112,22 @@ impl Simulation {
         let splits = self.find_splits(&tearing);
         self.tearing = Some(tearing);
         splits.iter().for_each(|split| self.apply_split(split));
-        self.tear_by_time(earlier..self.setup.time);
+        self.tear_by_time(earlier..self.scene_state.time);
         let torn = self.tearing.as_ref().is_some_and(|tearing| tearing.splits.len() > before);
         if torn {
-            self.stepper.after_tears(&self.setup);
+            self.stepper.after_tears(&self.scene_state);
         }
         torn
     }
 
     /// Performs the tears that are due.
     fn tear_by_time(&mut self, times: std::ops::Range<f64>) {
-        let Some(body) = self.setup.bodies.last() else { return };
+        let Some(body) = self.scene_state.bodies.last() else { return };
         let due = body.tears.iter().filter(|tear| times.contains(&tear.time));
         let due: Vec<(u32, DVec3)> =
             due.flat_map(|tear| tear.particles.iter().map(|&particle| (particle, tear.across))).collect();
         for (particle, across) in due {
-            let (Some(tearing), Some(body)) = (&self.tearing, self.setup.bodies.last()) else { return };
+            let (Some(tearing), Some(body)) = (&self.tearing, self.scene_state.bodies.last()) else { return };
             let Elements::Triangles(elements) = &body.elements else { return };
             if let Some(split) = tearing.split(elements, &body.start, particle, across) {
                 self.apply_split(&split);
@@ -137,8 +137,10 @@ impl Simulation {
 
     /// At most one split among adjacent particles.
     fn find_splits(&self, tearing: &Tearing) -> Vec<Split> {
-        let last = self.setup.bodies.len() - 1;
-        let Elements::Triangles(elements) = &self.setup.bodies[last].elements else { return Vec::new() };
+        let last = self.scene_state.bodies.len() - 1;
+        let Elements::Triangles(elements) = &self.scene_state.bodies[last].elements else {
+            return Vec::new();
+        };
         let x = &*self.body_unknowns(last);
         let mut splits = Vec::new();
         let mut busy = std::collections::BTreeSet::new();
@@ -168,11 +170,11 @@ impl Simulation {
 
     fn apply_split(&mut self, split: &Split) {
         let Some(tearing) = &mut self.tearing else { return };
-        let Some(body) = self.setup.bodies.last_mut() else { return };
+        let Some(body) = self.scene_state.bodies.last_mut() else { return };
         let clones = body.split(&mut tearing.surface, split);
         let left = tearing.surface.around[split.particle as usize].clone();
         tearing.splits.push(split.clone());
-        self.stepper.torn(&self.setup, &Torn { split, clones: &clones, left: &left });
+        self.stepper.torn(&self.scene_state, &Torn { split, clones: &clones, left: &left });
     }
 
     /// Only bodies that tear have this in their state.
@@ -196,12 +198,12 @@ impl Simulation {
         if tearing.splits == splits {
             return Ok(());
         }
-        let kept: Vec<Option<usize>> = (0..self.setup.bodies.len()).map(|_| None).collect();
-        if let Some(body) = self.setup.bodies.last_mut() {
+        let kept: Vec<Option<usize>> = (0..self.scene_state.bodies.len()).map(|_| None).collect();
+        if let Some(body) = self.scene_state.bodies.last_mut() {
             *body = tearing.whole.clone();
         }
-        self.tearing = Tearing::new(&self.setup);
-        self.stepper.bodies_changed(&self.setup, &kept);
+        self.tearing = Tearing::new(&self.scene_state);
+        self.stepper.bodies_changed(&self.scene_state, &kept);
         for split in &splits {
             if !self.fits(split) {
                 let problem =
@@ -210,7 +212,7 @@ impl Simulation {
             }
             self.apply_split(split);
         }
-        self.stepper.after_tears(&self.setup);
+        self.stepper.after_tears(&self.scene_state);
         Ok(())
     }
 

@@ -23,12 +23,12 @@ pub struct PinnedPoint {
 impl Simulation {
     /// Every currently pinned point, pin by pin.
     pub fn pinned_points(&self) -> impl Iterator<Item = PinnedPoint> {
-        let time = self.setup.time;
+        let time = self.scene_state.time;
         // An unreadable driver is reported by the next step.
-        let posed = move |pin| Some((pin, ActivePin::pose_at(pin, &self.setup, time).ok()?));
-        let held = self.setup.pins.iter().filter(move |pin| pin.holds_at(time));
+        let posed = move |pin| Some((pin, ActivePin::pose_at(pin, &self.scene_state, time).ok()?));
+        let held = self.scene_state.pins.iter().filter(move |pin| pin.holds_at(time));
         held.filter_map(posed).flat_map(move |(pin, pose)| {
-            let x = &self.setup.bodies[pin.body].start;
+            let x = &self.scene_state.bodies[pin.body].start;
             pin.points.iter().enumerate().map(move |(index, point)| PinnedPoint {
                 pin: pin.id,
                 index,
@@ -41,7 +41,8 @@ impl Simulation {
 
     /// Releases one point of a pin; a pin without points is removed.
     pub fn unpin_point(&mut self, pin: PinId, index: usize) -> Result<(), Error> {
-        let found = self.setup.pins.iter_mut().find(|other| other.id == pin).ok_or_else(|| unknown("pin"))?;
+        let found =
+            self.scene_state.pins.iter_mut().find(|other| other.id == pin).ok_or_else(|| unknown("pin"))?;
         if index >= found.points.len() {
             return Err(Error::Invalid(format!(
                 "a pin of {} points has none with number {index}",

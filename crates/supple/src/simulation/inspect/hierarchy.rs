@@ -25,6 +25,6 @@ impl Simulation {
 
     /// The same, with another slice through the cells of solvers that have cells.
     pub fn hierarchy_in(&self, slice: &Slice) -> Vec<HierarchyLevel> {
-        self.stepper.hierarchy(&self.setup, slice)
+        self.stepper.hierarchy(&self.scene_state, slice)
     }
 }

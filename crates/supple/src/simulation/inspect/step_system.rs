@@ -15,7 +15,7 @@ impl Simulation {
     /// ```
     pub fn step_system(&mut self, dt: f64) -> Result<StepSystem, Error> {
         self.begin_pins()?;
-        self.setup.load_colliders(0.0)?;
-        self.stepper.first_system(&self.setup, dt)
+        self.scene_state.load_colliders(0.0)?;
+        self.stepper.first_system(&self.scene_state, dt)
     }
 }

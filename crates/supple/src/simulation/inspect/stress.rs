@@ -69,14 +69,14 @@ impl Simulation {
     /// # Ok::<(), supple::Error>(())
     /// ```
     pub fn stress(&self) -> Result<Stress, Error> {
-        let method = self.setup.solver.method;
+        let method = self.scene_state.solver.method;
         if let Some(reason) = method.traits().no_stress {
             return Err(Error::Invalid(format!("`{}` has no stress to show: {reason}", method.word())));
         }
         let x = self.stepper.unknown_positions();
         let mut rest: &[DVec3] = &x;
         let mut stress = Stress::default();
-        for body in &self.setup.bodies {
+        for body in &self.scene_state.bodies {
             let (x, others) = rest.split_at(body.start.len());
             rest = others;
             let nodes = of_nodes(body, x);

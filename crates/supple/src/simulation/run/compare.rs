@@ -156,12 +156,12 @@ impl StartMode<'_> {
         let scene = Scene { solver: solver.clone(), ..self.scene.clone() };
         let mut simulation = Simulation::with_steppers(scene, self.simd, self.steppers)?;
         simulation.restore(self.start)?;
-        simulation.setup.solver.max_iterations = 1;
+        simulation.scene_state.solver.max_iterations = 1;
         let begun = Instant::now();
         simulation.step(self.step)?;
         let first = begun.elapsed().as_secs_f64();
         simulation.restore(self.start)?;
-        simulation.setup.solver.max_iterations = solver.max_iterations;
+        simulation.scene_state.solver.max_iterations = solver.max_iterations;
         simulation.record_iterations(true);
         let report = match budget {
             Some(budget) => simulation.step_within(self.step, budget)?,

@@ -28,13 +28,13 @@ impl DryRun {
         let (known, method) = (scene.check(), scene.solver.method);
         let kind = steppers.kind(method);
         let refuse = |body: &Body| kind.as_ref().map_or(Ok(()), |kind| kind.can_take(method, body));
-        let (setup, unbuildable) = SceneState::build(scene, Simd::Auto, &known, &refuse);
+        let (scene_state, unbuildable) = SceneState::build(scene, Simd::Auto, &known, &refuse);
         let mut problems: Vec<Error> = known.into_iter().map(|problem| problem.error).collect();
         problems.extend(unbuildable);
-        let notes = setup.notes();
+        let notes = scene_state.notes();
         match kind {
             Ok(kind) if problems.is_empty() => {
-                Self::of_simulation(Simulation::from_setup(setup, kind), notes)
+                Self::of_simulation(Simulation::from_scene_state(scene_state, kind), notes)
             }
             kind => {
                 problems.extend(kind.err());

@@ -211,7 +211,7 @@ impl Run {
     /// Checks the settings that cannot change during a run; returns the scene it was made with.
     fn check_folder(&self, folder: &Path) -> Result<Scene, Error> {
         let earlier = scene_of_run_with(folder, &self.steppers)?;
-        let (began, now) = (self.cache.info().simd, self.simulation.setup().simd);
+        let (began, now) = (self.cache.info().simd, self.simulation.scene_state().simd);
         if began != now {
             let word = |simd: Simd| if simd == Simd::Auto { "auto" } else { "baseline" };
             return Err(Error::Invalid(format!(
@@ -274,7 +274,7 @@ fn scene_differs() -> Error {
 fn fingerprint(scene: &Scene, simulation: &Simulation) -> Result<u64, Error> {
     let mut hash = xxhash_rust::xxh3::Xxh3::new();
     hash.update(comparable(scene)?.as_bytes());
-    for body in &simulation.setup().bodies {
+    for body in &simulation.scene_state().bodies {
         hash.update(bytemuck::cast_slice(&body.rest));
         hash.update(bytemuck::cast_slice(&body.rest_corners));
         hash.update(bytemuck::cast_slice(&body.start));
@@ -283,7 +283,7 @@ fn fingerprint(scene: &Scene, simulation: &Simulation) -> Result<u64, Error> {
         body.elements.hash_into(&mut hash);
     }
     // The points selected by files, groups and colours, since none of these is in the scene text or the bodies.
-    hash.update(bytemuck::cast_slice(&simulation.setup().pin_keys()));
+    hash.update(bytemuck::cast_slice(&simulation.scene_state().pin_keys()));
     Ok(hash.digest())
 }
 
@@ -350,7 +350,7 @@ pub(crate) fn frame_report(
 /// The lowest and highest y of all triangles; unreferenced vertices stay behind and do not count.
 fn height(simulation: &Simulation) -> [f64; 2] {
     let mut range = [f64::INFINITY, f64::NEG_INFINITY];
-    for (b, body) in simulation.setup().bodies.iter().enumerate() {
+    for (b, body) in simulation.scene_state().bodies.iter().enumerate() {
         let positions = simulation.body_range(b);
         for &vertex in body.surface_triangles.as_flattened() {
             let y = positions[vertex as usize].y;

@@ -53,7 +53,7 @@ impl StepperDeclaration for Hpbd {
 }
 
 impl StepperKind for Hpbd {
-    fn build(&self, setup: &SceneState) -> Result<Box<dyn Stepper>, Error> {
-        Ok(Box::new(HpbdStepper::new(setup)))
+    fn build(&self, scene_state: &SceneState) -> Result<Box<dyn Stepper>, Error> {
+        Ok(Box::new(HpbdStepper::new(scene_state)))
     }
 }

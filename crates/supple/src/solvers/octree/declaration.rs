@@ -32,7 +32,7 @@ impl StepperDeclaration for OctreeFlesh {
 }
 
 impl StepperKind for OctreeFlesh {
-    fn build(&self, setup: &SceneState) -> Result<Box<dyn Stepper>, Error> {
-        Ok(Box::new(octree_stepper(setup)))
+    fn build(&self, scene_state: &SceneState) -> Result<Box<dyn Stepper>, Error> {
+        Ok(Box::new(octree_stepper(scene_state)))
     }
 }

@@ -23,10 +23,15 @@ struct Shown<'a> {
 }
 
 /// Adds octants to levels that have names only, finest first. Bodies of other elements have none.
-pub(crate) fn show_octants(levels: &mut [HierarchyLevel], setup: &SceneState, x: &[DVec3], slice: &Slice) {
+pub(crate) fn show_octants(
+    levels: &mut [HierarchyLevel],
+    scene_state: &SceneState,
+    x: &[DVec3],
+    slice: &Slice,
+) {
     let mut rest = x;
     let mut bodies: Vec<Shown<'_>> = Vec::new();
-    for body in &setup.bodies {
+    for body in &scene_state.bodies {
         let (own, others) = rest.split_at(body.start.len());
         rest = others;
         if let Elements::Octants(filled) = &body.elements {

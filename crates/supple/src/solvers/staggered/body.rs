@@ -84,8 +84,8 @@ pub(crate) struct LatticeBody {
 
 impl LatticeBody {
     /// A body at its start, with cells fixed by the hard pins on it.
-    pub(crate) fn new(body: &Body, index: usize, setup: &SceneState) -> Result<Self, Error> {
-        let options: Options = setup.solver.options.get();
+    pub(crate) fn new(body: &Body, index: usize, scene_state: &SceneState) -> Result<Self, Error> {
+        let options: Options = scene_state.solver.options.get();
         let cell = options.cell.or(body.cell).unwrap_or_else(|| side_of_tetrahedra(body));
         let made =
             voxelise(&body.surface_start, &body.surface_triangles, cell, options.padding as usize, |_| false);
@@ -95,7 +95,7 @@ impl LatticeBody {
                 body.name
             ))
         })?;
-        let holders = held_cells(body, index, setup, &lattice, &placement);
+        let holders = held_cells(body, index, scene_state, &lattice, &placement);
         holders.keys().for_each(|cell| lattice.hold(*cell));
         let in_cells: Vec<DVec3> = body.start.iter().map(|p| placement.in_cells(*p)).collect();
         let points = LatticePoints::new(&lattice, &in_cells, options.interpolation);
@@ -106,14 +106,14 @@ impl LatticeBody {
         let len = lattice.len();
         let mut v = vec![0.0; 3 * len];
         (0..3).for_each(|f| v[f * len..(f + 1) * len].fill(body.velocity[f]));
-        let hierarchy = Hierarchy::new(lattice, of, options.cycle(), setup.simd);
+        let hierarchy = Hierarchy::new(lattice, of, options.cycle(), scene_state.simd);
         let operator = hierarchy.finest().operator();
-        let corotation =
-            (body.model == Model::Corotated).then(|| Corotation::new(&operator, placement.cell, setup.simd));
+        let corotation = (body.model == Model::Corotated)
+            .then(|| Corotation::new(&operator, placement.cell, scene_state.simd));
         let prescribed = Prescribed::new(&hierarchy.finest().operator(), |cell| holders[&cell]);
         let place = |h: &HeldEntry| placement.of_entry(hierarchy.finest().lattice(), h.field, h.entry);
         let starts: Vec<DVec3> = prescribed.held.iter().map(place).collect();
-        let anchors = anchors(&prescribed, &starts, setup)?;
+        let anchors = anchors(&prescribed, &starts, scene_state)?;
         Ok(Self {
             starts,
             anchors,
@@ -137,7 +137,7 @@ impl LatticeBody {
             density: material.density,
             damping: material.damping,
             options,
-            simd: setup.simd,
+            simd: scene_state.simd,
             share: 1.0,
             held_values: Vec::new(),
             moved: Vec::new(),
@@ -186,9 +186,9 @@ impl LatticeBody {
 
     /// Starts a step: the constant part of its equations, prescribed entries at their pins' targets at its end, and the free
     /// ones at their free-flight positions.
-    pub(crate) fn begin_step(&mut self, setup: &SceneState, dt: f64) -> Result<(), Error> {
+    pub(crate) fn begin_step(&mut self, scene_state: &SceneState, dt: f64) -> Result<(), Error> {
         let (h, mu) = (self.placement.cell, self.shear_modulus);
-        let (inertia, share) = match setup.mode {
+        let (inertia, share) = match scene_state.mode {
             Mode::Dynamic => {
                 (h * h * self.density / (mu * dt * (dt + self.damping)), dt / (dt + self.damping))
             }
@@ -201,7 +201,7 @@ impl LatticeBody {
         if share < 1.0 {
             self.add_damping(1.0 - share, inertia);
         }
-        let weight = self.frame.inward(setup.world.gravity) * (share * h * h / mu * self.density);
+        let weight = self.frame.inward(scene_state.world.gravity) * (share * h * h / mu * self.density);
         for field in 0..3 {
             for cell in field * len..(field + 1) * len {
                 self.constant[cell] -= inertia * (self.u[cell] + dt * self.v[cell]) + weight[field];
@@ -209,10 +209,10 @@ impl LatticeBody {
         }
         if self.corotation.is_some() && !self.prescribed.held.is_empty() {
             self.before.clone_from(&self.u);
-            self.prescribe(setup, setup.time + dt)?;
+            self.prescribe(scene_state, scene_state.time + dt)?;
             self.follow_prescribed();
         } else {
-            self.prescribe(setup, setup.time + dt)?;
+            self.prescribe(scene_state, scene_state.time + dt)?;
         }
         Ok(())
     }
@@ -276,10 +276,10 @@ impl LatticeBody {
         }
     }
 
-    fn prescribe(&mut self, setup: &SceneState, time: f64) -> Result<(), Error> {
+    fn prescribe(&mut self, scene_state: &SceneState, time: f64) -> Result<(), Error> {
         let len = self.len();
-        for (number, pin) in setup.pins.iter().enumerate().filter(|(_, pin)| pin.stiffness.is_none()) {
-            let pose = pin.pose_at(setup, time)?;
+        for (number, pin) in scene_state.pins.iter().enumerate().filter(|(_, pin)| pin.stiffness.is_none()) {
+            let pose = pin.pose_at(scene_state, time)?;
             let held = self.prescribed.held.iter().zip(self.starts.iter().zip(&self.anchors));
             for (held, (start, anchor)) in held.filter(|(held, _)| held.holder as usize == number) {
                 let place =
@@ -294,7 +294,7 @@ impl LatticeBody {
 
     /// Continues from the displacements and velocities of another body on the same lattice; later pins capture the
     /// current positions of their points.
-    pub(crate) fn go_on_from(&mut self, other: Self, setup: &SceneState) {
+    pub(crate) fn go_on_from(&mut self, other: Self, scene_state: &SceneState) {
         if other.u.len() != self.u.len() {
             return;
         }
@@ -303,7 +303,7 @@ impl LatticeBody {
         let places: Vec<DVec3> = self.starts.iter().map(|p| self.placement.in_cells(*p)).collect();
         let at = LatticePoints::new(self.lattice(), &places, Interpolation::Trilinear);
         for (n, held) in self.prescribed.held.iter().enumerate() {
-            if setup.pins[held.holder as usize].begun.is_some_and(|begun| begun > 0.0) {
+            if scene_state.pins[held.holder as usize].begun.is_some_and(|begun| begun > 0.0) {
                 self.starts[n] = self.frame.place(self.starts[n], at.displacement(n, &self.u, len));
             }
         }
@@ -427,12 +427,12 @@ impl LatticeBody {
 fn anchors(
     prescribed: &Prescribed,
     starts: &[DVec3],
-    setup: &SceneState,
+    scene_state: &SceneState,
 ) -> Result<Vec<Option<Anchor>>, Error> {
     let mut anchors = vec![None; starts.len()];
-    for (number, pin) in setup.pins.iter().enumerate().filter(|(_, pin)| pin.stiffness.is_none()) {
+    for (number, pin) in scene_state.pins.iter().enumerate().filter(|(_, pin)| pin.stiffness.is_none()) {
         let Some(driver) = &pin.driver else { continue };
-        let Some(anchoring) = setup.anchoring(driver, 0.0)? else { continue };
+        let Some(anchoring) = scene_state.anchoring(driver, 0.0)? else { continue };
         for (n, start) in starts.iter().enumerate() {
             if prescribed.held[n].holder as usize == number {
                 anchors[n] = Some(anchoring.anchor(*start, *start));
@@ -448,13 +448,13 @@ fn anchors(
 fn held_cells(
     body: &Body,
     index: usize,
-    setup: &SceneState,
+    scene_state: &SceneState,
     lattice: &Lattice,
     placement: &Placement,
 ) -> BTreeMap<usize, u32> {
     let mut holders = BTreeMap::new();
     for (number, pin) in
-        setup.pins.iter().enumerate().filter(|(_, pin)| pin.body == index && pin.stiffness.is_none())
+        scene_state.pins.iter().enumerate().filter(|(_, pin)| pin.body == index && pin.stiffness.is_none())
     {
         let mut corners: BTreeMap<usize, usize> = BTreeMap::new();
         for point in &pin.points {

@@ -58,7 +58,7 @@ impl StepperDeclaration for StaggeredMultigrid {
 }
 
 impl StepperKind for StaggeredMultigrid {
-    fn build(&self, setup: &SceneState) -> Result<Box<dyn Stepper>, Error> {
-        Ok(Box::new(StaggeredStepper::new(setup)))
+    fn build(&self, scene_state: &SceneState) -> Result<Box<dyn Stepper>, Error> {
+        Ok(Box::new(StaggeredStepper::new(scene_state)))
     }
 }

@@ -156,18 +156,18 @@ pub(crate) struct SelfCollisions {
 
 impl SelfCollisions {
     /// For the bodies of a scene state; the first particle of each is given.
-    pub(crate) fn new(setup: &SceneState, first: &[u32]) -> Self {
+    pub(crate) fn new(scene_state: &SceneState, first: &[u32]) -> Self {
         let mut found = Self {
-            points: Points::new(&setup.bodies, first),
-            between_bodies: setup.contact.between_bodies && setup.bodies.len() > 1,
-            thickness: setup.contact.thickness,
+            points: Points::new(&scene_state.bodies, first),
+            between_bodies: scene_state.contact.between_bodies && scene_state.bodies.len() > 1,
+            thickness: scene_state.contact.thickness,
             ..Self::default()
         };
-        let particles: Vec<DVec3> = setup.bodies.iter().flat_map(|body| &body.start).copied().collect();
+        let particles: Vec<DVec3> = scene_state.bodies.iter().flat_map(|body| &body.start).copied().collect();
         found.points.place(&particles, &mut found.start);
         found.body_of_point = vec![NONE; found.start.len()];
         let embedded = found.points.embedded() as u32;
-        for ((body, &first), number) in setup.bodies.iter().zip(first).zip(0..) {
+        for ((body, &first), number) in scene_state.bodies.iter().zip(first).zip(0..) {
             found.touches_itself.push(body.self_contact);
             let in_lattice = found.points.first_embedded(number as usize);
             let points = match in_lattice {

@@ -111,16 +111,16 @@ struct Target {
 
 impl SelfCollision {
     /// For the bodies of a scene state, all of which consist of octants.
-    pub(crate) fn new(setup: &SceneState, points: &Arc<Embedding>, friction: &[f64]) -> Self {
-        let surfaces = setup.surfaces();
+    pub(crate) fn new(scene_state: &SceneState, points: &Arc<Embedding>, friction: &[f64]) -> Self {
+        let surfaces = scene_state.surfaces();
         let (mut bodies, mut stiffness, mut first) = (Vec::new(), Vec::new(), 0);
-        for body in &setup.bodies {
+        for body in &scene_state.bodies {
             let Elements::Octants(filled) = &body.elements else { continue };
             bodies.push((filled.clone(), first));
             first += body.mass.len() as u32;
-            stiffness.extend(stiffnesses(body, filled, setup.contact.stiffness));
+            stiffness.extend(stiffnesses(body, filled, scene_state.contact.stiffness));
         }
-        let thickness = setup.contact.thickness;
+        let thickness = scene_state.contact.thickness;
         let (points, friction) = (points.clone(), friction.to_vec());
         let fans = Fans::new(&surfaces.triangles, surfaces.start.len());
         Self { surfaces, fans, points, bodies, stiffness, friction, thickness, ..Self::default() }
