@@ -39,9 +39,9 @@ const FRAMES_INSIDE: u32 = 3;
 fn check_run(folder: &Path, common: &Common) -> Result<ExitCode, Failure> {
     let cache = FrameCache::open(folder).map_err(Failure::usage)?;
     let simulation = simulation_of_run(folder, common)?;
-    let setup = simulation.setup();
-    let surfaces = setup.surfaces();
-    let mut stays = PenetrationDuration::new(setup.inside_check(), surfaces.start.len());
+    let scene_state = simulation.scene_state();
+    let surfaces = scene_state.surfaces();
+    let mut stays = PenetrationDuration::new(scene_state.inside_check(), surfaces.start.len());
     let (mut frames, mut bad) = (0, 0);
     for index in cache.frames().map_err(Failure::usage)? {
         let at = frame_positions(&cache, index, surfaces.start.len())?;
@@ -51,8 +51,8 @@ fn check_run(folder: &Path, common: &Common) -> Result<ExitCode, Failure> {
         let inside = stays.look(index, &at);
         tell_frame(index, &crossings, inside, &surfaces, common);
     }
-    let pushed_back = setup.solver.method == Method::OCTREE
-        && setup.solver.options.get::<octree::Options>().self_collision == SelfCollisions::Intersection;
+    let pushed_back = scene_state.solver.method == Method::OCTREE
+        && scene_state.solver.options.get::<octree::Options>().self_collision == SelfCollisions::Intersection;
     let fine = if pushed_back { stays.longest <= FRAMES_INSIDE } else { bad == 0 };
     let triangles = surfaces.triangles.len();
     if common.json {

@@ -22,8 +22,8 @@ pub(crate) struct Wish {
 
 /// Draws a PNG file.
 pub(crate) fn draw(simulation: &Simulation, scene: &Scene, wish: &Wish) -> Result<Vec<u8>, Error> {
-    let setup = simulation.setup();
-    let colliders = setup.colliders.iter().map(|(_, collider)| collider.clone()).collect();
+    let scene_state = simulation.scene_state();
+    let colliders = scene_state.colliders.iter().map(|(_, collider)| collider.clone()).collect();
     let now = Scene { colliders, time: scene.time.clone(), folder: scene.folder.clone(), ..Scene::default() };
     let camera = match wish.camera {
         None => CameraChoice::Auto,

@@ -112,7 +112,7 @@ impl Simulation {
     fn faces<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i32>>> {
         let guard = self.lock()?;
         let (mut faces, mut first) = (Vec::new(), 0);
-        for body in &guard.engine.setup().bodies {
+        for body in &guard.engine.scene_state().bodies {
             faces.extend(body.surface_triangles.as_flattened().iter().map(|&v| (first + v as usize) as i32));
             first += body.embedding.len();
         }
@@ -131,7 +131,7 @@ impl Simulation {
             first += count;
             (body.name.clone(), first - count, count)
         };
-        Ok(guard.engine.setup().bodies.iter().map(body).collect())
+        Ok(guard.engine.scene_state().bodies.iter().map(body).collect())
     }
 
     #[getter]

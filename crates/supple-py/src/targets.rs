@@ -131,12 +131,12 @@ fn refuse_bad_places(vertices: &[u32], places: &[DVec3]) -> Result<(), Error> {
 
 /// Every body with its first vertex and its number of vertices.
 fn bodies(simulation: &Simulation) -> Vec<(BodyId, usize, usize)> {
-    let setup = simulation.setup();
+    let scene_state = simulation.scene_state();
     let mut first = 0;
     let body = |(id, body): (&BodyId, &supple::body::Body)| {
         let count = body.embedding.len();
         first += count;
         (*id, first - count, count)
     };
-    setup.body_ids.iter().zip(&setup.bodies).map(body).collect()
+    scene_state.body_ids.iter().zip(&scene_state.bodies).map(body).collect()
 }

@@ -1,5 +1,5 @@
-//! What it costs to assemble the projected Hessian of half a million tetrahedra, as multiples of one product with that
-//! matrix (which is bound by memory), and what a second thread gives. `cargo bench -p supple --bench assembly`.
+//! The cost of assembling the projected Hessian of half a million tetrahedra, as multiples of one product with that
+//! matrix (which is memory-bound), and the speed-up by a second thread. `cargo bench -p supple --bench assembly`.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -60,7 +60,7 @@ impl Bench {
 
     fn row(&self, name: &str, [one, two]: [f64; 2], product: f64) {
         println!(
-            "{name:<34} {two:8.1} ms {:8.1} products {:8.2} x by the second thread",
+            "{name:<34} {two:8.1} ms {:8.1} products {:8.2} x with two threads",
             two / product,
             one / two
         );

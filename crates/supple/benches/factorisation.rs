@@ -1,4 +1,4 @@
-//! Sparse Cholesky on a bar of tetrahedra and on a cloth: what the order of elimination and the second thread gain.
+//! Sparse Cholesky on a bar of tetrahedra and on a cloth: the gain from the elimination order and the second thread.
 //! `cargo bench --bench factorisation [-- bar-cells cloth-side]`; every line is a ratio measured in one run.
 
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::Instant;
 use glam::{DMat3, DVec3};
 use supple::linear::{BlockMatrix, BlockPattern, Cholesky, Factorisation, Ordering, Simd};
 
-/// A mesh as the solver sees it.
+/// A mesh in the form that the solver needs.
 struct System {
     name: String,
     positions: Vec<DVec3>,
@@ -31,7 +31,7 @@ impl System {
         Self { name, positions, matrix }
     }
 
-    /// A box of 4 x 1 x 1 m cut into cubes of six tetrahedra, `cells` on its short side.
+    /// A box of 4 x 1 x 1 m divided into cubes of six tetrahedra, `cells` on its short side.
     fn bar(cells: usize) -> Self {
         let size = [4 * cells + 1, cells + 1, cells + 1];
         let index = |p: [usize; 3]| ((p[0] * size[1] + p[1]) * size[2] + p[2]) as u32;

@@ -1,6 +1,6 @@
-//! `hpbd` on two threads: frames a second at 11,592 and 160,000 triangles, a cloth of 40,401 vertices hung by two corners, a
+//! `hpbd` on two threads: frames per second at 11,592 and 160,000 triangles, a cloth of 40,401 vertices hung by two corners, a
 //! curtain at four resolutions with and without the hierarchy, and a step that tears against one that does not.
-//! A word of `rates`, `hanging`, `curtain`, `tear` runs that part alone.
+//! The argument `rates`, `hanging`, `curtain` or `tear` runs that part alone.
 
 use std::time::Instant;
 
@@ -22,7 +22,7 @@ fn main() {
     }
 }
 
-/// The curtain without its draught, one step a frame with the paper's stiffness and two sweeps, and so many cells.
+/// The curtain without its draught, one step per frame with the paper's stiffness and two sweeps, and this many cells.
 fn still_curtain(cells: [u32; 2], levels: u32) -> Scene {
     let mut scene = Scene::builtin("curtain").expect("a built-in scene");
     let size = [3.0 * f64::from(cells[0]) / f64::from(cells[1]), 3.0];
@@ -34,7 +34,7 @@ fn still_curtain(cells: [u32; 2], levels: u32) -> Scene {
     scene
 }
 
-/// Runs frames of a scene; gives the simulation and the mean seconds a frame after the first tenth.
+/// Runs frames of a scene; returns the simulation and the mean seconds per frame after the first tenth.
 fn run(scene: Scene, fps: f64, frames: u32) -> (Simulation, f64) {
     let mut simulation = Simulation::new(scene).expect("a valid scene");
     let mut seconds = 0.0;
@@ -68,14 +68,14 @@ fn hanging() {
     let (simulation, seconds) = run(scene, 30.0, 30);
     let stretch = simulation.stretch();
     println!(
-        "{} vertices hung by two corners, after 1 s: p99 stretch {:.4} (asked 1.05), largest {:.3}, {seconds:.3} s a frame (asked 0.2)",
+        "{} vertices hung by two corners, after 1 s: p99 stretch {:.4} (target 1.05), largest {:.3}, {seconds:.3} s per frame (target 0.2)",
         simulation.positions().len(),
         stretch.p99,
         stretch.max
     );
 }
 
-/// The length of a hanging curtain over its length at rest, less one: the largest of the second of two seconds.
+/// The length of a hanging curtain over its rest length, minus one: the maximum over the second of two seconds.
 fn strain(scene: Scene) -> f64 {
     let mut simulation = Simulation::new(scene).expect("a valid scene");
     let mut largest = 0.0_f64;
@@ -110,7 +110,7 @@ fn curtain() {
     }
 }
 
-/// A sheet that is drawn apart until it tears, at 40,000 triangles.
+/// A sheet that is pulled apart until it tears, at 40,000 triangles.
 fn tear() {
     let mut scene = Scene::builtin("tear").expect("a built-in scene");
     let pattern = GridPattern::Crossed;
@@ -133,7 +133,7 @@ fn tear() {
     };
     let (of_plain, of_torn) = (median(&mut plain), median(&mut torn));
     println!(
-        "{} triangles: a step {:.2} ms, one that tears {:.2} ms ({} of them), {:.2} times as much (asked 2)",
+        "{} triangles: a step {:.2} ms, one that tears {:.2} ms ({} of them), {:.2} times as much (target 2)",
         simulation.counts().elements,
         1e3 * of_plain,
         1e3 * of_torn,

@@ -1,5 +1,5 @@
 //! The stages of `mas` on a cloth of 260,000 vertices, two threads: precomputation in iterations of product plus application, a
-//! selective update as a part of a full one, the application against the memory limit (a triad in the same run), and the
+//! selective update as a fraction of a full one, the application against the memory limit (a triad in the same run), and the
 //! iterations and time of a solve against block Jacobi and one-level Schwarz.
 
 use std::hint::black_box;
@@ -16,7 +16,7 @@ use supple_core::parallel::prelude::*;
 
 const SIDE: u32 = 510;
 const ROUNDS: usize = 9;
-/// Springs of a vertex: with their opposites and itself 13 blocks a row.
+/// Springs of a vertex: with their opposites and itself 13 blocks per row.
 const SPRINGS: [(u32, u32); 6] = [(1, 0), (0, 1), (1, 1), (2, 0), (0, 2), (2, 1)];
 
 fn main() {

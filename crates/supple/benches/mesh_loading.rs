@@ -1,4 +1,4 @@
-//! Loading a mesh against the least that any reader must do: reading the file and parsing its numbers.
+//! Loading a mesh against the minimum that any reader must do: reading the file and parsing its numbers.
 //!
 //! A million triangles as OBJ and as binary PLY; prints the time of both and their ratio, each the best of several
 //! rounds in one run.
@@ -19,8 +19,8 @@ fn main() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (obj, ply) = (folder.path().join("cloth.obj"), folder.path().join("cloth.ply"));
     let mesh = wavy_cloth();
-    write_obj(&mesh, &mut fs::File::create(&obj).expect("a new file")).expect("room for it");
-    write_ply(&mesh, &mut fs::File::create(&ply).expect("a new file")).expect("room for it");
+    write_obj(&mesh, &mut fs::File::create(&obj).expect("a new file")).expect("enough disk space");
+    write_ply(&mesh, &mut fs::File::create(&ply).expect("a new file")).expect("enough disk space");
     println!("{} vertices, {} triangles", mesh.positions.len(), mesh.face_count());
     compare("obj", &obj, || sum_of_text(&obj));
     compare("ply", &ply, || sum_of_binary(&ply, mesh.positions.len()));

@@ -1,5 +1,5 @@
-//! What a product with the stiffness of a million octants costs, as multiples of the time to stream its input, its output and the
-//! data of its elements once, and what a second thread gives; the same for a multigrid cycle, as multiples of the product.
+//! The cost of a product with the stiffness of a million octants, as multiples of the time to stream its input, its output and the
+//! data of its elements once, and the speed-up by a second thread; the same for a multigrid cycle, as multiples of the product.
 //! `cargo bench -p supple --bench octree`.
 
 use std::time::Instant;

@@ -1,7 +1,7 @@
 //! Matrix products and preconditioners against the memory limit: a triad measured in the same run.
 //!
-//! A cloth of 200,000 vertices with about 15 blocks a row. For each operation the bytes that it must move, its rate as a
-//! fraction of the triad's on the same number of threads, and how much two threads are faster than one.
+//! A cloth of 200,000 vertices with about 15 blocks per row. For each operation the bytes that it must move, its rate as a
+//! fraction of the triad's on the same number of threads, and the speed-up of two threads over one.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use supple_core::parallel::prelude::*;
 
 const SIDE: u32 = 448;
 const ROUNDS: usize = 15;
-/// Neighbours of a vertex: with their opposites and itself 15 blocks a row.
+/// Neighbours of a vertex: with their opposites and itself 15 blocks per row.
 const STEPS: [(u32, u32); 7] = [(1, 0), (0, 1), (1, 1), (2, 0), (0, 2), (2, 1), (1, 2)];
 
 fn main() {
@@ -38,7 +38,7 @@ fn main() {
     let x: Vec<DVec3> = (0..n).map(|i| DVec3::splat((i as f64).sin())).collect();
     let mut y = x.clone();
     bench.rates("product", 76 * blocks + 56 * n, || matrix.apply(&x, &mut y));
-    bench.rates("product, one number a block", 12 * blocks + 56 * n, || scalar.apply(&x, &mut y));
+    bench.rates("product, one number per block", 12 * blocks + 56 * n, || scalar.apply(&x, &mut y));
     let schwarz = |domain| SchwarzOptions { domain, ..SchwarzOptions::default() };
     let threshold = Fill::Threshold { drop_tolerance: 1e-2, factor: 4.0 };
     let galerkin = Galerkin::new(GalerkinOptions::default(), Some(positions.clone()));
@@ -67,7 +67,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// Prints and gives the bytes a second on one and two threads, each the best of several rounds.
+    /// Prints and returns the bytes per second on one and two threads, each the best of several rounds.
     fn rates(&self, name: &str, bytes: usize, mut work: impl FnMut() + Send) -> [f64; 2] {
         let mut seconds = [f64::INFINITY; 2];
         for _ in 0..ROUNDS {

@@ -1,8 +1,8 @@
 //! Staggered multigrid on a box of 128^3 cells against the memory limit: the finest lattice's interior sweep and residual as
-//! fractions of a triad measured in the same run, on one and on two threads, and what the stages of a whole V-cycle take.
+//! fractions of a triad measured in the same run, on one and on two threads, and the times of the stages of a whole V-cycle.
 //!
 //! Bytes are those of the fields that the mathematics needs, each counted once for every one of the four sub-sweeps: three
-//! displacements, the pressure and a right-hand side, and for a residual also what it writes. `cargo bench -p supple --bench
+//! displacements, the pressure and a right-hand side, and for a residual also its output. `cargo bench -p supple --bench
 //! staggered -- 64` takes a box of 64^3 cells instead.
 
 use std::time::Instant;
@@ -12,7 +12,7 @@ use supple::solvers::staggered::{Cell, Coefficients, CycleOptions, CycleTimes, H
 use supple_core::parallel::prelude::*;
 use supple_core::parallel::{ThreadPool, ThreadPoolBuilder};
 
-/// Cells along the box unless told otherwise.
+/// Cells along the box unless given otherwise.
 const CELLS: usize = 128;
 const ROUNDS: usize = 7;
 /// Numbers of the triad in each of its three arrays, and of one of its tasks.
@@ -50,7 +50,7 @@ fn stream(a: &[f32], b: &[f32], c: &mut [f32]) {
     chunks.for_each(|(c, (a, b))| c.iter_mut().zip(a.iter().zip(b)).for_each(|(c, (a, b))| *c = a + 3.0 * b));
 }
 
-/// Bytes a second of the fastest round on one and on two threads, printed as shares of the triad's.
+/// Bytes per second of the fastest round on one and on two threads, printed as fractions of the triad's.
 fn rates(
     name: &str,
     pools: &[ThreadPool; 2],

@@ -1,4 +1,4 @@
-//! Picking a cloth with a ray, dragging it, pinning it, letting go.
+//! Picking a cloth with a ray, dragging it, pinning it, releasing it.
 
 use supple::mesh::geometry::Ray;
 use supple::scene::{Body, Collider, PinStrength, Scene, Selection};
@@ -22,7 +22,7 @@ pub fn main() -> Result<(), supple::Error> {
     }
     simulation.release(grab)?;
 
-    // Whatever is highest now is hung on a hook, exactly where it is.
+    // The highest vertex is hung on a hook, exactly where it is.
     let positions = simulation.positions();
     let highest =
         (0..positions.len()).max_by(|&a, &b| positions[a].y.total_cmp(&positions[b].y)).unwrap_or(0);

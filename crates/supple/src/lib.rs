@@ -1,11 +1,11 @@
-//! High-resolution cloth and soft bodies by multilevel solvers, in SI units, y up, the same bits for any number of
+//! High-resolution cloth and soft bodies by multilevel solvers, in SI units, y up, bit-identical for any number of
 //! threads.
 //!
 //! ```
 #![doc = include_str!("../examples/first_steps.rs")]
 //! ```
 //!
-//! | for | start at |
+//! | purpose | start at |
 //! | --- | --- |
 //! | a scene in code or from a file | [`scene::Scene`] |
 //! | stepping, dragging, pins, colliders | [`simulation::Simulation`] |

@@ -1,4 +1,4 @@
-//! A step allocates nothing once contacts have stopped growing: every byte asked for is counted.
+//! A step allocates nothing once contacts have stopped growing: every allocation is counted.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -13,33 +13,33 @@ use supple::scene::{
 };
 use supple::simulation::Simulation;
 
-/// The system's allocator, with a count of the calls that ask for memory.
+/// The system's allocator, counting the calls that request memory.
 struct Counting;
 
 thread_local! {
-    /// Calls of this thread: others, such as the one that watches over how long a test takes, do not count.
+    /// Calls of this thread: others, such as a test runner's watchdog, do not count.
     static ASKED: Cell<usize> = const { Cell::new(0) };
 }
 
 fn count() {
-    // A thread that ends has no count any more.
+    // A terminating thread has no count any more.
     let _ = ASKED.try_with(|asked| asked.set(asked.get() + 1));
 }
 
-// SAFETY: every call is passed on to the system's allocator unchanged.
+// SAFETY: every call is forwarded to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
-        // SAFETY: the caller keeps the promises that the system's allocator asks for.
+        // SAFETY: the caller upholds the contract of the system's allocator.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the promises that the system's allocator asks for.
+        // SAFETY: the caller upholds the contract of the system's allocator.
         unsafe { System.dealloc(pointer, layout) }
     }
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count();
-        // SAFETY: the caller keeps the promises that the system's allocator asks for.
+        // SAFETY: the caller upholds the contract of the system's allocator.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }
@@ -56,7 +56,7 @@ fn solid(model: Model) -> Body {
     Body { model, ..Body::new("body", ball).at([0.0, 0.3, 0.0]).solid(0.15).material("foam") }
 }
 
-/// A body on a ball in the wind, held softly at one place and hard at a moving one.
+/// A body on a ball in the wind, with one soft pin and one moving hard pin.
 fn scene(body: Body, method: Method, kind: LinearKind) -> Scene {
     let near = |x: f64| Selection::Nearest(vec![DVec3::new(x, 0.32, -0.3)]);
     let moving = Motion {
@@ -82,21 +82,21 @@ fn advance(simulation: &mut Simulation, steps: u32) {
     }
 }
 
-/// Allocations in ten steps, after more than a second in which everything has come to lie.
+/// Allocations in ten steps, after more than a second in which everything has settled.
 fn allocations(scene: Scene) -> usize {
     let mut simulation = Simulation::new(scene).unwrap();
-    // The bodies lie on the ball then: contacts have stopped growing.
+    // The bodies rest on the ball then: contacts have stopped growing.
     advance(&mut simulation, 60);
     let before = ASKED.get();
     advance(&mut simulation, 10);
     ASKED.get() - before
 }
 
-/// Incomplete Cholesky is left out: how full its factor becomes is known only
-/// when it is made.
+/// Incomplete Cholesky is left out: the fill of its factor is known only
+/// when it is computed.
 #[test]
 fn a_step_allocates_nothing_once_contacts_have_stopped_growing() {
-    // With one thread, so that the scheduler of the threads has nothing to do.
+    // With one thread, so that the thread scheduler is idle.
     let pool = supple_core::parallel::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let cloths = [
         (Model::Spring, Method::NEWTON, Cholesky),

@@ -87,9 +87,9 @@ impl StepperKind for FreeFall {
         )))
     }
 
-    fn build(&self, setup: &SceneState) -> Result<Box<dyn Stepper>, Error> {
+    fn build(&self, scene_state: &SceneState) -> Result<Box<dyn Stepper>, Error> {
         let mut stepper = FreeFallStepper::default();
-        stepper.bodies_changed(setup, &vec![None; setup.bodies.len()]);
+        stepper.bodies_changed(scene_state, &vec![None; scene_state.bodies.len()]);
         Ok(Box::new(stepper))
     }
 }
@@ -113,10 +113,10 @@ impl FreeFallStepper {
         gathered(&self.moved)
     }
 
-    fn report(&self, setup: &SceneState, begun: Instant) -> StepReport {
+    fn report(&self, scene_state: &SceneState, begun: Instant) -> StepReport {
         let (x, v) = (self.unknown_positions(), self.unknown_velocities());
         let kinetic = v.iter().zip(&self.mass).map(|(v, m)| 0.5 * m * v.length_squared()).sum();
-        let potential = x.iter().zip(&self.mass).map(|(x, m)| -m * setup.world.gravity.dot(*x)).sum();
+        let potential = x.iter().zip(&self.mass).map(|(x, m)| -m * scene_state.world.gravity.dot(*x)).sum();
         let total = begun.elapsed().as_secs_f64();
         StepReport {
             nonlinear_iterations: 1,
@@ -136,17 +136,22 @@ impl FreeFallStepper {
 }
 
 impl Stepper for FreeFallStepper {
-    fn step(&mut self, setup: &SceneState, dt: f64, _deadline: Option<Instant>) -> Result<StepReport, Error> {
+    fn step(
+        &mut self,
+        scene_state: &SceneState,
+        dt: f64,
+        _deadline: Option<Instant>,
+    ) -> Result<StepReport, Error> {
         let begun = Instant::now();
-        let Options { drag } = setup.solver.options.get();
+        let Options { drag } = scene_state.solver.options.get();
         for ((moved, velocities), g) in
-            self.moved.iter_mut().zip(&mut self.velocities).zip(setup.world.gravity.to_array())
+            self.moved.iter_mut().zip(&mut self.velocities).zip(scene_state.world.gravity.to_array())
         {
             for (x, v) in moved.iter_mut().zip(velocities) {
                 (*x, *v) = fall(*x, *v, g, drag, dt);
             }
         }
-        Ok(self.report(setup, begun))
+        Ok(self.report(scene_state, begun))
     }
 
     fn surface_positions(&self, positions: &mut [DVec3]) {
@@ -156,12 +161,12 @@ impl Stepper for FreeFallStepper {
         }
     }
 
-    fn bodies_changed(&mut self, setup: &SceneState, old_index: &[Option<usize>]) {
+    fn bodies_changed(&mut self, scene_state: &SceneState, old_index: &[Option<usize>]) {
         let before = std::mem::take(self);
         let (moved, velocities) = (before.displacements(), gathered(&before.velocities));
         let (mut new_moved, mut new_velocities) = (Vec::new(), Vec::new());
         self.first.push(0);
-        for (body, old) in setup.bodies.iter().zip(old_index) {
+        for (body, old) in scene_state.bodies.iter().zip(old_index) {
             let first = self.start.len() as u32;
             let on_unknowns = |p| body.embedding.weights(p).iter().map(|&(v, w)| (v + first, w)).collect();
             self.surface.extend((0..body.embedding.len()).map(on_unknowns));
@@ -183,8 +188,8 @@ impl Stepper for FreeFallStepper {
         (self.moved, self.velocities) = (scattered(&new_moved), scattered(&new_velocities));
     }
 
-    fn materials_changed(&mut self, setup: &SceneState) {
-        self.mass = setup.bodies.iter().flat_map(|body| &body.mass).copied().collect();
+    fn materials_changed(&mut self, scene_state: &SceneState) {
+        self.mass = scene_state.bodies.iter().flat_map(|body| &body.mass).copied().collect();
     }
 
     fn unknown_count(&self) -> usize {

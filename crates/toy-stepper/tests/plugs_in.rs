@@ -110,7 +110,7 @@ fn values_out_of_range_and_what_it_cannot_do_are_refused() {
 fn a_program_without_the_stepper_refuses_its_scenes() {
     let file = Scene::from_toml(SCENE, "falling", ".").unwrap_err().to_string();
     // The first error in the file, before the table that is unknown as well.
-    assert!(file.contains("line 12: `free-fall` is not a word for `solver.method`"), "{file}");
+    assert!(file.contains("line 12: `free-fall` is not a value of `solver.method`"), "{file}");
     let scene = read(SCENE).unwrap();
     let problem = Simulation::new(scene.clone()).map(|_| ()).unwrap_err().to_string();
     assert!(problem.contains("no stepper for the method `free-fall`"), "{problem}");

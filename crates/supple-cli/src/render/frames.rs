@@ -169,7 +169,7 @@ fn hierarchy(simulation: &Simulation, options: &Render) -> Result<Overlay, Failu
     let mut levels = simulation.hierarchy_in(&options.slice);
     let (count, wanted) = (levels.len(), options.level as usize - 1);
     if count == 0 {
-        let solver = simulation.setup().solver.name();
+        let solver = simulation.scene_state().solver.name();
         let problem = "has no hierarchy to show here; galerkin, mas, schwarz, hpbd, octree and staggered have one \
                        (--solver)";
         return Err(Failure::usage(anyhow!("`{solver}` {problem}")));

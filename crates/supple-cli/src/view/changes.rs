@@ -121,7 +121,8 @@ impl Subject {
             simulation.change_body(id.ok_or_else(|| gone("body", &before.name))?, after)?;
         }
         for (before, after) in scene.colliders.iter().zip(&changed.colliders).filter(|(a, b)| a != b) {
-            let known = simulation.setup().colliders.iter().find(|(_, other)| other.name == before.name);
+            let known =
+                simulation.scene_state().colliders.iter().find(|(_, other)| other.name == before.name);
             let id = known.map(|(id, _)| *id).ok_or_else(|| gone("collider", &before.name))?;
             simulation.set_collider(id, after.clone())?;
         }
@@ -139,7 +140,7 @@ impl Subject {
     pub(super) fn toggle_pin(&mut self, ray: &Ray) -> Result<Option<bool>, Error> {
         let Some(picked) = self.simulation.pick(ray) else { return Ok(None) };
         let (body, vertex) = (picked.body, picked.vertex() as usize);
-        let id = self.simulation.setup().body_ids[body];
+        let id = self.simulation.scene_state().body_ids[body];
         let place = self.simulation.body_positions(id).map(|positions| positions[vertex]);
         let is_it = |point: &PinnedPoint| {
             point.body == body && place.is_some_and(|place| place.distance(point.target) < SAME_PLACE)
@@ -149,7 +150,7 @@ impl Subject {
             self.let_go(&held)?;
             return Ok(Some(false));
         }
-        let built = &self.simulation.setup().bodies[body];
+        let built = &self.simulation.scene_state().bodies[body];
         let selection = Selection::Nearest(vec![built.surface_start[vertex]]);
         let pin = Pin::hard(built.name.clone(), selection);
         self.simulation.pin(id, &pin.selection, pin.hold)?;
@@ -166,7 +167,7 @@ impl Subject {
 
     fn let_go(&mut self, point: &PinnedPoint) -> Result<(), Error> {
         let index = self.pin_index(point.pin).ok_or_else(|| gone("pin", "held here"))?;
-        let points = self.simulation.setup().pins[index].points.len();
+        let points = self.simulation.scene_state().pins[index].points.len();
         self.simulation.unpin_point(point.pin, point.index)?;
         if points == 1 {
             self.scene.pins.remove(index);
@@ -187,7 +188,7 @@ impl Subject {
 
     /// The pins of the scene and of the simulation are in the same order.
     fn pin_index(&self, pin: PinId) -> Option<usize> {
-        self.simulation.setup().pins.iter().position(|other| other.id == pin)
+        self.simulation.scene_state().pins.iter().position(|other| other.id == pin)
     }
 }
 

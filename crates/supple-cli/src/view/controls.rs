@@ -58,7 +58,7 @@ fn count(value: u32, [least, most]: [u32; 2]) -> Kind {
 pub(super) fn controls(scene: &Scene, simulation: &Simulation, steppers: &Registry) -> Vec<Control> {
     let mut controls = solver(scene, steppers);
     controls.extend(world(scene));
-    for index in 0..simulation.setup().bodies.len() {
+    for index in 0..simulation.scene_state().bodies.len() {
         controls.extend(body(simulation, index));
     }
     controls
@@ -231,7 +231,7 @@ fn world(scene: &Scene) -> Vec<Control> {
 }
 
 fn body(simulation: &Simulation, index: usize) -> Vec<Control> {
-    let body = &simulation.setup().bodies[index];
+    let body = &simulation.scene_state().bodies[index];
     let numbers = match body.elements {
         Elements::Triangles(_) => of_cloth(body.materials.main()).to_vec(),
         Elements::Tets(_) | Elements::Octants(_) => of_solid(body.materials.main()).to_vec(),

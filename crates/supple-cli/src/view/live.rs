@@ -252,8 +252,12 @@ impl Live {
     fn show_hierarchy(&self, client: ClientId, slice: &Slice) {
         let simulation = &self.subject.simulation;
         let levels = simulation.hierarchy_in(slice);
-        let cuts: Vec<f64> =
-            simulation.setup().bodies.iter().map(|body| slice.place(&body.surface.mesh.positions)).collect();
+        let cuts: Vec<f64> = simulation
+            .scene_state()
+            .bodies
+            .iter()
+            .map(|body| slice.place(&body.surface.mesh.positions))
+            .collect();
         let about = json!({ "topology": self.shown_topology(), "axis": slice.axis(), "cuts": cuts });
         self.hub.answer(client, Message::Binary(hierarchy_message(&levels, about)));
     }
@@ -277,11 +281,11 @@ impl Live {
     fn publish(&mut self) {
         let simulation = &self.subject.simulation;
         let surfaces: Vec<Arc<FrameSurface>> =
-            simulation.setup().bodies.iter().map(|body| body.surface.clone()).collect();
+            simulation.scene_state().bodies.iter().map(|body| body.surface.clone()).collect();
         let pins: Vec<Vec3> =
             simulation.pinned_points().take(MOST_PINS).map(|point| point.target.as_vec3()).collect();
         let grabbed =
-            simulation.setup().grabs.iter().filter_map(|grab| {
+            simulation.scene_state().grabs.iter().filter_map(|grab| {
                 Some([simulation.grabbed_point(grab.id)?.as_vec3(), grab.target.as_vec3()])
             });
         let mut residuals = simulation.inspect().residuals;

@@ -82,7 +82,7 @@ fn roughness(
     for _ in 0..request.count("steps") {
         simulation.step(1.0 / request.value("steps").round()).map_err(Failure::of)?;
     }
-    let body = &simulation.setup().bodies[0];
+    let body = &simulation.scene_state().bodies[0];
     let before = angles(&body.surface_triangles, &body.surface_start);
     let after = angles(&body.surface_triangles, simulation.positions());
     let squares: f64 = before.iter().zip(&after).map(|(a, b)| (a - b).powi(2)).sum();

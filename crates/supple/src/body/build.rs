@@ -1,4 +1,4 @@
-//! From a scene's body to one ready to be simulated: placed, welded, filled, weighed.
+//! Builds a simulation body from a scene's body: placed, welded, filled, masses lumped.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use supple_mesh::octree::{Inside as Coarsening, fill};
 use supple_mesh::weld::weld;
 
 impl Body {
-    /// Builds a scene's body, a solid cut as `cut` says; files are relative to `folder`.
+    /// Builds a scene's body, a solid discretised as `cut` specifies; files are relative to `folder`.
     pub fn build(spec: &scene::Body, folder: &Path, cut: Discretisation) -> Result<Self, Error> {
         let named = |error: Error| match error {
             Error::Invalid(problem) => Error::Invalid(format!("body `{}`: {problem}", spec.name)),
@@ -106,7 +106,8 @@ impl Body {
         let (unknowns, count) = weld(&self.surface_start);
         if count < unknowns.len() {
             let split = unknowns.len() - count;
-            self.notes.push(format!("{split} vertices at the place of another are simulated as one with it"));
+            self.notes
+                .push(format!("{split} vertices coincide with others and are simulated as one with them"));
         }
         self.start = vec![DVec3::ZERO; count];
         for (point, &unknown) in unknowns.iter().enumerate() {
@@ -143,11 +144,11 @@ impl Body {
         Ok(())
     }
 
-    /// Fills the surface where it starts: octants lie along the axes of the world.
+    /// Fills the surface at its start position: octants are aligned with the axes of the world.
     fn make_octants(&mut self, spec: &scene::Body) -> Result<(), Error> {
         let cell = spec.cell.ok_or_else(|| {
             Error::Invalid(
-                "`octree` fills surfaces: say the body's `cell`, the side of its smallest octants in metres"
+                "`octree` fills surfaces: set the body's `cell`, the side of its smallest octants in metres"
                     .into(),
             )
         })?;
@@ -157,7 +158,7 @@ impl Body {
         self.start = filled.tree.node_places();
         self.rest.clone_from(&self.start);
         self.embedding = Embedding::from_lists(filled.tree.embed(&self.surface_start));
-        // Springs are what a scene means that does not say a model.
+        // Springs are the default model.
         if self.model == Model::Spring {
             self.model = Model::Corotated;
         }
@@ -200,7 +201,7 @@ impl Body {
         })
     }
 
-    /// Gives every unknown its share of the mass of the elements around it.
+    /// Distributes the mass of the elements to the unknowns around them.
     fn lump_masses(&mut self) {
         let mut mass = vec![0.0; self.start.len()];
         let mut share = |vertices: &[u32], whole: f64| {
@@ -227,7 +228,7 @@ impl Body {
         self.mass = mass;
     }
 
-    /// Each model is one of cloth, of solids, or of both.
+    /// Each model applies to cloth, to solids, or to both.
     fn check_model(&self) -> Result<(), Error> {
         let (kind, words, fits) = match self.elements {
             Elements::Triangles(_) => {
@@ -287,7 +288,7 @@ impl Body {
 }
 
 impl Body {
-    /// Tetrahedra turned inside out or flat cannot carry a rest shape.
+    /// Inverted or flat tetrahedra cannot define a rest shape.
     fn check_elements(&self) -> Result<(), Error> {
         let Elements::Tets(tets) = &self.elements else { return Ok(()) };
         let volume = |tet: &[u32; 4]| {
@@ -304,7 +305,7 @@ impl Body {
         }
     }
 
-    /// A solid has no use for what the scene says of sheets.
+    /// Keys that only apply to sheets are ignored for a solid.
     fn warn_about_cloth_only_keys(&mut self, spec: &scene::Body) {
         if matches!(self.elements, Elements::Triangles(_)) {
             return;
@@ -326,7 +327,7 @@ impl Body {
         }
     }
 
-    /// Bodies outside 1 cm to 100 m are likely in another unit.
+    /// Bodies outside 1 cm to 100 m are probably in another unit.
     fn note_size(&mut self) {
         let Some((low, high)) = self.surface.mesh.bounds() else { return };
         let size = (high - low).max_element();
@@ -349,7 +350,7 @@ pub(super) fn placed(placement: &Placement, point: DVec3) -> DVec3 {
     turn * (placement.scale * point) + placement.translate
 }
 
-/// What unit, axes and placement of a body do to points of its shape.
+/// The effect of a body's unit, axes and placement on points of its shape.
 fn world_from_shape(spec: &scene::Body) -> DAffine3 {
     let place = |p: DVec3| placed(&spec.transform, spec.shape.to_metres() * p);
     let origin = place(DVec3::ZERO);

@@ -5,7 +5,7 @@ use supple_mesh::closed::closed_parts;
 
 impl Body {
     /// For each surface triangle whether it belongs to a closed surface: all of a solid's, and of a cloth those whose
-    /// connected part has no boundary once vertices at the same place are one.
+    /// connected component has no boundary once coincident vertices are merged.
     pub fn closed_triangles(&self) -> Vec<bool> {
         match self.elements {
             Elements::Tets(_) | Elements::Octants(_) => vec![true; self.surface_triangles.len()],

@@ -1,4 +1,4 @@
-//! What each element of a body is made of: the body's material, that of a region, or a random variation.
+//! The material of each element of a body: the body's own, that of a region, or a random variation.
 
 use glam::DVec3;
 
@@ -11,9 +11,9 @@ use supple_core::Error;
 pub struct ElementMaterials {
     /// The body's own material, then those of its regions.
     materials: Vec<Material>,
-    /// The material of each element; empty where all are of the body's own.
+    /// The material of each element; empty if all have the body's own.
     of_element: Vec<u32>,
-    /// By how much each element is stiffer than its material; empty where none is.
+    /// The stiffness factor of each element; empty if there is none.
     factors: Vec<f64>,
 }
 
@@ -25,7 +25,7 @@ impl From<Material> for ElementMaterials {
 
 impl ElementMaterials {
     /// The materials of elements with these centres at the start; later regions override earlier ones. `select` gives
-    /// the centres that a selection picks.
+    /// the centres inside a selection.
     pub fn new(
         material: Material,
         regions: &[Region],

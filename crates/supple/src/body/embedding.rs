@@ -19,7 +19,7 @@ impl Embedding {
         }
     }
 
-    /// One list for each point.
+    /// One list per point.
     pub fn from_lists(lists: impl IntoIterator<Item = Vec<(u32, f64)>>) -> Self {
         let mut embedding = Self::default();
         embedding.clear();
@@ -27,7 +27,7 @@ impl Embedding {
         embedding
     }
 
-    /// Forgets all points.
+    /// Removes all points.
     pub fn clear(&mut self) {
         self.weights.clear();
         self.starts.clear();
@@ -43,12 +43,12 @@ impl Embedding {
         self.starts.push(self.weights.len() as u32);
     }
 
-    /// Puts a point that is an unknown itself onto another unknown.
+    /// Moves a point that is an unknown itself to another unknown.
     pub fn set_vertex(&mut self, point: usize, unknown: u32) {
         self.weights[self.starts[point] as usize] = (unknown, 1.0);
     }
 
-    /// Puts another unknown in the place of the one numbered `place` of a point, with its weight.
+    /// Replaces the unknown number `place` of a point, keeping its weight.
     pub fn set_unknown(&mut self, point: usize, place: usize, unknown: u32) {
         self.weights[self.starts[point] as usize + place].0 = unknown;
     }
@@ -78,7 +78,7 @@ impl Embedding {
         &self.weights[self.starts[point] as usize..self.starts[point + 1] as usize]
     }
 
-    /// Where a point is.
+    /// The position of a point.
     pub fn position(&self, point: usize, x: &[DVec3]) -> DVec3 {
         match self.weights(point) {
             [(v, 1.0)] => x[*v as usize],
@@ -86,12 +86,12 @@ impl Embedding {
         }
     }
 
-    /// Where all points are.
+    /// The positions of all points.
     pub fn positions(&self, x: &[DVec3], positions: &mut [DVec3]) {
         positions.iter_mut().enumerate().for_each(|(point, position)| *position = self.position(point, x));
     }
 
-    /// Adds a force on a point to the unknowns it hangs on.
+    /// Distributes a force on a point to its unknowns.
     pub fn scatter(&self, point: usize, force: DVec3, to: &mut [DVec3]) {
         for &(v, w) in self.weights(point) {
             to[v as usize] += w * force;

@@ -1,4 +1,4 @@
-//! Bodies: the display surface (the user's mesh), the unknowns (the family's), and the embedding between them.
+//! Bodies: the display surface (the user's mesh), the unknowns (the solver family's), and the embedding between them.
 
 mod build;
 mod closed;
@@ -24,7 +24,7 @@ use crate::output::FrameSurface;
 use crate::scene::{Bending, Method, Model};
 use supple_mesh::octree::Filled;
 
-/// What carries the elasticity, over a body's unknowns.
+/// The elements that carry the elasticity, over a body's unknowns.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Elements {
     /// Cloth.
@@ -35,7 +35,7 @@ pub enum Elements {
     Octants(Arc<Filled>),
 }
 
-/// What a solid is cut into.
+/// The discretisation of a solid.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Discretisation {
     /// Tetrahedra.
@@ -66,7 +66,7 @@ impl Elements {
         self.len() == 0
     }
 
-    /// Calls `edge` for every edge of every triangle and tetrahedron. Octants have none: no matrix is assembled of them.
+    /// Calls `edge` for every edge of every triangle and tetrahedron. Octants have none: no matrix is assembled for them.
     pub fn for_each_edge(&self, mut edge: impl FnMut(u32, u32)) {
         let mut pairs = |vertices: &[u32]| {
             for (i, &a) in vertices.iter().enumerate() {
@@ -95,55 +95,55 @@ impl Elements {
 pub struct Body {
     /// Its name.
     pub name: String,
-    /// Takes points of its shape, in the shape's unit and axes, to where they start in world metres.
+    /// Maps points of its shape, in the shape's unit and axes, to their start positions in world metres.
     pub world_from_shape: DAffine3,
-    /// The user's mesh at rest, as frames refer to it.
+    /// The user's mesh at rest, to which frames refer.
     pub surface: Arc<FrameSurface>,
-    /// Where the surface's vertices start, in world metres.
+    /// Start positions of the surface's vertices, in world metres.
     pub surface_start: Vec<DVec3>,
-    /// The surface cut into triangles.
+    /// The triangulated surface.
     pub surface_triangles: Vec<[u32; 3]>,
-    /// Area that each surface vertex stands for, in m².
+    /// Area represented by each surface vertex, in m².
     pub point_areas: Vec<f64>,
-    /// The surface's vertices on the unknowns.
+    /// The embedding of the surface's vertices in the unknowns.
     pub embedding: Embedding,
-    /// What carries the elasticity.
+    /// The elements that carry the elasticity.
     pub elements: Elements,
     /// Rest positions of a solid's unknowns in metres; empty for cloth.
     pub rest: Vec<DVec3>,
-    /// Rest positions of the corners of a cloth's elements in metres, each element for itself: panels that are sewn
-    /// where they start lie apart at rest. Empty for solids.
+    /// Rest positions of the corners of a cloth's elements in metres, separately per element: panels that are sewn
+    /// together at the start are separate at rest. Empty for solids.
     pub rest_corners: Vec<[DVec3; 3]>,
     /// Texture coordinates of the corners of a cloth's elements, where the mesh has them: warp runs along the first.
     /// Empty for solids.
     pub texture_corners: Vec<Option<[DVec2; 3]>>,
-    /// Where the unknowns start, in world metres.
+    /// Start positions of the unknowns, in world metres.
     pub start: Vec<DVec3>,
-    /// Their velocity at the start in m/s.
+    /// Their initial velocities in m/s.
     pub velocity: DVec3,
     /// Lumped mass of each unknown in kg.
     pub mass: Vec<f64>,
-    /// What its elements are made of.
+    /// The materials of its elements.
     pub materials: ElementMaterials,
     /// The elastic model.
     pub model: Model,
     /// The bending model of cloth; `None` takes the elastic model's own.
     pub bending: Option<Bending>,
-    /// Pressure of the gas inside over that outside in Pa, at the start.
+    /// Gauge pressure of the enclosed gas in Pa, at the start.
     pub pressure: Option<f64>,
-    /// The stretch of an edge at which a cloth tears.
+    /// The edge stretch at which a cloth tears.
     pub tear_stretch: Option<f64>,
-    /// What tears when, in the scene's order.
+    /// Scheduled tears, in the scene's order.
     pub tears: Vec<TimedTear>,
     /// Whether it collides with itself.
     pub self_contact: bool,
-    /// Side of the cells that it was to be cut into, in metres.
+    /// Side of the cells requested for it, in metres.
     pub cell: Option<f64>,
-    /// What the user should know about how it was built.
+    /// Notes for the user about how it was built.
     pub notes: Vec<String>,
 }
 
-/// Acceleration for each metre of distance with which a hand or a soft hold pulls, in 1/s²: a body hung from one
+/// Acceleration per metre of distance with which a drag or a soft pin pulls, in 1/s²: a body hung from one
 /// such point sags by two millimetres.
 const HOLD: f64 = 5000.0;
 
@@ -168,7 +168,7 @@ impl Body {
         }
     }
 
-    /// A stiffness in N/m that holds the whole body by one point without being stiffer than needed.
+    /// A stiffness in N/m that holds up the whole body at one point without being stiffer than needed.
     pub fn hold_stiffness(&self) -> f64 {
         HOLD * self.mass.iter().sum::<f64>()
     }
@@ -204,7 +204,7 @@ impl Body {
     }
 
     /// The force in newtons with which each surface vertex resists contact at about half of its thickness. Without a
-    /// `stiffness` in Pa/m it stops its own mass from a fast fall within a step, and carries what the material does at a
+    /// `stiffness` in Pa/m it stops its own mass from a fast fall within a step, and bears the stress of the material at a
     /// few percent of strain.
     pub fn contact_forces(&self, stiffness: Option<f64>, thickness: f64) -> Vec<f64> {
         let material = self.materials.main();

@@ -1,4 +1,4 @@
-//! Seams as stitches: the boundaries that a scene names, walked from end to end and matched by their length at rest.
+//! Seams as stitches: the boundaries that a scene names, traversed from end to end and matched by their rest length.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::scene::{ClosedMesh, Seam, Selection, SelectionPoints};
 use glam::DVec3;
 use supple_core::Error;
 
-/// How many times stiffer a stitch is than the cloth that it holds, against all it is pulled by over one edge.
+/// How many times stiffer a stitch is than the cloth that it joins, relative to the total pull over one edge.
 const STIFFER: f64 = 20.0;
 
 /// A seam of a running simulation.
@@ -17,7 +17,7 @@ const STIFFER: f64 = 20.0;
 pub struct ActiveSeam {
     /// The bodies by index.
     pub bodies: [usize; 2],
-    /// What is sewn to what.
+    /// The stitches.
     pub stitches: Vec<Stitch>,
     /// Stiffness of each stitch in N/m.
     pub stiffness: f64,
@@ -28,16 +28,16 @@ pub struct ActiveSeam {
 /// A vertex of the first body sewn to a point of the second, by unknowns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stitch {
-    /// Unknowns and weights of the first body; one of them unless it has fewer vertices along the seam.
+    /// Unknowns and weights of the first body; a single one unless it has fewer vertices along the seam.
     pub first: [(u32, f64); 2],
-    /// The same of the second.
+    /// The same for the second.
     pub second: [(u32, f64); 2],
 }
 
 /// A piece of boundary from end to end, or a closed loop.
 struct Chain {
     vertices: Vec<u32>,
-    /// How far along each is, from 0 to 1; a loop ends at 1 where it began.
+    /// Position of each vertex along it, from 0 to 1; a loop ends at 1 where it began.
     along: Vec<f64>,
     closed: bool,
 }
@@ -50,7 +50,7 @@ impl ActiveSeam {
         for ((name, selection), index) in seam.bodies.iter().zip(&seam.selections).zip(&mut bodies) {
             let found = all.iter().position(|body| body.name == *name);
             *index = found.ok_or_else(|| {
-                Error::Invalid(format!("a seam names the body `{name}`, which is not there"))
+                Error::Invalid(format!("a seam names the body `{name}`, which does not exist"))
             })?;
             chains.push(all[*index].boundary_chain(selection, folder)?);
         }
@@ -69,7 +69,7 @@ impl ActiveSeam {
     }
 }
 
-/// Each vertex of the chain with more of them goes to the point as far along the other one.
+/// Each vertex of the chain with more vertices is matched to the point at the same fraction of the other one.
 fn match_chains(first: &Chain, second: &Chain) -> Vec<Stitch> {
     let vertex = |chain: &Chain, i: usize| [(chain.vertices[i], 1.0), (chain.vertices[i], 0.0)];
     if first.vertices.len() >= second.vertices.len() {
@@ -90,12 +90,12 @@ impl Chain {
         }
         let (low, high) = (self.along[after - 1], self.along.get(after).copied().unwrap_or(1.0));
         let part = if high > low { (along - low) / (high - low) } else { 0.0 };
-        // Rounding must not make a stitch of three vertices from one of two.
+        // Rounding must not turn a stitch of two vertices into one of three.
         let part = if part < 1e-9 { 0.0 } else { part };
         [(self.vertices[after - 1], 1.0 - part), (self.vertices[after % count], part)]
     }
 
-    /// The same chain, turned (and a loop begun) so that it lies as near as it can to another.
+    /// The same chain, reversed (and, for a loop, restarted) so that it is as near as possible to another.
     fn turned_to(self, other: &Self, other_at: &[DVec3], at: &[DVec3]) -> Self {
         let place = |chain: &Self, at: &[DVec3], along: f64| -> DVec3 {
             chain.point(along).iter().map(|&(v, w)| w * at[v as usize]).sum()
@@ -128,7 +128,7 @@ impl Chain {
     fn reversed(&self) -> Self {
         let count = self.vertices.len();
         if self.closed {
-            // The first vertex stays the first.
+            // The first vertex remains the first.
             let at = |i: usize| (count - i) % count;
             let vertices = (0..count).map(|i| self.vertices[at(i)]).collect();
             let along = (0..count).map(|i| if i == 0 { 0.0 } else { 1.0 - self.along[at(i)] }).collect();
@@ -174,7 +174,7 @@ impl Body {
         })
     }
 
-    /// Boundary edges as one chain. `Err` says what they are instead.
+    /// Boundary edges as one chain. `Err` describes what they are instead.
     fn walk(&self, edges: &[([u32; 2], f64)]) -> Result<Chain, String> {
         let mut around: HashMap<u32, Vec<(u32, f64)>> = HashMap::new();
         for &([a, b], length) in edges {
@@ -214,7 +214,7 @@ impl Body {
     }
 }
 
-/// The edges of one triangle only with their lengths at rest, in the triangles' order.
+/// The edges with only one triangle, with their rest lengths, in the triangles' order.
 fn boundary_edges(triangles: &[[u32; 3]], rest: &[[DVec3; 3]]) -> Vec<([u32; 2], f64)> {
     let edge = |t: &[u32; 3], i: usize| [t[i].min(t[(i + 1) % 3]), t[i].max(t[(i + 1) % 3])];
     let mut count: HashMap<[u32; 2], u32> = HashMap::new();

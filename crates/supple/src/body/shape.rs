@@ -1,4 +1,4 @@
-//! A scene's shape as meshes: files read, generators run, surfaces filled with tetrahedra.
+//! Builds meshes from a scene's shape: reads files, runs generators, fills surfaces with tetrahedra.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use supple_mesh::geometry::{TriangleTree, WindingNumber};
 use supple_mesh::implicit::{ImplicitShape, surface};
 use supple_mesh::{SurfaceMesh, TetMesh, tetrahedralise};
 
-/// What a shape is made of, in metres and y-up, before its placement in the world.
+/// The meshes of a shape, in metres and y-up, before its placement in the world.
 pub(super) struct BuiltShape {
     pub surface: SurfaceMesh,
     pub inside: Option<VolumeMesh>,
@@ -29,7 +29,7 @@ pub(super) struct VolumeMesh {
     pub vertex_of_surface: Option<Vec<u32>>,
 }
 
-/// The surface of a shape, and its tetrahedra if it is cut into some.
+/// The surface of a shape, and its tetrahedra if it is meshed into some.
 pub(super) fn shape_meshes(
     shape: &Shape,
     cell: Option<f64>,
@@ -51,7 +51,7 @@ pub(super) fn shape_meshes(
     Ok(shaped)
 }
 
-/// The surface alone, as octants fill it.
+/// The surface alone, to be filled by octants.
 fn only_surface(shape: &Shape, cell: Option<f64>, folder: &Path) -> Result<BuiltShape, Error> {
     match &shape.source {
         ShapeSource::File(_) => {
@@ -104,14 +104,14 @@ fn from_file(path: &Path, cell: Option<f64>) -> Result<BuiltShape, Error> {
     match loaded.mesh {
         Mesh::Surface(surface) => from_users_surface(surface, cell, loaded.notes),
         Mesh::Tets(_) if cell.is_some() => {
-            let problem = "it holds tetrahedra already: leave out the body's `cell`";
+            let problem = "it has tetrahedra already: leave out the body's `cell`";
             Err(supple_core::FileError::whole(path, problem).into())
         }
         Mesh::Tets(tets) => Ok(from_tets(tets, loaded.notes)),
     }
 }
 
-/// A surface that was not made here: what of it does not take part as cloth is told.
+/// A surface that was not generated here: parts that are ignored for cloth are reported.
 fn from_users_surface(
     surface: SurfaceMesh,
     cell: Option<f64>,
@@ -151,7 +151,7 @@ fn needs_cell() -> Error {
     Error::Invalid("an implicit shape or character needs the body's `cell`, its resolution in metres".into())
 }
 
-/// A box of cloth with its own cells, or a solid cut into cells as near to cubes of a size as its sides allow.
+/// A box of cloth with its own cells, or a solid divided into cells as close to cubes of a given size as its sides allow.
 fn from_box(shape: &Cuboid, cell: Option<f64>) -> Result<BuiltShape, Error> {
     let size = shape.size;
     match (shape.cells, cell) {
@@ -166,7 +166,7 @@ fn from_box(shape: &Cuboid, cell: Option<f64>) -> Result<BuiltShape, Error> {
     }
 }
 
-/// Which of some points lie inside a closed mesh file, by winding number; the file is relative to `folder`.
+/// Which of the points are inside a closed mesh file, by winding number; the file is relative to `folder`.
 pub fn inside_mesh(mesh: &ClosedMesh, folder: &Path, points: &[DVec3]) -> Result<Vec<bool>, Error> {
     Ok(are_inside(&closed_mesh(mesh, folder)?, points))
 }
@@ -179,7 +179,7 @@ pub(crate) fn closed_mesh(mesh: &ClosedMesh, folder: &Path) -> Result<SurfaceMes
     Ok(surface)
 }
 
-/// Which of some points lie inside a closed mesh, by winding number.
+/// Which of the points are inside a closed mesh, by winding number.
 pub(crate) fn are_inside(surface: &SurfaceMesh, points: &[DVec3]) -> Vec<bool> {
     let winding = WindingNumber::new(TriangleTree::new(&surface.positions, surface.triangles()));
     winding.at_each(points).into_iter().map(|w| w > 0.5).collect()

@@ -1,6 +1,6 @@
 //! A cloth that tears: one of its particles is split (Müller 2008, section 8, after Müller 2006). Each fan of triangles around it
-//! but the first gets a clone of the particle. Clones stand at the end of all lists, so that what was numbered before keeps
-//! its number.
+//! except the first gets a clone of the particle. Clones are appended to all lists, so that existing indices remain
+//! valid.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::{Body, Elements};
 pub struct Split {
     /// The unknown of the body that is split.
     pub particle: u32,
-    /// The elements of every clone, the first clone's first. What is in none of them stays with the particle.
+    /// The elements of every clone, the first clone's first. Elements in none of them stay with the particle.
     pub fans: Vec<Vec<u32>>,
 }
 
@@ -22,16 +22,16 @@ pub struct Split {
 pub struct TimedTear {
     /// When, in seconds.
     pub time: f64,
-    /// Which unknowns of the body.
+    /// The unknowns of the body.
     pub particles: Vec<u32>,
     /// The normal of the plane of each split where the body was at the start.
     pub across: DVec3,
 }
 
-/// How a cloth's elements lie on its surface: what a tear needs to know of it.
+/// How a cloth's elements map to its surface: the data needed by a tear.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TornSurface {
-    /// The corners of each element, by their place in the surface's list of corners.
+    /// The corners of each element, as indices into the surface's list of corners.
     corners: Vec<[u32; 3]>,
     /// The surface triangle of each element.
     triangle: Vec<u32>,
@@ -51,7 +51,7 @@ impl TornSurface {
         let unknown = |corner: u32| body.unknown_of_corner(corner);
         for (corners, triangle) in corners.into_iter().zip(0..) {
             let [a, b, c] = corners.map(unknown);
-            // Triangles that welding has made flat are no elements.
+            // Triangles collapsed by welding are not elements.
             if a != b && b != c && c != a {
                 surface.corners.push(corners);
                 surface.triangle.push(triangle);
@@ -76,7 +76,7 @@ impl Body {
         self.embedding.weights(point as usize)[0].0
     }
 
-    /// Splits a particle of a cloth; gives the numbers of the clones.
+    /// Splits a particle of a cloth; returns the indices of the clones.
     pub fn split(&mut self, surface: &mut TornSurface, split: &Split) -> Vec<u32> {
         let first = self.start.len() as u32;
         for (fan, clone) in split.fans.iter().zip(first..) {
@@ -98,7 +98,7 @@ impl Body {
             }
         }
         self.mass[clone as usize] = moved;
-        // What is left is summed anew: differences would leave rounding.
+        // The remainder is summed again: differences would leave rounding.
         let left = surface.around[particle as usize].iter().filter(|element| !fan.contains(element));
         let left: Vec<u32> = left.copied().collect();
         self.mass[particle as usize] = left.iter().map(|&element| self.mass_of_corner(element)).sum();
@@ -106,14 +106,14 @@ impl Body {
         surface.around.push(fan.to_vec());
     }
 
-    /// The share of an element's mass that each of its corners has, in kg.
+    /// The share of an element's mass assigned to each of its corners, in kg.
     fn mass_of_corner(&self, element: u32) -> f64 {
         let [a, b, c] = self.rest_corners[element as usize];
         let area = 0.5 * (b - a).cross(c - a).length();
         self.materials.of(element as usize).area_density * area / 3.0
     }
 
-    /// Surface vertices that only the fan has go over to the clone; those that others have as well are cloned too.
+    /// Surface vertices used only by the fan move to the clone; those that others use as well are cloned too.
     fn move_surface(&mut self, surface: &TornSurface, particle: u32, fan: &[u32], clone: u32) {
         let of_element = |element: u32| {
             let corners = surface.corners[element as usize];

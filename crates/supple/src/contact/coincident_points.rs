@@ -1,4 +1,4 @@
-//! Points that a seam holds together: they count as one where contact asks what belongs together.
+//! Points joined by a seam: contact treats them as one when it tests for common vertices.
 
 use crate::body::ActiveSeam;
 use crate::body::Body;
@@ -7,7 +7,7 @@ use supple_mesh::geometry::DisjointSets;
 /// Which points are sewn to which.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct CoincidentPoints {
-    /// For each point the first of those at one place with it, where there is any seam.
+    /// For each point the first of those that coincide with it, if there is any seam.
     group: Vec<u32>,
     /// Pairs of groups, sorted: vertices and the ends of the edges to which they are sewn.
     pairs: Vec<[u32; 2]>,
@@ -16,7 +16,7 @@ pub(super) struct CoincidentPoints {
 }
 
 impl CoincidentPoints {
-    /// The points of some seams; `stands_for` gives for each the one that stands for all at its place.
+    /// The points of some seams; `stands_for` gives the representative of each point.
     pub(super) fn new(bodies: &[Body], seams: &[ActiveSeam], stands_for: &[u32]) -> Self {
         if seams.is_empty() {
             return Self::default();
@@ -63,7 +63,7 @@ impl CoincidentPoints {
     }
 }
 
-/// For each body and unknown the point that stands for it.
+/// For each body and unknown the point that represents it.
 fn point_of_unknown(bodies: &[Body], stands_for: &[u32]) -> Vec<Vec<u32>> {
     let mut first = 0;
     let of_body = |body: &Body| {

@@ -2,16 +2,16 @@
 //!
 //! | folder | what it is |
 //! | --- | --- |
-//! | `collider` | colliders over a step: distance, normal, how they carry what touches them; the penalty that keeps points outside |
+//! | `collider` | colliders over a step: distance, normal, how they carry points in contact; the penalty that keeps points outside |
 //! | `broad_phase` | which pieces of surfaces may come near: swept boxes, patches of triangles, cached candidate pairs |
 //! | `distance` | closest points of a vertex and a triangle, and of two edges |
-//! | `ccd` | when two pieces would touch on a straight motion |
+//! | `ccd` | when two pieces would touch on a straight displacement |
 //! | `barrier` | the barrier between surfaces, as an energy |
 //! | `friction` | smooth, adhesive and impulse friction |
-//! | `intersection` | what crosses: at the start, in a frame, points inside closed bodies |
+//! | `intersection` | intersections: at the start, in a frame, points inside closed bodies |
 //! | `surfaces` | the surfaces of all bodies as triangles, edges and vertices over points |
 //!
-//! `hpbd` keeps its particles apart by rules of its own, and `octree` can push back what has crossed: both lie with their family.
+//! `hpbd` keeps its particles apart by its own rules, and `octree` can resolve penetrations: both are with their solver family.
 
 pub mod barrier;
 mod broad_phase;

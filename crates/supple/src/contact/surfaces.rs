@@ -1,4 +1,4 @@
-//! The triangles of all bodies that touch themselves or each other, and which pairs of their pieces may.
+//! The triangles of all bodies in contact with themselves or each other, and which pairs of their pieces may touch.
 
 use std::collections::HashSet;
 
@@ -10,26 +10,26 @@ use crate::body::ActiveSeam;
 use crate::body::Body;
 use supple_mesh::weld::weld;
 
-/// All surfaces of a system that take part in contact. Points are numbered as in the system's embedding; of points at one
-/// place (split by UVs) the first stands for all.
+/// All surfaces of a system that take part in contact. Points are numbered as in the system's embedding; of coincident
+/// points (split by UVs) the first represents all.
 #[derive(Debug, Default)]
 pub struct Surfaces {
     /// Triangles over points.
     pub triangles: Vec<[u32; 3]>,
-    /// Where the points started, in metres.
+    /// Start positions of the points, in metres.
     pub start: Vec<DVec3>,
-    /// For each point the one that stands for all at its place.
+    /// The representative of each point: the first at its position.
     pub stands_for: Vec<u32>,
     body_of_point: Vec<u32>,
     touches_itself: Vec<bool>,
     between_bodies: bool,
     pieces: Vec<Pieces>,
     sewn: CoincidentPoints,
-    /// How near other bodies come to each body before they are pushed away, where that is less than the thickness; empty if nowhere.
+    /// How near other bodies come to each body before they are repelled, where that is less than the thickness; empty if nowhere.
     reach_of_body: Vec<f64>,
 }
 
-/// The vertices and edges of a triangle that no earlier triangle has: so each is looked at once.
+/// The vertices and edges of a triangle that no earlier triangle has: so each is tested once.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pieces {
     pub(super) vertices: [bool; 3],
@@ -38,7 +38,7 @@ pub(super) struct Pieces {
 }
 
 impl Surfaces {
-    /// The surfaces of some bodies; those that can touch nothing are left out.
+    /// The surfaces of some bodies; those without any contact are left out.
     pub fn new(bodies: &[Body], between_bodies: bool) -> Self {
         let between_bodies = between_bodies && bodies.len() > 1;
         let mut surfaces = Self { between_bodies, ..Self::default() };
@@ -59,7 +59,7 @@ impl Surfaces {
         surfaces
     }
 
-    /// One surface that touches itself.
+    /// One surface in contact with itself.
     #[cfg(test)]
     pub(crate) fn of_one(start: Vec<DVec3>, triangles: Vec<[u32; 3]>) -> Self {
         let stands_for = (0..start.len() as u32).collect();
@@ -76,12 +76,12 @@ impl Surfaces {
         one
     }
 
-    /// Takes points that are sewn together for one: pieces that have them in common do not push each other apart.
+    /// Merges points that are sewn together: pieces that share them do not repel each other.
     pub fn sew(&mut self, bodies: &[Body], seams: &[ActiveSeam]) {
         self.sewn = CoincidentPoints::new(bodies, seams, &self.stands_for);
     }
 
-    /// Whether two triangles hang together by a seam.
+    /// Whether two triangles are joined by a seam.
     pub fn share_a_seam(&self, a: u32, b: u32) -> bool {
         let [first, second] = [a, b].map(|t| self.triangles[t as usize]);
         self.sewn.any(&first, &second)
@@ -99,7 +99,7 @@ impl Surfaces {
         }
     }
 
-    /// Whether nothing can touch anything.
+    /// Whether no contact is possible.
     pub fn is_empty(&self) -> bool {
         self.triangles.is_empty()
     }
@@ -126,7 +126,7 @@ impl Surfaces {
         (self.touches_itself[body as usize], self.between_bodies)
     }
 
-    /// Whether the pieces of a pair hang together by a seam.
+    /// Whether the pieces of a pair are joined by a seam.
     pub(super) fn are_sewn(&self, kind: PrimitivePair, points: [u32; 4]) -> bool {
         let (first, second) = match kind {
             PrimitivePair::VertexTriangle => points.split_at(1),
@@ -135,8 +135,8 @@ impl Surfaces {
         self.sewn.any(first, second)
     }
 
-    /// Lets other bodies come as near to each body before they are pushed away; at most as near as the thickness. Says whether that is
-    /// new.
+    /// Sets how near other bodies come to each body before they are repelled; at most the thickness. Returns whether that
+    /// changed.
     pub(crate) fn set_reaches(&mut self, reaches: impl Iterator<Item = f64> + Clone) -> bool {
         let is_new = !reaches.clone().eq(self.reach_of_body.iter().copied());
         if is_new {
@@ -146,7 +146,7 @@ impl Surfaces {
         is_new
     }
 
-    /// How near a pair comes before it is pushed apart: the `thickness`, but within a body no more than the distance at which
+    /// The activation distance of a pair: the `thickness`, but within a body no more than the distance at which
     /// it started, so that no mesh is too fine for it, and between bodies no more than theirs.
     pub fn reach(&self, kind: PrimitivePair, points: [u32; 4], thickness: f64) -> f64 {
         let bodies = [0, 3].map(|side| self.body(points[side]));
@@ -162,22 +162,22 @@ impl Surfaces {
     }
 }
 
-/// Where the corners of a triangle are. Spelt out, since maps of arrays are not always inlined.
+/// The positions of a triangle's corners. Spelt out, since maps of arrays are not always inlined.
 #[inline(always)]
 pub(super) fn corners([a, b, c]: [u32; 3], at: &[DVec3]) -> [DVec3; 3] {
     [at[a as usize], at[b as usize], at[c as usize]]
 }
 
-/// Where four points are.
+/// The positions of four points.
 #[inline(always)]
 pub(super) fn places([a, b, c, d]: [u32; 4], at: &[DVec3]) -> [DVec3; 4] {
     [at[a as usize], at[b as usize], at[c as usize], at[d as usize]]
 }
 
-/// The least fraction of the thickness at which pairs are pushed apart, however near they started.
+/// The smallest fraction of the thickness at which pairs repel each other, however near they started.
 const LEAST_REACH: f64 = 0.01;
 
-/// For each position the first one at the same place.
+/// For each position the first one that equals it.
 fn first_at_place(positions: &[DVec3]) -> Vec<u32> {
     let (places, count) = weld(positions);
     let mut first = vec![u32::MAX; count];

@@ -24,7 +24,7 @@ fn capsule() -> ColliderShape {
     ColliderShape::Capsule { from: dvec3(-0.5, 0.0, 0.1), to: dvec3(0.7, 0.4, 0.0), radius: 0.3 }
 }
 
-/// Components up to `size` either way.
+/// Components up to `size` in both directions.
 pub(super) fn vector(size: f64) -> impl Strategy<Value = DVec3> {
     prop::array::uniform3(-size..size).prop_map(DVec3::from)
 }
@@ -198,8 +198,8 @@ fn a_sequence_that_ends_too_early_or_changes_its_triangles_is_refused() {
 fn missing_files_and_meshes_without_area_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     assert!(refused(&mesh(folder.path().join("none.obj")), 0.0).contains("none.obj"));
-    assert!(refused(&mesh(folder.path().join("none_##.obj")), 0.0).contains("no mesh files are there"));
-    assert!(refused(&mesh(folder.path()), 0.0).contains("no mesh files are there"));
+    assert!(refused(&mesh(folder.path().join("none_##.obj")), 0.0).contains("there are no mesh files"));
+    assert!(refused(&mesh(folder.path()), 0.0).contains("there are no mesh files"));
     let flat = save(folder.path(), "flat.obj", &[DVec3::ZERO, DVec3::X, 2.0 * DVec3::X], &[[0, 1, 2]]);
     assert!(refused(&mesh(flat), 0.0).contains("no triangle with an area"));
 }

@@ -27,7 +27,7 @@ use supple_linear::Simd;
 /// How much stiffer a sheet is beyond its strain limit.
 const LIMIT_STIFFNESS: f64 = 100.0;
 
-/// The laws that the models of a scene mean for solids.
+/// The laws of a scene's models for solids.
 const SOLID_LAWS: [(Model, SolidLaw); 5] = [
     (Model::Linear, SolidLaw::Linear),
     (Model::Corotated, SolidLaw::Corotated),
@@ -36,7 +36,7 @@ const SOLID_LAWS: [(Model, SolidLaw); 5] = [
     (Model::Arap, SolidLaw::Arap),
 ];
 
-/// The laws that they mean for sheets.
+/// The laws of a scene's models for sheets.
 const SHEET_LAWS: [(Model, SheetLaw); 3] = [
     (Model::Corotated, SheetLaw::Corotated),
     (Model::Stvk, SheetLaw::StVenantKirchhoff),
@@ -48,21 +48,21 @@ const SHEET_LAWS: [(Model, SheetLaw); 3] = [
 pub(crate) struct ConformingElasticity;
 
 impl Elasticity for ConformingElasticity {
-    fn energies(&mut self, setup: &SceneState, first_unknown: &[u32]) -> Vec<Box<dyn Energy>> {
-        let mut energies = elastic_energies(setup, first_unknown);
-        let start: Vec<DVec3> = setup.bodies.iter().flat_map(|body| &body.start).copied().collect();
-        for (body, &first) in setup.bodies.iter().zip(first_unknown) {
-            energies.extend(pressure(body, first, &start, setup.simd));
+    fn energies(&mut self, scene_state: &SceneState, first_unknown: &[u32]) -> Vec<Box<dyn Energy>> {
+        let mut energies = elastic_energies(scene_state, first_unknown);
+        let start: Vec<DVec3> = scene_state.bodies.iter().flat_map(|body| &body.start).copied().collect();
+        for (body, &first) in scene_state.bodies.iter().zip(first_unknown) {
+            energies.extend(pressure(body, first, &start, scene_state.simd));
         }
         energies
     }
 
-    fn minimiser(&self, setup: &SceneState, nodes: Nodes) -> Result<Box<dyn Minimiser>, String> {
-        minimiser(&setup.solver, nodes, setup.simd)
+    fn minimiser(&self, scene_state: &SceneState, nodes: Nodes) -> Result<Box<dyn Minimiser>, String> {
+        minimiser(&scene_state.solver, nodes, scene_state.simd)
     }
 }
 
-/// The bodies that follow one model, put together.
+/// The bodies of one model, combined.
 struct Gathered<'a> {
     bodies: Vec<(&'a Body, u32)>,
     vertices: usize,
@@ -70,12 +70,12 @@ struct Gathered<'a> {
 }
 
 /// The energies of all elements.
-fn elastic_energies(setup: &SceneState, first_unknown: &[u32]) -> Vec<Box<dyn Energy>> {
+fn elastic_energies(scene_state: &SceneState, first_unknown: &[u32]) -> Vec<Box<dyn Energy>> {
     let vertices = first_unknown.last().map_or(0, |&end| end as usize);
     let of = |model: Model| {
-        let bodies = setup.bodies.iter().zip(first_unknown.iter().copied());
+        let bodies = scene_state.bodies.iter().zip(first_unknown.iter().copied());
         let bodies: Vec<_> = bodies.filter(|(body, _)| body.model == model).collect();
-        (!bodies.is_empty()).then_some(Gathered { bodies, vertices, simd: setup.simd })
+        (!bodies.is_empty()).then_some(Gathered { bodies, vertices, simd: scene_state.simd })
     };
     let mut energies: Vec<Option<Box<dyn Energy>>> = Vec::new();
     energies.extend(of(Model::Spring).map(|gathered| gathered.springs()));
@@ -86,22 +86,22 @@ fn elastic_energies(setup: &SceneState, first_unknown: &[u32]) -> Vec<Box<dyn En
         energies.extend(of(model).map(|gathered| gathered.sheets(law)));
     }
     let bend = |bending: Bending| {
-        let bodies = setup.bodies.iter().zip(first_unknown.iter().copied());
+        let bodies = scene_state.bodies.iter().zip(first_unknown.iter().copied());
         let bodies: Vec<_> = bodies.filter(|(body, _)| hinge_bending(body) == Some(bending)).collect();
-        Gathered { bodies, vertices, simd: setup.simd }
+        Gathered { bodies, vertices, simd: scene_state.simd }
     };
     energies.push(bend(Bending::Quadratic).quadratic_bending());
     energies.push(bend(Bending::Dihedral).dihedral_bending());
     let all = Gathered {
-        bodies: setup.bodies.iter().zip(first_unknown.iter().copied()).collect(),
+        bodies: scene_state.bodies.iter().zip(first_unknown.iter().copied()).collect(),
         vertices,
-        simd: setup.simd,
+        simd: scene_state.simd,
     };
     energies.push(all.strain_limits());
     energies.into_iter().flatten().collect()
 }
 
-/// How a body's hinges bend; `None` for solids and for cloth whose springs do it.
+/// How a body's hinges bend; `None` for solids and for cloth whose springs resist bending.
 fn hinge_bending(body: &Body) -> Option<Bending> {
     match (&body.elements, body.model) {
         (Elements::Tets(_) | Elements::Octants(_), _) => None,

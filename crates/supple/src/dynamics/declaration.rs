@@ -1,4 +1,4 @@
-//! What implicit dynamics declares: five methods that minimise the same objective over the same degrees of freedom.
+//! The declaration of implicit dynamics: five methods that minimise the same objective over the same degrees of freedom.
 
 use super::ImplicitStepper;
 use super::optimize::projective_obstacle;
@@ -55,12 +55,12 @@ impl StepperKind for ImplicitDynamics {
         obstacle.map_or(Ok(()), |obstacle| {
             let name = &body.name;
             Err(Error::Invalid(format!(
-                "projective dynamics cannot take {obstacle} (body `{name}`); use `method = \"newton\"`"
+                "projective dynamics does not support {obstacle} (body `{name}`); use `method = \"newton\"`"
             )))
         })
     }
 
-    fn build(&self, setup: &SceneState) -> Result<Box<dyn Stepper>, Error> {
-        Ok(Box::new(ImplicitStepper::new(setup)))
+    fn build(&self, scene_state: &SceneState) -> Result<Box<dyn Stepper>, Error> {
+        Ok(Box::new(ImplicitStepper::new(scene_state)))
     }
 }

@@ -1,5 +1,5 @@
-//! What a family that steps by implicit Euler brings of its own: the elements of its bodies, the method that minimises over them, and
-//! contact where it does not take the barrier.
+//! The family-specific part of an implicit Euler stepper: the elements of its bodies, the method that minimises over them, and
+//! contact if it does not use the barrier.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::stepper::{HierarchyLevel, Slice};
 pub(crate) trait Elasticity: Send {
     /// The energies of the elements of all bodies, over all unknowns; `first_unknown` has the first of each body. Called again when
     /// bodies or materials change.
-    fn energies(&mut self, setup: &SceneState, first_unknown: &[u32]) -> Vec<Box<dyn Energy>>;
+    fn energies(&mut self, scene_state: &SceneState, first_unknown: &[u32]) -> Vec<Box<dyn Energy>>;
 
-    /// The method that minimises over the unknowns that are not held.
-    fn minimiser(&self, setup: &SceneState, nodes: Nodes) -> Result<Box<dyn Minimiser>, String>;
+    /// The method that minimises over the free unknowns.
+    fn minimiser(&self, scene_state: &SceneState, nodes: Nodes) -> Result<Box<dyn Minimiser>, String>;
 
     /// Whether Hessians of its elements are assembled into a matrix.
     fn is_assembled(&self) -> bool {
@@ -30,7 +30,7 @@ pub(crate) trait Elasticity: Send {
     /// Contact in place of the barrier, given all surface points and the friction coefficient of each.
     fn contact(
         &self,
-        _setup: &SceneState,
+        _scene_state: &SceneState,
         _points: &Arc<Embedding>,
         _friction: &[f64],
     ) -> Option<Box<dyn ContactResponse>> {
@@ -38,17 +38,24 @@ pub(crate) trait Elasticity: Send {
     }
 
     /// Adds cells to the levels that a viewer draws, with the unknowns at `x`.
-    fn draw_cells(&self, _levels: &mut [HierarchyLevel], _setup: &SceneState, _x: &[DVec3], _slice: &Slice) {}
+    fn draw_cells(
+        &self,
+        _levels: &mut [HierarchyLevel],
+        _scene_state: &SceneState,
+        _x: &[DVec3],
+        _slice: &Slice,
+    ) {
+    }
 }
 
-/// Contact of a family's own: an energy that is set up anew for every step and after rounds of it.
+/// Contact specific to a family: an energy that is rebuilt for every step and after rounds of it.
 pub(crate) trait ContactResponse: Send + Sync {
     /// Starts a step of `dt` seconds from `x`.
     fn begin_step(&mut self, x: &[DVec3], dt: f64);
-    /// Takes in what has crossed at `x`, where the step would end; whether something has.
+    /// Detects intersections at `x`, where the step would end; returns whether there are any.
     fn update(&mut self, x: &[DVec3]) -> bool;
-    /// What touches at `x`.
+    /// Contact statistics at `x`.
     fn summary(&self, x: &[DVec3]) -> ContactSummary;
-    /// What the step minimises of it.
+    /// Its contribution to the step's objective.
     fn energy(&self) -> &dyn Energy;
 }

@@ -1,5 +1,5 @@
 //! Implicit Euler: every step minimises inertia plus the energies of elements, attachments, contact and wind, for all
-//! bodies of the scene as one system. In quasi-statics inertia is left out, but for a trace that holds free bodies.
+//! bodies of the scene as one system. In quasi-statics inertia is left out, except for a trace that keeps free bodies definite.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -26,26 +26,26 @@ use supple_core::Error;
 use supple_core::state::{StateReader, StateWriter};
 use supple_linear::{BlockMatrix, BlockPattern, CycleTimes, ScalarMatrix};
 
-/// The step in seconds by which quasi-statics weighs inertia: too long for it to matter beside elasticity, short enough to
+/// The step in seconds that weights inertia in quasi-statics: too long for it to matter relative to elasticity, short enough to
 /// keep the matrix of a free body definite.
 const QUASISTATIC_STEP: f64 = 1000.0;
 
 /// How far an iteration of quasi-statics may move a vertex, as a fraction of the size of all bodies together.
 const QUASISTATIC_MOVE: f64 = 0.05;
 
-/// How often the wind of a quasi-static frame is taken anew from the shape that it has made.
+/// How often the wind of a quasi-static frame is recomputed from the shape that it has produced.
 const WIND_ROUNDS: u32 = 20;
 
-/// Units in the last place by which positions are shaken to see what rounding does to forces.
+/// Units in the last place by which positions are perturbed to measure the rounding of forces.
 const LAST_PLACES: f64 = 4.0;
 
-/// How many crossing triangles are named to the user.
+/// How many intersecting triangles are listed for the user.
 const NAMED_CROSSINGS: usize = 5;
 
-/// How often a step goes on where parts have crossed at its end.
+/// How often a step is continued if parts have crossed at its end.
 const COLLISION_ROUNDS: u32 = 2;
 
-/// How often a step tries to bring pins home whose way surfaces block.
+/// How often a step tries to move pins to their targets when surfaces block them.
 const PIN_ROUNDS: u32 = 4;
 
 /// Implicit Euler by any nonlinear method.
@@ -55,20 +55,20 @@ pub struct ImplicitStepper {
     v: Vec<DVec3>,
     system: System,
     held: Vec<bool>,
-    /// Where the bodies started.
+    /// Start positions of the bodies.
     start: Vec<DVec3>,
-    /// The energies as they were before materials changed for the first time.
+    /// The energies before materials changed for the first time.
     first: Option<System>,
     minimiser: Option<Box<dyn Minimiser>>,
     outcome: Outcome,
-    /// How often the way to where a step begins was cut short, since surfaces would have touched.
+    /// How often the displacement to a step's initial guess was truncated to stay collision-free.
     start_cuts: u32,
     work: Work,
-    /// What a restored state says of the minimiser; taken over when the next step begins.
+    /// The minimiser's part of a restored state; applied when the next step starts.
     restored: Option<RestoredMinimiser>,
 }
 
-/// What a minimiser keeps from step to step, and the vertices that were held then.
+/// The state that a minimiser keeps from step to step, and the vertices that were fixed then.
 struct RestoredMinimiser {
     held: Vec<u32>,
     saved: Vec<u32>,
@@ -77,35 +77,35 @@ struct RestoredMinimiser {
 /// Vectors of a step over all vertices, kept so that steps allocate nothing.
 #[derive(Default)]
 struct Work {
-    /// Where the step begins to minimise, and ends.
+    /// The initial guess of the step, and its result.
     next: Vec<DVec3>,
-    /// Where everything would fly freely.
+    /// Free-flight positions.
     flying: Vec<DVec3>,
-    /// Where held vertices are at the step's end.
+    /// Positions of fixed vertices at the step's end.
     pinned: Vec<DVec3>,
-    /// The objective where the step begins.
+    /// The objective at the initial guess.
     value: f64,
     /// Its gradient there.
     forces: Vec<DVec3>,
-    /// The same elsewhere: with positions shaken by what they are rounded to, or in flight.
+    /// The same elsewhere: at perturbed positions, or in free flight.
     other_forces: Vec<DVec3>,
     held: Vec<bool>,
-    /// Where the vertices are that are not held.
+    /// Positions of the free vertices.
     free: Vec<DVec3>,
-    /// Empty: room for the colliders of the next step.
+    /// Empty: workspace for the colliders of the next step.
     colliders: Vec<PosedCollider>,
     /// Friction by impulses.
     impulses: FrictionImpulses,
 }
 
 impl ImplicitStepper {
-    /// A stepper for the bodies of a setup, at their start: meshes whose matrices are assembled.
-    pub fn new(setup: &SceneState) -> Self {
-        Self::with_elasticity(setup, Box::new(ConformingElasticity))
+    /// A stepper for the bodies of a scene state, at their start: meshes whose matrices are assembled.
+    pub fn new(scene_state: &SceneState) -> Self {
+        Self::with_elasticity(scene_state, Box::new(ConformingElasticity))
     }
 
     /// The same for the elements of another family.
-    pub(crate) fn with_elasticity(setup: &SceneState, elasticity: Box<dyn Elasticity>) -> Self {
+    pub(crate) fn with_elasticity(scene_state: &SceneState, elasticity: Box<dyn Elasticity>) -> Self {
         let mut stepper = Self {
             elasticity,
             x: Vec::new(),
@@ -120,16 +120,16 @@ impl ImplicitStepper {
             work: Work::default(),
             restored: None,
         };
-        stepper.bodies_changed(setup, &vec![None; setup.bodies.len()]);
+        stepper.bodies_changed(scene_state, &vec![None; scene_state.bodies.len()]);
         stepper
     }
 
-    /// Sets up the energies of a step; `work.next` becomes the positions with held vertices where their pins are at its
+    /// Sets up the energies of a step; `work.next` becomes the positions with fixed vertices at their pins' targets at its
     /// end.
-    fn begin_step(&mut self, setup: &SceneState, dt: f64) -> Result<(), Error> {
-        let end = setup.time + dt;
-        setup.pose_colliders(
-            [setup.time, end],
+    fn begin_step(&mut self, scene_state: &SceneState, dt: f64) -> Result<(), Error> {
+        let end = scene_state.time + dt;
+        scene_state.pose_colliders(
+            [scene_state.time, end],
             &mut self.system.contacts.colliders,
             &mut self.work.colliders,
         )?;
@@ -140,29 +140,29 @@ impl ImplicitStepper {
             response.begin_step(&self.x, dt);
         }
         system.seams.begin_step(end);
-        let [step, damped] = inertia_and_damping(setup.mode, dt);
-        system.update_wind(setup, &self.x, &self.v, [end, step]);
+        let [step, damped] = inertia_and_damping(scene_state.mode, dt);
+        system.update_wind(scene_state, &self.x, &self.v, [end, step]);
         system.inertia.rate = 1.0 / (step * step);
-        system.inertia.gravity = setup.world.gravity;
+        system.inertia.gravity = scene_state.world.gravity;
         system.inertia.target.clear();
         system.inertia.target.extend(self.x.iter().zip(&self.v).map(|(x, v)| *x + dt * *v));
         let work = &mut self.work;
         work.next.clone_from(&self.x);
-        system.apply_pins(setup, end, &mut work.next, &mut work.held)?;
+        system.apply_pins(scene_state, end, &mut work.next, &mut work.held)?;
         work.pinned.clone_from(&work.next);
         if self.minimiser.is_none() || work.held != self.held {
             self.held.clone_from(&work.held);
-            self.analyse(setup)?;
+            self.analyse(scene_state)?;
         }
         self.system.elastic.iter_mut().for_each(|energy| energy.begin_step(&self.x, damped));
         Ok(())
     }
 
-    /// Tells the minimiser where the step begins, after what a restored state says of it.
+    /// Passes the step's initial guess to the minimiser, after restoring its saved state.
     fn begin_minimiser(&mut self) {
         let Some(minimiser) = &mut self.minimiser else { return };
         if let Some(RestoredMinimiser { held, saved }) = self.restored.take() {
-            // With other vertices held the method was chosen anew in this step on the unbroken run, too.
+            // In an uninterrupted run the method was also rebuilt in this step if other vertices were fixed.
             minimiser.restore(if held == bits(&self.held) { &saved } else { &[] });
         }
         self.work.free.clear();
@@ -171,23 +171,23 @@ impl ImplicitStepper {
         minimiser.begin_step(&self.work.free);
     }
 
-    /// What comes next chooses its structure anew, whatever a restored state says of another.
+    /// The next method chooses its structure again, whatever a restored state contains of another.
     fn drop_minimiser(&mut self) {
         (self.minimiser, self.restored) = (None, None);
     }
 
-    /// Chooses the method's structure from where the bodies started, not from where they are, from the materials that they
-    /// had then, and from the scene's own step: a resumed run must choose the same.
-    fn analyse(&mut self, setup: &SceneState) -> Result<(), Error> {
-        let pattern = Arc::new(self.pattern(setup));
+    /// Chooses the method's structure from the start positions of the bodies, not from the current ones, from their initial
+    /// materials, and from the scene's own step: a resumed run must choose the same.
+    fn analyse(&mut self, scene_state: &SceneState) -> Result<(), Error> {
+        let pattern = Arc::new(self.pattern(scene_state));
         let free = self.start.iter().zip(&self.held).filter(|(_, held)| !**held);
         let positions: Arc<[DVec3]> = free.map(|(x, _)| *x).collect();
-        let follows = self.elasticity.is_assembled() && setup.solver.linear.follows_stiffness();
+        let follows = self.elasticity.is_assembled() && scene_state.solver.linear.follows_stiffness();
         let at_start = follows.then(|| {
-            let steps = inertia_and_damping(setup.mode, setup.usual_step);
+            let steps = inertia_and_damping(scene_state.mode, scene_state.usual_step);
             let first = match &mut self.first {
                 Some(first) => {
-                    first.analyse(setup, &self.held);
+                    first.analyse(scene_state, &self.held);
                     first
                 }
                 None => &mut self.system,
@@ -195,22 +195,22 @@ impl ImplicitStepper {
             first.start_matrix(&self.start, steps, pattern.clone())
         });
         let nodes = Nodes { pattern, vertices: self.x.len(), positions, at_start };
-        let made = self.elasticity.minimiser(setup, nodes);
+        let made = self.elasticity.minimiser(scene_state, nodes);
         self.minimiser = Some(made.map_err(Error::Invalid)?);
         Ok(())
     }
 
-    /// Which unknowns that are not held are coupled; none where nothing is assembled.
-    fn pattern(&mut self, setup: &SceneState) -> BlockPattern {
+    /// Which free unknowns are coupled; empty if nothing is assembled.
+    fn pattern(&mut self, scene_state: &SceneState) -> BlockPattern {
         match self.elasticity.is_assembled() {
-            true => self.system.analyse(setup, &self.held),
+            true => self.system.analyse(scene_state, &self.held),
             false => BlockPattern::new(&self.held, &[]),
         }
     }
 
-    /// Takes the better start of the two natural ones: where everything was, or where it would fly freely. Free flight
-    /// makes momentum exact, rest makes a hanging cloth start in its solution. `arrived` says whether the pins came home in
-    /// the first; where surfaces are in the way the flight ends early. Returns whether the pins came home. Follows
+    /// Chooses the better of the two natural initial guesses: the previous positions, or free flight. Free flight
+    /// makes momentum exact, rest makes a hanging cloth start in its solution. `arrived` tells whether the pins reached their targets in
+    /// the first; where surfaces are in the way the flight ends early. Returns whether the pins reached their targets. Follows
     /// [`Self::free_force`].
     fn choose_initial_guess(&mut self, arrived: bool) -> bool {
         let Work { next: resting, flying, pinned, .. } = &mut self.work;
@@ -236,7 +236,7 @@ impl ImplicitStepper {
         held.into_iter().all(|(_, (x, pinned))| x == pinned)
     }
 
-    /// Moves held vertices on towards their pins; returns whether they are there.
+    /// Advances fixed vertices towards their pins' targets; returns whether they reached them.
     fn advance_pins(&mut self) -> bool {
         let Work { next, flying: to, pinned, .. } = &mut self.work;
         to.clone_from(next);
@@ -248,7 +248,7 @@ impl ImplicitStepper {
         arrived
     }
 
-    /// The norm of the forces on vertices that are not held, where the step begins.
+    /// The norm of the forces on free vertices, at the initial guess.
     fn free_force(&mut self) -> f64 {
         let Work { next, value, forces, .. } = &mut self.work;
         forces.resize(next.len(), DVec3::ZERO);
@@ -260,27 +260,28 @@ impl ImplicitStepper {
     }
 
     /// The force that counts as 1 in residuals: that at the step's start, or more where a body rests, so that forces which
-    /// are only rounding, or not worth solving for, count as solved.
-    fn reference(&mut self, setup: &SceneState) -> f64 {
+    /// are only rounding, or negligible, count as solved.
+    fn reference(&mut self, scene_state: &SceneState) -> f64 {
         let begin = self.free_force();
-        let least = self.force_floor(setup).max(self.rounding_force(setup.solver.tolerance * begin));
+        let least =
+            self.force_floor(scene_state).max(self.rounding_force(scene_state.solver.tolerance * begin));
         // Without any body there is no force at all.
-        begin.max(least / setup.solver.tolerance).max(f64::MIN_POSITIVE)
+        begin.max(least / scene_state.solver.tolerance).max(f64::MIN_POSITIVE)
     }
 
-    /// How far forces change where positions do by a few units in their last place: no solution is nearer than that. Follows
-    /// [`Self::free_force`]. Where elements are inside out, forces may jump between two positions next to each other, which
-    /// says nothing of rounding: a jump stays what it is when positions change by more. What matters is above `least`.
+    /// How much forces change when positions change by a few units in their last place: no solution is more accurate than that. Follows
+    /// [`Self::free_force`]. Where elements are inverted, forces may jump between two adjacent positions, which
+    /// is not rounding: a jump does not shrink with the perturbation. Only values above `least` matter.
     fn rounding_force(&mut self, least: f64) -> f64 {
         let change = self.change_of_forces(LAST_PLACES);
         let jumps = change > least && self.change_of_forces(16.0 * LAST_PLACES) < 4.0 * change;
         if jumps { 0.0 } else { change }
     }
 
-    /// How far forces change where positions do by so many units in their last place.
+    /// How much forces change when positions change by this many units in their last place.
     fn change_of_forces(&mut self, places: f64) -> f64 {
         let Work { next, flying: shaken, forces, other_forces, .. } = &mut self.work;
-        // Neighbours are moved apart; signs from a scrambled index follow no pattern of the mesh.
+        // Neighbours are perturbed differently; signs from a scrambled index follow no pattern of the mesh.
         let sign = |i: usize| if (i as u32).wrapping_mul(0x9e37_79b9) >> 31 == 0 { 1.0 } else { -1.0 };
         let shake = |(i, x): (usize, &DVec3)| *x * (1.0 + places * f64::EPSILON * sign(i));
         shaken.clear();
@@ -291,10 +292,10 @@ impl ImplicitStepper {
         free.map(|((still, shaken), _)| still.distance_squared(*shaken)).sum::<f64>().sqrt()
     }
 
-    /// How far an iteration may move a vertex: anywhere in dynamics, where inertia holds it back. In quasi-statics nothing
-    /// does before a free body touches what will hold it, and a full step would carry it past.
-    fn max_displacement(&self, setup: &SceneState) -> f64 {
-        match setup.mode {
+    /// How far an iteration may move a vertex: unbounded in dynamics, where inertia limits it. In quasi-statics nothing
+    /// does before a free body makes contact, and a full step would overshoot.
+    fn max_displacement(&self, scene_state: &SceneState) -> f64 {
+        match scene_state.mode {
             Mode::Dynamic => f64::INFINITY,
             Mode::Quasistatic => {
                 let bounds = Aabb::of_points(&self.x);
@@ -303,14 +304,14 @@ impl ImplicitStepper {
         }
     }
 
-    /// A force below which nothing is worth solving: 1e-13 of the weight, or of what would give the bodies 1 m/s² where nothing
-    /// weighs.
-    fn force_floor(&self, setup: &SceneState) -> f64 {
+    /// A force below which nothing is worth solving: 1e-13 of the weight, or of what would accelerate the bodies by 1 m/s² if there is no
+    /// gravity.
+    fn force_floor(&self, scene_state: &SceneState) -> f64 {
         let masses = self.system.inertia.mass.iter().map(|m| m * m).sum::<f64>().sqrt();
-        1e-13 * masses * setup.world.gravity.length().max(1.0)
+        1e-13 * masses * scene_state.world.gravity.length().max(1.0)
     }
 
-    /// Wall time by stage of a step from when it began, began to minimise, and was done with that.
+    /// Wall time by stage of a step, from its start and the start and end of the minimisation.
     fn times(&self, [begun, minimising, ended]: [Instant; 3], cycles: CycleTimes) -> StageTimes {
         let outcome = &self.outcome;
         let seconds = |time: Duration| time.as_secs_f64();
@@ -327,33 +328,41 @@ impl ImplicitStepper {
         }
     }
 
-    /// What multigrid cycles have taken so far.
+    /// Accumulated times of multigrid cycles.
     fn cycle_times(&self) -> CycleTimes {
         self.minimiser.as_ref().map_or_else(CycleTimes::default, |minimiser| minimiser.cycle_times())
     }
 
-    fn minimise(&mut self, setup: &SceneState, limits: &StoppingCriteria<'_>) -> Result<(), Error> {
+    fn minimise(&mut self, scene_state: &SceneState, limits: &StoppingCriteria<'_>) -> Result<(), Error> {
         let Some(minimiser) = &mut self.minimiser else {
-            return Err(setup.failed("the system was not analysed"));
+            return Err(scene_state.failed("the system was not analysed"));
         };
         let done = minimiser.minimise(&self.system, &mut self.work.next, limits, &mut self.outcome);
-        done.map_err(|problem| setup.failed(problem))
+        done.map_err(|problem| scene_state.failed(problem))
     }
 
-    /// The same from where the step begins, where the objective is known.
-    fn minimise_first(&mut self, setup: &SceneState, limits: &StoppingCriteria<'_>) -> Result<(), Error> {
+    /// The same from the initial guess, where the objective is known.
+    fn minimise_first(
+        &mut self,
+        scene_state: &SceneState,
+        limits: &StoppingCriteria<'_>,
+    ) -> Result<(), Error> {
         let (value, forces) = (self.work.value, std::mem::take(&mut self.work.forces));
         let initial = Some(Evaluated { value, gradient: &forces });
-        let done = self.minimise(setup, &StoppingCriteria { initial, ..*limits });
+        let done = self.minimise(scene_state, &StoppingCriteria { initial, ..*limits });
         self.work.forces = forces;
         done
     }
 
-    /// Another round of the same step, whose work adds up.
-    fn minimise_again(&mut self, setup: &SceneState, limits: &StoppingCriteria<'_>) -> Result<(), Error> {
+    /// Another round of the same step, whose work is added.
+    fn minimise_again(
+        &mut self,
+        scene_state: &SceneState,
+        limits: &StoppingCriteria<'_>,
+    ) -> Result<(), Error> {
         let Outcome { iterations, linear_iterations, cuts, .. } = self.outcome;
         let Outcome { evaluation_time, assembly_time, update_time, solve_time, .. } = self.outcome;
-        self.minimise(setup, limits)?;
+        self.minimise(scene_state, limits)?;
         self.outcome.iterations += iterations;
         self.outcome.linear_iterations += linear_iterations;
         self.outcome.cuts += cuts;
@@ -364,17 +373,17 @@ impl ImplicitStepper {
         Ok(())
     }
 
-    /// In equilibrium the wind blows on the shape that it has made, not on that of the frame before.
+    /// In equilibrium the wind acts on the shape that it has produced, not on that of the previous frame.
     fn settle_in_wind(
         &mut self,
-        setup: &SceneState,
+        scene_state: &SceneState,
         time: f64,
         limits: &StoppingCriteria<'_>,
     ) -> Result<(), Error> {
         for _ in 0..WIND_ROUNDS {
             let before = self.outcome.iterations;
-            self.system.update_wind(setup, &self.work.next, &self.v, [time, QUASISTATIC_STEP]);
-            self.minimise_again(setup, limits)?;
+            self.system.update_wind(scene_state, &self.work.next, &self.v, [time, QUASISTATIC_STEP]);
+            self.minimise_again(scene_state, limits)?;
             if self.outcome.iterations == before {
                 break;
             }
@@ -382,7 +391,7 @@ impl ImplicitStepper {
         Ok(())
     }
 
-    /// Friction by impulses, on what the step has come to; what would make surfaces touch is cut.
+    /// Friction by impulses, on the result of the step; truncated where surfaces would touch.
     fn apply_friction_impulses(&mut self, dt: f64) {
         let Work { next, flying: to, impulses, .. } = &mut self.work;
         impulses.clear();
@@ -394,10 +403,10 @@ impl ImplicitStepper {
         std::mem::swap(next, to);
     }
 
-    /// Goes on with the step where parts have crossed at its end, with what pushes them back.
+    /// Continues the step if parts have crossed at its end, with the contact forces that push them back.
     fn resolve_intersections(
         &mut self,
-        setup: &SceneState,
+        scene_state: &SceneState,
         limits: &StoppingCriteria<'_>,
     ) -> Result<(), Error> {
         for round in 0..=COLLISION_ROUNDS {
@@ -405,14 +414,14 @@ impl ImplicitStepper {
             if !response.update(&self.work.next) || round == COLLISION_ROUNDS {
                 break;
             }
-            self.minimise_again(setup, limits)?;
+            self.minimise_again(scene_state, limits)?;
         }
         Ok(())
     }
 
-    fn report(&self, setup: &SceneState) -> StepReport {
+    fn report(&self, scene_state: &SceneState) -> StepReport {
         let outcome = &self.outcome;
-        let [kinetic, potential] = self.system.inertia.energies(&self.x, &self.v, setup.world.gravity);
+        let [kinetic, potential] = self.system.inertia.energies(&self.x, &self.v, scene_state.world.gravity);
         let (contacts, penetration) = self.system.contacts.count_and_depth(&self.x);
         let touching = match &self.system.response {
             Some(response) => response.summary(&self.x),
@@ -436,72 +445,79 @@ impl ImplicitStepper {
 }
 
 impl Stepper for ImplicitStepper {
-    fn step(&mut self, setup: &SceneState, dt: f64, deadline: Option<Instant>) -> Result<StepReport, Error> {
+    fn step(
+        &mut self,
+        scene_state: &SceneState,
+        dt: f64,
+        deadline: Option<Instant>,
+    ) -> Result<StepReport, Error> {
         let begun = Instant::now();
-        self.begin_step(setup, dt)?;
+        self.begin_step(scene_state, dt)?;
         self.begin_minimiser();
         self.start_cuts = 0;
         let mut arrived =
             truncate_to_collision_free(&self.system, &self.x, &mut self.work.next, &mut self.start_cuts);
         let limits = StoppingCriteria {
             initial: None,
-            tolerance: setup.solver.tolerance,
-            reference: self.reference(setup),
-            step_tolerance: step_tolerance(setup, dt),
-            max_iterations: setup.solver.max_iterations,
+            tolerance: scene_state.solver.tolerance,
+            reference: self.reference(scene_state),
+            step_tolerance: step_tolerance(scene_state, dt),
+            max_iterations: scene_state.solver.max_iterations,
             deadline,
-            record: setup.record,
-            max_displacement: self.max_displacement(setup),
+            record: scene_state.record,
+            max_displacement: self.max_displacement(scene_state),
         };
-        if setup.mode == Mode::Dynamic {
+        if scene_state.mode == Mode::Dynamic {
             arrived = self.choose_initial_guess(arrived);
         }
         let (minimising, earlier) = (Instant::now(), self.cycle_times());
-        self.minimise_first(setup, &limits)?;
+        self.minimise_first(scene_state, &limits)?;
         for _ in 0..PIN_ROUNDS {
             if arrived {
                 break;
             }
             arrived = self.advance_pins();
-            self.minimise_again(setup, &limits)?;
+            self.minimise_again(scene_state, &limits)?;
         }
-        if setup.mode == Mode::Quasistatic && !self.system.wind.is_still() {
-            self.settle_in_wind(setup, setup.time + dt, &limits)?;
+        if scene_state.mode == Mode::Quasistatic && !self.system.wind.is_still() {
+            self.settle_in_wind(scene_state, scene_state.time + dt, &limits)?;
         }
-        self.resolve_intersections(setup, &limits)?;
+        self.resolve_intersections(scene_state, &limits)?;
         let (ended, cycles) = (Instant::now(), self.cycle_times().since(&earlier));
-        if setup.contact.friction_model == FrictionModel::Impulse {
+        if scene_state.contact.friction_model == FrictionModel::Impulse {
             self.apply_friction_impulses(dt);
         }
         std::mem::swap(&mut self.x, &mut self.work.next);
         for (v, (new, old)) in self.v.iter_mut().zip(self.x.iter().zip(&self.work.next)) {
-            *v = match setup.mode {
+            *v = match scene_state.mode {
                 Mode::Dynamic => (*new - *old) / dt,
                 Mode::Quasistatic => DVec3::ZERO,
             };
         }
         self.system.contacts.end_step(&self.x);
         self.system.self_contact.end_step(&self.x);
-        let report = self.report(setup);
+        let report = self.report(scene_state);
         Ok(StepReport { times: self.times([begun, minimising, ended], cycles), ..report })
     }
 
-    fn first_system(&mut self, setup: &SceneState, dt: f64) -> Result<StepSystem, Error> {
+    fn first_system(&mut self, scene_state: &SceneState, dt: f64) -> Result<StepSystem, Error> {
         if !self.elasticity.is_assembled() {
             return Err(Error::NotSupported("an assembled matrix of this family".into()));
         }
-        self.begin_step(setup, dt)?;
+        self.begin_step(scene_state, dt)?;
         self.free_force();
-        if setup.mode == Mode::Dynamic {
+        if scene_state.mode == Mode::Dynamic {
             self.choose_initial_guess(true);
         }
-        let pattern = Arc::new(self.system.analyse(setup, &self.held));
+        let pattern = Arc::new(self.system.analyse(scene_state, &self.held));
         let (x, held) = (&self.work.next, &self.held);
-        let matrix = match setup.solver.method == Method::PROJECTIVE {
+        let matrix = match scene_state.solver.method == Method::PROJECTIVE {
             true => {
                 let mut scalars = ScalarMatrix::zero(pattern);
                 if !self.system.projective(x, &mut scalars) {
-                    return Err(setup.failed("projective dynamics cannot take one of the elastic models"));
+                    return Err(
+                        scene_state.failed("projective dynamics does not support one of the elastic models")
+                    );
                 }
                 scalars.to_blocks()
             }
@@ -513,7 +529,7 @@ impl Stepper for ImplicitStepper {
         };
         let mut gradient = vec![DVec3::ZERO; x.len()];
         self.system.gradient(x, &mut gradient);
-        let start = setup.bodies.iter().flat_map(|body| &body.start);
+        let start = scene_state.bodies.iter().flat_map(|body| &body.start);
         let free = |list: &mut dyn Iterator<Item = DVec3>| -> Vec<DVec3> {
             list.zip(held).filter(|(_, held)| !**held).map(|(value, _)| value).collect()
         };
@@ -526,41 +542,41 @@ impl Stepper for ImplicitStepper {
         self.system.points.positions(&self.x, positions);
     }
 
-    fn bodies_changed(&mut self, setup: &SceneState, old_index: &[Option<usize>]) {
-        (self.x, self.v) = setup.carry_over(old_index, &self.system.first_unknown, &self.x, &self.v);
-        let before = std::mem::replace(&mut self.system, System::new(setup, &mut *self.elasticity));
-        (self.start, self.first) = (start_positions(setup), None);
+    fn bodies_changed(&mut self, scene_state: &SceneState, old_index: &[Option<usize>]) {
+        (self.x, self.v) = scene_state.carry_over(old_index, &self.system.first_unknown, &self.x, &self.v);
+        let before = std::mem::replace(&mut self.system, System::new(scene_state, &mut *self.elasticity));
+        (self.start, self.first) = (start_positions(scene_state), None);
         if !self.system.self_contact.is_empty() {
             self.system.self_contact.look_for_tangle(&self.x);
-            self.system.self_contact.begin_bodies(&before.self_contact, &self.x, setup.time, old_index);
+            self.system.self_contact.begin_bodies(&before.self_contact, &self.x, scene_state.time, old_index);
         }
         self.drop_minimiser();
     }
 
-    fn materials_changed(&mut self, setup: &SceneState) {
-        let mut before = std::mem::replace(&mut self.system, System::new(setup, &mut *self.elasticity));
+    fn materials_changed(&mut self, scene_state: &SceneState) {
+        let mut before = std::mem::replace(&mut self.system, System::new(scene_state, &mut *self.elasticity));
         self.system.hold_on(&mut before);
-        // Contact may be new, and what crosses is known to the system that was.
+        // Contact may be new, and the intersections are known to the previous system.
         if !self.system.self_contact.is_empty() {
             self.system.self_contact.look_for_tangle(&self.x);
         }
-        // Without a matrix there is no pattern to compare: levels are made anew with the new stiffness.
+        // Without a matrix there is no pattern to compare: levels are rebuilt with the new stiffness.
         if !self.elasticity.is_assembled() {
             self.drop_minimiser();
             return;
         }
-        // A stiffness of zero couples nothing; what was chosen for other couplings does not fit. Asked without what is held,
-        // so that a simulation that has not stepped yet finds the same.
+        // A stiffness of zero couples nothing; structures chosen for other couplings do not fit. Tested without fixed vertices,
+        // so that a simulation that has not stepped yet gets the same result.
         let mut first = self.first.take().unwrap_or(before);
         let free = vec![false; self.x.len()];
-        if self.system.analyse(setup, &free) != first.analyse(setup, &free) {
+        if self.system.analyse(scene_state, &free) != first.analyse(scene_state, &free) {
             self.drop_minimiser();
-            self.start = start_positions(setup);
+            self.start = start_positions(scene_state);
             return;
         }
         self.first = Some(first);
         if self.minimiser.is_some() {
-            self.system.analyse(setup, &self.held);
+            self.system.analyse(scene_state, &self.held);
         }
     }
 
@@ -609,17 +625,18 @@ impl Stepper for ImplicitStepper {
         Ok(())
     }
 
-    fn notes(&self, setup: &SceneState) -> Vec<String> {
+    fn notes(&self, scene_state: &SceneState) -> Vec<String> {
         let crossings = &self.system.self_contact.tangle().crossings;
         if crossings.is_empty() {
             return Vec::new();
         }
-        let fate = match setup.contact.tangled {
+        let fate = match scene_state.contact.tangled {
             Tangled::Push => "they will be separated gradually",
             Tangled::Ignore => "they pass through each other until they are apart",
         };
         let named = crossings.iter().take(NAMED_CROSSINGS);
-        let mut names: Vec<String> = named.map(|pair| self.system.name_crossing(setup, *pair)).collect();
+        let mut names: Vec<String> =
+            named.map(|pair| self.system.name_crossing(scene_state, *pair)).collect();
         if crossings.len() > NAMED_CROSSINGS {
             names.push("...".to_owned());
         }
@@ -627,13 +644,13 @@ impl Stepper for ImplicitStepper {
         vec![format!("{count} pairs of triangles cross at the start ({}); {fate}", names.join("; "))]
     }
 
-    fn hierarchy(&self, setup: &SceneState, slice: &Slice) -> Vec<HierarchyLevel> {
+    fn hierarchy(&self, scene_state: &SceneState, slice: &Slice) -> Vec<HierarchyLevel> {
         let Some(minimiser) = &self.minimiser else { return Vec::new() };
         let free: Vec<u32> = (0..).zip(&self.held).filter(|(_, held)| !**held).map(|(v, _)| v).collect();
         let points = &self.system.points;
         let level = |regions| HierarchyLevel::of_regions(regions, &free, &self.x, points);
         let mut levels: Vec<HierarchyLevel> = minimiser.regions().iter().map(level).collect();
-        self.elasticity.draw_cells(&mut levels, setup, &self.x, slice);
+        self.elasticity.draw_cells(&mut levels, scene_state, &self.x, slice);
         levels
     }
 
@@ -647,11 +664,11 @@ impl Stepper for ImplicitStepper {
 }
 
 /// How far the last direction of a step may still move a vertex, in metres.
-fn step_tolerance(setup: &SceneState, dt: f64) -> f64 {
-    setup.solver.velocity_tolerance.map_or(0.0, |speed| speed * dt)
+fn step_tolerance(scene_state: &SceneState, dt: f64) -> f64 {
+    scene_state.solver.velocity_tolerance.map_or(0.0, |speed| speed * dt)
 }
 
-/// The steps by which inertia and damping are weighed in a step of `dt` seconds.
+/// The steps that weight inertia and damping in a step of `dt` seconds.
 fn inertia_and_damping(mode: Mode, dt: f64) -> [f64; 2] {
     match mode {
         Mode::Dynamic => [dt, dt],
@@ -659,17 +676,17 @@ fn inertia_and_damping(mode: Mode, dt: f64) -> [f64; 2] {
     }
 }
 
-fn start_positions(setup: &SceneState) -> Vec<DVec3> {
-    setup.bodies.iter().flat_map(|body| &body.start).copied().collect()
+fn start_positions(scene_state: &SceneState) -> Vec<DVec3> {
+    scene_state.bodies.iter().flat_map(|body| &body.start).copied().collect()
 }
 
-/// Yes and no, 32 in a word.
+/// Packs flags into 32-bit words.
 fn bits(flags: &[bool]) -> Vec<u32> {
     let word = |flags: &[bool]| flags.iter().rev().fold(0, |word, &flag| word << 1 | u32::from(flag));
     flags.chunks(32).map(word).collect()
 }
 
-/// Cuts the way between two states where surfaces would touch, so that `to` can be reached; returns whether it was whole.
+/// Truncates the displacement between two states where surfaces would touch, so that `to` can be reached; returns whether it was complete.
 fn truncate_to_collision_free(system: &System, from: &[DVec3], to: &mut [DVec3], cuts: &mut u32) -> bool {
     let free = system.collision_free_step(from, to);
     if free >= 1.0 {

@@ -1,4 +1,4 @@
-//! From a scene's `[solver]` to a nonlinear method.
+//! Builds a nonlinear method from a scene's `[solver]`.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use supple_linear::{
     BlockMatrix, BlockPattern, ScalarCholesky, Simd, StopRule, linear_solver, preconditioner,
 };
 
-/// Relative residual to which an iterative solver under Newton's method goes if the scene does not say.
+/// Relative residual of an iterative solver under Newton's method if the scene does not specify one.
 const INNER_TOLERANCE: f64 = 1e-2;
 /// Its largest number of iterations.
 const INNER_ITERATIONS: u32 = 1000;
-/// Pairs that L-BFGS remembers.
+/// Pairs stored by L-BFGS.
 const MEMORY: usize = 8;
 /// Iterations between two preconditioners of accelerated gradient descent (Wang and Yang 2016, section 5).
 const GRADIENT_REFRESH: u32 = 32;
@@ -23,13 +23,13 @@ const GRADIENT_REFRESH: u32 = 32;
 /// Iterations between two precomputations of `mas` (Wu 2022, section 4.3).
 const MAS_REFRESH: u32 = 8;
 
-/// What a method knows of the unknowns before it sees a matrix.
+/// What a method knows about the unknowns before it gets a matrix.
 pub(crate) struct Nodes {
     /// Which are coupled.
     pub(crate) pattern: Arc<BlockPattern>,
-    /// The number of vertices, held ones too.
+    /// The number of vertices, including fixed ones.
     pub(crate) vertices: usize,
-    /// Where they started: tells what is near what.
+    /// Their start positions, for locality.
     pub(crate) positions: Arc<[DVec3]>,
     /// The matrix at the start, for solvers whose structure follows the stiffness.
     pub(crate) at_start: Option<BlockMatrix>,
@@ -40,7 +40,7 @@ pub(crate) fn minimiser(solver: &Solver, nodes: Nodes, simd: Simd) -> Result<Box
     let linear = &solver.linear;
     let refresh = |usual: u32| {
         let usual = if linear.kind == LinearKind::Mas { MAS_REFRESH } else { usual };
-        // Who says how far vertices may move, or for how many steps, means that alone.
+        // A limit on vertex displacements or steps replaces the default interval.
         let otherwise = solver.refresh_moved.is_some() || solver.refresh_steps.is_some();
         let usual = if otherwise { u32::MAX } else { usual };
         Refresh {
@@ -49,7 +49,7 @@ pub(crate) fn minimiser(solver: &Solver, nodes: Nodes, simd: Simd) -> Result<Box
             steps: solver.refresh_steps.unwrap_or(1),
         }
     };
-    // What a solver refuses of the matrix at the start it will refuse again when it matters; its structure is chosen.
+    // A matrix that is refused at the start will be refused again when it matters; the structure is chosen.
     let linear_solver = || -> Result<_, String> {
         let mut made = linear_solver(linear, Some(nodes.positions.clone()), simd)?;
         if let Some(matrix) = &nodes.at_start {
@@ -93,7 +93,7 @@ pub(crate) fn minimiser(solver: &Solver, nodes: Nodes, simd: Simd) -> Result<Box
             };
             Box::new(Projective::new(pattern, vertices, global))
         }
-        other => return Err(format!("the method `{}` is not one of implicit dynamics", other.word())),
+        other => return Err(format!("the method `{}` does not belong to implicit dynamics", other.word())),
     })
 }
 

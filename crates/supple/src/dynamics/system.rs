@@ -24,16 +24,16 @@ use supple_linear::{BlockMatrix, BlockPattern, ScalarMatrix};
 /// Inertia and all energies.
 #[derive(Default)]
 pub(crate) struct System {
-    /// The display points of all bodies on the unknowns, shared with the energies that act on them.
+    /// The embedding of all bodies' display points, shared with the energies that act on them.
     pub(crate) points: Arc<Embedding>,
     pub(crate) inertia: Inertia,
-    /// What the bodies resist deformation with.
+    /// The elasticity of the bodies.
     pub(super) elastic: Vec<Box<dyn Energy>>,
     pub(crate) attachments: Attachments,
     pub(super) seams: Seams,
     pub(crate) contacts: Contacts,
     pub(super) self_contact: SelfContact,
-    /// In place of the former, where a family resolves contact in its own way.
+    /// Replaces the barrier, if a family resolves contact in its own way.
     pub(super) response: Option<Box<dyn ContactResponse>>,
     pub(crate) wind: Wind,
     /// The first unknown of each body, and the end.
@@ -41,32 +41,35 @@ pub(crate) struct System {
 }
 
 impl System {
-    /// The system of a setup's bodies.
-    pub(super) fn new(setup: &SceneState, elasticity: &mut dyn Elasticity) -> Self {
-        let mut system =
-            Self::with_contact(setup, |points, friction| elasticity.contact(setup, points, friction));
-        system.elastic = elasticity.energies(setup, &system.first_unknown);
-        let start: Vec<DVec3> = setup.bodies.iter().flat_map(|body| &body.start).copied().collect();
-        let springs =
-            setup.seams.iter().flat_map(|seam| SeamSpring::of_seam(seam, &system.first_unknown, &start));
+    /// The system of a scene state's bodies.
+    pub(super) fn new(scene_state: &SceneState, elasticity: &mut dyn Elasticity) -> Self {
+        let mut system = Self::with_contact(scene_state, |points, friction| {
+            elasticity.contact(scene_state, points, friction)
+        });
+        system.elastic = elasticity.energies(scene_state, &system.first_unknown);
+        let start: Vec<DVec3> = scene_state.bodies.iter().flat_map(|body| &body.start).copied().collect();
+        let springs = scene_state
+            .seams
+            .iter()
+            .flat_map(|seam| SeamSpring::of_seam(seam, &system.first_unknown, &start));
         system.seams = Seams::new(springs.collect());
         system
     }
 
-    /// Masses, surfaces and what acts on them, for families with a time step of their own.
-    pub(crate) fn without_elasticity(setup: &SceneState) -> Self {
-        Self::with_contact(setup, |_, _| None)
+    /// Masses, surfaces and external forces, for families with their own time step.
+    pub(crate) fn without_elasticity(scene_state: &SceneState) -> Self {
+        Self::with_contact(scene_state, |_, _| None)
     }
 
-    /// Everything but elasticity; `response` may take the place of the barrier, given all surface points and their friction.
+    /// Everything except elasticity; `response` may replace the barrier, given all surface points and their friction.
     fn with_contact(
-        setup: &SceneState,
+        scene_state: &SceneState,
         response: impl FnOnce(&Arc<Embedding>, &[f64]) -> Option<Box<dyn ContactResponse>>,
     ) -> Self {
         let mut system = Self { first_unknown: vec![0], ..Self::default() };
         let mut points = Embedding::default();
         let (mut triangles, mut closed) = (Vec::new(), Vec::new());
-        for body in &setup.bodies {
+        for body in &scene_state.bodies {
             let first = system.inertia.mass.len() as u32;
             let first_point = points.len() as u32;
             points.append(&body.embedding, first);
@@ -82,31 +85,37 @@ impl System {
         system.contacts.points = system.points.clone();
         system.response = response(&system.points, &system.contacts.friction);
         if system.response.is_none() {
-            system.self_contact = self_contact(setup, &system.points, &system.contacts.friction);
+            system.self_contact = self_contact(scene_state, &system.points, &system.contacts.friction);
         }
-        system.contacts.model = setup.contact.friction_model;
-        system.contacts.thickness = setup.contact.thickness;
+        system.contacts.model = scene_state.contact.friction_model;
+        system.contacts.thickness = scene_state.contact.thickness;
         system
     }
 
-    /// Takes the wind of a step of `dt` seconds that ends at `end`, on surfaces as they are.
-    pub(crate) fn update_wind(&mut self, setup: &SceneState, x: &[DVec3], v: &[DVec3], [end, dt]: [f64; 2]) {
-        self.wind.begin_step(&self.points, x, v, &setup.world, [end, dt]);
+    /// Updates the wind of a step of `dt` seconds that ends at `end`, on the current surfaces.
+    pub(crate) fn update_wind(
+        &mut self,
+        scene_state: &SceneState,
+        x: &[DVec3],
+        v: &[DVec3],
+        [end, dt]: [f64; 2],
+    ) {
+        self.wind.begin_step(&self.points, x, v, &scene_state.world, [end, dt]);
     }
 
-    /// Follows a tear of the last body, a cloth: masses and points of clones, and the corners of its triangles.
-    pub(crate) fn follow_tear(&mut self, setup: &SceneState) {
+    /// Updates after a tear of the last body, a cloth: masses and points of clones, and the corners of its triangles.
+    pub(crate) fn follow_tear(&mut self, scene_state: &SceneState) {
         let (mass, contacts) = (&mut self.inertia.mass, &mut self.contacts);
         mass.clear();
         contacts.areas.clear();
         contacts.friction.clear();
-        // The memory is used again where nobody else holds the points.
+        // The memory is reused if the points have no other owner.
         contacts.points = Arc::default();
         let points = Arc::make_mut(&mut self.points);
         points.clear();
         self.first_unknown.clear();
-        let mut first_point = Vec::with_capacity(setup.bodies.len());
-        for body in &setup.bodies {
+        let mut first_point = Vec::with_capacity(scene_state.bodies.len());
+        for body in &scene_state.bodies {
             let first = mass.len() as u32;
             self.first_unknown.push(first);
             first_point.push(points.len() as u32);
@@ -116,18 +125,18 @@ impl System {
             mass.extend_from_slice(&body.mass);
         }
         self.first_unknown.push(mass.len() as u32);
-        let triangles = setup.bodies.iter().zip(&first_point).flat_map(|(body, &first)| {
+        let triangles = scene_state.bodies.iter().zip(&first_point).flat_map(|(body, &first)| {
             body.surface_triangles.iter().map(move |t| t.map(|point| point + first))
         });
         contacts.points = self.points.clone();
         self.wind.follow(&self.points, triangles);
     }
 
-    /// Collects the soft holds of a setup at `time`, moves held vertices of `x` to where their pins are, and notes which
-    /// are held.
+    /// Collects the soft pins of a scene state at `time`, moves fixed vertices of `x` to their pins' targets, and records which
+    /// are fixed.
     pub(crate) fn apply_pins(
         &mut self,
-        setup: &SceneState,
+        scene_state: &SceneState,
         time: f64,
         x: &mut [DVec3],
         held: &mut Vec<bool>,
@@ -136,20 +145,21 @@ impl System {
         held.clear();
         // Vertices without mass belong to no element: nothing moves them.
         held.extend(self.inertia.mass.iter().map(|m| *m <= 0.0));
-        for pin in setup.pins.iter().filter(|pin| pin.holds_at(time)) {
-            let (first, pose) = (self.first_unknown[pin.body], pin.pose_at(setup, time)?);
+        for pin in scene_state.pins.iter().filter(|pin| pin.holds_at(time)) {
+            let (first, pose) = (self.first_unknown[pin.body], pin.pose_at(scene_state, time)?);
             for point in &pin.points {
                 let target = pose.target(point);
                 if let (None, [(v, _)]) = (pin.stiffness, &point.weights[..]) {
                     held[(v + first) as usize] = true;
                     x[(v + first) as usize] = target;
                 } else {
-                    let stiffness = pin.stiffness.unwrap_or_else(|| setup.bodies[pin.body].hold_stiffness());
+                    let stiffness =
+                        pin.stiffness.unwrap_or_else(|| scene_state.bodies[pin.body].hold_stiffness());
                     self.hold(pin.body, &point.weights, SoftConstraint { target, stiffness });
                 }
             }
         }
-        for grab in &setup.grabs {
+        for grab in &scene_state.grabs {
             self.hold(
                 grab.body,
                 &grab.weights,
@@ -165,28 +175,28 @@ impl System {
     }
 
     /// Two triangles by their bodies and vertices.
-    pub(super) fn name_crossing(&self, setup: &SceneState, pair: [u32; 2]) -> String {
+    pub(super) fn name_crossing(&self, scene_state: &SceneState, pair: [u32; 2]) -> String {
         let surfaces = self.self_contact.surfaces();
         let name = |t: u32| {
             let corners = surfaces.triangles[t as usize];
             let body = surfaces.body(corners[0]) as usize;
-            let first: usize = setup.bodies[..body].iter().map(|body| body.embedding.len()).sum();
+            let first: usize = scene_state.bodies[..body].iter().map(|body| body.embedding.len()).sum();
             let [a, b, c] = corners.map(|p| p as usize - first);
-            format!("`{}` at vertices {a}, {b}, {c}", setup.bodies[body].name)
+            format!("`{}` at vertices {a}, {b}, {c}", scene_state.bodies[body].name)
         };
         format!("{} with {}", name(pair[0]), name(pair[1]))
     }
 
     /// Analyses which vertices are coupled and binds the energies to it.
-    pub(super) fn analyse(&mut self, setup: &SceneState, held: &[bool]) -> BlockPattern {
+    pub(super) fn analyse(&mut self, scene_state: &SceneState, held: &[bool]) -> BlockPattern {
         let mut pairs = Vec::new();
         let mut pair = |a: u32, b: u32| pairs.push([a, b]);
         self.elastic.iter().for_each(|energy| energy.couplings(&mut pair));
         self.seams.couplings(&mut pair);
         self.contacts.couplings(&mut pair);
         self.wind.couplings(&mut pair);
-        // Attachments come and go, but each sits on one element: its edges make room for all of them.
-        for (body, &first) in setup.bodies.iter().zip(&self.first_unknown) {
+        // Attachments come and go, but each is on one element: its edges reserve space for all of them.
+        for (body, &first) in scene_state.bodies.iter().zip(&self.first_unknown) {
             body.elements.for_each_edge(|a, b| pair(a + first, b + first));
         }
         let pattern = BlockPattern::new(held, &pairs);
@@ -194,8 +204,8 @@ impl System {
         pattern
     }
 
-    /// The matrix of inertia and elasticity at the start, where nothing moves yet, for the steps by which inertia and damping
-    /// are weighed.
+    /// The matrix of inertia and elasticity at the start, where nothing moves yet, for the steps that weight
+    /// inertia and damping.
     pub(super) fn start_matrix(
         &mut self,
         start: &[DVec3],
@@ -213,13 +223,13 @@ impl System {
         matrix
     }
 
-    /// Takes over where friction holds from the system of the same bodies before.
+    /// Takes over the friction anchors from the previous system of the same bodies.
     pub(super) fn hold_on(&mut self, before: &mut Self) {
         self.contacts.hold_on(&mut before.contacts);
         self.self_contact.hold_on(&mut before.self_contact);
     }
 
-    /// Adds what friction by impulses has to hold against over a step of `dt` seconds that ends at `x`.
+    /// Adds the contacts that friction impulses act on, over a step of `dt` seconds that ends at `x`.
     pub(super) fn add_impulses(&self, x: &[DVec3], dt: f64, impulses: &mut FrictionImpulses) {
         self.contacts.add_impulses(x, dt, impulses);
         self.self_contact.add_impulses(x, dt, impulses);
@@ -276,15 +286,16 @@ impl Objective for System {
 }
 
 /// Contact of the bodies with themselves and each other, `friction` of each point.
-fn self_contact(setup: &SceneState, points: &Arc<Embedding>, friction: &[f64]) -> SelfContact {
-    let contact = &setup.contact;
-    let surfaces = setup.surfaces();
+fn self_contact(scene_state: &SceneState, points: &Arc<Embedding>, friction: &[f64]) -> SelfContact {
+    let contact = &scene_state.contact;
+    let surfaces = scene_state.surfaces();
     if surfaces.is_empty() {
         return SelfContact::default();
     }
     let mut stiffness = vec![0.0; points.len()];
-    let own = setup.bodies.iter().flat_map(|body| body.contact_forces(contact.stiffness, contact.thickness));
-    // Points at one place are one.
+    let own =
+        scene_state.bodies.iter().flat_map(|body| body.contact_forces(contact.stiffness, contact.thickness));
+    // Coincident points are one.
     for (force, &stands) in own.zip(&surfaces.stands_for) {
         stiffness[stands as usize] += force / contact.thickness;
     }

@@ -1,4 +1,4 @@
-//! Attachments: a material point `p = Σ wᵢ xᵢ` held at a target by a spring of zero rest length,
+//! Attachments: a material point `p = Σ wᵢ xᵢ` pulled to a target by a spring of zero rest length,
 //! `E = k/2 |p - target|²`, so `gᵢ = k wᵢ (p - target)` and `Hᵢⱼ = k wᵢ wⱼ I`.
 
 use glam::{DMat3, DVec3};
@@ -7,10 +7,10 @@ use crate::body::Embedding;
 use crate::energy::{Energy, PointVisitor};
 use crate::material::HessianMode;
 
-/// How a material point is held.
+/// How a material point is attached.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SoftConstraint {
-    /// Where, in metres.
+    /// The target in metres.
     pub target: DVec3,
     /// Stiffness in N/m.
     pub stiffness: f64,
@@ -24,29 +24,29 @@ pub struct Attachments {
 }
 
 impl Attachments {
-    /// Lets go of everything.
+    /// Removes all attachments.
     pub fn clear(&mut self) {
         self.points.clear();
         self.holds.clear();
     }
 
-    /// Holds the point with these vertices and weights, which sum to 1.
+    /// Attaches the point with these vertices and weights, which sum to 1.
     pub fn hold(&mut self, point: impl IntoIterator<Item = (u32, f64)>, hold: SoftConstraint) {
         self.points.push(point);
         self.holds.push(hold);
     }
 
-    /// The number of points that are held.
+    /// The number of attached points.
     pub fn len(&self) -> usize {
         self.holds.len()
     }
 
-    /// Whether nothing is held.
+    /// Whether there are no attachments.
     pub fn is_empty(&self) -> bool {
         self.holds.is_empty()
     }
 
-    /// Every point by its vertices and weights, and how it is held.
+    /// Every point by its vertices and weights, and its attachment.
     pub fn iter(&self) -> impl Iterator<Item = (&[(u32, f64)], &SoftConstraint)> {
         self.holds.iter().enumerate().map(|(i, hold)| (self.points.weights(i), hold))
     }

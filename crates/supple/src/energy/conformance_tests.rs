@@ -26,14 +26,14 @@ use supple_core::simd::Simd;
 use supple_core::small_matrix::reference_eigenvalues;
 use supple_linear::{BlockMatrix, BlockPattern};
 
-/// An energy at some positions, and what is known of it.
+/// An energy at some positions, and its known properties.
 struct Case {
     name: String,
     energy: Box<dyn Energy>,
     x: Vec<DVec3>,
     /// Rotations change the value.
     feels_rotation: bool,
-    /// Its forces come from outside: they do not sum to zero, and moving everything changes the value.
+    /// Its forces are external: they do not sum to zero, and moving everything changes the value.
     external: bool,
     /// No element is so flat that its derivatives are not defined.
     differentiable: bool,
@@ -67,7 +67,7 @@ fn cube() -> (Vec<DVec3>, Vec<[u32; 4]>) {
     (rest, tets)
 }
 
-/// Ways to deform: slightly, strongly, partly inside out, flat, and turned.
+/// Kinds of deformation: slight, strong, partly inverted, flattened, and rotated.
 fn deformations(rest: &[DVec3]) -> Vec<(&'static str, Vec<DVec3>)> {
     let turn = DMat3::from_quat(DQuat::from_rotation_x(1.1) * DQuat::from_rotation_z(-0.7));
     let by = |size: f64, seed: usize, map: DMat3| -> Vec<DVec3> {
@@ -122,7 +122,7 @@ fn sheet(t: usize, damping: f64) -> Sheet {
 }
 
 fn sheet_case(name: String, how: &str, energy: Box<dyn Energy>, x: Vec<DVec3>) -> Case {
-    // Here "flat" makes lines of triangles: their tension along the line is known, but nothing across it.
+    // Here "flat" collapses triangles to lines: their tension along the line is defined, but nothing across it.
     let differentiable = how != "flat";
     Case { name, energy, x, feels_rotation: false, external: false, differentiable }
 }
@@ -210,7 +210,7 @@ fn spring_cases(cases: &mut Vec<Case>) {
     }
 }
 
-/// What acts on points from outside: attachments, wind, contact with friction, and inertia.
+/// External energies on points: attachments, wind, contact with friction, and inertia.
 fn external_cases(cases: &mut Vec<Case>) {
     let mut external = |name: &str, energy: Box<dyn Energy>, x: Vec<DVec3>| {
         let name = name.to_owned();
@@ -268,7 +268,7 @@ fn gradients_are_derivatives_of_values_and_sum_to_zero() {
         assert!(external || total < 1e-11 * scale, "{name}: forces sum to {total}");
         if differentiable {
             let error = gradient_error(&*energy, &x);
-            // Where the gradient is small, rounding of the value is what differences see.
+            // Where the gradient is small, finite differences only see the rounding of the value.
             let floor = 1e-9 * energy.value(&x).abs() / scale;
             assert!(error < 1e-6 + floor, "{name}: {error}");
         }
@@ -375,7 +375,7 @@ fn projection_leaves_elements_alone_that_are_positive_already() {
             assert!(worst <= 1e-12 * values[values.len() - 1], "{worst}");
         }
     }
-    assert!(positive >= 6, "only {positive} elements were positive: the test tests nothing");
+    assert!(positive >= 6, "only {positive} elements were positive: the test is void");
 }
 
 #[test]
@@ -415,7 +415,7 @@ fn open_or_twisted_surfaces_have_no_pressure() {
 }
 
 #[test]
-#[cfg_attr(debug_assertions, ignore = "builds with debug assertions hold the baseline kernels alone")]
+#[cfg_attr(debug_assertions, ignore = "builds with debug assertions contain only the baseline kernels")]
 fn instruction_sets_give_the_same_bits() {
     let (rest, tets) = cube();
     let x = deformations(&rest).swap_remove(1).1;

@@ -12,7 +12,7 @@ use supple_core::parallel::{self, CHUNK};
 /// The inertia and weight of lumped masses over one step.
 #[derive(Debug, Clone, Default)]
 pub struct Inertia {
-    /// Where each vertex would fly without gravity, in metres.
+    /// Position of each vertex without gravity, in metres.
     pub target: Vec<DVec3>,
     /// Mass of each vertex in kg.
     pub mass: Vec<f64>,
@@ -23,12 +23,12 @@ pub struct Inertia {
 }
 
 impl Inertia {
-    /// Where a vertex would fly freely.
+    /// Free-flight position of a vertex.
     pub fn flight(&self, vertex: usize) -> DVec3 {
         self.target[vertex] + self.gravity / self.rate
     }
 
-    /// Kinetic energy, and that in gravity, in joules.
+    /// Kinetic energy and gravitational energy, in joules.
     pub fn energies(&self, x: &[DVec3], v: &[DVec3], gravity: DVec3) -> [f64; 2] {
         let kinetic = v.iter().zip(&self.mass).map(|(v, m)| 0.5 * m * v.length_squared()).sum();
         let potential = x.iter().zip(&self.mass).map(|(x, m)| -m * gravity.dot(*x)).sum();

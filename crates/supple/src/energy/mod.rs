@@ -1,8 +1,8 @@
 //! Energies, one file each: value, gradient and positive-semi-definite Hessian. A step of implicit Euler minimises
 //! their sum.
 //!
-//! Values and element contributions are computed in parallel over fixed chunks and summed in order, so that the bits
-//! do not depend on the number of threads.
+//! Values and element contributions are computed in parallel over fixed chunks and summed in order, so that results
+//! are bit-identical for any number of threads.
 
 pub mod attachment;
 pub mod bending;
@@ -26,43 +26,43 @@ use supple_linear::{BlockMatrix, BlockPattern, ScalarMatrix};
 /// Takes a material point, as vertices and weights, and its Hessian.
 pub type PointVisitor<'a> = &'a mut dyn FnMut(&[(u32, f64)], DMat3);
 
-/// One term of what a step minimises, as a function of all vertex positions (held vertices included), in joules.
+/// One term of a step's objective, as a function of all vertex positions (fixed vertices included), in joules.
 pub trait Energy: Send + Sync {
-    /// Starts a step of `dt` seconds from `x`: what resists the change over a step begins here.
+    /// Starts a step of `dt` seconds from `x`: damping is measured from here.
     fn begin_step(&mut self, _x: &[DVec3], _dt: f64) {}
     /// The energy.
     fn value(&self, x: &[DVec3]) -> f64;
-    /// The part of the energy that can be got back, without damping.
+    /// The recoverable part of the energy, without damping.
     fn elastic_energy(&self, x: &[DVec3]) -> f64 {
         self.value(x)
     }
     /// Adds its gradient (minus the force, in newtons).
     fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]);
-    /// Adds its gradient and returns the energy: the bits of both, at less than their cost where they have much in common.
+    /// Adds its gradient and returns the energy, bit-identical to both calls, at less cost where they share work.
     fn value_and_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) -> f64 {
         self.add_gradient(x, gradient);
         self.value(x)
     }
     /// Calls `pair` for every pair of different vertices that its Hessian can couple.
     fn couplings(&self, pair: &mut dyn FnMut(u32, u32));
-    /// Finds its blocks in the pattern on which Hessians will be assembled.
+    /// Locates its blocks in the pattern on which Hessians will be assembled.
     fn bind(&mut self, _pattern: &BlockPattern) {}
-    /// Calls `visit` with the Hessian of every material point on which it acts, given as vertices and weights. Energies of
-    /// elements have none: they write `add_hessian` and `add_projective` themselves.
+    /// Calls `visit` with the Hessian of every material point on which it acts, given as vertices and weights. Element energies
+    /// have none: they implement `add_hessian` and `add_projective` themselves.
     fn point_hessians(&self, _x: &[DVec3], _curvature: HessianMode, _visit: PointVisitor<'_>) {}
     /// Adds its Hessian to a matrix on the pattern it is bound to.
     fn add_hessian(&self, x: &[DVec3], curvature: HessianMode, hessian: &mut BlockMatrix) {
         self.point_hessians(x, curvature, &mut |point, block| hessian.add_point(point, block));
     }
-    /// Adds the product of the Hessians of its material points with `d`, without a matrix. Nothing for energies of elements.
+    /// Adds the product of the Hessians of its material points with `d`, without a matrix. Does nothing for element energies.
     fn apply_point_hessians(&self, x: &[DVec3], curvature: HessianMode, d: &[DVec3], product: &mut [DVec3]) {
         self.point_hessians(x, curvature, &mut |point, block| {
             let moved = block * point.iter().map(|&(v, w)| w * d[v as usize]).sum::<DVec3>();
             point.iter().for_each(|&(v, w)| product[v as usize] += w * moved);
         });
     }
-    /// Adds the matrix that projective dynamics has in place of the Hessian, one number per block; `false` if the energy has
-    /// none. Points take an upper bound of their Hessian's eigenvalues.
+    /// Adds the matrix that projective dynamics uses in place of the Hessian, one number per block; `false` if the energy has
+    /// none. Points use an upper bound of their Hessian's eigenvalues.
     fn add_projective(&self, x: &[DVec3], matrix: &mut ScalarMatrix) -> bool {
         self.point_hessians(x, HessianMode::PsdProjected, &mut |point, block| {
             let bound = if is_isotropic(&block) { block.x_axis.x } else { steady_bound(&block) };
@@ -75,8 +75,8 @@ pub trait Energy: Send + Sync {
     }
 }
 
-/// An upper bound of a block's eigenvalues, in steps of a quarter octave: a matrix whose bounds follow every turn of a
-/// normal or slip of a point would be factored anew in every iteration.
+/// An upper bound of a block's eigenvalues, in steps of a quarter octave: a matrix whose bounds followed every rotation of a
+/// normal or slip of a point would have to be refactorised in every iteration.
 fn steady_bound(block: &DMat3) -> f64 {
     let norm = block.to_cols_array().into_iter().map(|entry| entry * entry).sum::<f64>().sqrt();
     if norm > 0.0 { (0.25 * (4.0 * norm.log2() + 1e-9).ceil()).exp2() } else { norm }
@@ -94,14 +94,14 @@ pub(crate) fn is_isotropic(block: &DMat3) -> bool {
 
 #[cfg(test)]
 pub(crate) mod conformance {
-    //! What every energy must hold.
+    //! Properties that every energy must have.
 
     use super::*;
     use std::sync::Arc;
     use supple_core::small_matrix::reference_eigenvalues;
     use supple_linear::BlockPattern;
 
-    /// A number between -1 and 1 that looks random.
+    /// A pseudo-random number between -1 and 1.
     pub(crate) fn noise(k: usize) -> f64 {
         (((k as f64 + 0.5) * 12.9898).sin() * 43_758.545_3) % 1.0
     }
@@ -189,7 +189,7 @@ pub(crate) mod conformance {
         values[0] / values[values.len() - 1].max(1e-300)
     }
 
-    /// The sum of all forces, which internal energies leave zero.
+    /// The sum of all forces, which is zero for internal energies.
     pub(crate) fn total_force(energy: &dyn Energy, x: &[DVec3]) -> DVec3 {
         let mut gradient = vec![DVec3::ZERO; x.len()];
         energy.add_gradient(x, &mut gradient);

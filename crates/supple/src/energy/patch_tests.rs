@@ -1,4 +1,4 @@
-//! Whole pieces against theory: patch tests of irregular meshes, bent strips against plates, rigid motion undamped.
+//! Whole bodies against theory: patch tests of irregular meshes, bent strips against plates, undamped rigid motion.
 
 use glam::{DMat3, DVec3};
 
@@ -15,7 +15,7 @@ use crate::material::membrane::{LaneSheet, Membrane, Sheet, SheetLaw};
 use crate::material::{Lame, Material};
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes, Simd};
 
-/// A cube of `n³` cells of six tetrahedra; inner vertices are moved by up to a quarter of a cell.
+/// A cube of `n³` cells of six tetrahedra; inner vertices are displaced by up to a quarter of a cell.
 fn irregular_cube(n: usize) -> (Vec<DVec3>, Vec<[u32; 4]>, Vec<bool>) {
     let m = n + 1;
     let (mut rest, mut inner) = (Vec::new(), Vec::new());
@@ -115,7 +115,7 @@ fn affine_maps_leave_inner_nodes_of_sheets_at_rest() {
     SheetLaw::ALL.into_iter().for_each(triangle_patch);
 }
 
-/// The stress of a material pulled by `strain` along x, free to narrow across, must be Young's modulus times the strain.
+/// The stress of a material stretched by `strain` along x, free to contract laterally, must be Young's modulus times the strain.
 #[test]
 fn young_and_poisson_of_the_material_are_those_of_the_sheet_and_the_solid() {
     let material = Material { stretch_stiffness: [100.0; 2], poisson_ratio: 0.3, ..Material::default() };
@@ -187,7 +187,7 @@ fn sheets_curved_at_rest_cost_nothing_and_pull_nowhere() {
     assert!(!quadratic.elements().has_constant_hessian());
 }
 
-/// Whether a rigid turn in one step meets no resistance.
+/// Whether a rigid rotation within one step meets no resistance.
 fn turns_freely<E: Element<K>, const K: usize>(elements: E, rest: &[DVec3]) {
     let turn = DMat3::from_rotation_y(1.3) * DMat3::from_rotation_x(-0.8);
     let x: Vec<DVec3> = rest.iter().map(|&p| turn * p + DVec3::X).collect();

@@ -28,8 +28,8 @@ pub struct Pressure {
 }
 
 impl Pressure {
-    /// The pressure `gauge` in Pa, inside less outside, of a closed surface, whose vertices are less than `x.len()`. It is
-    /// turned so that the volume at `x` is positive. An error says which edge is open.
+    /// The pressure `gauge` in Pa, inside minus outside, of a closed surface, whose vertex indices are below `x.len()`. It is
+    /// oriented so that the volume at `x` is positive. An error names the open edge.
     pub fn new(triangles: &[[u32; 3]], x: &[DVec3], gauge: f64, simd: Simd) -> Result<Self, String> {
         check_closed(triangles)?;
         let centroid = |t: usize| triangles[t].iter().map(|&v| x[v as usize]).sum::<DVec3>() / 3.0;
@@ -76,7 +76,7 @@ impl Energy for Pressure {
 
 /// The signed volume inside a closed surface.
 fn volume(triangles: &[[u32; 3]], x: &[DVec3]) -> f64 {
-    // From a point of the surface, so that far away from the origin no digits are lost.
+    // Relative to a point of the surface, so that far away from the origin no digits are lost.
     let Some(origin) = triangles.first().map(|t| x[t[0] as usize]) else { return 0.0 };
     parallel::sum(triangles.len(), |t| {
         let [a, b, c] = triangles[t].map(|v| x[v as usize] - origin);
@@ -87,14 +87,14 @@ fn volume(triangles: &[[u32; 3]], x: &[DVec3]) -> f64 {
 /// The triangles of a closed surface under pressure.
 struct Faces {
     triangles: Vec<[u32; 3]>,
-    /// Pressure inside less that outside, in Pa.
+    /// Pressure inside minus that outside, in Pa.
     gauge: f64,
 }
 
-/// The corners in plane and normal of eight triangles: what `|K|` is made of.
+/// Eight triangles' corners in plane and normal: the ingredients of `|K|`.
 struct Bent {
     normal: LaneVec3,
-    /// Columns of `M`: what a unit of corner `j` along the normal does to corner `i` in the plane, as `m[i][j]`.
+    /// Columns of `M`: the effect of a unit displacement of corner `j` along the normal on corner `i` in the plane, as `m[i][j]`.
     m: [[LaneVec3; 3]; 3],
     /// `√(Mᵀ M)` and its pseudo-inverse.
     root: SquareMatrix<3>,

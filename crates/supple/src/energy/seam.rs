@@ -49,7 +49,7 @@ impl SeamSpring {
 #[derive(Debug, Clone, Default)]
 pub struct Seams {
     stitches: Vec<SeamSpring>,
-    /// What is left of each gap at the end of the step.
+    /// The fraction of each gap that remains at the end of the step.
     left: Vec<DVec3>,
 }
 
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn gaps_close_evenly_and_stay_closed() {
         let (mut seams, x) = seams();
-        // Where everything started nothing pulls at first but the seam that is closed from the start.
+        // Initially nothing pulls except the seam that is closed from the start.
         seams.begin_step(0.0);
         let closed = 0.5 * 7.0 * x[3].distance_squared(x[1]);
         assert!((seams.value(&x) - closed).abs() < 1e-14);

@@ -1,5 +1,5 @@
 //! Damping in proportion to the stiffness, over one step of length `h`: with the Green strain `E = ½(FᵀF - I)`, the
-//! strain `E₀` at the step's start and the damping time `β`, the potential of a unit of undeformed volume (or area) is
+//! strain `E₀` at the step's start and the damping time `β`, the potential per undeformed volume (or area) is
 //!
 //! ```text
 //! D = β/h (μ |E - E₀|² + λ/2 tr²(E - E₀)),
@@ -7,13 +7,13 @@
 //! ```
 //!
 //! At small strains its stress is `β` times the rate of the elastic stress. Since `E` does not change under rotations, a
-//! body that turns rigidly is not slowed down, however fast. The Hessian is
+//! body that rotates rigidly is not slowed down, however fast. The Hessian is
 //!
 //! ```text
 //! δP = δF T + F δT;
 //! ```
 //!
-//! its second part is positive semi-definite, its first one where `T` is: the projection takes `T`'s positive part.
+//! its second part is positive semi-definite, its first one where `T` is: the projection takes the positive part of `T`.
 
 #![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `supple_core::simd`")]
 
@@ -102,7 +102,7 @@ impl<const N: usize> StrainDamping<N> {
         stress
     }
 
-    /// What blocks are made of.
+    /// The ingredients of the Hessian blocks.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn tangent(self, curvature: HessianMode) -> DampingTangent<N> {
         let tension = match curvature {

@@ -6,7 +6,7 @@
 //!
 //! with the principal stretches `σᵢ`, the limit `s >= 1`, a stiffness `k` in N/m and the onset `w`. Twice continuously
 //! differentiable. It grows with each stretch and is convex in them, so that its Hessian is positive semi-definite
-//! as it is. Half an onset above the limit its stiffness is `k`.
+//! without projection. Half an onset above the limit its stiffness is `k`.
 
 use glam::DVec3;
 
@@ -23,14 +23,14 @@ use supple_core::small_matrix::svd::svd32;
 pub struct StretchLimit {
     /// Largest stretch that costs nothing, at least 1; infinite for no limit.
     pub stretch: f64,
-    /// Stiffness against more in N/m.
+    /// Stiffness beyond it in N/m.
     pub stiffness: f64,
 }
 
 /// The onset: with it a sheet under load settles within a percent or so above the limit.
 const ONSET: f64 = 0.02;
 
-/// Least stretch in denominators.
+/// Smallest stretch in denominators.
 const SMALLEST: f64 = 1e-8;
 
 /// Triangles that resist stretching beyond a limit. Stored in Morton order of their rest centroids.
@@ -43,7 +43,7 @@ pub struct StrainLimits {
 }
 
 impl StrainLimits {
-    /// Limits of triangles with these rest corners in metres, each for itself.
+    /// Limits of triangles with these rest corners in metres, given per triangle.
     pub fn new(triangles: &[[u32; 3]], rest: &[[DVec3; 3]], limit: impl Fn(usize) -> StretchLimit) -> Self {
         let order = rest_order(rest);
         let limits = pack_batches(&order, |lanes| {

@@ -4,7 +4,7 @@
 //! velocity of its corners. The force is `½ ρ s A |w| (Cₙ (w·n) n + Cₜ (w - (w·n) n))`: for a tilted sheet the first
 //! term has a part across the wind, which is lift. The air is on both sides of a sheet (`s = 1`) and outside of a
 //! closed surface only (`s = ½`), so that a sheet and a flat bag of the same outline feel the same. Over a step `A`,
-//! `n` and `|w|` stay as they were at its start, and `v = (x - x₀)/h`, so that the force is minus the gradient of
+//! `n` and `|w|` keep their values from its start, and `v = (x - x₀)/h`, so that the force is minus the gradient of
 //!
 //! ```text
 //! E = h/2 · c (Cₙ (w·n)² + Cₜ |w - (w·n) n|²),    c = ½ ρ s A |w|.
@@ -40,7 +40,7 @@ struct TriangleDrag {
 pub struct Wind {
     /// Corners as points.
     triangles: Vec<[u32; 3]>,
-    /// The share of each triangle's two sides that is in the air.
+    /// The exposed fraction of each triangle's two sides.
     sides: Vec<f64>,
     /// The centroid of each triangle as a material point.
     centroids: Embedding,
@@ -50,14 +50,14 @@ pub struct Wind {
 }
 
 impl Wind {
-    /// Wind on triangles whose corners are points of an embedding; `closed` says which belong to closed surfaces.
+    /// Wind on triangles whose corners are points of an embedding; `closed` marks those that belong to closed surfaces.
     pub fn new(points: &Embedding, triangles: Vec<[u32; 3]>, closed: &[bool]) -> Self {
         let centroids = Embedding::from_lists(triangles.iter().map(|corners| centroid(points, corners)));
         let sides = closed.iter().map(|closed| if *closed { 0.5 } else { 1.0 }).collect();
         Self { triangles, sides, centroids, ..Self::default() }
     }
 
-    /// Follows a tear: corners of triangles are other points now, and points other unknowns.
+    /// Updates after a tear: the corners of triangles are different points, and points are different unknowns.
     pub(crate) fn follow(&mut self, points: &Embedding, triangles: impl Iterator<Item = [u32; 3]>) {
         for (t, corners) in triangles.enumerate() {
             self.triangles[t] = corners;
@@ -95,18 +95,18 @@ impl Wind {
         self.triangles.len()
     }
 
-    /// The unknowns of a triangle's centroid with the part of each.
+    /// The unknowns of a triangle's centroid with their weights.
     pub(crate) fn weights(&self, triangle: usize) -> &[(u32, f64)] {
         self.centroids.weights(triangle)
     }
 
-    /// The force on a triangle in newtons, and by how much it falls for each metre that the centroid moves, in N/m.
+    /// The force on a triangle in newtons, and its decrease per metre that the centroid moves, in N/m.
     pub(crate) fn pull(&self, triangle: usize, x: &[DVec3]) -> (DVec3, DMat3) {
         let drag = self.sails[triangle].drag;
         (drag * self.relative_velocity(triangle, x), drag * (1.0 / self.step))
     }
 
-    /// Whether no air moves or drags in this step.
+    /// Whether there is neither wind nor drag in this step.
     pub fn is_still(&self) -> bool {
         self.sails.is_empty()
     }
@@ -181,7 +181,7 @@ pub(crate) mod tests {
         (wind, x.map(|p| p + 0.01 * velocity))
     }
 
-    /// The same at rest in wind.
+    /// The same triangle at rest in wind.
     pub(crate) fn sheet() -> (Wind, [DVec3; 3]) {
         let world = World { wind: Some(DVec3::new(0.0, 0.0, 3.0)), ..World::default() };
         moving_sheet(&world, DVec3::ZERO)

@@ -1,7 +1,7 @@
-//! One material in SI units for every family, and presets by name.
+//! One material in SI units for every solver family, and presets by name.
 //!
-//! What a scene says is a [`MaterialSpec`]; what the engine uses is a [`Material`], in which every number is known
-//! ([`MaterialSpec::resolve`]). How a deformation costs energy is said by a [`law`] for solids and by a [`membrane`] for
+//! A scene specifies a [`MaterialSpec`]; the engine uses a [`Material`], in which every number is known
+//! ([`MaterialSpec::resolve`]). The energy of a deformation is defined by a [`law`] for solids and by a [`membrane`] for
 //! sheets.
 
 pub mod law;
@@ -13,7 +13,7 @@ mod spec;
 pub use presets::{Preset, presets};
 pub use spec::{MaterialSpec, StretchStiffness};
 
-/// What a Hessian is needed for.
+/// How a Hessian is evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HessianMode {
     /// The true second derivative, which may be indefinite: Newton converges quadratically where it is not.

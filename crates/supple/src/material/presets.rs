@@ -4,7 +4,7 @@
 //! measurements (KES-F and FAST instruments: bending 1e-6 to 1e-4 N·m) and fits of cloth simulators to such
 //! measurements report. The stretch stiffness is that of small strains, where the weave's crimp gives way; taut
 //! fabric is stiffer. Warp and weft are taken as equal. Solids: textbook ranges of elastic moduli at small strain.
-//! Damping times are chosen for how long such things visibly swing; they are not measured.
+//! Damping times are chosen by how long such objects visibly swing; they are not measured.
 
 use super::{Material, plate_bend_stiffness};
 use supple_core::text::suggest::{did_you_mean, list};
@@ -12,9 +12,9 @@ use supple_core::text::suggest::{did_you_mean, list};
 /// A named material.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Preset {
-    /// The word in scene files.
+    /// The name in scene files.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// One-line description.
     pub about: &'static str,
     kind: Kind,
     thickness: f64,
@@ -23,7 +23,7 @@ pub struct Preset {
     damping: f64,
 }
 
-/// What is known of a preset; the rest follows.
+/// The given numbers of a preset; the others are derived.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
     /// kg/m², N/m, N·m.
@@ -102,7 +102,7 @@ impl Preset {
     }
 }
 
-/// The preset of this name, or a sentence with the nearest one.
+/// The preset of this name, or an error message with the nearest one.
 pub(super) fn find(name: &str) -> Result<Material, String> {
     let found = PRESETS.iter().find(|preset| preset.name == name);
     found.map(Preset::material).ok_or_else(|| {

@@ -1,13 +1,13 @@
-//! From what a scene says about a material to every number.
+//! Resolves a scene's material specification to all of its numbers.
 //!
-//! 1. A number that the table says holds.
-//! 2. What it does not say, but can be derived from something it says, is derived:
+//! 1. A number given in the table takes precedence.
+//! 2. A number that is not given, but can be derived from one that is, is derived:
 //!    `area_density` = `density` · `thickness`; `stretch_stiffness` = `young_modulus` · `thickness`;
 //!    `bend_stiffness` = E t³ / (12 (1 - ν²)) of `young_modulus` or `thickness`; and backwards `density` = `area_density` / `thickness`,
 //!    `young_modulus` = mean `stretch_stiffness` / `thickness`. The other factor comes from the table or the preset.
 //! 3. Everything else is the preset's (`cotton` if the table names none).
 //!
-//! So `{ preset = "silk", thickness = 0.001 }` is a fivefold thick silk that is heavier and stiffer by the rules of
+//! So `{ preset = "silk", thickness = 0.001 }` is silk five times as thick, heavier and stiffer by the rules of
 //! a homogeneous sheet, while `{ preset = "silk", area_density = 0.2 }` is silk with twice the mass and the same
 //! stiffness.
 
@@ -70,7 +70,7 @@ impl MaterialSpec {
         }
     }
 
-    /// What is wrong with the numbers: the key and a sentence that goes on from it.
+    /// What is wrong with the numbers: the key and the message that follows it.
     pub(crate) fn problems(&self) -> Vec<(&'static str, String)> {
         let mut problems = Vec::new();
         if let Some(Err(problem)) = self.preset.as_deref().map(find) {
@@ -183,7 +183,7 @@ mod tests {
             let poisson = solid.lambda / (2.0 * (solid.lambda + solid.mu));
             assert!(relative(young, material.young_modulus) < 1e-9);
             assert!((poisson - material.poisson_ratio).abs() < 1e-9);
-            // Plane stress: uniaxial stress along one axis leaves nothing across, at strain -ν.
+            // Plane stress: uniaxial stress along one axis leaves no stress across it, at strain -ν.
             let sheet = material.sheet_lame();
             let nu = material.poisson_ratio;
             let along = (sheet.lambda + 2.0 * sheet.mu) - sheet.lambda * nu;

@@ -1,4 +1,4 @@
-//! A material as a scene says it.
+//! A material as specified in a scene.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Stretch stiffness of cloth in N/m: force for each metre of width at unit strain. In a scene file a number, or a
+/// Stretch stiffness of cloth in N/m: force per metre of width at unit strain. In a scene file a number, or a
 /// table with `warp` and `weft`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(untagged)]
@@ -32,11 +32,11 @@ impl StretchStiffness {
     }
 }
 
-/// A material as a scene file says it: a preset's name, or a table that may start from a preset.
+/// A material as specified in a scene file: a preset's name, or a table that may start from a preset.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, remote = "Self")]
 pub struct MaterialSpec {
-    /// Start from this preset; from `cotton` without it.
+    /// The preset to start from [default: `cotton`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preset: Option<String>,
     /// Young's modulus in Pa.

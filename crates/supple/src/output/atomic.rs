@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use supple_core::FileError;
 
-/// The end of every temporary name; [`sweep`] removes what carries it.
+/// The suffix of every temporary name; [`sweep`] removes such files.
 const TEMPORARY_SUFFIX: &str = ".supple-tmp";
 const BUFFER_BYTES: usize = 1 << 18;
 
-/// A file being written under a temporary name. [`AtomicFile::commit`] gives it its own name; dropped before that,
+/// A file being written under a temporary name. [`AtomicFile::commit`] renames it; dropped before that,
 /// it leaves nothing behind.
 #[derive(Debug)]
 pub struct AtomicFile {
@@ -24,7 +24,7 @@ pub struct AtomicFile {
 }
 
 impl AtomicFile {
-    /// Starts writing what will become `path`, in the same folder.
+    /// Starts writing `path` under a temporary name in the same folder.
     pub fn create(path: &Path) -> Result<Self, FileError> {
         let temporary = temporary_name(path)?;
         // The rename would fail at the end, when hours of work may have gone into the file.
@@ -32,8 +32,8 @@ impl AtomicFile {
             return Err(write_error(path, "write", &ErrorKind::IsADirectory.into()));
         }
         let file = File::create_new(&temporary).map_err(|e| write_error(path, "create", &e))?;
-        // The lock tells `sweep` that the writer lives. A file system without locks is never swept, so that a
-        // failure here costs nothing.
+        // The lock tells `sweep` that the writer is alive. A file system without locks is never swept, so that a
+        // failure here does no harm.
         let _ = file.try_lock();
         let writer = Some(BufWriter::with_capacity(BUFFER_BYTES, file));
         Ok(Self { path: path.to_path_buf(), temporary, writer })
@@ -44,7 +44,7 @@ impl AtomicFile {
         self.write_all(bytes).map_err(|e| write_error(&self.path, "write", &e))
     }
 
-    /// Flushes to the disk and renames to the final name, replacing a file that is there.
+    /// Flushes to the disk and renames to the final name, replacing an existing file.
     pub fn commit(mut self) -> Result<(), FileError> {
         self.publish().map_err(|e| write_error(&self.path, "write", &e))
     }
@@ -52,7 +52,7 @@ impl AtomicFile {
     fn publish(&mut self) -> io::Result<()> {
         let mut writer = self.writer.take().ok_or(ErrorKind::NotFound)?;
         let written = writer.flush().and_then(|()| writer.get_ref().sync_all());
-        // The handle is closed before renaming or removing: Windows refuses both on an open file. Taken apart, the
+        // The handle is closed before renaming or removing: Windows refuses both on an open file. Once disassembled, the
         // buffer is not flushed a second time.
         drop(writer.into_parts());
         let published = written.and_then(|()| fs::rename(&self.temporary, &self.path));
@@ -110,7 +110,7 @@ pub fn write_whole(
     file.commit()
 }
 
-/// Removes temporaries that a killed writer left in `folder`, and not those that somebody is writing now. A folder
+/// Removes temporaries that a killed writer left in `folder`, but not those that are being written now. A folder
 /// that does not exist has none.
 pub fn sweep(folder: &Path) -> Result<(), FileError> {
     let entries = match fs::read_dir(folder) {
@@ -144,7 +144,7 @@ pub(crate) fn create_folder(folder: &Path) -> Result<(), FileError> {
     fs::create_dir_all(folder).map_err(|e| write_error(folder, "create the folder", &e))
 }
 
-/// An operating-system error while doing `what` to `path`, with what to do about it.
+/// An operating-system error while doing `what` to `path`, with advice.
 pub(crate) fn write_error(path: &Path, what: &str, error: &io::Error) -> FileError {
     let remedy = match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
@@ -159,11 +159,11 @@ pub(crate) fn write_error(path: &Path, what: &str, error: &io::Error) -> FileErr
         ErrorKind::IsADirectory => "a folder of that name is in the way; remove it or choose another name",
         _ => "check the disk and the folder",
     };
-    let problem = format!("cannot {what}: {error}; {remedy}. What was there before is unchanged");
+    let problem = format!("cannot {what}: {error}; {remedy}. An existing file is unchanged");
     FileError { write_failure: Some(error.kind()), ..FileError::whole(path, problem) }
 }
 
-/// Hidden, and different for every writer, so that two never meet in one temporary.
+/// Hidden, and unique per writer, so that two writers never share a temporary.
 fn temporary_name(path: &Path) -> Result<PathBuf, FileError> {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let Some(name) = path.file_name() else {
@@ -265,7 +265,7 @@ mod tests {
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o555)).unwrap();
         let result = write_whole(&path, |file| file.write_all(b"new"));
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        // Root may write anywhere, so that only a user without that right sees the refusal.
+        // Root may write anywhere, so that only an ordinary user sees the refusal.
         let expected: &[u8] = if result.is_ok() { b"new" } else { b"old" };
         assert_eq!(fs::read(&path).unwrap(), expected);
         assert_eq!(names_in(folder.path()), ["a.bin"]);

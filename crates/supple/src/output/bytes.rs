@@ -6,9 +6,9 @@ use supple_core::FileError;
 
 use super::record::HEADER_BYTES;
 
-/// A number with a fixed little-endian form.
+/// A number with a fixed little-endian representation.
 pub(super) trait Number: Copy {
-    /// Bytes of one.
+    /// Its size in bytes.
     const BYTES: usize;
     /// Appends its bytes.
     fn put(self, out: &mut Vec<u8>);
@@ -61,7 +61,7 @@ pub(super) fn put_string(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Reads a payload from front to back; every error names the byte in the file.
+/// Reads a payload from start to end; every error names the byte in the file.
 pub(super) struct Reader<'a> {
     path: &'a Path,
     bytes: &'a [u8],
@@ -69,7 +69,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Starts at the payload's beginning.
+    /// Starts at the beginning of the payload.
     pub(super) fn new(path: &'a Path, bytes: &'a [u8]) -> Self {
         Self { path, bytes, at: 0 }
     }
@@ -84,7 +84,7 @@ impl<'a> Reader<'a> {
         self.take(T::BYTES as u64, "a number").map(T::get)
     }
 
-    /// A list of numbers, its length checked against what is left before anything is allocated.
+    /// A list of numbers, its length checked against the remaining bytes before anything is allocated.
     pub(super) fn list<T: Number>(&mut self, what: &str) -> Result<Vec<T>, FileError> {
         let length: u64 = self.number()?;
         let bytes = self.take(length.saturating_mul(T::BYTES as u64), what)?;
@@ -95,19 +95,19 @@ impl<'a> Reader<'a> {
     pub(super) fn string(&mut self, what: &str) -> Result<String, FileError> {
         let length: u64 = self.number()?;
         let bytes = self.take(length, what)?;
-        String::from_utf8(bytes.to_vec()).map_err(|_| self.error(format!("{what} is no UTF-8 text")))
+        String::from_utf8(bytes.to_vec()).map_err(|_| self.error(format!("{what} is not UTF-8 text")))
     }
 
-    /// Whether everything is read.
+    /// Whether everything has been read.
     pub(super) fn is_at_end(&self) -> bool {
         self.at == self.bytes.len()
     }
 
-    /// Refuses bytes that nothing has read.
+    /// Refuses unread bytes.
     pub(super) fn finish(&self) -> Result<(), FileError> {
         match self.bytes.len() - self.at {
             0 => Ok(()),
-            rest => Err(self.error(format!("{rest} bytes too many; the file was not written by Supple"))),
+            rest => Err(self.error(format!("{rest} excess bytes; the file was not written by Supple"))),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Complete states from which a run goes on: `checkpoints/checkpoint-000012.supc`, one record each.
+//! Complete states from which a run is resumed: `checkpoints/checkpoint-000012.supc`, one record each.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,13 +11,13 @@ use supple_core::FileError;
 
 const CHECKPOINT: RecordKind =
     RecordKind { code: *b"CHKP", version: 4, name: "checkpoint", remedy: "resume from an earlier one" };
-/// Frame and fingerprint, before the state itself.
+/// Frame and fingerprint, preceding the state itself.
 const HEAD_BYTES: usize = 4 + 8;
-/// A checkpoint below this size is written every frame, unless the scene says otherwise.
+/// A checkpoint below this size is written every frame, unless the scene specifies otherwise.
 const SMALL_BYTES: u64 = 64_000_000;
 /// How often a larger one is written.
 const EVERY_WHEN_LARGE: u32 = 10;
-/// The newest ones are kept whatever their frame: should one be damaged, the other is near.
+/// The newest ones are kept whatever their frame: if one is damaged, the other is near.
 const ALWAYS_KEPT: usize = 2;
 
 /// A complete state read back.
@@ -27,20 +27,20 @@ pub struct Checkpoint {
     pub frame: u32,
     /// Fingerprint of the scene that wrote it.
     pub scene_fingerprint: u64,
-    /// The state, as the simulation encoded it.
+    /// The encoded state of the simulation.
     pub payload: Vec<u8>,
 }
 
-/// The newest whole checkpoint, and the damaged ones that were passed over on the way to it.
+/// The newest valid checkpoint, and the damaged ones that were skipped.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FoundCheckpoint {
-    /// `None` if no whole one is there.
+    /// `None` if there is no valid one.
     pub checkpoint: Option<Checkpoint>,
-    /// One error for each damaged file, the newest first.
+    /// One error per damaged file, newest first.
     pub damaged: Vec<FileError>,
 }
 
-/// The checkpoints of one run. Whoever writes holds the run's [`FrameCache`](super::FrameCache) open for writing.
+/// The checkpoints of one run. The writer keeps the run's [`FrameCache`](super::FrameCache) open for writing.
 #[derive(Debug, Clone)]
 pub struct CheckpointStore {
     folder: PathBuf,
@@ -54,7 +54,7 @@ impl CheckpointStore {
         Self { folder: checkpoints_folder(dir), every: every.map(|n| n.max(1)) }
     }
 
-    /// Whether a checkpoint of `bytes` bytes is wanted after `frame`.
+    /// Whether a checkpoint of `bytes` bytes is due after `frame`.
     pub fn is_due(&self, frame: u32, bytes: u64) -> bool {
         frame.is_multiple_of(self.interval(bytes))
     }
@@ -64,8 +64,8 @@ impl CheckpointStore {
         numbered_files(&self.folder, checkpoint_name)
     }
 
-    /// Writes a checkpoint, whole or not at all, and then removes those that were written out of turn (at the end
-    /// of a run or on a stop), except the newest two.
+    /// Writes a checkpoint, whole or not at all, and then removes those that were written out of schedule (at the end
+    /// of a run or on an interrupt), except the newest two.
     pub fn write(&self, frame: u32, scene_fingerprint: u64, payload: &[u8]) -> Result<(), FileError> {
         create_folder(&self.folder)?;
         let mut head = Vec::with_capacity(HEAD_BYTES);
@@ -75,7 +75,7 @@ impl CheckpointStore {
         self.prune(payload.len() as u64)
     }
 
-    /// The newest whole checkpoint, at or before a frame if one is given.
+    /// The newest valid checkpoint, at or before a frame if one is given.
     pub fn newest_whole(&self, at_or_before: Option<u32>) -> Result<FoundCheckpoint, FileError> {
         let mut found = FoundCheckpoint::default();
         let newest = at_or_before.unwrap_or(u32::MAX);
@@ -98,13 +98,15 @@ impl CheckpointStore {
         let mut reader = Reader::new(&path, &payload);
         let (stored, scene_fingerprint) = (reader.number::<u32>()?, reader.number()?);
         if stored != frame {
-            return Err(reader.error(format!("the file holds frame {stored}; it was renamed: undo that")));
+            return Err(
+                reader.error(format!("the file contains frame {stored}; it was renamed: restore its name"))
+            );
         }
         payload.drain(..HEAD_BYTES);
         Ok(Checkpoint { frame, scene_fingerprint, payload })
     }
 
-    /// Removes every checkpoint from frame `index` on, the last first.
+    /// Removes every checkpoint from frame `index` on, last first.
     pub fn remove_from(&self, index: u32) -> Result<(), FileError> {
         let frames = self.frames()?;
         frames.into_iter().rev().take_while(|&frame| frame >= index).try_for_each(|frame| self.remove(frame))
@@ -181,7 +183,7 @@ mod tests {
         let store = CheckpointStore::open(run.path(), None);
         store.write(1, 2, b"state").unwrap();
         fs::rename(store.path(1), store.path(9)).unwrap();
-        assert!(store.read(9).unwrap_err().problem.contains("holds frame 1"));
+        assert!(store.read(9).unwrap_err().problem.contains("contains frame 1"));
     }
 
     #[test]

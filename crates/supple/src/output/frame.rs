@@ -1,4 +1,4 @@
-//! A frame: what is seen of every body at one time.
+//! A frame: the visible state of every body at one time.
 
 use std::sync::Arc;
 
@@ -6,15 +6,15 @@ use glam::{DMat3, Vec3};
 
 use supple_mesh::SurfaceMesh;
 
-/// What of a body does not change from frame to frame (unless it tears).
+/// The part of a body that does not change from frame to frame (unless it tears).
 #[derive(Debug, Clone, PartialEq)]
 pub struct FrameSurface {
     /// The body's name.
     pub name: String,
     /// The user's mesh: vertex order, polygons, UVs; its positions are the rest positions in world metres.
     pub mesh: SurfaceMesh,
-    /// Takes a world position (metres, y up) to the unit and axes of the user's file: the inverse of the scene's
-    /// `scale` and `up`, so that caches of bare points fit the original file. The identity for generated shapes.
+    /// Maps a world position (metres, y up) to the unit and axes of the user's file: the inverse of the scene's
+    /// `scale` and `up`, so that bare point caches fit the original file. The identity for generated shapes.
     pub file_from_world: DMat3,
 }
 
@@ -23,13 +23,13 @@ pub struct FrameSurface {
 pub struct FrameBody {
     /// Name, topology and rest positions; shared between frames while they do not change.
     pub surface: Arc<FrameSurface>,
-    /// World positions in metres, one for each vertex of the surface.
+    /// World positions in metres, one per vertex of the surface.
     pub positions: Vec<Vec3>,
 }
 
 impl FrameBody {
-    /// Gives a body the vertices and faces that it has when it is torn later: clones lie on their originals until they part.
-    /// A surface that does not go on from this one changes nothing.
+    /// Adds the vertices and faces that a body has after a later tear: clones coincide with their originals until they separate.
+    /// A surface that is not a continuation of this one changes nothing.
     pub fn make_torn(&mut self, later: &Arc<FrameSurface>) {
         let (now, then) = (self.positions.len(), later.mesh.positions.len());
         let same = self.surface.name == later.name;
@@ -45,7 +45,7 @@ impl FrameBody {
     }
 }
 
-/// What is seen at one time.
+/// The visible state at one time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Frame {
     /// The frame's number; 0 is the start.

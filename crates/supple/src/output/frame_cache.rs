@@ -1,5 +1,5 @@
-//! The frames of a run on disk: `frames/frame-000012.supf` holds the positions of every body (single precision),
-//! and refers by hash to `frames/topology-<hash>.supt`, which is written once for as long as a topology lasts.
+//! The frames of a run on disk: `frames/frame-000012.supf` contains the positions of every body (single precision),
+//! and refers by hash to `frames/topology-<hash>.supt`, which is written once per topology.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,20 +33,20 @@ pub struct FrameCache {
     folder: PathBuf,
     info: RunInfo,
     lock: Option<WriterLock>,
-    /// Topologies in use, by hash; those that nobody holds are dropped when a frame without them is read.
+    /// Topologies in use, by hash; unreferenced ones are dropped when a frame without them is read.
     topologies: Mutex<Vec<(u64, Arc<FrameSurface>)>>,
 }
 
 impl FrameCache {
-    /// Starts a run in `dir`, which is made if it does not exist. A folder with anything but a run of Supple is
-    /// refused; one with a run too, unless `replace`, which removes its frames and checkpoints.
+    /// Starts a run in `dir`, which is created if it does not exist. A folder with anything but a run of Supple is
+    /// refused; so is one with a run, unless `replace`, which removes its frames and checkpoints.
     pub fn create(dir: &Path, info: RunInfo, replace: bool) -> Result<Self, FileError> {
         create_folder(dir)?;
         let holds_run = is_run(dir)?;
-        // A run killed before its first frame has nothing to lose and nothing to be resumed.
+        // A run killed before its first frame has nothing to lose and nothing to resume.
         let has_frames = !numbered_files(&frames_folder(dir), frame_name)?.is_empty();
         if holds_run && has_frames && !replace {
-            let problem = "the folder holds a run already: go on with it (`--resume`), replace it (`--replace`) or choose another";
+            let problem = "the folder contains a run already: resume it (`--resume`), replace it (`--replace`) or choose another";
             return Err(FileError::whole(dir, problem));
         }
         let cache = Self { lock: Some(lock_for_writing(dir)?), ..Self::new(dir, info) };
@@ -58,13 +58,13 @@ impl FrameCache {
         Ok(cache)
     }
 
-    /// Opens the run in `dir` for reading; nothing in it is touched.
+    /// Opens the run in `dir` for reading; nothing in it is modified.
     pub fn open(dir: &Path) -> Result<Self, FileError> {
         Ok(Self::new(dir, read_info(dir)?))
     }
 
-    /// Opens the run in `dir` to go on with it: no other process may be writing, and what a killed one left half
-    /// written is removed.
+    /// Opens the run in `dir` to resume it: no other process may be writing, and partial files of a killed one
+    /// are removed.
     pub fn resume(dir: &Path) -> Result<Self, FileError> {
         let info = read_info(dir)?;
         Ok(Self { lock: Some(lock_for_writing(dir)?), ..Self::new(dir, info) })
@@ -79,17 +79,17 @@ impl FrameCache {
         &self.info
     }
 
-    /// The numbers of the frames present, sorted.
+    /// The numbers of the existing frames, sorted.
     pub fn frames(&self) -> Result<Vec<u32>, FileError> {
         numbered_files(&self.folder, frame_name)
     }
 
-    /// Where frame `index` is or would be.
+    /// The path of frame `index`, existing or not.
     pub fn frame_path(&self, index: u32) -> PathBuf {
         self.folder.join(frame_name(index))
     }
 
-    /// Writes a frame, whole or not at all; topologies that are new are written before it.
+    /// Writes a frame, whole or not at all; new topologies are written before it.
     pub fn write(&mut self, frame: &Frame) -> Result<(), FileError> {
         let path = self.frame_path(frame.index);
         self.check_writable()?;
@@ -109,7 +109,7 @@ impl FrameCache {
         record::write(&path, FRAME, &[&payload])
     }
 
-    /// Reads frame `index`; bodies whose topology did not change share it with frames read before.
+    /// Reads frame `index`; bodies whose topology did not change share it with earlier frames.
     pub fn read(&self, index: u32) -> Result<Frame, FileError> {
         let path = self.frame_path(index);
         if !path.exists() {
@@ -119,9 +119,8 @@ impl FrameCache {
         let mut reader = Reader::new(&path, &payload);
         let stored_index: u32 = reader.number()?;
         if stored_index != index {
-            return Err(
-                reader.error(format!("the file holds frame {stored_index}; it was renamed: undo that"))
-            );
+            return Err(reader
+                .error(format!("the file contains frame {stored_index}; it was renamed: restore its name")));
         }
         let time = reader.number()?;
         let count: u32 = reader.number()?;
@@ -140,7 +139,7 @@ impl FrameCache {
         Ok(Frame { index, time, bodies })
     }
 
-    /// Removes every frame from `index` on, the last first, so that no gap is left if this is interrupted.
+    /// Removes every frame from `index` on, last first, so that an interruption leaves no gap.
     pub fn remove_from(&mut self, index: u32) -> Result<(), FileError> {
         self.check_writable()?;
         for frame in self.frames()?.into_iter().rev().take_while(|&frame| frame >= index) {
@@ -170,16 +169,16 @@ impl FrameCache {
 
     fn missing_frame(&self, index: u32) -> Result<String, FileError> {
         Ok(match self.frames()?[..] {
-            [] => format!("frame {index} is not there: the run has no frames yet"),
+            [] => format!("frame {index} does not exist: the run has no frames yet"),
             [first, .., last] if !(first..=last).contains(&index) => {
-                format!("frame {index} is not there: the run has frames {first} to {last}")
+                format!("frame {index} does not exist: the run has frames {first} to {last}")
             }
-            [only] => format!("frame {index} is not there: the run has frame {only} alone"),
+            [only] => format!("frame {index} does not exist: the run only has frame {only}"),
             _ => format!("frame {index} is missing; {}", FRAME.remedy),
         })
     }
 
-    /// The surface's hash, after making sure that its file is there and whole.
+    /// The surface's hash, after making sure that its file exists and is valid.
     fn store_topology(&self, surface: &Arc<FrameSurface>) -> Result<u64, FileError> {
         if let Some((hash, _)) = self.known(|_, known| Arc::ptr_eq(known, surface)) {
             return Ok(hash);
@@ -210,7 +209,7 @@ impl FrameCache {
         known.iter().find(|(hash, surface)| is_it(*hash, surface)).cloned()
     }
 
-    /// Keeps the topologies of the frame just handled and those that somebody else still holds.
+    /// Keeps the topologies of the current frame and those that are still referenced elsewhere.
     fn keep_only(&self, used: Vec<(u64, Arc<FrameSurface>)>) {
         let mut known = self.topologies.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|(_, surface)| Arc::strong_count(surface) > 1);
@@ -351,7 +350,7 @@ mod tests {
             assert!(error.problem.contains("thesis.tex"), "{error}");
         }
         assert_eq!(names_in(run.path()).unwrap(), ["thesis.tex"]);
-        assert!(FrameCache::open(run.path()).unwrap_err().problem.contains("no run of Supple"));
+        assert!(FrameCache::open(run.path()).unwrap_err().problem.contains("not a run of Supple"));
     }
 
     #[test]

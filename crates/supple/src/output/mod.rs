@@ -1,4 +1,4 @@
-//! What leaves the engine: the frame cache, exports and pictures.
+//! Output: the frame cache, exports and checkpoints.
 
 mod atomic;
 mod bytes;

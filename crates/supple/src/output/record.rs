@@ -22,16 +22,16 @@ const MAGIC: &[u8; 8] = b"SUPPLE\r\n";
 pub(super) const HEADER_BYTES: usize = 24;
 const CHECKSUM_BYTES: usize = 8;
 
-/// What a container holds, and the newest layout of it that this program knows.
+/// The kind of a container, and the newest layout version that this program reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RecordKind {
-    /// Four letters in the file.
+    /// Four-letter code in the file.
     pub(super) code: [u8; 4],
-    /// The layout's version, counted from 1.
+    /// The layout version, counted from 1.
     pub(super) version: u32,
-    /// A plain word for messages.
+    /// A plain name for messages.
     pub(super) name: &'static str,
-    /// What a user does about a damaged one.
+    /// What the user can do about a damaged one.
     pub(super) remedy: &'static str,
 }
 
@@ -66,7 +66,7 @@ pub(super) fn read(path: &Path, kind: RecordKind) -> Result<Vec<u8>, FileError> 
     Ok(bytes)
 }
 
-/// The container's shape comes first, then its checksum: only a whole file may claim to be newer or of another kind.
+/// The container's shape is checked first, then its checksum: only a complete file may claim to be newer or of another kind.
 fn check(path: &Path, kind: RecordKind, bytes: &[u8]) -> Result<(), FileError> {
     check_magic(path, kind, bytes)?;
     check_length(path, kind, bytes)?;
@@ -88,7 +88,7 @@ fn check_magic(path: &Path, kind: RecordKind, bytes: &[u8]) -> Result<(), FileEr
     }
     let present = bytes.len().min(MAGIC.len());
     if bytes[..present] != MAGIC[..present] {
-        let problem = format!("this is no Supple {}; check the path, or {}", kind.name, kind.remedy);
+        let problem = format!("this is not a Supple {}; check the path, or {}", kind.name, kind.remedy);
         return Err(FileError::byte(path, 0, problem));
     }
     Ok(())
@@ -102,9 +102,9 @@ fn check_length(path: &Path, kind: RecordKind, bytes: &[u8]) -> Result<(), FileE
         return Ok(());
     }
     let (fault, at_least) = match (length < expected, length < smallest) {
-        (true, true) => ("cut short", "at least "),
-        (true, false) => ("cut short", ""),
-        (false, _) => ("followed by foreign bytes", ""),
+        (true, true) => ("truncated", "at least "),
+        (true, false) => ("truncated", ""),
+        (false, _) => ("followed by extra bytes", ""),
     };
     let problem = format!(
         "the {} is {fault}: {length} bytes instead of {at_least}{expected}; {}",
@@ -176,7 +176,7 @@ mod tests {
         let bytes = record(KIND, b"payload");
         for length in 0..bytes.len() {
             let error = read_bytes(&bytes[..length]).unwrap_err();
-            assert!(error.problem.contains("cut short") || length == 0, "{length}: {error}");
+            assert!(error.problem.contains("truncated") || length == 0, "{length}: {error}");
         }
     }
 
@@ -194,7 +194,7 @@ mod tests {
     fn foreign_bytes_after_the_end_are_noticed() {
         let mut bytes = record(KIND, b"payload");
         bytes.push(0);
-        assert!(read_bytes(&bytes).unwrap_err().problem.contains("foreign bytes"));
+        assert!(read_bytes(&bytes).unwrap_err().problem.contains("extra bytes"));
     }
 
     #[test]
@@ -205,6 +205,8 @@ mod tests {
         assert!(read_bytes(&newer).unwrap_err().problem.contains("use a newer Supple"));
         let older = record(RecordKind { version: 2, ..KIND }, b"payload");
         assert!(read_bytes(&older).unwrap_err().problem.contains("version 2"));
-        assert!(read_bytes(b"solid cube of some other program").unwrap_err().problem.contains("no Supple"));
+        assert!(
+            read_bytes(b"solid cube of some other program").unwrap_err().problem.contains("not a Supple")
+        );
     }
 }

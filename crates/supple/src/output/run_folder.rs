@@ -1,4 +1,4 @@
-//! The folder of a run (`--out DIR`): whose it is, what is in it and who is writing to it.
+//! The folder of a run (`--out DIR`): its owner, its contents and the process that writes to it.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Write};
@@ -13,17 +13,17 @@ use supple_linear::Simd;
 const FORMAT: &str = "supple run";
 const VERSION: u32 = 1;
 const LOCK_NAME: &str = ".lock";
-/// Longer than a look at the lock takes.
+/// Longer than a lock probe takes.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(30);
 
-/// What of a run its frames do not say; kept in `frames/run.json`, which also marks a folder as a run of Supple.
+/// Metadata of a run that is not in its frames; stored in `frames/run.json`, which also marks a folder as a run of Supple.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunInfo {
     /// The scene's name.
     pub scene: String,
-    /// Frames a second.
+    /// Frames per second.
     pub fps: f64,
-    /// The instructions it was begun with, on which its bits depend.
+    /// The instruction set it was started with, which determines its exact bits.
     #[serde(default)]
     pub simd: Simd,
 }
@@ -36,7 +36,7 @@ struct RunRecord {
     info: RunInfo,
 }
 
-/// Proof that this process alone writes to a run; given up when dropped, or when the process dies.
+/// Proof that this process alone writes to a run; released when dropped, or when the process dies.
 #[derive(Debug)]
 pub(super) struct WriterLock {
     _file: Option<File>,
@@ -52,7 +52,7 @@ pub(super) fn checkpoints_folder(run: &Path) -> PathBuf {
     run.join("checkpoints")
 }
 
-/// Whether `run` already holds a run of Supple. An error if it holds anything else, or a run of another version.
+/// Whether `run` already contains a run of Supple. An error if it contains anything else, or a run of another version.
 pub(super) fn is_run(run: &Path) -> Result<bool, FileError> {
     if info_path(run).exists() {
         return read_info(run).map(|_| true);
@@ -61,7 +61,9 @@ pub(super) fn is_run(run: &Path) -> Result<bool, FileError> {
         None => Ok(false),
         Some(name) => Err(FileError::whole(
             run,
-            format!("the folder is not empty and no run of Supple (it holds {name:?}); choose a new folder"),
+            format!(
+                "the folder is not empty and not a run of Supple (it contains {name:?}); choose a new folder"
+            ),
         )),
     }
 }
@@ -85,7 +87,7 @@ pub(super) fn read_info(run: &Path) -> Result<RunInfo, FileError> {
     let text = fs::read_to_string(&path).map_err(|e| match e.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory => FileError::whole(
             run,
-            "this is no run of Supple (frames/run.json is missing); give the folder named by --out of a run",
+            "this is not a run of Supple (frames/run.json is missing); give the folder named by --out of a run",
         ),
         _ => FileError::io(&path, "read", &e),
     })?;
@@ -115,13 +117,13 @@ fn check_record(path: &Path, record: RunRecord) -> Result<RunInfo, FileError> {
     Ok(info)
 }
 
-/// Takes the run for writing and removes what a killed writer left.
+/// Locks the run for writing and removes what a killed writer left.
 pub(super) fn lock_for_writing(run: &Path) -> Result<WriterLock, FileError> {
     let frames = frames_folder(run);
     create_folder(&frames)?;
     let path = frames.join(LOCK_NAME);
     let file = File::create(&path).map_err(|e| write_error(&path, "create", &e))?;
-    // Somebody who only looks whether the run is being written holds it for a moment.
+    // A process that only checks whether the run is being written holds the lock for a moment.
     let locked = file.try_lock().or_else(|_| {
         std::thread::sleep(LOOK);
         file.try_lock()
@@ -132,7 +134,7 @@ pub(super) fn lock_for_writing(run: &Path) -> Result<WriterLock, FileError> {
             let problem = "another process is writing this run; wait for it or choose another folder";
             return Err(FileError::whole(run, problem));
         }
-        // Some network file systems have no locks; a run there is worth more than the guard.
+        // Some network file systems have no locks; being able to run there is worth more than the guard.
         Err(TryLockError::Error(_)) => None,
     };
     for folder in [run, &frames, &checkpoints_folder(run)] {
@@ -141,7 +143,7 @@ pub(super) fn lock_for_writing(run: &Path) -> Result<WriterLock, FileError> {
     Ok(WriterLock { _file: file })
 }
 
-/// Whether a process is writing the run now. Where the file system has no locks this is never known.
+/// Whether a process is writing the run now. Always `false` where the file system has no locks.
 pub fn is_being_written(run: &Path) -> bool {
     let Ok(file) = File::open(frames_folder(run).join(LOCK_NAME)) else { return false };
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
@@ -177,7 +179,7 @@ fn info_path(run: &Path) -> PathBuf {
     frames_folder(run).join("run.json")
 }
 
-/// The first visible thing in the folder, by name, except an empty `frames` folder: a run killed at its very start.
+/// The first visible entry of the folder, by name, except an empty `frames` folder: a run killed at its very start.
 fn first_foreign_entry(run: &Path) -> Result<Option<String>, FileError> {
     let mut names = names_in(run)?;
     names.sort();

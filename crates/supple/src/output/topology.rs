@@ -1,4 +1,4 @@
-//! `topology-<hash>.supt`: what of a body stays the same from frame to frame, stored exactly.
+//! `topology-<hash>.supt`: the part of a body that does not change from frame to frame, stored exactly.
 
 use std::path::Path;
 
@@ -39,7 +39,7 @@ pub(super) fn encode(surface: &FrameSurface) -> Vec<u8> {
     (mesh.labels.len() as u32).put(&mut out);
     mesh.labels.iter().for_each(|labels| put_labels(&mut out, labels));
     put_strings(&mut out, &mesh.material_libraries);
-    // Only torn surfaces have this list: files of others are as they always were.
+    // Only torn surfaces have this list: files of others are unchanged.
     if !mesh.clone_of.is_empty() {
         put_list(&mut out, mesh.clone_of.iter().copied());
     }
@@ -172,7 +172,7 @@ fn read_strings(reader: &mut Reader) -> Result<Vec<String>, FileError> {
 pub(super) mod tests {
     use super::*;
 
-    /// A square and a triangle beside it, with everything a file can say.
+    /// A square and an adjacent triangle, with all attributes a file can have.
     pub(in crate::output) fn decorated(name: &str) -> FrameSurface {
         let positions = [[0., 0., 0.], [1., 0., 0.], [1., 0., 1.], [0., 0., 1.], [2., 0., 0.5]];
         let mesh = SurfaceMesh {

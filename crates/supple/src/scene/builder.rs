@@ -1,4 +1,4 @@
-//! Scenes made by a program: a fluent builder, and short constructors for what stands in a scene.
+//! Scenes built by a program: a fluent builder, and short constructors for the parts of a scene.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -47,13 +47,13 @@ impl SceneBuilder {
         self
     }
 
-    /// Where relative file names start; the current folder without it.
+    /// The base folder of relative file names [default: the current folder].
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.scene.folder = folder.into();
         self
     }
 
-    /// Frames a second.
+    /// Frames per second.
     pub fn fps(mut self, fps: f64) -> Self {
         self.scene.time.fps = fps;
         self
@@ -65,7 +65,7 @@ impl SceneBuilder {
         self
     }
 
-    /// Time steps a frame.
+    /// Time steps per frame.
     pub fn substeps(mut self, substeps: u32) -> Self {
         self.scene.time.substeps = substeps;
         self
@@ -83,13 +83,13 @@ impl SceneBuilder {
         self
     }
 
-    /// Density of the air in kg/m³: still air, too, drags what moves through it.
+    /// Density of the air in kg/m³: still air also exerts drag on moving bodies.
     pub fn air_density(mut self, density: f64) -> Self {
         self.scene.world.air_density = Some(density);
         self
     }
 
-    /// Gusts: the wind's strength swings by this fraction, 0 to 1.
+    /// Gusts: the wind speed varies by this fraction, 0 to 1.
     pub fn gust(mut self, gust: f64) -> Self {
         self.scene.world.gust = gust;
         self
@@ -113,7 +113,7 @@ impl SceneBuilder {
         self
     }
 
-    /// Method, linear solver and when to stop.
+    /// Method, linear solver and stopping criteria.
     pub fn solver(mut self, solver: Solver) -> Self {
         self.scene.solver = solver;
         self
@@ -171,7 +171,7 @@ impl Body {
         Self::new(name, ShapeSource::File(path.into()))
     }
 
-    /// A body whose mesh the program has made.
+    /// A body whose mesh the program provides.
     ///
     /// ```
     /// use supple::{mesh::SurfaceMesh, scene::Body};
@@ -183,36 +183,36 @@ impl Body {
         Self::new(name, ShapeSource::Mesh(Arc::new(mesh)))
     }
 
-    /// A solid whose tetrahedra the program has made; its surface is their boundary.
+    /// A solid whose tetrahedra the program provides; its surface is their boundary.
     pub fn from_tets(name: impl Into<String>, mesh: TetMesh) -> Self {
         Self::new(name, ShapeSource::Tets(Arc::new(mesh)))
     }
 
-    /// Starts translated by this, in metres.
+    /// Initial translation, in metres.
     pub fn at(mut self, translate: impl Into<DVec3>) -> Self {
         self.transform.translate = translate.into();
         self
     }
 
-    /// Starts rotated about the origin by this rotation vector, in degrees.
+    /// Initial rotation about the origin as a rotation vector, in degrees.
     pub fn rotated(mut self, degrees: impl Into<DVec3>) -> Self {
         self.transform.rotate = degrees.into();
         self
     }
 
-    /// Starts with this velocity, in m/s.
+    /// Initial velocity, in m/s.
     pub fn moving(mut self, velocity: impl Into<DVec3>) -> Self {
         self.velocity = velocity.into();
         self
     }
 
-    /// Made of this: a preset's name, or a [`MaterialSpec`].
+    /// Sets the material: a preset's name, or a [`MaterialSpec`].
     pub fn material(mut self, material: impl Into<MaterialSpec>) -> Self {
         self.material = material.into();
         self
     }
 
-    /// Changes what it is made of.
+    /// Adjusts the material.
     ///
     /// ```
     /// use supple::scene::Body;
@@ -232,17 +232,17 @@ impl Body {
 }
 
 impl Pin {
-    /// Holds the selected vertices exactly.
+    /// Fixes the selected vertices exactly.
     pub fn hard(body: impl Into<String>, selection: Selection) -> Self {
         Self { body: body.into(), selection, hold: PinStrength::Hard, follows: None, during: None }
     }
 
-    /// Holds each selected vertex by a spring of this stiffness in N/m.
+    /// Attaches each selected vertex by a spring of this stiffness in N/m.
     pub fn soft(body: impl Into<String>, selection: Selection, stiffness: f64) -> Self {
         Self { hold: PinStrength::Stiffness(stiffness), ..Self::hard(body, selection) }
     }
 
-    /// Moves what it holds.
+    /// Moves the pinned points.
     ///
     /// ```
     /// use supple::scene::{Keyframe, Motion, Pin, Selection};
@@ -255,7 +255,7 @@ impl Pin {
         self
     }
 
-    /// Holds only from one time to another, in seconds.
+    /// Active only from one time to another, in seconds.
     pub fn during(mut self, from: f64, to: f64) -> Self {
         self.during = Some([from, to]);
         self
@@ -288,7 +288,7 @@ impl Collider {
         Self::new(name, ColliderShape::Capsule { from: from.into(), to: to.into(), radius })
     }
 
-    /// A resting box of these side lengths; its motion turns it.
+    /// A resting box of these side lengths; its motion rotates it.
     pub fn cuboid(name: impl Into<String>, center: impl Into<DVec3>, size: impl Into<DVec3>) -> Self {
         Self::new(name, ColliderShape::Box { center: center.into(), size: size.into() })
     }

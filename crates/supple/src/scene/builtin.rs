@@ -41,7 +41,7 @@ const SCENES: [(&str, &str); 30] = embedded![
     "face-impact",
 ];
 
-/// Every built-in scene: name, one line about it, and its TOML.
+/// Every built-in scene: name, one-line description, and its TOML.
 pub fn builtin_scenes() -> &'static [(&'static str, String, &'static str)] {
     static WITH_DESCRIPTIONS: OnceLock<Vec<(&str, String, &str)>> = OnceLock::new();
     WITH_DESCRIPTIONS

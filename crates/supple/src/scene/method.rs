@@ -1,5 +1,5 @@
-//! `solver.method`, and what a stepper declares to the scene: the methods it answers to, its option table, and what it
-//! refuses. Steppers lie in higher layers and in other crates; here is only what they say of themselves.
+//! `solver.method`, and what a stepper declares to the scene: its methods, its option table, and what it
+//! refuses. Steppers are in higher layers and in other crates; this module only has their declarations.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::scene::{LinearKind, Scene};
 
 /// How a step is taken: a name of scene files and command lines, and the stepper that declares it.
 ///
-/// The built-in ones are constants (`Method::NEWTON`, `Method::HPBD` …); another crate makes its own by [`Method::new`].
+/// The built-in ones are constants (`Method::NEWTON`, `Method::HPBD` …); other crates create theirs by [`Method::new`].
 #[derive(Clone, Copy)]
 pub struct Method {
     word: &'static str,
@@ -28,23 +28,23 @@ impl Method {
         self.word
     }
 
-    /// What the stepper behind it declares.
+    /// The declaration of its stepper.
     pub const fn stepper(self) -> &'static dyn StepperDeclaration {
         self.stepper
     }
 
-    /// What it takes of a scene.
+    /// The parts of a scene that it supports.
     pub fn traits(self) -> MethodTraits {
         self.stepper.traits(self)
     }
 
-    /// Its name for people.
+    /// Its display name.
     pub fn title(self) -> &'static str {
         let names = self.stepper.methods();
         names.iter().find(|name| name.word == self.word).map_or(self.word, |name| name.title)
     }
 
-    /// Whether a running simulation can change from one method to the other and keep its state: the methods of one stepper
+    /// Whether a running simulation can switch from one method to the other and keep its state: the methods of one stepper
     /// solve for the same degrees of freedom, every other stepper has its own discretisation.
     pub fn shares_state_with(self, other: Self) -> bool {
         self == other || self.stepper.methods().iter().any(|name| name.word == other.word)
@@ -76,14 +76,14 @@ impl Serialize for Method {
 pub struct MethodName {
     /// In scenes and on the command line: lower case, with hyphens.
     pub word: &'static str,
-    /// For people, on one line.
+    /// One-line display name.
     pub title: &'static str,
 }
 
-/// What a method does with `linear` of `[solver]`.
+/// How a method uses `linear` of `[solver]`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LinearUse {
-    /// Nothing: it has no linear systems, or its own solver for them.
+    /// Not at all: it has no linear systems, or its own solver for them.
     #[default]
     None,
     /// It applies it as a preconditioner once per iteration.
@@ -92,33 +92,33 @@ pub enum LinearUse {
     Solver,
 }
 
-/// What a method takes of a scene beyond bodies, pins and colliders. The default takes nothing more.
+/// The parts of a scene that a method supports beyond bodies, pins and colliders. The default supports nothing more.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MethodTraits {
-    /// What it does with `solver.linear`.
+    /// How it uses `solver.linear`.
     pub linear: LinearUse,
-    /// Whether it takes `solver.velocity_tolerance`.
+    /// Whether it uses `solver.velocity_tolerance`.
     pub velocity_tolerance: bool,
-    /// Whether it takes `solver.spectral_radius`.
+    /// Whether it uses `solver.spectral_radius`.
     pub spectral_radius: bool,
-    /// Whether it renews its matrix by itself, so that `solver.refresh` and its kin have no meaning.
+    /// Whether it refreshes its matrix by itself, so that `solver.refresh` and the like have no meaning.
     pub renews_by_itself: bool,
-    /// Whether solids are cut into octants in place of tetrahedra; only then bodies may have an `interior`.
+    /// Whether solids are divided into octants instead of tetrahedra; only then may bodies have an `interior`.
     pub octants: bool,
     /// Whether the last body may tear.
     pub tears: bool,
-    /// Whether it has friction of its own and takes no other `contact.friction_model` than the default.
+    /// Whether it has its own friction and supports no other `contact.friction_model` than the default.
     pub own_friction: bool,
     /// Why there is no stress to show, if so: a clause, such as "it has no elastic law".
     pub no_stress: Option<&'static str>,
 }
 
-/// Something of a scene that a stepper cannot do.
+/// A part of a scene that a stepper does not support.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsupported {
     /// Where: dotted, array elements by number (`body.0.pressure`).
     pub place: String,
-    /// What stands there: the subject of a sentence that goes on with "is not supported yet".
+    /// What is there: the subject of a sentence that continues with "is not supported yet".
     pub what: String,
 }
 
@@ -129,13 +129,13 @@ impl Unsupported {
     }
 }
 
-/// What a stepper says of itself to the scene: names, options, and what it refuses. How it steps is the matter of higher
+/// A stepper's declaration to the scene: names, options, and what it refuses. Stepping itself is defined in higher
 /// layers (`stepper::StepperKind`).
 pub trait StepperDeclaration: Send + Sync {
-    /// The methods it answers to.
+    /// Its methods.
     fn methods(&self) -> &'static [MethodName];
 
-    /// What one of them takes of a scene.
+    /// The parts of a scene that one of them supports.
     fn traits(&self, _method: Method) -> MethodTraits {
         MethodTraits::default()
     }
@@ -145,13 +145,13 @@ pub trait StepperDeclaration: Send + Sync {
         None
     }
 
-    /// What of a scene it cannot do; none if it can do it all. Asked only for scenes with one of its methods.
+    /// The parts of a scene that it does not support; empty if it supports all. Called only for scenes with one of its methods.
     fn unsupported(&self, _scene: &Scene) -> Vec<Unsupported> {
         Vec::new()
     }
 }
 
-/// The declarations that scenes are read by, in the order in which lists name them.
+/// The declarations by which scenes are read, in the order of listings.
 #[derive(Clone, Default)]
 pub struct Declarations(Vec<&'static dyn StepperDeclaration>);
 
@@ -159,7 +159,7 @@ impl Declarations {
     /// Adds a stepper.
     ///
     /// # Panics
-    /// If one of its methods or its option table has the name of an earlier one: names are the program's to choose.
+    /// If one of its methods or its option table has the name of an earlier one: names are chosen by the program.
     pub fn add(&mut self, stepper: &'static dyn StepperDeclaration) {
         for name in stepper.methods() {
             assert!(self.method(name.word).is_none(), "two steppers with a method `{}`", name.word);
@@ -194,7 +194,7 @@ impl Declarations {
         self.0.iter().filter_map(|stepper| stepper.options())
     }
 
-    /// The names of what `--solver` takes, for messages: methods, linear solvers, and both together.
+    /// The names that `--solver` accepts, for messages: methods, linear solvers, and combinations.
     pub fn solver_words(&self) -> String {
         format!(
             "the methods {}, the linear solvers {}, and both together as `lbfgs+jacobi`",

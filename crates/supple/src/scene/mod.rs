@@ -1,4 +1,4 @@
-//! The scene: what is simulated, as plain data. One file for each table of the scene file.
+//! The scene: the simulation's input, as plain data. One file per table of the scene file.
 
 mod builder;
 mod builtin;
@@ -45,7 +45,7 @@ pub use supple_linear::{Levels, LinearKind, LinearOptions};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Scene {
-    /// One line for the list of scenes.
+    /// One-line description for the list of scenes.
     pub description: String,
     /// Frames and steps.
     pub time: Time,
@@ -60,21 +60,21 @@ pub struct Scene {
     /// Boundaries sewn together.
     #[serde(rename = "seam", skip_serializing_if = "Vec::is_empty")]
     pub seams: Vec<Seam>,
-    /// What bodies collide with.
+    /// The colliders.
     #[serde(rename = "collider", skip_serializing_if = "Vec::is_empty")]
     pub colliders: Vec<Collider>,
     /// Contact of bodies with themselves and each other.
     pub contact: Contact,
     /// Method, linear solver and their options.
     pub solver: Solver,
-    /// What is written.
+    /// The output settings.
     pub output: Output,
-    /// Bounds that the scene's own test checks.
+    /// Bounds checked by the scene's own test.
     pub expect: Expect,
     /// The scene's name: its file's stem or the built-in name.
     #[serde(skip)]
     pub name: String,
-    /// Where relative file names start.
+    /// The base folder of relative file names.
     #[serde(skip)]
     pub folder: PathBuf,
     /// The file and lines it was read from, for messages.
@@ -84,12 +84,12 @@ pub struct Scene {
 
 impl Scene {
     /// An error about a place of the scene (dotted, array elements by number: `pin.0.selection`), with the file and
-    /// line that wrote it where they are known.
+    /// line where it was written, if known.
     pub fn error_at(&self, place: &str, problem: impl Into<String>) -> Error {
         self.source.error(place, problem.into())
     }
 
-    /// The same for a problem that says on its own what it is about: without a file it stays as it is.
+    /// The same for a problem that is self-explanatory: without a file it stays unchanged.
     pub(crate) fn problem_at(&self, place: &str, problem: &str) -> Error {
         match self.source.prefix(place).as_str() {
             "" => Error::Invalid(problem.to_owned()),

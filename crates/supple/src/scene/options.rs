@@ -1,4 +1,4 @@
-//! Options of steppers: every stepper has a plain struct of its own, read from and written to its table under `[solver]`. The
+//! Options of steppers: every stepper has its own plain struct, read from and written to its table under `[solver]`. The
 //! scene keeps them without knowing their types.
 
 use std::any::Any;
@@ -44,7 +44,7 @@ pub trait NamedOptions:
     fn check(&self) -> Result<(), String>;
 }
 
-/// The options of steppers in a scene. What is not in it is at its default, so that a set with the defaults of some stepper
+/// The options of steppers in a scene. Missing options have their defaults, so that a set with the defaults of some stepper
 /// equals one without them.
 #[derive(Debug, Default)]
 pub struct OptionSet(Vec<Box<dyn StoredOptions>>);
@@ -56,7 +56,7 @@ impl OptionSet {
         stored.cloned().unwrap_or_default()
     }
 
-    /// The options of a stepper, to be changed.
+    /// Mutable options of a stepper.
     pub fn get_mut<T: NamedOptions>(&mut self) -> &mut T {
         let at = self.0.iter().position(|stored| stored.as_any().is::<T>()).unwrap_or_else(|| {
             self.insert(Box::new(T::default()));
@@ -70,7 +70,7 @@ impl OptionSet {
         self.insert(Box::new(options));
     }
 
-    /// In the order of their tables' names, in place of those of the same table.
+    /// In the order of their tables' names, replacing those of the same table.
     pub(crate) fn insert(&mut self, options: Box<dyn StoredOptions>) {
         match self.0.binary_search_by_key(&options.table(), |stored| stored.table()) {
             Ok(at) => self.0[at] = options,
@@ -83,12 +83,12 @@ impl OptionSet {
         self.0.iter().try_for_each(|stored| stored.check())
     }
 
-    /// Those that are not at their defaults.
+    /// Those that differ from their defaults.
     fn changed(&self) -> impl Iterator<Item = &dyn StoredOptions> {
         self.0.iter().map(|stored| &**stored).filter(|stored| !stored.is_default())
     }
 
-    /// Writes a table for each that is not at its default into the map of `[solver]`.
+    /// Writes a table for each that differs from its default into the map of `[solver]`.
     pub(crate) fn serialize_into<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         for stored in self.changed() {
             let value = stored.to_value().map_err(serde::ser::Error::custom)?;
@@ -111,7 +111,7 @@ impl PartialEq for OptionSet {
     }
 }
 
-/// A table under `[solver]` that the scene reader knows.
+/// A table under `[solver]` known to the scene reader.
 #[derive(Clone, Copy)]
 pub struct OptionTable {
     name: &'static str,
@@ -186,7 +186,7 @@ impl<T: NamedOptions> StoredOptions for T {
     }
 }
 
-/// A value whose tables keep the order of their keys.
+/// A value whose tables preserve the order of their keys.
 struct OrderedValue<'a>(&'a toml_edit::Value);
 
 impl Serialize for OrderedValue<'_> {

@@ -6,9 +6,9 @@ use supple_mesh::generate::{ClothGrid, KnotShape};
 
 impl Scene {
     /// Multiplies the resolution of every generated shape by `factor` and divides every `cell` by it (0.25 for a
-    /// quick look, 2 for finer). Sizes in metres stay, and so does what selections mean, except those by vertex
-    /// number on a generated shape, which are refused. Shapes from files keep their vertices. Cells grow no larger than
-    /// what still fits into a generated shape.
+    /// quick preview, 2 for finer). Sizes in metres and the meaning of selections are unchanged, except selections by vertex
+    /// index on a generated shape, which are refused. Shapes from files keep their vertices. Cells grow no larger than
+    /// fits into a generated shape.
     pub fn scale_resolution(&mut self, factor: f64) -> Result<(), Error> {
         if !(0.001..=1000.0).contains(&factor) {
             return Err(Error::Invalid(format!("a resolution of {factor} is not between 0.001 and 1000")));
@@ -85,7 +85,7 @@ fn names_vertices(selection: &Selection) -> bool {
     }
 }
 
-/// Half the thickness of a generated shape, in its own units. A lattice of such a cell has points within it: none is
+/// Half the thickness of a generated shape, in its own units. A lattice of such a cell has points within it: no point is
 /// farther than 0.56 cells from one.
 fn thinnest(source: &ShapeSource) -> Option<f64> {
     match source {

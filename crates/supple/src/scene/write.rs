@@ -1,4 +1,4 @@
-//! A scene back to TOML: every default written out, file names absolute.
+//! Writes a scene back to TOML: every default written out, file names absolute.
 
 use toml_edit::{DocumentMut, Item, Table};
 
@@ -7,7 +7,7 @@ use supple_core::Error;
 
 impl Scene {
     /// The scene as TOML, with every default written out and every file name absolute, so that it reads back equal
-    /// from any folder. A mesh made in memory has no file and cannot be written.
+    /// from any folder. A mesh built in memory has no file and cannot be written.
     pub fn to_toml(&self) -> Result<String, Error> {
         let in_memory =
             |shape: &crate::scene::Shape| matches!(shape.source, ShapeSource::Mesh(_) | ShapeSource::Tets(_));
@@ -15,7 +15,7 @@ impl Scene {
             self.bodies.iter().find(|b| in_memory(&b.shape) || b.rest.as_ref().is_some_and(in_memory))
         {
             return Err(Error::Invalid(format!(
-                "body `{}` has a mesh made in memory, which a scene file cannot say: save the mesh and use its file",
+                "body `{}` has a mesh made in memory, which a scene file cannot contain: save the mesh and use its file",
                 body.name
             )));
         }

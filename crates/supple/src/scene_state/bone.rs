@@ -1,5 +1,5 @@
 //! Bones in flesh (Milne 2016, section 8): octants inside a body may be larger than a bone is thick, so that none of their nodes
-//! lies in it. The vertices of the bone's mesh hold the flesh where they lie, at any point of an octant.
+//! is inside it. The vertices of the bone's mesh constrain the flesh where they are, at any point of an octant.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use supple_core::Error;
 use supple_mesh::octree::Octree;
 
 impl Body {
-    /// What a bone holds: the flesh at the vertices of its mesh, and the nodes of octants inside it.
+    /// The constraints of a bone: the flesh at the vertices of its mesh, and the nodes of octants inside it.
     pub(crate) fn bone_points(
         &self,
         tree: &Octree,
@@ -25,7 +25,7 @@ impl Body {
         if points.is_empty() {
             let (file, name) = (bone.file.display(), &self.name);
             return Err(Error::Invalid(format!(
-                "the bone `{file}` lies outside body `{name}`; both are placed in the world's metres, look at `scale` and `up`"
+                "the bone `{file}` is outside body `{name}`; both are placed in world metres, check `scale` and `up`"
             )));
         }
         Ok(points)

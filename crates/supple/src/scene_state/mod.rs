@@ -1,4 +1,4 @@
-//! What a stepper is given: the scene's bodies as built, pins as points, grabs, colliders, forces and options.
+//! The input of a stepper: the scene's bodies as built, pins as points, grabs, colliders, forces and options.
 
 mod bone;
 mod driver;
@@ -41,16 +41,16 @@ pub struct Grab {
     pub body: usize,
     /// The point as unknowns of its body and weights.
     pub weights: Vec<(u32, f64)>,
-    /// Where it is dragged to, in metres.
+    /// The target position, in metres.
     pub target: DVec3,
     /// Stiffness in N/m.
     pub stiffness: f64,
 }
 
-/// What a method refuses of a body.
+/// Checks whether a method refuses a body.
 pub(crate) type Refusal<'a> = &'a dyn Fn(&Body) -> Result<(), Error>;
 
-/// Everything outside the unknowns that a step depends on.
+/// Everything besides the unknowns that a step depends on.
 #[derive(Debug, Clone)]
 pub struct SceneState {
     /// The bodies.
@@ -59,9 +59,9 @@ pub struct SceneState {
     pub body_ids: Vec<BodyId>,
     /// The pins.
     pub pins: Vec<ActivePin>,
-    /// What is sewn together.
+    /// The seams.
     pub seams: Vec<ActiveSeam>,
-    /// What the user drags.
+    /// The points dragged by the user.
     pub grabs: Vec<Grab>,
     /// The colliders with their handles.
     pub colliders: Vec<(ColliderId, Collider)>,
@@ -75,27 +75,27 @@ pub struct SceneState {
     pub mode: Mode,
     /// Method and tolerance.
     pub solver: Solver,
-    /// Whether steppers keep the objective after every iteration, which costs an evaluation each.
+    /// Whether steppers record the objective after every iteration, which costs an evaluation each.
     pub record: bool,
-    /// Which instructions may be used.
+    /// The instruction set to use.
     pub simd: Simd,
     /// Simulated time in seconds.
     pub time: f64,
-    /// The scene's own step in seconds; callers may make others.
+    /// The scene's own step in seconds; callers may use others.
     pub usual_step: f64,
-    /// Where relative file names start.
+    /// The base folder of relative file names.
     pub folder: PathBuf,
 }
 
 impl SceneState {
     /// The bodies, pins and colliders of a scene at their start; the first problem otherwise.
     pub(crate) fn new(scene: &Scene, simd: Simd, refuse: Refusal<'_>) -> Result<Self, Error> {
-        let (setup, problems) = Self::build(scene, simd, &[], refuse);
-        problems.into_iter().next().map_or(Ok(setup), Err)
+        let (scene_state, problems) = Self::build(scene, simd, &[], refuse);
+        problems.into_iter().next().map_or(Ok(scene_state), Err)
     }
 
-    /// All that can be built of a scene, and why the rest cannot. What has one of the `known` problems is left out; `refuse` says what
-    /// the method cannot simulate of a body.
+    /// All that can be built of a scene, and why the rest cannot. Parts with one of the `known` problems are left out; `refuse` checks
+    /// whether the method can simulate a body.
     pub(crate) fn build(
         scene: &Scene,
         simd: Simd,
@@ -116,7 +116,7 @@ impl SceneState {
         }
         let mut ids = 1..;
         let mut next = || ids.next().unwrap_or(u32::MAX);
-        let mut setup = Self {
+        let mut scene_state = Self {
             body_ids: bodies.iter().map(|_| BodyId(next())).collect(),
             bodies,
             pins: Vec::new(),
@@ -135,34 +135,34 @@ impl SceneState {
             folder: scene.folder.clone(),
         };
         let until = f64::from(scene.time.frames) / scene.time.fps;
-        for (i, (_, collider)) in setup.colliders.iter().enumerate() {
+        for (i, (_, collider)) in scene_state.colliders.iter().enumerate() {
             let place = format!("collider.{i}");
             if !has_problem(known, &place) {
-                let loaded = setup.collider_meshes.load(collider, &setup.folder, until);
+                let loaded = scene_state.collider_meshes.load(collider, &scene_state.folder, until);
                 collect(loaded, scene, &format!("{place}.shape"), &mut Vec::new(), &mut problems);
             }
         }
         let mut pins = Vec::new();
         for (i, pin) in scene.pins.iter().enumerate() {
             let place = format!("pin.{i}");
-            let body = setup.bodies.iter().find(|body| body.name == pin.body);
+            let body = scene_state.bodies.iter().find(|body| body.name == pin.body);
             let Some(body) = body.filter(|_| !has_problem(known, &place)) else { continue };
             let mut drivers = Vec::new();
-            let driver = setup.driver(pin, body, until);
+            let driver = scene_state.driver(pin, body, until);
             collect(driver, scene, &format!("{place}.follows"), &mut drivers, &mut problems);
             if let Some(driver) = drivers.pop() {
-                let resolved = setup.resolve_pin(pin, PinId(next()), driver);
+                let resolved = scene_state.resolve_pin(pin, PinId(next()), driver);
                 collect(resolved, scene, &format!("{place}.selection"), &mut pins, &mut problems);
             }
         }
-        setup.pins = pins;
+        scene_state.pins = pins;
         let mut seams = Vec::new();
         for (i, seam) in scene.seams.iter().enumerate() {
             let place = format!("seam.{i}");
-            let has_body = |name: &String| setup.bodies.iter().any(|body| body.name == *name);
+            let has_body = |name: &String| scene_state.bodies.iter().any(|body| body.name == *name);
             if seam.bodies.iter().all(has_body) && !has_problem(known, &place) {
                 collect(
-                    ActiveSeam::resolve(seam, &setup.bodies, &setup.folder),
+                    ActiveSeam::resolve(seam, &scene_state.bodies, &scene_state.folder),
                     scene,
                     &place,
                     &mut seams,
@@ -170,17 +170,17 @@ impl SceneState {
                 );
             }
         }
-        setup.seams = seams;
-        (setup, problems)
+        scene_state.seams = seams;
+        (scene_state, problems)
     }
 
-    /// Reads meshes of colliders that are not there yet; those that change in time must reach to `until` seconds.
+    /// Reads meshes of colliders that are not loaded yet; those that change in time must cover `until` seconds.
     pub(crate) fn load_colliders(&mut self, until: f64) -> Result<(), Error> {
         let Self { colliders, collider_meshes, folder, .. } = self;
         colliders.iter().try_for_each(|(_, collider)| collider_meshes.load(collider, folder, until))
     }
 
-    /// Poses the colliders over a step; those of the step before lend their memory, and `spare` is room for the lists.
+    /// Poses the colliders over a step; those of the previous step provide reusable buffers, and `spare` is workspace for the lists.
     pub(crate) fn pose_colliders(
         &self,
         times: [f64; 2],
@@ -196,8 +196,8 @@ impl SceneState {
         Ok(())
     }
 
-    /// Positions and velocities of all unknowns after bodies came or went: of body `b` those it had as number
-    /// `old_index[b]`, or those of its start. `first_unknown` is where each body's unknowns began before.
+    /// Positions and velocities of all unknowns after bodies were added or removed: body `b` keeps those it had as number
+    /// `old_index[b]`, or has its initial ones. `first_unknown` is the previous offset of each body's unknowns.
     pub(crate) fn carry_over(
         &self,
         old_index: &[Option<usize>],
@@ -222,7 +222,7 @@ impl SceneState {
         (new_x, new_v)
     }
 
-    /// Values at the unknowns of all bodies, one body after the other, to the points of their surfaces.
+    /// Interpolates values at the unknowns of all bodies, one body after the other, to the points of their surfaces.
     pub fn embed(&self, unknowns: &[DVec3], points: &mut [DVec3]) {
         let (mut first, mut point) = (0, 0);
         for body in &self.bodies {
@@ -243,7 +243,7 @@ impl SceneState {
         surfaces
     }
 
-    /// A check which points are inside a body.
+    /// A test of which points are inside a body.
     pub fn inside_check(&self) -> InsideCheck {
         InsideCheck::new(&self.bodies, &self.contact, &self.surfaces())
     }
@@ -253,7 +253,7 @@ impl SceneState {
         self.body_ids.iter().position(|id| *id == body)
     }
 
-    /// An error of this moment.
+    /// An error at the current time.
     pub(crate) fn failed(&self, problem: impl Into<String>) -> Error {
         let problem = format!("{}; try a smaller step or a softer material", problem.into());
         Error::Failed { time: self.time, problem }
@@ -267,7 +267,7 @@ impl SceneState {
     ) -> Result<ActivePin, Error> {
         let index = self.bodies.iter().position(|body| body.name == pin.body);
         let body = index.ok_or_else(|| {
-            Error::Invalid(format!("a pin names the body `{}`, which is not there", pin.body))
+            Error::Invalid(format!("a pin names the body `{}`, which does not exist", pin.body))
         })?;
         let stiffness = match pin.hold {
             PinStrength::Hard => None,
@@ -284,13 +284,13 @@ impl SceneState {
             begun: None,
             offset: DVec3::ZERO,
         };
-        // What holds from the start holds where the scene puts it.
+        // A pin active from the start is at its position in the scene.
         pin.begun = pin.begins_at(0.0).then_some(0.0);
         self.bind_to_driver(&mut pin)?;
         Ok(pin)
     }
 
-    /// What the user should know about how the bodies were built.
+    /// Notes for the user about how the bodies were built.
     pub(crate) fn notes(&self) -> Vec<String> {
         let of_body = |body: &Body| -> Vec<String> {
             body.notes.iter().map(|note| format!("body `{}`: {note}", body.name)).collect()
@@ -298,7 +298,7 @@ impl SceneState {
         self.bodies.iter().flat_map(of_body).collect()
     }
 
-    /// What each pin holds, as a hash.
+    /// A hash per pin of its points.
     pub(crate) fn pin_keys(&self) -> Vec<u64> {
         self.pins.iter().map(|pin| pin.key(&self.bodies[pin.body].name)).collect()
     }
@@ -329,7 +329,7 @@ fn has_problem(known: &[Problem], place: &str) -> bool {
     known.iter().any(inside)
 }
 
-/// Sorts a result into what was built and what is wrong, the latter with the scene's file and line.
+/// Sorts a result into built parts and problems, the latter with the scene's file and line.
 fn collect<T>(
     result: Result<T, Error>,
     scene: &Scene,

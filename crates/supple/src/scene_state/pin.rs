@@ -1,7 +1,7 @@
-//! Pins as points: when they begin to hold, and where.
+//! Pins as points: when they become active, and where.
 //!
-//! A pin that begins later than the start takes hold of its points where they are then, at the start of the first step
-//! from that moment on. What it took hold of is part of the state, so that a resumed run holds the same places.
+//! A pin that becomes active after the start captures the current positions of its points, at the start of the first step
+//! from that moment on. These positions are part of the state, so that a resumed run keeps the same targets.
 
 use glam::DVec3;
 use xxhash_rust::xxh3::Xxh3;
@@ -15,19 +15,19 @@ use supple_core::state::{StateReader, StateWriter};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PinId(pub(crate) u32);
 
-/// A point that a pin holds.
+/// A pinned point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PinPoint {
     /// The point as unknowns of its body and weights.
     pub weights: Vec<(u32, f64)>,
-    /// Where it was when the pin began to hold it, in metres.
+    /// Its position when the pin became active, in metres.
     pub start: DVec3,
-    /// Where it is on what leads it, if that is not rigid.
+    /// Its anchor on the driver, if that deforms.
     pub(crate) anchor: Option<Anchor>,
 }
 
 impl PinPoint {
-    /// A point at a place.
+    /// A point at a position.
     pub(crate) fn new(weights: Vec<(u32, f64)>, start: DVec3) -> Self {
         Self { weights, start, anchor: None }
     }
@@ -40,30 +40,30 @@ pub struct ActivePin {
     pub id: PinId,
     /// Index of its body.
     pub body: usize,
-    /// What it holds.
+    /// The pinned points.
     pub points: Vec<PinPoint>,
-    /// Stiffness in N/m for each point; `None` holds exactly.
+    /// Stiffness in N/m per point; `None` for an exact constraint.
     pub stiffness: Option<f64>,
-    /// What leads it; without it points stay where they were when it began to hold them.
+    /// Its driver; without it points stay where they were when it became active.
     pub(crate) driver: Option<PinDriver>,
-    /// From when to when it holds, in seconds.
+    /// The interval in which it is active, in seconds.
     pub during: Option<[f64; 2]>,
-    /// When it began to hold, in seconds; `None` as long as it did not.
+    /// When it became active, in seconds; `None` before that.
     pub begun: Option<f64>,
-    /// Moved by hand by this much, in metres.
+    /// User displacement, in metres.
     pub offset: DVec3,
 }
 
-/// Times are sums of steps: what is meant to be equal may differ by this many seconds of rounding.
+/// Times are sums of steps: equal times may differ by this many seconds of rounding.
 const ROUNDING: f64 = 1e-9;
 
 impl ActivePin {
-    /// Whether it holds at the end of a step.
+    /// Whether it is active at the end of a step.
     pub fn holds_at(&self, time: f64) -> bool {
         self.begun.is_some() && self.during.is_none_or(|[_, to]| time <= to + ROUNDING)
     }
 
-    /// Whether it begins to hold with the step that starts at `time`.
+    /// Whether it becomes active with the step that starts at `time`.
     pub(crate) fn begins_at(&self, time: f64) -> bool {
         self.begun.is_none() && self.may_have_begun(time)
     }
@@ -72,7 +72,7 @@ impl ActivePin {
         self.during.is_none_or(|[from, _]| from <= time + ROUNDING)
     }
 
-    /// Takes hold of its points where they are: `x` are the unknowns of its body.
+    /// Captures the current positions of its points: `x` are the unknowns of its body.
     pub(crate) fn begin(&mut self, time: f64, x: &[DVec3]) {
         self.begun = Some(time);
         for point in &mut self.points {
@@ -80,7 +80,7 @@ impl ActivePin {
         }
     }
 
-    /// A hash of what it holds, by the body's name and the points: the same in a scene that changed elsewhere.
+    /// A hash of its points, by the body's name and the points: unchanged if the scene changed elsewhere.
     pub(crate) fn key(&self, body: &str) -> u64 {
         let mut hash = Xxh3::new();
         hash.update(body.as_bytes());
@@ -95,7 +95,7 @@ impl ActivePin {
     }
 }
 
-/// When and where a pin of a saved state took hold.
+/// When and where a pin of a saved state became active.
 #[derive(Debug)]
 pub(crate) struct SavedPin {
     key: u64,
@@ -104,7 +104,7 @@ pub(crate) struct SavedPin {
 }
 
 impl SavedPin {
-    /// Writes what pins hold; `keys` are theirs, in the same order.
+    /// Writes the state of pins; `keys` are theirs, in the same order.
     pub(crate) fn save_all(pins: &[ActivePin], keys: &[u64], state: &mut StateWriter) {
         state.whole(pins.len() as u64);
         for (pin, key) in pins.iter().zip(keys) {
@@ -115,10 +115,10 @@ impl SavedPin {
         }
     }
 
-    /// Reads what was written.
+    /// Reads the written state.
     pub(crate) fn read_all(state: &mut StateReader<'_>) -> Result<Vec<Self>, Error> {
         let count = state.whole()?;
-        // Every pin is read before the next one is made room for: a wrong count ends with the bytes.
+        // Every pin is read before space for the next one is allocated: a wrong count ends with the bytes.
         let mut pins = Vec::new();
         for _ in 0..count {
             let (key, has_begun, begun) = (state.whole()?, state.whole()? != 0, state.number()?);
@@ -127,8 +127,8 @@ impl SavedPin {
         Ok(pins)
     }
 
-    /// Gives pins back what they held. Those that the state does not know, since the scene changed or they were added
-    /// later, have not begun: they take hold where their points are when the next step starts.
+    /// Restores the state of pins. Those that are not in the state, since the scene changed or they were added
+    /// later, are not active yet: they capture their points' positions when the next step starts.
     pub(crate) fn restore_all(mut saved: Vec<Self>, pins: &mut [ActivePin], keys: &[u64]) {
         for (pin, key) in pins.iter_mut().zip(keys) {
             pin.begun = None;
@@ -152,8 +152,8 @@ mod tests {
 
     fn target(pin: &ActivePin, time: f64) -> DVec3 {
         let scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [2, 2])).build().unwrap();
-        let setup = SceneState::new(&scene, Simd::Baseline, &|_| Ok(())).unwrap();
-        pin.pose_at(&setup, time).unwrap().target(&pin.points[0])
+        let scene_state = SceneState::new(&scene, Simd::Baseline, &|_| Ok(())).unwrap();
+        pin.pose_at(&scene_state, time).unwrap().target(&pin.points[0])
     }
 
     fn motion_of(pin: &ActivePin) -> &Motion {

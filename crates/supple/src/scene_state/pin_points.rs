@@ -1,4 +1,4 @@
-//! The points that a pin's selection picks.
+//! The points selected by a pin.
 
 use glam::DVec3;
 
@@ -8,8 +8,8 @@ use crate::scene::{ClosedMesh, Pin, PinStrength, Selection, SelectionPoints};
 use supple_core::Error;
 
 impl Body {
-    /// The points a pin's selection picks: vertices of a cloth, vertices of a solid's elements, or, where the
-    /// selection speaks of the user's mesh, points of a solid's surface.
+    /// The points selected by a pin: vertices of a cloth, vertices of a solid's elements, or, where the
+    /// selection refers to the user's mesh, points of a solid's surface.
     pub(super) fn select(&self, pin: &Pin, folder: &std::path::Path) -> Result<Vec<PinPoint>, Error> {
         if let (Elements::Octants(filled), Selection::InsideMesh(bone), PinStrength::Stiffness(_)) =
             (&self.elements, &pin.selection, pin.hold)
@@ -48,7 +48,7 @@ impl Body {
 
     fn cannot_hold_hard(&self) -> Error {
         Error::Invalid(format!(
-            "body `{}`: vertices of an embedded surface cannot be held exactly; give the pin a stiffness, or select \
+            "body `{}`: vertices of an embedded surface cannot be pinned exactly; give the pin a stiffness, or select \
              by a box, sphere or plane, which holds the solid's own vertices",
             self.name
         ))

@@ -1,5 +1,5 @@
-//! The steppers of the engine, and what programs that want no others need not say: scenes read, solvers chosen and defaults taken
-//! by them.
+//! The built-in steppers, and shorthands for programs that use no others: reading scenes, choosing solvers and defaults
+//! with them.
 
 use std::path::Path;
 
@@ -12,29 +12,29 @@ use crate::stepper::Registry;
 use supple_core::Error;
 
 impl Registry {
-    /// The engine's own steppers; [`Registry::with`] adds others.
+    /// The built-in steppers; [`Registry::with`] adds others.
     pub fn builtin() -> Self {
         Self::new().with(&ImplicitDynamics).with(&Hpbd).with(&OctreeFlesh).with(&StaggeredMultigrid)
     }
 }
 
 impl Default for Registry {
-    /// The engine's own steppers.
+    /// The built-in steppers.
     fn default() -> Self {
         Self::builtin()
     }
 }
 
 impl Default for Method {
-    /// The method of a scene that names none.
+    /// The method of a scene that does not specify one.
     fn default() -> Self {
         Self::NEWTON
     }
 }
 
-/// Scenes for the engine's own steppers; [`Registry::scene_reader`] reads them for others.
+/// Scenes for the built-in steppers; [`Registry::scene_reader`] reads them for others.
 impl Scene {
-    /// Reads a scene file. Its words, types and keys are checked; [`Scene::validate`] checks the rest.
+    /// Reads a scene file. Its names, types and keys are checked; [`Scene::validate`] checks the rest.
     ///
     /// ```no_run
     /// let scene = supple::scene::Scene::load("tablecloth.toml")?;
@@ -88,7 +88,7 @@ impl Scene {
         Registry::builtin().scene_reader().sets(sets).builtin(name)
     }
 
-    /// The scene that a user names: a built-in name, or a file (`./demo` for a file that is called like a built-in
+    /// The scene that a user names: a built-in name, or a file (`./demo` for a file with the name of a built-in
     /// scene).
     pub fn find(source: &str) -> Result<Self, Error> {
         Self::find_with(source, &[])
@@ -101,7 +101,7 @@ impl Scene {
 }
 
 impl Solver {
-    /// [`Solver::choose_from`] the engine's own steppers.
+    /// [`Solver::choose_from`] the built-in steppers.
     ///
     /// ```
     /// let mut solver = supple::scene::Solver::default();

@@ -1,4 +1,4 @@
-//! Whether what was computed can be shown: positions go to disk and to screens in single precision.
+//! Whether results can be shown: positions go to disk and to screens in single precision.
 
 use glam::DVec3;
 
@@ -25,7 +25,7 @@ impl Simulation {
     }
 
     fn first_unshowable(&self) -> Option<(&str, usize, DVec3)> {
-        let bodies = self.setup.bodies.iter().enumerate();
+        let bodies = self.scene_state.bodies.iter().enumerate();
         bodies.into_iter().find_map(|(b, body)| {
             let positions = self.body_range(b);
             let vertex = positions.iter().position(|p| !p.as_vec3().is_finite())?;

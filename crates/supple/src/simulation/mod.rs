@@ -1,4 +1,4 @@
-//! The one loop: a scene becomes bodies, a stepper moves them, frames and reports come out.
+//! The main loop: a scene becomes bodies, a stepper moves them, and frames and reports come out.
 
 mod builtin_steppers;
 mod edit;
@@ -35,7 +35,7 @@ use crate::scene_state::SavedPin;
 use supple_core::Error;
 use supple_linear::Simd;
 
-/// How large a simulation is.
+/// The size of a simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counts {
     /// Vertices of the bodies' surfaces.
@@ -48,9 +48,9 @@ pub struct Counts {
 
 /// A running simulation: bodies, what acts on them, and the stepper that moves them.
 ///
-/// It is `Send`, holds no global state, and runs its parallel parts in the rayon pool it is called from.
+/// It is `Send`, has no global state, and runs its parallel parts in the rayon pool it is called from.
 pub struct Simulation {
-    setup: SceneState,
+    scene_state: SceneState,
     kind: &'static dyn StepperKind,
     stepper: Box<dyn Stepper>,
     /// Surface positions of all bodies, one body after the other.
@@ -61,12 +61,12 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Builds the bodies of a scene and puts them at their start.
+    /// Builds the bodies of a scene at their start positions.
     pub fn new(scene: Scene) -> Result<Self, Error> {
         Self::with_simd(scene, Simd::Auto)
     }
 
-    /// The same with a choice of instructions; [`Simd::Baseline`] gives the same bits on every machine.
+    /// The same with a choice of instruction set; [`Simd::Baseline`] is bit-identical on every machine.
     pub fn with_simd(scene: Scene, simd: Simd) -> Result<Self, Error> {
         Self::with_steppers(scene, simd, &Registry::builtin())
     }
@@ -76,15 +76,16 @@ impl Simulation {
         let kind = steppers.kind(scene.solver.method)?;
         scene.validate()?;
         let refuse = |body: &Body| kind.can_take(scene.solver.method, body);
-        Self::from_setup(SceneState::new(&scene, simd, &refuse)?, kind)
+        Self::from_scene_state(SceneState::new(&scene, simd, &refuse)?, kind)
     }
 
-    fn from_setup(setup: SceneState, kind: &'static dyn StepperKind) -> Result<Self, Error> {
-        let stepper = kind.build(&setup)?;
-        let next_id = (setup.bodies.len() + setup.pins.len() + setup.colliders.len()) as u32;
-        let tearing = Tearing::new(&setup);
+    fn from_scene_state(scene_state: SceneState, kind: &'static dyn StepperKind) -> Result<Self, Error> {
+        let stepper = kind.build(&scene_state)?;
+        let next_id =
+            (scene_state.bodies.len() + scene_state.pins.len() + scene_state.colliders.len()) as u32;
+        let tearing = Tearing::new(&scene_state);
         let (positions, first_point) = (Arc::default(), Vec::new());
-        let mut simulation = Self { setup, kind, stepper, positions, first_point, next_id, tearing };
+        let mut simulation = Self { scene_state, kind, stepper, positions, first_point, next_id, tearing };
         simulation.rebuild_point_offsets();
         Ok(simulation)
     }
@@ -95,7 +96,7 @@ impl Simulation {
     }
 
     /// Advances by `dt` seconds, stopping the solver when `budget` is used up: the state is the best that was
-    /// reached, and the report says how far the residual got. At least one look at the forces is always taken.
+    /// reached, and the report has the residual reached. The forces are always evaluated at least once.
     pub fn step_within(&mut self, dt: f64, budget: Duration) -> Result<StepReport, Error> {
         self.advance(dt, Some(Instant::now() + budget))
     }
@@ -105,10 +106,10 @@ impl Simulation {
             return Err(Error::Invalid(format!("a step of {dt} s: it must be positive and finite")));
         }
         self.begin_pins()?;
-        self.setup.load_colliders(0.0)?;
-        let report = self.stepper.step(&self.setup, dt, deadline)?;
-        let earlier = self.setup.time;
-        self.setup.time += dt;
+        self.scene_state.load_colliders(0.0)?;
+        let report = self.stepper.step(&self.scene_state, dt, deadline)?;
+        let earlier = self.scene_state.time;
+        self.scene_state.time += dt;
         if self.tear(earlier) {
             self.rebuild_point_offsets();
         } else {
@@ -117,31 +118,31 @@ impl Simulation {
         Ok(report)
     }
 
-    /// Pins whose time has come take hold of their points where they are now.
+    /// Pins that become active capture the current positions of their points.
     fn begin_pins(&mut self) -> Result<(), Error> {
-        let (now, mut pins) = (self.setup.time, std::mem::take(&mut self.setup.pins));
+        let (now, mut pins) = (self.scene_state.time, std::mem::take(&mut self.scene_state.pins));
         let mut settled = Ok(());
         for pin in pins.iter_mut().filter(|pin| pin.begins_at(now)) {
             pin.begin(now, &self.body_unknowns(pin.body));
-            settled = settled.and(self.setup.bind_to_driver(pin));
+            settled = settled.and(self.scene_state.bind_to_driver(pin));
         }
-        self.setup.pins = pins;
+        self.scene_state.pins = pins;
         settled
     }
 
     /// Simulated time in seconds.
     pub fn time(&self) -> f64 {
-        self.setup.time
+        self.scene_state.time
     }
 
-    /// Sets the time to what the steps were meant to add up to, free of their rounding.
+    /// Sets the time to the intended sum of the steps, without their rounding.
     pub(super) fn set_time(&mut self, time: f64) {
-        self.setup.time = time;
+        self.scene_state.time = time;
     }
 
-    /// Bodies, pins, colliders and options as they are now.
-    pub fn setup(&self) -> &SceneState {
-        &self.setup
+    /// The current bodies, pins, colliders and options.
+    pub fn scene_state(&self) -> &SceneState {
+        &self.scene_state
     }
 
     /// Surface positions of all bodies in metres: the vertices of every body's own mesh in their order, one body
@@ -152,7 +153,7 @@ impl Simulation {
 
     /// The surface positions of one body; `None` if it was removed.
     pub fn body_positions(&self, body: BodyId) -> Option<&[DVec3]> {
-        let index = self.setup.body_index(body)?;
+        let index = self.scene_state.body_index(body)?;
         Some(&self.positions[self.first_point[index]..self.first_point[index + 1]])
     }
 
@@ -173,16 +174,20 @@ impl Simulation {
 
     /// The body of this name.
     pub fn body(&self, name: &str) -> Option<BodyId> {
-        self.setup.bodies.iter().position(|body| body.name == name).map(|index| self.setup.body_ids[index])
+        self.scene_state
+            .bodies
+            .iter()
+            .position(|body| body.name == name)
+            .map(|index| self.scene_state.body_ids[index])
     }
 
-    /// What is seen now.
+    /// The current visible state.
     pub fn frame(&self, index: u32) -> Frame {
-        let bodies = self.setup.bodies.iter().enumerate().map(|(b, body)| FrameBody {
+        let bodies = self.scene_state.bodies.iter().enumerate().map(|(b, body)| FrameBody {
             surface: Arc::clone(&body.surface),
             positions: self.body_range(b).iter().map(|p| p.as_vec3()).collect::<Vec<Vec3>>(),
         });
-        Frame { index, time: self.setup.time, bodies: bodies.collect() }
+        Frame { index, time: self.scene_state.time, bodies: bodies.collect() }
     }
 
     /// Total momentum in kg m/s.
@@ -204,37 +209,39 @@ impl Simulation {
         self.stepper.masses().iter().sum()
     }
 
-    /// The number of unknowns: three for each vertex that is simulated.
+    /// The number of unknowns: three per simulated vertex.
     pub fn unknowns(&self) -> usize {
         3 * self.stepper.unknown_count()
     }
 
-    /// Whether steps keep the objective after every iteration for [`Simulation::inspect`], which costs an evaluation each.
+    /// Whether steps record the objective after every iteration for [`Simulation::inspect`], which costs an evaluation each.
     pub fn record_iterations(&mut self, record: bool) {
-        self.setup.record = record;
+        self.scene_state.record = record;
     }
 
-    /// What the stepper can show of its inside.
+    /// Internals of the stepper.
     pub fn inspect(&self) -> Inspection {
         self.stepper.inspect()
     }
 
-    /// The mesh and its coarser levels as `hpbd` has them now: particles, what links them, and on which coarser ones they hang.
+    /// The mesh and its coarser levels in the current state of `hpbd`: particles, their links, and the coarser particles they depend on.
     /// Empty in other families; [`Self::hierarchy`] draws every family.
     pub fn particle_levels(&self) -> Vec<ParticleLevel> {
         self.stepper.particle_levels()
     }
 
-    /// How far the surfaces are stretched now.
+    /// The current stretch of the surfaces.
     pub fn stretch(&self) -> StretchReport {
-        StretchReport::of(self.setup.bodies.iter().enumerate().map(|(b, body)| (body, self.body_range(b))))
+        StretchReport::of(
+            self.scene_state.bodies.iter().enumerate().map(|(b, body)| (body, self.body_range(b))),
+        )
     }
 
     /// The smallest volume of any tetrahedron over its rest volume; `None` without tetrahedra.
     pub fn min_volume_ratio(&self) -> Option<f64> {
         let x = self.stepper.unknown_positions();
         let (mut rest, mut smallest): (&[DVec3], Option<f64>) = (&x, None);
-        for body in &self.setup.bodies {
+        for body in &self.scene_state.bodies {
             let (own, others) = rest.split_at(body.start.len());
             rest = others;
             if let Some(ratio) = body.min_volume_ratio(own) {
@@ -244,10 +251,10 @@ impl Simulation {
         smallest
     }
 
-    /// What the user should know about how the bodies were built.
+    /// Notes for the user about how the bodies were built.
     pub fn notes(&self) -> Vec<String> {
-        let mut notes = self.setup.notes();
-        notes.extend(self.stepper.notes(&self.setup));
+        let mut notes = self.scene_state.notes();
+        notes.extend(self.stepper.notes(&self.scene_state));
         notes
     }
 
@@ -255,22 +262,22 @@ impl Simulation {
     pub fn counts(&self) -> Counts {
         Counts {
             vertices: self.positions.len(),
-            elements: self.setup.bodies.iter().map(|body| body.elements.len()).sum(),
+            elements: self.scene_state.bodies.iter().map(|body| body.elements.len()).sum(),
             unknowns: self.unknowns(),
         }
     }
 
-    /// The complete state, from which [`Simulation::restore`] goes on bit for bit in a simulation of the same scene.
+    /// The complete state, from which [`Simulation::restore`] continues bit-identically in a simulation of the same scene.
     pub fn save(&self) -> Vec<u8> {
         let mut state = StateWriter::default();
-        state.number(self.setup.time);
+        state.number(self.scene_state.time);
         self.save_tears(&mut state);
         self.stepper.save(&mut state);
-        SavedPin::save_all(&self.setup.pins, &self.setup.pin_keys(), &mut state);
+        SavedPin::save_all(&self.scene_state.pins, &self.scene_state.pin_keys(), &mut state);
         state.into_bytes()
     }
 
-    /// Goes back to a saved state; one that does not fit is refused and changes nothing.
+    /// Restores a saved state; one that does not fit is refused and changes nothing.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let before = self.save();
         let restored = self.read_state(bytes);
@@ -289,13 +296,13 @@ impl Simulation {
         let pins = SavedPin::read_all(&mut state)?;
         state.finish()?;
         self.restore_pins(pins)?;
-        self.setup.time = time;
+        self.scene_state.time = time;
         Ok(())
     }
 
-    /// Pins that hold what they held before keep their hold on what leads them; the others find it again.
+    /// Pins with the same points as before keep their anchors on their driver; the others find them again.
     fn restore_pins(&mut self, saved: Vec<SavedPin>) -> Result<(), Error> {
-        let (keys, mut pins) = (self.setup.pin_keys(), std::mem::take(&mut self.setup.pins));
+        let (keys, mut pins) = (self.scene_state.pin_keys(), std::mem::take(&mut self.scene_state.pins));
         let held =
             |pin: &ActivePin| (pin.begun, pin.points.iter().map(|point| point.start).collect::<Vec<_>>());
         let before: Vec<_> = pins.iter().map(held).collect();
@@ -303,10 +310,10 @@ impl Simulation {
         let mut settled = Ok(());
         for (pin, before) in pins.iter_mut().zip(before) {
             if held(pin) != before {
-                settled = settled.and(self.setup.bind_to_driver(pin));
+                settled = settled.and(self.scene_state.bind_to_driver(pin));
             }
         }
-        self.setup.pins = pins;
+        self.scene_state.pins = pins;
         settled
     }
 
@@ -315,7 +322,7 @@ impl Simulation {
         let mut hash = xxhash_rust::xxh3::Xxh3::new();
         hash.update(bytemuck::cast_slice(&self.stepper.unknown_positions()));
         hash.update(bytemuck::cast_slice(&self.stepper.unknown_velocities()));
-        for body in &self.setup.bodies {
+        for body in &self.scene_state.bodies {
             body.elements.hash_into(&mut hash);
         }
         hash.digest()
@@ -332,8 +339,8 @@ impl Simulation {
 
     /// The unknowns of one body.
     fn body_unknowns(&self, index: usize) -> Cow<'_, [DVec3]> {
-        let first: usize = self.setup.bodies[..index].iter().map(|body| body.start.len()).sum();
-        let own = first..first + self.setup.bodies[index].start.len();
+        let first: usize = self.scene_state.bodies[..index].iter().map(|body| body.start.len()).sum();
+        let own = first..first + self.scene_state.bodies[index].start.len();
         match self.stepper.unknown_positions() {
             Cow::Borrowed(all) => Cow::Borrowed(&all[own]),
             Cow::Owned(all) => Cow::Owned(all[own].to_vec()),
@@ -346,14 +353,14 @@ impl Simulation {
     }
 
     fn rebuild(&mut self, kept: &[Option<usize>]) {
-        self.stepper.bodies_changed(&self.setup, kept);
-        self.tearing = Tearing::new(&self.setup);
+        self.stepper.bodies_changed(&self.scene_state, kept);
+        self.tearing = Tearing::new(&self.scene_state);
         self.rebuild_point_offsets();
     }
 
     fn rebuild_point_offsets(&mut self) {
         self.first_point = vec![0];
-        for body in &self.setup.bodies {
+        for body in &self.scene_state.bodies {
             self.first_point.push(self.first_point[self.first_point.len() - 1] + body.embedding.len());
         }
         self.update_surface_positions();

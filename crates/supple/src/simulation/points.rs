@@ -1,4 +1,4 @@
-//! Where the surfaces' points are and how fast they move, as others may keep it.
+//! Positions and velocities of the surfaces' points, shareable with other owners.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use glam::DVec3;
 use crate::simulation::Simulation;
 
 impl Simulation {
-    /// [`Simulation::positions`] without copying them. They stay what they are: while somebody holds them the next step writes
-    /// into another list, else into the same.
+    /// [`Simulation::positions`] without copying them. They do not change: while another owner exists the next step writes
+    /// to another list, else to the same.
     pub fn shared_positions(&self) -> Arc<Vec<DVec3>> {
         Arc::clone(&self.positions)
     }
@@ -16,17 +16,17 @@ impl Simulation {
     /// Velocities in m/s of the points of [`Simulation::positions`].
     pub fn velocities(&self) -> Vec<DVec3> {
         let mut velocities = vec![DVec3::ZERO; self.positions.len()];
-        self.stepper.surface_velocities(&self.setup, &mut velocities);
+        self.stepper.surface_velocities(&self.scene_state, &mut velocities);
         velocities
     }
 
-    /// Asks the stepper where the surfaces are now.
+    /// Gets the current surface positions from the stepper.
     pub(crate) fn update_surface_positions(&mut self) {
-        let count = self.first_point[self.setup.bodies.len()];
+        let count = self.first_point[self.scene_state.bodies.len()];
         if Arc::get_mut(&mut self.positions).is_none() {
             self.positions = Arc::new(vec![DVec3::ZERO; count]);
         }
-        let positions = Arc::get_mut(&mut self.positions).expect("nobody else holds it");
+        let positions = Arc::get_mut(&mut self.positions).expect("there is no other owner");
         positions.resize(count, DVec3::ZERO);
         self.stepper.surface_positions(positions);
     }
@@ -38,7 +38,7 @@ mod tests {
     use crate::scene::{Body, Scene, ShapeSource};
     use supple_mesh::generate::SphereShape;
 
-    /// A ball whose surface hangs inside coarser tetrahedra.
+    /// A ball whose surface is embedded in coarser tetrahedra.
     fn ball() -> Simulation {
         let sphere = ShapeSource::Sphere(SphereShape { radius: 0.2, cells: 4 });
         let body = Body::new("ball", sphere).solid(0.1).material("flesh").moving([1.0, 0.0, 0.0]);

@@ -1,4 +1,4 @@
-//! The published solver families, one folder each; one word names a family everywhere.
+//! The published solver families, one folder each; each has one name everywhere.
 
 pub mod hpbd;
 pub mod octree;

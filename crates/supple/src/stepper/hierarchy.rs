@@ -1,6 +1,6 @@
-//! The solver's hierarchy, drawn on the bodies: regions of coarse nodes and domains, the nodes themselves and what links
-//! them, and a slice through the cells of solvers that fill a body with cells. Everything is told in surface points and places,
-//! so that it looks the same for every family.
+//! The solver's hierarchy, drawn on the bodies: regions of coarse nodes and domains, the nodes themselves and their
+//! links, and a slice through the cells of solvers that fill a body with cells. Everything is given as surface points and positions,
+//! so that it looks the same for every solver family.
 
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -9,24 +9,24 @@ use crate::body::Embedding;
 use supple_core::Aabb;
 use supple_linear::Regions;
 
-/// In [`HierarchyLevel::region_of_point`]: the point belongs to no region, for instance since it is held.
+/// In [`HierarchyLevel::region_of_point`]: the point belongs to no region, for instance since it is pinned.
 pub const NO_REGION: u32 = u32::MAX;
 
-/// Slices stay this far inside a body, as a part of its extent: on its very face they would meet no cell.
+/// Slices stay this far inside a body, as a fraction of its extent: exactly on its face they would meet no cell.
 const SLICE_MARGIN: f64 = 1e-3;
 
-/// Where bodies are cut open to show their cells: a plane through each of them as it starts, which then moves with the body.
+/// Where bodies are cut open to show their cells: a plane through each of them at its start, which then moves with the body.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Slice {
-    /// The axis that it is normal to: 0 is x, 1 is y, 2 is z.
+    /// Its normal axis: 0 is x, 1 is y, 2 is z.
     pub axis: usize,
-    /// Where it meets the box around a body, from 0 at the lower end to 1 at the upper.
+    /// Where it intersects the box around a body, from 0 at the lower end to 1 at the upper.
     pub share: f64,
 }
 
 impl Default for Slice {
-    /// The middle, seen along z.
+    /// The middle, viewed along z.
     fn default() -> Self {
         Self { axis: 2, share: 0.5 }
     }
@@ -45,7 +45,7 @@ impl Slice {
         self.axis.min(2)
     }
 
-    /// The corners of the plane's part in a box, in a circle; `None` where it misses the box.
+    /// The corners of the plane's part in a box, in cyclic order; `None` where it misses the box.
     pub(crate) fn through(&self, at: f64, low: DVec3, high: DVec3) -> Option<[DVec3; 4]> {
         let axis = self.axis();
         if at < low[axis] || at >= high[axis] {
@@ -63,37 +63,37 @@ impl Slice {
     }
 }
 
-/// A cell that a [`Slice`] goes through.
+/// A cell intersected by a [`Slice`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SlicedCell {
-    /// The corners of the slice's part in it where they are now, in a circle, in metres.
+    /// The current corners of the slice's part in it, in cyclic order, in metres.
     pub corners: [DVec3; 4],
-    /// What it is: a number of [`HierarchyLevel::kinds`].
+    /// Its kind: an index into [`HierarchyLevel::kinds`].
     pub kind: u32,
 }
 
 /// One level of a solver's hierarchy.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HierarchyLevel {
-    /// What its regions are.
+    /// The kind of its regions.
     pub name: String,
-    /// How many regions there are.
+    /// The number of regions.
     pub regions: usize,
     /// The region of every surface point of all bodies, in the order of `Simulation::positions`, or [`NO_REGION`].
     pub region_of_point: Vec<u32>,
-    /// Where its nodes are now, in metres.
+    /// Current positions of its nodes, in metres.
     pub nodes: Vec<DVec3>,
-    /// Lines to draw between places, in metres: constraints between nodes, or edges of cells.
+    /// Lines to draw between positions, in metres: constraints between nodes, or edges of cells.
     pub links: Vec<[DVec3; 2]>,
-    /// The cells that the slice goes through, in solvers that have cells.
+    /// The cells intersected by the slice, in solvers that have cells.
     pub cells: Vec<SlicedCell>,
-    /// What kinds of cells there are.
+    /// The kinds of cells.
     pub kinds: Vec<String>,
 }
 
 impl HierarchyLevel {
-    /// A level from the region of every vertex that is simulated. `points` are the surface points on these vertices; one
-    /// between several vertices goes with the vertex of the largest weight.
+    /// A level from the region of every simulated vertex. `points` are the surface points on these vertices; one
+    /// between several vertices belongs to the vertex of the largest weight.
     pub fn of_vertices(name: String, region_of_vertex: &[u32], points: &Embedding) -> Self {
         let strongest = |point: usize| {
             let weights = points.weights(point).iter();
@@ -105,7 +105,7 @@ impl HierarchyLevel {
         Self { name, regions, region_of_point, ..Self::default() }
     }
 
-    /// Adds the points of a body, each with the cell that it lies in, if any; cells are counted as they come.
+    /// Adds the points of a body, each with the cell that contains it, if any; cells are numbered as they occur.
     pub(crate) fn add_points(&mut self, cell_of_point: &[Option<usize>]) {
         let mut cells: Vec<usize> = cell_of_point.iter().flatten().copied().collect();
         cells.sort_unstable();
@@ -119,7 +119,7 @@ impl HierarchyLevel {
         self.regions += cells.len();
     }
 
-    /// A level of a preconditioner. `vertices` has the vertex of every unknown, `x` the places of all vertices.
+    /// A level of a preconditioner. `vertices` has the vertex of every unknown, `x` the positions of all vertices.
     pub(crate) fn of_regions(regions: &Regions, vertices: &[u32], x: &[DVec3], points: &Embedding) -> Self {
         let mut region_of_vertex = vec![NO_REGION; x.len()];
         for (&vertex, &region) in vertices.iter().zip(&regions.of_unknown) {
@@ -133,8 +133,8 @@ impl HierarchyLevel {
     }
 }
 
-/// Where a point is that a box takes along: inside of it by `now`, and beside it as the box is turned and stretched as a whole.
-/// Coarse cells reach beyond the body that gives them their motion.
+/// Position of a point that moves with a box: inside of it by `now`, and outside by the rotation and stretch of the box as a whole.
+/// Coarse cells extend beyond the body that gives them their motion.
 pub(crate) fn carried(point: DVec3, low: DVec3, high: DVec3, now: impl Fn(DVec3) -> DVec3) -> DVec3 {
     let inside = point.clamp(low, high);
     let (beside, middle, half) = (point - inside, 0.5 * (low + high), 0.5 * (high - low));

@@ -1,4 +1,4 @@
-//! The steppers that a program has. The engine's own and those of other crates are registered alike, so that nothing below
+//! The steppers of a program. The built-in ones and those of other crates are registered alike, so that nothing below
 //! names them.
 
 use std::fmt;
@@ -12,19 +12,19 @@ use crate::scene_state::SceneState;
 use supple_core::Error;
 use supple_core::text::suggest::list;
 
-/// A kind of stepper: what it declares to scenes, which bodies it can simulate, and how one is built.
+/// A kind of stepper: what it declares to scenes, which bodies it can simulate, and how it is built.
 pub trait StepperKind: StepperDeclaration {
-    /// Refuses a body that one of its methods cannot simulate, with the reason and the remedy. What can be known without the
-    /// body's mesh is refused by [`StepperDeclaration::unsupported`].
+    /// Refuses a body that one of its methods cannot simulate, with the reason and the remedy. Problems that are known without the
+    /// body's mesh are refused by [`StepperDeclaration::unsupported`].
     fn can_take(&self, _method: Method, _body: &Body) -> Result<(), Error> {
         Ok(())
     }
 
-    /// A stepper for the bodies of a setup, at their start.
-    fn build(&self, setup: &SceneState) -> Result<Box<dyn Stepper>, Error>;
+    /// A stepper for the bodies of a scene state, at their start.
+    fn build(&self, scene_state: &SceneState) -> Result<Box<dyn Stepper>, Error>;
 }
 
-/// The steppers that scenes are read, checked and simulated by. Cheap to clone.
+/// The steppers by which scenes are read, checked and simulated. Cheap to clone.
 ///
 /// ```
 /// use supple::simulation::Registry;
@@ -49,7 +49,7 @@ impl Registry {
         Self(Arc::default())
     }
 
-    /// And this one.
+    /// Adds a stepper.
     ///
     /// # Panics
     /// If one of its methods or its option table has the name of an earlier one.
@@ -60,7 +60,7 @@ impl Registry {
         self
     }
 
-    /// What the steppers declare.
+    /// The declarations of the steppers.
     pub fn declarations(&self) -> &Declarations {
         &self.0.declarations
     }
@@ -70,7 +70,7 @@ impl Registry {
         SceneReader::new(self.declarations())
     }
 
-    /// The kind of stepper behind a method.
+    /// The kind of stepper of a method.
     pub fn kind(&self, method: Method) -> Result<&'static dyn StepperKind, Error> {
         let answers =
             |kind: &&'static dyn StepperKind| kind.methods().iter().any(|name| name.word == method.word());
@@ -84,7 +84,7 @@ impl Registry {
     }
 }
 
-/// Lists and lookups of methods are those of the declarations.
+/// Lists and lookups of methods are delegated to the declarations.
 impl Deref for Registry {
     type Target = Declarations;
 

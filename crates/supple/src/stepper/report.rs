@@ -1,4 +1,4 @@
-//! What a step and a frame report.
+//! Reports of a step and of a frame.
 
 use glam::DVec3;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -9,23 +9,23 @@ use supple_mesh::geometry::stretch::principal_stretches;
 /// Energies in joules.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct EnergyReport {
-    /// Of motion.
+    /// Kinetic.
     #[serde(deserialize_with = "number_or_null")]
     pub kinetic: f64,
-    /// Stored in deformation.
+    /// Elastic.
     #[serde(deserialize_with = "number_or_null")]
     pub elastic: f64,
-    /// In gravity, zero at the origin.
+    /// Gravitational, zero at the origin.
     #[serde(deserialize_with = "number_or_null")]
     pub potential: f64,
 }
 
-/// Wall time of the stages of a step, or of the steps of a frame, in seconds. No moment belongs to two stages; what is
-/// missing from the total belongs to none.
+/// Wall time of the stages of a step, or of the steps of a frame, in seconds. Stages do not overlap; the
+/// remainder of the total belongs to none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StageTimes {
-    /// Pins, colliders, where to start, and this report.
+    /// Pins, colliders, the initial guess, and this report.
     pub setup: f64,
     /// Gradients and values of the objective.
     pub evaluation: f64,
@@ -39,7 +39,7 @@ pub struct StageTimes {
     pub coarsest: f64,
     /// Their restriction and prolongation.
     pub transfer: f64,
-    /// Linear solvers and preconditioners beside multigrid cycles: products, sums, substitutions.
+    /// Linear solvers and preconditioners other than multigrid cycles: products, sums, substitutions.
     pub solve: f64,
     /// Everything.
     pub total: f64,
@@ -93,16 +93,16 @@ impl std::ops::Div<f64> for StageTimes {
     }
 }
 
-/// How one step went.
+/// Report of one step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepReport {
     /// Nonlinear iterations.
     pub nonlinear_iterations: u32,
     /// Linear iterations, or solves of a direct solver.
     pub linear_iterations: u32,
-    /// Norm of the objective's gradient over that at the step's start; families that minimise nothing have none.
+    /// Norm of the objective's gradient over that at the step's start; `None` for families that minimise nothing.
     pub residual: Option<f64>,
-    /// Whether the tolerance was reached; families without one have always done what they were asked to.
+    /// Whether the tolerance was reached; always true for families without one.
     pub converged: bool,
     /// Energies at the step's end.
     pub energy: EnergyReport,
@@ -110,13 +110,13 @@ pub struct StepReport {
     pub contacts: u32,
     /// Deepest penetration of a point into a collider's shape in metres.
     pub penetration: f64,
-    /// Pairs of pieces of surfaces that push each other apart.
+    /// Active contact pairs between surfaces.
     pub pairs: u32,
-    /// The least distance of such a pair in metres; `None` without any.
+    /// The smallest distance of such a pair in metres; `None` without any.
     pub closest: Option<f64>,
-    /// Moves that were cut short, since surfaces would have touched.
+    /// Displacements that were truncated to stay collision-free.
     pub cuts: u32,
-    /// Pairs of triangles that crossed each other when the step began; `None` where a method does not look for them.
+    /// Pairs of triangles that intersected when the step started; `None` for methods that do not detect them.
     pub crossings: Option<u32>,
     /// Wall time by stage.
     pub times: StageTimes,
@@ -127,7 +127,7 @@ pub struct StepReport {
 pub struct StretchReport {
     /// The largest.
     pub max: f64,
-    /// Exceeded by one in a hundred triangles.
+    /// Exceeded by one triangle in a hundred.
     pub p99: f64,
     /// The mean.
     pub mean: f64,
@@ -170,7 +170,7 @@ pub struct FrameReport {
     pub steps: u32,
     /// Nonlinear iterations of all steps.
     pub nonlinear_iterations: u32,
-    /// Nonlinear iterations of the step that took most.
+    /// Nonlinear iterations of the step that took the most.
     pub max_step_iterations: u32,
     /// Linear iterations of all steps.
     pub linear_iterations: u32,
@@ -199,16 +199,16 @@ pub struct FrameReport {
     /// Deepest penetration into a collider in metres.
     #[serde(deserialize_with = "number_or_null")]
     pub penetration: f64,
-    /// Pairs of pieces of surfaces that push each other apart; absent in reports of earlier versions.
+    /// Active contact pairs between surfaces; absent in reports of earlier versions.
     #[serde(default)]
     pub pairs: u32,
-    /// The least distance of such a pair in any step in metres; absent without any.
+    /// The smallest distance of such a pair in any step in metres; absent without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closest: Option<f64>,
-    /// Moves that were cut short in all steps, since surfaces would have touched.
+    /// Displacements that were truncated to stay collision-free, in all steps.
     #[serde(default)]
     pub cuts: u32,
-    /// Pairs of triangles that crossed each other when the last step began; absent where a method does not look for them.
+    /// Pairs of triangles that intersected when the last step started; absent for methods that do not detect them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crossings: Option<u32>,
     /// Lowest and highest point of all bodies in metres.
@@ -223,7 +223,7 @@ pub struct FrameReport {
     pub state_hash: String,
 }
 
-/// JSON has no word for what is no number and says null.
+/// JSON cannot represent NaN and infinity and writes null.
 fn number_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }

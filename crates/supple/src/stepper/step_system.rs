@@ -1,4 +1,4 @@
-//! The linear system of a step, for studies of linear solvers on the systems that simulations really make.
+//! The linear system of a step, for studies of linear solvers on systems from real simulations.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use glam::DVec3;
 
 use supple_linear::BlockMatrix;
 
-/// What the first iteration of a step solves, over the vertices that are not held.
+/// The system solved by the first iteration of a step, over the free vertices.
 pub struct StepSystem {
     /// The matrix of projective dynamics if that is the scene's method, else the projected Hessian.
     pub matrix: BlockMatrix,
-    /// Minus the gradient where the step starts, in newtons.
+    /// Minus the gradient at the start of the step, in newtons.
     pub rhs: Vec<DVec3>,
-    /// Where the vertices were when the simulation began, in metres.
+    /// Positions of the vertices at the start of the simulation, in metres.
     pub positions: Arc<[DVec3]>,
-    /// Where they are now: what contacts join is near here, and perhaps far there.
+    /// Their current positions: vertices in contact are near here, and perhaps far there.
     pub current: Arc<[DVec3]>,
 }

@@ -50,7 +50,7 @@ fn a_sheet_falls_through_still_air_at_its_terminal_velocity() {
         }
         -simulation.momentum().y / simulation.mass()
     };
-    // Weight 0.2 g against ½ ρ v² Cₙ for each square metre.
+    // Weight 0.2 g against ½ ρ v² Cₙ per square metre.
     let terminal = (0.2 * 9.81 / (0.5 * 1.2 * NORMAL)).sqrt();
     assert!((fall(Some(1.2)) / terminal - 1.0).abs() < 1e-3, "{} instead of {terminal}", fall(Some(1.2)));
     assert!((fall(None) - 9.81 * 2.0).abs() < 1e-9, "without air it falls freely");
@@ -84,8 +84,8 @@ fn a_flat_bag_feels_what_a_sheet_of_its_outline_feels() {
 
 #[test]
 fn a_quasi_static_sheet_in_the_wind_hangs_where_its_forces_balance() {
-    // A sheet hung along its top turns as a plate about that edge: weight and drag are in balance on it, so that
-    // σ g sin a = ½ ρ |w| Cₙ w·n with w·n = |w| cos a for an angle a from the vertical; the edge carries what is along it.
+    // A sheet hung along its top rotates as a plate about that edge: weight and drag balance on it, so that
+    // σ g sin a = ½ ρ |w| Cₙ w·n with w·n = |w| cos a for an angle a from the vertical; the edge carries the tangential part.
     let material = MaterialSpec { bend_stiffness: Some(10.0), ..material() };
     let body = Body::cloth("sheet", 1.0, 1.0, [5, 5]).rotated([90.0, 0.0, 0.0]).material(material);
     let top = Selection::Plane { point: DVec3::new(0.0, 0.49, 0.0), normal: DVec3::Y };

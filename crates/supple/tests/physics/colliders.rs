@@ -1,4 +1,4 @@
-//! What lies on colliders: it rests, slides, and goes along with what moves.
+//! Bodies on colliders: they rest, slide, and move along with moving ones.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,7 +47,7 @@ fn slab(folder: &Path) -> [Collider; 2] {
     ]
 }
 
-/// A small cloth on the top of `collider`, as deep as its weight presses it where the top is tilted by `degrees`
+/// A small cloth on the top of `collider`, at the depth of static equilibrium where the top is tilted by `degrees`
 /// about z, so that friction acts from the first step.
 fn laid_on(collider: &Collider, degrees: f64) -> (Body, DVec3) {
     let tilt = degrees.to_radians();
@@ -79,9 +79,9 @@ fn friction_holds_on_tilted_boxes_and_meshes_below_its_angle_and_lets_slide_abov
             });
             simulation.positions()[4].distance(start)
         };
-        // tan 20° = 0.36 < 0.5 holds: it creeps by less than the speed that counts as rest.
+        // tan 20° = 0.36 < 0.5 sticks: it creeps by less than the speed that counts as rest.
         assert!(slid(20.0) < 5e-4, "{}", slid(20.0));
-        // Above the angle a = g (sin α - μ cos α); implicit Euler comes to a h² n (n + 1) / 2.
+        // Above the angle a = g (sin α - μ cos α); implicit Euler gives a h² n (n + 1) / 2.
         let acceleration = GRAVITY * (40f64.to_radians().sin() - 0.5 * 40f64.to_radians().cos());
         let expected = acceleration * 1e-4 * 50.0 * 51.0 / 2.0;
         assert!((slid(40.0) / expected - 1.0).abs() < 1e-3, "{} instead of {expected}", slid(40.0));
@@ -106,7 +106,7 @@ fn what_lies_on_a_moving_box_or_mesh_goes_along() {
             simulation.step(0.02).unwrap();
         });
         let moved = simulation.positions()[4] - start;
-        // Friction speeds it up within v / (μ g), in which it falls behind by v² / (2 μ g).
+        // Friction accelerates it within v / (μ g), in which it falls behind by v² / (2 μ g).
         let behind = speed - moved.x;
         assert!(
             behind > 0.0 && behind < speed * speed / (2.0 * 0.8 * GRAVITY) + 2.0 * 0.02 * speed,
@@ -136,7 +136,7 @@ fn a_cloth_dropped_on_a_mesh_of_a_ball_ends_like_on_the_ball() {
     assert!(apart < 5e-3, "{apart}");
 }
 
-/// A run of `frames` frames at 10 a second in which a square of 2 m rises by 1 cm a frame.
+/// A run of `frames` frames at 10 per second in which a square of 2 m rises by 1 cm per frame.
 fn lift(folder: &Path, frames: u32) {
     let corners = [[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [1.0, -1.0]].map(|[x, z]| dvec3(x, 0.0, z));
     let mesh = SurfaceMesh::from_triangles(corners.to_vec(), &[[0, 1, 2], [0, 2, 3]]);
@@ -240,7 +240,7 @@ fn what_rests_on_an_open_mesh_does_not_fall_through_it_in_long_steps() {
     let corners = [[-5.0, 0.0, -5.0], [5.0, 0.0, -5.0], [5.0, 0.0, 5.0], [-5.0, 0.0, 5.0]].map(DVec3::from);
     let floor = SurfaceMesh::from_triangles(corners.to_vec(), &[[0, 2, 1], [0, 3, 2]]);
     let collider = Collider::mesh("floor", save(folder.path(), "floor.obj", &floor));
-    // A fall of one step of 1/30 s is ten times as deep as the shell is thick, also where the cloth comes from above.
+    // The fall of one step of 1/30 s is ten times the thickness of the shell, also where the cloth comes from above.
     for lifted in [0.0, 0.3] {
         let (cloth, start) = laid_on(&collider, 0.0);
         let cloth = cloth.at(start + lifted * DVec3::Y);

@@ -1,5 +1,5 @@
-//! Pins that follow a skinned character, a sequence of meshes or a collider: where geometry says that they are, in every family
-//! of solvers, and the same bits after a restored state.
+//! Pins that follow a skinned character, a sequence of meshes or a collider: at the positions given by geometry, in every family
+//! of solvers, and bit-identical after a restored state.
 
 use std::f64::consts::FRAC_PI_4;
 use std::fmt::Write;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use supple::scene::{Follow, Keyframe, Mode, Motion, Scene};
 use supple::simulation::{DryRun, Simulation};
 
-/// A bar from x = 0 to 2 of width 0.5, in five sections of four vertices, closed by its ends.
+/// A bar from x = 0 to 2 of width 0.5, in five sections of four vertices, closed at its ends.
 fn bar() -> (Vec<[f32; 3]>, Vec<[u16; 3]>) {
     let corners = [[-0.25, -0.25], [0.25, -0.25], [0.25, 0.25], [-0.25, 0.25]];
     let points = (0..5).flat_map(|s| corners.map(|[y, z]| [0.5 * s as f32, y, z])).collect();
@@ -24,18 +24,18 @@ fn bar() -> (Vec<[f32; 3]>, Vec<[u16; 3]>) {
     (points, faces)
 }
 
-/// How much of the second bone's motion a place of the bar takes part in.
+/// The weight of the second bone's motion at a position of the bar.
 fn share(x: f64) -> f64 {
     (x - 0.5).clamp(0.0, 1.0)
 }
 
-/// Where the skin of the bar has a place as modelled: its second bone turns about z at (1, 0, 0), in two seconds by a right angle.
+/// The skinned position of a modelled point of the bar: its second bone rotates about z at (1, 0, 0), in two seconds by a right angle.
 fn skinned(p: DVec3, time: f64) -> DVec3 {
     let turned = DVec3::X + DQuat::from_rotation_z(FRAC_PI_4 * time.clamp(0.0, 2.0)) * (p - DVec3::X);
     p.lerp(turned, share(p.x))
 }
 
-/// The bar as GLB on two joints; `change` makes something else of its JSON.
+/// The bar as GLB on two joints; `change` modifies its JSON.
 fn save_bar(folder: &Path, change: impl FnOnce(&mut Value)) {
     let (points, faces) = bar();
     let (mut binary, mut views, mut accessors) = (Vec::new(), Vec::new(), Vec::new());
@@ -90,7 +90,7 @@ fn scene(folder: &Path, text: &str) -> Scene {
     Scene::from_toml(&text, "led", folder).unwrap()
 }
 
-/// A body of the bar with a pin on all of it, or on what `pin` says.
+/// A body of the bar with a pin on all of it, or on the selection of `pin`.
 fn led_bar(folder: &Path, [body, pin, solver]: [&str; 3]) -> Scene {
     scene(
         folder,
@@ -131,7 +131,7 @@ fn held_points_of_every_family_are_where_the_skin_has_them() {
                 let expected = skinned(point.start, time);
                 assert!(point.target.distance(expected) < 1e-6, "{solver}: {point:?} {expected}");
             }
-            let start = simulation.setup().bodies[0].surface_start.clone();
+            let start = simulation.scene_state().bodies[0].surface_start.clone();
             for (start, now) in start.iter().zip(simulation.positions()) {
                 assert!(now.distance(skinned(*start, time)) < 5e-3, "{solver}: {start} {now}");
             }
@@ -139,7 +139,7 @@ fn held_points_of_every_family_are_where_the_skin_has_them() {
     }
 }
 
-/// Where only one bone acts, its skin does what keyframes of the same turn do.
+/// Where only one bone acts, its skin moves like keyframes of the same rotation.
 #[test]
 fn a_lattice_is_turned_by_the_skin_that_holds_its_end_as_by_keyframes() {
     let folder = tempfile::tempdir().unwrap();
@@ -153,7 +153,7 @@ fn a_lattice_is_turned_by_the_skin_that_holds_its_end_as_by_keyframes() {
     let mut by_keyframes = Simulation::new(scene).unwrap();
     steps(&mut by_skin, 2, 0.1);
     steps(&mut by_keyframes, 2, 0.1);
-    let start = by_skin.setup().bodies[0].surface_start.clone();
+    let start = by_skin.scene_state().bodies[0].surface_start.clone();
     let turn = DQuat::from_rotation_z(9_f64.to_radians());
     for (start, now) in start.iter().zip(by_skin.positions()) {
         let turned = DVec3::X + turn * (*start - DVec3::X);
@@ -188,7 +188,7 @@ fn flesh_on_soft_pins_follows_in_the_unit_axes_and_place_of_its_body() {
     }
 }
 
-/// The file's animation is bent by a right angle all the time: the body starts as modelled and gets there without a jump.
+/// The file's animation is bent by a right angle all the time: the body starts as modelled and moves there without a jump.
 #[test]
 fn an_animation_that_starts_elsewhere_is_led_into() {
     let folder = tempfile::tempdir().unwrap();
@@ -231,7 +231,7 @@ fn a_restored_state_goes_on_with_the_same_bits_though_a_pin_began_late() {
     assert_eq!(resumed.state_hash(), whole.state_hash());
 }
 
-/// A sheet of four vertices in three frames: its side at x = 1 rises by 0.1 m a frame, and it moves by 0.2 m a frame along z.
+/// A sheet of four vertices in three frames: its side at x = 1 rises by 0.1 m per frame, and it moves by 0.2 m per frame along z.
 fn sheet(frame: f64) -> [DVec3; 4] {
     [[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]]
         .map(|[x, z]| DVec3::new(x, 0.1 * frame * x, z + 0.2 * frame))
@@ -286,15 +286,15 @@ fn points_ride_on_a_rigid_collider_from_where_they_start() {
     let mut simulation = Simulation::new(led_sheet(folder.path(), "collider = \"ball\"")).unwrap();
     let start = simulation.positions().to_vec();
     steps(&mut simulation, 4, 0.25);
-    // In one of two seconds half of the 90 degrees and half of the 2 m: what was there at the start does not count.
+    // After one of two seconds half of the 90 degrees and half of the 2 m: the initial pose does not count.
     let turn = DQuat::from_rotation_y(FRAC_PI_4);
     let pivot = DVec3::new(1.0, 1.0, 0.0);
     for (start, now) in start.iter().zip(simulation.positions()) {
         let expected = pivot + DVec3::Y + turn * (*start - pivot);
         assert!(now.distance(expected) < 1e-12, "{start}: {now} {expected}");
     }
-    // One that is taken elsewhere takes them along; one that is removed lets them go.
-    let (id, mut ball) = simulation.setup().colliders[0].clone();
+    // A collider that is moved takes them along; one that is removed releases them.
+    let (id, mut ball) = simulation.scene_state().colliders[0].clone();
     for key in &mut ball.motion.as_mut().unwrap().keyframes {
         *key.translate.as_mut().unwrap() += DVec3::X;
     }
@@ -314,7 +314,7 @@ fn points_move_with_the_nearest_face_of_a_collider_that_changes_its_shape() {
     let mut simulation = Simulation::new(scene).unwrap();
     let start = simulation.positions().to_vec();
     steps(&mut simulation, 2, 0.1);
-    // Vertex 0 lies half a metre above the corner of the collider at the origin, whose faces tilt about z there.
+    // Vertex 0 is half a metre above the corner of the collider at the origin, whose faces tilt about z there.
     let normal = DVec3::new(-0.2, 1.0, 0.0).normalize();
     let expected = DVec3::new(0.0, 5.0 + 0.2, 0.4) + 0.5 * normal;
     assert!(
@@ -341,7 +341,7 @@ fn what_cannot_be_followed_is_named_with_what_to_do() {
     let of_sheet = |follows: &str| problems(&led_sheet(folder.path(), follows));
     for (follows, parts) in [
         ("mesh-sequence = \"bar.glb\"", &["bar.glb", "20 vertices", "`sheet` has 4", "export"][..]),
-        ("mesh-sequence = \"none_##.obj\"", &["none_##.obj", "no mesh files are there"]),
+        ("mesh-sequence = \"none_##.obj\"", &["none_##.obj", "there are no mesh files"]),
         ("gltf-skin = \"sheet_0.obj\"", &["sheet_0.obj", ".glb or .gltf"]),
         ("gltf-skin = \"bar.glb\", animation = \"run\"", &["`run`", "there are `bend`"]),
         ("gltf-skin = \"bar.glb\", blend_in = -1.0", &["`blend_in` is -1", "0 or above"]),

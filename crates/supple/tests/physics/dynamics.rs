@@ -1,4 +1,4 @@
-//! What motion must keep: momentum, energy that never grows, recovery from any deformation.
+//! Invariants of motion: momentum, energy that never grows, recovery from any deformation.
 
 use glam::DVec3;
 use supple::linear::{BlockJacobi, ConjugateGradient, Preconditioner, StopRule};
@@ -37,7 +37,7 @@ fn everything() -> Selection {
     Selection::Plane { point: DVec3::splat(-10.0), normal: DVec3::ONE }
 }
 
-/// A block turned by 90 degrees in the first half second and then let go, with the step given.
+/// A block rotated by 90 degrees in the first half second and then released, with the given step.
 fn thrown(model: Model, step: f64) -> Simulation {
     let turn = Motion {
         pivot: DVec3::ZERO,
@@ -99,14 +99,14 @@ fn a_turning_block_stays_nearly_unstressed_and_energy_never_grows() {
             let energy = block.step(0.01).unwrap().energy;
             let total = energy.kinetic + energy.elastic;
             assert!(total <= last * (1.0 + 1e-9), "{model:?}: {total} after {last}");
-            // What the centrifugal force stores is of the order of (ρ ω² L²)² / E, tiny beside the motion.
+            // The energy stored by the centrifugal force is of the order of (ρ ω² L²)² / E, tiny relative to the motion.
             assert!(energy.elastic < 0.05 * total, "{model:?}: {energy:?}");
             last = total;
         }
     }
 }
 
-/// A block whose every vertex is put to `shape` of where it was and held there until it has no velocity, then dropped
+/// A block whose every vertex is moved to `shape` of its position and pinned there until it has no velocity, then dropped
 /// 0.2 m to the ground.
 fn dropped(model: Model, shape: impl Fn(DVec3) -> DVec3) -> Simulation {
     let mut scene = scene(block(model, 1e5), Vec::new());
@@ -114,7 +114,7 @@ fn dropped(model: Model, shape: impl Fn(DVec3) -> DVec3) -> Simulation {
     scene.colliders.push(Collider::plane("ground", [0.0, -0.3, 0.0], [0.0, 1.0, 0.0]));
     let mut simulation = Simulation::new(scene).unwrap();
     let body = simulation.body("block").unwrap();
-    let start = simulation.setup().bodies[0].start.clone();
+    let start = simulation.scene_state().bodies[0].start.clone();
     let mut pins = Vec::new();
     for x in start {
         let pin = simulation.pin(body, &Selection::Nearest(vec![x]), PinStrength::Hard).unwrap();
@@ -143,7 +143,7 @@ fn a_block_dropped_flat_or_inside_out_recovers() {
     }
 }
 
-/// The built-in `twist` with large cells, its end turned to these angles (degrees) at these times (s).
+/// The built-in `twist` with large cells, its end rotated to these angles (degrees) at these times (s).
 fn twisted(model: Model, turns: &[(f64, f64)]) -> Simulation {
     let mut scene = Scene::builtin("twist").unwrap();
     scene.bodies[0].model = model;
@@ -164,10 +164,10 @@ fn a_bar_twisted_two_turns_and_back_is_straight_again() {
     }
     let off = start.iter().zip(bar.positions()).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
     // It still swings a little; one turn too few or too many would be a metre.
-    assert!(off < 0.05, "{off} m from where it began");
+    assert!(off < 0.05, "{off} m from where it started");
 }
 
-/// Without a cost of volume, elements on the axis turn inside out on the way; they must come back.
+/// Without a volume term, elements on the axis invert in between; they must recover.
 #[test]
 fn a_bar_without_a_cost_of_volume_survives_two_turns() {
     let mut bar = twisted(Model::Arap, &[(0.0, 0.0), (2.0, 720.0), (3.0, 720.0)]);
@@ -215,7 +215,7 @@ fn a_preconditioner_that_is_kept_for_several_iterations_leads_to_the_same_motion
     let ((fresh, few), (kept, more)) = (moved(None), moved(Some(5)));
     let apart = fresh.iter().zip(&kept).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
     assert!(apart < 1e-7, "{apart}");
-    // A factor of the matrix solves it at once; an older one takes some iterations, but not many.
+    // A factor of the current matrix solves it in one iteration; an older one takes some iterations, but not many.
     assert!(more > few && more < 40 * few, "{few} {more}");
 }
 
@@ -267,7 +267,7 @@ fn a_block_that_has_come_to_rest_costs_nothing_more() {
         for _ in 0..120 {
             simulation.step(1.0 / 30.0).unwrap();
         }
-        // Until what moves is less than the objective's rounding tells.
+        // Until displacements are below the rounding of the objective.
         for _ in 0..60 {
             let report = simulation.step(1.0 / 30.0).unwrap();
             let residual = report.residual.unwrap();
@@ -277,7 +277,7 @@ fn a_block_that_has_come_to_rest_costs_nothing_more() {
     }
 }
 
-/// A soft cube that flies through wind past a ball, pulled at by a spring: everything that acts on points. All its vertices are on
+/// A soft cube that flies through wind past a ball, pulled by a spring: all forces that act on points. All its vertices are on
 /// its surface.
 fn pulled_cube() -> Simulation {
     let corner = |k: u32| 0.2 * DVec3::new(f64::from(k & 1), f64::from(k >> 1 & 1), f64::from(k >> 2));
@@ -315,11 +315,11 @@ fn the_system_of_a_step_is_the_one_that_the_step_solves() {
             &mut change,
             &stop,
         );
-        // Nothing holds it back much, so the step begins where it would fly.
+        // Little resists its motion, so the step starts at the free-flight position.
         let fall = DVec3::new(0.0, -9.81, 0.0) * 1e-4;
         simulation.step(0.01).unwrap();
         for (unknown, change) in system.current.iter().zip(&change) {
-            // Points of the surface stand in another order.
+            // Points of the surface are in another order.
             let point = at.iter().position(|x| x == unknown).unwrap();
             let solved = *unknown + 0.01 * moving[point] + fall + *change;
             let end = simulation.positions()[point];

@@ -24,7 +24,7 @@ fn sheet() -> MaterialSpec {
     }
 }
 
-/// Gravity as it acts on what lies on the ground if the ground is tilted about z.
+/// Gravity on objects resting on the ground if the ground is tilted about z.
 fn tilted(degrees: f64) -> DVec3 {
     let tilt = degrees.to_radians();
     GRAVITY * DVec3::new(tilt.sin(), -tilt.cos(), 0.0)
@@ -40,7 +40,7 @@ fn on_ground(body: Body, degrees: f64, model: FrictionModel) -> Simulation {
     Simulation::new(scene).unwrap()
 }
 
-/// A cloth that lies on the ground as deep as its weight presses it, so that friction acts from the first step.
+/// A cloth on the ground at the depth of static equilibrium, so that friction acts from the first step.
 fn cloth_on_ground(degrees: f64, model: FrictionModel) -> Simulation {
     let ground = Collider::plane("ground", [0.0; 3], [0.0, 1.0, 0.0]);
     let pressed = ground.thickness + DENSITY * tilted(degrees).y / ground.stiffness;
@@ -63,7 +63,7 @@ fn advance(simulation: &mut Simulation, steps: u32) -> DVec3 {
     middle(simulation) - before
 }
 
-/// The slip over `ε` at which `f'` holds what slides with the tangent `slope` on the way to sliding.
+/// The slip over `ε` at which `f'` balances the tangent `slope` below sliding.
 fn holding(degrees: f64) -> f64 {
     1.0 - (1.0 - degrees.to_radians().tan() / FRICTION).sqrt()
 }
@@ -77,9 +77,9 @@ fn below_the_angle_smooth_friction_creeps_as_its_law_says_and_the_others_do_not(
     let expected = 1e-3 * holding(degrees);
     assert!((creep / expected - 1.0).abs() < 0.01, "{creep} instead of {expected}");
 
-    // It gives way by a part of a tenth of the thickness, and then rests.
+    // It yields by a fraction of a tenth of the thickness, and then rests.
     let mut adhesive = cloth_on_ground(degrees, FrictionModel::Adhesive);
-    let thickness = adhesive.setup().contact.thickness;
+    let thickness = adhesive.scene_state().contact.thickness;
     let given = advance(&mut adhesive, 50).x;
     let expected = 0.1 * thickness * holding(degrees);
     assert!((given / expected - 1.0).abs() < 0.01, "{given} instead of {expected}");
@@ -95,7 +95,7 @@ fn above_the_angle_all_slide_as_coulomb_says() {
     let tilt = 40f64.to_radians();
     for model in MODELS {
         let slid = advance(&mut cloth_on_ground(40.0, model), 50).x;
-        // a = g (sin α - μ cos α); implicit Euler comes to a h² n (n + 1) / 2.
+        // a = g (sin α - μ cos α); implicit Euler gives a h² n (n + 1) / 2.
         let acceleration = GRAVITY * (tilt.sin() - FRICTION * tilt.cos());
         let expected = acceleration * STEP * STEP * 50.0 * 51.0 / 2.0;
         assert!((slid / expected - 1.0).abs() < 2e-3, "{model:?}: {slid} instead of {expected}");
@@ -115,7 +115,7 @@ fn an_elastic_block_is_held_by_adhesion_below_the_angle_and_slides_above() {
     advance(&mut held, 200);
     let creep = advance(&mut held, 100).length();
     assert!(creep < 1e-7, "{creep}");
-    // Once it slides, its middle gains speed at the rate of a point, but for what it leans and sways.
+    // Once it slides, its centre accelerates like a point, apart from leaning and swaying.
     let tilt = 40f64.to_radians();
     for model in [FrictionModel::Adhesive, FrictionModel::Smooth] {
         let mut sliding = block(40.0, model);
@@ -127,7 +127,7 @@ fn an_elastic_block_is_held_by_adhesion_below_the_angle_and_slides_above() {
     }
 }
 
-/// A cloth on another that is held everywhere.
+/// A cloth on another that is pinned everywhere.
 fn cloth_on_cloth(degrees: f64, model: FrictionModel) -> Simulation {
     let lower = Body::cloth("lower", 3.0, 1.0, [13, 5]).material(sheet());
     let upper = Body::cloth("upper", 0.3, 0.3, [4, 4]).at([-1.0, 0.00193, 0.01]).material(sheet());
@@ -139,9 +139,9 @@ fn cloth_on_cloth(degrees: f64, model: FrictionModel) -> Simulation {
     Simulation::new(scene).unwrap()
 }
 
-/// How far the upper cloth goes along the lower one.
+/// How far the upper cloth moves along the lower one.
 fn slide(simulation: &mut Simulation, steps: u32) -> f64 {
-    let upper = simulation.setup().body_ids[1];
+    let upper = simulation.scene_state().body_ids[1];
     let middle = |simulation: &Simulation| {
         let positions = simulation.body_positions(upper).unwrap();
         positions.iter().map(|p| p.x).sum::<f64>() / positions.len() as f64
@@ -154,7 +154,7 @@ fn slide(simulation: &mut Simulation, steps: u32) -> f64 {
 
 #[test]
 fn surfaces_hold_each_other_below_the_angle_and_slide_above() {
-    // Impulses take turns and leave a little of each step's slip: no more than a thousandth of what would be slid without them.
+    // Impulse sweeps leave a little of each step's slip: no more than a thousandth of the frictionless slip.
     let free = 0.5 * tilted(15.0).x;
     for (model, creep) in [(FrictionModel::Adhesive, 1e-7), (FrictionModel::Impulse, 1e-3 * free)] {
         let mut held = cloth_on_cloth(15.0, model);
@@ -215,7 +215,7 @@ fn friction_between_bodies_keeps_momentum() {
         let mut scene = sliding_pile(model);
         scene.colliders.clear();
         scene.world.gravity = DVec3::ZERO;
-        // They come towards each other, so that they press.
+        // They approach each other, so that they press.
         scene.bodies[1].velocity = DVec3::new(0.5, -0.2, 0.3);
         scene.solver.tolerance = 1e-9;
         let mut simulation = Simulation::new(scene).unwrap();

@@ -48,7 +48,7 @@ pub(crate) fn moved(method: Method, linear: LinearOptions, tolerance: f64) -> Ve
 fn motion_is_that_of_the_direct_solver_under_every_method() {
     let direct = moved(Method::NEWTON, LinearKind::Cholesky.into(), 1e-6);
     let levels = Some(Levels::Counts(vec![20, 5]));
-    // Projective dynamics is a method of descent that crawls where stiffnesses differ, whatever solves its linear systems.
+    // Projective dynamics converges very slowly where stiffnesses differ, whatever solves its linear systems.
     for (method, kind, tolerance) in [
         (Method::NEWTON, LinearKind::Galerkin, 1e-6),
         (Method::NEWTON, LinearKind::GalerkinCycle, 1e-6),

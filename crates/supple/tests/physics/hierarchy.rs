@@ -1,4 +1,4 @@
-//! What solvers tell of their hierarchies: regions that cover the bodies, nest from level to level, and hold their own nodes.
+//! Hierarchies reported by solvers: regions that cover the bodies, nest from level to level, and contain their own nodes.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ fn linear(kind: LinearKind) -> Solver {
     Solver { linear: kind.into(), ..Solver::default() }
 }
 
-/// Every point but the held ones has a region, every region has points.
+/// Every point except the pinned ones has a region, every region has points.
 fn covers(level: &HierarchyLevel, held: usize) {
     let mut sizes = vec![0; level.regions];
     let mut none = 0;
@@ -45,7 +45,7 @@ fn nest(finer: &HierarchyLevel, coarser: &HierarchyLevel) {
     assert!(coarser.regions < finer.regions);
 }
 
-/// The region of the surface point at a place.
+/// The region of the surface point at a position.
 fn region_at(simulation: &Simulation, level: &HierarchyLevel, place: glam::DVec3) -> u32 {
     let point = simulation.positions().iter().position(|x| *x == place).expect("a node is a vertex");
     level.region_of_point[point]
@@ -156,8 +156,8 @@ fn area([a, b, c, d]: [glam::DVec3; 4]) -> f64 {
     (c - a).cross(d - b).length()
 }
 
-/// The cells of a slice cover it without holes: their areas sum to at least that of the body's cross-section, and by no more than
-/// the cells that stick out.
+/// The cells of a slice cover it without holes: their areas sum to at least that of the body's cross-section, and exceed it by no more
+/// than the cells that stick out.
 fn fills(level: &HierarchyLevel, section: f64, most: f64) {
     let sum: f64 = level.cells.iter().map(|cell| 0.5 * area(cell.corners)).sum();
     assert!(sum > 0.98 * section && sum < most * section, "{}: {sum} of {section}", level.name);
@@ -175,7 +175,7 @@ fn octrees_tell_a_slice_of_octants_by_size_and_the_octants_of_the_surface() {
             fills(level, section, 2.6);
         }
         levels.windows(2).for_each(|pair| nest(&pair[0], &pair[1]));
-        // Fine along the surface, coarse in the middle: every size that the legend has a name for is seen.
+        // Fine along the surface, coarse in the middle: every size named in the legend occurs.
         let kinds = |level: &HierarchyLevel| level.cells.iter().map(|cell| cell.kind).max();
         assert!(
             levels[0].kinds.len() >= 2 && levels[0].kinds[0].contains("62.5 mm"),
@@ -185,7 +185,7 @@ fn octrees_tell_a_slice_of_octants_by_size_and_the_octants_of_the_surface() {
         assert_eq!(kinds(&levels[0]), Some(levels[0].kinds.len() as u32 - 1));
     }
     let [low, high] = [0.1, 0.9].map(|share| simulation.hierarchy_in(&Slice { axis: 1, share })[0].cells[0]);
-    assert!(low.corners[0].y < high.corners[0].y - 0.7, "slices go where they are asked to");
+    assert!(low.corners[0].y < high.corners[0].y - 0.7, "slices are at the requested positions");
 }
 
 #[test]
@@ -198,11 +198,11 @@ fn lattices_tell_a_slice_of_cells_by_kind_and_leave_held_points_out() {
         assert_eq!(level.kinds.len(), 3);
     }
     let count = |kind: u32| levels[0].cells.iter().filter(|cell| cell.kind == kind).count();
-    // 16 by 16 cells, or one more where rounding has it; the uppermost row is held, beside the rest of the rim something is missing.
+    // 16 by 16 cells, or one more by rounding; the uppermost row is pinned, next to the rest of the rim something is missing.
     assert!((16..=18).contains(&count(2)), "{} held", count(2));
     assert!((240..=17 * 17).contains(&(count(0) + count(1))));
     assert!(count(0) > 100 && count(1) > 30, "{} inside, {} at the boundary", count(0), count(1));
     let held = levels[0].region_of_point.iter().filter(|region| **region == NO_REGION).count();
     let pinned = simulation.pinned_points().filter(|point| point.target.y > 0.49).count();
-    assert!(held > 0 && held <= pinned, "{held} points are grey of {pinned} that are held");
+    assert!(held > 0 && held <= pinned, "{held} points are grey of {pinned} that are pinned");
 }

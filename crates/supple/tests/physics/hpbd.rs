@@ -40,7 +40,7 @@ fn the_hierarchy_carries_corrections_across_the_cloth() {
         scene.solver.options.set(Options { levels, sweeps, stiffness: Some(1.0), ..Options::default() });
         -0.5 - lowest(&run(scene, 90, 1.0 / 60.0))
     };
-    // Two sweeps alone tell the lower half nothing of what holds the upper side; ten would be needed for this.
+    // With only two sweeps the lower half does not feel the pins of the upper side; ten would be needed for this.
     let (with, without, ten) = (strain(16, 2), strain(0, 2), strain(0, 10));
     assert!(with < 0.15 * without && with < ten, "{with} {without} {ten}");
 }
@@ -90,18 +90,18 @@ fn a_bar_hangs_as_long_as_newtons_method_says() {
         let bar = run(scene, 300, 1.0 / 60.0);
         bar.positions().iter().map(|p| p.x).fold(f64::NEG_INFINITY, f64::max) - 0.5
     };
-    // Both have the same springs: a coarse network of them is stiffer than the theory of slender bars has it.
+    // Both have the same springs: a coarse network of them is stiffer than slender-bar theory.
     let newton = longer(Method::NEWTON, 0);
     let plain = longer(Method::HPBD, 0);
     assert!((plain / newton - 1.0).abs() < 0.02, "{plain} {newton}");
-    // Limits stand for rows of edges that zigzag through a solid, and give way less than straight ones.
+    // Limits represent rows of edges that zigzag through a solid, and yield less than straight ones.
     let with_levels = longer(Method::HPBD, 16);
     assert!((with_levels / newton - 1.0).abs() < 0.2, "{with_levels} {newton}");
 }
 
 #[test]
 fn small_steps_keep_a_cloth_together_that_hangs_by_two_corners() {
-    // By its own weight it would be stretched by far less: sweeps make the rest.
+    // Its own weight would stretch it far less: the rest is due to the sweeps.
     let mut scene = Scene::builtin("hanging-cloth").unwrap();
     scene.scale_resolution(0.25).unwrap();
     scene.solver.method = Method::HPBD;
@@ -111,7 +111,7 @@ fn small_steps_keep_a_cloth_together_that_hangs_by_two_corners() {
 
 #[test]
 fn a_long_step_is_taken_in_small_ones() {
-    // Dampers work once a step, and limits learn their lengths once a step, so there are none.
+    // Dampers act once per step, and limits update their lengths once per step, so there are none.
     let undamped = MaterialSpec { damping: Some(0.0), ..MaterialSpec::preset("cotton") };
     let scene = || {
         let mut scene = curtain(12, undamped.clone());
@@ -140,7 +140,7 @@ fn what_flies_freely_keeps_its_momentum() {
         simulation.step(1.0 / 60.0).unwrap();
     }
     // Velocities are differences of positions: some metres from the origin each small step (a third of a millisecond) rounds them by
-    // 1e-12 m/s, and the mean over 441 particles walks for some thousand steps.
+    // 1e-12 m/s, and the mean over 441 particles drifts for some thousand steps.
     assert!((simulation.momentum() - before).length() < 1e-11 * before.length());
 }
 
@@ -237,7 +237,7 @@ fn a_coarser_level_hangs_like_the_mesh_and_what_it_leaves_out_lies_between() {
             assert!((x[parents[0][0] as usize] - middle).length() < 1e-12 || parents[0][0] < 33);
         }
     }
-    // Back on the mesh it goes on from there.
+    // Back on the mesh it continues from there.
     simulation.set_level(0).unwrap();
     for _ in 0..120 {
         simulation.step(1.0 / 240.0).unwrap();
@@ -316,7 +316,7 @@ fn the_surface_of_a_solid_that_is_filled_by_cells_rests_on_a_collider() {
     for _ in 0..120 {
         deepest = deepest.max(simulation.step(1.0 / 60.0).unwrap().penetration);
     }
-    let thickness = simulation.setup().contact.thickness;
+    let thickness = simulation.scene_state().contact.thickness;
     assert!(deepest < 1e-3, "{deepest}");
     assert!((lowest(&simulation) - thickness).abs() < 4e-3, "{} {thickness}", lowest(&simulation));
 }
@@ -340,7 +340,7 @@ fn a_solid_that_is_filled_by_cells_rests_on_a_cloth() {
     let simulation = run(scene, 60, 1.0 / 60.0);
     let (cloth, ball) = simulation.positions().split_at(31 * 31);
     let lowest = |points: &[DVec3]| points.iter().map(|p| p.y).fold(f64::INFINITY, f64::min);
-    // It would have fallen by 4.9 m. The ball lies in the hollow that its weight of 14 N makes, on edges between vertices.
+    // It would have fallen by 4.9 m. The ball rests in the hollow that its weight of 14 N makes, on edges between vertices.
     let (sag, ball) = (lowest(cloth), lowest(ball));
     assert!(sag < -1e-3 && sag > -0.3, "{sag}");
     assert!(ball > sag - 0.01, "{ball} {sag}");
@@ -348,7 +348,7 @@ fn a_solid_that_is_filled_by_cells_rests_on_a_cloth() {
 
 #[test]
 fn sheets_thrown_at_each_other_do_not_pass_in_long_steps() {
-    // Two sheets are thrown at each other, by an edge a step.
+    // Two sheets are thrown at each other, by one edge length per step.
     let mut cloth = Body::cloth("cloth", 0.4, 0.4, [21, 21]).material("cotton");
     cloth.self_contact = true;
     let other = Body { velocity: DVec3::new(0.0, 0.6, 0.0), ..cloth.clone() }.at([0.003, -0.03, 0.004]);

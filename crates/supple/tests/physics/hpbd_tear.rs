@@ -1,4 +1,4 @@
-//! Cloth that tears: halves that know nothing of each other, masses, saved states, frames, long runs.
+//! Cloth that tears: independent halves, masses, saved states, frames, long runs.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use supple::solvers::hpbd;
 
 const DT: f64 = 1.0 / 240.0;
 
-/// A strip of rubbery cloth, hung by its upper side, whose lower side is drawn down faster than it bears.
+/// A strip of rubbery cloth, hung by its upper side, whose lower side is pulled down faster than it can bear.
 fn strip(cells: [u32; 2]) -> (Scene, Selection) {
     let mut cloth = Body::cloth("strip", 0.4, 1.0, [cells[0] + 1, cells[1] + 1]).material("jersey");
     cloth.transform.rotate = 90.0 * DVec3::X;
@@ -21,7 +21,7 @@ fn strip(cells: [u32; 2]) -> (Scene, Selection) {
     (scene, side(-1.0))
 }
 
-/// Draws the lower side down until the strip is in two, and some steps more.
+/// Pulls the lower side down until the strip is in two, and some steps more.
 fn torn(cells: [u32; 2]) -> Simulation {
     let (scene, lower) = strip(cells);
     let mut simulation = Simulation::new(scene).unwrap();
@@ -41,7 +41,7 @@ fn torn(cells: [u32; 2]) -> Simulation {
 
 /// The piece of every unknown, and how many there are with elements.
 fn pieces(simulation: &Simulation) -> (Vec<u32>, usize) {
-    let body = &simulation.setup().bodies[0];
+    let body = &simulation.scene_state().bodies[0];
     let Elements::Triangles(triangles) = &body.elements else { panic!("a cloth") };
     let mut piece: Vec<u32> = (0..body.start.len() as u32).collect();
     loop {
@@ -71,13 +71,15 @@ fn nothing_on_any_level_joins_the_halves() {
             assert_eq!(piece[a as usize], piece[b as usize], "{a} and {b} on level {l}");
         }
     }
-    // Away from the tear the hierarchy is still there.
+    // Away from the tear the hierarchy is unchanged.
     assert!(levels[1].links.len() > 200 && levels[2].links.len() > 40);
 }
 
 /// The longest side of any triangle.
 fn longest_side(simulation: &Simulation) -> f64 {
-    let Elements::Triangles(triangles) = &simulation.setup().bodies[0].elements else { panic!("a cloth") };
+    let Elements::Triangles(triangles) = &simulation.scene_state().bodies[0].elements else {
+        panic!("a cloth")
+    };
     let x = simulation.positions();
     let sides = triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
     sides.map(|[a, b]| x[a as usize].distance(x[b as usize])).fold(0.0, f64::max)
@@ -123,14 +125,14 @@ fn one_half_does_not_feel_what_happens_to_the_other() {
     let other: Vec<u32> = (0..piece.len() as u32).filter(|&v| piece[v as usize] != piece[0]).collect();
     let state = start.save();
     let half = |move_other: bool| {
-        // Nothing tears on, so that vertices keep their numbers.
+        // Nothing else tears, so that vertices keep their numbers.
         let mut scene = strip([12, 30]).0;
         scene.bodies[0].tear_stretch = Some(1e6);
         let mut simulation = Simulation::new(scene).unwrap();
         simulation.restore(&state).unwrap();
         if move_other {
             let body = simulation.body("strip").unwrap();
-            let surface = &simulation.setup().bodies[0];
+            let surface = &simulation.scene_state().bodies[0];
             let points = 0..surface.embedding.len() as u32;
             let points =
                 points.filter(|&p| other.contains(&surface.embedding.weights(p as usize)[0].0)).collect();
@@ -143,9 +145,9 @@ fn one_half_does_not_feel_what_happens_to_the_other() {
         simulation
     };
     let (alone, moved) = (half(false), half(true));
-    let body = &alone.setup().bodies[0];
-    assert_eq!(body.elements, moved.setup().bodies[0].elements, "one tears where the other does not");
-    // Both tear on in the same way; clones of clones belong where their originals do.
+    let body = &alone.scene_state().bodies[0];
+    assert_eq!(body.elements, moved.scene_state().bodies[0].elements, "both tear in the same places");
+    // Both continue to tear in the same places; clones of clones belong where their originals do.
     let clones = &body.surface.mesh.clone_of;
     let whole = body.surface.mesh.positions.len() - clones.len();
     let side = |mut vertex: usize| {
@@ -169,7 +171,7 @@ fn tears_keep_the_mass_and_the_rest_shape() {
     let simulation = torn([12, 30]);
     let whole = Simulation::new(strip([12, 30]).0).unwrap();
     assert!((simulation.mass() / whole.mass() - 1.0).abs() < 1e-12);
-    let (torn, whole) = (&simulation.setup().bodies[0], &whole.setup().bodies[0]);
+    let (torn, whole) = (&simulation.scene_state().bodies[0], &whole.scene_state().bodies[0]);
     assert_eq!(torn.rest_corners, whole.rest_corners);
     let area = |areas: &[f64]| areas.iter().sum::<f64>();
     assert!((area(&torn.point_areas) / area(&whole.point_areas) - 1.0).abs() < 1e-12);
@@ -204,7 +206,7 @@ fn a_state_saved_after_a_tear_goes_on_with_the_same_bits_for_any_number_of_threa
     }
 }
 
-/// So many particles that threads share the work of handing corrections down, with tears that gave many of them other parents.
+/// Enough particles that threads share the prolongation of corrections, with tears that gave many of them other parents.
 #[test]
 fn a_large_torn_cloth_has_the_same_bits_for_any_number_of_threads() {
     let cells = [60, 150];
@@ -236,17 +238,17 @@ fn a_damaged_state_is_refused_and_changes_nothing() {
         assert!(simulation.restore(&state[..cut]).is_err());
         assert_eq!(simulation.state_hash(), hash);
     }
-    // A split of a particle that is not there.
+    // A split of a nonexistent particle.
     let mut wrong = state.clone();
     wrong[16..20].copy_from_slice(&u32::MAX.to_le_bytes());
     assert!(simulation.restore(&wrong).is_err());
     assert_eq!(simulation.state_hash(), hash);
 }
 
-/// Where the mass of the elements of a piece is, on the average.
+/// The mean position of the mass of a piece's elements.
 fn middle(simulation: &Simulation, of: u32) -> DVec3 {
     let (piece, _) = pieces(simulation);
-    let body = &simulation.setup().bodies[0];
+    let body = &simulation.scene_state().bodies[0];
     let (mut mass, mut sum) = (0.0, DVec3::ZERO);
     for (p, at) in simulation.positions().iter().enumerate() {
         let unknown = body.embedding.weights(p)[0].0 as usize;
@@ -270,13 +272,13 @@ fn vertices_tear_when_the_scene_says_so_and_what_is_cut_off_falls_freely() {
     assert_eq!(pieces(&simulation).1, 1);
     simulation.step(DT).unwrap();
     let (piece, count) = pieces(&simulation);
-    assert_eq!((count, simulation.setup().bodies[0].surface.mesh.clone_of.len()), (2, 13));
+    assert_eq!((count, simulation.scene_state().bodies[0].surface.mesh.clone_of.len()), (2, 13));
     for level in simulation.particle_levels() {
         for &[a, b] in level.links.iter().chain(&level.parents) {
             assert_eq!(piece[a as usize], piece[b as usize]);
         }
     }
-    // Corrections that are handed down (equation 7) do not keep the momentum, so it falls without a hierarchy.
+    // Prolonged corrections (equation 7) do not conserve momentum, so it falls without a hierarchy.
     scene.solver.options.get_mut::<hpbd::Options>().levels = 0;
     let mut simulation = Simulation::new(scene.clone()).unwrap();
     for _ in 0..11 {
@@ -321,7 +323,7 @@ fn a_torn_cloth_stays_finite_over_two_thousand_steps() {
     }
     assert!(simulation.first_non_finite().is_none());
     let upper = simulation.positions()[0];
-    assert!((upper - DVec3::new(-0.2, 0.5, 0.0)).length() < 1e-9, "{upper}: what is pinned stays");
+    assert!((upper - DVec3::new(-0.2, 0.5, 0.0)).length() < 1e-9, "{upper}: pinned points stay");
 }
 
 #[test]
@@ -330,7 +332,7 @@ fn fewer_coarse_constraints_are_removed_than_by_the_papers_rule() {
     let whole = Simulation::new(strip([16, 40]).0).unwrap().particle_levels();
     let now = torn.particle_levels();
     let vertices = whole[0].particles.len() as u32;
-    let clone_of = &torn.setup().bodies[0].surface.mesh.clone_of;
+    let clone_of = &torn.scene_state().bodies[0].surface.mesh.clone_of;
     let original = |mut v: u32| {
         while v >= vertices {
             v = clone_of[(v - vertices) as usize];
@@ -369,10 +371,10 @@ fn a_body_with_fewer_levels_than_are_simulated_stays_whole_when_another_tears() 
     simulation.set_level(3).unwrap();
     for step in 0..240 {
         simulation.step(DT).unwrap();
-        // It hangs where it was, stretched by its own weight and by what a sweep leaves: a tenth at most.
+        // It hangs where it was, stretched by its own weight and by the error of a sweep: a tenth at most.
         for (now, then) in simulation.positions().iter().zip(&start) {
             assert!(now.distance(*then) < 0.02, "{now} {then} at step {step}");
         }
     }
-    assert!(!simulation.setup().bodies[1].surface.mesh.clone_of.is_empty(), "the other is torn");
+    assert!(!simulation.scene_state().bodies[1].surface.mesh.clone_of.is_empty(), "the other is torn");
 }

@@ -1,4 +1,4 @@
-//! What simulations must do, against theory, independent methods and conservation laws; one module per behaviour or
+//! Behaviour of simulations, against theory, independent methods and conservation laws; one module per behaviour or
 //! solver.
 
 mod air;

@@ -21,8 +21,8 @@ fn motion_is_that_of_the_direct_solver_under_every_method() {
         layout: Some(layout),
         ..LinearKind::Mas.into()
     };
-    // Projective dynamics is a method of descent that crawls where stiffnesses differ, whatever solves its linear systems.
-    // L-BFGS finds no lower energy any more at a residual of 2e-6, with inverses in 16 bits as its first guess.
+    // Projective dynamics converges very slowly where stiffnesses differ, whatever solves its linear systems.
+    // L-BFGS finds no lower energy below a residual of 2e-6, with inverses in 16 bits as its initial guess.
     for (method, linear, tolerance) in [
         (Method::NEWTON, mas(3, Layout::I16), 1e-6),
         (Method::NEWTON, mas(6, Layout::F32), 1e-6),
@@ -71,13 +71,13 @@ fn domains_between_two_constructions_are_saved_and_restored() {
     };
     let mut unbroken = draped(domains(5));
     hashes(&mut unbroken);
-    // After six steps the domains are one step old, and are cut again in the middle of the next six.
+    // After six steps the domains are one step old, and are rebuilt in the middle of the next six.
     let saved = unbroken.save();
     let expected = hashes(&mut unbroken);
     let mut resumed = draped(domains(5));
     resumed.restore(&saved).unwrap();
     assert_eq!(hashes(&mut resumed), expected);
-    // Other domains would have been seen: they change the rounding.
+    // Other domains would show: they change the rounding.
     let mut cut_anew = draped(domains(1));
     cut_anew.restore(&saved).unwrap();
     assert_ne!(hashes(&mut cut_anew), expected);

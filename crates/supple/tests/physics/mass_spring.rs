@@ -28,7 +28,7 @@ fn precise() -> Solver {
     Solver { tolerance: 1e-9, max_iterations: 200, ..Solver::default() }
 }
 
-/// The length of a vertical strip, 1 m long and 0.1 m wide at rest, hung from its upper edge and come to rest.
+/// The length of a vertical strip, 1 m long and 0.1 m wide at rest, hung from its upper edge, in equilibrium.
 fn hung_length(pattern: GridPattern, stretch_stiffness: f64) -> f64 {
     let strip = Body::new("strip", grid([0.1, 1.0], [5, 41], pattern))
         .rotated([90.0, 0.0, 0.0])
@@ -49,7 +49,7 @@ fn hung_length(pattern: GridPattern, stretch_stiffness: f64) -> f64 {
 
 #[test]
 fn a_strip_hung_under_its_own_weight_has_the_analytic_length() {
-    // Every cross-section carries what hangs below it: dL = ρ g L² / (2 S).
+    // Every cross-section carries the weight below it: dL = ρ g L² / (2 S).
     let stiffness = 100.0;
     let elongation = 0.2 * GRAVITY / (2.0 * stiffness);
     for pattern in [GridPattern::Regular, GridPattern::Crossed, GridPattern::Irregular] {
@@ -132,7 +132,7 @@ fn a_flat_cloth_on_the_ground_presses_with_its_weight() {
     for _ in 0..20 {
         simulation.step(0.1).unwrap();
     }
-    // Pressure for each metre of depth: depth = ρ g / k below the kept distance.
+    // Pressure per metre of depth: depth = ρ g / k below the kept distance.
     let expected = thickness - 0.2 * GRAVITY / stiffness;
     for p in simulation.positions() {
         assert!((p.y - expected).abs() < 1e-10, "{} instead of {expected}", p.y);
@@ -159,7 +159,7 @@ fn friction_holds_on_a_slope_below_its_angle_and_slides_above_it() {
         let slope = degrees.to_radians();
         let normal = DVec3::new(slope.sin(), slope.cos(), 0.0);
         let ground = supple::scene::Collider::plane("slope", DVec3::ZERO, normal).friction(friction);
-        // It starts as deep as its weight presses it, so that friction acts from the first step.
+        // It starts at the depth of static equilibrium, so that friction acts from the first step.
         let distance = ground.thickness - 0.2 * GRAVITY * slope.cos() / ground.stiffness;
         let start = distance * normal;
         let cloth = Body::cloth("cloth", 0.2, 0.2, [3, 3])
@@ -173,9 +173,9 @@ fn friction_holds_on_a_slope_below_its_angle_and_slides_above_it() {
         }
         simulation.positions()[4].distance(start)
     };
-    // tan 20° = 0.36 < 0.5 holds: it creeps by less than the speed that counts as rest.
+    // tan 20° = 0.36 < 0.5 sticks: it creeps by less than the speed that counts as rest.
     assert!(slide(0.5, 20.0) < 1e-3, "{}", slide(0.5, 20.0));
-    // Above the angle it slides with a = g (sin α - μ cos α); implicit Euler comes to a h² n (n + 1) / 2.
+    // Above the angle it slides with a = g (sin α - μ cos α); implicit Euler gives a h² n (n + 1) / 2.
     let acceleration = GRAVITY * (40f64.to_radians().sin() - 0.5 * 40f64.to_radians().cos());
     let (slid, expected) = (slide(0.5, 40.0), acceleration * 1e-4 * 5050.0);
     assert!((slid / expected - 1.0).abs() < 1e-3, "{slid} instead of {expected}");
@@ -183,7 +183,7 @@ fn friction_holds_on_a_slope_below_its_angle_and_slides_above_it() {
 
 #[test]
 fn panels_sewn_where_they_start_and_apart_at_rest_are_unstressed() {
-    // Two unit squares that share an edge by coincident vertices; their rest shapes lie ten metres apart.
+    // Two unit squares that share an edge by coincident vertices; their rest shapes are ten metres apart.
     let panels = |shift: f64| {
         let corners =
             [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0], [2.0, 0.0], [2.0, 1.0], [1.0, 1.0]];

@@ -20,7 +20,7 @@ fn rubber(young_modulus: f64, poisson_ratio: f64) -> MaterialSpec {
     }
 }
 
-/// A solid box with its low end at `x = 0` held, in quasi-statics.
+/// A solid box fixed at its low end `x = 0`, in quasi-statics.
 fn held_bar(size: [f64; 3], cell: f64, material: MaterialSpec, method: Method) -> Scene {
     let shape = Shape::new(ShapeSource::Box(Cuboid { size, cells: None }));
     let body = Body { cell: Some(cell), model: Model::Corotated, ..Body::new("bar", shape) };
@@ -44,7 +44,7 @@ fn settled(scene: Scene) -> Simulation {
 
 /// The mean position of the surface points for which `chosen` holds at the start.
 fn mean(simulation: &Simulation, chosen: impl Fn(DVec3) -> bool) -> DVec3 {
-    let start = &simulation.setup().bodies[0].surface_start;
+    let start = &simulation.scene_state().bodies[0].surface_start;
     let picked = start.iter().zip(simulation.positions()).filter(|(start, _)| chosen(**start));
     let (sum, count) = picked.fold((DVec3::ZERO, 0.0), |(sum, count), (_, now)| (sum + *now, count + 1.0));
     sum / count
@@ -77,7 +77,7 @@ fn a_cantilever_converges_to_beam_theory_as_its_quadrature_says() {
         scene.bodies[0].interior = Some(0.1);
         theory / -mean(&settled(scene), |p| p.x > 0.999).y
     };
-    // The coarsest is a single level, which is factored.
+    // The coarsest is a single level, which is factorised.
     let [two, four, eight] = [2.0, 4.0, 8.0].map(stiffness);
     for (found, cells) in [(two, 2.0), (four, 4.0), (eight, 8.0_f64)] {
         let expected = 1.0 + 5.0 / (cells * cells);
@@ -87,7 +87,7 @@ fn a_cantilever_converges_to_beam_theory_as_its_quadrature_says() {
     assert!((limit - 1.0).abs() < 0.02, "{limit} from {four} and {eight}");
 }
 
-/// Two consistent discretisations of the same block: what they differ by falls as cells shrink, inside too.
+/// Two consistent discretisations of the same block: their difference decreases as cells shrink, inside too.
 fn sheared_block_differs_less_and_less_from_tetrahedra(model: Model) {
     let sag = |method: Method, cells: f64| {
         let mut scene = held_bar([0.4, 0.4, 0.4], 0.4 / cells, rubber(1e5, 0.3), method);
@@ -111,7 +111,7 @@ fn a_sheared_neo_hookean_block_does_too() {
     sheared_block_differs_less_and_less_from_tetrahedra(Model::NeoHookean);
 }
 
-/// A block pressed to four fifths between plates that hold its ends bulges in the middle as it does in tetrahedra.
+/// A block pressed to four fifths between plates that fix its ends bulges in the middle as it does in tetrahedra.
 #[test]
 fn a_pressed_block_bulges_as_it_does_in_tetrahedra() {
     let side = 0.4;
@@ -129,7 +129,7 @@ fn a_pressed_block_bulges_as_it_does_in_tetrahedra() {
     assert!(tets > 0.01 * side && (octants / tets - 1.0).abs() < 0.02, "{octants} {tets}");
 }
 
-/// Flesh that hardly changes its volume stretches by a third and keeps it: stress in the middle is ρgL/2, and the bulk
+/// Nearly incompressible flesh stretches by a third and keeps its volume: stress in the middle is ρgL/2, and the bulk
 /// modulus gives a third of that over it as the mean change of volume.
 #[test]
 fn nearly_incompressible_flesh_stretches_and_keeps_its_volume() {
@@ -140,7 +140,7 @@ fn nearly_incompressible_flesh_stretches_and_keeps_its_volume() {
     let mut simulation = Simulation::new(scene).unwrap();
     let volume = |simulation: &Simulation| {
         let positions = simulation.positions();
-        let body = &simulation.setup().bodies[0];
+        let body = &simulation.scene_state().bodies[0];
         let part = |t: &[u32; 3]| {
             let [a, b, c] = t.map(|v| positions[v as usize]);
             a.dot(b.cross(c)) / 6.0
@@ -219,7 +219,7 @@ fn write_rod(folder: &std::path::Path) {
     std::fs::write(folder.join("rod.obj"), vertices.chain(faces).collect::<String>()).unwrap();
 }
 
-/// Without gravity flesh goes where a rigid motion of its bone takes it, undeformed.
+/// Without gravity flesh follows a rigid motion of its bone, undeformed.
 #[test]
 fn flesh_follows_a_bone_that_is_thinner_than_its_octants() {
     let folder = tempfile::tempdir().unwrap();
@@ -238,11 +238,11 @@ fn flesh_follows_a_bone_that_is_thinner_than_its_octants() {
     let bone = Selection::InsideMesh(ClosedMesh::new(folder.path().join("rod.obj")));
     scene.pins = vec![Pin::soft("bar", bone, 1e3).following(motion)];
     let simulation = settled(scene);
-    let start = &simulation.setup().bodies[0].surface_start;
+    let start = &simulation.scene_state().bodies[0].surface_start;
     let farthest =
         start.iter().zip(simulation.positions()).map(|(start, now)| pose.apply(*start).distance(*now));
     let farthest = farthest.fold(0.0, f64::max);
-    // A rod holds its flesh against turning about its own axis by its thickness alone.
+    // A rod constrains its flesh against rotation about its own axis by its thickness alone.
     assert!(farthest < 1e-3, "{farthest}");
 }
 

@@ -1,4 +1,4 @@
-//! Flesh on octrees that meets itself and other bodies, by the springs that push back what has crossed: checked by winding numbers.
+//! Flesh on octrees that collides with itself and other bodies, by the springs that push back penetrations: checked by winding numbers.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use supple::scene::{Body, Keyframe, Method, Motion, Pin, Scene, Selection, Shape
 use supple::simulation::Simulation;
 use supple::solvers::octree::{self, SelfCollisions};
 
-/// The side of the cubes that bodies are made of, in metres.
+/// The side of the cubes that bodies consist of, in metres.
 const CUBE: f64 = 0.0125;
 
 fn flesh(friction: f64) -> MaterialSpec {
@@ -22,7 +22,7 @@ fn flesh(friction: f64) -> MaterialSpec {
     }
 }
 
-/// Writes the surface of some cubes `[x, y, z]` of a grid as a mesh without vertices at one place.
+/// Writes the surface of some cubes `[x, y, z]` of a grid as a mesh without coincident vertices.
 fn write_cubes(path: &Path, size: [i32; 3], is_full: impl Fn([i32; 3]) -> bool) {
     let full = |c: [i32; 3]| (0..3).all(|k| (0..size[k]).contains(&c[k])) && is_full(c);
     let (mut places, mut text, mut faces) = (std::collections::HashMap::new(), String::new(), String::new());
@@ -64,7 +64,7 @@ fn write_cubes(path: &Path, size: [i32; 3], is_full: impl Fn([i32; 3]) -> bool) 
     std::fs::write(path, text + &faces).unwrap();
 }
 
-/// Two fingers on a palm, 4 cubes thick and 4 apart, that pins at their tips press into each other: where the tips would go, they
+/// Two fingers on a palm, 4 cubes thick and 4 apart, that pins at their tips press into each other: at the pins' targets they
 /// would overlap by 4 cubes.
 fn fingers(folder: &Path, collision: SelfCollisions) -> Scene {
     let path = folder.join("fingers.obj");
@@ -96,9 +96,9 @@ fn fingers(folder: &Path, collision: SelfCollisions) -> Scene {
     scene
 }
 
-/// For how many steps on end a vertex was inside another part, at most, and how many are at the end.
+/// The largest number of consecutive steps that a vertex was inside another part, and how many are at the end.
 fn longest_inside(simulation: &mut Simulation, steps: u32) -> (u32, usize) {
-    let check = simulation.setup().inside_check();
+    let check = simulation.scene_state().inside_check();
     let mut since = vec![0; simulation.positions().len()];
     let (mut longest, mut last) = (0, 0);
     for _ in 0..steps {
@@ -113,9 +113,9 @@ fn longest_inside(simulation: &mut Simulation, steps: u32) -> (u32, usize) {
     (longest, last)
 }
 
-/// The least distance between the two fingers along x at their tips, from the start's vertices on their inner sides.
+/// The smallest distance between the two fingers along x at their tips, from the initial vertices on their inner sides.
 fn gap(simulation: &Simulation) -> f64 {
-    let start = &simulation.setup().bodies[0].surface_start;
+    let start = &simulation.scene_state().bodies[0].surface_start;
     let inner = |x: f64| {
         let own = start.iter().zip(simulation.positions());
         let own = own.filter(move |(s, _)| (s.x - x * CUBE).abs() < 1e-6 && s.y > 23.9 * CUBE);
@@ -130,7 +130,7 @@ fn fingers_of_one_body_pressed_into_each_other_come_to_rest_apart() {
     let mut simulation = Simulation::new(fingers(folder.path(), SelfCollisions::Intersection)).unwrap();
     let (longest, last) = longest_inside(&mut simulation, 24);
     assert!(longest <= 3 && last == 0, "inside for {longest} steps, {last} at the end");
-    // They touch; turned against each other, one may reach past the farthest of the other beside it, by the thickness at most.
+    // They touch; rotated against each other, one may extend past the farthest point of the other, by the thickness at most.
     let gap = gap(&simulation);
     assert!((-0.003..0.006).contains(&gap), "they touch: {gap}");
     // Without contact they cross by far.
@@ -143,7 +143,7 @@ fn fingers_of_one_body_pressed_into_each_other_come_to_rest_apart() {
     assert!(self::gap(&free) < -0.01, "{}", self::gap(&free));
 }
 
-/// Two bars that start 2 cm deep in each other, crosswise; nothing holds them.
+/// Two bars that start 2 cm deep in each other, crosswise, without pins.
 fn tangled(folder: &Path) -> Scene {
     let path = folder.join("bar.obj");
     write_cubes(&path, [16, 6, 6], |_| true);
@@ -167,7 +167,7 @@ fn tangled(folder: &Path) -> Scene {
 fn bodies_that_start_in_each_other_are_pushed_apart_and_keep_their_momentum() {
     let folder = tempfile::tempdir().unwrap();
     let mut simulation = Simulation::new(tangled(folder.path())).unwrap();
-    let check = simulation.setup().inside_check();
+    let check = simulation.scene_state().inside_check();
     assert!(check.find(simulation.positions()).len() > 20);
     let middle = |simulation: &Simulation| -> [DVec3; 2] {
         let half = simulation.positions().len() / 2;
@@ -179,7 +179,7 @@ fn bodies_that_start_in_each_other_are_pushed_apart_and_keep_their_momentum() {
     assert_eq!(last, 0);
     let after = middle(&simulation);
     let [down, up] = [0, 1].map(|body| (after[body] - before[body]).y);
-    // The bars are equal: what one goes up the other goes down.
+    // The bars are equal: one goes up as far as the other goes down.
     assert!(up > 0.0 && (up + down).abs() < 0.05 * up, "{down} {up}");
 }
 

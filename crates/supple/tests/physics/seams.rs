@@ -6,7 +6,7 @@ use supple::simulation::Simulation;
 
 const HALF: f64 = 0.25;
 
-/// A cloth whose right or left side lies at x = 0.
+/// A cloth whose right or left side is at x = 0.
 fn half(name: &str, side: f64, across: u32) -> Body {
     let mut body = Body::cloth(name, HALF, 0.2, [9, across]).at([0.5 * side * HALF, 0.0, 0.0]);
     body.model = Model::Corotated;
@@ -38,12 +38,12 @@ fn halves(across: [u32; 2]) -> Scene {
     built(builder.pin(held("left", -HALF)), vec![sewn()])
 }
 
-/// Where the seam of both bodies is: sorted along z.
+/// Positions of the seam of both bodies: sorted along z.
 fn seam_points(simulation: &Simulation, body: &str) -> Vec<DVec3> {
-    let setup = simulation.setup();
-    let index = setup.bodies.iter().position(|b| b.name == body).unwrap();
-    let now = simulation.body_positions(setup.body_ids[index]).unwrap();
-    let start = &setup.bodies[index].surface_start;
+    let scene_state = simulation.scene_state();
+    let index = scene_state.bodies.iter().position(|b| b.name == body).unwrap();
+    let now = simulation.body_positions(scene_state.body_ids[index]).unwrap();
+    let start = &scene_state.bodies[index].surface_start;
     let mut on_seam: Vec<(f64, DVec3)> =
         start.iter().zip(now).filter(|(s, _)| s.x.abs() < 1e-9).map(|(s, n)| (s.z, *n)).collect();
     on_seam.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -81,7 +81,7 @@ fn boundaries_with_other_numbers_of_vertices_stay_together() {
     for across in [[7, 11], [11, 7]] {
         let sewn = run(halves(across), 25);
         let (left, right) = (seam_points(&sewn, "left"), seam_points(&sewn, "right"));
-        // Ends are sewn to ends; the vertices between them lie on the other side's edges.
+        // Ends are sewn to ends; the vertices between them are on the other side's edges.
         for (a, b) in [(left[0], right[0]), (left[left.len() - 1], right[right.len() - 1])] {
             assert!(a.distance(b) < 3e-4, "{}", a.distance(b));
         }
@@ -126,7 +126,7 @@ fn what_is_sewn_does_not_push_itself_apart_and_crosses_nothing() {
         (0, Some(0)),
         "at the start only sewn pieces are near each other"
     );
-    let surfaces = simulation.setup().surfaces();
+    let surfaces = simulation.scene_state().surfaces();
     for _ in 0..30 {
         simulation.step(0.01).unwrap();
         assert_eq!(surfaces.crossings(simulation.positions()), Vec::<[u32; 2]>::new());
@@ -154,9 +154,10 @@ fn a_tube_is_sewn_to_a_tube_whatever_vertex_each_begins_with() {
     let builder = Scene::builder().body(tube("upper", 0.1, 0.0)).body(tube("lower", -0.1, 90.0));
     let seam = Seam::new(("upper", at(0.0)), ("lower", at(0.0)));
     let simulation = run(built(builder.gravity([0.0; 3]), vec![seam]), 3);
-    let moved = simulation.setup().bodies.iter().flat_map(|b| &b.surface_start).zip(simulation.positions());
+    let moved =
+        simulation.scene_state().bodies.iter().flat_map(|b| &b.surface_start).zip(simulation.positions());
     let farthest = moved.map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
-    assert!(farthest < 1e-9, "they lie on each other already: {farthest}");
+    assert!(farthest < 1e-9, "they coincide already: {farthest}");
 }
 
 #[test]
@@ -213,7 +214,7 @@ fn seams_that_join_nothing_are_refused_with_what_they_picked() {
 fn a_boundary_path_goes_the_shorter_way_or_past_the_points_between() {
     let simulation =
         Simulation::new(built(Scene::builder().body(half("left", -1.0, 7)), Vec::new())).unwrap();
-    let body = &simulation.setup().bodies[0];
+    let body = &simulation.scene_state().bodies[0];
     let points = supple::scene::SelectionPoints {
         body: "left",
         positions: &body.surface_start,

@@ -1,4 +1,4 @@
-//! Surfaces do not pass through themselves or each other: shown by a test of its own for crossings, which shares nothing with
+//! Surfaces do not pass through themselves or each other: shown by an independent intersection test, which shares nothing with
 //! the detection, over scenes that fold, stack and knot.
 
 use glam::DVec3;
@@ -9,16 +9,16 @@ use supple::scene::{
 };
 use supple::simulation::Simulation;
 
-/// Where a triangle is and what its vertices are called: the same place at the start is the same vertex.
+/// Position and vertex identity of a triangle: coincident vertices at the start are the same vertex.
 struct Triangle {
     names: [[u64; 3]; 3],
     corners: [DVec3; 3],
 }
 
 fn triangles(simulation: &Simulation) -> Vec<Triangle> {
-    let setup = simulation.setup();
+    let scene_state = simulation.scene_state();
     let mut all = Vec::new();
-    for (body, id) in setup.bodies.iter().zip(&setup.body_ids) {
+    for (body, id) in scene_state.bodies.iter().zip(&scene_state.body_ids) {
         let positions = simulation.body_positions(*id).unwrap();
         let name = |p: u32| body.surface_start[p as usize].to_array().map(|c| (c + 0.0).to_bits());
         let corner = |p: u32| positions[p as usize];
@@ -83,7 +83,7 @@ fn cross(first: &Triangle, second: &Triangle) -> bool {
     through(first, second) || through(second, first)
 }
 
-/// Runs a built-in scene at reduced size; looks for crossings after every frame. Returns how many frames had surfaces in
+/// Runs a built-in scene at reduced size; checks for intersections after every frame. Returns how many frames had surfaces in
 /// contact.
 fn never_crosses(name: &str, resolution: f64, frames: u32, sets: &[&str]) -> u32 {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
@@ -215,7 +215,7 @@ fn contact_keeps_momentum() {
 
 const THICKNESS: f64 = 0.001;
 
-/// A block so far above one that is held.
+/// A block at this height above a pinned one.
 fn block_on_block(gap: f64) -> Simulation {
     let above = Selection::Plane { point: DVec3::new(0.0, -1.0, 0.0), normal: DVec3::Y };
     let built = Scene::builder().body(block("lower", 0.0)).body(block("upper", 0.1 + gap));
@@ -229,17 +229,17 @@ fn block(name: &str, y: f64) -> Body {
     Body::new(name, shape).solid(0.05).material("rubber").at([0.0, y, 0.0])
 }
 
-/// Steps whose end leaves the upper block where its thickness carries it: 1 cm a second lifts it, from which nothing flies as high as a
+/// Steps whose end leaves the upper block at the distance of its thickness: 1 cm per second lifts it, from which nothing flies as high as a
 /// tenth of the thickness.
 fn is_not_thrown(simulation: &mut Simulation, steps: u32, what: &str) {
-    let upper = simulation.setup().body_ids[1];
+    let upper = simulation.scene_state().body_ids[1];
     for step in 0..steps {
         let report = simulation.step(1.0 / 120.0).unwrap();
         assert!(report.converged, "{what}, step {step}: {report:?}");
         let heights = simulation.body_positions(upper).unwrap().iter().map(|p| p.y);
         let height = heights.fold(f64::INFINITY, f64::min) - 0.05;
         assert!((0.0..1.1 * THICKNESS).contains(&height), "{what}, step {step}: {height}");
-        assert!(step < 59 || height > 0.5 * THICKNESS, "{what}: the thickness carries it");
+        assert!(step < 59 || height > 0.5 * THICKNESS, "{what}: the thickness keeps it up");
     }
 }
 
@@ -266,7 +266,7 @@ fn bodies_that_start_almost_touching_stay_calm_when_a_scene_changes_or_goes_on_f
     is_not_thrown(&mut simulation, 60, "another body");
 }
 
-/// Two cloths that cross like the sheets of a half-open book pushed through each other.
+/// Two cloths that intersect like the sheets of a half-open book pushed through each other.
 fn crossed(tangled: Tangled) -> Scene {
     let lower = Body::cloth("lower", 0.5, 0.5, [9, 9]);
     let mut upper = Body::cloth("upper", 0.5, 0.5, [9, 9]).at([0.32, 0.02, 0.01]);
@@ -336,7 +336,7 @@ fn sheets_that_do_not_touch_do_not_move_each_other() {
     scene.world.gravity = DVec3::ZERO;
     scene.contact.thickness = 0.0009;
     let mut simulation = Simulation::new(scene).unwrap();
-    let lower = simulation.setup().body_ids[0];
+    let lower = simulation.scene_state().body_ids[0];
     let start = simulation.body_positions(lower).unwrap().to_vec();
     for _ in 0..5 {
         simulation.step(1.0 / 60.0).unwrap();

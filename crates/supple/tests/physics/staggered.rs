@@ -53,7 +53,7 @@ fn at_rest(body: Body, gravity: DVec3, method: Method) -> Simulation {
 
 /// The mean displacement of the free end.
 fn end_displacement(simulation: &Simulation, length: f64) -> DVec3 {
-    let start = &simulation.setup().bodies[0].surface_start;
+    let start = &simulation.scene_state().bodies[0].surface_start;
     let end = start.iter().zip(simulation.positions()).filter(|(s, _)| s.x > length - 1e-6);
     let moved: Vec<DVec3> = end.map(|(s, x)| *x - *s).collect();
     moved.iter().sum::<DVec3>() / moved.len() as f64
@@ -121,7 +121,7 @@ fn kinematic_cells_carry_a_body_along() {
     }
 }
 
-/// A body that is turned far against its lattice, at Poisson's ratio 0.49: without stress it keeps its shape.
+/// A body that is rotated far relative to its lattice, at Poisson's ratio 0.49: without stress it keeps its shape.
 #[test]
 fn a_co_rotational_body_turned_by_a_quarter_keeps_its_shape() {
     let mut body = bar([0.4, 0.2, 0.2], 0.05, material(1e6, 0.49, 0.0));
@@ -139,7 +139,7 @@ fn a_co_rotational_body_turned_by_a_quarter_keeps_its_shape() {
     }
 }
 
-/// A body that is turned upside down keeps its shape, and its steps converge as if it had not turned.
+/// A body that is turned upside down keeps its shape, and its steps converge as if it had not been rotated.
 #[test]
 fn a_body_that_turns_takes_its_frame_along() {
     let mut body = bar([0.4, 0.2, 0.2], 0.05, material(1e6, 0.49, 0.0));
@@ -157,11 +157,11 @@ fn a_body_that_turns_takes_its_frame_along() {
         let turned = DVec3::new(-before.x, -before.y, before.z);
         assert!((*after - turned).length() < 1e-4, "{before} {after}");
     }
-    // Steps of 15 degrees: the last ones, upside down, are no harder than the first ones, in which the frame stood still.
+    // Steps of 15 degrees: the last ones, upside down, are no harder than the first ones, in which the frame did not rotate.
     assert!(iterations[11] <= iterations[1] + 2, "{iterations:?}");
 }
 
-/// Far bent, the lattice may be as much softer than tetrahedra as it is for small loads: what is bent gets stiffer, so the
+/// At large bending, the lattice may be as much softer than tetrahedra as it is for small loads: bent bodies get stiffer, so the
 /// same difference of stiffness changes the sag by less.
 #[test]
 fn a_far_bent_bar_rests_where_newtons_method_has_it() {

@@ -40,7 +40,7 @@ fn clamped(size: [f64; 3], cell: f64, model: Model, material: MaterialSpec, grav
 
 /// The mean displacement of the free end.
 fn end_displacement(simulation: &Simulation, length: f64) -> DVec3 {
-    let start = &simulation.setup().bodies[0].surface_start;
+    let start = &simulation.scene_state().bodies[0].surface_start;
     let end = start.iter().zip(simulation.positions()).filter(|(s, _)| s.x > length - 1e-6);
     let moved: Vec<DVec3> = end.map(|(s, x)| *x - *s).collect();
     moved.iter().sum::<DVec3>() / moved.len() as f64
@@ -48,7 +48,7 @@ fn end_displacement(simulation: &Simulation, length: f64) -> DVec3 {
 
 #[test]
 fn a_hanging_bar_is_stretched_as_theory_says() {
-    // Every cross-section carries what hangs below it: u = ρ g L² / (2 E). Without lateral contraction the clamp changes
+    // Every cross-section carries the weight below it: u = ρ g L² / (2 E). Without lateral contraction the clamp changes
     // nothing.
     let (length, young_modulus, gravity) = (1.0, 1e6, 2.0);
     let theory = 1000.0 * gravity * length * length / (2.0 * young_modulus);

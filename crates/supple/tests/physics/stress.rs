@@ -1,10 +1,10 @@
-//! Stress against what theory says of uniform deformations.
+//! Stress against theory for uniform deformations.
 
 use glam::DVec3;
 use supple::scene::{Body, Cuboid, Method, Mode, Model, Pin, Scene, Selection, ShapeSource, Solver};
 use supple::simulation::{Simulation, StressUnit};
 
-/// A tall column of this method, held at its lower end, under its own weight.
+/// A tall column of this method, clamped at its lower end, under its own weight.
 fn column(method: Method) -> Simulation {
     let block = ShapeSource::Box(Cuboid { size: [0.5, 2.0, 0.5], cells: None });
     let body = Body { model: Model::Corotated, ..Body::new("column", block).solid(0.0625) }.tuned(|m| {
@@ -29,7 +29,7 @@ fn a_column_bears_the_weight_above_it_in_every_family() {
         let stress = simulation.stress().unwrap();
         assert_eq!(stress.bodies, [(StressUnit::Pascal, simulation.positions().len())]);
         // ρ g h away from both ends; the mean over a height, since the rim differs from the middle.
-        let start = &simulation.setup().bodies[0].surface_start;
+        let start = &simulation.scene_state().bodies[0].surface_start;
         for height in [-0.5, 0.0, 0.5] {
             let near = start.iter().zip(&stress.of_point).filter(|(p, _)| (p.y - height).abs() < 0.07);
             let near: Vec<f64> = near.map(|(_, stress)| *stress).collect();

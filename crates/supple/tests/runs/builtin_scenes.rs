@@ -160,7 +160,7 @@ fn elastic_box_holds_its_bounds() {
 
 #[test]
 fn armadillo_pull_holds_its_bounds() {
-    // Whole cells: at half the resolution its arms would be a cell thick.
+    // Full-size cells: at half the resolution its arms would be a cell thick.
     assert_eq!(violations_until("armadillo-pull", 1.0, 10), [""; 0]);
 }
 
@@ -171,7 +171,7 @@ fn soft_car_holds_its_bounds() {
 
 #[test]
 fn human_like_holds_its_bounds() {
-    // Whole cells, as its arms need, and so few frames.
+    // Full-size cells, as its arms need, and therefore few frames.
     assert_eq!(violations_until("human-like", 0.8, 6), [""; 0]);
 }
 

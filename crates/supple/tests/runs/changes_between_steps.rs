@@ -1,4 +1,4 @@
-//! What a program may change between steps: refused if a scene file could not say it, and handles that stay true.
+//! Changes by a program between steps: refused if invalid in a scene file, and handles that stay valid.
 
 use glam::DVec3;
 use supple::mesh::generate::SphereShape;
@@ -23,7 +23,7 @@ fn run(simulation: &mut Simulation, steps: u32) -> Vec<StepReport> {
     (0..steps).map(|_| simulation.step(STEP).unwrap()).collect()
 }
 
-/// Asserts that a change is refused with some words, and that nothing came of it.
+/// Asserts that a change is refused with a message, and that nothing changed.
 fn assert_refused<T>(change: impl FnOnce(&mut Simulation) -> Result<T, supple::Error>, words: &[&str]) {
     let mut simulation = falling();
     let (before, world) = (simulation.save(), simulation.world().clone());
@@ -32,8 +32,8 @@ fn assert_refused<T>(change: impl FnOnce(&mut Simulation) -> Result<T, supple::E
     words.iter().for_each(|word| assert!(message.contains(word), "`{word}` is not in: {message}"));
     assert_eq!(simulation.save(), before);
     assert_eq!(simulation.world(), &world);
-    let setup = simulation.setup();
-    assert_eq!((setup.bodies.len(), setup.colliders.len(), setup.pins.len()), (1, 0, 0));
+    let scene_state = simulation.scene_state();
+    assert_eq!((scene_state.bodies.len(), scene_state.colliders.len(), scene_state.pins.len()), (1, 0, 0));
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn released_grabs_leave_nothing_behind_and_their_handles_stay_invalid() {
         simulation.release(grab).unwrap();
         released.push(grab);
     }
-    assert!(simulation.setup().grabs.is_empty());
+    assert!(simulation.scene_state().grabs.is_empty());
     let held = simulation.grab(&down).unwrap();
     assert!(simulation.move_to(held, DVec3::NAN).is_err());
     for grab in released {
@@ -156,9 +156,9 @@ fn a_pin_that_begins_later_holds_its_points_where_they_are_then() {
     assert!((1.0 - at_begin.y - 9.81 * STEP * STEP * 21.0).abs() < 1e-9, "{at_begin}");
     run(&mut simulation, 12);
     assert_eq!(simulation.positions()[0], at_begin);
-    assert!(simulation.positions()[24].y < at_begin.y - 0.1, "the rest goes on falling");
+    assert!(simulation.positions()[24].y < at_begin.y - 0.1, "the rest keeps falling");
     run(&mut simulation, 2);
-    assert!(simulation.positions()[0].y < at_begin.y, "it lets go");
+    assert!(simulation.positions()[0].y < at_begin.y, "it is released");
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn a_soft_pin_that_begins_later_pulls_to_where_its_points_were_then() {
     let at_begin = simulation.positions()[0];
     run(&mut simulation, 12);
     let distance = simulation.positions()[0].distance(at_begin);
-    // 0.15 kg of cloth on 500 N/m, with what its fall adds, against 0.1 m of fall until then.
+    // 0.15 kg of cloth on 500 N/m, with the momentum of its fall, against 0.1 m of fall until then.
     assert!(distance < 0.02, "{distance}");
 }
 
@@ -199,12 +199,12 @@ fn what_a_later_pin_holds_is_part_of_the_saved_state() {
         resumed.restore(saved).unwrap();
         run(&mut resumed, steps);
         assert_eq!(resumed.state_hash(), unbroken.state_hash());
-        // Back in time the pin has not begun, and takes hold anew.
+        // Back in time the pin is not active, and captures its points again.
         resumed.restore(&before_it_began).unwrap();
         run(&mut resumed, 12);
         assert_eq!(resumed.state_hash(), unbroken.state_hash());
     }
-    // A pin that the saved state does not know takes hold where its points are.
+    // A pin that is not in the saved state captures the current positions of its points.
     let pins = [0, 4].map(|v| Pin::hard("cloth", Selection::Indices(vec![v])).during(0.1, 0.3));
     let [one, other] = pins;
     let scene = Scene::builder().body(cloth()).pin(one).pin(other).build().unwrap();
@@ -266,7 +266,7 @@ fn another_rest_shape_moves_a_cloth_that_was_at_rest() {
     assert!(side(simulation.positions()) < 0.999 * side(&before));
 }
 
-/// A cloth whose half from x = 0.1 m on is of another stiffness, under the multigrid.
+/// A cloth whose half from x = 0.1 m on has another stiffness, under the multigrid.
 fn halves(stretch_stiffness: f64, damping: f64, size: f64) -> Scene {
     let text = format!(
         "[time]\nfps = 60\n[[body]]\nname = \"cloth\"\n\
@@ -281,7 +281,7 @@ fn halves(stretch_stiffness: f64, damping: f64, size: f64) -> Scene {
     Scene::from_toml(&text, "halves", ".").unwrap()
 }
 
-/// What solvers choose from the mesh, they choose for the scene's own step, whatever the step under way.
+/// Solvers make mesh-dependent choices for the scene's own step, whatever the current step.
 #[test]
 fn a_state_restored_into_steps_of_another_length_goes_on_with_the_same_bits() {
     let steps = [STEP, 0.01 * STEP, 0.02 * STEP, 3.0 * STEP, 4.0 * STEP, 0.05 * STEP];
@@ -301,7 +301,7 @@ fn a_state_restored_into_steps_of_another_length_goes_on_with_the_same_bits() {
     }
 }
 
-/// The levels are kept when a material changes; a simulation in which the same was changed before its first step has them, too.
+/// The levels are kept when a material changes; so are those of a simulation in which it was changed before its first step.
 #[test]
 fn a_state_restored_after_a_body_was_changed_goes_on_with_the_same_bits() {
     let begun = || Simulation::new(halves(5000.0, 0.0, 1.0)).unwrap();
@@ -319,7 +319,7 @@ fn a_state_restored_after_a_body_was_changed_goes_on_with_the_same_bits() {
     change(&mut unbroken, &smaller);
     run(&mut unbroken, 1);
     let shrunk = unbroken.save();
-    // The second pin begins on the way: the method is chosen anew.
+    // The second pin becomes active during the run: the method is selected again.
     run(&mut unbroken, 5);
     let mut resumed = begun();
     change(&mut resumed, &softer);
@@ -336,7 +336,7 @@ fn a_state_restored_after_a_body_was_changed_goes_on_with_the_same_bits() {
     assert_eq!(resumed.state_hash(), unbroken.state_hash());
 }
 
-/// What a scene file may not say under projective dynamics is refused between steps, too.
+/// Anything invalid in a scene file under projective dynamics is refused between steps, too.
 #[test]
 fn bodies_that_projective_dynamics_cannot_take_are_refused() {
     let springs =

@@ -1,4 +1,4 @@
-//! Exports opened by other people's readers: usd-core, meshio and pygltflib, by `read_exports.py`.
+//! Exports read by third-party readers: usd-core, meshio and pygltflib, by `read_exports.py`.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -59,7 +59,7 @@ assert all(UsdGeom.Mesh.ValidateTopology(mesh.GetFaceVertexIndicesAttr().Get(t),
     assert!(status.success());
 }
 
-/// What the readers must find, from the data that the run was made of and not from any export.
+/// The expected results of the readers, from the data of the run and not from any export.
 fn expectation(frames: &[u32], surfaces: &[Arc<FrameSurface>]) -> Value {
     let (first, compared) = (frame(frames[0], surfaces), frame(COMPARED_FRAME, surfaces));
     let bodies: Vec<Value> = (0..surfaces.len()).map(|b| body_expectation(b, &first, &compared)).collect();

@@ -273,7 +273,7 @@ fn an_export_that_is_stopped_leaves_whole_files_alone() {
             _ => ControlFlow::Break(()),
         });
         assert!(matches!(error, Err(Error::Stopped { done: 1, total: 3 })), "{format}: {error:?}");
-        // Sequences keep the files of frames that are done; what holds all frames in one file is not there.
+        // Sequences keep the files of finished frames; a file for all frames does not exist.
         let sequence = out.join(format.word());
         let kept = if sequence.exists() { fs::read_dir(sequence).unwrap().count() } else { 0 };
         let expected = matches!(format, ExportFormat::Obj | ExportFormat::Ply | ExportFormat::Vtu);
@@ -282,7 +282,7 @@ fn an_export_that_is_stopped_leaves_whole_files_alone() {
             fs::read_dir(&out).unwrap().filter(|entry| entry.as_ref().unwrap().path().is_file()).count();
         assert_eq!(files, 0, "{format}");
     }
-    // A wish to stop that comes with the last frame changes nothing.
+    // An interrupt that comes with the last frame changes nothing.
     let stop =
         &mut |done, total| if done == total { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
     assert_eq!(export(&cache, &[ExportFormat::Pc2], dir.path(), stop).unwrap().len(), 1);

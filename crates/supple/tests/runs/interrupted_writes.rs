@@ -1,4 +1,4 @@
-//! Writers that are killed or meet a full disk: a second process of this very test program is the victim.
+//! Writers that are killed or run into a full disk: a second process of this very test program is the victim.
 
 use std::fs;
 use std::io::Write;
@@ -14,7 +14,7 @@ use crate::small_run::{ball, cloth, frame, write_run};
 /// The run that a second process of this program is to write into, and be interrupted.
 const RUN: &str = "SUPPLE_TEST_RUN";
 
-/// Runs a test of this file again in a process of its own, after a line of shell; [`victims_run`] tells it so.
+/// Runs a test of this file again in its own process, after a line of shell; [`victims_run`] detects it.
 fn run_victim(test: &str, run: &Path, before: &str) -> ExitStatus {
     let program = std::env::current_exe().unwrap();
     let script = format!("{before} exec \"$0\" --exact interrupted_writes::{test} --test-threads 1");
@@ -80,7 +80,7 @@ fn meet_a_full_disk(run: &Path) {
     }
 }
 
-/// The shell's limit on file sizes stands for the full disk: the write fails at the same place in the same way.
+/// The shell's limit on file sizes simulates the full disk: the write fails at the same place in the same way.
 #[test]
 fn a_full_disk_leaves_every_file_whole() {
     if let Some(run) = victims_run() {

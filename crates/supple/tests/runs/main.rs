@@ -1,4 +1,4 @@
-//! Scenes and runs from file to file: what is read, stepped, changed, saved, resumed and exported.
+//! Scenes and runs from file to file: reading, stepping, changing, saving, resuming and exporting.
 
 mod builtin_scenes;
 mod changes_between_steps;

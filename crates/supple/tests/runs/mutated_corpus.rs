@@ -1,5 +1,5 @@
-//! The files of the test corpus, flipped, cut, repeated and spliced at random: every reader gives a mesh or an error,
-//! never a panic. The fuzz targets do the same without end; this is their quick, seeded-by-proptest sibling.
+//! The files of the test corpus, flipped, truncated, repeated and spliced at random: every reader returns a mesh or an error,
+//! never a panic. The fuzz targets do the same continuously; this is their quick counterpart, seeded by proptest.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +17,7 @@ use supple::mesh::format::{
 use supple::mesh::generate::SphereShape;
 use supple::scene::{Scene, builtin_scenes};
 
-/// Gives bytes to a reader and drops what comes back.
+/// Passes bytes to a reader and drops the result.
 type Reader = fn(&[u8], &Path);
 
 /// A reader and the files it is tried on.
@@ -26,7 +26,7 @@ struct Format {
     files: Vec<Vec<u8>>,
 }
 
-/// Words that mean something to some reader: limits of numbers, section names, separators.
+/// Tokens with a meaning for some reader: limits of numbers, section names, separators.
 const WORDS: [&[u8]; 16] = [
     b"-1",
     b"0",
@@ -54,7 +54,7 @@ enum Change {
     Remove(Index, Index),
     Repeat(Index, Index),
     Insert(Index, usize),
-    /// A piece of another file of the format, at a place.
+    /// A piece of another file of the format, at an offset.
     Splice(Index, Index, Index, Index),
 }
 
@@ -70,7 +70,7 @@ fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-/// The piece between two places, at most 64 bytes so that repeated changes do not make huge files.
+/// The piece between two offsets, at most 64 bytes so that repeated changes do not make huge files.
 fn piece<'a>(bytes: &'a [u8], a: &Index, b: &Index) -> &'a [u8] {
     let (a, b) = (a.index(bytes.len() + 1), b.index(bytes.len() + 1));
     let (low, high) = (a.min(b), a.max(b));
@@ -107,7 +107,7 @@ fn apply(change: &Change, bytes: &mut Vec<u8>, files: &[Vec<u8>]) {
     }
 }
 
-/// One file after the other in a zero byte's place, as in the fuzz target.
+/// Concatenates files separated by a zero byte, as in the fuzz target.
 fn tetgen_pair(bytes: &[u8], path: &Path) {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     drop(read_tetgen(&bytes[..end], path, bytes.get(end + 1..).unwrap_or_default(), path));

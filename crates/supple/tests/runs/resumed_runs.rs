@@ -1,4 +1,4 @@
-//! Runs on disk that go on: what they must refuse, and what they must still know.
+//! Resumed runs on disk: what they must refuse, and what they must restore.
 
 use std::fs;
 use std::path::Path;
@@ -22,7 +22,7 @@ fn hashes(run: &Run) -> Vec<String> {
     run.reports().unwrap().into_iter().map(|report| report.state_hash).collect()
 }
 
-/// Asserts that a run which is broken off after each of these numbers of frames has the bits of a whole one, and gives its
+/// Asserts that a run which is interrupted after each of these numbers of frames is bit-identical to an uninterrupted one, and returns
 /// reports.
 fn assert_same_bits(scene: &Scene, parts: &[u32]) -> Vec<FrameReport> {
     let folder = tempfile::tempdir().unwrap();
@@ -45,7 +45,7 @@ fn assert_same_bits(scene: &Scene, parts: &[u32]) -> Vec<FrameReport> {
 fn a_run_resumed_while_a_late_pin_holds_has_the_same_bits() {
     let pin = "[[pin]]\nbody = \"cloth\"\nselection = { indices = [0] }\nduring = [0.05, 1]\n";
     let scene = Scene::from_toml(&format!("{BODY}{pin}"), "late", ".").unwrap();
-    // Before the pin begins, and while it holds.
+    // Before the pin becomes active, and while it is.
     assert_same_bits(&scene, &[2, 5, 5]);
 }
 
@@ -62,7 +62,7 @@ fn a_resumed_multigrid_run_has_the_same_bits() {
     assert_same_bits(&Scene::from_toml(&text, "multigrid", ".").unwrap(), &[7, 5]);
 }
 
-/// Domains are cut every fourth step, from where the cloth is then: between two cuts they must be known.
+/// Domains are rebuilt every fourth step, from the cloth's positions then: in between they must be saved.
 #[test]
 fn a_resumed_run_with_lagging_domains_has_the_same_bits() {
     for method in ["newton", "projective", "lbfgs"] {
@@ -72,12 +72,12 @@ fn a_resumed_run_with_lagging_domains_has_the_same_bits() {
              [solver]\nmethod = \"{method}\"\nlinear = {{ kind = \"mas\", domain = 8, rebuild = 4 }}\n",
             BODY.replace("[5, 5]", "[13, 13]")
         );
-        // In the middle of a cut's life, just before the second pin begins, and after it.
+        // In the middle of a domain's lifetime, just before the second pin becomes active, and after it.
         assert_same_bits(&Scene::from_toml(&text, "domains", ".").unwrap(), &[3, 3, 3, 3]);
     }
 }
 
-/// A preconditioner that serves several steps is made from a matrix that is long gone: checkpoints must know it.
+/// A preconditioner that serves several steps is built from a matrix that no longer exists: checkpoints must contain it.
 #[test]
 fn a_resumed_run_with_a_factor_from_earlier_steps_has_the_same_bits() {
     let kept =
@@ -92,7 +92,7 @@ fn a_resumed_run_with_a_factor_from_earlier_steps_has_the_same_bits() {
             BODY.replace("[5, 5]", "[13, 13]")
         );
         let reports = assert_same_bits(&Scene::from_toml(&text, "kept", ".").unwrap(), &[3, 3, 2, 4]);
-        // The factor is really kept: steps in its life need iterations, not one solve each.
+        // The factor is really kept: later steps need iterations, not one solve each.
         if linear == "\"cholesky\"" {
             let more = |frame: usize| reports[frame].linear_iterations > reports[frame].nonlinear_iterations;
             assert!(more(2) && more(3), "{reports:?}");
@@ -134,8 +134,9 @@ fn selections_inside_a_mesh_know_its_unit_and_notice_when_it_changes() {
     let scene = Scene::from_toml(&format!("{BODY}{pin}"), "inside", folder.path()).unwrap();
     let out = folder.path().join("run");
     let mut run = begin(&scene, &out, StartMode::Fresh, Simd::Auto).unwrap();
-    let picked: Vec<u32> = run.simulation().setup().pins[0].points.iter().map(|p| p.weights[0].0).collect();
-    // Vertices at -0.5, -0.25, 0, 0.25, 0.5 m: the inner three of five both ways.
+    let picked: Vec<u32> =
+        run.simulation().scene_state().pins[0].points.iter().map(|p| p.weights[0].0).collect();
+    // Vertices at -0.5, -0.25, 0, 0.25, 0.5 m: the inner three of five in both directions.
     assert_eq!(picked, [6, 7, 8, 11, 12, 13, 16, 17, 18]);
     frames(&mut run, 2);
     drop(run);
@@ -148,7 +149,7 @@ fn selections_inside_a_mesh_know_its_unit_and_notice_when_it_changes() {
     let text = format!("{BODY}{}", pin.replace("up = \"z\"", "up = \"y\""));
     let turned = Scene::from_toml(&text, "inside", folder.path()).unwrap();
     let run = begin(&turned, &folder.path().join("turned"), StartMode::Fresh, Simd::Auto).unwrap();
-    assert_eq!(run.simulation().setup().pins[0].points.len(), 3, "|z| at most 0.15 m");
+    assert_eq!(run.simulation().scene_state().pins[0].points.len(), 3, "|z| at most 0.15 m");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Scene files: what is read, what is refused and where, and that writing reads back equal.
+//! Scene files: what is accepted, what is refused and where, and that writing round-trips.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ fn read(text: &str) -> Result<Scene, Error> {
     Scene::from_toml(text, "test.toml", "")
 }
 
-/// The line and text of the error that reading or checking gives.
+/// The line and text of the error from reading or checking.
 fn problem(text: &str) -> (u64, String) {
     let error = match read(text) {
         Err(error) => error,
@@ -93,19 +93,19 @@ fn a_wrong_word_is_refused_with_the_nearest() {
         (
             "[solver]\nmethod = \"hpdb\"\n",
             2,
-            "`hpdb` is not a word for `solver.method`; did you mean `hpbd`?",
+            "`hpdb` is not a value of `solver.method`; did you mean `hpbd`?",
         ),
-        ("[solver]\nlinear = \"choleski\"\n", 2, "word for `solver.linear`; did you mean `cholesky`?"),
+        ("[solver]\nlinear = \"choleski\"\n", 2, "value of `solver.linear`; did you mean `cholesky`?"),
         (
             "[solver.linear]\nkind = \"choleski\"\n",
             2,
-            "word for `solver.linear.kind`; did you mean `cholesky`?",
+            "value of `solver.linear.kind`; did you mean `cholesky`?",
         ),
         ("[time]\nmode = \"static\"\n", 2, "did you mean `quasistatic`?"),
         ("[[body]]\nmodel = \"neo_hookean\"\n", 2, "did you mean `neo-hookean`?"),
         ("[[body]]\nname=\"a\"\nshape = { character = \"octopuss\" }\n", 3, "did you mean `octopus`?"),
         ("[[pin]]\nbody = \"a\"\nselection = \"al\"\n", 3, "did you mean `all`?"),
-        ("[[pin]]\nbody = \"a\"\nselection = \"all\"\nhold = \"soft\"\n", 4, "Valid words: `hard`"),
+        ("[[pin]]\nbody = \"a\"\nselection = \"all\"\nhold = \"soft\"\n", 4, "Valid values: `hard`"),
     ];
     for (text, line, message) in cases {
         assert_refused(text, line, &[message]);
@@ -170,11 +170,11 @@ fn contradicting_keys_are_refused() {
             "found `file`, `character`",
         ),
         ("[[pin]]\nbody = \"a\"\nselection = {}\n", 3, "`pin.selection` must hold exactly one of the keys"),
-        ("[[pin]]\nbody = \"a\"\nselection = \"nearest\"\n", 3, "needs a value beside the word"),
+        ("[[pin]]\nbody = \"a\"\nselection = \"nearest\"\n", 3, "needs a value: {"),
         (
             "[[pin]]\nbody = \"a\"\nselection = \"all\"\nhold = \"hard\"\nstiffness = 3\n",
             1,
-            "says both `hold = \"hard\"` and `stiffness`",
+            "has both `hold = \"hard\"` and `stiffness`",
         ),
         (
             "[[pin]]\nbody = \"a\"\nselection = \"all\"\nfollows = { pivot = [0, 0, 0], collider = \"b\" }\n",
@@ -311,8 +311,8 @@ fn shapes_that_cannot_be_made_are_refused() {
         ),
         ("sphere = { radius = -1, cells = 3 }", "`radius` is -1"),
         ("torus = { major_radius = 1, minor_radius = 1, segments = 9, rings = 9 }", "above `minor_radius`"),
-        ("character = \"octopus\"", "say `cell`"),
-        ("implicit = { union = { of = [] } }", "a union of nothing"),
+        ("character = \"octopus\"", "set `cell`"),
+        ("implicit = { union = { of = [] } }", "an empty union"),
         ("file = \"nowhere/shirt.obj\"", "there is no file"),
         ("character = \"octopus\", scale = 0", "`scale` is 0"),
     ];

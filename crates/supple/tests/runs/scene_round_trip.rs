@@ -1,4 +1,4 @@
-//! Random scenes: what is written reads back equal, every key is documented, and no text makes the reader panic.
+//! Random scenes: writing round-trips, every key is documented, and no text makes the reader panic.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

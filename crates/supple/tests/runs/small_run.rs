@@ -1,4 +1,4 @@
-//! A small run on disk, with all that exports must keep: quads and triangles, a UV seam, colours, names.
+//! A small run on disk, with everything that exports must preserve: quads and triangles, a UV seam, colours, names.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ pub(crate) fn cloth(cells: u32) -> FrameSurface {
     FrameSurface { name: "Kleid 1".into(), mesh, file_from_world: centimetres_z_up() }
 }
 
-/// The same polygons with one UV a vertex, in metres.
+/// The same polygons with one UV per vertex, in metres.
 pub(crate) fn sheet(cells: u32) -> FrameSurface {
     let mut surface = cloth(cells);
     let values = surface.mesh.positions.iter().map(|p| [p.x, p.z]).collect();
@@ -67,14 +67,14 @@ pub(crate) fn ball() -> FrameSurface {
     FrameSurface { name: "ball".into(), mesh, file_from_world: DMat3::IDENTITY }
 }
 
-/// Where a vertex at rest is in a frame.
+/// The position of a rest vertex in a frame.
 pub(crate) fn moved(rest: DVec3, frame: u32) -> Vec3 {
     let t = f64::from(frame) / FPS;
     (rest + DVec3::new(0.1 * (3.0 * t + rest.z).sin(), -0.5 * t * t, 0.07 * (2.0 * rest.x + t).cos()))
         .as_vec3()
 }
 
-/// A frame in which every vertex is where [`moved`] says.
+/// A frame in which every vertex is at its [`moved`] position.
 pub(crate) fn frame(index: u32, surfaces: &[Arc<FrameSurface>]) -> Frame {
     let body = |surface: &Arc<FrameSurface>| FrameBody {
         surface: Arc::clone(surface),

@@ -1,4 +1,4 @@
-//! The times of a step's stages: each where it belongs, and together no more than the whole.
+//! The times of a step's stages: each in its place, and together no more than the whole.
 
 use supple::scene::{Body, LinearKind, LinearOptions, Method, Pin, Scene, Selection, Solver};
 use supple::simulation::{Simulation, StageTimes};

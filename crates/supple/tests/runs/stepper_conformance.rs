@@ -1,5 +1,5 @@
-//! What every stepper holds: the same bits for any number of threads, from a saved state as without the break, and
-//! for the second of two equal runs. A new stepper adds its scene to [`scenes`].
+//! Properties of every stepper: bit-identical results for any number of threads, after restoring a saved state, and
+//! when repeated. A new stepper adds its scene to [`scenes`].
 
 use supple::mesh::implicit::Character;
 use supple::scene::LinearKind::*;
@@ -9,15 +9,15 @@ use supple::scene::{
 };
 use supple::simulation::Simulation;
 
-/// One scene for each method and linear solver of implicit dynamics and for each family, on cloth and on solids: pins that
-/// move, contact, friction and wind in each.
+/// One scene per method and linear solver of implicit dynamics and per solver family, on cloth and on solids: with moving
+/// pins, contact, friction and wind in each.
 fn scenes() -> Vec<(String, Scene)> {
     let cloth = Body::cloth("body", 1.0, 1.0, [14, 14]).at([0.0, 0.27, 0.0]);
     let solid = Body::new("body", ShapeSource::Character(Character::SpikyBall))
         .at([0.0, 0.3, 0.0])
         .solid(0.15)
         .material("foam");
-    // Families that fill surfaces with cells, thousands of points for a few cells: a coarse surface, and cells enough for
+    // Families that fill surfaces with cells, thousands of points for a few cells: a coarse surface, and enough cells for
     // several levels and several blocks of them.
     let block = Body::new("body", ShapeSource::Box(Cuboid { size: [0.5, 0.4, 0.4], cells: None }))
         .at([0.0, 0.47, 0.0])
@@ -50,10 +50,10 @@ fn scenes() -> Vec<(String, Scene)> {
             bodies.into_iter().map(move |(what, body)| {
                 let mut scene = busy_scene(body);
                 scene.solver.method = method;
-                // Several levels, small as the bodies are.
+                // Several levels, although the bodies are small.
                 let levels = (kind == Galerkin).then(|| Levels::Counts(vec![30, 8]));
                 scene.solver.linear = LinearOptions { levels, ..kind.into() };
-                // Methods of first order are not waited for: what they reach in a few iterations must be told.
+                // First-order methods do not converge here: their state after a few iterations must be reproduced.
                 scene.solver.max_iterations = if method == Method::NEWTON { 200 } else { 20 };
                 (format!("{method:?} with {kind:?}, {what}"), scene)
             })

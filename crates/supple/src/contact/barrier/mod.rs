@@ -1,24 +1,25 @@
 //! Contact of surfaces with themselves and with each other: a barrier that keeps them apart, with friction.
 //!
-//! A pair of a vertex and a triangle or of two edges (four points, [`crate::contact::PrimitivePair`]) at the distance `d` below its reach
-//! `D` has the energy of incremental potential contact (Li et al. 2020)
+//! A pair of a vertex and a triangle or of two edges (four points, [`crate::contact::PrimitivePair`]) at a distance `d` below its
+//! activation distance `D` has the energy of incremental potential contact (Li et al. 2020)
 //!
 //! ```text
 //! E = k m b(d),     b(d) = -(d - D)² ln(d/D),
 //! ```
 //!
-//! which is twice continuously differentiable at `D` and infinite at touching. `∂d/∂pᵢ = wᵢ n`, so the gradient is
-//! `k m b' wᵢ n`; as Hessian serves `k m b'' wᵢ wⱼ n nᵀ`, which is positive semi-definite. What it leaves out, `b'` times the
-//! curvature of the distance, is negative where it is large, and small where it is not: it has the size of
-//! `D` over the length of an edge. The factor `m = c (2 - c)` with `c = |e₁ × e₂|² / (10⁻³ |ē₁|² |ē₂|²)` up to 1 takes pairs of almost
-//! parallel edges away (ē: the edges at the start), since their closest points jump.
+//! which is twice continuously differentiable at `D` and infinite at contact. `∂d/∂pᵢ = wᵢ n`, so the gradient is
+//! `k m b' wᵢ n`. The Hessian is approximated by `k m b'' wᵢ wⱼ n nᵀ`, which is positive semi-definite. The omitted term, `b'` times
+//! the Hessian of the distance, is negative where it is large, and small where it is positive: its size is
+//! `D` over the length of an edge. The mollifier `m = c (2 - c)` with `c = |e₁ × e₂|² / (10⁻³ |ē₁|² |ē₂|²)`, at most 1,
+//! fades out pairs of almost parallel edges (ē: the edges at the start), since their closest points jump.
 //!
-//! The stiffness `k = P A / D` makes about the pressure `P` at half the reach on the area `A` that a point stands for.
+//! The stiffness `k = P A / D` gives about the pressure `P` at half the activation distance on the area `A` that a point represents.
 //!
-//! Friction acts on pairs that were near at the step's start, with force, normal and weights as they were then; adhesive friction
-//! (`adhesion`) remembers their slip. Friction by impulses is no part of the energy. Pairs in a tangle have no energy but a spring that draws them apart by a thickness a step.
+//! Friction acts on pairs that were near at the step's start, with force, normal and weights lagged from then; adhesive friction
+//! (`adhesion`) stores their slip. Friction by impulses is not part of the energy. Tangled pairs have no barrier but a
+//! spring that separates them by one thickness per step.
 //!
-//! Bodies that start nearer to each other than the thickness get it bit by bit (`start_gaps`).
+//! Bodies that start nearer to each other than the thickness acquire it gradually (`start_gaps`).
 
 mod potential;
 mod start_gaps;
@@ -47,31 +48,31 @@ use supple_core::parallel::{self, CHUNK, Found};
 use supple_core::state::{StateReader, StateWriter};
 use supple_linear::{BlockMatrix, PointHessians, ScalarMatrix};
 
-/// What contact needs to know of a system.
+/// The part of a system that contact needs.
 #[derive(Debug, Default)]
 pub struct ContactProperties {
     /// The surfaces.
     pub surfaces: Surfaces,
-    /// Their points on the unknowns.
+    /// Their points as combinations of unknowns.
     pub points: Arc<Embedding>,
     /// Stiffness `k` of each point in N/m.
     pub stiffness: Vec<f64>,
     /// Friction coefficient of each point.
     pub friction: Vec<f64>,
-    /// The distance in metres below which surfaces are pushed apart.
+    /// The distance in metres below which surfaces repel each other.
     pub thickness: f64,
-    /// Whether what is tangled is drawn apart, or left alone.
+    /// Whether tangled surfaces are separated or ignored.
     pub untangle: bool,
-    /// How friction holds.
+    /// The friction model.
     pub friction_model: FrictionModel,
 }
 
-/// What contact did, for reports.
+/// Contact statistics for reports.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ContactSummary {
-    /// Pairs that are pushed apart.
+    /// Active pairs.
     pub pairs: u32,
-    /// The least distance of any of them in metres; `None` without any.
+    /// The smallest distance of any of them in metres; `None` without any.
     pub closest: Option<f64>,
     /// Pairs of triangles that cross each other.
     pub crossings: u32,
@@ -82,34 +83,34 @@ pub struct ContactSummary {
 pub struct SelfContact {
     properties: ContactProperties,
     grips: Vec<FrictionConstraint>,
-    /// What pairs have slipped since they took hold: for adhesive friction.
+    /// The slip of pairs since first contact: for adhesive friction.
     adhesion: Adhesion,
     tugs: Vec<UntanglingSpring>,
     friction: Friction,
-    /// Whether something may cross.
+    /// Whether intersections are possible.
     tangled: bool,
     tangle: Tangle,
     start_gaps: StartGaps,
     detection: Mutex<Detection>,
 }
 
-/// What is found at some positions, kept so that evaluations allocate nothing.
+/// Contacts found at some positions, kept so that evaluations allocate nothing.
 #[derive(Debug, Default)]
 struct Detection {
     candidates: Candidates,
-    /// Where the points are for which `touches` were found.
+    /// The positions at which `touches` were found.
     at: Vec<DVec3>,
     touches: Found<NormalContact>,
-    /// Whether they were: else nothing is known.
+    /// Whether `touches` is valid.
     known: bool,
-    /// The ends of a way.
+    /// The ends of a displacement.
     from: Vec<DVec3>,
     to: Vec<DVec3>,
     weights: Vec<(u32, f64)>,
     sums: PointHessians,
 }
 
-/// A pair nearer than its reach.
+/// A pair nearer than its activation distance.
 #[derive(Debug, Clone, Copy)]
 struct NormalContact {
     kind: PrimitivePair,
@@ -160,7 +161,7 @@ impl SelfContact {
         Self { properties, detection, ..Self::default() }
     }
 
-    /// Whether there is nothing that could touch.
+    /// Whether no contact is possible.
     pub fn is_empty(&self) -> bool {
         self.properties.surfaces.is_empty()
     }
@@ -170,12 +171,12 @@ impl SelfContact {
         &self.properties.surfaces
     }
 
-    /// What crosses.
+    /// The intersections.
     pub fn tangle(&self) -> &Tangle {
         &self.tangle
     }
 
-    /// Looks whether surfaces cross at `x`.
+    /// Updates the intersections at `x`.
     pub fn look_for_tangle(&mut self, x: &[DVec3]) {
         let Self { properties, detection, tangle, .. } = self;
         let found = detection.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -186,7 +187,7 @@ impl SelfContact {
         self.tangled = !self.tangle.crossings.is_empty();
     }
 
-    /// Lets bodies come as near to each other as they may at a time before they are pushed apart.
+    /// Sets how near bodies may come to each other at a time before they repel.
     fn set_reaches(&mut self, gaps: &StartGaps, time: f64) {
         let thickness = self.properties.thickness;
         if self.properties.surfaces.set_reaches(gaps.reaches(time, thickness)) {
@@ -196,7 +197,7 @@ impl SelfContact {
         }
     }
 
-    /// Starts a step of `dt` seconds that ends at `end` from `x`: friction and what is tangled are taken here.
+    /// Starts a step of `dt` seconds that ends at `end` from `x`: lags friction and updates tangles.
     pub fn begin_step(&mut self, x: &[DVec3], [end, dt]: [f64; 2]) {
         if self.is_empty() {
             return;
@@ -224,7 +225,7 @@ impl SelfContact {
         (self.tugs, self.grips) = (tugs, grips);
     }
 
-    /// Ends a step at `x`: adhesive friction keeps what pairs have slipped.
+    /// Ends a step at `x`: adhesive friction stores the slip of pairs.
     pub fn end_step(&mut self, x: &[DVec3]) {
         if self.properties.friction_model != FrictionModel::Adhesive {
             return;
@@ -236,20 +237,20 @@ impl SelfContact {
         self.adhesion = adhesion;
     }
 
-    /// Takes over what is known from the contact of the same surfaces before: what pairs have slipped, and how near bodies began.
+    /// Takes over the state from the previous contact of the same surfaces: the slip of pairs, and the initial gaps of bodies.
     pub fn hold_on(&mut self, before: &mut Self) {
         self.adhesion = std::mem::take(&mut before.adhesion);
         self.start_gaps = std::mem::take(&mut before.start_gaps);
     }
 
-    /// Saves what later steps depend on.
+    /// Saves the state on which later steps depend.
     pub fn save(&self, state: &mut StateWriter) {
         state.whole(u64::from(self.tangled));
         self.adhesion.save(state);
         state.numbers(&self.start_gaps.saved());
     }
 
-    /// Takes over what was saved; what crosses is found when the next step begins.
+    /// Restores a saved state; intersections are found when the next step starts.
     pub fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error> {
         self.tangled = state.whole()? != 0;
         self.adhesion.restore(state)?;
@@ -261,7 +262,7 @@ impl SelfContact {
         Ok(())
     }
 
-    /// Adds what friction by impulses has to hold against over a step of `dt` seconds that ends at `x`.
+    /// Adds the contacts that friction impulses act on, over a step of `dt` seconds that ends at `x`.
     pub fn add_impulses(&self, x: &[DVec3], dt: f64, impulses: &mut FrictionImpulses) {
         if self.is_empty() {
             return;
@@ -307,7 +308,7 @@ impl SelfContact {
         }
     }
 
-    /// The fraction of the straight way from one state to another that brings nothing to touch.
+    /// The collision-free fraction of the straight displacement from one state to another.
     pub fn collision_free_step(&self, from: &[DVec3], to: &[DVec3]) -> f64 {
         if self.is_empty() {
             return 1.0;
@@ -321,7 +322,7 @@ impl SelfContact {
         bounded * candidates.collision_free_step(surfaces, *thickness, at, end)
     }
 
-    /// What there is at `x`.
+    /// Statistics at `x`.
     pub fn summary(&self, x: &[DVec3]) -> ContactSummary {
         let mut summary =
             ContactSummary { crossings: self.tangle.crossings.len() as u32, ..Default::default() };
@@ -339,13 +340,13 @@ impl SelfContact {
         self.detection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Finds everything that touches at `x`.
+    /// Finds all contacts at `x`.
     fn touches(&self, x: &[DVec3]) -> MutexGuard<'_, Detection> {
         let ContactProperties { surfaces, points, thickness, .. } = &self.properties;
         let mut found = self.lock();
         let Detection { candidates, at, touches, known, from: next, .. } = &mut *found;
         place(points, x, next);
-        // A step asks for value, gradient and Hessian at the same place.
+        // A step evaluates value, gradient and Hessian at the same positions.
         if *known && at == next {
             return found;
         }
@@ -386,7 +387,7 @@ impl SelfContact {
         across(combine(&grip.points, &grip.weights, at) - grip.anchor, grip.normal)
     }
 
-    /// Calls `visit` with weights on points and the Hessian of what they make.
+    /// Calls `visit` with weights on points and the Hessian of their combination.
     fn hessians(
         &self,
         found: &Detection,
@@ -413,8 +414,8 @@ fn place(points: &Embedding, x: &[DVec3], at: &mut Vec<DVec3>) {
     at.par_iter_mut().enumerate().with_min_len(CHUNK).for_each(|(i, at)| *at = points.position(i, x));
 }
 
-/// Ends a way early on which a point would leave the mean motion by more than everything together is wide, as methods try it
-/// that diverge: all pairs would have to be looked at. Returns the fraction that is left.
+/// Shortens a displacement on which a point would depart from the mean motion by more than the extent of the scene, as
+/// diverging methods attempt: all pairs would have to be tested. Returns the remaining fraction.
 fn bound_way(from: &[DVec3], to: &mut [DVec3]) -> f64 {
     let count = from.len();
     let box_of = |range: std::ops::Range<usize>| Aabb::of_points(&from[range]);
@@ -439,7 +440,7 @@ fn combine(points: &[u32], weights: &[f64], at: &[DVec3]) -> DVec3 {
     points.iter().zip(weights).map(|(&p, &w)| w * at[p as usize]).sum()
 }
 
-/// The weights on unknowns of a combination of points, each unknown once.
+/// The weights on unknowns of a combination of points, with duplicate unknowns merged.
 fn on_unknowns(embedding: &Embedding, points: &[u32], weights: &[f64], list: &mut Vec<(u32, f64)>) {
     list.clear();
     for (&point, &weight) in points.iter().zip(weights).filter(|(_, w)| **w != 0.0) {
@@ -495,7 +496,7 @@ impl Energy for SelfContact {
         }
     }
 
-    /// None that last: pairs come and go, and their blocks lie outside the pattern.
+    /// None that persist: pairs come and go, and their blocks are outside the pattern.
     fn couplings(&self, _pair: &mut dyn FnMut(u32, u32)) {}
 
     fn point_hessians(&self, x: &[DVec3], curvature: HessianMode, visit: PointVisitor<'_>) {
@@ -511,7 +512,7 @@ impl Energy for SelfContact {
         found.weights = list;
     }
 
-    /// The same sums as by single points, row by row on all threads.
+    /// The same sums as point by point, row by row on all threads.
     fn add_hessian(&self, x: &[DVec3], curvature: HessianMode, hessian: &mut BlockMatrix) {
         if self.is_empty() {
             return;
@@ -528,7 +529,7 @@ impl Energy for SelfContact {
         (found.weights, found.sums) = (list, sums);
     }
 
-    /// A bound by its diagonal, `wᵢ wⱼ <= |wᵢ| Σ |wⱼ|`: the factor of projective dynamics has no room for other pairs.
+    /// A bound by its diagonal, `wᵢ wⱼ <= |wᵢ| Σ |wⱼ|`: the factor of projective dynamics cannot store other pairs.
     fn add_projective(&self, x: &[DVec3], matrix: &mut ScalarMatrix) -> bool {
         self.point_hessians(x, HessianMode::PsdProjected, &mut |point, block| {
             let bound = block.to_cols_array().into_iter().map(|entry| entry * entry).sum::<f64>().sqrt();

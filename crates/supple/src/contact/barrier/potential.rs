@@ -1,11 +1,11 @@
-//! The barrier `b` of a pair and the factor `m` that takes almost parallel edges away.
+//! The barrier `b` of a pair and the mollifier `m` that fades out almost parallel edges.
 
 use glam::DVec3;
 
-/// Squared sines of angles between edges below which their energy fades.
+/// Squared sine of the angle between edges below which their energy fades.
 const PARALLEL: f64 = 1e-3;
 
-/// The factor `m` of a pair of edges and its gradient by both edges.
+/// The mollifier `m` of a pair of edges and its gradient with respect to both edges.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mollifier {
     pub(crate) value: f64,

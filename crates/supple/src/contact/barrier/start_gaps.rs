@@ -1,15 +1,15 @@
-//! Bodies that start nearer to each other than the thickness would be thrown apart by it. So the reach of such a body towards others
-//! is at first the least distance that it starts at, and grows from there to the thickness.
+//! Bodies that start nearer to each other than the thickness would be thrown apart by it. So the activation distance of such a body
+//! towards others is initially the smallest distance at the start, and grows from there to the thickness.
 
 use glam::DVec3;
 
 use super::SelfContact;
 
-/// How long it takes, in seconds, until bodies that start touching have the whole thickness between them: at a thickness of a
-/// millimetre they are moved apart by a centimetre a second, from which they would fly half a hundredth of a millimetre high.
+/// How long it takes, in seconds, until bodies that start in contact have the whole thickness between them: at a thickness of a
+/// millimetre they separate at one centimetre per second, from which they would fly half a hundredth of a millimetre high.
 const WIDENING: f64 = 0.1;
 
-/// For each body how near it was to others when it started.
+/// For each body its distance to others at its start.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StartGaps(Vec<StartGap>);
 
@@ -17,12 +17,12 @@ pub(crate) struct StartGaps(Vec<StartGap>);
 struct StartGap {
     /// When it started, in seconds.
     time: f64,
-    /// Its least distance from another body then, in metres; infinite where none was as near as the thickness.
+    /// Its smallest distance from another body then, in metres; infinite if none was nearer than the thickness.
     distance: f64,
 }
 
 impl StartGap {
-    /// How near others come before they are pushed away.
+    /// How near others come before they are repelled.
     fn reach(&self, time: f64, thickness: f64) -> f64 {
         let widened = thickness * (time - self.time).max(0.0) / WIDENING;
         (self.distance + widened).min(thickness)
@@ -30,22 +30,22 @@ impl StartGap {
 }
 
 impl StartGaps {
-    /// The reach of every body at a time.
+    /// The activation distance of every body at a time.
     pub(crate) fn reaches(&self, time: f64, thickness: f64) -> impl Iterator<Item = f64> + Clone {
         self.0.iter().map(move |gap| gap.reach(time, thickness))
     }
 
-    /// Two numbers a body.
+    /// Two numbers per body.
     pub(crate) fn saved(&self) -> Vec<f64> {
         self.0.iter().flat_map(|gap| [gap.time, gap.distance]).collect()
     }
 
-    /// How many numbers are saved.
+    /// The count of saved numbers.
     pub(crate) fn saved_len(&self) -> usize {
         2 * self.0.len()
     }
 
-    /// Takes over what was saved.
+    /// Restores saved numbers.
     pub(crate) fn restore(&mut self, saved: &[f64]) {
         let pairs = saved.as_chunks::<2>().0;
         self.0.iter_mut().zip(pairs).for_each(|(gap, &[time, distance])| *gap = StartGap { time, distance });
@@ -53,8 +53,8 @@ impl StartGaps {
 }
 
 impl SelfContact {
-    /// Looks how near bodies that start at a time, in seconds, are to others; those that were there before keep what is known of them:
-    /// `old_index[b]` is where body `b` was then.
+    /// Measures how near bodies that start at a time, in seconds, are to others; existing bodies keep their values:
+    /// `old_index[b]` is the previous index of body `b`.
     pub fn begin_bodies(&mut self, before: &Self, x: &[DVec3], time: f64, old_index: &[Option<usize>]) {
         let new = StartGap { time, distance: f64::INFINITY };
         let known = |old: &Option<usize>| old.and_then(|old| before.start_gaps.0.get(old).copied());

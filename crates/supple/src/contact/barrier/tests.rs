@@ -1,4 +1,4 @@
-//! What contact of surfaces must hold.
+//! Properties of contact between surfaces.
 
 use std::path::Path;
 
@@ -50,7 +50,7 @@ fn the_barrier_and_its_slope_end_smoothly_and_it_has_no_bound() {
 
 #[test]
 fn gradients_are_derivatives_and_forces_sum_to_zero() {
-    // A turn of a twentieth of a degree lets edges fade, as almost parallel ones do.
+    // A rotation of a twentieth of a degree fades edges out, as for almost parallel ones.
     for turn in [17.0, 0.05, 90.02] {
         let (contact, mut x) = two_sheets(turn, 0.3);
         assert!(contact.summary(&x).pairs > 10 && contact.summary(&x).crossings == 0);
@@ -64,7 +64,7 @@ fn gradients_are_derivatives_and_forces_sum_to_zero() {
         contact.add_gradient(&x, &mut gradient);
         let scale = gradient.iter().map(|g| g.length()).fold(0.0, f64::max);
         assert!(scale > 0.1 && total_force(&contact, &x).length() < 1e-12 * scale);
-        // Friction is lagged: only without it does a turn of everything cost nothing.
+        // Friction is lagged: only without it is the energy rotation-invariant.
         gradient.fill(DVec3::ZERO);
         two_sheets(turn, 0.0).0.add_gradient(&x, &mut gradient);
         let torque: DVec3 = x.iter().zip(&gradient).map(|(x, g)| x.cross(*g)).sum();
@@ -77,7 +77,7 @@ fn hessians_are_positive_and_exact_where_sheets_approach() {
     let (mut contact, x) = two_sheets(17.0, 0.3);
     assert!(smallest_eigenvalue(&mut contact, &x) > -1e-12);
     let (contact, x) = two_sheets(17.0, 0.0);
-    // All normals are almost vertical: lowering the upper sheet changes distances, hardly normals.
+    // All normals are almost vertical: lowering the upper sheet changes distances, but hardly normals.
     let down: Vec<DVec3> = (0..18).map(|i| if i < 9 { DVec3::ZERO } else { -DVec3::Y }).collect();
     let slope = |h: f64| {
         let moved: Vec<DVec3> = x.iter().zip(&down).map(|(x, d)| *x + h * *d).collect();

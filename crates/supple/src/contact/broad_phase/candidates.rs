@@ -1,16 +1,16 @@
-//! The pairs of pieces of surface that may come near: found by a tree over moving patches of triangles, and kept while they serve.
+//! The pairs of pieces of surface that may come near: found by a BVH over moving patches of triangles, and cached while they are valid.
 //!
-//! Most pairs that are near are neighbours in the surface itself, and stay so. Lists are therefore kept for pairs of patches:
+//! Most pairs that are near are neighbours in the surface itself, and stay so. Lists are therefore kept per pair of patches:
 //!
-//! - The *lasting* list has every pair nearer than `w + σ` where the points were when it was made. As long as two patches have moved
-//!   against each other by no more than `σ` since then ([`Drift::between`]), whatever the surface does as a whole, it has every pair
+//! - The *lasting* list has every pair nearer than `w + σ` at the positions for which it was built. As long as two patches have moved
+//!   relative to each other by no more than `σ` since then ([`Drift::between`]), whatever the surface does as a whole, it has every pair
 //!   of theirs that is nearer than `w` now.
-//! - For patches that have moved farther, pairs are found anew, for one way only. If there are many of them, the next lasting list is
-//!   due.
+//! - For patches that have moved farther, pairs are found again, for one displacement only. If there are many of them, the next lasting
+//!   list is due.
 //!
-//! Which patches may meet at all is asked of the tree for all positions `from + τ moves + e` with one `τ` from 0 to 1 for all points
-//! and any `e` of at most a margin for each. Such positions form a convex set, and so do those within `σ`: where the two ends of
-//! a straight way lie in both, so does the whole way, and every pair that comes near on it is in a list.
+//! The tree is queried for overlapping patches at all positions `from + τ moves + e` with one `τ` from 0 to 1 for all points
+//! and any `e` of at most a margin for each. Such positions form a convex set, and so do those within `σ`: if the two ends of
+//! a straight displacement are in both, so is all of it, and every pair that comes near on it is in a list.
 
 use glam::DVec3;
 use supple_core::parallel::prelude::*;
@@ -26,33 +26,33 @@ use supple_core::parallel::{self, CHUNK, Found};
 use supple_core::simd::{Simd, dispatch};
 use supple_mesh::geometry::{Aabb, Bvh};
 
-/// How far above its reach, as a fraction of it, a pair must surely be for not to be looked at: rounding of the estimate.
+/// How far above its activation distance, as a fraction of it, a pair must be to be skipped: rounding of the estimate.
 const SURELY: f64 = 1e-9;
-/// How far, as a multiple of the thickness, points may leave the way for which the tree was asked.
+/// How far, as a multiple of the thickness, points may leave the displacement for which the tree was queried.
 const MARGIN: f64 = 0.25;
-/// How far patches may move against each other before a lasting list no longer serves, as multiples of the thickness: at least, at first,
-/// and at most. Where edges are as short as the thickness, much takes in every neighbour in the surface itself.
+/// How far patches may move relative to each other before a lasting list is invalid, as multiples of the thickness: minimum, initial
+/// and maximum. Where edges are as short as the thickness, a large value includes every neighbour in the surface itself.
 const LASTING: [f64; 3] = [0.25, 0.5, 2.0];
-/// Candidates for each triangle, below which the next lasting list serves longer, and above which it serves less long.
+/// Candidates per triangle, below which the next lasting list is valid longer, and above which less long.
 const CANDIDATES_PER_TRIANGLE: [usize; 2] = [3, 10];
-/// If lists for one way are made for more than one in so many pairs of patches, a lasting one is due.
+/// If transient lists are built for more than one in this many pairs of patches, a lasting one is due.
 const MANY: usize = 8;
-/// Ways for which a lasting list must have served to have paid, and the most ways without one after those that did not.
+/// Displacements for which a lasting list must have been valid to have paid, and the most displacements without one after those that did not.
 const WORTH: u32 = 3;
 const LONGEST_PAUSE: u32 = 32;
-/// Patches in a chunk, which one task handles.
+/// Patches per chunk, which one task processes.
 const PATCHES: usize = 32;
 
 /// A pair of pieces that may come near.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate {
-    /// What it is made of.
+    /// Its kind.
     pub kind: PrimitivePair,
     /// Its points.
     pub points: [u32; 4],
-    /// The distance in metres below which it is pushed apart.
+    /// The activation distance in metres.
     pub reach: f64,
-    /// A distance that it was not below where the points were when its list was made.
+    /// A lower bound of its distance at the positions for which its list was built.
     distance: f64,
 }
 
@@ -63,7 +63,7 @@ enum List {
     Transient,
 }
 
-/// The pairs of two patches: a piece of a list of their chunk.
+/// The pairs of two patches: a range in a list of their chunk.
 #[derive(Debug, Clone, Copy)]
 struct Group {
     patches: [u32; 2],
@@ -72,59 +72,59 @@ struct Group {
     end: u32,
 }
 
-/// What some patches have with later ones.
+/// The pairs of some patches with later ones.
 #[derive(Debug, Default)]
 struct Chunk {
     lasting: Vec<Candidate>,
-    /// Of all pairs of patches in the lasting list, in order.
+    /// For all pairs of patches in the lasting list, in order.
     lasting_groups: Vec<Group>,
     for_one_way: Vec<Candidate>,
-    /// What serves now: of every pair of patches that may meet, in order.
+    /// The current lists: for every overlapping pair of patches, in order.
     groups: Vec<Group>,
-    /// Pairs of patches that may meet, and those of them whose list is for one way.
+    /// Overlapping pairs of patches, and those of them with a transient list.
     met: usize,
     moved: usize,
-    /// Room for the pairs of two patches.
+    /// Workspace for the pairs of two patches.
     near: Vec<Near>,
 }
 
 /// Lists of candidates and the positions for which they are complete.
 #[derive(Debug, Default)]
 pub struct Candidates {
-    /// The triangles in the order in which they are cut into patches: neighbours are near.
+    /// The triangles in the order in which they are divided into patches: neighbours are near.
     order: Vec<u32>,
     patches: Vec<Patch>,
     tree: SweptBvh,
     chunks: Vec<Chunk>,
     shapes: Vec<Shape>,
-    /// Where the points were when the lasting list was made; empty without one.
+    /// The positions for which the lasting list was built; empty without one.
     lasting_at: Vec<DVec3>,
-    /// For how far it serves in metres, and, as a multiple of the thickness, the next one.
+    /// Its range of validity in metres, and, as a multiple of the thickness, that of the next one.
     lasting: f64,
     next_lasting: f64,
-    /// Ways since then, for how many of them it has served, and how many go by before the next.
+    /// Displacements since then, for how many of them it was valid, and how many pass before the next.
     ways: u32,
     served: u32,
     pause: u32,
-    /// The way for which the tree was asked.
+    /// The displacement for which the tree was queried.
     from: Vec<DVec3>,
     moves: Vec<DVec3>,
     made: bool,
     drifts: Drifts,
-    /// Points in a tangle: pairs of them alone are left out. Empty without one.
+    /// Tangled points: pairs of only such points are left out. Empty without any.
     loose: Vec<bool>,
 }
 
-/// Room for the drifts of all patches.
+/// Workspace for the drifts of all patches.
 #[derive(Debug, Default)]
 struct Drifts {
-    /// From where the lasting list was made.
+    /// From the positions of the lasting list.
     lasting: Vec<Drift>,
-    /// The same to the end of a way.
+    /// The same to the end of a displacement.
     lasting_to_end: Vec<Drift>,
-    /// From where the tree's way begins.
+    /// From the start of the tree's displacement.
     begun: Vec<Drift>,
-    /// Over a way.
+    /// Over a displacement.
     way: Vec<Drift>,
 }
 
@@ -142,7 +142,7 @@ impl Candidates {
         Self { order, patches, tree, chunks, next_lasting: LASTING[1], ..Self::default() }
     }
 
-    /// Leaves pairs of these points alone; none for an empty list.
+    /// Excludes pairs of these points; none for an empty list.
     pub fn set_loose(&mut self, loose: &[bool]) {
         if self.loose != loose {
             self.loose.clear();
@@ -151,13 +151,13 @@ impl Candidates {
         }
     }
 
-    /// Drops the lists: what they know of pairs is no longer right.
+    /// Drops the lists: their pairs are no longer valid.
     pub(crate) fn forget(&mut self) {
         self.made = false;
         self.lasting_at.clear();
     }
 
-    /// Finds all pairs within their reach at some positions, in an order that depends on the surfaces alone: `look` gets each
+    /// Finds all pairs within their activation distance at some positions, in an order that depends on the surfaces alone: `look` gets each
     /// with its closest points.
     pub(crate) fn look<R: Send>(
         &mut self,
@@ -167,7 +167,7 @@ impl Candidates {
         found: &mut Found<R>,
         look: impl Fn(&Candidate, ClosestPoints, &mut Vec<R>) + Sync,
     ) {
-        // What has left the numbers is noticed by those who ask; nothing is near there.
+        // Non-finite positions are detected by the callers; nothing is near there.
         if !are_finite(at) {
             return found.fill(&[], |(), _| {});
         }
@@ -179,7 +179,7 @@ impl Candidates {
             chunk.for_each_group(|group, candidates| {
                 let nearer = drifts.since_made(group);
                 for candidate in candidates {
-                    // What is not a number must not be passed over.
+                    // NaN must not be skipped.
                     if candidate.distance - nearer >= (1.0 + SURELY) * candidate.reach {
                         continue;
                     }
@@ -193,7 +193,7 @@ impl Candidates {
         });
     }
 
-    /// The fraction of a straight way that brings nothing to touch; none of a way that leaves the numbers.
+    /// The collision-free fraction of a straight displacement; zero for a non-finite one.
     pub(crate) fn collision_free_step(
         &mut self,
         surfaces: &Surfaces,
@@ -229,7 +229,7 @@ impl Candidates {
         parallel::fold(self.chunks.len(), 1, 1.0, |range| of_chunk(&self.chunks[range.start]), f64::min)
     }
 
-    /// Sees to it that the lists are complete on a straight way.
+    /// Ensures that the lists are complete on a straight displacement.
     fn serve(&mut self, surfaces: &Surfaces, thickness: f64, from: &[DVec3], to: &[DVec3]) {
         let margin = MARGIN * thickness;
         if self.strayed(from) > margin || self.strayed(to) > margin {
@@ -237,7 +237,7 @@ impl Candidates {
         }
     }
 
-    /// How far points are from the way for which the lists were made; infinite without them.
+    /// How far points are from the displacement for which the lists were built; infinite without them.
     fn strayed(&self, at: &[DVec3]) -> f64 {
         if !self.made {
             return f64::INFINITY;
@@ -246,7 +246,7 @@ impl Candidates {
         let squared = parallel::sum(at.len(), |i| self.moves[i].length_squared());
         let gone = if squared > 0.0 { (along / squared).clamp(0.0, 1.0) } else { 0.0 };
         let off = |i: usize| (at[i] - self.from[i] - gone * self.moves[i]).length_squared();
-        // What is not a number is never within a margin.
+        // NaN is never within a margin.
         let farther = |a: f64, b: f64| if a.is_nan() { f64::INFINITY } else { a.max(b) };
         let farthest = |range: std::ops::Range<usize>| range.map(off).fold(0.0, |a, b| farther(b, a));
         parallel::fold(at.len(), CHUNK, 0.0, farthest, f64::max).sqrt()
@@ -265,8 +265,8 @@ impl Candidates {
         self.made = true;
     }
 
-    /// Whether another lasting list would pay. Where everything moves against everything none lasts: one that has served for a few ways
-    /// only is not followed by the next at once, but after twice as many ways as the last time.
+    /// Whether another lasting list would pay. Where everything moves relative to everything none lasts: one that was valid for a few
+    /// displacements only is not followed by the next at once, but after twice as many displacements as the last time.
     fn lasting_is_due(&mut self) -> bool {
         let moved: usize = self.chunks.iter().map(|chunk| chunk.moved).sum();
         let met: usize = self.chunks.iter().map(|chunk| chunk.met).sum();
@@ -294,7 +294,7 @@ impl Candidates {
         patches.par_iter().with_min_len(PATCHES).map(shape).collect_into_vec(shapes);
     }
 
-    /// Finds every pair that is near where the way begins.
+    /// Finds every pair that is near at the start of the displacement.
     fn make_lasting(&mut self, surfaces: &Surfaces, thickness: f64) {
         self.lasting = self.next_lasting * thickness;
         self.lasting_at.clone_from(&self.from);
@@ -321,7 +321,7 @@ impl Candidates {
         self.adapt_lasting();
     }
 
-    /// Chooses for how long the next list lasts. It changes what lists cost and how long they serve, and nothing else.
+    /// Chooses how long the next list is valid. It affects the cost and lifetime of lists, and nothing else.
     fn adapt_lasting(&mut self) {
         let [few, many] = CANDIDATES_PER_TRIANGLE.map(|count| count * self.order.len());
         let count: usize = self.chunks.iter().map(|chunk| chunk.lasting.len()).sum();
@@ -335,7 +335,7 @@ impl Candidates {
         self.next_lasting = (factor * self.next_lasting).clamp(LASTING[0], LASTING[2]);
     }
 
-    /// Finds the patches that may meet on the way to `to`, and the pairs of those for which the lasting list does not serve.
+    /// Finds the overlapping patches on the displacement to `to`, and the pairs of those for which the lasting list is invalid.
     fn find_groups(&mut self, surfaces: &Surfaces, thickness: f64, to: &[DVec3]) {
         let Self { chunks, patches, tree, shapes, from, moves, drifts, loose, .. } = self;
         tree.refit(|patch| SweptAabb {
@@ -363,7 +363,7 @@ impl Candidates {
         });
     }
 
-    /// All pairs of triangles whose boxes meet, at rest at these positions, for which `keep` holds.
+    /// All pairs of triangles whose boxes overlap, at rest at these positions, for which `keep` is true.
     pub(crate) fn meeting_triangles(
         &mut self,
         surfaces: &Surfaces,
@@ -399,13 +399,13 @@ fn are_finite(at: &[DVec3]) -> bool {
     at.par_iter().with_min_len(CHUNK).all(|x| x.is_finite())
 }
 
-/// How near two pieces must come on a way itself, from which points may stray, to be candidates.
+/// How near two pieces must come on the displacement itself, from which points may deviate, to be candidates.
 fn within(thickness: f64) -> f64 {
     (1.0 + 2.0 * MARGIN) * thickness
 }
 
 impl Drifts {
-    /// By how much pieces of two patches may be nearer than when their list was made.
+    /// Upper bound on how much nearer pieces of two patches may be than when their list was built.
     fn since_made(&self, group: &Group) -> f64 {
         let drifts = match group.list {
             List::Cached => &self.lasting,
@@ -415,24 +415,24 @@ impl Drifts {
         a.between(b)
     }
 
-    /// By how much two patches have moved against each other since the lasting list, anywhere on the way.
+    /// By how much two patches have moved relative to each other since the lasting list, anywhere on the displacement.
     fn on_the_way(&self, pair: [u32; 2]) -> f64 {
         let of = |drifts: &[Drift]| drifts[pair[0] as usize].between(&drifts[pair[1] as usize]);
         let (begin, end) = (of(&self.lasting), of(&self.lasting_to_end));
-        // What is not a number is too much.
+        // NaN is too much.
         if begin.is_nan() || end.is_nan() { f64::INFINITY } else { begin.max(end) }
     }
 }
 
 impl Chunk {
-    /// Begins to find what serves for another way.
+    /// Starts the lists of another displacement.
     fn begin(&mut self) {
         self.for_one_way.clear();
         self.groups.clear();
         (self.met, self.moved) = (0, 0);
     }
 
-    /// Takes the pairs of two patches from the lasting list, from the place up to which it is `known`.
+    /// Takes the pairs of two patches from the lasting list, from the position up to which it is `known`.
     fn take_lasting(&mut self, pair: [u32; 2], known: &mut usize) {
         while self.lasting_groups.get(*known).is_some_and(|group| group.patches < pair) {
             *known += 1;
@@ -450,7 +450,7 @@ impl Chunk {
         }
     }
 
-    /// Calls `visit` with all pairs that serve, group by group.
+    /// Calls `visit` with all current pairs, group by group.
     fn for_each_group(&self, mut visit: impl FnMut(&Group, &[Candidate])) {
         for group in &self.groups {
             let list = match group.list {
@@ -462,14 +462,14 @@ impl Chunk {
     }
 }
 
-/// What lists are made from.
+/// The input of lists.
 struct Search<'a> {
     surfaces: &'a Surfaces,
     thickness: f64,
     loose: &'a [bool],
     patches: &'a [Patch],
     shapes: &'a [Shape],
-    /// Whether everything stays where it is.
+    /// Whether everything is stationary.
     still: bool,
 }
 
@@ -479,13 +479,13 @@ impl Search<'_> {
         PATCHES * chunk..self.patches.len().min(PATCHES * (chunk + 1))
     }
 
-    /// Adds the pairs of two patches that come as near as `within` metres; `near` is room for them.
+    /// Adds the pairs of two patches that come as near as `within` metres; `near` is workspace.
     fn find(&self, pair: [u32; 2], within: f64, near: &mut Vec<Near>, found: &mut Vec<Candidate>) {
         let Self { surfaces, still, .. } = *self;
         let [first, second] = pair.map(|p| (&self.patches[p as usize], &self.shapes[p as usize]));
         near.clear();
         let same = pair[0] == pair[1];
-        // The same bits with all instructions: nothing of it is rounded differently.
+        // Bit-identical for all instruction sets: nothing of it is rounded differently.
         dispatch(Simd::Auto, FindNear { surfaces, first, second, same, still, within, near });
         for &Near { kind, points, distance } in near.iter() {
             if !self.is_loose(points) && !surfaces.are_sewn(kind, points) {
@@ -512,7 +512,7 @@ mod tests {
     const SIDE: u32 = 8;
     const THICKNESS: f64 = 0.08;
 
-    /// Two sheets of squares with sides of a tenth, one above the other, somewhere.
+    /// Two sheets of squares with sides of a tenth, one above the other, at some position.
     fn sheets(origin: DVec3) -> Surfaces {
         let (mut start, mut triangles) = (Vec::new(), Vec::new());
         for sheet in 0..2 {
@@ -527,7 +527,7 @@ mod tests {
         Surfaces::of_one(start, triangles)
     }
 
-    /// Every pair of pieces without a common vertex: none is left out, and nothing is looked for.
+    /// Every pair of pieces without a common vertex: none is left out, by brute force.
     fn all_pairs(surfaces: &Surfaces) -> Vec<(PrimitivePair, [u32; 4])> {
         let mut edges = BTreeSet::new();
         let mut pairs = Vec::new();
@@ -544,7 +544,7 @@ mod tests {
         pairs
     }
 
-    /// A pair in one way of writing it.
+    /// A pair in a canonical form.
     fn named(kind: PrimitivePair, [a, b, c, d]: [u32; 4]) -> (bool, [u32; 4]) {
         match kind {
             PrimitivePair::VertexTriangle => {
@@ -568,7 +568,7 @@ mod tests {
         found.iter().copied().collect()
     }
 
-    /// A motion: all together, the upper sheet against the lower, a bend, and each point for itself.
+    /// A motion: a common one, the upper sheet relative to the lower, a bend, and one per point.
     fn moved(at: &[DVec3], (together, apart, bend, size): (DVec3, DVec3, f64, f64)) -> Vec<DVec3> {
         let shake = |i: usize| {
             let wave = |k: usize| ((7 * i + 3 * k) as f64 * 12.9898).sin();
@@ -601,7 +601,7 @@ mod tests {
                     let moves = std::array::from_fn(|i| end[i] - start[i]);
                     time_of_impact(kind, &start, &moves, surfaces.reach(kind, points, THICKNESS), until)
                 });
-                // Pairs are written in more than one way, and rounded accordingly.
+                // Pairs have more than one form, and are rounded accordingly.
                 prop_assert!((free - by_all).abs() < 1e-9, "{free} {by_all}");
                 at = at.iter().zip(&to).map(|(a, b)| *a + free * (*b - *a)).collect();
                 let near = |&&(kind, points): &&(PrimitivePair, [u32; 4])| {
@@ -618,7 +618,7 @@ mod tests {
         }
     }
 
-    /// The upper sheet slides to and fro, so that no list lasts; then both go together, so that one does.
+    /// The upper sheet slides to and fro, so that no list lasts; then both move together, so that one does.
     #[test]
     fn lists_that_do_not_last_are_left_for_a_while_and_nothing_is_missed() {
         let surfaces = sheets(DVec3::ZERO);
@@ -661,7 +661,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg_attr(debug_assertions, ignore = "builds with debug assertions hold the baseline kernels alone")]
+    #[cfg_attr(debug_assertions, ignore = "builds with debug assertions contain only the baseline kernels")]
     fn instruction_sets_find_the_same_candidates() {
         let surfaces = sheets(DVec3::ZERO);
         let mut candidates = Candidates::new(&surfaces);

@@ -1,42 +1,42 @@
-//! How the points of a patch move: all together, and each for itself at most so far from that. Two pieces of surface come nearer by no
-//! more than [`Drift::between`] of their patches, on whatever way; what moves along with its neighbours stays as far from them as it is.
+//! The motion of a patch's points: a mean motion, and a bound on each point's deviation from it. Two pieces of surface come nearer by at
+//! most [`Drift::between`] of their patches, along any path; a piece that moves with its neighbours stays as far from them as it is.
 
 use glam::DVec3;
 use supple_core::parallel::prelude::*;
 
 use crate::contact::broad_phase::patches::Patch;
 
-/// Patches handled by one task.
+/// Patches processed by one task.
 const PATCHES: usize = 256;
 
 /// The motion of a patch's points.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Drift {
     mean: DVec3,
-    /// The farthest that a point moves from the mean.
+    /// The largest deviation of a point from the mean.
     spread: f64,
 }
 
 impl Drift {
-    /// Of some points that move by `move_of`.
+    /// Of points with the displacements `move_of`.
     fn of(patch: &Patch, move_of: impl Fn(usize) -> DVec3) -> Self {
         let count = patch.count as usize;
         let corners = || patch.points.iter().flat_map(|corner| corner[..count].iter());
         let sum: DVec3 = corners().map(|&p| move_of(p as usize)).sum();
         let mean = sum / (3 * count) as f64;
-        // What is not a number must not be lost.
+        // NaN must propagate.
         let farther = |a: f64, b: f64| if a >= b || a.is_nan() { a } else { b };
         let off = corners().map(|&p| (move_of(p as usize) - mean).length_squared()).fold(0.0, farther);
         Self { mean, spread: off.sqrt() }
     }
 
-    /// By how much a piece of one patch and a piece of the other can have come nearer.
+    /// Upper bound on how much nearer a piece of one patch can have come to a piece of the other.
     pub(crate) fn between(&self, other: &Self) -> f64 {
         (self.mean - other.mean).length() + self.spread + other.spread
     }
 }
 
-/// The drifts of all patches between two places of their points.
+/// The drifts of all patches between two sets of positions.
 pub(crate) fn find_drifts(patches: &[Patch], from: &[DVec3], to: &[DVec3], drifts: &mut Vec<Drift>) {
     drifts.resize(patches.len(), Drift::default());
     drifts.par_iter_mut().zip(patches).with_min_len(PATCHES).for_each(|(drift, patch)| {

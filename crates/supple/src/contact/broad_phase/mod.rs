@@ -1,4 +1,4 @@
-//! Which pieces of surfaces may come near each other on a motion.
+//! Which pieces of surfaces may come near each other during a motion.
 
 pub(crate) mod candidates;
 mod drift;

@@ -14,18 +14,18 @@ use supple_core::simd::Kernel;
 /// Up to eight triangles.
 #[derive(Debug, Clone)]
 pub(crate) struct Patch {
-    /// How many they are; lanes beyond have the last.
+    /// Their number; padding lanes repeat the last.
     pub(crate) count: u32,
     /// The points of each corner.
     pub(crate) points: [[u32; LANES]; 3],
     bodies: [u32; LANES],
-    /// The lanes whose corner `i` no earlier triangle of the surface has: so each vertex is looked at once.
+    /// The lanes whose corner `i` no earlier triangle of the surface has: so each vertex is tested once.
     own_vertices: [u32; 3],
     /// The same for the edge from corner `i` to the next.
     own_edges: [u32; 3],
 }
 
-/// The patches of triangles that stand in an order in which neighbours are near.
+/// The patches of triangles given in an order in which neighbours are near.
 pub(crate) fn cut_patches(surfaces: &Surfaces, order: &[u32]) -> Vec<Patch> {
     order.chunks(LANES).map(|triangles| Patch::new(surfaces, triangles)).collect()
 }
@@ -58,7 +58,7 @@ impl Patch {
         [self.points[0][lane], self.points[1][lane], self.points[2][lane]]
     }
 
-    /// The box around what its points have.
+    /// The box around values of its points.
     pub(crate) fn bounds(&self, of_points: &[DVec3]) -> Aabb {
         let points = self.points.iter().flat_map(|corner| &corner[..self.count as usize]);
         points
@@ -71,25 +71,25 @@ impl Patch {
     }
 }
 
-/// A patch where its points are, in single precision about one of them, and how its triangles move from there.
+/// A patch at its points' positions, in single precision about one of them, and the motion of its triangles from there.
 #[derive(Debug, Clone)]
 pub(crate) struct Shape {
     origin: DVec3,
     triangles: LaneTriangles,
-    /// The mean way of each triangle's corners, less what is common to all patches, and the farthest of a corner's way from it.
+    /// The mean displacement of each triangle's corners, minus the common one of all patches, and the largest deviation of a corner from it.
     ways: SingleVec3,
     spread: Singles,
-    /// The least and the most that a triangle's corners go along each axis.
+    /// The smallest and the largest displacement of a triangle's corners along each axis.
     least: SingleVec3,
     most: SingleVec3,
     /// The same of the whole patch, and the box around it.
     whole: Whole,
     longest_edge: f32,
-    /// The largest coordinate about the origin and the largest of a way, together.
+    /// The sum of the largest coordinate about the origin and the largest displacement.
     size: f32,
 }
 
-/// A patch as one thing.
+/// A patch as a whole.
 #[derive(Debug, Clone, Copy)]
 struct Whole {
     low: [f32; 3],
@@ -107,7 +107,7 @@ impl Whole {
 }
 
 impl Shape {
-    /// Where the points of a patch are with the ways that they go, all of which have `common`.
+    /// The positions of a patch's points with their displacements, which include `common`.
     pub(crate) fn new(patch: &Patch, at: &[DVec3], ways: &[DVec3], common: DVec3) -> Self {
         let origin = at[patch.points[0][0] as usize];
         let mut corners = [SingleVec3::ZERO; 3];
@@ -139,7 +139,7 @@ impl Shape {
 }
 
 impl Shape {
-    /// The triangles that may come as near as `within` metres to another patch as a whole, which is moved by `shift`.
+    /// The triangles that may come as near as `within` metres to another patch as a whole, which is displaced by `shift`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn meeting_whole(&self, other: &Whole, shift: SingleVec3, within: Singles, still: bool) -> u32 {
         let (mut back, mut forth) = (SingleVec3::ZERO, SingleVec3::ZERO);
@@ -153,15 +153,15 @@ impl Shape {
     }
 }
 
-/// How a triangle and those of another patch move against each other, and how near their pieces must be for that.
+/// How a triangle and those of another patch move relative to each other, and how near their pieces must be for that.
 #[derive(Clone, Copy)]
 struct Meeting {
-    /// How far the others come down and up each axis.
+    /// The extent of the others' motion down and up each axis.
     back: SingleVec3,
     forth: SingleVec3,
-    /// How near boxes must be along every axis after that.
+    /// How near boxes must be along every axis including that.
     within: SingleVec3,
-    /// The squares of distances that are too far before.
+    /// The squared distances that are initially too far.
     far: Singles,
 }
 
@@ -177,7 +177,7 @@ impl Meeting {
         }
     }
 
-    /// Of what comes nearer by so much, from wherever that is.
+    /// For pieces that come nearer by this much, in any direction.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn from_all_sides(coming: Singles, within: f32, [edges, size]: [f32; 2]) -> Self {
         Self {
@@ -202,19 +202,19 @@ impl Meeting {
 pub(crate) struct Near {
     pub(crate) kind: PrimitivePair,
     pub(crate) points: [u32; 4],
-    /// A distance in metres, where the points are, that it is not below.
+    /// A lower bound of its distance in metres, at the points' positions.
     pub(crate) distance: f64,
 }
 
-/// Finds the pairs of pieces of two patches that come as near as `within` metres on their ways. Each pair comes once over all pairs of
-/// patches, in an order that does not depend on where the points are.
+/// Finds the pairs of pieces of two patches that come as near as `within` metres on their displacements. Each pair occurs once over all
+/// pairs of patches, in an order that does not depend on the positions.
 pub(crate) struct FindNear<'a> {
     pub(crate) surfaces: &'a Surfaces,
     pub(crate) first: (&'a Patch, &'a Shape),
     pub(crate) second: (&'a Patch, &'a Shape),
     /// Whether both are the same patch.
     pub(crate) same: bool,
-    /// Whether they stay where they are, whatever ways they have.
+    /// Whether they are stationary, whatever their displacements.
     pub(crate) still: bool,
     pub(crate) within: f64,
     pub(crate) near: &'a mut Vec<Near>,
@@ -231,7 +231,7 @@ impl Kernel for FindNear<'_> {
         let shift = SingleVec3::splat([apart.x as f32, apart.y as f32, apart.z as f32]);
         let (edges, within) = (2.0 * (shape.longest_edge + other.longest_edge), within as f32);
         let (rounded, back) = (Singles::splat(rounded_up(within, size)), SingleVec3::ZERO - shift);
-        // Most triangles of two patches that meet are far from each other.
+        // Most triangles of two overlapping patches are far from each other.
         let mut own_lanes = own.lanes() & shape.meeting_whole(&other.whole, back, rounded, still);
         let near_lanes = patch.lanes() & other.meeting_whole(&shape.whole, shift, rounded, still);
         while own_lanes != 0 && near_lanes != 0 {
@@ -278,12 +278,12 @@ struct One<'a> {
     corners: [u32; 3],
     own: &'a Patch,
     lane: usize,
-    /// In all lanes.
+    /// Broadcast to all lanes.
     triangle: &'a LaneTriangles,
     patch: &'a Patch,
     others: &'a LaneTriangles,
     meeting: Meeting,
-    /// The lanes whose corner `j` is corner `i` of the one: `shared[i][j]`.
+    /// The lanes whose corner `j` is corner `i` of the single one: `shared[i][j]`.
     shared: [[u32; 3]; 3],
 }
 

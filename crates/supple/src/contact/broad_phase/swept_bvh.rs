@@ -1,7 +1,7 @@
-//! A tree over moving boxes, eight children to a node. What moves together stays apart: two boxes are compared by their motion against
-//! each other, so that a cloth which falls as a whole meets no more than one at rest.
+//! A bounding volume hierarchy over moving boxes, eight children per node. Boxes are compared by their relative motion, so that a
+//! cloth falling as a whole has no more overlaps than one at rest.
 //!
-//! Boxes and motions are kept in single precision about their middle. What that rounds is added to how near two must come to meet.
+//! Boxes and motions are stored in single precision about their centre. The rounding is added to the query distance.
 
 use glam::DVec3;
 use supple_core::parallel::prelude::*;
@@ -9,14 +9,14 @@ use supple_core::parallel::prelude::*;
 use crate::contact::distance::single_lanes::{LANES, SingleVec3, Singles, take_lane};
 use supple_core::Aabb;
 
-/// Nodes handled by one task.
+/// Nodes processed by one task.
 const NODES: usize = 256;
 /// Levels of a tree at most: 8^11 items are more than 2^32.
 const MOST_LEVELS: usize = 11;
 /// The rounding of a comparison, in units of the last place of the largest coordinate or motion.
 const ROUNDING: f64 = 16.0;
 
-/// A box and the range of motions of what it holds, all of which start together and end together.
+/// A box and the range of displacements of its contents, all of which start and end together.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SweptAabb {
     pub(crate) bounds: Aabb,
@@ -26,7 +26,7 @@ pub(crate) struct SweptAabb {
 impl SweptAabb {
     const EMPTY: Self = Self { bounds: Aabb::EMPTY, moves: Aabb::EMPTY };
 
-    /// Of what stays where it is.
+    /// Of a stationary box.
     pub(crate) fn at_rest(bounds: Aabb) -> Self {
         Self { bounds, moves: Aabb { low: DVec3::ZERO, high: DVec3::ZERO } }
     }
@@ -45,7 +45,7 @@ struct SingleSweep {
     most: [f32; 3],
 }
 
-/// Eight of them; those that are not there are empty.
+/// Eight of them; missing ones are empty.
 #[derive(Debug, Clone, Copy)]
 struct LaneSweeps {
     low: SingleVec3,
@@ -88,7 +88,7 @@ impl LaneSweeps {
         }
     }
 
-    /// The lanes that may come as near as `within` metres to one while they move.
+    /// The lanes that may come as near as `within` metres to one box while they move.
     fn meeting(&self, one: &SingleSweep, within: f32) -> u32 {
         let mut apart = Singles([f32::NEG_INFINITY; LANES]);
         for axis in 0..3 {
@@ -105,14 +105,14 @@ impl LaneSweeps {
 #[derive(Debug, Default)]
 pub(crate) struct SweptBvh {
     items: usize,
-    /// Items by eights, these by eights, until there is one.
+    /// Items in groups of eight, these in groups of eight, until one is left.
     levels: Vec<Vec<LaneSweeps>>,
-    /// What rounding may take off a distance, in metres.
+    /// The largest distance error due to rounding, in metres.
     rounding: f64,
 }
 
 impl SweptBvh {
-    /// A tree for so many items.
+    /// A tree with this many items.
     pub(crate) fn new(items: usize) -> Self {
         let mut levels = Vec::new();
         let mut count = items.div_ceil(LANES);
@@ -123,7 +123,7 @@ impl SweptBvh {
         Self { items, levels, rounding: 0.0 }
     }
 
-    /// Takes new boxes and motions.
+    /// Sets new boxes and motions.
     pub(crate) fn refit(&mut self, sweep_of: impl Fn(usize) -> SweptAabb + Sync) {
         let items = (0..self.items).into_par_iter().with_min_len(NODES);
         let all = items.map(&sweep_of).reduce(|| SweptAabb::EMPTY, SweptAabb::union);
@@ -156,7 +156,7 @@ impl SweptBvh {
         }
     }
 
-    /// How many children the nodes of a level have in all.
+    /// The total number of children of a level's nodes.
     fn children_at(&self, level: usize) -> usize {
         if level == 0 { self.items } else { self.levels[level - 1].len() }
     }
@@ -168,13 +168,13 @@ impl SweptBvh {
         let own = self.levels[0][item / LANES].lane(item % LANES);
         let look = |level: usize, n: usize| {
             let first = item >> (LANES.ilog2() as usize * level);
-            // Children before the item are passed over, and so are those that are not there, which boxes as wide as all numbers would meet.
+            // Children before the item are skipped, and so are missing ones, which boxes with infinite extent would overlap.
             let later = !0 << first.saturating_sub(LANES * n).min(LANES);
             let there = (1 << (self.children_at(level) - LANES * n).min(LANES)) - 1;
             self.levels[level][n].meeting(&own, within) & later & there
         };
         let top = self.levels.len() - 1;
-        // On the way down: the node of each level, and the children that are still to be visited.
+        // The traversal stack: the node of each level, and its children still to be visited.
         let mut stack = [(0, 0); MOST_LEVELS];
         let mut level = top;
         stack[top] = (0, look(top, 0));
@@ -222,7 +222,7 @@ mod tests {
                 tree.later_meetings(i, 0.1, |j| met.push(j));
                 prop_assert!(met.is_sorted() && met.first() == Some(&i));
                 for j in i..points.len() {
-                    // The least distance on the way, per axis.
+                    // The smallest distance during the motion, per axis.
                     let (apart, coming) = (points[j].0 - points[i].0, moves[j] - moves[i]);
                     let near = (0..=20).map(|t| apart + f64::from(t) / 20.0 * coming);
                     if near.into_iter().any(|apart| apart.abs().max_element() < 0.1) {

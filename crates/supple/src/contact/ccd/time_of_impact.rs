@@ -1,35 +1,35 @@
 //! When two moving pieces of surface would touch: additive continuous collision detection (Li, Kaufman and Jiang 2021,
 //! "Codimensional incremental potential contact", algorithm 1). The distance cannot shrink faster than
-//! [`PrimitivePair::approach`], so a step of `d / approach` is always safe; such steps are added up until little of the first
+//! [`PrimitivePair::approach`], so a step of `d / approach` is always safe; such steps are accumulated until little of the initial
 //! distance is left. No polynomial is solved, so no root can be missed.
 
 use glam::DVec3;
 
 use crate::contact::distance::closest_points::PrimitivePair;
 
-/// The fraction of the first distance that is left when a motion ends.
+/// The fraction of the initial distance that remains when a motion ends.
 const MIN_SEPARATION_FRACTION: f64 = 0.1;
 /// The same where the distance is small already.
 const MAX_SEPARATION_LEFT: f64 = 0.9;
 /// The fraction of a safe step that is taken.
 const CONSERVATIVE_RESCALING: f64 = 0.9;
-/// Steps after which the search ends early, with less than the whole way.
+/// Steps after which the search stops early, with less than the whole displacement.
 const MAX_STEPS: u32 = 400;
 
-/// The fraction of its reach below which a pair comes nearer only slowly.
+/// The fraction of its activation distance below which a pair approaches only slowly.
 const MIN_PROGRESS: f64 = 1e-3;
 
-/// The distance that a pair at some `distance` may come to in one motion: a tenth of it, but no less than a small part of its `reach`, and
-/// no more than the reach itself, so that only what comes within its reach is ever cut short. Points that are very near
-/// already lose at most a tenth of their distance: else many motions one after the other would use up what double precision can tell.
+/// The distance to which a pair at some `distance` may come in one motion: a tenth of it, but no less than a small part of its activation
+/// distance `reach`, and no more than that itself, so that only motions into the active range are ever shortened. Points that are very
+/// near already lose at most a tenth of their distance: otherwise repeated motions would exhaust double precision.
 fn enough(distance: f64, reach: f64) -> f64 {
     let left = (MIN_PROGRESS * reach / distance).clamp(MIN_SEPARATION_FRACTION, MAX_SEPARATION_LEFT);
     (left * distance).min(reach)
 }
 
-/// The fraction, 0 to `until`, of the `moves` that four points may make before their distance has shrunk so far that a pair with this
-/// `reach` in metres must be looked at again; never more than what brings them to touch, and nothing for what is not a number. A way along
-/// which two pieces pass each other for hundreds of times their distance may be cut as well, wherever they are.
+/// The fraction, 0 to `until`, of the `moves` that four points may make before their distance has shrunk so far that a pair with the
+/// activation distance `reach` in metres must be tested again; always less than the time of impact, and zero for NaN. A displacement along
+/// which two pieces pass each other for hundreds of times their distance may be shortened as well.
 pub fn time_of_impact(
     kind: PrimitivePair,
     points: &[DVec3; 4],
@@ -63,8 +63,8 @@ pub fn time_of_impact(
     gone
 }
 
-/// Whether [`time_of_impact`] gives the whole way `until` for every pair that is no nearer than `distance` and comes nearer by no
-/// more than `approach` over the whole way.
+/// Whether [`time_of_impact`] returns the whole `until` for every pair that is no nearer than `distance` and approaches by no
+/// more than `approach` over the whole displacement.
 pub(crate) fn is_collision_free(distance: f64, approach: f64, reach: f64, until: f64) -> bool {
     distance > 0.0 && distance - enough(distance, reach) > (1.0 + 1e-9) * approach * until
 }
@@ -75,11 +75,11 @@ mod tests {
     use crate::contact::tests::vector;
     use proptest::prelude::*;
 
-    /// Less than distances of random points are.
+    /// Smaller than distances of random points.
     const REACH: f64 = 1e-6;
 
     /// The first root in (0, 1] of the cubic volume of the four moving points at which the pieces truly touch, by an
-    /// independent way: signs of the volume on a fine grid, then bisection, then the test of being inside.
+    /// independent method: signs of the volume on a fine grid, then bisection, then the inside test.
     fn touching_time(kind: PrimitivePair, p: &[DVec3; 4], m: &[DVec3; 4]) -> Option<f64> {
         let at = |t: f64| -> [DVec3; 4] { std::array::from_fn(|i| p[i] + t * m[i]) };
         let volume = |t: f64| {
@@ -116,7 +116,7 @@ mod tests {
                 if let Some(touching) = touching_time(kind, &p, &m) {
                     prop_assert!(free < touching, "{kind:?}: {free} is not before {touching}");
                 } else {
-                    // What never touches is cut only where it comes near.
+                    // A pair that never touches is shortened only where it comes near.
                     let at = |t: f64| -> [DVec3; 4] { std::array::from_fn(|i| p[i] + t * m[i]) };
                     let nearest = (0..=400).map(|i| kind.distance(&at(f64::from(i) / 400.0)));
                     let nearest = nearest.fold(f64::INFINITY, f64::min);

@@ -1,5 +1,5 @@
-//! Where the triangles of a mesh collider, and of what leads pins, come from: a file, a sequence of files at the scene's frame rate, or the frames
-//! of a finished run. Frames are read when a step needs them; between two frames vertices move straight.
+//! Where the triangles of a mesh collider, or of a pin driver, come from: a file, a sequence of files at the scene's frame rate, or the frames
+//! of a finished run. Frames are read when a step needs them; between two frames vertices are interpolated linearly.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,18 +13,18 @@ use supple_core::{Error, FileError};
 use supple_mesh::format::{is_known, load_surface};
 use supple_mesh::weld::weld;
 
-/// A mesh that may change its shape in time, but not its triangles.
+/// A mesh whose shape may change in time, but not its triangles.
 #[derive(Debug)]
 pub(crate) struct MeshSource {
     frames: Frames,
-    /// Frames a second.
+    /// Frames per second.
     rate: f64,
     /// The triangles as read.
     triangles: Vec<[u32; 3]>,
-    /// For each vertex as read the one that stands for all at its place.
+    /// For each vertex as read, the representative of all vertices that coincide with it.
     welded: Vec<u32>,
     first: Arc<SignedMesh>,
-    /// What was read last for who keeps no frames of their own.
+    /// The last frames read, for callers that keep no frames of their own.
     recent: Mutex<FrameWindow>,
 }
 
@@ -34,7 +34,7 @@ enum Frames {
     Run(FrameCache, Vec<u32>),
 }
 
-/// What a frame holds, with the place it was read from.
+/// The contents of a frame, with the path it was read from.
 struct Read {
     positions: Vec<DVec3>,
     triangles: Vec<[u32; 3]>,
@@ -48,7 +48,7 @@ pub(crate) struct FrameWindow {
 }
 
 impl MeshSource {
-    /// Reads the first frame of what `path` names. A sequence has `fps` frames a second, a run its own.
+    /// Reads the first frame of the source at `path`. A sequence has `fps` frames per second, a run its own rate.
     pub(crate) fn open(path: &Path, fps: f64) -> Result<Self, Error> {
         let (frames, rate) = Frames::find(path, fps)?;
         let Read { positions, triangles, path } = frames.read(0)?;
@@ -62,7 +62,7 @@ impl MeshSource {
         Ok(Self { frames, rate, triangles, welded, first, recent: Mutex::default() })
     }
 
-    /// The same with a look at all frames up to `until` seconds, to which it must reach; `user` says in errors for what.
+    /// The same, checking all frames up to `until` seconds, which it must cover; `user` names the user of the mesh in errors.
     pub(crate) fn open_until(path: &Path, fps: f64, until: f64, user: &str) -> Result<Self, Error> {
         let source = Self::open(path, fps)?;
         // Slack for rounding.
@@ -83,7 +83,7 @@ impl MeshSource {
         self.welded.len()
     }
 
-    /// Whether it is a finished run, which is in the world's metres.
+    /// Whether it is a finished run, which is in world metres.
     pub(crate) fn is_run(&self) -> bool {
         matches!(self.frames, Frames::Run(..))
     }
@@ -115,17 +115,17 @@ impl MeshSource {
         self.frames.len() > 1
     }
 
-    /// The time of the last frame in seconds; a single file holds for ever.
+    /// The time of the last frame in seconds; a single file is valid at all times.
     pub(crate) fn duration(&self) -> f64 {
         if self.deforms() { (self.frames.len() - 1) as f64 / self.rate } else { f64::INFINITY }
     }
 
-    /// The welded vertices at a time: straight between frames, held before the first and after the last.
+    /// The welded vertices at a time: linear between frames, clamped before the first and after the last.
     pub(crate) fn positions(&self, time: f64, window: &mut FrameWindow) -> Result<Vec<DVec3>, Error> {
         let last = self.frames.len() - 1;
         let place = (time * self.rate).clamp(0.0, last as f64);
         let nearest = place.round();
-        // Times are sums of steps: what is meant to be a frame's time may differ by rounding.
+        // Times are sums of steps: a frame's time may differ by rounding.
         if (place - nearest).abs() < 1e-6 {
             return Ok(self.frame(nearest as usize, window)?.to_vec());
         }
@@ -187,7 +187,7 @@ impl MeshSource {
 }
 
 impl Frames {
-    /// A run's folder, a folder of mesh files, a pattern of file names, or a file; with the frames a second.
+    /// A run's folder, a folder of mesh files, a pattern of file names, or a file; with the frames per second.
     fn find(path: &Path, fps: f64) -> Result<(Self, f64), Error> {
         if path.join("frames").is_dir() {
             let cache = FrameCache::open(path)?;
@@ -206,7 +206,7 @@ impl Frames {
         };
         if files.is_empty() {
             let problem = format!(
-                "no mesh files are there; name a file, a folder of files, `name_####.obj` or a run ({})",
+                "there are no mesh files; name a file, a folder of files, `name_####.obj` or a run ({})",
                 supple_mesh::format::EXTENSIONS
             );
             return Err(FileError::whole(path, problem).into());
@@ -244,7 +244,7 @@ impl Frames {
     }
 }
 
-/// Frames of a run must follow each other from 0.
+/// Frames of a run must be consecutive from 0.
 fn check_complete(path: &Path, numbers: &[u32]) -> Result<(), FileError> {
     if numbers.is_empty() {
         return Err(FileError::whole(path, "the run has no frames; let it finish first"));
@@ -258,7 +258,7 @@ fn check_complete(path: &Path, numbers: &[u32]) -> Result<(), FileError> {
     }
 }
 
-/// The files of a folder that `number` knows, by number, then by name.
+/// The files of a folder that `number` accepts, by number, then by name.
 fn sequence(folder: &Path, number: impl Fn(&Path) -> Option<u64>) -> Result<Vec<PathBuf>, FileError> {
     let entries = std::fs::read_dir(folder).map_err(|error| FileError::io(folder, "read", &error))?;
     let mut files = Vec::new();
@@ -272,7 +272,7 @@ fn sequence(folder: &Path, number: impl Fn(&Path) -> Option<u64>) -> Result<Vec<
     Ok(files.into_iter().map(|(_, path)| path).collect())
 }
 
-/// The number that stands at the `#` of a pattern, at least as many digits as there are `#`.
+/// The number at the `#` of a pattern, with at least as many digits as there are `#`.
 fn number_in(pattern: &str, file: &Path) -> Option<u64> {
     let start = pattern.find('#')?;
     let end = pattern.rfind('#')? + 1;
@@ -284,7 +284,7 @@ fn number_in(pattern: &str, file: &Path) -> Option<u64> {
 
 fn representatives(positions: &[DVec3], welded: &[u32], count: usize) -> Vec<DVec3> {
     let mut shared = vec![DVec3::ZERO; count];
-    // The first vertex of each place wins: later ones are overwritten by going backwards.
+    // The first vertex at each position wins: later ones are overwritten by iterating backwards.
     positions.iter().zip(welded).rev().for_each(|(&p, &v)| shared[v as usize] = p);
     shared
 }

@@ -5,11 +5,11 @@
 //! Hessian `A k n nᵀ`; the curvature of the collider is left out, since it is negative outside convex shapes.
 //!
 //! Signed distances change by no more than a point moves. So each step measures once how far every point is from contact,
-//! and leaves it alone until it has moved that far.
+//! and skips it until it has moved that far.
 //!
-//! Friction (`friction.rs`) acts on points that touched at the step's start, with normal force and normal as they were
-//! then. The slip is that against the collider's own motion. Adhesive friction remembers where on the collider a point took hold.
-//! Friction by impulses (`friction_impulses.rs`) is no part of the energy.
+//! Friction (`friction.rs`) acts on points that touched at the step's start, with normal force and normal lagged from
+//! then. The slip is relative to the collider's own motion. Adhesive friction stores where on the collider a point stuck.
+//! Friction by impulses (`friction_impulses.rs`) is not part of the energy.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -29,7 +29,7 @@ use supple_core::Error;
 use supple_core::parallel::{self, CHUNK, Found};
 use supple_core::state::{StateReader, StateWriter};
 
-/// Where a point would be if it stuck to a collider.
+/// The position of a point if it stuck to a collider.
 #[derive(Debug, Clone, Copy)]
 struct StickAnchor {
     point: u32,
@@ -51,25 +51,25 @@ struct FrictionConstraint {
 pub struct Contacts {
     /// The surface points.
     pub points: Arc<Embedding>,
-    /// Surface area that each point stands for, in m².
+    /// Surface area represented by each point, in m².
     pub areas: Vec<f64>,
-    /// Friction coefficient of each point's body, used where the collider gives none.
+    /// Friction coefficient of each point's body, used where the collider specifies none.
     pub friction: Vec<f64>,
     /// The colliders over this step.
     pub colliders: Vec<PosedCollider>,
-    /// How friction holds.
+    /// The friction model.
     pub model: FrictionModel,
-    /// The thickness of surfaces in metres, which says how far adhesive friction gives way.
+    /// The thickness of surfaces in metres, which determines the elastic range of adhesive friction.
     pub thickness: f64,
     grips: Found<FrictionConstraint>,
     law: Friction,
-    /// Where points have taken hold, by point and collider: for adhesive friction.
+    /// Where points stick, by point and collider: for adhesive friction.
     holds: Vec<StickAnchor>,
     clearances: Vec<Clearance>,
     scratch: Mutex<Scratch>,
 }
 
-/// What points in contact feel, kept so that evaluations allocate nothing.
+/// Contact forces of points, kept so that evaluations allocate nothing.
 #[derive(Debug, Default)]
 struct Scratch {
     forces: Found<(usize, DVec3)>,
@@ -77,7 +77,7 @@ struct Scratch {
     presses: Found<(usize, NormalImpulse)>,
 }
 
-/// Where a point was at the step's start, and how far it can move before it can touch anything, in metres.
+/// Position of a point at the step's start, and how far it can move before it can touch anything, in metres.
 #[derive(Debug, Clone, Copy, Default)]
 struct Clearance {
     from: DVec3,
@@ -85,7 +85,7 @@ struct Clearance {
 }
 
 impl Contacts {
-    /// Starts a step of `dt` seconds from `x`, with the colliders as they are: friction anchors and limits are taken here.
+    /// Starts a step of `dt` seconds from `x`, with the current colliders: sets friction anchors and limits.
     pub fn begin_step(&mut self, x: &[DVec3], dt: f64) {
         self.law = Friction::over(self.model, dt, self.thickness);
         let mut clearances = std::mem::take(&mut self.clearances);
@@ -100,7 +100,7 @@ impl Contacts {
         self.grips = grips;
     }
 
-    /// Ends a step at `x`: adhesive friction keeps where points hold.
+    /// Ends a step at `x`: adhesive friction stores the anchors of points.
     pub fn end_step(&mut self, x: &[DVec3]) {
         if self.model != FrictionModel::Adhesive {
             return;
@@ -108,19 +108,19 @@ impl Contacts {
         let mut holds = std::mem::take(&mut self.holds);
         holds.clear();
         holds.extend(self.grips.iter().map(|grip| {
-            // From where the point is now: on what is round, an anchor would else be left behind below the surface.
+            // Relative to the current position: on round shapes, an anchor would otherwise stay behind below the surface.
             let position = self.points.position(grip.hold.point as usize, x);
             StickAnchor { anchor: position - self.law.kept(self.slip(grip, x)), ..grip.hold }
         }));
         self.holds = holds;
     }
 
-    /// Takes over where points hold on from the contacts of the same points before.
+    /// Takes over the anchors from the previous contacts of the same points.
     pub fn hold_on(&mut self, before: &mut Self) {
         self.holds = std::mem::take(&mut before.holds);
     }
 
-    /// Saves where points hold.
+    /// Saves the anchors of points.
     pub fn save(&self, state: &mut StateWriter) {
         let words: Vec<u32> = self.holds.iter().flat_map(|hold| [hold.point, hold.collider]).collect();
         let anchors: Vec<DVec3> = self.holds.iter().map(|hold| hold.anchor).collect();
@@ -128,7 +128,7 @@ impl Contacts {
         state.vectors(&anchors);
     }
 
-    /// Takes over what was saved.
+    /// Restores saved anchors.
     pub fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error> {
         let words = state.words()?;
         let anchors = state.list()?;
@@ -137,7 +137,7 @@ impl Contacts {
         Ok(())
     }
 
-    /// Adds what friction by impulses has to hold against over a step of `dt` seconds that ends at `x`.
+    /// Adds the contacts that friction impulses act on, over a step of `dt` seconds that ends at `x`.
     pub fn add_impulses(&self, x: &[DVec3], dt: f64, impulses: &mut FrictionImpulses) {
         let mut touching = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         let touching = &mut touching.presses;
@@ -147,7 +147,7 @@ impl Contacts {
         }
     }
 
-    /// How a point presses on the colliders that it touches, with limits in newtons.
+    /// The normal impulses of a point on the colliders that it touches, with limits in newtons.
     fn presses(&self, i: usize, x: &[DVec3]) -> impl Iterator<Item = (usize, NormalImpulse)> {
         let near = self.near(i, x).map(|position| (position, self.clearances[i].from));
         self.colliders.iter().filter_map(move |collider| {
@@ -170,7 +170,7 @@ impl Contacts {
     fn near(&self, i: usize, x: &[DVec3]) -> Option<DVec3> {
         let position = self.points.position(i, x);
         let Clearance { from, distance } = self.clearances[i];
-        // The margin covers rounding; a position that is not a number must not be passed over.
+        // The margin covers rounding; NaN must not be skipped.
         let is_free = position.distance(from) * (1.0 + 1e-9) + 1e-12 < distance;
         (!is_free).then_some(position)
     }
@@ -199,8 +199,8 @@ impl Contacts {
         (limit > 0.0).then(|| self.held(fresh, collider, here))
     }
 
-    /// The same grip where the point took hold earlier, if it did. What is farther than any hold was left is of another collider,
-    /// or of a state that was changed by hand.
+    /// The same friction constraint at the earlier anchor, if there is one. An anchor beyond the range of any stored slip belongs to
+    /// another collider, or to a state that was edited.
     fn held(&self, fresh: FrictionConstraint, collider: &PosedCollider, here: DVec3) -> FrictionConstraint {
         let key = |hold: &StickAnchor| (hold.point, hold.collider);
         let Ok(place) = self.holds.binary_search_by_key(&key(&fresh.hold), key) else { return fresh };
@@ -226,7 +226,7 @@ impl Contacts {
 
     /// The number of colliders that a point touches, and how deep it is in the deepest.
     fn touches(&self, i: usize, x: &[DVec3]) -> (u32, f64) {
-        // A point that stands for no area belongs to no triangle.
+        // A point that represents no area belongs to no triangle.
         let Some(position) = self.near(i, x).filter(|_| self.areas[i] > 0.0) else { return (0, 0.0) };
         let (mut count, mut deepest) = (0, 0.0_f64);
         for collider in &self.colliders {
@@ -349,7 +349,7 @@ pub(crate) mod tests {
 
     #[test]
     fn derivatives_are_exact_on_a_plane_sticking_and_sliding() {
-        // The slip that still sticks is 2e-5 m; what holds changes over micrometres, and so must the differences.
+        // The sticking slip is 2e-5 m; friction changes over micrometres, and so must the differences.
         for slip in [3e-6, 1e-3] {
             let (mut contacts, mut x) = on_a_plane(0.6);
             x[0] += DVec3::new(slip, -1e-4, 0.3 * slip);
@@ -362,7 +362,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Points inside, at and around a solid about the origin that reaches to about 0.5 m.
+    /// Points inside, at and around a solid about the origin that extends to about 0.5 m.
     fn around_a_solid(collider: &Collider, meshes: &ColliderMeshes) -> (Contacts, Vec<DVec3>) {
         let directions =
             [[0.9, 0.1, 0.2], [-0.3, 0.8, 0.1], [0.2, -0.4, -0.9], [0.5, 0.6, -0.55]].map(DVec3::from);

@@ -1,4 +1,4 @@
-//! A collider at the start and the end of a step: signed distance, normal and how its surface has moved.
+//! A collider at the start and the end of a step: signed distance, normal and surface displacement.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use supple_core::Error;
 /// How far a point is from a collider.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Separation {
-    /// Signed distance in metres, negative inside. Where a point is beyond the collider's thickness outside a mesh's
+    /// Signed distance in metres, negative inside. For a point farther than the collider's thickness outside a mesh's
     /// box, a lower bound.
     pub distance: f64,
     /// Unit normal, away from the collider.
@@ -32,13 +32,13 @@ pub struct ColliderMeshes {
 }
 
 impl ColliderMeshes {
-    /// For a scene with `fps` frames a second, which sequences of mesh files follow.
+    /// For a scene with `fps` frames per second, the rate of mesh file sequences.
     pub fn new(fps: f64) -> Self {
         Self { fps, loaded: Vec::new() }
     }
 
-    /// Reads the mesh of a collider that has one, if it is not there yet; `folder` is where relative names start. One
-    /// that changes in time must reach to `until` seconds.
+    /// Reads the mesh of a collider that has one, if it is not loaded yet; `folder` is the base of relative paths. One
+    /// that changes in time must cover `until` seconds.
     pub fn load(&mut self, collider: &Collider, folder: &Path, until: f64) -> Result<(), Error> {
         let ColliderShape::Mesh(path) = &collider.shape else { return Ok(()) };
         if self.get(path).is_some() {
@@ -61,7 +61,7 @@ impl ColliderMeshes {
         Ok(Some((positions, source.first().triangles().to_vec())))
     }
 
-    /// Frames a second of sequences of mesh files.
+    /// Frames per second of mesh file sequences.
     pub(crate) fn fps(&self) -> f64 {
         self.fps
     }
@@ -87,7 +87,7 @@ pub struct PosedCollider {
     pub stiffness: f64,
     /// Distance kept from the shape, in metres.
     pub thickness: f64,
-    /// Friction coefficient, if the collider decides it.
+    /// Friction coefficient, if the collider specifies it.
     pub friction: Option<f64>,
 }
 
@@ -109,7 +109,7 @@ struct PosedMesh {
 
 impl PosedCollider {
     /// The collider over the step from `start` to `end` (seconds). `meshes` must have been loaded for it; `before`, the
-    /// same collider over the step before, lends its memory.
+    /// same collider over the previous step, provides reusable buffers.
     pub fn new(
         collider: &Collider,
         meshes: &ColliderMeshes,
@@ -141,7 +141,7 @@ impl PosedCollider {
         self.separation_at(&self.end, |mesh| &mesh.end, point)
     }
 
-    /// Distance and normal at the step's end of a point that was at `from` at its start: one that went through an open mesh
+    /// Distance and normal at the step's end of a point that was at `from` at its start: one that passed through an open mesh
     /// meanwhile is behind it, however deep.
     pub fn separation_after(&self, from: DVec3, point: DVec3) -> Separation {
         match &self.shape {
@@ -159,7 +159,7 @@ impl PosedCollider {
         self.separation_at(&self.start, |mesh| &mesh.start, point)
     }
 
-    /// Where a point that rides on the collider since the step's start is at its end.
+    /// The end position of a point that moves with the collider from the step's start.
     pub fn carry(&self, point: DVec3) -> DVec3 {
         let mut local = self.start.inverse(point);
         if let PosedShape::Mesh(mesh) = &self.shape
@@ -226,7 +226,7 @@ impl PosedMesh {
     }
 }
 
-/// A pose with its rotation at hand.
+/// A pose with its precomputed rotation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Placement {
     pivot: DVec3,
@@ -253,7 +253,7 @@ impl Placement {
         self.pivot + self.rotation.inverse() * (point - self.moved_pivot) / self.scale
     }
 
-    /// What was found in the collider's own place, in the world's.
+    /// A result in the collider's own coordinates, transformed to the world's.
     fn place(&self, found: Separation) -> Separation {
         Separation { distance: self.scale * found.distance, normal: self.rotation * found.normal }
     }

@@ -36,7 +36,7 @@ fn capsule(from: DVec3, to: DVec3, radius: f64, point: DVec3) -> Separation {
     around(from + along * axis, radius, point, sideways)
 }
 
-/// A box of half side lengths `half` about the origin: the nearest side counts inside, the nearest point outside.
+/// A box of half side lengths `half` about the origin: inside, the nearest side counts; outside, the nearest point.
 fn cuboid(half: DVec3, point: DVec3) -> Separation {
     let beyond = point.abs() - half;
     let outside = beyond.max(DVec3::ZERO);

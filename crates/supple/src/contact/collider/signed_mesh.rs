@@ -1,6 +1,6 @@
-//! The signed distance of a triangle mesh. A closed mesh is a solid: inside is where it winds around a point (Jacobson
+//! The signed distance of a triangle mesh. A closed mesh is a solid: inside is where its winding number is nonzero (Jacobson
 //! 2013). An open mesh is a shell in front of its faces: a point that slipped less than the shell's thickness behind
-//! them is brought back, one further behind is free, unless it was held or in front when the step began.
+//! them is pushed back, one further behind is free, unless it was in contact or in front when the step started.
 
 use glam::DVec3;
 
@@ -14,13 +14,13 @@ pub(crate) struct SignedMesh {
     winding: WindingNumber,
     /// Angle-weighted vertex normals (Bærentzen and Aanæs 2005), zero where no triangle is.
     normals: Vec<DVec3>,
-    /// Vertices on the rim of an open mesh.
+    /// Vertices on the boundary of an open mesh.
     rim: Vec<bool>,
     closed: bool,
 }
 
 impl SignedMesh {
-    /// A mesh whose triangles share vertices wherever they meet. A closed mesh is turned to face outwards.
+    /// A mesh whose triangles share vertices wherever they meet. A closed mesh is oriented outwards.
     pub(crate) fn new(positions: &[DVec3], mut triangles: Vec<[u32; 3]>) -> Self {
         let rim = rim(positions.len(), &triangles);
         let closed = !rim.contains(&true);
@@ -32,7 +32,7 @@ impl SignedMesh {
         Self { winding: WindingNumber::new(TriangleTree::new(positions, triangles)), normals, rim, closed }
     }
 
-    /// Takes new positions of the same vertices.
+    /// Sets new positions of the same vertices.
     pub(crate) fn refit(&mut self, positions: &[DVec3]) {
         self.winding.refit(positions);
         self.normals = vertex_normals(positions, self.tree().triangles());
@@ -43,7 +43,7 @@ impl SignedMesh {
         self.tree().triangles()
     }
 
-    /// Whether it has a rim.
+    /// Whether it has a boundary.
     pub(crate) fn is_open(&self) -> bool {
         !self.closed
     }
@@ -72,7 +72,7 @@ impl SignedMesh {
         Separation { distance: sign * closest.distance, normal: (sign * offset).normalize_or(smooth) }
     }
 
-    /// The same of a point that came from `from`: where it went through an open mesh from the front, or was held and did not
+    /// The same for a point that came from `from`: where it passed through an open mesh from the front, or was in contact and did not
     /// come back, it is behind, however deep.
     pub(crate) fn separation_after(&self, from: DVec3, point: DVec3, shell: f64) -> Separation {
         let found = self.separation(point, shell);
@@ -87,7 +87,7 @@ impl SignedMesh {
         Separation { distance: -closest.distance, normal: (-offset).normalize_or(smooth) }
     }
 
-    /// Whether the straight way from `from` ends behind an open mesh, judged by the first triangle in the way.
+    /// Whether the straight path from `from` ends behind an open mesh, judged by the first triangle in its path.
     fn went_behind(&self, from: DVec3, point: DVec3, shell: f64) -> bool {
         let way = Ray { origin: from, direction: point - from };
         let first = if from == point { None } else { self.tree().pick(&way) };
@@ -100,7 +100,7 @@ impl SignedMesh {
         }
     }
 
-    /// How far the material point nearest to `point` moves on the way to `later`, a later time of the same mesh.
+    /// The displacement of the material point nearest to `point` until `later`, a later time of the same mesh.
     pub(crate) fn displacement(&self, later: &Self, point: DVec3) -> DVec3 {
         let Some(closest) = self.closest(point) else { return DVec3::ZERO };
         let corners = later.tree().corners(closest.triangle);
@@ -122,7 +122,7 @@ impl SignedMesh {
         smooth.normalize_or(DVec3::Y)
     }
 
-    /// Whether the nearest point lies on the rim: there is no behind around it.
+    /// Whether the nearest point is on the boundary: there is no behind around it.
     fn is_on_rim(&self, closest: &ClosestPoint) -> bool {
         let corners = self.tree().triangles()[closest.triangle as usize];
         let mut touched = corners.iter().zip(closest.barycentric).filter(|(_, weight)| *weight > 0.0);
@@ -130,7 +130,7 @@ impl SignedMesh {
     }
 }
 
-/// Vertices of edges that do not have as many triangles in one direction as in the other.
+/// Vertices of edges whose triangles are not balanced between both orientations.
 fn rim(vertices: usize, triangles: &[[u32; 3]]) -> Vec<bool> {
     let around = |t: &[u32; 3]| [[t[0], t[1]], [t[1], t[2]], [t[2], t[0]]];
     let mut edges: Vec<[u32; 3]> = triangles
@@ -194,7 +194,7 @@ mod tests {
                 triangles.iter_mut().for_each(|t| t.swap(0, 1));
             }
             let found = SignedMesh::new(&positions, triangles).separation(point, 10.0);
-            // A chord of 1/48 of a half turn is at most 1 - cos(π/96) within the sphere, twice that at a cell's middle.
+            // A chord of 1/48 of a half turn is at most 1 - cos(π/96) within the sphere, twice that at a cell's centre.
             prop_assert!((found.distance - (point.length() - 1.0)).abs() < 2e-3);
             if (point.length() - 1.0).abs() > 0.05 {
                 prop_assert!(found.normal.dot(point.normalize()) > 0.99);
@@ -224,11 +224,11 @@ mod tests {
                 "from {from}: {found:?}"
             );
         }
-        // One that was free behind stays free, also where it comes near, and one that comes back is in front.
+        // A point that was free behind stays free, even where it comes near, and one that comes back is in front.
         assert!(between(-0.2, -0.3).distance > 0.0);
         assert!(between(-0.2, -0.02).distance > 0.0);
         assert!((between(-0.005, 0.3).distance - 0.3).abs() < 1e-15);
-        // Beside the mesh there is nothing to go through.
+        // Next to the mesh there is nothing to pass through.
         let beside = mesh.separation_after(DVec3::new(1.5, 0.1, 0.5), DVec3::new(1.5, -0.1, 0.5), 0.01);
         assert!(beside.distance > 0.4);
     }

@@ -1,16 +1,16 @@
 //! How near two pieces of surface are: a vertex and a triangle, or two edges. Both are four points `pᵢ`, and the vector
-//! between their closest points is `r = Σ wᵢ pᵢ` with weights that sum to zero. Since the closest points are where the
-//! distance `d = |r|` is least, its gradient is `∂d/∂pᵢ = wᵢ n`, `n = r/d`: the change of the weights does not count.
+//! between their closest points is `r = Σ wᵢ pᵢ` with weights that sum to zero. Since the closest points minimise the
+//! distance `d = |r|`, its gradient is `∂d/∂pᵢ = wᵢ n`, `n = r/d`: the change of the weights does not contribute.
 
 use glam::DVec3;
 
 use supple_core::Aabb;
 use supple_mesh::geometry::triangle::closest_point;
 
-/// Edges whose directions differ by less than the root of this, in radians, count as parallel when closest points are sought.
+/// Edges whose directions differ by less than the square root of this, in radians, count as parallel in the closest-point search.
 const PARALLEL: f64 = 1e-8;
 
-/// What a pair is made of.
+/// The kind of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PrimitivePair {
     /// The first point is a vertex, the other three a triangle.
@@ -42,8 +42,8 @@ impl PrimitivePair {
         self.closest(points).offset.length()
     }
 
-    /// Whether the boxes around both pieces are farther apart than so many metres; quicker than the distance, which may be
-    /// larger still.
+    /// Whether the boxes around both pieces are farther apart than this many metres; faster than the distance, which may be
+    /// even larger.
     pub fn is_surely_farther(self, &[a, b, c, d]: &[DVec3; 4], metres: f64) -> bool {
         let around = |low: DVec3, high: DVec3| Aabb { low, high };
         let [first, second] = match self {
@@ -53,8 +53,8 @@ impl PrimitivePair {
         first.gap_squared(&second) > metres * metres
     }
 
-    /// How fast the distance can change when the points move like this: the sum of the largest velocities on both sides,
-    /// without what is common to all.
+    /// Upper bound on the rate of change of the distance for these displacements: the sum of the largest ones on both sides,
+    /// after the common motion is subtracted.
     pub fn approach(self, moves: &[DVec3; 4]) -> f64 {
         let common = 0.25 * (moves[0] + moves[1] + moves[2] + moves[3]);
         let [a, b, c, d] = moves.map(|m| (m - common).length_squared());
@@ -84,7 +84,7 @@ fn edge_edge(points: &[DVec3; 4]) -> ClosestPoints {
         || ClosestPoints { weights: [1.0 - s, s, t - 1.0, -t], offset: between + s * first - t * second };
     match (inside, parallel) {
         (true, false) => crossing(),
-        // Rounding spoils the inner solution of edges that are almost parallel: an end may be nearer.
+        // Rounding spoils the interior solution of almost parallel edges: an end may be nearer.
         (true, true) => nearer(crossing(), nearest_end(points)),
         (false, _) => nearest_end(points),
     }
@@ -129,7 +129,7 @@ mod tests {
         prop::array::uniform4(point)
     }
 
-    /// The least distance over a grid of weights: an upper bound that is at most a cell too large.
+    /// The smallest distance over a grid of weights: an upper bound that is at most a cell too large.
     fn sampled(kind: PrimitivePair, p: &[DVec3; 4]) -> f64 {
         const CELLS: usize = 40;
         let part = |i: usize| i as f64 / CELLS as f64;

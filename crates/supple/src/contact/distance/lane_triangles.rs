@@ -1,13 +1,13 @@
-//! Distances between pieces of eight triangles and pieces of other ones, in single precision. They tell which pairs are worth a
-//! closer look: what they say is a little too small rather than too large.
+//! Distances between pieces of eight triangles and pieces of other ones, in single precision. They cull pairs before the
+//! exact test: they are slightly too small rather than too large.
 
 use crate::contact::distance::single_lanes::{SingleVec3, Singles};
 
-/// Below this square nothing is divided by: a triangle without area, an edge without length.
+/// No division by squares below this: a triangle without area, an edge without length.
 const TINY: f32 = 1e-30;
-/// What [`surely`] takes off, as a fraction of a distance and of the edges' lengths. Closest points of two edges at the angle `φ` have
+/// The amount subtracted by [`surely`], as a fraction of a distance and of the edges' lengths. Closest points of two edges at the angle `φ` have
 /// a relative error of `ε / sin²φ` in single precision, their distance one of `ε / sin φ`; below `sin²φ = ε` the ends of the edges are as
-/// near as their insides but for `√ε` of a length. So errors stay below a small multiple of `√ε = 2.4e-4`.
+/// near as their interiors up to `√ε` of a length. So errors stay below a small multiple of `√ε = 2.4e-4`.
 const ERROR: f32 = 1e-3;
 
 /// Eight triangles.
@@ -110,14 +110,14 @@ pub(crate) fn gap_squared([low, high]: [SingleVec3; 2], [from, to]: [SingleVec3;
     apart.dot(apart)
 }
 
-/// A distance in metres that is not too large, from a squared one between pieces with edges of at most `edges` metres in all and
+/// A distance in metres that is not too large, from a squared one between pieces with edges of at most `edges` metres in total and
 /// coordinates of at most `size` metres.
 pub(crate) fn surely(squared: f32, edges: f32, size: f32) -> f64 {
     let distance = (1.0 - ERROR) * squared.sqrt() - ERROR * edges - 8.0 * f32::EPSILON * size;
     f64::from(distance.max(0.0))
 }
 
-/// The largest squared distance that [`surely`] may tell for a distance in metres.
+/// The largest squared distance for which [`surely`] may return a distance in metres.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn at_most(distance: Singles, edges: f32, size: f32) -> Singles {
     let more = Singles::splat((1.0 + 2.0 * ERROR) * (2.0 * ERROR * edges + 16.0 * f32::EPSILON * size));
@@ -167,7 +167,7 @@ mod tests {
             let check = |kind: PrimitivePair, points: [DVec3; 4], squared: f32| {
                 let (exact, told) = (kind.distance(&points), surely(squared, 8.0, 4.0));
                 prop_assert!(told <= exact, "{kind:?} {points:?}: {told} {exact}");
-                // A triangle without a plane may be told too near.
+                // A triangle without a plane may be reported too near.
                 let [_, a, b, c] = points;
                 let area = (b - a).cross(c - a).length();
                 if kind == PrimitivePair::EdgeEdge || area > 1e-3 {

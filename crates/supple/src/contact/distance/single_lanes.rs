@@ -1,11 +1,11 @@
-//! Eight numbers in single precision side by side, one for each of eight triangles or boxes. Plain loops, which compilers turn into
+//! Eight numbers in single precision, one for each of eight triangles or boxes. Plain loops, which compilers turn into
 //! vector instructions inside kernels (see [`supple_core::simd`]); sets of lanes are the bits of a number.
 
 #![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
 
 use std::ops::{Add, Div, Mul, Sub};
 
-/// How many there are.
+/// The number of lanes.
 pub(crate) const LANES: usize = 8;
 
 /// Eight numbers.
@@ -55,7 +55,7 @@ impl Singles {
         Self(out)
     }
 
-    /// The smaller of each pair; the second where either is not a number.
+    /// The smaller of each pair; the second where either is NaN.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn min(self, other: Self) -> Self {
         let mut out = other.0;
@@ -65,7 +65,7 @@ impl Singles {
         Self(out)
     }
 
-    /// The larger of each pair; the second where either is not a number.
+    /// The larger of each pair; the second where either is NaN.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn max(self, other: Self) -> Self {
         let mut out = other.0;
@@ -75,7 +75,7 @@ impl Singles {
         Self(out)
     }
 
-    /// Each brought into the range from 0 to 1.
+    /// Each clamped to the range from 0 to 1.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn fraction(self) -> Self {
         self.max(Self::ZERO).min(Self::splat(1.0))
@@ -91,7 +91,7 @@ impl Singles {
         Self(out)
     }
 
-    /// The lanes where it is not above another; what is not a number never is.
+    /// The lanes where it is not above another; never true for NaN.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn not_above(self, other: Self) -> u32 {
         let mut bits = [0; LANES];
@@ -102,7 +102,7 @@ impl Singles {
     }
 }
 
-/// The lanes in which a number is this one.
+/// The lanes in which a number equals this one.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn equal(numbers: &[u32; LANES], number: u32) -> u32 {
     let mut bits = [0; LANES];
@@ -121,7 +121,7 @@ fn joined(bits: [u32; LANES]) -> u32 {
     all
 }
 
-/// Takes the first lane out of a set.
+/// Removes the first lane from a set.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn take_lane(set: &mut u32) -> usize {
     let lane = set.trailing_zeros();
@@ -193,7 +193,7 @@ impl SingleVec3 {
         [self.0[0].0[i], self.0[1].0[i], self.0[2].0[i]]
     }
 
-    /// The vector of one lane in all of them.
+    /// The vector of one lane, broadcast to all of them.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn splat_of(&self, i: usize) -> Self {
         Self::splat(self.lane(i))

@@ -1,7 +1,7 @@
-//! What pairs of surfaces have slipped since they took hold, kept from step to step for adhesive friction.
+//! The slip of pairs of surfaces since they first stuck, kept from step to step for adhesive friction.
 //!
-//! A slip lies across the normal. It is kept in the frame that the normal makes with an edge of the pair, so that pieces which turn
-//! together hold each other as before.
+//! A slip is perpendicular to the normal. It is stored in the frame of the normal and an edge of the pair, so that pieces which
+//! rotate together keep sticking.
 
 use glam::DVec3;
 
@@ -21,7 +21,7 @@ pub(crate) struct Adhesion {
 type Key = (bool, [u32; 4]);
 
 impl Adhesion {
-    /// The slip of a pair with this normal now; zero for one that has no hold.
+    /// The slip of a pair with this normal now; zero for a new pair.
     pub(crate) fn slip(&self, kind: PrimitivePair, points: [u32; 4], normal: DVec3, at: &[DVec3]) -> DVec3 {
         let Ok(place) = self.held.binary_search_by_key(&key(kind, points), |(key, _)| *key) else {
             return DVec3::ZERO;
@@ -31,7 +31,7 @@ impl Adhesion {
         u * along + v * beside
     }
 
-    /// Keeps what `slip` gives for each grip at the end of a step.
+    /// Stores the `slip` of each friction constraint at the end of a step.
     pub(crate) fn keep(
         &mut self,
         grips: &[FrictionConstraint],
@@ -57,7 +57,7 @@ impl Adhesion {
         state.vectors(&slips.collect::<Vec<DVec3>>());
     }
 
-    /// Takes over what was saved.
+    /// Restores saved slips.
     pub(crate) fn restore(&mut self, state: &mut StateReader<'_>) -> Result<(), Error> {
         let (words, slips) = (state.words()?, state.list()?);
         let held =
@@ -71,7 +71,7 @@ fn key(kind: PrimitivePair, points: [u32; 4]) -> Key {
     (kind == PrimitivePair::EdgeEdge, points)
 }
 
-/// Two axes across the normal, the first along an edge of the pair.
+/// Two axes perpendicular to the normal, the first along an edge of the pair.
 fn frame(kind: PrimitivePair, points: [u32; 4], normal: DVec3, at: &[DVec3]) -> [DVec3; 2] {
     let [from, to] = match kind {
         PrimitivePair::VertexTriangle => [points[1], points[2]],

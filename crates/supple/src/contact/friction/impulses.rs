@@ -1,33 +1,33 @@
-//! Coulomb friction by impulses (Bridson, Fedkiw and Anderson 2002, section 7.2), after a step that knew none. A contact presses
-//! with the impulse `N dt`; its tangential displacement `r` over the step, against what it rests on, is taken back as far as
+//! Coulomb friction by impulses (Bridson, Fedkiw and Anderson 2002, section 7.2), after a frictionless step. A contact has
+//! the normal impulse `N dt`; its tangential displacement `r` over the step, relative to its support, is reverted as far as
 //! Coulomb's law allows:
 //!
 //! ```text
-//! r = T (Σ cⱼ Δxⱼ - carried),   W = Σ cⱼ²/mⱼ,   J ← J - r/(dt W) cut to |J| <= μ N dt,   Δxⱼ += dt cⱼ ΔJ/mⱼ
+//! r = T (Σ cⱼ Δxⱼ - carried),   W = Σ cⱼ²/mⱼ,   J ← J - r/(dt W) clamped to |J| <= μ N dt,   Δxⱼ += dt cⱼ ΔJ/mⱼ
 //! ```
 //!
-//! with weights `cⱼ` on unknowns of mass `mⱼ`. One contact alone is solved at once; those that share unknowns take turns in a
-//! fixed order, each with the sum `J` of what it has given, so that no turn goes beyond Coulomb's law. The weights of a pair of
-//! surfaces sum to zero, so momentum stays as it is.
+//! with weights `cⱼ` on unknowns of mass `mⱼ`. A single contact is solved exactly; those that share unknowns are swept in a
+//! fixed order, each with its accumulated impulse `J`, so that no sweep exceeds Coulomb's law. The weights of a pair of
+//! surfaces sum to zero, so momentum is conserved.
 //!
-//! The velocities are changed with the positions. An unknown is slowed by its own mass alone: cloth is held whole, the
+//! The velocities are changed with the positions. An unknown is slowed by its own mass alone: cloth is stopped entirely, the
 //! inside of a solid by its elasticity only, in the steps that follow.
 
 use glam::DVec3;
 
 use crate::contact::friction::across;
 
-/// How often contacts take turns.
+/// The number of sweeps over the contacts.
 const MAX_SWEEPS: u32 = 10;
 
-/// A contact that presses.
+/// A contact with a normal impulse.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NormalImpulse {
     /// Unit normal.
     pub normal: DVec3,
     /// The largest friction.
     pub limit: f64,
-    /// How what it rests on was moved over the step, in metres.
+    /// Displacement of its support over the step, in metres.
     pub carried: DVec3,
 }
 
@@ -40,16 +40,16 @@ pub struct FrictionImpulses {
 
 #[derive(Debug, Clone, Copy)]
 struct Contact {
-    /// The end of its weights; they begin where those of the contact before end.
+    /// The end of its weights; they start where those of the previous contact end.
     end: u32,
     /// Its limit in N·s.
     press: NormalImpulse,
-    /// The impulse so far, in N·s.
+    /// The accumulated impulse, in N·s.
     impulse: DVec3,
 }
 
 impl FrictionImpulses {
-    /// Forgets all contacts.
+    /// Removes all contacts.
     pub fn clear(&mut self) {
         self.weights.clear();
         self.contacts.clear();
@@ -61,9 +61,9 @@ impl FrictionImpulses {
         self.contacts.push(Contact { end: self.weights.len() as u32, press, impulse: DVec3::ZERO });
     }
 
-    /// Takes slip out of a step of `dt` seconds from `from` to `to`. Unknowns that are held have no `mass` that could be moved.
+    /// Removes slip from a step of `dt` seconds from `from` to `to`. `mass` is `None` for fixed unknowns.
     pub fn slow(&mut self, from: &[DVec3], to: &mut [DVec3], dt: f64, mass: impl Fn(usize) -> Option<f64>) {
-        // What weighs nothing, at the tip of a triangle without area, is left alone too.
+        // Massless points, at the tip of a triangle without area, are skipped too.
         let softness = |v: u32| mass(v as usize).filter(|mass| *mass > 0.0).map_or(0.0, f64::recip);
         for _ in 0..MAX_SWEEPS {
             let mut start = 0;
@@ -100,7 +100,7 @@ mod tests {
             impulses.push(&[(0, 1.0)], NormalImpulse { normal: DVec3::Y, limit, carried: DVec3::ZERO });
             let mut to = [from + step];
             impulses.slow(&[from], &mut to, dt, |_| Some(mass));
-            // It slides by 5 cm a step with 2.5 N·s; the normal part stays.
+            // It slides by 5 cm per step with 2.5 N·s; the normal part is unchanged.
             let left = 0.05 - f64::min(limit * dt / mass, 0.05);
             let expected = from + DVec3::new(0.6 * left, -0.002, 0.8 * left);
             assert!(to[0].distance(expected) < 1e-14, "{limit}: {}", to[0]);

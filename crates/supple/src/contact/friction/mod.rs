@@ -5,17 +5,17 @@
 //! f(y) = y²/ε - y³/(3 ε²) + ε/3   for y < ε,      f(y) = y   beyond.
 //! ```
 //!
-//! `f` is convex and once more differentiable than Coulomb's law: below `ε` it holds like static friction. What `u` and `ε` are
-//! makes the model:
+//! `f` is convex and once more differentiable than Coulomb's law: below `ε` it acts like static friction. The definitions of `u`
+//! and `ε` make the model:
 //!
-//! - *smooth*: `u` is the slip of the step under way and `ε` is 1 mm/s times the step. To hold at all, what should stick must slip a
-//!   little in every step: it creeps.
-//! - *adhesive* (as in Wu, Wu, Yang and Wang 2020): `u` is the slip since the pair took hold, kept from step to step as in a spring,
-//!   and `ε` is a tenth of the thickness. What sticks comes to rest, a little beside where it was. Where the pair slides, the hold is
-//!   drawn along: after each step `u` is cut to `ε`.
+//! - *smooth*: `u` is the slip of the current step and `ε` is 1 mm/s times the step. To generate a force, a sticking contact must
+//!   slip a little in every step: it creeps.
+//! - *adhesive* (as in Wu, Wu, Yang and Wang 2020): `u` is the slip since the pair first stuck, kept from step to step as in a spring,
+//!   and `ε` is a tenth of the thickness. Sticking contacts come to rest slightly away from where they were. Where the pair slides, the
+//!   anchor is dragged along: after each step `u` is clamped to `ε`.
 //!
-//! `f` turns within `ε`, much less than Newton's method moves. Along the slip its curvature beyond `ε` is zero, so a step that
-//! should end where a point sticks goes past it, and the line search cuts it for all points. The projected Hessian has `f'(y)/y` in
+//! `f` bends within `ε`, much less than the steps of Newton's method. Along the slip its curvature beyond `ε` is zero, so a step that
+//! should end where a point sticks overshoots, and the line search shortens it for all points. The projected Hessian has `f'(y)/y` in
 //! all directions instead: the parabola with it lies above `f`, since `f` is concave in `y²`, and ends at the point that sticks.
 
 pub(crate) mod adhesion;
@@ -28,11 +28,11 @@ use crate::energy::outer;
 use crate::material::HessianMode;
 use crate::scene::FrictionModel;
 
-/// The slip velocity in m/s below which smooth friction holds like static friction.
+/// The slip velocity in m/s below which smooth friction acts like static friction.
 const STATIC_SPEED: f64 = 1e-3;
 /// The slip below which adhesive friction does, as a fraction of the thickness.
 const ADHESION: f64 = 0.1;
-/// How far, as a fraction of that, rounding may carry a hold beyond it.
+/// How far, as a fraction of that, rounding may carry a stored slip beyond it.
 const ROUNDING: f64 = 1e-6;
 
 /// Friction of one pair over one step.
@@ -42,7 +42,7 @@ pub(crate) struct FrictionConstraint {
     pub(crate) points: [u32; 4],
     pub(crate) weights: [f64; 4],
     pub(crate) normal: DVec3,
-    /// `Σ wᵢ pᵢ` where it would be without any slip.
+    /// `Σ wᵢ pᵢ` without any slip.
     pub(crate) anchor: DVec3,
     /// Friction coefficient times normal force, in newtons.
     pub(crate) limit: f64,
@@ -51,12 +51,12 @@ pub(crate) struct FrictionConstraint {
 /// Friction over one step.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Friction {
-    /// The slip in metres below which it holds.
+    /// The slip in metres below which it sticks.
     static_slip: f64,
 }
 
 impl Friction {
-    /// By a model, for a step of `dt` seconds and surfaces of a thickness in metres.
+    /// For a model, a step of `dt` seconds and surfaces of a thickness in metres.
     pub(crate) fn over(model: FrictionModel, dt: f64, thickness: f64) -> Self {
         let static_slip = match model {
             FrictionModel::Smooth | FrictionModel::Impulse => STATIC_SPEED * dt,
@@ -65,12 +65,12 @@ impl Friction {
         Self { static_slip }
     }
 
-    /// The slip that is left to a hold after a step.
+    /// The slip that is stored after a step.
     pub(crate) fn kept(&self, slip: DVec3) -> DVec3 {
         slip.clamp_length_max(self.static_slip)
     }
 
-    /// Whether a slip may be what a hold was left with.
+    /// Whether a slip is within the range of stored slips.
     pub(crate) fn holds(&self, slip: DVec3) -> bool {
         slip.length() <= (1.0 + ROUNDING) * self.static_slip
     }
@@ -88,12 +88,12 @@ impl Friction {
         scale * slip
     }
 
-    /// The Hessian of `f` by what moves, of which the slip is the part across a unit `normal`; or, projected, `f'(y)/y` times all
-    /// directions across the normal.
+    /// The Hessian of `f` with respect to the moving point, whose slip is its part perpendicular to a unit `normal`; or, projected, `f'(y)/y`
+    /// times all directions perpendicular to the normal.
     pub(crate) fn hessian(&self, slip: DVec3, normal: DVec3, curvature: HessianMode) -> DMat3 {
         let (size, eps) = (slip.length(), self.static_slip);
         let tangents = DMat3::IDENTITY - outer(normal);
-        // f'(y)/y, and what f''(y) is less.
+        // f'(y)/y, and the reduction by f''(y).
         let (around, less) = if size < eps {
             (2.0 / eps - size / (eps * eps), size / (eps * eps))
         } else {
@@ -106,7 +106,7 @@ impl Friction {
     }
 }
 
-/// The part of a vector across a unit `normal`.
+/// The part of a vector perpendicular to a unit `normal`.
 pub(crate) fn across(v: DVec3, normal: DVec3) -> DVec3 {
     v - v.dot(normal) * normal
 }

@@ -1,5 +1,5 @@
-//! Which triangles pass through each other at some positions: a test of its own, without anything of the detection that keeps
-//! them apart. Boxes find what is near, orientation determinants without rounding decide.
+//! Which triangles pass through each other at some positions: an independent test that shares nothing with the detection that keeps
+//! them apart. Boxes find candidates, exact orientation determinants decide.
 
 use glam::DVec3;
 
@@ -8,7 +8,7 @@ use supple_mesh::geometry::triangle_overlap::triangles_overlap;
 use supple_mesh::geometry::{Aabb, Bvh};
 
 impl Surfaces {
-    /// The pairs of triangles that may touch and have a point in common, sorted. Neighbours, along a seam too, are not looked at.
+    /// The pairs of triangles that may touch and have a point in common, sorted. Neighbours, also along a seam, are skipped.
     pub fn crossings(&self, at: &[DVec3]) -> Vec<[u32; 2]> {
         let corners = |t: u32| self.triangles[t as usize];
         let boxes: Vec<Aabb> =

@@ -1,7 +1,7 @@
-//! Which surface vertices lie inside another part of their body, or inside another body, at some positions: a test of its own by
-//! winding numbers, without anything of the detection that keeps parts from each other.
+//! Which surface vertices are inside another part of their body, or inside another body, at some positions: an independent test by
+//! winding numbers that shares nothing with the detection that keeps parts apart.
 //!
-//! Just outside a vertex the winding number of a closed surface is 0; it is 1 or more where another part is around it.
+//! Just outside a vertex the winding number of a closed surface is 0; it is 1 or more where another part encloses it.
 
 use glam::DVec3;
 use supple_core::parallel::prelude::*;
@@ -11,13 +11,13 @@ use crate::contact::surfaces::Surfaces;
 use crate::scene::Contact;
 use supple_mesh::geometry::{TriangleTree, WindingNumber};
 
-/// How far outside a vertex the winding number is taken, over the length of its edges or the thickness of surfaces: nearer than
-/// contact keeps anything else.
+/// How far outside a vertex the winding number is evaluated, over the length of its edges or the thickness of surfaces: nearer than
+/// contact lets anything else come.
 const OUTSIDE: f64 = 1e-3;
-/// Vertices handled by one task.
+/// Vertices processed by one task.
 const CHUNK: usize = 256;
 
-/// The closed surfaces of a setup's solids.
+/// The closed surfaces of a scene state's solids.
 #[derive(Debug)]
 pub struct InsideCheck {
     bodies: Vec<ClosedBody>,
@@ -50,7 +50,7 @@ impl InsideCheck {
         Self { bodies, between_bodies: contact.between_bodies, thickness: contact.thickness }
     }
 
-    /// The points inside a part that they may touch, with all points `at` these places.
+    /// The points inside a part that they may touch, with all points at the positions `at`.
     pub fn find(&self, at: &[DVec3]) -> Vec<u32> {
         let winding = |body: &ClosedBody| {
             let own = &at[body.first..body.first + body.points];
@@ -75,7 +75,7 @@ impl InsideCheck {
 }
 
 impl ClosedBody {
-    /// A place just outside each point that belongs to a triangle.
+    /// A position just outside each point that belongs to a triangle.
     fn just_outside(&self, at: &[DVec3], thickness: f64) -> Vec<Option<DVec3>> {
         let mut normals = vec![(DVec3::ZERO, 0u32); self.points];
         let place = |p: u32| at[self.first + p as usize];
@@ -121,7 +121,7 @@ mod tests {
         let (mut inside, mut unclear) = (0, 0);
         for (p, place) in at.iter().enumerate() {
             let distance = place.distance(if p < count { centre } else { DVec3::ZERO });
-            // Flat triangles lie inside the ball by up to this.
+            // Flat triangles are inside the ball by up to this.
             if (distance - 1.0).abs() < 0.01 {
                 unclear += 1;
                 continue;

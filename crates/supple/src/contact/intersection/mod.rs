@@ -1,4 +1,4 @@
-//! What crosses: triangles at the start and in a frame, points inside closed bodies.
+//! Intersections: triangles at the start and in a frame, points inside closed bodies.
 
 mod crossings;
 pub(crate) mod inside;

@@ -1,7 +1,7 @@
-//! Surfaces that cross each other already, as a scene may start: which triangles do, and which way leads apart.
+//! Surfaces that already intersect, as they may at the start of a scene: which triangles do, and which direction separates them.
 //!
-//! Where an edge with direction `e` passes through a triangle with normal `N`, the line in which both triangles cross ends
-//! at that place. With `R` along this line into the edge's own triangle, moving the edge against the other triangle by `δ`
+//! Where an edge with direction `e` passes through a triangle with normal `N`, the intersection line of both triangles ends
+//! at that point. With `R` along this line into the edge's own triangle, moving the edge relative to the other triangle by `δ`
 //! shortens it by `δ · G`, `G = R - (e·R)/(e·N) N`; the parts of both triangles at an edge add up (Volino and
 //! Magnenat-Thalmann 2006, "Resolving surface collisions through intersection contour minimization"). No inside or outside
 //! is needed, so it works for cloth.
@@ -13,15 +13,15 @@ use crate::contact::surfaces::Surfaces;
 use supple_mesh::geometry::triangle::closest_point;
 use supple_mesh::geometry::triangle_overlap::triangles_overlap;
 
-/// Rings of triangles around those that cross which are let go with them.
+/// Rings of triangles around intersecting ones that are released with them.
 const RINGS: u32 = 2;
 
-/// Pairs of triangles that cross, and the points around them.
+/// Pairs of intersecting triangles, and the points around them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tangle {
     /// The triangles, in order.
     pub crossings: Vec<[u32; 2]>,
-    /// The points whose pairs are let go; empty without crossings.
+    /// The points whose pairs are released; empty without intersections.
     pub loose: Vec<bool>,
 }
 
@@ -30,14 +30,14 @@ pub struct Tangle {
 pub struct Piercing {
     /// The edge's ends, then the triangle's corners.
     pub points: [u32; 5],
-    /// Their weights: the edge's point there less the triangle's.
+    /// Their weights: the edge's point there minus the triangle's.
     pub weights: [f64; 5],
-    /// Which way the edge goes to come free; at most of unit length.
+    /// The direction in which the edge must move to come free; at most of unit length.
     pub way: DVec3,
 }
 
 impl Tangle {
-    /// What crosses now.
+    /// The current intersections.
     pub fn find(surfaces: &Surfaces, candidates: &mut Candidates, at: &[DVec3]) -> Self {
         let corners = |t: u32| surfaces.triangles[t as usize];
         let crossings = candidates.meeting_triangles(surfaces, at, |a, b| {
@@ -47,7 +47,7 @@ impl Tangle {
         Self { crossings, loose }
     }
 
-    /// Every edge that passes through a triangle, with its way out.
+    /// Every edge that passes through a triangle, with its exit direction.
     pub fn piercings(&self, surfaces: &Surfaces, at: &[DVec3]) -> Vec<Piercing> {
         let mut found: Vec<Piercing> = Vec::new();
         for &[a, b] in &self.crossings {

@@ -1,12 +1,12 @@
-//! Accelerated gradient descent (Wang and Yang 2016): preconditioned steps of fixed length, combined by Chebyshev's
-//! weights, with the objective looked at only now and then.
+//! Accelerated gradient descent (Wang and Yang 2016): preconditioned steps of fixed length, combined by Chebyshev
+//! weights, with the objective evaluated only occasionally.
 //!
 //! ```text
 //! y = x - α M⁻¹ g;   x' = ω (y - x₀) + x₀;   ω = 1 in the first iterations, then 2/(2 - ρ²), then 4/(4 - ρ² ω)
 //! ```
 //!
-//! `x₀` is the iterate before `x`. Every eighth iteration the objective must have fallen; if it has not, the iteration goes
-//! back to where it was looked at last, with a shorter step and without acceleration at first (section 4.2).
+//! `x₀` is the iterate before `x`. Every eighth iteration the objective must have decreased; otherwise the iteration returns
+//! to where it was last evaluated, with a shorter step and initially without acceleration (section 4.2).
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use super::preconditioning::Preconditioning;
 use super::refresh::Refresh;
 use supple_linear::{BlockPattern, CycleTimes, Preconditioner, Regions};
 
-/// Iterations between two looks at the objective.
+/// Iterations between two evaluations of the objective.
 const CHECKED_EVERY: u32 = 8;
 /// Plain iterations before the acceleration.
 const DELAY: u32 = 10;
-/// By how much the step shrinks where the objective grew.
+/// The factor by which the step shrinks where the objective grew.
 const SHRINK: f64 = 0.7;
 /// A step shorter than this cannot move anything.
 const SHORTEST: f64 = 1e-8;
@@ -38,12 +38,12 @@ pub struct AcceleratedGradient {
     checked: Vec<DVec3>,
     step: f64,
     omega: f64,
-    /// Iterations since the acceleration was begun anew.
+    /// Iterations since the acceleration was restarted.
     age: u32,
 }
 
 impl AcceleratedGradient {
-    /// The method with a preconditioner renewed as `refresh` says, and `spectral_radius` ρ below 1.
+    /// The method with a preconditioner refreshed by the policy `refresh`, and `spectral_radius` ρ below 1.
     pub fn new(
         pattern: Arc<BlockPattern>,
         vertices: usize,
@@ -96,7 +96,7 @@ impl AcceleratedGradient {
         }
     }
 
-    /// Looks at the objective; goes back where it has grown. `false` if no step is short enough.
+    /// Evaluates the objective; backtracks where it has grown. `false` if no step is short enough.
     fn check(&mut self, descent: &mut Descent<'_>, last: &mut f64) -> bool {
         let value = descent.objective.value(descent.x);
         if value <= *last + 1e-14 * last.abs() {
@@ -107,7 +107,7 @@ impl AcceleratedGradient {
         self.go_back(descent)
     }
 
-    /// Goes back to where the objective was looked at last, for shorter steps from there. `false` if it is there already, or
+    /// Returns to where the objective was last evaluated, for shorter steps from there. `false` if it is there already, or
     /// no step is short enough.
     fn go_back(&mut self, descent: &mut Descent<'_>) -> bool {
         let strayed = *descent.x != self.checked[..];
@@ -138,12 +138,12 @@ impl Minimiser for AcceleratedGradient {
                 return descent.end(Termination::Stalled);
             }
             let looked = match descent.check_convergence(&mut self.work) {
-                // Unchecked steps may lead where nothing is finite any more.
+                // Unchecked steps may lead to non-finite positions.
                 Err(_) if self.go_back(&mut descent) => continue,
                 looked => looked?,
             };
             if let Some(stop) = looked {
-                // Between two looks the objective may have grown: what is given back never has.
+                // Between two evaluations the objective may have grown: the returned one never has.
                 if stop != Termination::Converged && descent.objective.value(descent.x) > last {
                     descent.x.copy_from_slice(&self.checked);
                     descent.reevaluate(&mut self.work)?;

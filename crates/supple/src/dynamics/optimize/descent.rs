@@ -1,4 +1,4 @@
-//! A descent under way, for all nonlinear methods: the gradient where it stands, the line search, and when it ends.
+//! A descent in progress, for all nonlinear methods: the gradient at the current iterate, the line search, and termination.
 
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use supple_core::parallel;
 use supple_core::text::number::components;
 use supple_linear::{BlockPattern, LinearOperator};
 
-/// A minimisation under way: the objective along `x`, in terms of the unknowns.
+/// A minimisation in progress: the objective along `x`, in terms of the unknowns.
 pub(crate) struct Descent<'a> {
     pub(crate) objective: &'a dyn Objective,
     pub(crate) x: &'a mut [DVec3],
@@ -34,17 +34,17 @@ pub(crate) struct Descent<'a> {
 pub(crate) struct Workspace {
     /// The vertex of each unknown.
     pub(crate) vertices: Vec<u32>,
-    /// The gradient over all vertices, and whether it is that at the place of the descent.
+    /// The gradient over all vertices, and whether it is that at the current iterate.
     full: Vec<DVec3>,
     known: bool,
-    /// Where a step of `trial_length` leads.
+    /// The trial positions of a step of `trial_length`.
     trial: Vec<DVec3>,
     trial_length: f64,
-    /// The gradient where the step leads that is taken, should no longer one be better.
+    /// The gradient at the accepted step, in case no longer one is better.
     tried: Vec<DVec3>,
     /// The gradient over the unknowns.
     pub(crate) gradient: Vec<DVec3>,
-    /// The direction of search over the unknowns.
+    /// The search direction over the unknowns.
     pub(crate) direction: Vec<DVec3>,
 }
 
@@ -64,7 +64,7 @@ impl Workspace {
         }
     }
 
-    /// How far the direction moves the vertex that it moves farthest, in metres.
+    /// The largest displacement of a vertex by the direction, in metres.
     pub(crate) fn farthest_move(&self) -> f64 {
         self.direction.iter().map(|d| d.length_squared()).fold(0.0, f64::max).sqrt()
     }
@@ -84,39 +84,39 @@ impl Workspace {
         self.trial_length = length;
     }
 
-    /// The same, if the last trial on this way was of another length.
+    /// The same, if the last trial along this direction had another length.
     fn try_length(&mut self, x: &[DVec3], length: f64) {
         if self.trial_length != length {
             self.move_trial(x, length);
         }
     }
 
-    /// The slope along the direction where the last step that was tried leads.
+    /// The slope along the direction at the last trial.
     fn tried_slope(&self) -> f64 {
         let Self { vertices, direction, tried, .. } = self;
         parallel::sum(vertices.len(), |i| tried[vertices[i] as usize].dot(direction[i]))
     }
 
-    /// The objective where a step of this length leads. Most are taken, so the gradient is found along with it.
+    /// The objective after a step of this length. Most are accepted, so the gradient is computed along with it.
     fn evaluate(&mut self, objective: &dyn Objective, x: &[DVec3], length: f64) -> f64 {
         self.try_length(x, length);
         objective.value_and_gradient(&self.trial, &mut self.tried)
     }
 }
 
-/// Iterations for whose residuals room is kept.
+/// Iterations for whose residuals space is reserved.
 const MOST_RESIDUALS: u32 = 4096;
 /// A decrease, over the objective, that its rounding hides.
 const ROUNDOFF_DECREASE: f64 = 1e-12;
-/// A change of the objective, over itself, that may be rounding: its parts may be many times larger than their sum.
+/// A change of the objective, over itself, that may be rounding: its terms may be many times larger than their sum.
 const ROUNDOFF_CHANGE: f64 = 1e-9;
 /// Armijo's constant of sufficient decrease.
 const SUFFICIENT_DECREASE: f64 = 1e-4;
-/// The fraction of what the slope promises that a step must have fallen by for a longer one to be tried.
+/// The fraction of the decrease predicted by the slope that a step must achieve for a longer one to be tried.
 const EXPANSION_THRESHOLD: f64 = 0.6;
 /// Halvings before the line search gives up.
 const MAX_HALVINGS: u32 = 40;
-/// Doublings of a step that goes on falling.
+/// Doublings of a step while the objective keeps decreasing.
 const MAX_DOUBLINGS: u32 = 8;
 
 impl<'a> Descent<'a> {
@@ -131,7 +131,7 @@ impl<'a> Descent<'a> {
         let value = finite_value(objective, x, limits.initial, &mut work.full)?;
         work.known = true;
         outcome.restart();
-        // Room for all iterations, so that a step which takes more than any before allocates nothing.
+        // Space for all iterations, so that a step which takes more than any before allocates nothing.
         outcome.residuals.reserve(limits.max_iterations.min(MOST_RESIDUALS) as usize + 2);
         let begun = Instant::now();
         outcome.evaluation_time += begun - asked;
@@ -150,7 +150,7 @@ impl<'a> Descent<'a> {
         })
     }
 
-    /// Computes the gradient at `x` and says whether to stop there.
+    /// Computes the gradient at `x` and tests for termination.
     pub(crate) fn check_convergence(&mut self, work: &mut Workspace) -> Result<Option<Termination>, String> {
         if self.outcome.iterations > 0 {
             self.slowest = self.slowest.max(self.iteration_begun.elapsed());
@@ -174,7 +174,7 @@ impl<'a> Descent<'a> {
         Ok(self.should_stop(norm))
     }
 
-    /// Replaces the last look after `x` was put back to an earlier place.
+    /// Replaces the last evaluation after `x` was reset to an earlier iterate.
     pub(crate) fn reevaluate(&mut self, work: &mut Workspace) -> Result<(), String> {
         self.outcome.residuals.pop();
         if self.limits.record {
@@ -205,17 +205,17 @@ impl<'a> Descent<'a> {
         }
     }
 
-    /// Whether the gradient has grown by the last iteration.
+    /// Whether the gradient has grown in the last iteration.
     pub(crate) fn gradient_grew(&self) -> bool {
         matches!(self.outcome.residuals[..], [.., before, now] if now > before)
     }
 
-    /// Moves `x` along the direction as far as decreases the objective enough, beginning with `length`; returns the
+    /// Moves `x` along the direction with sufficient decrease of the objective, starting with `length`; returns the
     /// length, or `None` if no step does.
     ///
-    /// A first step that is good may be doubled while the objective goes on falling: where a fold is about to form,
-    /// the Hessian that is left after projection is too stiff, and the way down is many such steps long. Methods that descend by a fixed
-    /// matrix also gain by it: going beyond the lowest place of every line, projective dynamics of solids came down in less than half the time that it took ending there.
+    /// A good first step may be doubled while the objective keeps decreasing: where a fold is about to form,
+    /// the projected Hessian is too stiff, and the descent takes many such steps. Methods that descend by a fixed
+    /// matrix also benefit: with overshooting, projective dynamics of solids converged in less than half the time of exact line minima.
     pub(crate) fn line_search(&mut self, work: &mut Workspace, length: f64) -> Option<f64> {
         let begun = Instant::now();
         let found = self.search(work, length);
@@ -226,8 +226,8 @@ impl<'a> Descent<'a> {
     fn search(&mut self, work: &mut Workspace, length: f64) -> Option<f64> {
         let slope = dot(&work.gradient, &work.direction);
         let rounding = 1e-14 * self.value.abs();
-        // Where so little is to be gained, the rounding of the objective's parts, which are many times larger than their sum,
-        // hides it: the full step is the best there is, until the gradient grows.
+        // Where so little is to be gained, it is hidden by the rounding of the objective's terms, which are many times larger than their
+        // sum: the full step is the best there is, until the gradient grows.
         self.in_rounding = slope.abs() * length <= ROUNDOFF_DECREASE * self.value.abs();
         let mut length = self.free_length(work, length.min(self.longest_step(work)));
         if self.in_rounding {
@@ -239,7 +239,7 @@ impl<'a> Descent<'a> {
             let enough = lower <= self.value + SUFFICIENT_DECREASE * length * slope + rounding;
             if enough || self.approximate_wolfe(work, slope, lower) {
                 self.in_rounding = !enough;
-                // A parabola still falls beyond the step where it has fallen by more than 2/3 of what its slope says.
+                // A parabola still decreases beyond the step where it has decreased by more than 2/3 of the slope's prediction.
                 let fallen = self.value - lower;
                 let doubled =
                     halvings == 0 && fallen > rounding && fallen > EXPANSION_THRESHOLD * length * -slope;
@@ -251,14 +251,14 @@ impl<'a> Descent<'a> {
         None
     }
 
-    /// Whether the objective has fallen enough by a step after which it is `lower`, as far as slopes tell, where rounding hides its change. On a
+    /// Whether the objective has decreased enough by a step after which it is `lower`, judged by slopes, where rounding hides its change. On a
     /// parabola this is the same as Armijo's condition (Hager & Zhang 2005, "approximate Wolfe").
     fn approximate_wolfe(&self, work: &Workspace, slope: f64, lower: f64) -> bool {
         let hidden = (lower - self.value).abs() <= ROUNDOFF_CHANGE * self.value.abs();
         hidden && work.tried_slope() <= (2.0 * SUFFICIENT_DECREASE - 1.0) * slope
     }
 
-    /// The part of `length` that can be gone along the direction before surfaces touch.
+    /// The fraction of `length` along the direction before surfaces touch.
     fn free_length(&mut self, work: &mut Workspace, length: f64) -> f64 {
         work.move_trial(self.x, length);
         let free = self.objective.collision_free_step(self.x, &work.trial);
@@ -274,7 +274,7 @@ impl<'a> Descent<'a> {
         self.limits.max_displacement / work.farthest_move().max(f64::MIN_POSITIVE)
     }
 
-    /// Goes on from a step of `length`, where the objective is `lower`.
+    /// Extends a step of `length`, where the objective is `lower`.
     fn expand_step(&self, work: &mut Workspace, mut length: f64, mut lower: f64) -> (f64, f64) {
         let longest = self.longest_step(work);
         for _ in 0..MAX_DOUBLINGS {
@@ -285,7 +285,7 @@ impl<'a> Descent<'a> {
             if self.objective.collision_free_step(self.x, &work.trial) < 1.0 {
                 break;
             }
-            // The gradient where the descent stands has served.
+            // The gradient at the previous iterate is no longer needed.
             let value = self.objective.value_and_gradient(&work.trial, &mut work.full);
             if value.is_nan() || value >= lower {
                 break;
@@ -311,7 +311,7 @@ impl<'a> Descent<'a> {
         moved.then_some(length)
     }
 
-    /// Moves `x` by the direction, whatever the value says of it, as far as nothing touches; returns the fraction.
+    /// Moves `x` by the direction without testing the objective, as far as it is collision-free; returns the fraction.
     pub(crate) fn step_without_line_search(&mut self, work: &mut Workspace) -> f64 {
         let length = self.free_length(work, 1.0);
         work.move_trial(self.x, length);
@@ -325,7 +325,7 @@ impl<'a> Descent<'a> {
     }
 }
 
-/// The objective and its gradient where a descent begins, if they are not known already.
+/// The objective and its gradient at the start of a descent, if they are not known already.
 fn finite_value(
     objective: &dyn Objective,
     x: &[DVec3],
@@ -357,9 +357,9 @@ fn describe_non_finite(work: &Workspace) -> String {
     format!("the forces are too large, their norm overflows: the largest, on vertex {vertex}, is {force} N")
 }
 
-/// Whether a direction `d` of a linear solve that ended at this relative residual may be searched along: it descends, and
-/// makes the model `½ dᵀA d - bᵀd` smaller than standing still does. Conjugate gradients always do, though their residual
-/// may rise at first; a stationary iteration that has diverged does not. `product` is room for one.
+/// Whether a direction `d` of a linear solve that ended at this relative residual is usable: it descends, and
+/// makes the model `½ dᵀA d - bᵀd` smaller than zero. Conjugate gradients always do, though their residual
+/// may rise at first; a diverged stationary iteration does not. `product` is workspace.
 pub(crate) fn is_usable_direction(
     matrix: &dyn LinearOperator,
     rhs: &[DVec3],
@@ -371,7 +371,7 @@ pub(crate) fn is_usable_direction(
     if !(slope > 0.0 && slope.is_finite()) {
         return false;
     }
-    // From `|b - A d| <= |b|` follows nothing for any one matrix, but no iteration that ends there has diverged.
+    // `|b - A d| <= |b|` implies nothing for any one matrix, but no iteration that ends there has diverged.
     if relative_residual <= 1.0 {
         return true;
     }
@@ -402,7 +402,7 @@ mod tests {
     use crate::material::HessianMode;
     use supple_linear::BlockMatrix;
 
-    /// Searches once from `x` along a part of the way home, and says how far it went and what it knows of the gradient there.
+    /// One line search from `x` along a fraction of the displacement to the minimum; returns its length and the gradient it has there.
     fn searched(
         wells: &dyn Objective,
         x: &mut [DVec3],
@@ -414,7 +414,7 @@ mod tests {
         let mut outcome = Outcome::default();
         let mut descent = Descent::begin(wells, x, &limits, &mut work, &mut outcome).unwrap();
         descent.check_convergence(&mut work).unwrap();
-        // The wells' lowest place is the origin.
+        // The minimum of the wells is the origin.
         work.direction.iter_mut().zip(&*descent.x).for_each(|(d, x)| *d = -part * *x);
         let length = descent.line_search(&mut work, 1.0).unwrap();
         descent.check_convergence(&mut work).unwrap();
@@ -427,7 +427,7 @@ mod tests {
         for part in [1.0, 0.8, 0.6, 0.4, 0.1, 0.01] {
             let mut x: Vec<DVec3> = (0..8).map(|v| DVec3::new(1.0, 0.2 * f64::from(v), -0.5)).collect();
             let (length, gradient) = searched(&wells, &mut x, part, f64::INFINITY);
-            // A doubled step is lower if the shorter one went less than two thirds of the way to the lowest place.
+            // A doubled step is lower if the shorter one covered less than two thirds of the distance to the minimum.
             assert!((2.0 / 3.0..4.0 / 3.0).contains(&(part * length)), "{part}: {length}");
             assert_eq!(length == 1.0, part > 2.0 / 3.0, "{part}: {length}");
             let mut anew = vec![DVec3::ZERO; 8];
@@ -474,7 +474,7 @@ mod tests {
         assert_eq!((x, &work.gradient[..]), ([DVec3::X], &[-DVec3::X][..]));
     }
 
-    /// Wells whose value is raised, with what rounding of large parts might do to it.
+    /// Wells whose value is raised, with the possible rounding of large terms.
     struct Rough(Wells);
 
     impl Objective for Rough {

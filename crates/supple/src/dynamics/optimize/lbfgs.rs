@@ -16,7 +16,7 @@ use super::preconditioning::Preconditioning;
 use super::refresh::Refresh;
 use supple_linear::{BlockPattern, CycleTimes, Preconditioner, Regions};
 
-/// A step and what it did to the gradient.
+/// A step and the change of the gradient.
 struct Pair {
     step: Vec<DVec3>,
     change: Vec<DVec3>,
@@ -38,7 +38,7 @@ pub struct Lbfgs {
 }
 
 impl Lbfgs {
-    /// L-BFGS with `memory` pairs; the preconditioner is renewed as `refresh` says.
+    /// L-BFGS with `memory` pairs; the preconditioner is refreshed by the policy `refresh`.
     pub fn new(
         pattern: Arc<BlockPattern>,
         vertices: usize,
@@ -72,7 +72,7 @@ impl Lbfgs {
         self.work.direction.iter_mut().for_each(|d| *d = -*d);
     }
 
-    /// Remembers the last step, of this length along the direction, by which the gradient changed from `before`.
+    /// Stores the last step, of this length along the direction, by which the gradient changed from `before`.
     fn remember(&mut self, length: f64) {
         let mut pair = self.take_pair();
         for (i, (step, change)) in pair.step.iter_mut().zip(&mut pair.change).enumerate() {
@@ -131,7 +131,7 @@ impl Minimiser for Lbfgs {
                 return descent.end(Termination::Stalled);
             }
             if last_length.is_none() {
-                // The remembered curvature misled: once more from the preconditioner alone.
+                // The stored curvature was misleading: restart from the preconditioner alone.
                 self.spare.extend(self.pairs.drain(..));
             }
         }

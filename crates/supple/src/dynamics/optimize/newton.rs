@@ -1,4 +1,4 @@
-//! Newton's method with any linear solver and a line search. The exact Hessian is taken where it is positive definite,
+//! Newton's method with any linear solver and a line search. The exact Hessian is used where it is positive definite,
 //! which makes the last iterations quadratic; where it is not (a cloth about to fold), every element's part is projected
 //! to positive semi-definite, so that the direction still descends.
 //!
@@ -11,8 +11,8 @@
 //! tries the solver again.
 //!
 //! It ends when `|g|` is small, or when `dx` is: where a stiff sheet wrinkles, a direction of a tenth of a millimetre still
-//! changes `|g|` many times over, and nobody would see it. Then it begins with the projected Hessian, since there are no last
-//! iterations that would have to be quadratic.
+//! changes `|g|` many times over, without any visible effect. Then it starts with the projected Hessian, since no final
+//! iterations have to be quadratic.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -29,17 +29,17 @@ use supple_linear::{
     Regions, SolveOutcome, StopRule,
 };
 
-/// Iterations with the projected Hessian after the exact one led astray: folds take a few to settle.
+/// Iterations with the projected Hessian after the exact one failed: folds take a few to settle.
 const PROJECTED_RUN: u32 = 8;
 
-/// What a linear solve came to.
+/// The outcome of a linear solve.
 #[derive(PartialEq, Eq)]
 enum Found {
     /// A direction to search along.
     Direction,
     /// The matrix is not positive definite, or the solver refuses it.
     NotDefinite,
-    /// The iteration grew instead of ending.
+    /// The iteration diverged.
     Diverged,
 }
 
@@ -48,27 +48,27 @@ pub struct Newton {
     matrix: BlockMatrix,
     solver: Box<dyn LinearSolver>,
     inner: StopRule,
-    /// How old the solver's preparation is.
+    /// The age of the solver's preparation.
     prepared: Staleness,
-    /// The matrix it was made from, where it outlives steps.
+    /// The matrix it was built from, if it spans steps.
     prepared_from: Option<BlockMatrix>,
-    /// Gives directions where the solver diverges.
+    /// Provides directions where the solver diverges.
     diagonal: BlockJacobi,
-    /// Room for a product.
+    /// Workspace for a product.
     product: Vec<DVec3>,
     work: Workspace,
     rhs: Vec<DVec3>,
-    /// Iterations for which the exact Hessian is not tried, since it led astray just before.
+    /// Iterations for which the exact Hessian is not tried, since it failed just before.
     projected_for: u32,
     /// The budget ended before the solver had any direction.
     out_of_time: bool,
-    /// Whether the direction is a solution: one that was cut off, or is of another matrix, does not say how far there is to go.
+    /// Whether the direction is a solution: one that was truncated, or is of another matrix, does not bound the error.
     is_solution: bool,
 }
 
 impl Newton {
-    /// Newton's method over a pattern of `vertices` vertices, solving by `solver` until `inner`, whose preparation is
-    /// renewed as `refresh` says.
+    /// Newton's method over a pattern of `vertices` vertices, solving by `solver` to the tolerance `inner`, whose preparation is
+    /// refreshed by the policy `refresh`.
     pub fn new(
         pattern: Arc<BlockPattern>,
         vertices: usize,
@@ -104,7 +104,7 @@ impl Newton {
                 return Ok(());
             }
             self.projected_for = PROJECTED_RUN;
-            // One that was made from an earlier matrix is as good for the projected one.
+            // A preparation from an earlier matrix is as good for the projected one.
             if self.prepared.is_new() || !self.prepared.spans_steps() {
                 self.prepared.end();
             }
@@ -128,7 +128,7 @@ impl Newton {
             }
             self.prepared.end();
         }
-        Err("the Hessian could not be solved: masses or stiffnesses differ by more than double precision holds".into())
+        Err("the Hessian could not be solved: masses or stiffnesses differ by more than double precision allows".into())
     }
 
     /// The direction `-D⁻¹ g` with the matrix's diagonal blocks.
@@ -146,7 +146,7 @@ impl Newton {
         descent.outcome.assembly_time += begun.elapsed();
     }
 
-    /// Prepares the solver for the matrix; says whether it takes it.
+    /// Prepares the solver for the matrix; returns whether it accepts it.
     fn prepare(&mut self, descent: &Descent<'_>) -> bool {
         if self.prepared.spans_steps() {
             self.solver.forget();
@@ -183,7 +183,7 @@ impl Newton {
         found
     }
 
-    /// What the direction of a solve is good for.
+    /// Classifies the direction of a solve.
     fn judge(&mut self, solved: &SolveOutcome, must_be_definite: bool) -> Found {
         let descends = dot(&self.work.gradient, &self.work.direction) < 0.0;
         if solved.end == LinearTermination::Deadline && !descends {

@@ -5,7 +5,7 @@
 //! z = M⁻¹ g;   β = max(0, zᵀ(g - g₀) / z₀ᵀg₀);   d = -z + β d₀;   α₀ = -gᵀd / dᵀH d, then a line search
 //! ```
 //!
-//! `H` is the projected Hessian from when the preconditioner was last renewed; it only gives the first guess of `α`.
+//! `H` is the projected Hessian from when the preconditioner was last refreshed; it only gives the initial guess of `α`.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub struct NonlinearCg {
 }
 
 impl NonlinearCg {
-    /// The method with a preconditioner that is renewed as `refresh` says.
+    /// The method with a preconditioner that is refreshed by the policy `refresh`.
     pub fn new(
         pattern: Arc<BlockPattern>,
         vertices: usize,
@@ -42,7 +42,7 @@ impl NonlinearCg {
         }
     }
 
-    /// Turns the direction by the new gradient; `scale` is `zᵀg` of the iteration before, `None` to begin anew.
+    /// Updates the direction by the new gradient; `scale` is `zᵀg` of the previous iteration, `None` to restart.
     /// Returns the new `zᵀg`.
     fn turn(&mut self, descent: &mut Descent<'_>, scale: Option<f64>) -> f64 {
         self.preconditioning.apply(descent, &self.work.gradient, &mut self.z);

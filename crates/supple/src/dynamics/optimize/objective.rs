@@ -1,4 +1,4 @@
-//! What nonlinear methods minimise, and what they promise.
+//! The objective of nonlinear methods, and their interface.
 
 use std::time::{Duration, Instant};
 
@@ -9,31 +9,31 @@ use crate::material::HessianMode;
 use crate::stepper::IterationRecord;
 use supple_linear::{BlockMatrix, CycleTimes, Regions, ScalarMatrix};
 
-/// What is minimised, over all vertex positions.
+/// The objective, over all vertex positions.
 pub trait Objective {
     /// Its value in joules.
     fn value(&self, x: &[DVec3]) -> f64;
-    /// Its gradient in newtons; what it says of held vertices is not read.
+    /// Its gradient in newtons; entries of fixed vertices are ignored.
     fn gradient(&self, x: &[DVec3], gradient: &mut [DVec3]);
-    /// Both, with the bits that each has alone.
+    /// Both, bit-identical to the separate evaluations.
     fn value_and_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) -> f64 {
         self.gradient(x, gradient);
         self.value(x)
     }
-    /// Its Hessian over the vertices that are not held.
+    /// Its Hessian over the free vertices.
     fn hessian(&self, x: &[DVec3], curvature: HessianMode, hessian: &mut BlockMatrix);
-    /// The fraction, 0 to 1, of the straight way between two states that may be gone before surfaces touch.
+    /// The collision-free fraction, 0 to 1, of the straight displacement between two states.
     fn collision_free_step(&self, _from: &[DVec3], _to: &[DVec3]) -> f64 {
         1.0
     }
     /// Calls `visit` with the Hessian of every material point on which energies act: all but those of elements, which
-    /// methods without a matrix apply by themselves.
+    /// matrix-free methods apply by themselves.
     fn point_hessians(&self, _x: &[DVec3], _visit: PointVisitor<'_>) {}
-    /// Adds what projective dynamics has in place of the Hessian; `false` if there is none.
+    /// Adds the matrix that projective dynamics uses in place of the Hessian; `false` if there is none.
     fn projective(&self, _x: &[DVec3], _matrix: &mut ScalarMatrix) -> bool {
         false
     }
-    /// Whether that depends on where the vertices are.
+    /// Whether that matrix depends on the positions.
     fn projective_varies(&self) -> bool {
         true
     }
@@ -53,7 +53,7 @@ pub enum Termination {
     Deadline,
 }
 
-/// The objective at some place.
+/// The objective at some positions.
 #[derive(Debug, Clone, Copy)]
 pub struct Evaluated<'a> {
     /// Its value in joules.
@@ -62,10 +62,10 @@ pub struct Evaluated<'a> {
     pub gradient: &'a [DVec3],
 }
 
-/// Where a minimisation begins and when it stops.
+/// Start and stopping criteria of a minimisation.
 #[derive(Debug, Clone, Copy)]
 pub struct StoppingCriteria<'a> {
-    /// The objective where it begins, if that is known.
+    /// The objective at the start, if known.
     pub initial: Option<Evaluated<'a>>,
     /// Fraction of the reference gradient to reach.
     pub tolerance: f64,
@@ -75,26 +75,26 @@ pub struct StoppingCriteria<'a> {
     pub step_tolerance: f64,
     /// Largest number of iterations.
     pub max_iterations: u32,
-    /// When the budget ends; an iteration that would likely pass it is not begun.
+    /// When the budget ends; an iteration that would likely exceed it is not started.
     pub deadline: Option<Instant>,
-    /// Whether to keep the objective after every iteration, which costs an evaluation.
+    /// Whether to record the objective after every iteration, which costs an evaluation.
     pub record: bool,
     /// The farthest that a vertex may move in one iteration, in metres.
     pub max_displacement: f64,
 }
 
-/// How a minimisation went. Belongs to the caller, so that its lists grow only once.
+/// The outcome of a minimisation. Owned by the caller, so that its lists grow only once.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outcome {
     /// Nonlinear iterations.
     pub iterations: u32,
     /// Iterations of the linear solver or applications of the preconditioner.
     pub linear_iterations: u32,
-    /// Iterations whose step was cut short, since surfaces would have touched.
+    /// Iterations whose step was truncated to stay collision-free.
     pub cuts: u32,
     /// Norm of the gradient at the start of every iteration and at the end, over the reference.
     pub residuals: Vec<f64>,
-    /// Where it stood after every iteration, if that was asked for.
+    /// Its progress after every iteration, if requested.
     pub history: Vec<IterationRecord>,
     /// Why it ended.
     pub stop: Termination,
@@ -109,7 +109,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Forgets the last minimisation, but not the room for lists.
+    /// Clears the last minimisation, but keeps the capacity of the lists.
     pub(crate) fn restart(&mut self) {
         let (mut residuals, mut history) =
             (std::mem::take(&mut self.residuals), std::mem::take(&mut self.history));
@@ -126,7 +126,7 @@ impl Outcome {
 
 /// A nonlinear method, with its matrices and vectors for one sparsity pattern.
 pub trait Minimiser: Send {
-    /// Minimises from `x` and tells in `outcome` how it went. An error says what is not finite or could not be solved.
+    /// Minimises from `x` and writes the outcome to `outcome`. An error names what is not finite or could not be solved.
     fn minimise(
         &mut self,
         objective: &dyn Objective,
@@ -136,15 +136,15 @@ pub trait Minimiser: Send {
     ) -> Result<(), String>;
     /// Memory of matrices, factors and preconditioners in bytes.
     fn bytes(&self) -> usize;
-    /// What multigrid cycles have taken so far.
+    /// Accumulated times of multigrid cycles.
     fn cycle_times(&self) -> CycleTimes;
-    /// A step begins with the unknowns that are not held at `positions`: what follows them may be made anew.
+    /// A step starts with the free unknowns at `positions`: structures that depend on them may be rebuilt.
     fn begin_step(&mut self, positions: &[DVec3]);
-    /// What it keeps from step to step and later bits depend on, for checkpoints.
+    /// The state it keeps from step to step that affects later bits, for checkpoints.
     fn save(&self) -> Vec<u32>;
-    /// Takes over what was saved.
+    /// Restores a saved state.
     fn restore(&mut self, saved: &[u32]);
-    /// How its preconditioner divides the unknowns, the finest level first.
+    /// How its preconditioner partitions the unknowns, finest level first.
     fn regions(&self) -> Vec<Regions>;
 }
 
@@ -160,7 +160,7 @@ pub(crate) mod tests {
         BlockPattern, HistoryPoint, LinearOperator, LinearSolver, LinearTermination, SolveOutcome, StopRule,
     };
 
-    /// A chain of springs of rest length zero, with a well of its own under each vertex.
+    /// A chain of springs of rest length zero, with a separate well under each vertex.
     pub(crate) struct Wells {
         count: u32,
     }
@@ -220,7 +220,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// A solver that ends far away, as stationary iterations do that diverge.
+    /// A solver that ends far away, like diverging stationary iterations.
     pub(crate) struct Diverging {
         pub(crate) growth: f64,
     }
@@ -237,7 +237,7 @@ pub(crate) mod tests {
             x: &mut [DVec3],
             _stop: &StopRule,
         ) -> SolveOutcome {
-            // Along the gradient, so that only its length tells.
+            // Along the gradient, so that only its length matters.
             x.iter_mut().zip(rhs).for_each(|(x, b)| *x = self.growth * *b);
             let mut product = vec![DVec3::ZERO; rhs.len()];
             matrix.apply(x, &mut product);

@@ -1,4 +1,4 @@
-//! A preconditioner for gradient methods, made from the projected Hessian and renewed every few iterations only.
+//! A preconditioner for gradient methods, built from the projected Hessian and refreshed only every few iterations.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use super::refresh::{Refresh, Staleness};
 use crate::material::HessianMode;
 use supple_linear::{BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Preconditioner, Regions};
 
-/// Diagonal shifts tried where rounding has eaten the projected Hessian's definiteness.
+/// Diagonal shifts tried where rounding has destroyed the projected Hessian's definiteness.
 pub(crate) const MAX_SHIFTS: u32 = 6;
 /// The first of them over the largest number on the diagonal; each next is a hundred times larger.
 pub(crate) const FIRST_SHIFT: f64 = 1e-12;
@@ -33,7 +33,7 @@ impl Preconditioning {
         Self { matrix: BlockMatrix::zero(pattern), preconditioner, age: Staleness::new(refresh), product }
     }
 
-    /// Renews the matrix and the preconditioner if it is time; says whether it did.
+    /// Refreshes the matrix and the preconditioner if it is due; returns whether it did.
     pub(crate) fn renew_if_due(&mut self, descent: &mut Descent<'_>) -> Result<bool, String> {
         let begun = Instant::now();
         if descent.outcome.iterations == 0 && !self.age.spans_steps() {
@@ -58,8 +58,8 @@ impl Preconditioning {
         Ok(true)
     }
 
-    /// Updates the preconditioner. Contact may be so much stiffer than the rest that rounding eats the matrix's definiteness;
-    /// a small part of its diagonal gives it back.
+    /// Updates the preconditioner. Contact may be so much stiffer than the rest that rounding destroys the matrix's definiteness;
+    /// a small multiple of its diagonal restores it.
     fn update(&mut self) -> Result<(), String> {
         let mut shift = FIRST_SHIFT * self.matrix.largest_diagonal();
         for _ in 0..MAX_SHIFTS {
@@ -80,7 +80,7 @@ impl Preconditioning {
         descent.outcome.linear_iterations += 1;
     }
 
-    /// `dᵀ H d` with the matrix as it was when last renewed.
+    /// `dᵀ H d` with the matrix of the last refresh.
     pub(crate) fn curvature(&mut self, d: &[DVec3]) -> f64 {
         self.matrix.apply(d, &mut self.product);
         super::descent::dot(d, &self.product)

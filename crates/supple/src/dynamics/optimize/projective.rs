@@ -1,14 +1,14 @@
 //! Projective dynamics (Bouaziz et al. 2014). Every element has an energy `½ w |A x - p|²` with the projection `p` of `A x` to
-//! the shapes that cost nothing; with all `p` fixed (the local step) the objective is quadratic with a constant matrix
-//! `L = M/h² + Σ w AᵀA`, one number a block (the global step). Since `w Aᵀ(A x - p)` is the element's gradient at `x`,
+//! the shapes with zero energy; with all `p` fixed (the local step) the objective is quadratic with a constant matrix
+//! `L = M/h² + Σ w AᵀA`, one number per block (the global step). Since `w Aᵀ(A x - p)` is the element's gradient at `x`,
 //!
 //! ```text
 //! x' = L⁻¹ (M y/h² + Σ w Aᵀp) = x - L⁻¹ ∇E(x):
 //! ```
 //!
 //! both steps together are one step of descent preconditioned by `L` (Liu et al. 2017). A line search makes it safe for
-//! energies that `L` only bounds: co-rotated elasticity, contact, wind. `L` changes only when contacts or holds do, and is
-//! factored or prepared only then. Where an iterative solver diverges, `L`'s diagonal takes its place for the iteration.
+//! energies that `L` only bounds: co-rotated elasticity, contact, wind. `L` changes only when contacts or attachments do, and is
+//! factorised or prepared only then. Where an iterative solver diverges, `L`'s diagonal takes its place for the iteration.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -26,7 +26,7 @@ use supple_linear::{
     ScalarMatrix, StopRule, WithBlocks,
 };
 
-/// What solves the global step.
+/// The solver of the global step.
 pub(crate) enum Global {
     /// A factor of the scalar matrix, with three right-hand sides.
     Direct(Box<ScalarCholesky>),
@@ -34,22 +34,22 @@ pub(crate) enum Global {
     Iterative {
         solver: Box<dyn LinearSolver>,
         stop: StopRule,
-        /// The matrix as 3x3 blocks, which preconditioners are prepared from; products take one number a block.
+        /// The matrix as 3x3 blocks, from which preconditioners are prepared; products use one number per block.
         blocks: BlockMatrix,
     },
 }
 
-/// Why a body cannot be simulated by projective dynamics: one of its energies is no squared distance to a projection.
+/// Why a body cannot be simulated by projective dynamics: one of its energies is not a squared distance to a projection.
 pub(crate) fn obstacle(body: &Body) -> Option<&'static str> {
     let is_solid = matches!(body.elements, Elements::Tets(_));
     let limited = (0..body.elements.len()).any(|e| body.materials.of(e).strain_limit.is_some());
     match body.model {
         Model::Spring => {}
         Model::Corotated | Model::Arap if is_solid => {}
-        _ => return Some("its `model`; it takes `spring`, and `arap` and `corotated` solids"),
+        _ => return Some("its `model`; it supports `spring`, and `arap` and `corotated` solids"),
     }
     if body.bending == Some(Bending::Dihedral) && !is_solid {
-        Some("`bending = \"dihedral\"`; it takes `quadratic`")
+        Some("`bending = \"dihedral\"`; it supports `quadratic`")
     } else if body.bending == Some(Bending::Quadratic) && is_curved(body) {
         Some(
             "quadratic `bending` of a cloth that is curved at rest; leave `bending` out, and its springs bend",
@@ -70,11 +70,11 @@ fn is_curved(body: &Body) -> bool {
 pub struct Projective {
     global: Global,
     matrix: ScalarMatrix,
-    /// The numbers that were factored or prepared last.
+    /// The numbers that were factorised or prepared last.
     prepared: Vec<f64>,
     work: Workspace,
     rhs: Vec<DVec3>,
-    /// Room for a product.
+    /// Workspace for a product.
     product: Vec<DVec3>,
 }
 
@@ -90,7 +90,7 @@ impl Projective {
         }
     }
 
-    /// Assembles the matrix where it may have changed, and factors or prepares it if it has.
+    /// Assembles the matrix where it may have changed, and factorises or prepares it if it has.
     fn prepare(&mut self, descent: &mut Descent<'_>) -> Result<(), String> {
         if descent.outcome.iterations > 0 && !descent.objective.projective_varies() {
             return Ok(());
@@ -99,7 +99,7 @@ impl Projective {
         self.matrix.clear();
         if !descent.objective.projective(descent.x, &mut self.matrix) {
             return Err(
-                "projective dynamics cannot take one of the elastic models; use `newton`, or `spring`, \
+                "projective dynamics does not support one of the elastic models; use `newton`, or `spring`, \
                         `arap` or `corotated` solids"
                     .into(),
             );
@@ -109,7 +109,7 @@ impl Projective {
         if self.prepared == self.matrix.values() {
             return Ok(());
         }
-        // One that is refused leaves nothing that could be used, should the old numbers come back.
+        // A refused matrix leaves nothing usable, in case the old numbers come back.
         self.prepared.clear();
         match &mut self.global {
             Global::Direct(factor) => {
@@ -216,7 +216,7 @@ impl Minimiser for Projective {
 
     fn restore(&mut self, saved: &[u32]) {
         if let Global::Iterative { solver, .. } = &mut self.global {
-            // What keeps no structure from step to step is prepared for its matrix, whatever the state.
+            // A solver that keeps no structure from step to step is prepared for its matrix, whatever the state.
             if !(saved.is_empty() && solver.save().is_empty()) {
                 self.prepared.clear();
             }

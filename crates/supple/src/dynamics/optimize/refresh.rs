@@ -1,5 +1,5 @@
-//! When what was prepared from a matrix is prepared anew: every so many iterations (Wu 2022, section 4.3), or when vertices have
-//! moved so far that the matrix is likely another (section 9: "a more plausible solution").
+//! When data prepared from a matrix is refreshed: every N iterations (Wu 2022, section 4.3), or when vertices have
+//! moved so far that the matrix has probably changed (section 9: "a more plausible solution").
 
 use glam::DVec3;
 
@@ -7,14 +7,14 @@ use supple_core::parallel::{self, CHUNK};
 use supple_core::state_words::{numbers, push};
 use supple_linear::BlockMatrix;
 
-/// How long a preparation serves: until the first of these is reached.
+/// How long a preparation is used: until the first of these is reached.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Refresh {
     /// Iterations.
     pub every: u32,
-    /// How far in metres a vertex may have moved against all others since then; any way without it.
+    /// How far in metres a vertex may have moved relative to all others since then; unlimited without it.
     pub moved: Option<f64>,
-    /// Steps, that in which it is made included; with 1 the first iteration of every step makes one.
+    /// Steps, including the one in which it is made; with 1 the first iteration of every step makes one.
     pub steps: u32,
 }
 
@@ -24,15 +24,15 @@ impl From<u32> for Refresh {
     }
 }
 
-/// How old a preparation is.
+/// The age of a preparation.
 #[derive(Debug, Clone)]
 pub(crate) struct Staleness {
     refresh: Refresh,
-    /// Iterations that it has served; `None` without one.
+    /// Iterations that have used it; `None` without one.
     served: Option<u32>,
-    /// Steps that have begun since it was made.
+    /// Steps started since it was made.
     steps: u32,
-    /// Where the vertices were.
+    /// The vertex positions then.
     at: Vec<DVec3>,
 }
 
@@ -41,13 +41,13 @@ impl Staleness {
         Self { refresh, served: None, steps: 0, at: Vec::new() }
     }
 
-    /// Whether preparations may be older than the step. Then they must not depend on matrices before, and are part of
-    /// checkpoints, by the matrix that they were made from.
+    /// Whether preparations may be older than the step. Then they must not depend on earlier matrices, and are part of
+    /// checkpoints, by the matrix from which they were made.
     pub(crate) fn spans_steps(&self) -> bool {
         self.refresh.steps > 1
     }
 
-    /// Another step begins.
+    /// Another step starts.
     pub(crate) fn begin_step(&mut self) {
         self.steps = self.steps.saturating_add(1);
         if self.steps >= self.refresh.steps {
@@ -55,15 +55,15 @@ impl Staleness {
         }
     }
 
-    /// Whether there is none, or it has served long enough with the vertices at `x` now.
+    /// Whether there is none, or it is too old with the vertices at `x` now.
     pub(crate) fn is_due(&self, x: &[DVec3]) -> bool {
         let Some(served) = self.served else { return true };
-        // A state of other options may not say where the vertices were.
+        // A state saved with other options may lack the vertex positions.
         let far = |limit: f64| self.at.len() != x.len() || farthest(&self.at, x) > limit;
         served >= self.refresh.every || self.refresh.moved.is_some_and(far)
     }
 
-    /// It was made with the vertices at `x`.
+    /// Marks it as made with the vertices at `x`.
     pub(crate) fn begin(&mut self, x: &[DVec3]) {
         (self.served, self.steps) = (Some(0), 0);
         if self.refresh.moved.is_some() {
@@ -72,23 +72,23 @@ impl Staleness {
         }
     }
 
-    /// It has served for one iteration more.
+    /// Counts one more iteration.
     pub(crate) fn mark_used(&mut self) {
         self.served = self.served.map(|served| served.saturating_add(1));
     }
 
-    /// Whether no iteration before the one under way was served by it.
+    /// Whether no earlier iteration has used it.
     pub(crate) fn is_new(&self) -> bool {
         self.served.is_none_or(|served| served <= 1)
     }
 
-    /// There is none any more.
+    /// Discards it.
     pub(crate) fn end(&mut self) {
         self.served = None;
     }
 
-    /// Words for a checkpoint, after those of what was prepared: its age, and the matrix it was made from. No more than those of
-    /// the prepared where every step makes its own.
+    /// Words for a checkpoint, after those of the prepared data: its age, and the matrix it was made from. Only those of
+    /// the prepared data if every step makes its own.
     pub(crate) fn save(&self, prepared: Vec<u32>, matrix: &BlockMatrix) -> Vec<u32> {
         if !self.spans_steps() {
             return prepared;
@@ -102,7 +102,7 @@ impl Staleness {
         words
     }
 
-    /// Takes over what was saved; gives the words of what was prepared, and whether `matrix` is now the one to prepare it from.
+    /// Restores a saved state; returns the words of the prepared data, and whether `matrix` is now the one to prepare it from.
     pub(crate) fn restore<'a>(&mut self, saved: &'a [u32], matrix: &mut BlockMatrix) -> (&'a [u32], bool) {
         self.end();
         if !self.spans_steps() {
@@ -126,13 +126,13 @@ impl Staleness {
     }
 }
 
-/// The words of what was prepared, and those after them.
+/// The words of the prepared data, and those after them.
 fn split(saved: &[u32]) -> Option<(&[u32], &[u32])> {
     let (&count, rest) = saved.split_first()?;
     rest.split_at_checked(count as usize)
 }
 
-/// The farthest way of any vertex, without the mean of all ways: what flies as a whole changes nothing.
+/// The largest displacement of any vertex, without the mean of all: rigid flight changes nothing.
 fn farthest(from: &[DVec3], to: &[DVec3]) -> f64 {
     let count = from.len();
     let sum = |range: std::ops::Range<usize>| range.map(|i| to[i] - from[i]).sum::<DVec3>();

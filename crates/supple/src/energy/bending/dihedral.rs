@@ -36,7 +36,7 @@ struct Batch {
     damping: Lanes,
 }
 
-/// Hinges that resist folding away from their rest angle. Stored in Morton order of their rest edges' middles.
+/// Hinges that resist folding away from their rest angle. Stored in Morton order of their rest edges' midpoints.
 #[derive(Debug, Clone, Default)]
 pub struct DihedralBending {
     vertices: Vec<[u32; 4]>,
@@ -57,7 +57,7 @@ pub struct HingeMaterial {
 }
 
 impl DihedralBending {
-    /// Bending of these hinges; `material(h)` is what hinge `h` is made of.
+    /// Bending of these hinges; `material(h)` is the material of hinge `h`.
     pub fn new(hinges: &[Hinge], material: impl Fn(usize) -> HingeMaterial) -> Self {
         let order = morton_order(hinges.len(), |h| hinges[h].centre);
         let batches = pack_batches(&order, |lanes| Batch {
@@ -92,7 +92,7 @@ struct Fold {
     p: LaneVec3,
     q: LaneVec3,
     length: Lanes,
-    /// Normals, and their squared lengths kept from zero.
+    /// Normals, and their squared lengths, bounded away from zero.
     normals: [LaneVec3; 2],
     squares: [Lanes; 2],
 }

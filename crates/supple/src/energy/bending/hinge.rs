@@ -1,6 +1,6 @@
-//! Hinges: the inner edges of a sheet with the two triangles beside them, at rest. What bending energies are made on.
+//! Hinges: the inner edges of a sheet with the two adjacent triangles, at rest. The elements of the bending energies.
 //!
-//! Corners 0 and 1 are the edge as the first triangle runs along it, 2 the first triangle's other corner, 3 the second
+//! Corners 0 and 1 are the edge in the orientation of the first triangle, 2 the first triangle's other corner, 3 the second
 //! one's. With `e`, `p`, `q` the corners 1, 2, 3 seen from 0, the normals are `n₁ = e × p` and `n₂ = q × e`, and the fold
 //! angle `θ` is that from `n₁` to `n₂` around `e`: zero when flat.
 
@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 use glam::DVec3;
 
-/// An inner edge of a sheet and the triangles beside it, at rest.
+/// An inner edge of a sheet and its adjacent triangles, at rest.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hinge {
-    /// The edge's ends and the corners opposite to it.
+    /// The edge's ends and the opposite corners.
     pub vertices: [u32; 4],
     /// The triangles.
     pub triangles: [usize; 2],
@@ -23,7 +23,7 @@ pub struct Hinge {
     pub heights: [f64; 2],
     /// Fold angle at rest.
     pub angle: f64,
-    /// Middle of the edge at rest.
+    /// Midpoint of the edge at rest.
     pub centre: DVec3,
 }
 
@@ -35,9 +35,9 @@ struct Side {
     apex_vertex: u32,
 }
 
-/// The hinges of a sheet; `rest` has the rest corners of every triangle for itself. Two triangles that do not lie together
+/// The hinges of a sheet; `rest` has the rest corners of each triangle separately. Two triangles that are not adjacent
 /// at rest (panels to be sewn) make a flat hinge. Edges of one or of more than two triangles, and of triangles without
-/// area, are none.
+/// area, are not hinges.
 pub fn hinges(triangles: &[[u32; 3]], rest: &[[DVec3; 3]]) -> Vec<Hinge> {
     let mut edges: BTreeMap<[u32; 2], Vec<(usize, usize)>> = BTreeMap::new();
     for (t, corners) in triangles.iter().enumerate() {
@@ -96,7 +96,7 @@ impl Side {
     }
 }
 
-/// Rest angles below this are those of a flat sheet, up to rounding.
+/// Rest angles below this count as flat: they are rounding errors.
 const FLAT: f64 = 1e-9;
 
 impl Hinge {
@@ -112,11 +112,11 @@ impl Hinge {
 
     /// Stiffness in J/rad² against folding, of a sheet with the bending stiffness `B` in N·m: `B l²/A`.
     ///
-    /// For a prescribed cylinder whose axis runs along a family of edges this gives the energy `½ B/R²` of an area, as plate
+    /// For a prescribed cylinder whose axis runs along a family of edges this gives the energy `½ B/R²` per area, as in plate
     /// theory has it. (The factor 3 with which the formula is often written makes the sum of all hinges right for spheres,
     /// and cylinders three times too stiff; cloth bends into cylinders.) In equilibrium a sheet is softer than that: it
-    /// shares out its folds among the hinges as costs least. A clamped strip of a regular grid with 41 vertices along it
-    /// sags about 17 % more than plate theory says.
+    /// distributes its folds among the hinges at the least cost. A clamped strip of a regular grid with 41 vertices along it
+    /// sags about 17 % more than plate theory predicts.
     pub fn stiffness(&self, bend_stiffness: f64) -> f64 {
         bend_stiffness * self.length * self.length / self.area()
     }

@@ -1,4 +1,4 @@
-//! Bending of sheets that keep their lengths (Bergou, Wardetzky, Harmon, Zorin & Grinspun 2006): per hinge
+//! Bending of inextensible sheets (Bergou, Wardetzky, Harmon, Zorin & Grinspun 2006): per hinge
 //!
 //! ```text
 //! E = ½ c |u|²,      u = Σ Kᵢ xᵢ,      c = B/A,
@@ -15,13 +15,13 @@
 //! E = ½ c |u - h₀ n(x)|²,
 //! ```
 //!
-//! zero at rest with zero gradient, and blind to rotations. Its Hessian is not constant any more; the projection is that of
+//! zero at rest with zero gradient, and invariant under rotations. Its Hessian is not constant any more; the projection is that of
 //! Gauss-Newton. Since `e`, `g` and `u` are sums of corners with constant weights, derivatives are taken by these three.
 //!
 //! Damping over a step of length `h` has the potential `β c/(2h) (s - sₛ)²` of `s = ½ u·(e × g)`, `sₛ` at its start. For
 //! a hinge that was only folded `s = l sin θ`, so that both bending energies damp small folds alike. Unlike `u` it is
-//! blind to rotations, and unlike the angle a polynomial: no normal to lose where cloth lies folded onto itself. A fold
-//! near 90° is damped less for it.
+//! invariant under rotations, and unlike the angle a polynomial: no normal degenerates where cloth is folded onto itself. A fold
+//! near 90° is damped less as a result.
 
 #![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `supple_core::simd`")]
 
@@ -47,7 +47,7 @@ struct Batch {
     damping: Lanes,
 }
 
-/// Hinges of a sheet that keeps its lengths. Stored in Morton order of their rest edges' middles.
+/// Hinges of an inextensible sheet. Stored in Morton order of their rest edges' midpoints.
 #[derive(Debug, Clone, Default)]
 pub struct QuadraticBending {
     vertices: Vec<[u32; 4]>,
@@ -61,7 +61,7 @@ pub struct QuadraticBending {
 }
 
 impl QuadraticBending {
-    /// Bending of these hinges; `material(h)` is what hinge `h` is made of.
+    /// Bending of these hinges; `material(h)` is the material of hinge `h`.
     pub fn new(hinges: &[Hinge], material: impl Fn(usize) -> HingeMaterial) -> Self {
         let order = morton_order(hinges.len(), |h| hinges[h].centre);
         let curved = hinges.iter().any(Hinge::is_folded);
@@ -84,7 +84,7 @@ impl QuadraticBending {
         !self.curved
     }
 
-    /// What damps eight hinges; `None` while nothing is damped.
+    /// The damping of eight hinges; `None` while nothing is damped.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn damping<'a>(&self, batch: usize, fold: &'a Fold) -> Option<Damping<'a>> {
         let change = fold.sine() - *self.start.get(batch)?;
@@ -92,7 +92,7 @@ impl QuadraticBending {
     }
 }
 
-/// Eight hinges that are being folded; all over their stiffness.
+/// Eight hinges while they fold; all values are divided by the stiffness.
 struct Damping<'a> {
     /// `β/h`.
     viscosity: Lanes,

@@ -1,4 +1,4 @@
-//! Where the parts of a sum over elements go: from elements to their chunk's buffer, and from the chunks to vertices and
+//! Where the terms of a sum over elements go: from elements to their chunk's buffer, and from the chunks to vertices and
 //! to the blocks of a matrix.
 
 use std::collections::BTreeMap;
@@ -9,10 +9,10 @@ use supple_core::parallel::prelude::*;
 use crate::energy::element::CHUNK;
 use supple_linear::{BlockMatrix, BlockPattern};
 
-/// Places gathered by one task.
+/// Targets gathered by one task.
 const GATHERED: usize = 1024;
 
-/// Lists of sources, one list for each target.
+/// Lists of sources, one list per target.
 #[derive(Default)]
 struct Lists {
     starts: Vec<u32>,
@@ -43,7 +43,7 @@ impl Lists {
     }
 }
 
-/// The way from the corners of elements to vertices.
+/// The map from the corners of elements to vertices.
 pub(crate) struct VertexGather<const K: usize> {
     /// For each element, the place of its corners in its chunk's buffer.
     corners: Vec<[u16; K]>,
@@ -82,7 +82,7 @@ impl<const K: usize> VertexGather<K> {
         self.stride
     }
 
-    /// Adds what the chunks collected to the vertices.
+    /// Adds the sums of the chunks to the vertices.
     pub(crate) fn gather(&self, buffer: &[DVec3], out: &mut [DVec3]) {
         out.par_chunks_mut(GATHERED).enumerate().for_each(|(part, values)| {
             for (i, value) in values.iter_mut().enumerate() {
@@ -94,7 +94,7 @@ impl<const K: usize> VertexGather<K> {
     }
 }
 
-/// The way from the blocks of elements to those of a matrix.
+/// The map from the blocks of elements to those of a matrix.
 pub(crate) struct BlockGather<const K: usize> {
     /// For each element and pair of corners (`j <= i`), the place of their block in the chunk's buffer.
     places: Vec<[[u16; K]; K]>,
@@ -102,7 +102,7 @@ pub(crate) struct BlockGather<const K: usize> {
     lists: Lists,
 }
 
-/// The pair is not in the matrix: one of its vertices is held.
+/// The pair is not in the matrix: one of its vertices is fixed.
 const NOWHERE: u16 = u16::MAX;
 /// The block is stored transposed.
 const TRANSPOSED: u16 = 1 << 15;
@@ -149,7 +149,7 @@ impl<const K: usize> BlockGather<K> {
         buffer[(place & !TRANSPOSED) as usize] += block;
     }
 
-    /// Adds what the chunks collected to the matrix.
+    /// Adds the sums of the chunks to the matrix.
     pub(crate) fn gather(&self, buffer: &[DMat3], matrix: &mut BlockMatrix) {
         matrix.blocks_mut().par_chunks_mut(GATHERED).enumerate().for_each(|(part, blocks)| {
             for (i, block) in blocks.iter_mut().enumerate() {

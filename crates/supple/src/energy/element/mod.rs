@@ -1,9 +1,9 @@
 //! Energies that are sums over elements of `K` vertices, evaluated eight elements at a time.
 //!
-//! An [`Element`] knows one batch; [`ElementSum`] makes an [`Energy`] of it. Elements are taken in chunks of fixed size. A
-//! chunk adds up its own vertices' gradients and its own pairs' Hessian blocks in a private buffer that stays in the
-//! cache; then every vertex and every block of the matrix gathers its parts from the chunks, in their order. No two
-//! threads write to one place, and the order of every sum is fixed: the bits do not depend on the number of threads.
+//! An [`Element`] evaluates one batch; [`ElementSum`] turns it into an [`Energy`]. Elements are processed in chunks of fixed size. A
+//! chunk accumulates its own vertices' gradients and its own pairs' Hessian blocks in a private buffer that stays in the
+//! cache; then every vertex and every block of the matrix gathers its terms from the chunks, in order. No two
+//! threads write to the same place, and the order of every sum is fixed: results are bit-identical for any number of threads.
 
 #![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `supple_core::simd`")]
 
@@ -30,7 +30,7 @@ use supple_linear::{BlockMatrix, BlockPattern, ScalarMatrix};
 /// The 3x3 blocks of an element's Hessian; those with `j <= i` are read, the others are their transposes.
 pub type Blocks<const K: usize> = [[LaneMat3; K]; K];
 
-/// All blocks of an element that does not feel translations, from those among corners 1 to 3: 11, 21, 22, 31, 32, 33.
+/// All blocks of a translation-invariant element, from those among corners 1 to 3: 11, 21, 22, 31, 32, 33.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn completed([a, b, c, d, e, f]: [LaneMat3; 6]) -> Blocks<4> {
     let zero = LaneMat3::default();
@@ -46,7 +46,7 @@ pub(crate) fn completed([a, b, c, d, e, f]: [LaneMat3; 6]) -> Blocks<4> {
 }
 
 /// One kind of element over `K` vertices, for eight elements at a time. Batch `b` has the elements `8 b .. 8 b + 8`; the
-/// last one may be filled up with anything finite. Every method is to be `#[cfg_attr(not(debug_assertions), inline(always))]`.
+/// last one may be padded with anything finite. Every method must be `#[cfg_attr(not(debug_assertions), inline(always))]`.
 pub trait Element<const K: usize>: Send + Sync {
     /// Starts a step of `dt` seconds from `x`.
     fn begin_step(&mut self, _x: &[DVec3], _dt: f64) {}
@@ -54,16 +54,16 @@ pub trait Element<const K: usize>: Send + Sync {
     fn vertices(&self) -> &[[u32; K]];
     /// Energies in joules.
     fn value(&self, batch: usize, x: &[LaneVec3; K]) -> Lanes;
-    /// Energies without what damping adds.
+    /// Energies without damping.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn elastic_value(&self, batch: usize, x: &[LaneVec3; K]) -> Lanes {
         self.value(batch, x)
     }
-    /// Energies, with the bits of [`Self::value`], and gradients in newtons.
+    /// Energies, bit-identical to [`Self::value`], and gradients in newtons.
     fn value_and_gradient(&self, batch: usize, x: &[LaneVec3; K]) -> (Lanes, [LaneVec3; K]);
     /// Hessians in N/m.
     fn hessian(&self, batch: usize, x: &[LaneVec3; K], curvature: HessianMode) -> Blocks<K>;
-    /// The numbers that projective dynamics has in place of element `e`'s Hessian blocks; those with `j <= i` are read.
+    /// The numbers that projective dynamics uses in place of element `e`'s Hessian blocks; those with `j <= i` are read.
     /// `None` if there are none.
     fn projective(&self, _e: usize) -> Option<[[f64; K]; K]> {
         None
@@ -80,7 +80,7 @@ pub(crate) fn batch_corners<const K: usize>(
     std::array::from_fn(|k| LaneVec3::from_fn(|lane| x[element(lane)[k] as usize]))
 }
 
-/// Elements handled by one task, a multiple of [`WIDTH`]: their vertices and blocks stay in a core's cache.
+/// Elements processed by one task, a multiple of [`WIDTH`]: their vertices and blocks stay in a core's cache.
 pub(crate) const CHUNK: usize = 512;
 
 /// The sum of an element's energy over all elements.
@@ -90,7 +90,7 @@ pub struct ElementSum<E, const K: usize> {
     vertices: VertexGather<K>,
     blocks: Option<BlockGather<K>>,
     scratch: Mutex<Scratch>,
-    /// The step for which the numbers of projective dynamics in `scratch` hold, in seconds.
+    /// The step in seconds for which the projective-dynamics numbers in `scratch` are valid.
     step: f64,
 }
 
@@ -101,7 +101,7 @@ struct Scratch {
     /// The energy of each chunk.
     values: Vec<f64>,
     blocks: Vec<DMat3>,
-    /// What the elements add to the matrix of projective dynamics, whatever the positions.
+    /// The elements' contribution to the matrix of projective dynamics, independent of the positions.
     projective: Option<ScalarMatrix>,
 }
 
@@ -112,7 +112,7 @@ impl<E: Element<K> + Default, const K: usize> Default for ElementSum<E, K> {
 }
 
 impl<E: Element<K>, const K: usize> ElementSum<E, K> {
-    /// The sum over `elements`, whose vertices are less than `vertex_count`.
+    /// The sum over `elements`, whose vertex indices are below `vertex_count`.
     pub fn new(elements: E, vertex_count: usize, simd: Simd) -> Self {
         let vertices = VertexGather::new(elements.vertices(), vertex_count);
         Self { elements, simd, vertices, blocks: None, scratch: Mutex::default(), step: f64::NAN }
@@ -142,7 +142,7 @@ impl<E: Element<K>, const K: usize> ElementSum<E, K> {
         parallel::fold(self.elements.vertices().len(), CHUNK, 0.0, value, |a, b| a + b)
     }
 
-    /// The sum of energies; `gradient` gets their gradients added.
+    /// The sum of energies; adds their gradients to `gradient`.
     fn sum_with_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) -> f64 {
         let Scratch { vectors, values, .. } = &mut *self.scratch();
         let stride = self.vertices.stride();
@@ -154,7 +154,7 @@ impl<E: Element<K>, const K: usize> ElementSum<E, K> {
             *value = dispatch(self.simd, ValueAndGradient { chunk: self.chunk(chunk, x), out });
         });
         self.vertices.gather(vectors, gradient);
-        // In the order of sums without gradients.
+        // In the order of the sums without gradients.
         parallel::fold(values.len(), 1, 0.0, |chunk| values[chunk.start], |a, b| a + b)
     }
 }
@@ -281,7 +281,7 @@ impl<E: Element<K>, const K: usize> Chunk<'_, E, K> {
     }
 }
 
-/// Both energies in one kernel, since kernels are long to compile.
+/// Both energies in one kernel, since kernels take long to compile.
 struct Value<'a, E, const K: usize> {
     chunk: Chunk<'a, E, K>,
     damped: bool,
@@ -306,7 +306,7 @@ impl<E: Element<K>, const K: usize> Kernel for Value<'_, E, K> {
     }
 }
 
-/// A sum over batches. Lanes are added up each by itself, so that one batch does not wait for the sum over another.
+/// A sum over batches. Lanes are accumulated separately, so that batches do not wait for each other's horizontal sums.
 #[derive(Default)]
 struct LaneSum {
     lanes: Lanes,

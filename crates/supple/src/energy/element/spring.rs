@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A spring that resists only compression is active below its rest length; beyond it has neither force nor damping, and
-//! what counts in `l₀` and `l` is the length up to `L`.
+//! the lengths `l₀` and `l` are clamped to `L`.
 //!
 //! The second term is negative under compression (`φ' < 0`); dropping it there is the projection to positive
 //! semi-definite, since the eigenvectors are `e` and its complement.
@@ -21,7 +21,7 @@ use crate::energy::element::{Blocks, Element};
 use crate::material::HessianMode;
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes, WIDTH};
 
-/// Whether a spring resists both ways.
+/// Whether a spring resists in both directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resists {
     /// Stretch and compression.
@@ -41,12 +41,12 @@ pub struct Spring {
     pub stiffness: f64,
     /// Damping time β in seconds.
     pub damping: f64,
-    /// Which way it resists.
+    /// In which direction it resists.
     pub resists: Resists,
 }
 
-/// The same springs along the Morton curve of their middles, so that those of a chunk share vertices; `place` says where a vertex
-/// starts.
+/// The same springs along the Morton curve of their midpoints, so that those of a chunk share vertices; `place` gives the start
+/// position of a vertex.
 pub fn in_local_order(springs: &[Spring], place: impl Fn(u32) -> DVec3) -> Vec<Spring> {
     let middle = |spring: usize| springs[spring].ends.map(&place).into_iter().sum::<DVec3>() * 0.5;
     morton_order(springs.len(), middle).into_iter().map(|spring| springs[spring as usize]).collect()
@@ -56,28 +56,28 @@ pub fn in_local_order(springs: &[Spring], place: impl Fn(u32) -> DVec3) -> Vec<S
 #[derive(Debug, Clone, Default)]
 pub struct Springs {
     ends: Vec<[u32; 2]>,
-    /// Their numbers, as evaluations read them.
+    /// Their numbers, in the layout that evaluations read.
     eights: Vec<Eight>,
     /// The step in seconds; infinite switches damping off.
     step: f64,
 }
 
-/// The numbers of eight springs; those beyond the last repeat it.
+/// The numbers of eight springs; padding lanes repeat the last.
 #[derive(Debug, Clone, Copy)]
 struct Eight {
     rest: Lanes,
-    /// The length beyond which it hangs loose.
+    /// The length beyond which it is slack.
     longest: Lanes,
     stiffness: Lanes,
     /// Damping time times stiffness.
     drag: Lanes,
-    /// Length at the step's start, as far as it acts.
+    /// Length at the step's start, clamped to the active range.
     start: Lanes,
 }
 
 /// Below this length (metres) a spring has no direction: it pushes along x.
 const SHORTEST: f64 = 1e-12;
-/// Batches handled by one task.
+/// Batches processed by one task.
 const TASK: usize = 256;
 
 impl Springs {
@@ -128,7 +128,7 @@ impl Springs {
 struct Batch {
     direction: LaneVec3,
     length: Lanes,
-    /// 1 where the spring acts, 0 where it hangs loose.
+    /// 1 where the spring is active, 0 where it is slack.
     acts: Lanes,
     strain: Lanes,
     slip: Lanes,
@@ -275,11 +275,11 @@ mod tests {
     #[test]
     fn bending_springs_damp_only_what_they_resist() {
         let viscosity = 0.01 * 40.0 / 0.02;
-        assert_eq!(bending_force(1.1, 1.3), 0.0, "stretched all the way");
+        assert_eq!(bending_force(1.1, 1.3), 0.0, "stretched throughout");
         assert_eq!(bending_force(0.9, 1.2), 0.0, "let go");
         let near = |a: f64, b: f64| (a - b).abs() < 1e-12;
-        assert!(near(bending_force(0.9, 0.8), 40.0 * -0.2 + viscosity * -0.1), "compressed all the way");
-        // Only the part of the way below the rest length counts.
+        assert!(near(bending_force(0.9, 0.8), 40.0 * -0.2 + viscosity * -0.1), "compressed throughout");
+        // Only the part of the motion below the rest length counts.
         assert!(near(bending_force(1.2, 0.9), 40.0 * -0.1 + viscosity * -0.1));
     }
 

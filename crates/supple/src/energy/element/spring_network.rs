@@ -25,7 +25,7 @@ use crate::energy::bending::hinge::{Hinge, hinges};
 use crate::energy::element::spring::{Resists, Spring};
 use crate::material::Material;
 
-/// The springs of a cloth; `rest` has the rest positions of every triangle's corners, each triangle for itself.
+/// The springs of a cloth; `rest` has the rest positions of each triangle's corners separately.
 pub fn cloth_springs(
     rest: &[[DVec3; 3]],
     triangles: &[[u32; 3]],
@@ -73,7 +73,7 @@ pub fn solid_springs(
     materials: &ElementMaterials,
     modulus: impl Fn(&Material) -> f64,
 ) -> Vec<Spring> {
-    // Of every edge the stiffness, and that times the damping.
+    // Per edge, the stiffness, and the stiffness times the damping.
     let mut edges: BTreeMap<[u32; 2], [f64; 2]> = BTreeMap::new();
     for (t, tet) in tets.iter().enumerate() {
         let material = materials.of(t);
@@ -100,7 +100,7 @@ pub fn solid_springs(
     edges.into_iter().map(spring).filter(|s| s.rest > 0.0 && s.stiffness > 0.0).collect()
 }
 
-/// The triangles around every edge (smaller vertex first), in order of the edges.
+/// The triangles adjacent to every edge (smaller vertex first), in order of the edges.
 fn edge_triangles(triangles: &[[u32; 3]]) -> BTreeMap<[u32; 2], Vec<usize>> {
     let mut edges: BTreeMap<[u32; 2], Vec<usize>> = BTreeMap::new();
     for (t, &[a, b, c]) in triangles.iter().enumerate() {

@@ -8,7 +8,7 @@
 //! E = V Ψ(F),      ∂E/∂xₖ = V P gₖ,      ∂²E/∂xₖ∂xₗ : d ↦ V (∂P/∂F : d gₗᵀ) gₖ.
 //! ```
 //!
-//! Only the six blocks among corners 1 to 3 are computed from the law; those with corner 0 follow from the sum being
+//! Only the six blocks among corners 1 to 3 are computed from the law; those with corner 0 follow since rows sum to
 //! zero. Damping in proportion to the stiffness: see `strain_damping`.
 
 #![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `supple_core::simd`")]
@@ -25,7 +25,7 @@ use crate::material::{Lame, Material};
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes, WIDTH};
 use supple_core::small_matrix::symmetric_eigen::SquareMatrix;
 
-/// What a tetrahedron is made of.
+/// Material parameters of a tetrahedron.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Solid {
     /// Lamé parameters in Pa.
@@ -35,8 +35,8 @@ pub struct Solid {
 }
 
 impl Solid {
-    /// What a law makes of a material. [`SolidLaw::Arap`] cannot hold the volume: it has the material's Young's modulus and
-    /// Poisson's ratio 0.
+    /// The parameters that a law derives from a material. [`SolidLaw::Arap`] cannot preserve volume: it has the material's Young's
+    /// modulus and Poisson's ratio 0.
     pub fn of(law: SolidLaw, material: &Material) -> Self {
         let lame = match law {
             SolidLaw::Arap => Lame { lambda: 0.0, mu: 0.5 * material.young_modulus },
@@ -70,7 +70,7 @@ pub struct Tetrahedra<L> {
 }
 
 impl<L: Law> Tetrahedra<L> {
-    /// Tetrahedra with these rest positions in metres; `solid(e)` is what tetrahedron `e` is made of. One without volume
+    /// Tetrahedra with these rest positions in metres; `solid(e)` is the material of tetrahedron `e`. One without volume
     /// at rest has no energy.
     pub fn new(law: L, rest: &[DVec3], tets: &[[u32; 4]], solid: impl Fn(usize) -> Solid) -> Self {
         let corners = |e: usize| tets[e].map(|v| rest[v as usize]);
@@ -118,7 +118,7 @@ impl Batch {
         edges[0].outer(a) + edges[1].outer(b) + edges[2].outer(c)
     }
 
-    /// What a stress does to the corners.
+    /// The forces of a stress on the corners.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn forces(&self, stress: LaneMat3) -> [LaneVec3; 4] {
         let scaled = stress * self.volume;

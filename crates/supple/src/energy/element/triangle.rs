@@ -1,9 +1,9 @@
 //! Linear triangles of a sheet, of any membrane law.
 //!
-//! Each triangle has its rest shape for itself (three corners in metres), written in the coordinates along warp and weft.
+//! Each triangle has its own rest shape (three corners in metres), expressed in coordinates along warp and weft.
 //! With the edges from the first corner as columns, `Dm` (2x2) at rest and `Ds` (3x2) now, `F = Ds Dm⁻¹`; the rows of
 //! `Dm⁻¹` are the gradients of the shape functions of corners 1 and 2. With the rest area `A` the energy is `A Ψ(F)`.
-//! Stretch only: bending is an energy of its own. Damping in proportion to the stiffness: see `strain_damping`.
+//! Stretch only: bending is a separate energy. Damping in proportion to the stiffness: see `strain_damping`.
 
 use glam::{DMat2, DVec2, DVec3};
 use supple_core::parallel::prelude::*;
@@ -38,8 +38,8 @@ pub struct Triangles<M> {
 }
 
 impl<M: Membrane> Triangles<M> {
-    /// Triangles with these rest corners in metres; `sheet(t)` is what triangle `t` is made of. Warp runs along the first
-    /// of its texture coordinates `texture(t)` if it has some, else along x as far as it lies in the triangle. A triangle
+    /// Triangles with these rest corners in metres; `sheet(t)` is the material of triangle `t`. Warp runs along the first
+    /// of its texture coordinates `texture(t)` if it has any, else along the projection of x onto the triangle. A triangle
     /// without area at rest has no energy.
     pub fn new(
         law: M,
@@ -101,14 +101,14 @@ fn rest_shape(rest: &[DVec3; 3], texture: Option<[DVec2; 3]>) -> ([DVec2; 2], f6
     ([rows.x_axis, rows.y_axis], 0.5 * across.length())
 }
 
-/// The direction in which the first texture coordinate grows while the second stays.
+/// The direction in which the first texture coordinate grows while the second is constant.
 fn texture_direction([a, b]: [DVec3; 2], uv: &[DVec2; 3]) -> Option<DVec3> {
     let (p, q) = (uv[1] - uv[0], uv[2] - uv[0]);
     let determinant = p.perp_dot(q);
     ((a * q.y - b * p.y) * determinant.signum()).try_normalize().filter(|_| determinant != 0.0)
 }
 
-/// The x axis as far as it lies in the plane, or z in a plane across x.
+/// The x axis projected onto the plane, or z for a plane perpendicular to x.
 fn axis_in_plane(normal: DVec3) -> DVec3 {
     let axis = if normal.x.abs() < 0.999 { DVec3::X } else { DVec3::Z };
     (axis - normal * axis.dot(normal)).normalize()
@@ -122,7 +122,7 @@ impl RestBatch {
         [p * a[0] + q * b[0], p * a[1] + q * b[1]]
     }
 
-    /// What a stress does to the corners.
+    /// The forces of a stress on the corners.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn forces(&self, stress: [LaneVec3; 2]) -> [LaneVec3; 3] {
         let [a, b] = &self.gradients;

@@ -1,7 +1,7 @@
 //! As rigid as possible: `Ψ = μ |F - R|²`, `P = 2μ (F - R)`, with `R` the rotation nearest to `F`.
 //!
 //! This is the co-rotated law with `λ = 0`: the elasticity of a solid with Poisson's ratio 0 and Young's modulus `2μ`.
-//! Nothing else holds the volume: λ is ignored.
+//! No other term preserves the volume: λ is ignored.
 
 use super::corotated::Corotated;
 use super::{LaneLame, Law, Modes};

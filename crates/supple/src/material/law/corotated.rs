@@ -1,11 +1,11 @@
-//! Co-rotated linear elasticity: linear in the stretch, after the nearest rotation `R` has been taken out,
+//! Co-rotated linear elasticity: linear in the stretch, after the nearest rotation `R` has been factored out,
 //!
 //! ```text
 //! Ψ = μ |F - R|² + λ/2 tr²(RᵀF - I) = μ Σ (σᵢ - 1)² + λ/2 (Σ σᵢ - 3)²,
 //! P = 2μ (F - R) + λ tr(RᵀF - I) R.
 //! ```
 //!
-//! With signed singular values it resists inversion and recovers from it. Its curvature is exact (the rotation's change
+//! With signed singular values it resists inversion and recovers from it. Its Hessian is exact (the derivative of the rotation
 //! is in the twists): scaling `2μ I + λ 1 1ᵀ`, flips `2μ`, twists `2μ + 2 (λ (Σ σ - 3) - 2μ)/(σᵢ + σⱼ)`.
 
 use super::tangent::{Modes, uniform_scaling};
@@ -17,13 +17,13 @@ use supple_core::small_matrix::polar::polar_rotation;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Corotated;
 
-/// Least sum of two singular values in twists: where it is zero (an inverted element, as far inside out as it is wide)
-/// the rotation is not unique, and the curvature has no bound.
+/// Smallest sum of two singular values in twists: where it is zero (an inverted element, as far inside out as it is wide)
+/// the rotation is not unique, and the Hessian is unbounded.
 const SMALLEST_SUM: f64 = 1e-8;
 
 impl Law for Corotated {
-    // Near both terms' stiffness, with which the iteration is a quasi-Newton method (Liu et al. 2017). The bound is 2μ + 3λ, for
-    // pure changes of volume; steps that it would take to be shorter are left to the line search.
+    // Close to the stiffness of both terms, which makes the iteration a quasi-Newton method (Liu et al. 2017). The upper bound is
+    // 2μ + 3λ, for pure changes of volume; steps that it would shorten are left to the line search.
     fn projective_stiffness(&self, lame: &LaneLame) -> Option<Lanes> {
         Some(lame.mu * 2.0 + lame.lambda)
     }
@@ -42,7 +42,7 @@ impl Law for Corotated {
     fn energy_and_stress(&self, f: LaneMat3, lame: &LaneLame) -> (Lanes, LaneMat3) {
         let r = polar_rotation(f);
         let strain = f - r;
-        // tr(RᵀF - I), from small numbers where the strain is small.
+        // tr(RᵀF - I), computed from small numbers where the strain is small.
         let trace = r.contract(strain);
         let energy = lame.mu * strain.norm_squared() + lame.lambda * trace * trace * 0.5;
         (energy, strain * (lame.mu * 2.0) + r * (lame.lambda * trace))

@@ -4,7 +4,7 @@
 //! Ψ = μ |ε|² + λ/2 tr² ε,      P = 2μ ε + λ tr(ε) I.
 //! ```
 //!
-//! Right for small displacements only: a rotation by the angle `θ` counts as a strain of `cos θ - 1`.
+//! Valid for small displacements only: a rotation by the angle `θ` counts as a strain of `cos θ - 1`.
 
 use super::tangent::{Modes, uniform_scaling};
 use super::{LaneLame, Law};

@@ -1,5 +1,5 @@
 //! Constitutive laws of solids: energy density, stress and its derivative as functions of the deformation gradient
-//! `F`, eight at a time. A law knows nothing of elements, so tetrahedra, octants and cells call the same file.
+//! `F`, eight at a time. A law is independent of the element type, so tetrahedra, octants and cells share it.
 //!
 //! All laws have the same small-strain limit, linear elasticity with the given Lamé parameters:
 //! `Ψ = μ |ε|² + λ/2 tr² ε + O(ε³)`; only `arap` has that of `λ = 0`.
@@ -41,13 +41,13 @@ impl LaneLame {
     }
 }
 
-/// A constitutive law. Every method is to be `#[cfg_attr(not(debug_assertions), inline(always))]`.
+/// A constitutive law. Every method must be `#[cfg_attr(not(debug_assertions), inline(always))]`.
 pub trait Law: Send + Sync + 'static {
     /// Energy density Ψ in J/m³ of undeformed volume, zero at rest.
     fn energy(&self, f: LaneMat3, lame: &LaneLame) -> Lanes;
     /// First Piola-Kirchhoff stress `P = ∂Ψ/∂F` in Pa.
     fn stress(&self, f: LaneMat3, lame: &LaneLame) -> LaneMat3;
-    /// Both, with the bits that each has alone.
+    /// Both, bit-identical to the separate evaluations.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn energy_and_stress(&self, f: LaneMat3, lame: &LaneLame) -> (Lanes, LaneMat3) {
         (self.energy(f, lame), self.stress(f, lame))
@@ -59,14 +59,14 @@ pub trait Law: Send + Sync + 'static {
     }
     /// The eigenvalues of that derivative at these stretches.
     fn modes(&self, stretches: LaneVec3, lame: &LaneLame) -> Modes;
-    /// The derivative of the stress at `F`, as it is or projected to positive semi-definite.
+    /// The derivative of the stress at `F`, exact or projected to positive semi-definite.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn tangent(&self, f: LaneMat3, lame: &LaneLame, curvature: HessianMode) -> Tangent {
         let Svd { u, sigma, v } = self.axes(f);
         Tangent::new(u, v, self.modes(sigma, lame), curvature)
     }
-    /// The stiffness `k` in Pa with which projective dynamics draws `F` to its projection, `½ k |F - p|²`; `None` for laws
-    /// that are no distance to a set.
+    /// The stiffness `k` in Pa with which projective dynamics pulls `F` to its projection, `½ k |F - p|²`; `None` for laws
+    /// that are not a distance to a set.
     fn projective_stiffness(&self, _lame: &LaneLame) -> Option<Lanes> {
         None
     }

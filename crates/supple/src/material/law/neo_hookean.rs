@@ -32,7 +32,7 @@ impl Parameters {
     fn new(lame: &LaneLame) -> Self {
         let mu = lame.mu * (4.0 / 3.0);
         let lambda = lame.lambda + lame.mu * (5.0 / 6.0);
-        // A material without any stiffness must not become a division of zeros.
+        // A material with zero stiffness must not divide zero by zero.
         let alpha = mu * 0.75 / lambda.max(Lanes::splat(f64::MIN_POSITIVE)) + 1.0;
         Self { mu, lambda, alpha }
     }

@@ -1,5 +1,5 @@
-//! The law of a solid chosen at run time, by the words of a scene. One kernel serves all laws: what is long in it (the
-//! singular value decomposition, projections, blocks) is compiled once, and the choice is made once for eight elements.
+//! The law of a solid chosen at run time, by its scene name. One kernel serves all laws: its long parts (the
+//! singular value decomposition, projections, blocks) are compiled once, and the law is selected once per eight elements.
 
 use super::arap::shear_only;
 use super::{Arap, Corotated, LaneLame, Law, Linear, Modes, NeoHookean, StVenantKirchhoff};
@@ -27,7 +27,7 @@ impl SolidLaw {
     pub const ALL: [Self; 5] =
         [Self::Linear, Self::Corotated, Self::NeoHookean, Self::StVenantKirchhoff, Self::Arap];
 
-    /// Energy and stress of the two laws that take out the rotation, from one decomposition in the code.
+    /// Energy and stress of the two laws that factor out the rotation, sharing one decomposition.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn corotated(&self, f: LaneMat3, lame: &LaneLame) -> (Lanes, LaneMat3) {
         let lame = if *self == Self::Arap { shear_only(lame) } else { *lame };

@@ -4,8 +4,8 @@
 //! Ψ = μ |E|² + λ/2 tr² E,      P = F S,      S = 2μ E + λ tr(E) I.
 //! ```
 //!
-//! Right for large rotations with small strains. It softens under compression, gives way below `σ = 1/√3` and does not
-//! know an inverted element from its mirror image.
+//! Valid for large rotations with small strains. It softens under compression, collapses below `σ = 1/√3` and does not
+//! distinguish an inverted element from its mirror image.
 
 #![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `supple_core::simd`")]
 

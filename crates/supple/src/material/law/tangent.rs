@@ -25,7 +25,7 @@ pub struct Tangent {
     u: LaneMat3,
     v: LaneMat3,
     scaling: SquareMatrix<3>,
-    /// What `D_ij` gives to itself and to `D_ji`: half the sum and half the difference of flip and twist.
+    /// The contribution of `D_ij` to itself and to `D_ji`: half the sum and half the difference of flip and twist.
     same: [Lanes; 3],
     mirrored: [Lanes; 3],
 }
@@ -70,7 +70,7 @@ impl Tangent {
         Self { u, v, scaling, same, mirrored }
     }
 
-    /// A gradient of a shape function seen from the axes in which the tangent is simple.
+    /// A shape function gradient in the axes in which the tangent is simple.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn turned(&self, gradient: LaneVec3) -> LaneVec3 {
         self.v.transpose_times(gradient)

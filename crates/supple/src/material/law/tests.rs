@@ -1,4 +1,4 @@
-//! What every law must hold, on stretched, turned, inverted and flattened deformation gradients.
+//! Properties of every law, tested on stretched, rotated, inverted and flattened deformation gradients.
 
 use glam::{DMat3, DQuat, DVec3};
 
@@ -7,7 +7,7 @@ use crate::energy::conformance::noise;
 use supple_core::simd::{LaneVec3, WIDTH};
 use supple_core::small_matrix::reference_eigenvalues;
 
-// Not inlined into every test, since kernels are long to compile.
+// Not inlined into every test, since kernels take long to compile.
 #[inline(never)]
 fn energy(law: SolidLaw, f: LaneMat3, lame: &LaneLame) -> Lanes {
     law.energy(f, lame)
@@ -28,7 +28,7 @@ fn block(tangent: &Tangent, a: LaneVec3, b: LaneVec3) -> LaneMat3 {
     tangent.block(tangent.turned(a), tangent.turned(b))
 }
 
-/// The change of stress `∂P/∂F : δF`, by the blocks along the coordinate axes that elements are assembled from.
+/// The change of stress `∂P/∂F : δF`, by the blocks along the coordinate axes from which elements are assembled.
 fn apply(tangent: &Tangent, df: LaneMat3) -> LaneMat3 {
     let axis = |k: usize| LaneVec3::from_fn(|_| DVec3::AXES[k]);
     let column =
@@ -51,7 +51,7 @@ fn turn(seed: usize) -> DMat3 {
     DMat3::from_quat(DQuat::from_xyzw(x, y, z, w).normalize())
 }
 
-/// Eight deformation gradients that are neither flat nor inverted: their rotations are found another way.
+/// Eight deformation gradients that are neither flat nor inverted: their rotations take a different code path.
 fn regular_gradients() -> LaneMat3 {
     let stretches = |k: f64| DVec3::new(1.0 + 0.9 * k.sin(), 0.8 + 0.1 * k.cos(), 0.7);
     LaneMat3::from_fn(|i| turn(20 + i) * DMat3::from_diagonal(stretches(100.0 * i as f64)) * turn(40 + i))
@@ -79,7 +79,7 @@ fn size(m: LaneMat3, lane: usize) -> f64 {
 
 fn near(a: LaneMat3, b: LaneMat3, tolerance: f64, law: SolidLaw) {
     for lane in 0..WIDTH {
-        // Without any strain its rounding is left, times moduli of about one.
+        // Without any strain only rounding is left, times moduli of about one.
         let scale = size(a, lane).max(size(b, lane)).max(1e-2);
         assert!(
             size(a - b, lane) <= tolerance * scale,
@@ -146,7 +146,7 @@ fn rotations_cost_nothing_and_turn_the_stress() {
         let lame = lame(0.3);
         for f in [gradients(), regular_gradients()] {
             near(stress(law, q * f, &lame), q * stress(law, f, &lame), 1e-12, law);
-            // Isotropy: turning the material before it deforms changes nothing.
+            // Isotropy: rotating the material before it deforms changes nothing.
             near(stress(law, f * q, &lame), stress(law, f, &lame) * q, 1e-12, law);
         }
         assert!(energy(law, q, &lame).0.iter().all(|e| e.abs() < 1e-14), "{law:?}");
@@ -227,7 +227,7 @@ fn flattened_and_vanished_elements_stay_finite() {
     }
 }
 
-/// A law by its own name gives the bits of the one chosen at run time.
+/// A law used directly is bit-identical to the one chosen at run time.
 fn same_bits<L: Law>(law: L, chosen: SolidLaw) {
     let (f, lame) = (gradients(), lame(0.4));
     let df = LaneMat3::from_fn(|i| matrix(90 + i));

@@ -30,7 +30,7 @@ pub struct BaraffWitkin;
 /// Below this length a thread has no direction.
 const SHORTEST: f64 = 1e-12;
 
-/// A unit vector (zero for none) and its length, kept from zero.
+/// A unit vector (zero if undefined) and its length, bounded away from zero.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn direction(w: LaneVec3) -> (LaneVec3, Lanes) {
     let length = w.length();

@@ -12,7 +12,7 @@ use supple_core::small_matrix::svd::svd32;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CorotatedSheet;
 
-/// Least stretch in denominators: a sheet flattened to a line has no direction across.
+/// Smallest stretch in denominators: a sheet flattened to a line has no transverse direction.
 const SMALLEST: f64 = 1e-8;
 
 #[cfg_attr(not(debug_assertions), inline(always))]

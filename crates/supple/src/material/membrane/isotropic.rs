@@ -1,7 +1,7 @@
 //! Stress and tangent of isotropic sheets from their derivatives by the principal stretches.
 //!
 //! With `F = U Σ Vᵀ` (3x2) and `gᵢ = ∂Ψ/∂σᵢ`, the second derivative acts on `D = Uᵀ δF V` as that of solids does
-//! ([`crate::material::law::Tangent`]): scaling on the diagonal, twist and flip on the pair `D₁₂`, `D₂₁`; and besides on the
+//! ([`crate::material::law::Tangent`]): scaling on the diagonal, twist and flip on the pair `D₁₂`, `D₂₁`; in addition on the
 //! last row, where the sheet moves along its normal: by `gᵢ/σᵢ`, negative where it is compressed and about to wrinkle.
 
 use super::SheetTangent;
@@ -23,8 +23,8 @@ pub struct PrincipalModes {
 }
 
 impl PrincipalModes {
-    /// Positive semi-definite eigenvalues. Along the normal a negative one keeps its size: with none at all, a sheet that
-    /// wrinkles has only inertia against long steps out of its plane, which stretch it many times more than they relax it.
+    /// Positive semi-definite eigenvalues. Along the normal a negative one keeps its magnitude: if it were zero, a wrinkling sheet
+    /// would have only inertia against long out-of-plane steps, which stretch it many times more than they relax it.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn projected(self) -> Self {
         let clamped = |value: Lanes| value.max(Lanes::default());

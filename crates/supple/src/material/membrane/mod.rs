@@ -20,7 +20,7 @@ use super::{Lame, Material};
 use crate::material::HessianMode;
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 
-/// What a sheet is made of.
+/// Material parameters of a sheet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sheet {
     /// Lamé parameters in plane stress, in N/m, of the isotropic laws.
@@ -92,17 +92,17 @@ impl SheetTangent {
     }
 }
 
-/// The constitutive law of a sheet. Every method is to be `#[cfg_attr(not(debug_assertions), inline(always))]`.
+/// The constitutive law of a sheet. Every method must be `#[cfg_attr(not(debug_assertions), inline(always))]`.
 pub trait Membrane: Send + Sync + 'static {
     /// Energy density in J/m² of undeformed area, zero at rest.
     fn energy(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> Lanes;
     /// First Piola-Kirchhoff stress `P = ∂Ψ/∂F` in N/m.
     fn stress(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> [LaneVec3; 2];
-    /// Both, with the bits that each has alone.
+    /// Both, bit-identical to the separate evaluations.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn energy_and_stress(&self, f: [LaneVec3; 2], sheet: &LaneSheet) -> (Lanes, [LaneVec3; 2]) {
         (self.energy(f, sheet), self.stress(f, sheet))
     }
-    /// The derivative of the stress, as it is or projected to positive semi-definite.
+    /// The derivative of the stress, exact or projected to positive semi-definite.
     fn tangent(&self, f: [LaneVec3; 2], sheet: &LaneSheet, curvature: HessianMode) -> SheetTangent;
 }

@@ -1,4 +1,4 @@
-//! The law of a sheet chosen at run time, by the words of a scene: one kernel serves all of them.
+//! The law of a sheet chosen at run time, by its scene name: one kernel serves all of them.
 
 use super::{
     BaraffWitkin, CorotatedSheet, LaneSheet, Membrane, SheetTangent, StVenantKirchhoffSheet, corotated,

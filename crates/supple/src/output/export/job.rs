@@ -1,4 +1,4 @@
-//! What every exporter needs: the frames in order, checked against the first, and the progress made.
+//! The common part of all exporters: the frames in order, checked against the first, and the progress.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use crate::output::atomic::{create_folder, sweep};
 use crate::output::{Frame, FrameBody, FrameCache, FrameSurface};
 use supple_core::{Error, FileError};
 
-/// Names of files for each body and frame.
+/// File names for each body and frame.
 pub(super) struct Sequence {
     folder: PathBuf,
     stems: Vec<String>,
@@ -24,12 +24,12 @@ impl Sequence {
         self.folder.join(self.name(body, frame))
     }
 
-    /// The same as seen from the export folder.
+    /// The same relative to the export folder.
     pub(super) fn relative(&self, body: usize, frame: u32) -> String {
         format!("{}/{}", self.ending, self.name(body, frame))
     }
 
-    /// Removes files of frames that the run does not have: they are left from an earlier, longer one.
+    /// Removes files of frames that the run does not have: they are left over from an earlier, longer one.
     fn remove_other_frames(&self, frames: &[u32]) -> Result<(), FileError> {
         let failed = |error: io::Error| FileError::io(&self.folder, "clean", &error);
         for entry in fs::read_dir(&self.folder).map_err(failed)? {
@@ -41,7 +41,7 @@ impl Sequence {
         Ok(())
     }
 
-    /// The frame of one of our own file names.
+    /// The frame number in one of our own file names.
     fn frame_of(&self, path: &Path) -> Option<u32> {
         let name = path.file_name()?.to_str()?;
         let (stem, number) = name.strip_suffix(self.ending)?.strip_suffix('.')?.rsplit_once('_')?;
@@ -67,7 +67,7 @@ pub(super) struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    /// Looks at the first frame and makes the folder.
+    /// Reads the first frame and creates the folder.
     pub(super) fn start(
         cache: &'a FrameCache,
         formats: u32,
@@ -78,7 +78,7 @@ impl<'a> Job<'a> {
         let Some(&first) = frames.first() else {
             return Err(Error::Invalid("the run has no frames to export; run the scene first".into()));
         };
-        // Where a body was torn, the last surface has all of its vertices.
+        // If a body was torn, the last surface has all of its vertices.
         let (mut bodies, last) =
             (cache.read(first)?.bodies, cache.read(*frames.last().unwrap_or(&first))?.bodies);
         bodies.iter_mut().zip(&last).for_each(|(body, last)| body.make_torn(&last.surface));
@@ -89,7 +89,7 @@ impl<'a> Job<'a> {
         Ok(Self { cache, frames, surfaces, folder, progress, done: 0, total })
     }
 
-    /// The numbers of the frames, sorted; never empty.
+    /// The frame numbers, sorted; never empty.
     pub(super) fn frames(&self) -> &[u32] {
         &self.frames
     }
@@ -99,7 +99,7 @@ impl<'a> Job<'a> {
         &self.surfaces
     }
 
-    /// Frames a second.
+    /// Frames per second.
     pub(super) fn fps(&self) -> f64 {
         self.cache.info().fps
     }
@@ -109,19 +109,19 @@ impl<'a> Job<'a> {
         &self.cache.info().scene
     }
 
-    /// The file for the whole scene.
+    /// The file of the whole scene.
     pub(super) fn scene_file(&self, ending: &str) -> PathBuf {
         let stem = file_stems(std::iter::once(self.scene())).remove(0);
         self.folder.join(format!("{stem}.{ending}"))
     }
 
-    /// One file for each body.
+    /// One file per body.
     pub(super) fn body_files(&self, ending: &str) -> Vec<PathBuf> {
         let stems = file_stems(self.surfaces.iter().map(|surface| surface.name.as_str()));
         stems.into_iter().map(|stem| self.folder.join(format!("{stem}.{ending}"))).collect()
     }
 
-    /// The files of every body and frame, in a folder of their own, which is made.
+    /// The files of every body and frame, in their own folder, which is created.
     pub(super) fn sequence(&self, ending: &'static str) -> Result<Sequence, FileError> {
         let folder = self.folder.join(ending);
         create_folder(&folder)?;
@@ -132,7 +132,7 @@ impl<'a> Job<'a> {
         Ok(sequence)
     }
 
-    /// Reads a frame with the vertices that its bodies have at the end, and refuses one with other bodies than the first.
+    /// Reads a frame with the vertices that its bodies have at the end; refuses one whose bodies differ from the first.
     pub(super) fn read(&self, index: u32) -> Result<Frame, FileError> {
         let mut frame = self.cache.read(index)?;
         let names = |bodies: &[FrameBody]| bodies.iter().map(|b| b.surface.name.clone()).collect::<Vec<_>>();
@@ -162,22 +162,22 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    /// Counts all frames of the first `formats` as done, whether they were written or refused.
+    /// Counts all frames of the first `formats` as done, whether written or refused.
     pub(super) fn finish_formats(&mut self, formats: usize) {
         self.done = (formats as u32).saturating_mul(self.frames.len() as u32);
     }
 
-    /// Says how far the export is, and heeds the wish to stop.
+    /// Reports the progress of the export, and checks for an interrupt.
     pub(super) fn tell_progress(&mut self) -> Result<(), Error> {
         match (self.progress)(self.done, self.total) {
             ControlFlow::Continue(()) => Ok(()),
-            // Nothing is left to be stopped.
+            // Nothing is left to interrupt.
             ControlFlow::Break(()) if self.done == self.total => Ok(()),
             ControlFlow::Break(()) => Err(Error::Stopped { done: self.done, total: self.total }),
         }
     }
 
-    /// Refuses a frame whose number of vertices changed, for formats that cannot say so.
+    /// Refuses a frame whose vertex count changed, for formats that cannot represent it.
     pub(super) fn same_vertices(&self, frame: &Frame, format: &str) -> Result<(), Error> {
         for (body, surface) in frame.bodies.iter().zip(&self.surfaces) {
             let (now, before) = (body.positions.len(), surface.mesh.positions.len());

@@ -7,7 +7,7 @@ use super::job::Job;
 use super::point_cache::PointCache;
 use supple_core::Error;
 
-/// Writes one file a body.
+/// Writes one file per body.
 pub(super) fn export(job: &mut Job) -> Result<Vec<PathBuf>, Error> {
     let frames = (job.frames().len() as i32).to_be_bytes();
     let times = job.frames().iter().map(|&frame| ((f64::from(frame) / job.fps()) as f32).to_be_bytes());

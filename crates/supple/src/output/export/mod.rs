@@ -1,8 +1,8 @@
-//! Frames of a run to the formats of other programs. Every exporter streams frame by frame and writes each file
+//! Exports the frames of a run to the formats of other programs. Every exporter streams frame by frame and writes each file
 //! whole or not at all.
 //!
-//! Bare point caches (PC2, MDD) are in the unit and axes of the user's own file, since they are laid over it;
-//! everything else is a scene of its own in metres, y up.
+//! Bare point caches (PC2, MDD) are in the unit and axes of the user's own file, since they are applied to it;
+//! all other formats are complete scenes in metres, y up.
 
 mod gltf;
 mod job;
@@ -25,23 +25,23 @@ use self::job::Job;
 use super::frame_cache::FrameCache;
 use supple_core::Error;
 
-/// A format that a run can be exported to.
+/// An export format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "&'static str")]
 pub enum ExportFormat {
-    /// PointCache2, one `.pc2` file a body.
+    /// PointCache2, one `.pc2` file per body.
     Pc2,
-    /// MDD point cache, one `.mdd` file a body.
+    /// MDD point cache, one `.mdd` file per body.
     Mdd,
     /// One binary USD file (`.usdc`) with every body.
     Usd,
     /// One binary glTF file (`.glb`) with every body, animated by morph targets.
     Gltf,
-    /// Wavefront OBJ, one file for each body and frame.
+    /// Wavefront OBJ, one file per body and frame.
     Obj,
-    /// Binary PLY, one file for each body and frame.
+    /// Binary PLY, one file per body and frame.
     Ply,
-    /// VTK XML, one `.vtu` file for each body and frame, and a `.pvd` for each body.
+    /// VTK XML, one `.vtu` file per body and frame, and a `.pvd` per body.
     Vtu,
 }
 
@@ -49,7 +49,7 @@ impl ExportFormat {
     /// Every format.
     pub const ALL: [Self; 7] = [Self::Pc2, Self::Mdd, Self::Usd, Self::Gltf, Self::Obj, Self::Ply, Self::Vtu];
 
-    /// The word for it on the command line and in scene files.
+    /// Its name on the command line and in scene files.
     pub fn word(self) -> &'static str {
         match self {
             Self::Pc2 => "pc2",
@@ -91,10 +91,10 @@ impl From<ExportFormat> for &'static str {
     }
 }
 
-/// Writes every frame of `cache` in each of `formats` into `folder`, which is made if it does not exist, and
-/// returns every file written. `progress` gets the frames done and the frames to do, over all formats, and may break
-/// off: the export then ends with [`Error::Stopped`], files that were whole stay, and no half file is left. What a format
-/// cannot hold is an error after all others are written.
+/// Writes every frame of `cache` in each of `formats` into `folder`, which is created if it does not exist, and
+/// returns every file written. `progress` gets the frames done and the total, over all formats, and may
+/// interrupt: the export then ends with [`Error::Stopped`]; complete files stay, and no partial file is left. Data that a
+/// format cannot represent is an error after all others are written.
 pub fn export(
     cache: &FrameCache,
     formats: &[ExportFormat],

@@ -1,7 +1,7 @@
 //! Names of bodies and materials as file names and identifiers.
 
-/// One file name (without ending) for each name: what a file system might refuse becomes `_`, and names that
-/// would meet, also where case is ignored, are numbered.
+/// One file name (without extension) per name: characters that a file system might refuse become `_`, and names that
+/// would collide, also where case is ignored, are numbered.
 pub(super) fn file_stems<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     unique(names.map(|name| {
         let stem: String =
@@ -11,7 +11,7 @@ pub(super) fn file_stems<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String
     }))
 }
 
-/// One identifier (ASCII letters, digits and `_`, no digit first) for each name, all different.
+/// One identifier (ASCII letters, digits and `_`, not starting with a digit) per name, all different.
 pub(super) fn identifiers<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     unique(names.map(|name| {
         let word: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();

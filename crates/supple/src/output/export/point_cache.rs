@@ -1,5 +1,5 @@
-//! What PC2 and MDD have in common: one file a body with a header and the positions of every frame, in the unit and
-//! axes of the body's own file, since they are laid over it.
+//! The common part of PC2 and MDD: one file per body with a header and the positions of every frame, in the unit and
+//! axes of the body's own file, since they are applied to it.
 
 use std::path::PathBuf;
 
@@ -12,16 +12,16 @@ use supple_core::Error;
 pub(super) struct PointCache<'a> {
     /// Its name in messages.
     pub(super) name: &'static str,
-    /// The end of its files' names.
+    /// The extension of its files.
     pub(super) ending: &'static str,
-    /// The header of a file with so many points.
+    /// The header of a file with this many points.
     pub(super) header: &'a dyn Fn(i32) -> Vec<u8>,
     /// The bytes of a number.
     pub(super) to_bytes: fn(f32) -> [u8; 4],
 }
 
 impl PointCache<'_> {
-    /// Writes one file a body.
+    /// Writes one file per body.
     pub(super) fn export(&self, job: &mut Job) -> Result<Vec<PathBuf>, Error> {
         let paths = job.body_files(self.ending);
         let mut files = paths.iter().map(|path| AtomicFile::create(path)).collect::<Result<Vec<_>, _>>()?;

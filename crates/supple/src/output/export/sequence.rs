@@ -1,5 +1,5 @@
-//! Mesh sequences: one file for each body and frame, `obj/dress_000012.obj`, with the user's polygons, UVs, names and
-//! order, in metres, y up. Normals of the user's file are left out: they are those of the rest shape.
+//! Mesh sequences: one file per body and frame, `obj/dress_000012.obj`, with the user's polygons, UVs, names and
+//! order, in metres, y up. Normals of the user's file are left out: they belong to the rest shape.
 
 use std::io;
 use std::path::PathBuf;

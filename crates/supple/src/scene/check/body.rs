@@ -9,14 +9,14 @@ use supple_mesh::generate::{ClothGrid, CylinderShape, KnotShape, PanelShape, Tor
 use supple_mesh::implicit::ImplicitShape;
 use supple_mesh::{SurfaceMesh, TetMesh};
 
-/// Generated meshes have at most this many vertices, about what fits into 24 GiB with the least of solvers.
+/// Generated meshes have at most this many vertices, about what fits into 24 GiB with the leanest solver.
 const MAX_VERTICES: f64 = 1e8;
 
 impl Checker<'_> {
     pub(crate) fn bodies(&mut self) {
         let scene = self.scene;
         if scene.bodies.is_empty() {
-            self.wrong("", "the scene has no [[body]]; say at least one".to_owned());
+            self.wrong("", "the scene has no [[body]]; add at least one".to_owned());
         }
         let names: Vec<&str> = scene.bodies.iter().map(|body| body.name.as_str()).collect();
         for (i, body) in scene.bodies.iter().enumerate() {
@@ -47,7 +47,7 @@ impl Checker<'_> {
             && matches!(body.shape.source, ShapeSource::Character(_) | ShapeSource::Implicit(_))
         {
             let problem = format!(
-                "body `{}` has a shape without cells of its own: say `cell`, their size in metres",
+                "body `{}` has a shape without cells of its own: set `cell`, their size in metres",
                 body.name
             );
             self.wrong(&format!("{place}.shape"), problem);
@@ -86,7 +86,7 @@ impl Checker<'_> {
         let directions = material.stretch_stiffness.map(|stiffness| stiffness.directions());
         if body.model != Model::BaraffWitkin && directions.is_some_and(|[warp, weft]| warp != weft) {
             let problem = format!(
-                "`stretch_stiffness` differs between warp and weft, which `model = \"{}\"` of body `{}` cannot take; use \
+                "`stretch_stiffness` differs between warp and weft, which `model = \"{}\"` of body `{}` does not support; use \
                  `model = \"baraff-witkin\"`, or one number",
                 word_of(&body.model),
                 body.name
@@ -199,10 +199,7 @@ impl Checker<'_> {
                 let place = format!("{place}.union");
                 self.number(&format!("{place}.blend"), *blend, *blend >= 0.0, "0 or above");
                 if of.is_empty() {
-                    self.wrong(
-                        &format!("{place}.of"),
-                        "a union of nothing; say at least one shape".to_owned(),
-                    );
+                    self.wrong(&format!("{place}.of"), "an empty union; add at least one shape".to_owned());
                 }
                 of.iter().enumerate().for_each(|(i, part)| self.implicit(&format!("{place}.of.{i}"), part));
             }
@@ -213,7 +210,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A mesh made by the caller must not lead out of its own arrays.
+    /// A mesh from the caller must not index out of its own arrays.
     fn mesh(&mut self, place: &str, mesh: &SurfaceMesh) {
         let starts = &mesh.face_starts;
         let in_order = starts.windows(2).all(|pair| pair[0] <= pair[1]);

@@ -1,4 +1,4 @@
-//! What is wrong with a scene, as far as it can be known without its meshes.
+//! Everything that is wrong with a scene, as far as it is known without its meshes.
 
 pub(crate) mod body;
 pub(crate) mod parts;
@@ -12,7 +12,7 @@ use supple_core::Error;
 use supple_core::text::number::{Short, finite_and};
 use supple_core::text::suggest::{did_you_mean, list};
 
-/// The export formats by their words.
+/// The names of the export formats.
 const FORMATS: [&str; 7] = ["pc2", "mdd", "usd", "gltf", "obj", "ply", "vtu"];
 
 /// Something that `run` would refuse.
@@ -25,8 +25,8 @@ pub struct Problem {
 }
 
 impl Scene {
-    /// Everything that can be known to be wrong without loading meshes: names, references, numbers, missing files,
-    /// and what the engine cannot do yet. None if the scene is fine.
+    /// Everything that is known to be wrong without loading meshes: names, references, numbers, missing files,
+    /// and unsupported features. Empty if the scene is fine.
     pub fn check(&self) -> Vec<Problem> {
         self.check_by(|checker| {
             checker.settings();
@@ -37,7 +37,7 @@ impl Scene {
         })
     }
 
-    /// What `parts` and the checks of the scene as a whole find.
+    /// The problems found by `parts` and the checks of the scene as a whole.
     pub(crate) fn check_by(&self, parts: impl FnOnce(&mut Checker<'_>)) -> Vec<Problem> {
         let mut checker = Checker { scene: self, problems: Vec::new() };
         parts(&mut checker);
@@ -63,13 +63,13 @@ pub(crate) struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    /// Notes a problem at a place.
+    /// Records a problem at a place.
     pub(crate) fn wrong(&mut self, place: &str, problem: String) {
         let error = self.scene.error_at(place, problem);
         self.problems.push(Problem { place: place.to_owned(), error });
     }
 
-    /// Notes a number that is not what it must be; the place's last part is the key.
+    /// Records an invalid number; the place's last part is the key.
     pub(crate) fn number(&mut self, place: &str, value: f64, fine: bool, must: &str) {
         if !fine {
             let key = place.rsplit('.').find(|part| part.parse::<usize>().is_err()).unwrap_or(place);
@@ -153,7 +153,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A name: said, once, and usable in file names.
+    /// A name: present, unique, and usable in file names.
     pub(crate) fn name(&mut self, place: &str, kind: &str, name: &str, earlier: &[&str]) {
         let place = format!("{place}.name");
         let bad = |c: char| c.is_control() || "/\\:*?\"<>|".contains(c);
@@ -266,7 +266,7 @@ impl Checker<'_> {
 
     fn motion(&mut self, place: &str, motion: &Motion) {
         if motion.keyframes.is_empty() {
-            self.wrong(&format!("{place}.keyframes"), "there is no keyframe; say at least one".to_owned());
+            self.wrong(&format!("{place}.keyframes"), "there is no keyframe; add at least one".to_owned());
         }
         for (i, key) in motion.keyframes.iter().enumerate() {
             if let Some(scale) = key.scale {
@@ -282,7 +282,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The numbers of a selection; what it picks is known only with the mesh.
+    /// The numbers of a selection; which points it selects is known only with the mesh.
     pub(crate) fn selection(&mut self, place: &str, selection: &Selection) {
         match selection {
             Selection::Box { min, max } => {
@@ -325,7 +325,7 @@ impl Checker<'_> {
         parts.iter().enumerate().for_each(|(i, part)| self.selection(&format!("{place}.{i}"), part));
     }
 
-    /// Numbers anywhere that are not finite, where nothing else was said about them.
+    /// Non-finite numbers anywhere, unless reported already.
     fn not_finite(&mut self) {
         match toml::Value::try_from(self.scene) {
             Ok(value) => self.not_finite_in(&value, String::new()),
@@ -333,7 +333,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether a problem at this place or at a key that holds it is known already.
+    /// Whether a problem at this place or at an enclosing key is known already.
     fn is_noted(&self, place: &str) -> bool {
         self.problems.iter().any(|problem| {
             place.strip_prefix(&problem.place).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -357,7 +357,7 @@ impl Checker<'_> {
     fn missing_files(&mut self) {
         let mut scene = self.scene.clone();
         for file in scene.files_mut() {
-            // A sequence is named by a pattern, which its reader understands.
+            // A sequence is named by a pattern, which its reader expands.
             let is_pattern = file.place.starts_with("collider.") && file.path.to_string_lossy().contains('#');
             if !file.place.ends_with(".mesh-sequence") && !is_pattern {
                 self.file(&file.place, file.path);

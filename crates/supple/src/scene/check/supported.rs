@@ -1,22 +1,22 @@
-//! Combinations that the scene format can say and the engine cannot do: those of settings with each other, and what the
+//! Combinations that the scene format allows and the engine does not support: those of settings with each other, and those that the
 //! scene's stepper declares.
 
 use serde::Serialize;
 
 use crate::scene::{FrictionModel, Mode, Scene, Unsupported};
 
-/// What of a scene nothing can do yet.
+/// The parts of a scene that are not supported yet.
 pub(crate) fn unsupported(scene: &Scene) -> Vec<Unsupported> {
     let mut found = Vec::new();
     let (solver, mode) = (&scene.solver, scene.time.mode);
     let (method, traits) = (solver.method.word(), solver.method.traits());
-    // Equilibrium knows no velocity.
+    // Equilibrium has no velocity.
     if mode == Mode::Quasistatic && solver.velocity_tolerance.is_some() {
         let what = "`velocity_tolerance` with `mode = \"quasistatic\"`";
         found.push(Unsupported::new("solver.velocity_tolerance", what));
     }
     let model = scene.contact.friction_model;
-    // Equilibrium knows no impulses; families with steps of their own have friction of their own.
+    // Equilibrium has no impulses; solver families with their own steps have their own friction.
     let without = if traits.own_friction && model != FrictionModel::Smooth {
         Some(method.to_owned())
     } else {
@@ -48,7 +48,7 @@ pub(crate) fn unsupported(scene: &Scene) -> Vec<Unsupported> {
     found
 }
 
-/// The word of the scene format for a unit variant.
+/// The scene-file name of a unit variant.
 pub(crate) fn word_of(variant: &impl Serialize) -> String {
     let value = toml::Value::try_from(variant).ok();
     value.and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()

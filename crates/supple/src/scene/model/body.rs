@@ -41,8 +41,8 @@ impl Axis {
     }
 }
 
-/// An axis-aligned box centred at the origin. As cloth it says its `cells`; as a solid the body's `cell` cuts it, and
-/// saying both is refused.
+/// An axis-aligned box centred at the origin. As cloth it specifies its `cells`; as a solid it is divided by the body's `cell`, and
+/// specifying both is refused.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cuboid {
@@ -59,7 +59,7 @@ impl From<BoxShape> for Cuboid {
     }
 }
 
-/// Where a shape comes from. In a scene file exactly one of these keys stands in the `shape` table.
+/// Where a shape comes from. In a scene file the `shape` table has exactly one of these keys.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ShapeSource {
     /// A mesh file, relative to the scene.
@@ -76,15 +76,15 @@ pub enum ShapeSource {
     Torus(TorusShape),
     /// A strip with a knot in it.
     Knot(KnotShape),
-    /// A flat piece cut along an outline.
+    /// A flat piece with a given outline.
     Panel(PanelShape),
     /// A built-in character.
     Character(Character),
     /// A tree of implicit shapes.
     Implicit(ImplicitShape),
-    /// A mesh made by the calling program; a scene file cannot say it.
+    /// A mesh provided by the calling program; not available in scene files.
     Mesh(Arc<SurfaceMesh>),
-    /// Tetrahedra made by the calling program; a scene file cannot say them.
+    /// Tetrahedra provided by the calling program; not available in scene files.
     Tets(Arc<TetMesh>),
 }
 
@@ -94,7 +94,7 @@ pub enum ShapeSource {
 pub struct Shape {
     /// Where it comes from.
     pub source: ShapeSource,
-    /// Metres for each unit of the shape.
+    /// Metres per unit of the shape.
     pub scale: f64,
     /// The file's up axis.
     pub up: Axis,
@@ -106,7 +106,7 @@ impl Shape {
         Self { source, scale: 1.0, up: Axis::Y }
     }
 
-    /// The matrix that takes points of the shape to metres with y up.
+    /// The matrix that maps points of the shape to metres with y up.
     pub fn to_metres(&self) -> DMat3 {
         self.up.matrix() * self.scale
     }
@@ -137,7 +137,7 @@ impl Default for Placement {
 }
 
 impl Placement {
-    /// Where a point of the shape starts in the world.
+    /// The start position of a point of the shape in the world.
     pub fn apply(&self, point: DVec3) -> DVec3 {
         let rotation = DQuat::from_scaled_axis(self.rotate * (std::f64::consts::PI / 180.0));
         self.translate + rotation * (self.scale * point)
@@ -189,7 +189,7 @@ pub struct Spread {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Region {
-    /// Which part.
+    /// The region.
     pub selection: Selection,
     /// Its material.
     #[serde(default)]
@@ -199,15 +199,15 @@ pub struct Region {
     pub random: Option<Spread>,
 }
 
-/// A tear at a given time: vertices of a cloth are split, each along a plane through it.
+/// A scheduled tear: vertices of a cloth are split, each along a plane through it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tear {
     /// When, in seconds.
     pub time: f64,
-    /// Which vertices.
+    /// The vertices.
     pub selection: Selection,
-    /// The normal of the planes in the state at the start.
+    /// The normal of the planes in the initial state.
     pub across: DVec3,
 }
 
@@ -222,13 +222,13 @@ pub struct Body {
     /// Another shape with the same vertices whose lengths are the rest lengths (flat panels).
     #[serde(default)]
     pub rest: Option<Shape>,
-    /// Where it starts.
+    /// Its initial placement.
     #[serde(default)]
     pub transform: Placement,
-    /// Its velocity at the start in m/s.
+    /// Its initial velocity in m/s.
     #[serde(default)]
     pub velocity: DVec3,
-    /// What it is made of.
+    /// Its material.
     #[serde(default)]
     pub material: MaterialSpec,
     /// The elastic model.
@@ -237,10 +237,10 @@ pub struct Body {
     /// The bending model.
     #[serde(default)]
     pub bending: Option<Bending>,
-    /// Cell size in metres of lattices, octrees and tetrahedralised surfaces; makes a solid of a closed surface.
+    /// Cell size in metres of lattices, octrees and tetrahedralised surfaces; turns a closed surface into a solid.
     #[serde(default)]
     pub cell: Option<f64>,
-    /// How fast an octree coarsens inward, above 0 to 1: at 1 as fast as neighbours may differ, at a half twice as far from
+    /// How fast an octree coarsens inward, above 0 to 1: at 1 as fast as neighbours may differ, at one half twice as far from
     /// the surface.
     #[serde(default)]
     pub interior: Option<f64>,
@@ -253,10 +253,10 @@ pub struct Body {
     /// Pressure inside a closed surface in Pa.
     #[serde(default)]
     pub pressure: Option<f64>,
-    /// Parts of another material.
+    /// Regions of another material.
     #[serde(default, rename = "region", skip_serializing_if = "Vec::is_empty")]
     pub regions: Vec<Region>,
-    /// Tears at given times.
+    /// Scheduled tears.
     #[serde(default, rename = "tear", skip_serializing_if = "Vec::is_empty")]
     pub tears: Vec<Tear>,
 }

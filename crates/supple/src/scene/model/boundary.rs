@@ -7,8 +7,8 @@ use glam::DVec3;
 use supple_mesh::SurfaceMesh;
 
 /// The vertices of every boundary loop, the longest loop (by `positions`) first, then by smallest vertex. Boundary
-/// edges are those of one face only; they are walked in the direction of their face, and where loops touch in a
-/// vertex each goes on along the edge with the smallest end.
+/// edges are those of one face only; they are traversed in the direction of their face, and where loops touch in a
+/// vertex each continues along the edge with the smallest end.
 pub(crate) fn boundary_loops(mesh: &SurfaceMesh, positions: &[DVec3]) -> Vec<Vec<u32>> {
     let mut edges = boundary_edges(mesh);
     edges.sort_unstable();
@@ -66,8 +66,8 @@ fn length(vertices: &[u32], positions: &[DVec3]) -> f64 {
     (0..vertices.len()).map(|i| at(i).distance(at(i + 1))).sum()
 }
 
-/// The vertices of a boundary from that nearest to the first of some points to that nearest to the last, past those nearest to
-/// the points between, or the shorter way without any. `None` if no loop has them all.
+/// The vertices of a boundary from that nearest to the first point to that nearest to the last, past those nearest to
+/// the intermediate points, or along the shorter path without any. `None` if no loop has them all.
 pub(crate) fn boundary_path(loops: &[Vec<u32>], positions: &[DVec3], along: &[DVec3]) -> Option<Vec<u32>> {
     let [first, between @ .., last] = along else { return None };
     let distance = |point: &DVec3, v: u32| positions[v as usize].distance_squared(*point);

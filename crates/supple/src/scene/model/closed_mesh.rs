@@ -15,7 +15,7 @@ use crate::scene::Axis;
 pub struct ClosedMesh {
     /// The file, relative to the scene.
     pub file: PathBuf,
-    /// Metres for each unit of the file.
+    /// Metres per unit of the file.
     pub scale: f64,
     /// The file's up axis.
     pub up: Axis,
@@ -27,7 +27,7 @@ impl ClosedMesh {
         Self { file: file.into(), scale: 1.0, up: Axis::Y }
     }
 
-    /// The matrix that takes points of the file to world metres.
+    /// The matrix that maps points of the file to world metres.
     pub fn world_from_file(&self) -> DMat3 {
         self.up.matrix() * self.scale
     }

@@ -46,7 +46,7 @@ pub enum ColliderShape {
     Mesh(PathBuf),
 }
 
-/// Something bodies collide with.
+/// An obstacle for bodies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Collider {
@@ -57,10 +57,10 @@ pub struct Collider {
     /// How it moves.
     #[serde(default)]
     pub motion: Option<Motion>,
-    /// Coulomb friction coefficient; without it, the body's material decides.
+    /// Coulomb friction coefficient [default: that of the body's material].
     #[serde(default)]
     pub friction: Option<f64>,
-    /// Penalty stiffness in Pa/m: pressure for each metre of depth.
+    /// Penalty stiffness in Pa/m: pressure per metre of depth.
     #[serde(default = "default_stiffness")]
     pub stiffness: f64,
     /// Distance kept from the shape, in metres.

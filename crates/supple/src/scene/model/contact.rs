@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What happens to surfaces that cross each other at the start.
+/// The treatment of surfaces that intersect at the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tangled {
@@ -13,16 +13,16 @@ pub enum Tangled {
     Ignore,
 }
 
-/// How friction holds, between surfaces and at colliders.
+/// The friction model, between surfaces and at colliders.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FrictionModel {
-    /// A potential of the slip within a step: what should stick creeps, by less than a millimetre a second.
+    /// A potential of the slip within a step: sticking contacts creep, by less than a millimetre per second.
     #[default]
     Smooth,
-    /// The same potential of the slip since it took hold: what should stick stays where it is.
+    /// The same potential of the slip since first contact: sticking contacts stay where they are.
     Adhesive,
-    /// Impulses on the velocities that a step without friction has come to.
+    /// Impulses on the velocities after a frictionless step.
     Impulse,
 }
 
@@ -30,15 +30,15 @@ pub enum FrictionModel {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Contact {
-    /// Whether bodies collide with each other; with itself a body collides by its own `self_contact`.
+    /// Whether bodies collide with each other; `self_contact` of a body controls collision with itself.
     pub between_bodies: bool,
-    /// The distance in metres below which surfaces push each other apart.
+    /// The distance in metres below which surfaces repel each other.
     pub thickness: f64,
-    /// Pressure for each metre of thickness at about half of it, in Pa/m; without it from mass and material.
+    /// Pressure per metre of thickness at about half of it, in Pa/m [default: from mass and material].
     pub stiffness: Option<f64>,
-    /// What happens to what crosses at the start.
+    /// The treatment of initial intersections.
     pub tangled: Tangled,
-    /// How friction holds, at colliders too.
+    /// The friction model, at colliders too.
     pub friction_model: FrictionModel,
 }
 

@@ -1,16 +1,16 @@
 //! Motions by keyframes: translate, rotate and scale in time.
 //!
-//! Translation, rotation and scale are three channels of their own: a keyframe that leaves one out does not bend that
-//! channel, which is interpolated between the keyframes that say it. A channel is linear between two keyframes and
-//! held before its first and after its last; one that nobody says is the identity.
+//! Translation, rotation and scale are independent channels: a keyframe that omits one does not affect that
+//! channel, which is interpolated between the keyframes that specify it. A channel is linear between two keyframes and
+//! constant before its first and after its last; one without keyframes is the identity.
 //!
 //! Rotations with parallel axes (one of them may be zero) interpolate by angle, so that 0° to 720° is two turns.
-//! Others turn about one fixed axis by the shortest way from one orientation to the next (slerp).
+//! Others rotate about one fixed axis along the shortest path from one orientation to the next (slerp).
 
 use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
-/// A pose at a time. What a keyframe leaves out is interpolated from its neighbours that say it.
+/// A pose at a time. Omitted channels are interpolated from the neighbouring keyframes that specify them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Keyframe {
@@ -25,7 +25,7 @@ pub struct Keyframe {
 }
 
 impl Keyframe {
-    /// A keyframe that says nothing yet.
+    /// An empty keyframe.
     pub fn at(time: f64) -> Self {
         Self { time, ..Self::default() }
     }
@@ -49,13 +49,13 @@ impl Keyframe {
     }
 }
 
-/// A motion: keyframes with linear interpolation between them, held before the first and after the last.
+/// A motion: keyframes with linear interpolation between them, constant before the first and after the last.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Motion {
     /// Centre of rotation and scale in metres.
     pub pivot: DVec3,
-    /// The keyframes, by rising time.
+    /// The keyframes, in ascending time.
     pub keyframes: Vec<Keyframe>,
 }
 
@@ -73,7 +73,7 @@ pub struct Pose {
 }
 
 impl Pose {
-    /// The pose that leaves every point where it is.
+    /// The identity pose.
     pub const IDENTITY: Self =
         Self { pivot: DVec3::ZERO, translate: DVec3::ZERO, rotate: DVec3::ZERO, scale: 1.0 };
 
@@ -82,18 +82,18 @@ impl Pose {
         DQuat::from_scaled_axis(self.rotate)
     }
 
-    /// Where a point at rest is in this pose.
+    /// The position in this pose of a point at rest.
     pub fn apply(&self, point: DVec3) -> DVec3 {
         self.pivot + self.translate + self.rotation() * (self.scale * (point - self.pivot))
     }
 
-    /// The point at rest that this pose takes to `point`; the inverse of [`Pose::apply`].
+    /// The rest position that this pose maps to `point`; the inverse of [`Pose::apply`].
     pub fn apply_inverse(&self, point: DVec3) -> DVec3 {
         self.pivot + self.rotation().inverse() * (point - self.pivot - self.translate) / self.scale
     }
 }
 
-/// A pose and how fast it changes.
+/// A pose and its rate of change.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MovingPose {
     /// The pose.
@@ -107,7 +107,7 @@ pub struct MovingPose {
 }
 
 impl MovingPose {
-    /// The velocity in m/s of the point that rests at `point`.
+    /// The velocity in m/s of the point with the rest position `point`.
     pub fn velocity(&self, point: DVec3) -> DVec3 {
         let arm = self.pose.rotation() * (point - self.pose.pivot);
         self.translate_rate + self.scale_rate * arm + self.angular_velocity.cross(self.pose.scale * arm)
@@ -120,14 +120,14 @@ impl Motion {
         self.at(time).pose
     }
 
-    /// The velocity in m/s, at a time in seconds, of the point that rests at `point`: the exact derivative of
-    /// `pose(time).apply(point)`, at a keyframe that of the stretch which begins there. For many points at one time,
-    /// ask [`Motion::at`] once.
+    /// The velocity in m/s, at a time in seconds, of the point with the rest position `point`: the exact derivative of
+    /// `pose(time).apply(point)`, at a keyframe that of the segment which starts there. For many points at one time,
+    /// call [`Motion::at`] once.
     pub fn velocity(&self, point: DVec3, time: f64) -> DVec3 {
         self.at(time).velocity(point)
     }
 
-    /// The pose at a time in seconds and how fast it changes.
+    /// The pose at a time in seconds and its rate of change.
     pub fn at(&self, time: f64) -> MovingPose {
         let (translate, translate_rate) = self
             .span(time, |key| key.translate)
@@ -141,7 +141,7 @@ impl Motion {
         MovingPose { pose, translate_rate, angular_velocity, scale_rate }
     }
 
-    /// The two keyframes around `time` that say a channel; `None` if none does.
+    /// The two keyframes around `time` that specify a channel; `None` if none does.
     fn span<T: Copy>(&self, time: f64, channel: impl Fn(&Keyframe) -> Option<T>) -> Option<Span<T>> {
         let said = |key: &Keyframe| channel(key).map(|value| (key.time, value));
         let next = self.keyframes.partition_point(|key| key.time <= time);
@@ -160,7 +160,7 @@ impl Motion {
     }
 }
 
-/// A stretch between two keyframes of one channel.
+/// A segment between two keyframes of one channel.
 struct Span<T> {
     from: T,
     to: T,

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use crate::scene::model::pin_table::{FollowTable, PinTable};
 use crate::scene::{Motion, Selection};
 
-/// How a pin holds.
+/// The strength of a pin.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub enum PinStrength {
-    /// Exactly: the vertices leave the unknowns.
+    /// Exact: the vertices are eliminated from the unknowns.
     #[default]
     Hard,
-    /// By a spring of this stiffness in N/m for each vertex.
+    /// A spring of this stiffness in N/m per vertex.
     Stiffness(f64),
 }
 
@@ -27,18 +27,18 @@ pub enum Follow {
     MeshSequence {
         /// A folder of mesh files, a pattern such as `name_####.obj`, or the folder of a run.
         files: PathBuf,
-        /// Seconds in which the points go from where the body starts over into the sequence; without it half a second, or none
-        /// where the sequence starts as the body does.
+        /// Seconds over which the points blend from the body's start into the sequence [default: half a second, or none
+        /// if the sequence starts like the body].
         blend_in: Option<f64>,
     },
     /// A skinned, animated glTF.
     GltfSkin {
         /// The file.
         file: PathBuf,
-        /// The name of one of its animations; without it the first.
+        /// The name of one of its animations [default: the first].
         animation: Option<String>,
-        /// Seconds in which the points go from where they were modelled over into the animation; without it half a second,
-        /// or none where the animation starts as modelled.
+        /// Seconds over which the points blend from the modelled pose into the animation [default: half a second,
+        /// or none if the animation starts as modelled].
         blend_in: Option<f64>,
     },
     /// A collider, by name.
@@ -55,8 +55,8 @@ pub struct Pin {
     pub selection: Selection,
     /// Hard (the default) or by a stiffness.
     pub hold: PinStrength,
-    /// What the points follow; they stay where they start without it.
+    /// What the points follow; without it they stay where they start.
     pub follows: Option<Follow>,
-    /// From when to when it holds, in seconds; always without it.
+    /// The interval in which it is active, in seconds [default: always].
     pub during: Option<[f64; 2]>,
 }

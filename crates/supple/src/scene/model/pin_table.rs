@@ -1,8 +1,8 @@
 //! The `[[pin]]` table and its `follows` as they are written.
 //!
-//! A pin is hard unless `stiffness` (N/m) makes it soft; `hold = "hard"` says the former aloud. `follows` holds
+//! A pin is hard unless `stiffness` (N/m) makes it soft; `hold = "hard"` states the former explicitly. `follows` contains
 //! exactly one of `keyframes` (with an optional `pivot`), `mesh-sequence`, `gltf-skin` (with an optional `animation`) and
-//! `collider`; beside `mesh-sequence` and `gltf-skin` may stand a `blend_in`.
+//! `collider`; `mesh-sequence` and `gltf-skin` may have a `blend_in`.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::scene::{Follow, Keyframe, Motion, Pin, PinStrength, Selection};
 use supple_core::text::suggest::list;
 
-/// The only word for `hold`.
+/// The only value of `hold`.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum PinStrengthWord {
@@ -37,7 +37,7 @@ impl TryFrom<PinTable> for Pin {
     fn try_from(table: PinTable) -> Result<Self, &'static str> {
         let hold = match (table.hold, table.stiffness) {
             (Some(PinStrengthWord::Hard), Some(_)) => {
-                return Err("says both `hold = \"hard\"` and `stiffness`: leave one of them out");
+                return Err("has both `hold = \"hard\"` and `stiffness`: leave one of them out");
             }
             (_, Some(stiffness)) => PinStrength::Stiffness(stiffness),
             (_, None) => PinStrength::Hard,
@@ -75,7 +75,7 @@ pub(crate) struct FollowTable {
 }
 
 impl FollowTable {
-    /// A key that stands beside one that it does not belong to.
+    /// A key next to one that it does not belong to.
     fn stray(&self) -> Option<&'static str> {
         let wrong = [
             (self.pivot.is_some() && self.keyframes.is_none(), "has a `pivot`, which belongs to `keyframes`"),

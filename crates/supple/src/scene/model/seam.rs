@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::scene::Selection;
 
-/// Two boundaries of cloth sewn together along their whole length, whatever the numbers of their vertices.
+/// Two boundaries of cloth sewn together along their whole length, whatever their vertex counts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seam {
@@ -12,7 +12,7 @@ pub struct Seam {
     pub bodies: [String; 2],
     /// The boundary points of each: one unbroken piece of the boundary, or a whole loop.
     pub selections: [Selection; 2],
-    /// The seconds from the start over which boundaries that lie apart are drawn together; sewn at once without it.
+    /// The seconds from the start over which separate boundaries are drawn together [default: sewn at once].
     #[serde(default)]
     pub closes: f64,
 }
@@ -24,7 +24,7 @@ impl Seam {
         Self { bodies, selections: [first.1, second.1], closes: 0.0 }
     }
 
-    /// Drawn together within so many seconds.
+    /// Drawn together within this many seconds.
     pub fn closing(self, seconds: f64) -> Self {
         Self { closes: seconds, ..self }
     }

@@ -1,4 +1,4 @@
-//! Selections: predicates in rest space, evaluated on what a family has (vertices, element centres, cells).
+//! Selections: predicates in rest space, evaluated on a solver family's points (vertices, element centres, cells).
 
 use std::fmt;
 
@@ -12,8 +12,8 @@ use supple_core::text::number::Brief;
 use supple_core::text::suggest::{did_you_mean, list};
 use supple_mesh::SurfaceMesh;
 
-/// Which points of a body, by their rest position (world metres, after the body's transform) or by the file's own
-/// words.
+/// Which points of a body, by their rest position (world metres, after the body's transform) or by names and indices of
+/// the file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Selection {
@@ -46,8 +46,8 @@ pub enum Selection {
     Indices(Vec<u32>),
     /// The boundary loop (counted from 0, longest first).
     BoundaryLoop(u32),
-    /// The boundary from the vertex nearest to the first point to that nearest to the last one: the shorter way, or that past
-    /// the points between them.
+    /// The boundary from the vertex nearest to the first point to that nearest to the last one: the shorter path, or that past
+    /// the intermediate points.
     BoundaryPath(Vec<DVec3>),
     /// Points inside a closed mesh file.
     InsideMesh(ClosedMesh),
@@ -63,16 +63,16 @@ pub enum Selection {
     Not(Box<Selection>),
 }
 
-/// How far outside a box, ball or plane a point may lie and still count, as a fraction of the body's size: vertices
+/// How far outside a box, ball or plane a point may be and still count, as a fraction of the body's size: vertices
 /// exactly on the border must not be lost to rounding.
 const ON_THE_BORDER: f64 = 1e-9;
-/// How far each component of a colour may be off: files keep 8 bits, and artists' tools convert.
+/// The tolerance per colour component: files have 8 bits, and artists' tools convert.
 const COLOR_TOLERANCE: f32 = 0.02;
 
-/// Answers which of some points lie inside a closed mesh file.
+/// Tests which points are inside a closed mesh file.
 pub type InsideTest<'a> = &'a dyn Fn(&ClosedMesh, &[DVec3]) -> Result<Vec<bool>, Error>;
 
-/// The points that a selection picks from.
+/// The points to select from.
 #[derive(Clone, Copy)]
 pub struct SelectionPoints<'a> {
     /// The body's name, for messages.
@@ -86,7 +86,7 @@ pub struct SelectionPoints<'a> {
 }
 
 impl Selection {
-    /// The selected points, sorted, each once. A selection that picks nothing is an error.
+    /// The selected points, sorted, without duplicates. An empty selection is an error.
     ///
     /// ```
     /// use supple::scene::{Selection, SelectionPoints};
@@ -100,7 +100,7 @@ impl Selection {
         self.evaluate_as(points, "vertex", "whose bounds are")
     }
 
-    /// The same where the points are the centres of elements: a message speaks of those.
+    /// The same for the centres of elements, with a message that names elements.
     pub fn evaluate_centres(&self, centres: &SelectionPoints<'_>) -> Result<Vec<u32>, Error> {
         self.evaluate_as(centres, "element", "whose elements are selected by their centres, with the bounds")
     }
@@ -155,7 +155,7 @@ impl Selection {
 }
 
 impl fmt::Display for Selection {
-    /// The selection as a scene file says it, cut to one line of readable length.
+    /// The selection in scene-file notation, truncated to one line of readable length.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text =
             toml::Value::try_from(self).map_or_else(|_| format!("{self:?}"), |value| value.to_string());
@@ -199,7 +199,7 @@ impl SelectionPoints<'_> {
         mask
     }
 
-    /// The point nearest to `target`; the lowest number of equally near ones.
+    /// The point nearest to `target`; the lowest index of equally near ones.
     fn nearest(&self, target: DVec3) -> Option<u32> {
         let distances = self.positions.iter().map(|p| p.distance_squared(target)).enumerate();
         distances.min_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(i, _)| i as u32)
@@ -216,7 +216,7 @@ impl SelectionPoints<'_> {
         }
     }
 
-    /// The user's mesh, or an error that says which selection needs it.
+    /// The user's mesh, or an error that names the selection that needs it.
     fn mesh_for(&self, what: &str) -> Result<&SurfaceMesh, Error> {
         let mesh = self.surface.filter(|mesh| mesh.positions.len() == self.positions.len());
         mesh.ok_or_else(|| {

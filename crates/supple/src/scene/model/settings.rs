@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// Inertia counts.
+    /// With inertia.
     #[default]
     Dynamic,
     /// Every frame is in equilibrium.
@@ -18,11 +18,11 @@ pub enum Mode {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Time {
-    /// Frames a second.
+    /// Frames per second.
     pub fps: f64,
     /// Number of frames after the start.
     pub frames: u32,
-    /// Time steps a frame.
+    /// Time steps per frame.
     pub substeps: u32,
     /// Dynamics or statics.
     pub mode: Mode,
@@ -34,24 +34,24 @@ impl Default for Time {
     }
 }
 
-/// Forces on everything.
+/// Global forces.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct World {
     /// Gravitational acceleration in m/s².
     pub gravity: DVec3,
-    /// Velocity of the air in m/s; still air without it.
+    /// Velocity of the air in m/s [default: still air].
     pub wind: Option<DVec3>,
-    /// Gusts: the wind's strength swings by this fraction (0 to 1), with a period of about a second.
+    /// Gusts: the wind speed varies by this fraction (0 to 1), with a period of about a second.
     pub gust: f64,
-    /// Density of the air in kg/m³. Without it and without `wind` there is no air at all: nothing is dragged.
+    /// Density of the air in kg/m³. Without it and without `wind` there is no air at all: no drag.
     pub air_density: Option<f64>,
 }
 
-/// Air at rest pressure and room temperature, in kg/m³.
+/// Air at standard pressure and room temperature, in kg/m³.
 const AIR_DENSITY: f64 = 1.2;
 
-/// The air that bodies move through.
+/// The surrounding air.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Air {
     /// Its velocity in m/s.
@@ -61,8 +61,8 @@ pub struct Air {
 }
 
 impl World {
-    /// The air at a time in seconds; `None` if the scene says neither `wind` nor `air_density`, or a density of 0.
-    /// The wind's strength swings by the gust fraction with two incommensurate periods:
+    /// The air at a time in seconds; `None` if the scene has neither `wind` nor `air_density`, or a density of 0.
+    /// The wind speed varies by the gust fraction with two incommensurate periods:
     ///
     /// ```text
     /// wind · (1 + gust · (0.6 sin(2π t / 1.1 s) + 0.4 sin(2π t / 0.37 s)))
@@ -85,16 +85,16 @@ impl Default for World {
     }
 }
 
-/// What is written.
+/// The output settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Output {
-    /// Export formats by word: `pc2`, `mdd`, `usd`, `gltf`, `obj`, `ply`, `vtu`.
+    /// Export formats by name: `pc2`, `mdd`, `usd`, `gltf`, `obj`, `ply`, `vtu`.
     pub formats: Vec<String>,
-    /// Every how many frames one is written.
+    /// The frame interval of output.
     pub every: u32,
-    /// Every how many frames a checkpoint is written; without it every frame while one is under 64 MB, else every
-    /// tenth.
+    /// The frame interval of checkpoints [default: every frame while one is under 64 MB, else every
+    /// tenth].
     pub checkpoint_every: Option<u32>,
 }
 
@@ -104,7 +104,7 @@ impl Default for Output {
     }
 }
 
-/// Bounds that hold at every frame (or at the last one, where said).
+/// Bounds checked at every frame (or at the last one, where stated).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Expect {

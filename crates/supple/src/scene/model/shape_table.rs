@@ -1,4 +1,4 @@
-//! The `shape` table as it is written: one key that says where the shape comes from, beside `scale` and `up`.
+//! The `shape` table as it is written: one key for the source of the shape, and `scale` and `up`.
 
 use std::path::PathBuf;
 

@@ -7,9 +7,9 @@ use supple_linear::{LinearKind, LinearOptions};
 use crate::scene::method::{LinearUse, Method};
 use crate::scene::options::{NamedOptions, OptionSet};
 
-/// Method, linear solver and when to stop.
+/// Method, linear solver and stopping criteria.
 ///
-/// [`SceneReader`](crate::scene::SceneReader) reads `method` and the tables of `options` by what steppers declare; serde alone
+/// [`SceneReader`](crate::scene::SceneReader) reads `method` and the tables of `options` by the steppers' declarations; serde alone
 /// reads the other keys.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -23,16 +23,16 @@ pub struct Solver {
     pub tolerance: f64,
     /// Stop after this many nonlinear iterations.
     pub max_iterations: u32,
-    /// `newton`: a step is also solved when an iteration would move no vertex faster than so many m/s.
+    /// `newton`: a step is also solved when an iteration would move no vertex faster than this many m/s.
     pub velocity_tolerance: Option<f64>,
-    /// Renew the preconditioner every so many nonlinear iterations; each method has its own usual number.
+    /// Refresh the preconditioner every this many nonlinear iterations; each method has its own default.
     pub refresh: Option<u32>,
-    /// Renew the preconditioner when a vertex has moved by so many metres against the others since it was made, instead of or
-    /// beside `refresh`.
+    /// Refresh the preconditioner when a vertex has moved by this many metres relative to the others since it was built, instead of or
+    /// in addition to `refresh`.
     pub refresh_moved: Option<f64>,
-    /// Keep the preconditioner for so many steps instead of making one in each; `refresh` and `refresh_moved` may end it sooner.
+    /// Keep the preconditioner for this many steps instead of building one per step; `refresh` and `refresh_moved` may end it sooner.
     pub refresh_steps: Option<u32>,
-    /// `accelerated-gradient`: the estimate ρ of how fast plain descent converges; 0.99 if not given.
+    /// `accelerated-gradient`: the estimate ρ of the convergence rate of plain descent [default: 0.99].
     pub spectral_radius: Option<f64>,
     /// The options of steppers.
     #[serde(skip)]
@@ -80,7 +80,7 @@ impl Solver {
         self
     }
 
-    /// Refuses options that do not go with the method or the linear solver, and values outside their range.
+    /// Refuses options that do not apply to the method or the linear solver, and values outside their range.
     pub fn check(&self) -> Result<(), String> {
         self.linear.check()?;
         self.options.check()?;
@@ -88,7 +88,7 @@ impl Solver {
         let solves = traits.linear == LinearUse::Solver;
         if !solves && self.linear.kind == LinearKind::Chebyshev {
             return Err(format!(
-                "`{method}` needs a preconditioner and `chebyshev` is none; choose another `linear`, or `newton`"
+                "`{method}` needs a preconditioner and `chebyshev` is not one; choose another `linear`, or `newton`"
             ));
         }
         let stops = self.linear.tolerance.is_some() || self.linear.max_iterations.is_some();
@@ -133,7 +133,7 @@ impl Solver {
         let Some(speed) = self.velocity_tolerance else { return Ok(()) };
         if !self.method.traits().velocity_tolerance {
             return Err(format!(
-                "`velocity_tolerance` is for `newton`, whose steps say how far the solution is, not for `{}`; leave it out",
+                "`velocity_tolerance` is for `newton`, whose steps estimate the distance to the solution, not for `{}`; leave it out",
                 self.method.word()
             ));
         }
@@ -143,7 +143,7 @@ impl Solver {
         Err(format!("`velocity_tolerance` is {speed}; it must be positive and finite, in m/s"))
     }
 
-    /// Method and linear solver in the words of the command line, as `newton+cholesky`.
+    /// Method and linear solver in command-line notation, as `newton+cholesky`.
     pub fn name(&self) -> String {
         if self.method.traits().linear == LinearUse::None {
             return self.method.word().to_owned();

@@ -1,4 +1,4 @@
-//! A scene file as a tree of values that know where they were written, so that every later complaint has its line.
+//! A scene file as a tree of values with their source positions, so that every later error has its line.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -64,13 +64,13 @@ impl Node {
         self.entries().iter().find(|entry| entry.key == key).map(|entry| &entry.node)
     }
 
-    /// The same to be changed.
+    /// The same, mutable.
     pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         let Value::Table(entries) = &mut self.value else { return None };
         entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.node)
     }
 
-    /// Takes out the first key of this name that was written there; `false` if there is none.
+    /// Removes the first key of this name; `false` if there is none.
     pub(crate) fn remove(&mut self, key: &str, origin: &Origin) -> bool {
         match &mut self.value {
             Value::Table(entries) => {
@@ -85,7 +85,7 @@ impl Node {
         }
     }
 
-    /// Where `place` (a dotted path; array elements by number) or the deepest part of it that exists was written.
+    /// Where `place` (a dotted path; array elements by number) or its deepest existing part was written.
     fn origin_of(&self, place: &str) -> &Origin {
         let mut origin = &self.origin;
         let mut node = self;
@@ -106,8 +106,8 @@ impl Node {
             }
             depth += 1;
         }
-        // What is wrong with a body's shape or a pin's selection is most likely what was just set in it; a whole body is
-        // too much for such a guess.
+        // A problem in a body's shape or a pin's selection is most likely caused by a `--set` inside it; a whole body is
+        // too large for such a guess.
         if depth < 3 && !matches!(node.origin, Origin::Set(_)) {
             return origin;
         }
@@ -155,7 +155,7 @@ pub(crate) fn parse_value(text: &str, origin: &Origin) -> Option<Node> {
     value_node(value, &|_| origin.clone(), 0).ok()
 }
 
-/// Dotted keys nest without brackets, which the parser does not bound: refuse absurd ones before it builds them.
+/// Dotted keys nest without brackets, which the parser does not bound: absurd ones are refused before it builds them.
 fn refuse_deep_keys(text: &str, path: &Path, lines: &LineStarts) -> Result<(), FileError> {
     let (end, parts) = longest_key(text);
     if parts <= MAX_DEPTH {
@@ -166,7 +166,7 @@ fn refuse_deep_keys(text: &str, path: &Path, lines: &LineStarts) -> Result<(), F
 }
 
 /// The end and the number of dots of the run of key characters, quotes and blanks with the most dots (stopping at
-/// the first beyond the limit). No key has two dots side by side; rows of dots in comments and texts do.
+/// the first beyond the limit). No key has two adjacent dots; rows of dots in comments and texts do.
 fn longest_key(text: &str) -> (usize, usize) {
     let (mut dots, mut most) = (0, (0, 0));
     let bytes = text.as_bytes();
@@ -187,7 +187,7 @@ fn longest_key(text: &str) -> (usize, usize) {
     most
 }
 
-/// A value that TOML allows and a scene cannot hold.
+/// A value that is valid TOML but not valid in a scene.
 struct Unusable {
     offset: usize,
     problem: String,
@@ -253,7 +253,7 @@ impl LineStarts {
     }
 }
 
-/// Where a scene was read. It is no part of what the scene says, so any two are equal.
+/// The source of a scene. It is not part of the scene's content, so any two are equal.
 #[derive(Clone, Default)]
 pub struct Source(Option<Arc<(PathBuf, Node)>>);
 
@@ -279,7 +279,7 @@ impl Source {
         }
     }
 
-    /// The same in words, to stand before a sentence: "cloth.toml, line 3: ".
+    /// The same as a message prefix: "cloth.toml, line 3: ".
     pub(crate) fn prefix(&self, place: &str) -> String {
         self.0.as_deref().map_or_else(String::new, |(path, root)| match root.origin_of(place) {
             Origin::Line(line) => format!("{}, line {line}: ", path.display()),

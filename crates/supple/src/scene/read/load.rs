@@ -12,10 +12,10 @@ use crate::scene::{Declarations, LinearKind, LinearOptions, Scene};
 use supple_core::text::suggest::{did_you_mean, list};
 use supple_core::{Error, FileError};
 
-/// No scene file is larger than this; meshes belong into files of their own.
+/// No scene file is larger than this; meshes belong in their own files.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Reads scenes whose methods and options are those of some steppers: from a file, from text, by a built-in name. Words,
+/// Reads scenes with the methods and options of some steppers: from a file, from text, by a built-in name. Names,
 /// types and keys are checked; [`Scene::validate`] checks the rest.
 ///
 /// ```
@@ -59,14 +59,14 @@ impl<'a> SceneReader<'a> {
         Text::of_builtin(name)?.read(self)
     }
 
-    /// The scene that a user names: a built-in name, or a file (`./demo` for a file that is called like a built-in
+    /// The scene that a user names: a built-in name, or a file (`./demo` for a file with the name of a built-in
     /// scene).
     pub fn find(&self, source: &str) -> Result<Scene, Error> {
         Text::find(source)?.read(self)
     }
 
-    /// The same for a report on all that is wrong with it: keys that are not known are left out, each with a complaint.
-    /// `None` if something else keeps it from being read, which the last complaint tells.
+    /// The same for a report on all that is wrong with it: unknown keys are left out, each with a diagnostic.
+    /// `None` if something else prevents reading, which the last diagnostic describes.
     pub fn find_leniently(&self, source: &str) -> (Option<Scene>, Vec<Error>) {
         match Text::find(source) {
             Ok(text) => text.read_leniently(self),
@@ -75,7 +75,7 @@ impl<'a> SceneReader<'a> {
     }
 }
 
-/// The text of a scene, and what it is called.
+/// The text of a scene, and its name.
 struct Text<'a> {
     text: Cow<'a, str>,
     /// For errors.
@@ -152,7 +152,7 @@ impl Text<'_> {
     }
 }
 
-/// A linear solver with options from `--set` texts, such as `levels=[2000, 100]`: what `linear` of a scene may hold.
+/// A linear solver with options from `--set` texts, such as `levels=[2000, 100]`: the valid keys of `linear` in a scene.
 ///
 /// ```
 /// use supple::scene::{LinearKind, linear_with_sets};

@@ -1,4 +1,4 @@
-//! The files that a scene names.
+//! The files referenced by a scene.
 
 use std::path::PathBuf;
 
@@ -6,29 +6,29 @@ use glam::DMat3;
 
 use crate::scene::{ColliderShape, Follow, Scene, Selection, Shape, ShapeSource};
 
-/// A file name in a scene, and where the scene says it (dotted, array elements by number).
+/// A file name in a scene, and its place in the scene (dotted, array elements by number).
 pub(crate) struct NamedFile<'a> {
     pub(crate) place: String,
     pub(crate) path: &'a mut PathBuf,
-    /// Who uses it, in words.
+    /// Description of its user.
     user: String,
-    /// Takes its points to their size and axes in the scene.
+    /// Maps its points to their size and axes in the scene.
     to_metres: DMat3,
 }
 
 /// A mesh file that a scene uses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeshFile {
-    /// Who uses it, in words: "body `shirt`".
+    /// Description of its user: "body `shirt`".
     pub users: Vec<String>,
     /// The file.
     pub path: PathBuf,
-    /// Takes the file's points to the size and axes that they have in the scene, in metres.
+    /// Maps the file's points to their size and axes in the scene, in metres.
     pub to_metres: DMat3,
 }
 
 impl Scene {
-    /// Makes every file name absolute, relative ones starting at the scene's folder.
+    /// Makes every file name absolute, relative to the scene's folder.
     pub fn resolve_paths(&mut self) {
         let folder = self.folder.clone();
         for file in self.files_mut() {
@@ -37,7 +37,7 @@ impl Scene {
         }
     }
 
-    /// The mesh files of bodies, rest shapes, colliders and selections, each once for each size; without what pins
+    /// The mesh files of bodies, rest shapes, colliders and selections, once per size; without those that pins
     /// follow and without the folders of finished runs.
     pub fn mesh_files(&self) -> Vec<MeshFile> {
         let mut scene = self.clone();

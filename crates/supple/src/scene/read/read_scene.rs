@@ -1,5 +1,5 @@
-//! A scene from its document. What `[solver]` says of steppers (the method, and the tables of their options) is read by what they
-//! declare, everything else by serde.
+//! Builds a scene from its document. The stepper-specific part of `[solver]` (the method, and the option tables) is read by the steppers'
+//! declarations, everything else by serde.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use supple_core::Error;
 
 const METHOD: &str = "method";
 
-/// Reads a scene; `path` is for the error. The document is as before when this is done.
+/// Reads a scene; `path` is for the error. The document is unchanged afterwards.
 pub(crate) fn read_scene(root: &mut Node, path: &Path, steppers: &Declarations) -> Result<Scene, Error> {
     let taken = StepperEntries::take(root, steppers);
     let rest = read_rest(root, steppers);
@@ -26,8 +26,8 @@ pub(crate) fn read_scene(root: &mut Node, path: &Path, steppers: &Declarations) 
     scene.map_err(|error| error.at(&root.origin).into_error(path))
 }
 
-/// Reads a scene from a document from which keys that are not known are taken out, with a complaint about each; `None` if
-/// the last complaint is about something else.
+/// Reads a scene from a document from which unknown keys are removed, with a diagnostic for each; `None` if
+/// the last diagnostic is about something else.
 pub(crate) fn read_scene_leniently(
     root: &mut Node,
     path: &Path,
@@ -49,14 +49,14 @@ pub(crate) fn read_scene_leniently(
     (scene, complaints)
 }
 
-/// Everything but what steppers declare; who writes a wrong key of `[solver]` is told theirs too.
+/// Everything except stepper declarations; the error for a wrong key of `[solver]` lists theirs too.
 fn read_rest(root: &Node, steppers: &Declarations) -> Result<Scene, ReadError> {
     let tables = || steppers.option_tables().map(|table| table.name());
     reader::read_part(root)
         .map_err(|error| error.with_keys_of("solver", &[METHOD], &tables().collect::<Vec<_>>()))
 }
 
-/// The entries of `[solver]` that steppers declare, while they are out of the document.
+/// The entries of `[solver]` declared by steppers, while they are out of the document.
 struct StepperEntries(Vec<Entry>);
 
 impl StepperEntries {
@@ -76,7 +76,7 @@ impl StepperEntries {
     }
 }
 
-/// What was read of them.
+/// The values read from them.
 #[derive(Default)]
 struct OfSteppers {
     method: Option<Method>,

@@ -1,5 +1,5 @@
-//! Reads typed data from a scene document by serde, with complaints that name the key, its table, its line, what is
-//! valid there and the nearest valid word. The structs' own `deny_unknown_fields` and enum words are the only lists.
+//! Reads typed data from a scene document by serde, with diagnostics that name the key, its table, its line, the
+//! valid names there and the nearest one. The structs' own `deny_unknown_fields` and enum variants are the only lists.
 
 use std::fmt;
 use std::path::Path;
@@ -23,19 +23,19 @@ pub(crate) fn read_part<'de, T: de::Deserialize<'de>>(node: &'de Node) -> Result
     T::deserialize(Reader(node))
 }
 
-/// Reads a word.
+/// Reads a name.
 pub(crate) fn read_word(node: &Node) -> Result<&str, ReadError> {
     let Value::String(word) = &node.value else {
         let text: Result<String, ReadError> = read_part(node);
         return Err(
-            text.map_or_else(|error| error.expecting("a word"), |_| de::Error::custom("is not a word"))
+            text.map_or_else(|error| error.expecting("a name"), |_| de::Error::custom("is not a name"))
         );
     };
     Ok(word)
 }
 
-/// Reads from a part of a document from which keys that are not known are taken out, with a complaint about each; `None`
-/// if the last complaint is about something else. `node` is where in the part its keys are.
+/// Reads from a part of a document from which unknown keys are removed, with a diagnostic for each; `None`
+/// if the last diagnostic is about something else. `node` is where in the part its keys are.
 pub(crate) fn read_leniently<P, T>(
     part: &mut P,
     path: &Path,
@@ -61,10 +61,10 @@ pub(crate) fn read_leniently<P, T>(
     }
 }
 
-/// What a complaint is about.
+/// The subject of a diagnostic.
 #[derive(Debug)]
 enum Complaint {
-    /// `spare` if the table could do without.
+    /// `spare` if the table is complete without it.
     UnknownKey {
         key: String,
         valid: Vec<&'static str>,
@@ -82,7 +82,7 @@ enum Complaint {
     Other(String),
 }
 
-/// A complaint, where it was written, and the keys that lead to it (innermost first while it travels outward).
+/// A diagnostic, where it was written, and the path of keys (innermost first while it propagates outward).
 #[derive(Debug)]
 pub(crate) struct ReadError {
     complaint: Complaint,
@@ -95,24 +95,24 @@ impl ReadError {
         Self { complaint, origin: None, keys: Vec::new() }
     }
 
-    /// A word that is none of the `valid` ones.
+    /// A name that is none of the `valid` ones.
     pub(crate) fn unknown_word(word: &str, valid: Vec<&'static str>) -> Self {
         Self::new(Complaint::UnknownWord { word: word.to_owned(), valid })
     }
 
-    /// Where it was written, if that is not known yet.
+    /// Sets where it was written, unless known already.
     pub(crate) fn at(mut self, origin: &Origin) -> Self {
         self.origin.get_or_insert_with(|| origin.clone());
         self
     }
 
-    /// Under a key of the table around.
+    /// Adds the enclosing key.
     pub(crate) fn under(mut self, key: &str) -> Self {
         self.keys.push(key.to_owned());
         self
     }
 
-    /// Of two the one that was written earlier.
+    /// The one of the two that was written earlier.
     pub(crate) fn or_earlier(self, other: Self) -> Self {
         match (&self.origin, &other.origin) {
             (Some(Origin::Line(own)), Some(Origin::Line(line))) if line < own => other,
@@ -135,7 +135,7 @@ impl ReadError {
         self
     }
 
-    /// Other words for what would have been right.
+    /// A description of what is expected.
     fn expecting(mut self, right: &str) -> Self {
         if let Complaint::Mismatch { expected, .. } = &mut self.complaint {
             *expected = right.to_owned();
@@ -143,7 +143,7 @@ impl ReadError {
         self
     }
 
-    /// The error, with the place that must be known by now.
+    /// The error, with its place, which must be known by now.
     pub(crate) fn into_error(self, path: &Path) -> Error {
         let origin = self.origin.clone().unwrap_or(Origin::Line(1));
         error_at(&origin, path, self.sentence())
@@ -173,7 +173,7 @@ impl ReadError {
             Complaint::UnknownWord { word, valid } => {
                 let hint = did_you_mean(word, valid.iter().copied());
                 let valid = list(valid.iter().copied());
-                format!("`{word}` is not a word for `{}`{hint} Valid words: {valid}", self.key())
+                format!("`{word}` is not a value of `{}`{hint} Valid values: {valid}", self.key())
             }
             Complaint::MissingKey(key) => format!("{} needs the key `{key}`", self.table()),
             Complaint::Mismatch { found, expected } if self.keys.is_empty() => {
@@ -242,7 +242,7 @@ fn plain_found(found: Unexpected<'_>) -> String {
     }
 }
 
-/// Serde's and glam's names of types in words for people.
+/// Human-readable names of serde's and glam's types.
 fn plain_expected(expected: &dyn Expected) -> String {
     let text = expected.to_string();
     match text.as_str() {
@@ -254,7 +254,7 @@ fn plain_expected(expected: &dyn Expected) -> String {
         "path string" => "a file name in quotes".to_owned(),
         "a sequence of 3 f64 values" => "an array of 3 numbers".to_owned(),
         _ if text.starts_with("struct ") || text.starts_with("struct variant ") => "a table".to_owned(),
-        _ if text.starts_with("enum ") => "a word or a table".to_owned(),
+        _ if text.starts_with("enum ") => "a name or a table".to_owned(),
         _ => text,
     }
 }
@@ -318,7 +318,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         self.deserialize_tuple(length, visitor)
     }
 
-    /// Serde would also take an array for a struct, its fields by position: here only a table.
+    /// Serde would also accept an array for a struct, its fields by position: here only a table.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
@@ -407,7 +407,7 @@ impl<'de> de::MapAccess<'de> for Entries<'de> {
     }
 }
 
-/// One word of an enum: alone, or as the only key of a table. A word alone stands for an empty table, so that
+/// One variant of an enum: alone, or as the only key of a table. A name alone stands for an empty table, so that
 /// `"all"` is `{ all = {} }`.
 struct Variant<'de> {
     word: &'de str,
@@ -433,14 +433,14 @@ impl<'de> de::VariantAccess<'de> for Variant<'de> {
     fn unit_variant(self) -> Result<(), ReadError> {
         match self.content {
             None => Ok(()),
-            Some(_) => Err(de::Error::custom(format!("must be a word: write it as \"{}\"", self.word))),
+            Some(_) => Err(de::Error::custom(format!("must be a name: write it as \"{}\"", self.word))),
         }
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, ReadError> {
         let Some(node) = self.content else {
             let word = self.word;
-            return Err(de::Error::custom(format!("needs a value beside the word: {{ {word} = … }}")));
+            return Err(de::Error::custom(format!("needs a value: {{ {word} = … }}")));
         };
         seed.deserialize(Reader(node)).map_err(|error| error.at(&node.origin).under(self.word))
     }

@@ -1,7 +1,7 @@
 //! `--set KEY=VALUE`: changes to a scene document before it is read.
 //!
 //! KEY is a dotted path. An element of `[[body]]`, `[[collider]]` and other arrays is named by its `name` or by its
-//! number from 0 (`body.cloth.material.damping=0`, `pin.0.stiffness=1e4`). VALUE is a TOML value; what is none is
+//! number from 0 (`body.cloth.material.damping=0`, `pin.0.stiffness=1e4`). VALUE is a TOML value; anything else is
 //! taken as a string (`solver.method=newton`).
 
 use std::sync::Arc;
@@ -45,7 +45,7 @@ fn read_value(text: &str, origin: Origin) -> Result<Node, String> {
     }
 }
 
-/// The part of `node` (itself under the key `parent`) that `key` names, made if it is a missing key of a table.
+/// The part of `node` (itself under the key `parent`) named `key`, created if it is a missing key of a table.
 fn child<'a>(node: &'a mut Node, parent: &str, key: &str, origin: &Origin) -> Result<&'a mut Node, String> {
     if matches!(node.value, Value::String(_)) {
         widen(node, parent, origin);
@@ -67,7 +67,7 @@ fn child<'a>(node: &'a mut Node, parent: &str, key: &str, origin: &Origin) -> Re
     }
 }
 
-/// `material = "silk"` and `linear = "cholesky"` are short for tables; make the table to change something in it.
+/// `material = "silk"` and `linear = "cholesky"` are short for tables; creates the table to change something in it.
 fn widen(node: &mut Node, key: &str, origin: &Origin) {
     let inner = match key {
         "material" => "preset",
@@ -79,7 +79,7 @@ fn widen(node: &mut Node, key: &str, origin: &Origin) {
     node.value = Value::Table(vec![entry]);
 }
 
-/// The index of the element that is called `key` or has this number.
+/// The index of the element named `key` or with this number.
 fn element(elements: &[Node], parent: &str, key: &str) -> Result<usize, String> {
     let name = |node: &Node| match node.get("name").map(|name| name.value.clone()) {
         Some(Value::String(name)) => Some(name),

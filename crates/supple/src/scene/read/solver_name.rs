@@ -1,11 +1,11 @@
-//! A solver by its word: a method, a linear solver, or both as `lbfgs+jacobi`.
+//! A solver by its name: a method, a linear solver, or both as `lbfgs+jacobi`.
 
 use crate::scene::method::LinearUse;
 use crate::scene::{Declarations, LinearKind, Method, Solver};
 
 impl Solver {
-    /// Takes over a solver's word and keeps the options. A linear solver comes under the method that is there, or under the
-    /// default one if that method has no linear systems. An error lists the words of `steppers`.
+    /// Applies a solver name and keeps the options. A linear solver is used under the current method, or under the
+    /// default one if that method has no linear systems. An error lists the names of `steppers`.
     pub fn choose_from(&mut self, word: &str, steppers: &Declarations) -> Result<(), String> {
         let method = |word: &str| steppers.method(word);
         let linear = |word: &str| LinearKind::ALL.into_iter().find(|kind| kind.word() == word);

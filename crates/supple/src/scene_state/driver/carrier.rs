@@ -1,4 +1,4 @@
-//! Surfaces that carry points beside them: each point keeps its place beside one face.
+//! Surfaces that carry nearby points: each point keeps its position relative to one face.
 
 use std::sync::Arc;
 
@@ -8,26 +8,26 @@ use supple_mesh::geometry::TriangleTree;
 use supple_mesh::geometry::triangle::combine;
 use supple_mesh::skin::Skin;
 
-/// Where a point is on a surface that carries it.
+/// Position of a point on a surface that carries it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Anchor {
     triangle: u32,
     barycentric: [f64; 3],
-    /// On a skin the place as modelled; on faces how far it is beside its triangle, along the triangle's own axes.
+    /// On a skin the modelled position; on faces the offset from its triangle, along the triangle's own axes.
     local: DVec3,
 }
 
 /// A surface at one time, in world metres.
 #[derive(Debug)]
 pub(crate) enum Carrier<'a> {
-    /// A skin, and where each of its bones takes what was modelled.
+    /// A skin, and the current transform of each of its bones.
     Bones { skin: &'a Skin, bones: Vec<DMat4> },
-    /// Triangles, and where their vertices are.
+    /// Triangles, and the positions of their vertices.
     Faces { triangles: &'a [[u32; 3]], positions: Vec<DVec3> },
 }
 
 impl Carrier<'_> {
-    /// Where an anchored point is.
+    /// The position of an anchored point.
     pub(crate) fn place(&self, anchor: &Anchor) -> DVec3 {
         match self {
             Self::Bones { skin, bones } => {
@@ -44,14 +44,14 @@ impl Carrier<'_> {
         }
     }
 
-    /// The anchor of what is at `place` now.
+    /// The anchor of a point that is at `place` now.
     fn anchored(&self, mut anchor: Anchor, place: DVec3) -> Anchor {
         anchor.local = match self {
             Self::Bones { skin, bones } => {
                 let mut blended = DMat4::ZERO;
                 for_each_bone(skin, &anchor, |bone, weight| blended += bones[bone] * weight);
                 let modelled = blended.inverse().transform_point3(place);
-                // Bones that turn against each other can fold the mean of both flat.
+                // Bones that rotate relative to each other can collapse their mean.
                 if modelled.is_finite() { modelled } else { place }
             }
             Self::Faces { .. } => {
@@ -72,7 +72,7 @@ impl Carrier<'_> {
     }
 }
 
-/// The bones that an anchored point follows: those of its triangle's corners, by their shares.
+/// The bones that an anchored point follows: those of its triangle's corners, by their weights.
 fn for_each_bone(skin: &Skin, anchor: &Anchor, mut each: impl FnMut(usize, f64)) {
     for (corner, share) in skin.triangles[anchor.triangle as usize].into_iter().zip(anchor.barycentric) {
         for &(bone, weight) in skin.influences.of(corner as usize) {
@@ -88,27 +88,27 @@ fn axes(&[a, b, c]: &[DVec3; 3]) -> DMat3 {
     DMat3::from_cols(along, normal.cross(along), normal)
 }
 
-/// Finds the anchors of points that begin to be led.
+/// Finds the anchors of points when their driver becomes active.
 #[derive(Debug)]
 pub(crate) struct Anchoring<'a> {
     tree: Arc<TriangleTree>,
-    /// Whether a point belongs to the face nearest to its place at rest, not to that nearest to where it is.
+    /// Whether a point belongs to the face nearest to its rest position, not to that nearest to its current one.
     by_rest: bool,
     carrier: Carrier<'a>,
 }
 
 impl<'a> Anchoring<'a> {
-    /// By the faces of `tree` nearest to points at rest; `carrier` is the surface when the points begin to be led.
+    /// By the faces of `tree` nearest to points at rest; `carrier` is the surface when the driver becomes active.
     pub(crate) fn at_rest(tree: &Arc<TriangleTree>, carrier: Carrier<'a>) -> Self {
         Self { tree: tree.clone(), by_rest: true, carrier }
     }
 
-    /// By the faces nearest to where points are.
+    /// By the faces nearest to the current positions.
     pub(crate) fn where_they_are(tree: Arc<TriangleTree>, carrier: Carrier<'a>) -> Self {
         Self { tree, by_rest: false, carrier }
     }
 
-    /// The anchor of a point that is at `rest` at rest and at `place` now.
+    /// The anchor of a point with the rest position `rest` that is at `place` now.
     pub(crate) fn anchor(&self, rest: DVec3, place: DVec3) -> Anchor {
         let query = if self.by_rest { rest } else { place };
         let found = self.tree.closest_point(query, f64::INFINITY);

@@ -1,8 +1,8 @@
-//! What leads the points of a pin: keyframes, a skinned character, a sequence of meshes, or a collider. Where it has them is a function
-//! of time alone, so that a resumed run has the same bits.
+//! Drivers of a pin's points: keyframes, a skinned character, a sequence of meshes, or a collider. Its targets are a function
+//! of time alone, so that a resumed run is bit-identical.
 //!
-//! What is not rigid carries a point by the face of its surface nearest to it. The [`Anchor`] of a point says which face, and
-//! where the point is beside it; it is found when the pin begins to hold, so that nothing jumps then.
+//! A deforming driver carries a point by the face of its surface nearest to it. The [`Anchor`] of a point is this face and
+//! the offset from it; it is found when the pin becomes active, so that nothing jumps then.
 
 mod carrier;
 mod sequence;
@@ -22,7 +22,7 @@ use crate::scene::{Collider, Follow, Motion, Pin, Pose};
 use supple_core::Error;
 use supple_mesh::geometry::{Aabb, TriangleTree};
 
-/// What leads the points of a pin.
+/// The driver of a pin's points.
 #[derive(Debug, Clone)]
 pub(crate) enum PinDriver {
     /// Keyframes.
@@ -31,11 +31,11 @@ pub(crate) enum PinDriver {
     Skin(Arc<SkinDriver>),
     /// Meshes over time.
     Sequence(Arc<SequenceDriver>),
-    /// A collider, and where it was when the pin began to hold.
+    /// A collider, and its pose when the pin became active.
     Collider { id: ColliderId, from: Pose },
 }
 
-/// Where a pin has its points at one time.
+/// The targets of a pin at one time.
 #[derive(Debug)]
 pub(crate) struct PinPose<'a> {
     moved: Moved<'a>,
@@ -50,7 +50,7 @@ enum Moved<'a> {
 }
 
 impl PinPose<'_> {
-    /// Where it has a point.
+    /// The target of a point.
     pub(crate) fn target(&self, point: &PinPoint) -> DVec3 {
         let moved = match &self.moved {
             Moved::Still => point.start,
@@ -63,17 +63,17 @@ impl PinPose<'_> {
     }
 }
 
-/// Seconds in which points go over into what they follow, where this does not start as the body does.
+/// Seconds over which points blend into the driver, if it does not start like the body.
 const BLEND_IN_SECONDS: f64 = 0.5;
-/// What starts within this part of a body's size from where the body is starts as the body does.
+/// A driver that starts within this fraction of a body's size from the body starts like the body.
 const SAME_START: f64 = 1e-4;
 
-/// The lead-in that a scene says, or one that suits what moves by `first_move` at the start.
+/// The blend-in time of a scene, or a suitable one for a driver that moves by `first_move` at the start.
 fn blend_in(said: Option<f64>, first_move: f64, size: f64) -> f64 {
     said.unwrap_or(if first_move > SAME_START * size { BLEND_IN_SECONDS } else { 0.0 })
 }
 
-/// How far points have gone over at a time, from 0 to 1, without a jolt at either end.
+/// The blend weight at a time, from 0 to 1, smooth at both ends.
 fn blend_weight(time: f64, blend_in: f64) -> f64 {
     if blend_in <= 0.0 {
         return 1.0;
@@ -87,11 +87,11 @@ fn size_of(positions: &[DVec3]) -> f64 {
     (around.high - around.low).length()
 }
 
-/// Triangles and where their vertices are.
+/// Triangles and the positions of their vertices.
 type PlacedFaces<'a> = (&'a [[u32; 3]], Vec<DVec3>);
 
 impl SceneState {
-    /// Reads what a pin on a body follows; what changes in time must reach to `until` seconds.
+    /// Reads the driver of a pin on a body; one that changes in time must cover `until` seconds.
     pub(crate) fn driver(&self, pin: &Pin, body: &Body, until: f64) -> Result<Option<PinDriver>, Error> {
         let Some(follow) = &pin.follows else { return Ok(None) };
         Ok(Some(match follow {
@@ -108,14 +108,14 @@ impl SceneState {
             Follow::Collider(name) => {
                 let found = self.colliders.iter().find(|(_, collider)| collider.name == *name);
                 let (id, _) = found.ok_or_else(|| {
-                    Error::Invalid(format!("a pin follows the collider `{name}`, which is not there"))
+                    Error::Invalid(format!("a pin follows the collider `{name}`, which does not exist"))
                 })?;
                 PinDriver::Collider { id: *id, from: Pose::IDENTITY }
             }
         }))
     }
 
-    /// Finds where the points of a pin that has begun are on what leads them.
+    /// Finds the anchors of an active pin's points on their driver.
     pub(crate) fn bind_to_driver(&self, pin: &mut ActivePin) -> Result<(), Error> {
         let ActivePin { begun: Some(begun), driver: Some(driver), points, body, .. } = pin else {
             return Ok(());
@@ -132,7 +132,7 @@ impl SceneState {
         Ok(())
     }
 
-    /// What finds the anchors of points that begin to be led; `None` where they need none.
+    /// The anchor search for points of a pin that becomes active; `None` if they need none.
     pub(crate) fn anchoring<'a>(
         &'a self,
         driver: &'a PinDriver,
@@ -159,7 +159,7 @@ impl SceneState {
         self.colliders.iter().find(|(other, _)| *other == id).map(|(_, collider)| collider)
     }
 
-    /// Triangles and vertices in the world of a collider that changes its shape; `None` of others.
+    /// Triangles and vertices in the world of a deforming collider; `None` for others.
     fn deformed(&self, id: ColliderId, time: f64) -> Result<Option<PlacedFaces<'_>>, Error> {
         let Some(collider) = self.led_collider(id) else { return Ok(None) };
         let source = self.collider_meshes.source(collider).filter(|source| source.deforms());
@@ -175,9 +175,13 @@ fn pose(collider: &Collider, time: f64) -> Pose {
 }
 
 impl ActivePin {
-    /// Where it has its points at a time. By keyframes, one that held from the start carries a point from where it started by the
-    /// pose of that time; one that began later, and whatever else leads it, by what has changed since it began.
-    pub(crate) fn pose_at<'a>(&'a self, setup: &'a SceneState, time: f64) -> Result<PinPose<'a>, Error> {
+    /// The targets at a time. By keyframes, a pin active from the start moves a point from its start position by the
+    /// pose of that time; one that became active later, or with another driver, by the change since then.
+    pub(crate) fn pose_at<'a>(
+        &'a self,
+        scene_state: &'a SceneState,
+        time: f64,
+    ) -> Result<PinPose<'a>, Error> {
         let moved = match &self.driver {
             None => Moved::Still,
             Some(PinDriver::Motion(motion)) => {
@@ -188,7 +192,7 @@ impl ActivePin {
             Some(PinDriver::Skin(skin)) => Moved::Carried(skin.carrier(time)),
             Some(PinDriver::Sequence(sequence)) => Moved::Carried(sequence.carrier(time)?),
             Some(PinDriver::Collider { id, from }) => {
-                match (setup.deformed(*id, time)?, setup.led_collider(*id)) {
+                match (scene_state.deformed(*id, time)?, scene_state.led_collider(*id)) {
                     (Some((triangles, positions)), _) => {
                         Moved::Carried(Carrier::Faces { triangles, positions })
                     }
@@ -200,7 +204,7 @@ impl ActivePin {
         Ok(PinPose { moved, offset: self.offset })
     }
 
-    /// Whether a collider leads it.
+    /// Whether its driver is a collider.
     pub(crate) fn follows_collider(&self, collider: ColliderId) -> bool {
         matches!(self.driver, Some(PinDriver::Collider { id, .. }) if id == collider)
     }
@@ -216,7 +220,7 @@ mod tests {
         let slope = |time: f64| (blend_weight(time + 1e-6, 2.0) - blend_weight(time - 1e-6, 2.0)) / 2e-6;
         assert!(slope(0.0).abs() < 1e-5 && slope(2.0).abs() < 1e-5);
         assert_eq!(blend_weight(0.0, 0.0), 1.0);
-        // One that nobody says is there where it is needed.
+        // A default collider, created where needed.
         assert_eq!([blend_in(None, 1e-5, 2.0), blend_in(None, 0.1, 2.0)], [0.0, BLEND_IN_SECONDS]);
         assert_eq!(blend_in(Some(0.25), 0.1, 2.0), 0.25);
     }

@@ -1,5 +1,5 @@
-//! Pins on a sequence of meshes with the vertices of a body's surface: surface points move with their vertices, what lies inside
-//! moves with the nearest face.
+//! Pins on a sequence of meshes with the vertices of a body's surface: surface points move with their vertices, interior points
+//! move with the nearest face.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use supple_mesh::geometry::TriangleTree;
 pub(crate) struct SequenceDriver {
     source: MeshSource,
     world_from_file: DAffine3,
-    /// Where the body's vertices start.
+    /// The start positions of the body's vertices.
     start: Vec<DVec3>,
     /// Its faces there.
     tree: Arc<TriangleTree>,
@@ -26,8 +26,8 @@ pub(crate) struct SequenceDriver {
 }
 
 impl SequenceDriver {
-    /// Opens files that have the unit, axes and placement of a body's shape, or a run, which is in the world, and looks
-    /// at all that is needed until a time; without their own rate they have `fps` frames a second.
+    /// Opens files in the unit, axes and placement of a body's shape, or a run, which is in world coordinates, and checks
+    /// all frames needed until a time; without their own rate they have `fps` frames per second.
     pub(crate) fn open(
         path: &Path,
         [fps, until]: [f64; 2],
@@ -69,7 +69,7 @@ impl SequenceDriver {
         Ok(Carrier::Faces { triangles: self.tree.triangles(), positions })
     }
 
-    /// The faces when a pin begins to hold: at the start those of the body.
+    /// The faces when a pin becomes active: at the start those of the body.
     pub(crate) fn carrier_from(&self, begun: f64) -> Result<Carrier<'_>, Error> {
         if begun > 0.0 {
             return self.carrier(begun);

@@ -1,7 +1,7 @@
-//! Pins on a skinned character. A point belongs to the point of the skin nearest to it at rest, as modelled, and follows the bones of
-//! that with their weights, wherever it lies beside it: flesh and bones inside move with their skin.
+//! Pins on a skinned character. A point is bound to the point of the skin nearest to it at rest, as modelled, and follows its bones
+//! with their weights, whatever its offset: flesh and bones inside move with their skin.
 //!
-//! Bodies start as modelled, animations often do not: for the lead-in the skeleton goes from the one pose into the other.
+//! Bodies start as modelled, animations often do not: during the blend-in the skeleton moves from the one pose into the other.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use supple_mesh::format::load_skin;
 use supple_mesh::geometry::TriangleTree;
 use supple_mesh::skin::Skin;
 
-/// An animated skin beside a body.
+/// An animated skin around a body.
 #[derive(Debug)]
 pub(crate) struct SkinDriver {
     skin: Skin,
@@ -54,7 +54,7 @@ impl SkinDriver {
         self.carrier_at(time, blend_weight(time, self.blend_in))
     }
 
-    /// The skin when a pin begins to hold: at the start as modelled, as the body is then.
+    /// The skin when a pin becomes active: at the start as modelled, like the body.
     pub(crate) fn carrier_from(&self, begun: f64) -> Carrier<'_> {
         if begun > 0.0 { self.carrier(begun) } else { self.carrier_at(0.0, 0.0) }
     }

@@ -1,5 +1,5 @@
-//! Changing a simulation between steps: the world, bodies, colliders and pins. What a scene file may not say is refused
-//! here too, at once and without changing anything.
+//! Changing a simulation between steps: the world, bodies, colliders and pins. Anything that is invalid in a scene file is
+//! refused here too, immediately and without changing anything.
 
 pub(crate) mod pick;
 pub(crate) mod solver_change;
@@ -17,9 +17,9 @@ use crate::solvers::hpbd;
 use supple_core::Error;
 
 impl Simulation {
-    /// Gravity, wind and air as they are now.
+    /// The current gravity, wind and air.
     pub fn world(&self) -> &scene::World {
-        &self.setup.world
+        &self.scene_state.world
     }
 
     /// Changes gravity, wind and air.
@@ -36,12 +36,12 @@ impl Simulation {
     /// ```
     pub fn set_world(&mut self, world: scene::World) -> Result<(), Error> {
         world.validate()?;
-        self.setup.world = world;
+        self.scene_state.world = world;
         Ok(())
     }
 
-    /// Chooses the level of detail of `hpbd` between steps: 0 simulates the mesh itself, higher levels fewer particles. One that is not there
-    /// is the coarsest.
+    /// Selects the level of detail of `hpbd` between steps: 0 simulates the mesh itself, higher levels fewer particles. A level beyond the
+    /// last selects the coarsest.
     ///
     /// ```
     /// use supple::{scene::{Body, Method, Scene}, simulation::Simulation};
@@ -54,37 +54,37 @@ impl Simulation {
     /// # Ok::<(), supple::Error>(())
     /// ```
     pub fn set_level(&mut self, level: u32) -> Result<(), Error> {
-        if self.setup.solver.method != scene::Method::HPBD {
+        if self.scene_state.solver.method != scene::Method::HPBD {
             return Err(Error::Invalid("only `method = \"hpbd\"` has levels of detail".into()));
         }
-        let mut options: hpbd::Options = self.setup.solver.options.get();
+        let mut options: hpbd::Options = self.scene_state.solver.options.get();
         options.level = level;
         options.check().map_err(Error::Invalid)?;
-        self.setup.solver.options.set(options);
+        self.scene_state.solver.options.set(options);
         Ok(())
     }
 
     /// Adds a body between steps.
     pub fn add_body(&mut self, body: &scene::Body) -> Result<BodyId, Error> {
-        body.validate(&self.setup.folder)?;
-        if self.setup.bodies.iter().any(|other| other.name == body.name) {
+        body.validate(&self.scene_state.folder)?;
+        if self.scene_state.bodies.iter().any(|other| other.name == body.name) {
             return Err(taken("body", &body.name));
         }
         if self.tearing.is_some() {
             return Err(Error::NotSupported("a body added to a scene whose last body tears".into()));
         }
-        let built = Body::build(body, &self.setup.folder, self.setup.solver.method.into())?;
-        self.kind.can_take(self.setup.solver.method, &built)?;
+        let built = Body::build(body, &self.scene_state.folder, self.scene_state.solver.method.into())?;
+        self.kind.can_take(self.scene_state.solver.method, &built)?;
         let id = BodyId(self.new_id());
-        let kept: Vec<Option<usize>> = (0..self.setup.bodies.len()).map(Some).chain([None]).collect();
-        self.setup.bodies.push(built);
-        self.setup.body_ids.push(id);
+        let kept: Vec<Option<usize>> = (0..self.scene_state.bodies.len()).map(Some).chain([None]).collect();
+        self.scene_state.bodies.push(built);
+        self.scene_state.body_ids.push(id);
         self.rebuild(&kept);
         Ok(id)
     }
 
-    /// Gives a body another material, model or rest shape between steps; where it is and how fast stays. Its name and its
-    /// elements must be the same. What solvers have found out about the mesh, such as the levels of a multigrid, is kept.
+    /// Gives a body another material, model or rest shape between steps; positions and velocities are kept. Its name and its
+    /// elements must be the same. Solver data derived from the mesh, such as the levels of a multigrid, is kept.
     ///
     /// ```
     /// use supple::{scene::{Body, Scene}, simulation::Simulation};
@@ -97,28 +97,28 @@ impl Simulation {
     /// # Ok::<(), supple::Error>(())
     /// ```
     pub fn change_body(&mut self, body: BodyId, changed: &scene::Body) -> Result<(), Error> {
-        let index = self.setup.body_index(body).ok_or_else(|| unknown("body"))?;
-        changed.validate(&self.setup.folder)?;
-        let built = Body::build(changed, &self.setup.folder, self.setup.solver.method.into())?;
-        self.kind.can_take(self.setup.solver.method, &built)?;
-        let before = &self.setup.bodies[index];
+        let index = self.scene_state.body_index(body).ok_or_else(|| unknown("body"))?;
+        changed.validate(&self.scene_state.folder)?;
+        let built = Body::build(changed, &self.scene_state.folder, self.scene_state.solver.method.into())?;
+        self.kind.can_take(self.scene_state.solver.method, &built)?;
+        let before = &self.scene_state.bodies[index];
         if built.name != before.name || built.elements != before.elements {
             return Err(Error::Invalid(format!(
-                "body `{}` cannot become one with another name or other elements; remove it and add the other",
+                "body `{}` cannot be replaced by one with another name or other elements; remove it and add the other",
                 before.name
             )));
         }
-        self.setup.bodies[index] = built;
-        self.stepper.materials_changed(&self.setup);
+        self.scene_state.bodies[index] = built;
+        self.stepper.materials_changed(&self.scene_state);
         Ok(())
     }
 
     /// Removes a body with its pins and grabs.
     pub fn remove_body(&mut self, body: BodyId) -> Result<(), Error> {
-        let index = self.setup.body_index(body).ok_or_else(|| unknown("body"))?;
+        let index = self.scene_state.body_index(body).ok_or_else(|| unknown("body"))?;
         let kept: Vec<Option<usize>> =
-            (0..self.setup.bodies.len()).filter(|b| *b != index).map(Some).collect();
-        self.setup.remove_body(index);
+            (0..self.scene_state.bodies.len()).filter(|b| *b != index).map(Some).collect();
+        self.scene_state.remove_body(index);
         self.rebuild(&kept);
         Ok(())
     }
@@ -127,79 +127,80 @@ impl Simulation {
     pub fn add_collider(&mut self, collider: scene::Collider) -> Result<ColliderId, Error> {
         self.check_collider(&collider, None)?;
         let id = ColliderId(self.new_id());
-        self.setup.colliders.push((id, collider));
+        self.scene_state.colliders.push((id, collider));
         Ok(id)
     }
 
     /// Removes a collider with the pins that follow it.
     pub fn remove_collider(&mut self, collider: ColliderId) -> Result<(), Error> {
-        remove_where(&mut self.setup.colliders, |(id, _)| *id == collider)
+        remove_where(&mut self.scene_state.colliders, |(id, _)| *id == collider)
             .ok_or_else(|| unknown("collider"))?;
-        self.setup.pins.retain(|pin| !pin.follows_collider(collider));
+        self.scene_state.pins.retain(|pin| !pin.follows_collider(collider));
         Ok(())
     }
 
-    /// A collider as it is now; `None` if it was removed.
+    /// The current collider; `None` if it was removed.
     pub fn collider(&self, collider: ColliderId) -> Option<&scene::Collider> {
-        self.setup.colliders.iter().find(|(id, _)| *id == collider).map(|(_, collider)| collider)
+        self.scene_state.colliders.iter().find(|(id, _)| *id == collider).map(|(_, collider)| collider)
     }
 
-    /// Moves or changes a collider between steps. Pins that follow it move along; what they hold on to, a mesh, it cannot
-    /// change meanwhile.
+    /// Moves or changes a collider between steps. Pins that follow it move along; while they do, its mesh
+    /// cannot change.
     pub fn set_collider(&mut self, collider: ColliderId, changed: scene::Collider) -> Result<(), Error> {
         self.check_collider(&changed, Some(collider))?;
         let is_mesh = |shape: &scene::ColliderShape| matches!(shape, scene::ColliderShape::Mesh(_));
         let other_mesh = self.collider(collider).is_some_and(|before| {
             before.shape != changed.shape && (is_mesh(&before.shape) || is_mesh(&changed.shape))
         });
-        if other_mesh && self.setup.pins.iter().any(|pin| pin.follows_collider(collider)) {
+        if other_mesh && self.scene_state.pins.iter().any(|pin| pin.follows_collider(collider)) {
             let name = &changed.name;
             return Err(Error::Invalid(format!(
-                "pins follow the collider `{name}`, which keeps its mesh meanwhile; let them go first"
+                "pins follow the collider `{name}`, whose mesh cannot change meanwhile; remove them first"
             )));
         }
-        let place = self.setup.colliders.iter_mut().find(|(id, _)| *id == collider);
+        let place = self.scene_state.colliders.iter_mut().find(|(id, _)| *id == collider);
         place.ok_or_else(|| unknown("collider"))?.1 = changed;
         Ok(())
     }
 
     fn check_collider(&mut self, collider: &scene::Collider, own: Option<ColliderId>) -> Result<(), Error> {
-        collider.validate(&self.setup.folder)?;
-        let others = self.setup.colliders.iter().filter(|(id, _)| Some(*id) != own);
+        collider.validate(&self.scene_state.folder)?;
+        let others = self.scene_state.colliders.iter().filter(|(id, _)| Some(*id) != own);
         if others.into_iter().any(|(_, other)| other.name == collider.name) {
             return Err(taken("collider", &collider.name));
         }
-        let SceneState { collider_meshes, folder, time, .. } = &mut self.setup;
+        let SceneState { collider_meshes, folder, time, .. } = &mut self.scene_state;
         collider_meshes.load(collider, folder, 0.0)?;
         PosedCollider::new(collider, collider_meshes, [*time, *time], None).map(|_| ())
     }
 
-    /// Holds points of a body where they are now, exactly or by a stiffness in N/m.
+    /// Pins points of a body at their current positions, exactly or by a stiffness in N/m.
     pub fn pin(
         &mut self,
         body: BodyId,
         selection: &scene::Selection,
         hold: scene::PinStrength,
     ) -> Result<PinId, Error> {
-        let index = self.setup.body_index(body).ok_or_else(|| unknown("body"))?;
-        let name = self.setup.bodies[index].name.clone();
+        let index = self.scene_state.body_index(body).ok_or_else(|| unknown("body"))?;
+        let name = self.scene_state.bodies[index].name.clone();
         let pin = scene::Pin { body: name, selection: selection.clone(), hold, follows: None, during: None };
-        pin.validate(&self.setup.folder)?;
-        let mut pin = self.setup.resolve_pin(&pin, PinId(self.next_id + 1), None)?;
-        pin.begin(self.setup.time, &self.body_unknowns(index));
+        pin.validate(&self.scene_state.folder)?;
+        let mut pin = self.scene_state.resolve_pin(&pin, PinId(self.next_id + 1), None)?;
+        pin.begin(self.scene_state.time, &self.body_unknowns(index));
         let id = PinId(self.new_id());
-        self.setup.pins.push(pin);
+        self.scene_state.pins.push(pin);
         Ok(id)
     }
 
-    /// Lets a pin go.
+    /// Removes a pin.
     pub fn unpin(&mut self, pin: PinId) -> Result<(), Error> {
-        remove_where(&mut self.setup.pins, |other| other.id == pin).ok_or_else(|| unknown("pin"))
+        remove_where(&mut self.scene_state.pins, |other| other.id == pin).ok_or_else(|| unknown("pin"))
     }
 
-    /// Moves everything a pin holds by an offset from where it was pinned, in metres.
+    /// Moves all points of a pin by an offset from where they were pinned, in metres.
     pub fn move_pin(&mut self, pin: PinId, offset: DVec3) -> Result<(), Error> {
-        let pin = self.setup.pins.iter_mut().find(|other| other.id == pin).ok_or_else(|| unknown("pin"))?;
+        let pin =
+            self.scene_state.pins.iter_mut().find(|other| other.id == pin).ok_or_else(|| unknown("pin"))?;
         if !offset.is_finite() {
             return Err(Error::Invalid(format!("a pin moved by {offset}: it must be finite")));
         }

@@ -6,12 +6,12 @@ use crate::simulation::{Grab, GrabId, Simulation, unknown};
 use supple_core::Error;
 use supple_mesh::geometry::{Ray, TriangleTree};
 
-/// A surface point that a ray met.
+/// A surface point hit by a ray.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Picked {
     /// Index of its body.
     pub body: usize,
-    /// The triangle it lies on, as vertices of the body's surface.
+    /// The triangle that contains it, as vertices of the body's surface.
     pub corners: [u32; 3],
     /// The weights of the corners.
     pub barycentric: [f64; 3],
@@ -36,10 +36,10 @@ impl Picked {
 }
 
 impl Simulation {
-    /// The first surface point that a ray meets; `None` if it meets nothing.
+    /// The first surface point hit by a ray; `None` if there is none.
     pub fn pick(&self, ray: &Ray) -> Option<Picked> {
         let mut nearest: Option<Picked> = None;
-        for (index, body) in self.setup.bodies.iter().enumerate() {
+        for (index, body) in self.scene_state.bodies.iter().enumerate() {
             let tree = TriangleTree::new(self.body_range(index), body.surface_triangles.clone());
             let Some(hit) = tree.pick(ray) else { continue };
             if nearest.as_ref().is_none_or(|nearest| hit.distance < nearest.distance) {
@@ -52,20 +52,20 @@ impl Simulation {
         nearest
     }
 
-    /// Grabs the first surface point that a ray meets; `None` if it meets nothing.
+    /// Grabs the first surface point hit by a ray; `None` if there is none.
     pub fn grab(&mut self, ray: &Ray) -> Option<GrabId> {
         let Picked { body: index, corners, barycentric, point, .. } = self.pick(ray)?;
-        let body = &self.setup.bodies[index];
+        let body = &self.scene_state.bodies[index];
         let weights = body.point_on_triangle(corners, barycentric);
         let stiffness = body.hold_stiffness();
         let id = GrabId(self.new_id());
-        self.setup.grabs.push(Grab { id, body: index, weights, target: point, stiffness });
+        self.scene_state.grabs.push(Grab { id, body: index, weights, target: point, stiffness });
         Some(id)
     }
 
-    /// Drags what is grabbed towards a point, in metres.
+    /// Drags a grabbed point towards a position, in metres.
     pub fn move_to(&mut self, grab: GrabId, target: DVec3) -> Result<(), Error> {
-        let grab = self.setup.grabs.iter_mut().find(|other| other.id == grab);
+        let grab = self.scene_state.grabs.iter_mut().find(|other| other.id == grab);
         let grab = grab.ok_or_else(|| unknown("grab"))?;
         if !target.is_finite() {
             return Err(Error::Invalid(format!("a grab dragged to {target}: it must be a finite point")));
@@ -74,16 +74,16 @@ impl Simulation {
         Ok(())
     }
 
-    /// Where a grab holds now.
+    /// The current position of a grabbed point.
     pub fn grabbed_point(&self, grab: GrabId) -> Option<DVec3> {
-        let grab = self.setup.grabs.iter().find(|other| other.id == grab)?;
+        let grab = self.scene_state.grabs.iter().find(|other| other.id == grab)?;
         let x = self.body_unknowns(grab.body);
         Some(grab.weights.iter().map(|&(v, w)| w * x[v as usize]).sum())
     }
 
-    /// Lets go.
+    /// Releases a grab.
     pub fn release(&mut self, grab: GrabId) -> Result<(), Error> {
-        crate::simulation::remove_where(&mut self.setup.grabs, |other| other.id == grab)
+        crate::simulation::remove_where(&mut self.scene_state.grabs, |other| other.id == grab)
             .ok_or_else(|| unknown("grab"))
     }
 }

@@ -5,9 +5,9 @@ use crate::simulation::Simulation;
 use supple_core::Error;
 
 impl Simulation {
-    /// Changes the method, the linear solver or their options between steps; where the bodies are and how fast stays. What
-    /// solvers found out about the mesh is found out anew. A method with another discretisation is refused: it needs a
-    /// simulation of its own.
+    /// Changes the method, the linear solver or their options between steps; positions and velocities are kept. Solver data
+    /// derived from the mesh is rebuilt. A method with another discretisation is refused: it needs a
+    /// new simulation.
     ///
     /// ```
     /// use supple::{scene::{Body, Method, Scene, Solver}, simulation::Simulation};
@@ -21,18 +21,18 @@ impl Simulation {
     /// # Ok::<(), supple::Error>(())
     /// ```
     pub fn set_solver(&mut self, solver: Solver) -> Result<(), Error> {
-        let (before, after) = (self.setup.solver.method, solver.method);
+        let (before, after) = (self.scene_state.solver.method, solver.method);
         if !after.shares_state_with(before) {
             return Err(Error::Invalid(format!(
-                "`{}` has another discretisation than `{}` and cannot go on from its state: start a new simulation",
+                "`{}` has another discretisation than `{}` and cannot continue from its state: start a new simulation",
                 after.word(),
                 before.word()
             )));
         }
         solver.validate()?;
-        self.setup.bodies.iter().try_for_each(|body| self.kind.can_take(after, body))?;
-        self.setup.solver = solver;
-        let kept: Vec<Option<usize>> = (0..self.setup.bodies.len()).map(Some).collect();
+        self.scene_state.bodies.iter().try_for_each(|body| self.kind.can_take(after, body))?;
+        self.scene_state.solver = solver;
+        let kept: Vec<Option<usize>> = (0..self.scene_state.bodies.len()).map(Some).collect();
         self.rebuild(&kept);
         Ok(())
     }

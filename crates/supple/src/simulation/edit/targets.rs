@@ -1,4 +1,4 @@
-//! Surface vertices led from outside: a pin whose points each have a place of their own, which may change every step.
+//! Surface vertices driven by the caller: a pin whose points each have their own target, which may change every step.
 
 use glam::DVec3;
 
@@ -7,8 +7,8 @@ use crate::simulation::{ActivePin, BodyId, PinId, PinPoint, Simulation, unknown}
 use supple_core::Error;
 
 impl Simulation {
-    /// Holds vertices of a body's surface where they are now, exactly or by a stiffness in N/m, in the order given. Other than
-    /// the points of [`Simulation::pin`], each can be led by [`Simulation::set_targets`].
+    /// Pins vertices of a body's surface at their current positions, exactly or by a stiffness in N/m, in the order given. Unlike
+    /// the points of [`Simulation::pin`], each can be driven by [`Simulation::set_targets`].
     ///
     /// ```
     /// use supple::{scene::{Body, PinStrength, Scene}, simulation::Simulation};
@@ -27,13 +27,13 @@ impl Simulation {
         vertices: &[u32],
         hold: PinStrength,
     ) -> Result<PinId, Error> {
-        let index = self.setup.body_index(body).ok_or_else(|| unknown("body"))?;
+        let index = self.scene_state.body_index(body).ok_or_else(|| unknown("body"))?;
         let stiffness = match hold {
             PinStrength::Hard => None,
             PinStrength::Stiffness(stiffness) if stiffness > 0.0 && stiffness.is_finite() => Some(stiffness),
             PinStrength::Stiffness(stiffness) => {
                 return Err(Error::Invalid(format!(
-                    "a hold of {stiffness} N/m: it must be above 0 and finite"
+                    "a pin of {stiffness} N/m: it must be above 0 and finite"
                 )));
             }
         };
@@ -42,18 +42,19 @@ impl Simulation {
         let id = PinId(self.new_id());
         let (driver, during, offset) = (None, None, DVec3::ZERO);
         let mut pin = ActivePin { id, body: index, points, stiffness, driver, during, begun: None, offset };
-        pin.begin(self.setup.time, &self.body_unknowns(index));
-        self.setup.pins.push(pin);
+        pin.begin(self.scene_state.time, &self.body_unknowns(index));
+        self.scene_state.pins.push(pin);
         Ok(id)
     }
 
-    /// Leads what a pin of [`Simulation::hold_vertices`] holds: the place in metres of each of its vertices at the end of the
-    /// steps from now on.
+    /// Drives the vertices of a pin of [`Simulation::hold_vertices`]: their target positions in metres at the end of each
+    /// step from now on.
     pub fn set_targets(&mut self, pin: PinId, targets: &[DVec3]) -> Result<(), Error> {
-        let pin = self.setup.pins.iter_mut().find(|other| other.id == pin).ok_or_else(|| unknown("pin"))?;
+        let pin =
+            self.scene_state.pins.iter_mut().find(|other| other.id == pin).ok_or_else(|| unknown("pin"))?;
         let (count, held) = (targets.len(), pin.points.len());
         if count != held {
-            return Err(Error::Invalid(format!("{count} targets for a pin that holds {held} vertices")));
+            return Err(Error::Invalid(format!("{count} targets for a pin of {held} vertices")));
         }
         if let Some(i) = targets.iter().position(|target| !target.is_finite()) {
             return Err(Error::Invalid(format!("target {i} is {}: it must be a finite point", targets[i])));
@@ -65,7 +66,7 @@ impl Simulation {
     }
 
     fn vertex_point(&self, body: usize, vertex: u32, hard: bool) -> Result<PinPoint, Error> {
-        let built = &self.setup.bodies[body];
+        let built = &self.scene_state.bodies[body];
         let (name, count) = (&built.name, built.embedding.len());
         if vertex as usize >= count {
             return Err(Error::Invalid(format!(
@@ -75,7 +76,7 @@ impl Simulation {
         let weights = built.embedding.weights(vertex as usize).to_vec();
         if hard && weights.len() > 1 {
             return Err(Error::Invalid(format!(
-                "body `{name}`: vertices of an embedded surface cannot be held exactly; give a stiffness in N/m, such as {:.0}",
+                "body `{name}`: vertices of an embedded surface cannot be pinned exactly; give a stiffness in N/m, such as {:.0}",
                 built.hold_stiffness()
             )));
         }

@@ -1,11 +1,11 @@
 //! Cloth that tears. After every step each edge that is stretched beyond the body's `tear_stretch` splits one of its ends, along
-//! the plane through it across the edge (Müller 2006, section 4.5): triangles beyond the plane get a clone of the particle,
-//! fan by fan. Of neighbours only one is split in a step. Polygons stay whole: all triangles of one are on the same side.
-//! Vertices that the scene tears at a given time are split in the same way, one after the other, along planes in the state at the
-//! start.
+//! the plane through it perpendicular to the edge (Müller 2006, section 4.5): triangles beyond the plane get a clone of the particle,
+//! fan by fan. Of adjacent particles only one is split per step. Polygons stay whole: all triangles of one are on the same side.
+//! Vertices with a scheduled tear are split in the same way, one after the other, along planes in the initial
+//! state.
 //!
-//! Splits are remembered in order. A saved state has them, and restoring it makes them again from the whole body, so that a
-//! resumed run has the same bits.
+//! Splits are recorded in order. A saved state contains them, and restoring it replays them from the whole body, so that a
+//! resumed run is bit-identical.
 
 use glam::DVec3;
 
@@ -13,20 +13,20 @@ use crate::body::{Body, Elements, Split, TornSurface};
 use crate::simulation::{SceneState, Simulation, StateReader, StateWriter, Torn};
 use supple_core::Error;
 
-/// The tears of the last body of a setup.
+/// The tears of the last body of a scene state.
 #[derive(Debug, Clone)]
 pub(crate) struct Tearing {
     whole: Body,
     surface: TornSurface,
     splits: Vec<Split>,
-    /// The square of the longest length of every element's sides, from its first corner to the second and so on, in m².
+    /// The square of the largest allowed length of every element's sides, from its first corner to the second and so on, in m².
     limits: Vec<[f64; 3]>,
 }
 
 impl Tearing {
     /// `None` if the last body does not tear.
-    pub(crate) fn new(setup: &SceneState) -> Option<Self> {
-        let body = setup.bodies.last()?;
+    pub(crate) fn new(scene_state: &SceneState) -> Option<Self> {
+        let body = scene_state.bodies.last()?;
         if !body.can_tear() {
             return None;
         }
@@ -41,7 +41,7 @@ impl Tearing {
         })
     }
 
-    /// Ends of edges that are stretched too far, with the direction of the edge; those stretched most come first.
+    /// Ends of overstretched edges, with the direction of the edge, in descending order of stretch.
     fn overstretched(&self, elements: &[[u32; 3]], x: &[DVec3]) -> Vec<Overstretched> {
         let mut found: Vec<Overstretched> = Vec::new();
         for (&[a, b, c], limits) in elements.iter().zip(&self.limits) {
@@ -56,11 +56,11 @@ impl Tearing {
         found
     }
 
-    /// How a particle would be split across a direction; `None` if everything lies on one side.
+    /// How a particle would be split across a direction; `None` if everything is on one side.
     fn split(&self, elements: &[[u32; 3]], x: &[DVec3], particle: u32, direction: DVec3) -> Option<Split> {
         let around = &self.surface.around[particle as usize];
         let here = x[particle as usize];
-        // The side of a polygon is that of the middle of its triangles at the particle.
+        // The side of a polygon is that of the centre of its triangles at the particle.
         let side = |element: u32| {
             let face = self.surface.face[element as usize];
             let same = around.iter().filter(|&&other| self.surface.face[other as usize] == face);
@@ -69,7 +69,7 @@ impl Tearing {
         };
         let sides: Vec<bool> = around.iter().map(|&element| side(element)).collect();
         let mut fan_of: Vec<usize> = (0..around.len()).collect();
-        // Triangles with a common edge on one side are one fan: the smallest number spreads.
+        // Triangles that share an edge on one side form one fan: the smallest index propagates.
         let all_pairs = (0..around.len()).flat_map(|i| (0..around.len()).map(move |j| (i, j)));
         let joined =
             |&(i, j): &(usize, usize)| sides[i] == sides[j] && share_a_side(elements, around[i], around[j]);
@@ -84,7 +84,7 @@ impl Tearing {
         (!fans.is_empty()).then_some(Split { particle, fans })
     }
 
-    /// Whether a particle is at the border of the cloth, where tears go on.
+    /// Whether a particle is at the boundary of the cloth, where tears continue.
     fn is_at_border(&self, elements: &[[u32; 3]], particle: u32) -> bool {
         let around = &self.surface.around[particle as usize];
         let ends = || around.iter().flat_map(|&t| elements[t as usize]).filter(|v| *v != particle);
@@ -92,7 +92,7 @@ impl Tearing {
     }
 }
 
-/// An edge that is stretched too far.
+/// An overstretched edge.
 struct Overstretched {
     ends: [u32; 2],
     /// The square of its length over that of the longest allowed.
@@ -105,29 +105,29 @@ fn share_a_side(elements: &[[u32; 3]], one: u32, other: u32) -> bool {
 }
 
 impl Simulation {
-    /// Splits what is stretched too far, and what was to tear since `earlier`; whether there was anything.
+    /// Splits overstretched edges, and performs the tears scheduled since `earlier`; returns whether there were any.
     pub(crate) fn tear(&mut self, earlier: f64) -> bool {
         let Some(tearing) = self.tearing.take() else { return false };
         let before = tearing.splits.len();
         let splits = self.find_splits(&tearing);
         self.tearing = Some(tearing);
         splits.iter().for_each(|split| self.apply_split(split));
-        self.tear_by_time(earlier..self.setup.time);
+        self.tear_by_time(earlier..self.scene_state.time);
         let torn = self.tearing.as_ref().is_some_and(|tearing| tearing.splits.len() > before);
         if torn {
-            self.stepper.after_tears(&self.setup);
+            self.stepper.after_tears(&self.scene_state);
         }
         torn
     }
 
-    /// Makes the tears whose time has come.
+    /// Performs the tears that are due.
     fn tear_by_time(&mut self, times: std::ops::Range<f64>) {
-        let Some(body) = self.setup.bodies.last() else { return };
+        let Some(body) = self.scene_state.bodies.last() else { return };
         let due = body.tears.iter().filter(|tear| times.contains(&tear.time));
         let due: Vec<(u32, DVec3)> =
             due.flat_map(|tear| tear.particles.iter().map(|&particle| (particle, tear.across))).collect();
         for (particle, across) in due {
-            let (Some(tearing), Some(body)) = (&self.tearing, self.setup.bodies.last()) else { return };
+            let (Some(tearing), Some(body)) = (&self.tearing, self.scene_state.bodies.last()) else { return };
             let Elements::Triangles(elements) = &body.elements else { return };
             if let Some(split) = tearing.split(elements, &body.start, particle, across) {
                 self.apply_split(&split);
@@ -135,10 +135,12 @@ impl Simulation {
         }
     }
 
-    /// At most one split among neighbours.
+    /// At most one split among adjacent particles.
     fn find_splits(&self, tearing: &Tearing) -> Vec<Split> {
-        let last = self.setup.bodies.len() - 1;
-        let Elements::Triangles(elements) = &self.setup.bodies[last].elements else { return Vec::new() };
+        let last = self.scene_state.bodies.len() - 1;
+        let Elements::Triangles(elements) = &self.scene_state.bodies[last].elements else {
+            return Vec::new();
+        };
         let x = &*self.body_unknowns(last);
         let mut splits = Vec::new();
         let mut busy = std::collections::BTreeSet::new();
@@ -155,7 +157,7 @@ impl Simulation {
             if let Some(split) = split {
                 let around = &tearing.surface.around[split.particle as usize];
                 let ring = around.iter().flat_map(|&t| elements[t as usize]);
-                // Not even the triangles around may be split by a neighbour in the same step.
+                // The adjacent triangles may not be split by a neighbour in the same step either.
                 let wide = ring.flat_map(|v| {
                     tearing.surface.around[v as usize].iter().flat_map(|&t| elements[t as usize])
                 });
@@ -168,11 +170,11 @@ impl Simulation {
 
     fn apply_split(&mut self, split: &Split) {
         let Some(tearing) = &mut self.tearing else { return };
-        let Some(body) = self.setup.bodies.last_mut() else { return };
+        let Some(body) = self.scene_state.bodies.last_mut() else { return };
         let clones = body.split(&mut tearing.surface, split);
         let left = tearing.surface.around[split.particle as usize].clone();
         tearing.splits.push(split.clone());
-        self.stepper.torn(&self.setup, &Torn { split, clones: &clones, left: &left });
+        self.stepper.torn(&self.scene_state, &Torn { split, clones: &clones, left: &left });
     }
 
     /// Only bodies that tear have this in their state.
@@ -189,19 +191,19 @@ impl Simulation {
         state.words(&words);
     }
 
-    /// Makes the body whole again and tears it as the saved state was torn.
+    /// Restores the whole body and replays the tears of the saved state.
     pub(crate) fn restore_tears(&mut self, state: &mut StateReader<'_>) -> Result<(), Error> {
         let Some(tearing) = &mut self.tearing else { return Ok(()) };
         let splits = read_splits(&state.words()?)?;
         if tearing.splits == splits {
             return Ok(());
         }
-        let kept: Vec<Option<usize>> = (0..self.setup.bodies.len()).map(|_| None).collect();
-        if let Some(body) = self.setup.bodies.last_mut() {
+        let kept: Vec<Option<usize>> = (0..self.scene_state.bodies.len()).map(|_| None).collect();
+        if let Some(body) = self.scene_state.bodies.last_mut() {
             *body = tearing.whole.clone();
         }
-        self.tearing = Tearing::new(&self.setup);
-        self.stepper.bodies_changed(&self.setup, &kept);
+        self.tearing = Tearing::new(&self.scene_state);
+        self.stepper.bodies_changed(&self.scene_state, &kept);
         for split in &splits {
             if !self.fits(split) {
                 let problem =
@@ -210,11 +212,11 @@ impl Simulation {
             }
             self.apply_split(split);
         }
-        self.stepper.after_tears(&self.setup);
+        self.stepper.after_tears(&self.scene_state);
         Ok(())
     }
 
-    /// Whether every fan of a split consists of elements around its particle, and no two have one in common.
+    /// Whether every fan of a split consists of elements around its particle, and no two share an element.
     fn fits(&self, split: &Split) -> bool {
         let Some(tearing) = &self.tearing else { return false };
         let Some(around) = tearing.surface.around.get(split.particle as usize) else { return false };

@@ -3,7 +3,7 @@
 use crate::simulation::{HierarchyLevel, Simulation, Slice};
 
 impl Simulation {
-    /// The levels of the solver's hierarchy, the finest first; most solvers have none before the first step that had
+    /// The levels of the solver's hierarchy, finest first; most solvers have none before the first step with
     /// something to solve, and some have none at all.
     ///
     /// ```
@@ -25,6 +25,6 @@ impl Simulation {
 
     /// The same, with another slice through the cells of solvers that have cells.
     pub fn hierarchy_in(&self, slice: &Slice) -> Vec<HierarchyLevel> {
-        self.stepper.hierarchy(&self.setup, slice)
+        self.stepper.hierarchy(&self.scene_state, slice)
     }
 }

@@ -4,7 +4,7 @@ use crate::simulation::{Simulation, StepSystem};
 use supple_core::Error;
 
 impl Simulation {
-    /// The linear system that a step of `dt` seconds from now would solve first. Nothing moves.
+    /// The first linear system of a step of `dt` seconds from now. Nothing moves.
     ///
     /// ```
     /// use supple::{scene::{Body, Scene}, simulation::Simulation};
@@ -15,7 +15,7 @@ impl Simulation {
     /// ```
     pub fn step_system(&mut self, dt: f64) -> Result<StepSystem, Error> {
         self.begin_pins()?;
-        self.setup.load_colliders(0.0)?;
-        self.stepper.first_system(&self.setup, dt)
+        self.scene_state.load_colliders(0.0)?;
+        self.stepper.first_system(&self.scene_state, dt)
     }
 }

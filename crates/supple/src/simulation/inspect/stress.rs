@@ -1,13 +1,13 @@
-//! How much the material resists, for drawing: von Mises' stress of every element, averaged to the points of the surface.
+//! The stress of the material, for drawing: the von Mises stress of every element, averaged to the points of the surface.
 //!
-//! All models are measured alike, by the co-rotational law with the material's moduli, which is what every law is at small
+//! All models are measured alike, by the co-rotational law with the material's moduli, to which every law reduces at small
 //! strains. With the principal stretches `σ` of the deformation gradient and the shear modulus `μ`, solids have
 //!
 //! ```text
 //! 2 μ sqrt(((σ₁ - σ₂)² + (σ₂ - σ₃)² + (σ₃ - σ₁)²) / 2)        in Pa,
 //! ```
 //!
-//! sheets `sqrt(T₁² - T₁ T₂ + T₂²)` in N/m, with the principal forces for each width `T = 2 μ (σ - 1) + λ (σ₁ + σ₂ - 2)`.
+//! sheets `sqrt(T₁² - T₁ T₂ + T₂²)` in N/m, with the principal forces per width `T = 2 μ (σ - 1) + λ (σ₁ + σ₂ - 2)`.
 
 use glam::{DMat3, DVec3};
 use supple_core::parallel::prelude::*;
@@ -25,24 +25,24 @@ use supple_mesh::geometry::stretch::principal_stretch;
 pub struct Stress {
     /// In the unit of the point's body.
     pub of_point: Vec<f64>,
-    /// The unit of each body and how many points it has.
+    /// The unit of each body and its number of points.
     pub bodies: Vec<(StressUnit, usize)>,
 }
 
 impl Stress {
-    /// Whether a body has the unit of the first one, so that one scale holds for both.
+    /// Whether a body has the unit of the first one, so that one scale applies to both.
     pub fn has_first_unit(&self, body: usize) -> bool {
         let unit = |body: usize| self.bodies.get(body).map(|body| body.0);
         unit(body).is_some() && unit(body) == unit(0)
     }
 }
 
-/// What stress is measured in.
+/// The unit of stress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StressUnit {
-    /// Force for each area: solids.
+    /// Force per area: solids.
     Pascal,
-    /// Force for each width: sheets.
+    /// Force per width: sheets.
     NewtonPerMetre,
 }
 
@@ -57,8 +57,8 @@ impl StressUnit {
 }
 
 impl Simulation {
-    /// The stress in all bodies as they are now. Position based dynamics has none: springs and volumes are
-    /// no elastic law.
+    /// The current stress in all bodies. Position based dynamics has none: springs and volumes are
+    /// not an elastic law.
     ///
     /// ```
     /// use supple::{scene::{Body, Scene}, simulation::{Simulation, StressUnit}};
@@ -69,14 +69,14 @@ impl Simulation {
     /// # Ok::<(), supple::Error>(())
     /// ```
     pub fn stress(&self) -> Result<Stress, Error> {
-        let method = self.setup.solver.method;
+        let method = self.scene_state.solver.method;
         if let Some(reason) = method.traits().no_stress {
             return Err(Error::Invalid(format!("`{}` has no stress to show: {reason}", method.word())));
         }
         let x = self.stepper.unknown_positions();
         let mut rest: &[DVec3] = &x;
         let mut stress = Stress::default();
-        for body in &self.setup.bodies {
+        for body in &self.scene_state.bodies {
             let (x, others) = rest.split_at(body.start.len());
             rest = others;
             let nodes = of_nodes(body, x);

@@ -1,7 +1,7 @@
-//! The same step of a scene taken by several solvers, to compare how fast each comes near the solution.
+//! The same step of a scene taken by several solvers, to compare how fast each converges to the solution.
 //!
-//! The measure is Xian 2019, equation 9: `(E(x) - E(x*)) / (E(x₀) - E(x*))`, with `E` the objective of the step, `x₀` where
-//! all of them start and `x*` the converged solution.
+//! The measure is Xian 2019, equation 9: `(E(x) - E(x*)) / (E(x₀) - E(x*))`, with `E` the objective of the step, `x₀` the
+//! common start and `x*` the converged solution.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::stepper::IterationRecord;
 use supple_core::Error;
 use supple_linear::Simd;
 
-/// How one solver came down.
+/// The convergence of one solver.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {
     /// The name it was given.
@@ -20,18 +20,18 @@ pub struct Curve {
     pub iterations: u32,
     /// Iterations of its linear solver.
     pub linear_iterations: u32,
-    /// Seconds of analysis that a scene costs once: how much longer the first iteration takes the first time.
+    /// Seconds of analysis done once per scene: how much longer the first iteration takes the first time.
     pub setup_seconds: f64,
     /// Memory of its matrices, factors and preconditioners in bytes.
     pub bytes: usize,
     /// Whether it reached the tolerance within its budget.
     pub converged: bool,
-    /// Where it stood after every iteration, the start included.
+    /// Its progress after every iteration, including the start.
     pub points: Vec<CurvePoint>,
 }
 
 impl Curve {
-    /// The seconds after which the error was below `bound` for good; `None` if it never was.
+    /// The seconds after which the error stayed below `bound`; `None` if it never did.
     pub fn seconds_to(&self, bound: f64) -> Option<f64> {
         let above = self.points.iter().rposition(|point| point.error > bound);
         let first = above.map_or(0, |last| last + 1);
@@ -42,7 +42,7 @@ impl Curve {
 /// A point of a [`Curve`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CurvePoint {
-    /// Seconds since the first iteration began.
+    /// Seconds since the start of the first iteration.
     pub seconds: f64,
     /// Relative error of the objective.
     pub error: f64,
@@ -50,36 +50,36 @@ pub struct CurvePoint {
     pub residual: f64,
 }
 
-/// What to compare.
+/// The parameters of a comparison.
 #[derive(Debug, Clone)]
 pub struct Comparison {
-    /// The frame whose first step is compared, 1 or later; the frames before it are run as the scene says.
+    /// The frame whose first step is compared, 1 or later; the frames before it are run as the scene specifies.
     pub frame: u32,
     /// The solvers by name.
     pub solvers: Vec<(String, Solver)>,
-    /// Time for each solver.
+    /// Time limit per solver.
     pub budget: Duration,
-    /// The residual to reach.
+    /// The target residual.
     pub tolerance: f64,
-    /// Time for the reference; as long as it takes if there is none.
+    /// Time limit for the reference; `None` for no limit.
     pub reference_budget: Option<Duration>,
 }
 
-/// What came out.
+/// The result of a comparison.
 #[derive(Debug)]
 pub struct Compared {
-    /// The solvers that took the step, in the order in which they were named.
+    /// The solvers that took the step, in the given order.
     pub curves: Vec<Curve>,
     /// Those that could not, and why.
     pub left_out: Vec<(String, Error)>,
-    /// Whether the reference solution converged to what double precision allows; errors are against the lowest objective
-    /// that any solver found.
+    /// Whether the reference solution converged to what double precision allows; errors are relative to the lowest objective
+    /// found by any solver.
     pub reference_converged: bool,
     /// The residual that it ended with.
     pub reference_residual: f64,
 }
 
-/// Below this the errors are rounding.
+/// Errors below this are rounding.
 const SMALLEST_ERROR: f64 = 1e-14;
 
 impl Comparison {
@@ -136,7 +136,7 @@ impl Comparison {
     }
 }
 
-/// Where a comparison begins.
+/// The start of a comparison.
 struct StartMode<'a> {
     scene: &'a Scene,
     start: &'a [u8],
@@ -146,8 +146,8 @@ struct StartMode<'a> {
 }
 
 impl StartMode<'_> {
-    /// Takes the step, for the second time: analyses of the sparsity, orders and hierarchies are made once for a scene, and one
-    /// solver makes them before its first iteration, another within it. Gives where it stood after every iteration.
+    /// Takes the step, for the second time: analyses of the sparsity, orders and hierarchies are made once per scene, and one
+    /// solver makes them before its first iteration, another within it. Returns its progress after every iteration.
     fn take(
         &self,
         solver: &Solver,
@@ -156,12 +156,12 @@ impl StartMode<'_> {
         let scene = Scene { solver: solver.clone(), ..self.scene.clone() };
         let mut simulation = Simulation::with_steppers(scene, self.simd, self.steppers)?;
         simulation.restore(self.start)?;
-        simulation.setup.solver.max_iterations = 1;
+        simulation.scene_state.solver.max_iterations = 1;
         let begun = Instant::now();
         simulation.step(self.step)?;
         let first = begun.elapsed().as_secs_f64();
         simulation.restore(self.start)?;
-        simulation.setup.solver.max_iterations = solver.max_iterations;
+        simulation.scene_state.solver.max_iterations = solver.max_iterations;
         simulation.record_iterations(true);
         let report = match budget {
             Some(budget) => simulation.step_within(self.step, budget)?,

@@ -1,4 +1,4 @@
-//! Everything up to the first step, for `supple check`: what would be simulated, or all that stands in the way.
+//! Everything up to the first step, for `supple check`: what would be simulated, or all that prevents it.
 
 use crate::body::Body;
 use crate::scene::Scene;
@@ -6,14 +6,14 @@ use crate::simulation::{Counts, Registry, SceneState, Simulation};
 use supple_core::Error;
 use supple_linear::Simd;
 
-/// What a scene would become.
+/// The result of a dry run.
 #[derive(Debug, Clone)]
 pub struct DryRun {
     /// Everything that a run would refuse; empty if it can be run.
     pub problems: Vec<Error>,
-    /// What the user should know about how the bodies are built.
+    /// Notes for the user about how the bodies are built.
     pub notes: Vec<String>,
-    /// How large the simulation is, if it can be run.
+    /// The size of the simulation, if it can be run.
     pub counts: Option<Counts>,
 }
 
@@ -28,13 +28,13 @@ impl DryRun {
         let (known, method) = (scene.check(), scene.solver.method);
         let kind = steppers.kind(method);
         let refuse = |body: &Body| kind.as_ref().map_or(Ok(()), |kind| kind.can_take(method, body));
-        let (setup, unbuildable) = SceneState::build(scene, Simd::Auto, &known, &refuse);
+        let (scene_state, unbuildable) = SceneState::build(scene, Simd::Auto, &known, &refuse);
         let mut problems: Vec<Error> = known.into_iter().map(|problem| problem.error).collect();
         problems.extend(unbuildable);
-        let notes = setup.notes();
+        let notes = scene_state.notes();
         match kind {
             Ok(kind) if problems.is_empty() => {
-                Self::of_simulation(Simulation::from_setup(setup, kind), notes)
+                Self::of_simulation(Simulation::from_scene_state(scene_state, kind), notes)
             }
             kind => {
                 problems.extend(kind.err());

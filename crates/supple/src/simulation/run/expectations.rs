@@ -1,10 +1,10 @@
-//! The bounds of a scene's `[expect]` table against what a run reported.
+//! Checks the bounds of a scene's `[expect]` table against a run's reports.
 
 use crate::scene::Expect;
 use crate::simulation::FrameReport;
 
 impl Expect {
-    /// What does not hold: one sentence for each bound, with the first frame and the value.
+    /// The violated bounds: one sentence each, with the first frame and the value.
     pub fn violations(&self, reports: &[FrameReport]) -> Vec<String> {
         let mut found = Vec::new();
         let mut at_most = |name: &str, bound: Option<f64>, value: fn(&FrameReport) -> f64| {
@@ -44,7 +44,7 @@ impl Expect {
     }
 }
 
-/// Whether a value is above a bound; one that is no number always is.
+/// Whether a value is above a bound; NaN always is.
 fn exceeds(value: f64, bound: f64) -> bool {
     value.is_nan() || value > bound
 }

@@ -6,8 +6,8 @@ use crate::simulation::{FrameReport, Simulation, StepReport};
 use supple_core::Error;
 
 impl Simulation {
-    /// Takes the time steps that lead to frame `frame` (counted from 1) from the frame before. The time is then exactly the
-    /// frame's, free of the rounding of sums, and everything is known to be finite.
+    /// Takes the time steps from the previous frame to frame `frame` (counted from 1). The time is then exactly the
+    /// frame's, without the rounding of sums, and everything is known to be finite.
     pub fn step_frame(&mut self, time: &Time, frame: u32) -> Result<Vec<StepReport>, Error> {
         let (fps, substeps) = (time.fps, time.substeps);
         let dt = 1.0 / (fps * f64::from(substeps));

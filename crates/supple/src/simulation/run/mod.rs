@@ -1,4 +1,4 @@
-//! A run on disk: frames, checkpoints and reports, from which an interrupted run goes on bit for bit.
+//! A run on disk: frames, checkpoints and reports, from which an interrupted run resumes bit-identically.
 
 pub(crate) mod compare;
 pub(crate) mod dry_run;
@@ -17,20 +17,20 @@ use crate::simulation::{EnergyReport, FrameReport, Registry, Simulation, StageTi
 use supple_core::{Error, FileError};
 use supple_linear::Simd;
 
-/// Where a run begins.
+/// Where a run starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartMode {
     /// At frame 0 in a new folder.
     Fresh,
     /// At frame 0; an earlier run in the folder is removed.
     Replace,
-    /// From the newest whole checkpoint, with the same scene.
+    /// From the newest valid checkpoint, with the same scene.
     Resume,
-    /// From the newest whole checkpoint at or before a frame, with a changed scene.
+    /// From the newest valid checkpoint at or before a frame, with a changed scene.
     From(u32),
 }
 
-/// A simulation that writes what it does into a folder.
+/// A simulation that writes its results into a folder.
 pub struct Run {
     scene: Scene,
     simulation: Simulation,
@@ -83,7 +83,7 @@ impl Run {
             StartMode::Resume => run.resume(folder)?,
             StartMode::From(frame) => run.go_on_from(folder, frame)?,
         }
-        // A run that is longer than what is asked for stays what it is.
+        // A run that is longer than requested stays as it is.
         if run.frame <= run.scene.time.frames {
             write_scene(folder, &run.scene)?;
         }
@@ -115,7 +115,7 @@ impl Run {
         self.frame >= self.scene.time.frames
     }
 
-    /// What the user should know: how bodies were built, what was damaged and is redone.
+    /// Notes for the user: how bodies were built, what was damaged and is recomputed.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -135,7 +135,7 @@ impl Run {
             self.cache.write(&self.simulation.frame(frame))?;
         }
         self.log.append(frame, &report)?;
-        // The checkpoint comes last: whatever it promises is on disk already.
+        // The checkpoint comes last: everything it refers to is on disk already.
         self.frame = frame;
         let state = self.simulation.save();
         if self.checkpoints.is_due(frame, state.len() as u64) || self.is_done() {
@@ -144,7 +144,7 @@ impl Run {
         Ok(report)
     }
 
-    /// Writes a checkpoint of the current frame if there is none, so that a stopped run loses nothing.
+    /// Writes a checkpoint of the current frame if there is none, so that an interrupted run loses nothing.
     pub fn checkpoint_now(&mut self) -> Result<(), Error> {
         if self.checkpoints.frames()?.last() != Some(&self.frame) {
             self.checkpoints.write(self.frame, self.fingerprint, &self.simulation.save())?;
@@ -162,7 +162,7 @@ impl Run {
         Ok(self.checkpoints.write(0, self.fingerprint, &self.simulation.save())?)
     }
 
-    /// Goes on with the same scene from the newest whole checkpoint before which nothing is missing or damaged.
+    /// Resumes with the same scene from the newest valid checkpoint before which nothing is missing or damaged.
     fn resume(&mut self, folder: &Path) -> Result<(), Error> {
         let earlier = self.check_folder(folder)?;
         if comparable(&earlier)? != comparable(&self.scene)? {
@@ -179,13 +179,13 @@ impl Run {
             Some(checkpoint) if checkpoint.scene_fingerprint != self.fingerprint => Err(scene_differs()),
             Some(checkpoint) => self.go_back_to(&checkpoint),
             None => {
-                self.notes.push("no whole checkpoint to go on from: the run starts again at frame 0".into());
+                self.notes.push("no valid checkpoint to resume from: the run restarts at frame 0".into());
                 self.begin_at_zero()
             }
         }
     }
 
-    /// Goes on with a changed scene from the newest whole checkpoint at or before a frame.
+    /// Resumes with a changed scene from the newest valid checkpoint at or before a frame.
     fn go_on_from(&mut self, folder: &Path, frame: u32) -> Result<(), Error> {
         self.check_folder(folder)?;
         let latest = self.last_intact_frame()?.min(frame);
@@ -193,7 +193,7 @@ impl Run {
         self.notes.extend(found.damaged.iter().map(|error| format!("{error}; recomputing it")));
         let Some(checkpoint) = found.checkpoint else {
             return Err(Error::Invalid(format!(
-                "no whole checkpoint at or before frame {latest}: start a new run"
+                "no valid checkpoint at or before frame {latest}: start a new run"
             )));
         };
         if checkpoint.frame >= self.scene.time.frames {
@@ -208,10 +208,10 @@ impl Run {
         Ok(self.checkpoints.write(self.frame, self.fingerprint, &checkpoint.payload)?)
     }
 
-    /// What no run can change on the way; gives the scene it was made with.
+    /// Checks the settings that cannot change during a run; returns the scene it was made with.
     fn check_folder(&self, folder: &Path) -> Result<Scene, Error> {
         let earlier = scene_of_run_with(folder, &self.steppers)?;
-        let (began, now) = (self.cache.info().simd, self.simulation.setup().simd);
+        let (began, now) = (self.cache.info().simd, self.simulation.scene_state().simd);
         if began != now {
             let word = |simd: Simd| if simd == Simd::Auto { "auto" } else { "baseline" };
             return Err(Error::Invalid(format!(
@@ -224,7 +224,7 @@ impl Run {
         let (had, has) = (&earlier, &self.scene);
         if had.time.fps != has.time.fps || had.output.every != has.output.every {
             return Err(Error::Invalid(format!(
-                "the run has {} frames a second and writes one of {}, the scene says {} and {}: start a new run",
+                "the run has {} frames per second and writes one of {}, the scene has {} and {}: start a new run",
                 had.time.fps, had.output.every, has.time.fps, has.output.every
             )));
         }
@@ -255,7 +255,7 @@ impl Run {
             }
             intact = frame;
         }
-        // States between written frames are good too, if they were reported.
+        // States between written frames are valid too, if they were reported.
         let before_next = (intact / every + 1) * every - 1;
         Ok(before_next.min(self.log.last_unbroken()?))
     }
@@ -269,12 +269,12 @@ fn scene_differs() -> Error {
     )
 }
 
-/// What decides a run's bits: all of the scene but how long it runs and what is written, its meshes, and what its
-/// selections picked.
+/// Everything that determines a run's exact bits: all of the scene except its length and output, its meshes, and the points of
+/// its selections.
 fn fingerprint(scene: &Scene, simulation: &Simulation) -> Result<u64, Error> {
     let mut hash = xxhash_rust::xxh3::Xxh3::new();
     hash.update(comparable(scene)?.as_bytes());
-    for body in &simulation.setup().bodies {
+    for body in &simulation.scene_state().bodies {
         hash.update(bytemuck::cast_slice(&body.rest));
         hash.update(bytemuck::cast_slice(&body.rest_corners));
         hash.update(bytemuck::cast_slice(&body.start));
@@ -282,12 +282,12 @@ fn fingerprint(scene: &Scene, simulation: &Simulation) -> Result<u64, Error> {
         hash.update(bytemuck::cast_slice(&body.surface_triangles));
         body.elements.hash_into(&mut hash);
     }
-    // What selections by files, groups and colours picked, since none of these is in the words or the bodies.
-    hash.update(bytemuck::cast_slice(&simulation.setup().pin_keys()));
+    // The points selected by files, groups and colours, since none of these is in the scene text or the bodies.
+    hash.update(bytemuck::cast_slice(&simulation.scene_state().pin_keys()));
     Ok(hash.digest())
 }
 
-/// A scene's words without how long it runs and what is written.
+/// A scene's TOML without its length and output.
 fn comparable(scene: &Scene) -> Result<String, Error> {
     let mut scene = scene.clone();
     scene.time.frames = 0;
@@ -347,10 +347,10 @@ pub(crate) fn frame_report(
     }
 }
 
-/// The lowest and highest y of all triangles; vertices that belong to none stay behind and do not count.
+/// The lowest and highest y of all triangles; unreferenced vertices stay behind and do not count.
 fn height(simulation: &Simulation) -> [f64; 2] {
     let mut range = [f64::INFINITY, f64::NEG_INFINITY];
-    for (b, body) in simulation.setup().bodies.iter().enumerate() {
+    for (b, body) in simulation.scene_state().bodies.iter().enumerate() {
         let positions = simulation.body_range(b);
         for &vertex in body.surface_triangles.as_flattened() {
             let y = positions[vertex as usize].y;
@@ -369,7 +369,7 @@ pub fn scene_of_run(folder: &Path) -> Result<Scene, Error> {
 pub fn scene_of_run_with(folder: &Path, steppers: &Registry) -> Result<Scene, Error> {
     let path = folder.join("scene.toml");
     if !path.is_file() {
-        return Err(FileError::whole(&path, "not there: the folder holds no run of Supple").into());
+        return Err(FileError::whole(&path, "missing: the folder is not a run of Supple").into());
     }
     let mut scene = steppers.scene_reader().file(&path)?;
     // The scene's own name, not that of the file in the folder.

@@ -1,4 +1,4 @@
-//! `reports.jsonl`: one line a frame, appended; a line cut short by a crash is dropped when the run goes on.
+//! `reports.jsonl`: one line per frame, appended; a line truncated by a crash is dropped when the run is resumed.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -19,7 +19,7 @@ impl ReportLog {
         Self { path: folder.join("reports.jsonl") }
     }
 
-    /// Appends the report of a frame; if the disk is full, nothing of it stays.
+    /// Appends the report of a frame; if the disk is full, no part of it remains.
     pub(crate) fn append(&self, frame: u32, report: &FrameReport) -> Result<(), FileError> {
         let write_error = |error: std::io::Error| write_error(&self.path, "append to it", &error);
         let mut line = serde_json::to_string(report).map_err(|error| {
@@ -29,14 +29,14 @@ impl ReportLog {
         let mut file = OpenOptions::new().create(true).append(true).open(&self.path).map_err(write_error)?;
         let before = file.metadata().map_err(write_error)?.len();
         file.write_all(line.as_bytes()).map_err(|error| {
-            // The error that is told is the first one; a failure to cut back only leaves half a line, which is
+            // The reported error is the first one; a failure to truncate only leaves half a line, which is
             // dropped on resume.
             let _ = file.set_len(before);
             write_error(error)
         })
     }
 
-    /// The whole lines in the log.
+    /// The complete lines in the log.
     fn lines(&self) -> Result<Vec<String>, FileError> {
         let text = match fs::read(&self.path) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),

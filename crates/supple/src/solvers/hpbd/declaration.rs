@@ -1,4 +1,4 @@
-//! What position based dynamics declares: its name, its options, and what it has not.
+//! The declaration of position based dynamics: its name, its options, and what it does not support.
 
 use crate::scene::{
     Method, MethodName, MethodTraits, Mode, OptionTable, Scene, StepperDeclaration, Unsupported,
@@ -53,7 +53,7 @@ impl StepperDeclaration for Hpbd {
 }
 
 impl StepperKind for Hpbd {
-    fn build(&self, setup: &SceneState) -> Result<Box<dyn Stepper>, Error> {
-        Ok(Box::new(HpbdStepper::new(setup)))
+    fn build(&self, scene_state: &SceneState) -> Result<Box<dyn Stepper>, Error> {
+        Ok(Box::new(HpbdStepper::new(scene_state)))
     }
 }

@@ -1,8 +1,8 @@
-//! What a torn cloth's coarse level cannot move by itself: particles whose limits lead to no more than a few others at the edge of a
-//! tear, while edges of the mesh still join them to the rest, and particles without parents. Each goes along with the nearest
-//! particle of the largest part of its piece, so that the piece stays together. They are looked for in the whole mesh, where a
+//! The particles that a torn cloth's coarse level cannot move by itself: those whose limits connect to no more than a few others at the edge
+//! of a tear, while edges of the mesh still join them to the rest, and particles without parents. Each follows the nearest
+//! particle of the largest part of its piece, so that the piece stays together. They are searched in the whole mesh, if a
 //! coarse level is simulated by itself and something has torn since the last step. A scrap without any
-//! particle of the level goes along with its first one, without turning.
+//! particle of the level follows its first one, without rotation.
 
 use glam::DVec3;
 
@@ -12,7 +12,7 @@ use supple_mesh::geometry::DisjointSets;
 
 const NONE: u32 = u32::MAX;
 
-/// A particle and the one that it goes along with.
+/// A particle and the one that it follows.
 type Follower = [u32; 2];
 
 /// Of one level.
@@ -20,11 +20,11 @@ type Follower = [u32; 2];
 pub(crate) struct DependentParticles {
     /// Particles of the level.
     pub(crate) on_level: Vec<Follower>,
-    /// Others, which lie between no parents.
+    /// Others, which have no parents.
     pub(crate) between: Vec<Follower>,
 }
 
-/// Moves followers as their leaders have moved since the step began.
+/// Moves dependent particles by the displacement of their leaders since the start of the step.
 pub(crate) fn follow(followers: &[Follower], positions: &Positions, start: &[DVec3]) {
     for &[follower, leader] in followers {
         let [follower, leader] = [follower as usize, leader as usize];
@@ -47,7 +47,7 @@ fn first(sets: &mut DisjointSets, particle: u32) -> u32 {
 }
 
 impl HierarchicalSolver {
-    /// The followers of coarse level `l`.
+    /// The dependent particles of coarse level `l`.
     pub(crate) fn find_followers(&self, l: usize) -> DependentParticles {
         let count = self.level_of.len();
         let edges = || self.links.iter().map(|&link| self.distances.get(link as usize).ends);
@@ -90,7 +90,7 @@ impl HierarchicalSolver {
         }
         let mut leads = |p: &u32| largest[first(&mut pieces, *p) as usize] == first(&mut parts, *p);
         let mut reached: Vec<u32> = particles().filter(&mut leads).collect();
-        // A scrap without any particle of the level goes along with its first one.
+        // A scrap without any particle of the level follows its first one.
         let is_scrap = |p: &u32| largest[*p as usize] == NONE && first(&mut pieces, *p) == *p;
         reached.extend((0..count as u32).filter(is_scrap));
         let mut leader = vec![NONE; count];

@@ -1,5 +1,5 @@
-//! Wind on particles: one step of Newton's method for every particle by itself, since drag may be stiffer than the step allows an
-//! explicit force. Triangles first, then every particle gathers what pulls on it, on all threads with the same bits.
+//! Wind on particles: one step of Newton's method per particle, since drag may be too stiff for an
+//! explicit force. Triangles first, then every particle gathers its forces, on all threads with bit-identical results.
 
 use glam::{DMat3, DVec3};
 use supple_core::parallel::prelude::*;
@@ -7,13 +7,13 @@ use supple_core::parallel::prelude::*;
 use crate::energy::wind::Wind;
 use crate::solvers::hpbd::positions::TASK;
 
-/// Which triangles pull on which particle, once there is wind.
+/// Which triangles act on which particle, once there is wind.
 #[derive(Debug, Default)]
 pub(crate) struct Drag {
-    /// The triangles of every particle with its part of their centroids, and where they begin.
+    /// The triangles of every particle with its weight in their centroids, and where they start.
     around: Vec<(u32, f64)>,
     first: Vec<u32>,
-    /// The force on each triangle in newtons, and how it changes with the place of its centroid.
+    /// The force on each triangle in newtons, and its derivative with respect to the centroid.
     pulls: Vec<(DVec3, DMat3)>,
 }
 

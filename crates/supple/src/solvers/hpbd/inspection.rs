@@ -1,4 +1,4 @@
-//! The levels for drawing: their particles, the limits between them, and which particles hang on which.
+//! The levels for drawing: their particles, the limits between them, and the parents of particles.
 
 use glam::DVec3;
 
@@ -6,7 +6,7 @@ use crate::body::Embedding;
 use crate::solvers::hpbd::solver::HierarchicalSolver;
 use crate::stepper::HierarchyLevel;
 
-/// The coarse levels, the finest first. A particle belongs to the region of its strongest parent, and of that one's, up to a
+/// The coarse levels, finest first. A particle belongs to the region of its strongest parent, and recursively up to a
 /// particle of the level.
 pub(crate) fn hierarchy(solver: &HierarchicalSolver, x: &[DVec3], points: &Embedding) -> Vec<HierarchyLevel> {
     let mut owner: Vec<u32> = (0..x.len() as u32).collect();

@@ -1,5 +1,5 @@
 //! Hierarchical position based dynamics (Müller 2008, *Hierarchical Position Based Dynamics*): cloth and soft bodies in real
-//! time. No matrix: constraints are projected one after the other, coarse levels carry corrections across the whole mesh.
+//! time. No matrix: constraints are projected one after the other, coarse levels propagate corrections across the whole mesh.
 //!
 //! | section of the paper | here |
 //! | --- | --- |
@@ -10,14 +10,14 @@
 //! | 6.3 constraint restriction | `collapse` |
 //! | 6.1 the levels | `hierarchy` |
 //! | 7 the hierarchical solver | `solver` |
-//! | 8 tearing | `tear`, `followers` |
+//! | 8 tearing | `tear`, `dependent_particles` |
 //! | 9 coarser grids of a regular mesh | `grid_levels` |
 //!
-//! What differs from the paper:
-//! - Constraints have a compliance in SI units (XPBD, Macklin et al. 2016) from the scene's one material, unless
-//!   `stiffness` asks for the paper's factor from 0 to 1. Limits of coarse levels then give way as far as the material does
+//! Differences from the paper:
+//! - Constraints have a compliance in SI units (XPBD, Macklin et al. 2016) from the scene's material, unless
+//!   `stiffness` selects the paper's factor from 0 to 1. Limits of coarse levels then yield as far as the material does
 //!   (see `solver`).
-//! - The projections of a level run on all threads, by strips of the mesh (see `schedule`), with the same bits for any number of
+//! - The projections of a level run on all threads, by strips of the mesh (see `schedule`), bit-identical for any number of
 //!   threads, and distances eight at a time (see `distance_sweep`).
 //! - A tear removes only those coarse constraints whose edges no longer join their ends (see `tear`).
 //! - Solids: tetrahedra by the distances of their edges and their volumes, through the same hierarchy (the paper's outlook).

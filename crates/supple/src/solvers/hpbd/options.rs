@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::scene::NamedOptions;
 use crate::solvers::hpbd::hierarchy::RestLengths;
 
-/// The part of an edge that a particle may fall in a small step.
+/// The fraction of an edge that a particle may fall in a small step.
 const FALL: f64 = 1.25e-4;
-/// Gravity on earth in m/s²: loads in scenes with less are taken to be like it.
+/// Gravity on earth in m/s²: loads in scenes with less are assumed to be similar.
 const GRAVITY: f64 = 9.81;
 
 /// How a step is solved.
@@ -18,23 +18,23 @@ pub struct Options {
     pub levels: u32,
     /// Parents that every particle has on the next coarser level, at least.
     pub parents: u32,
-    /// Sweeps over the constraints of the mesh in every small step, forwards and backwards in turn. Two steps of half the length
-    /// with one sweep each stretch less than one with two (Macklin et al. 2019); in steps as they come the paper takes 2.
+    /// Sweeps over the constraints of the mesh in every small step, alternating forwards and backwards. Two steps of half the length
+    /// with one sweep each stretch less than one with two (Macklin et al. 2019); with full steps the paper uses 2.
     pub sweeps: u32,
-    /// Sweeps over the finest of the coarse levels. Every coarser one gets twice the sweeps of the one before, as far as that
-    /// costs no more than the finest: it has fewer constraints, and they carry farther.
+    /// Sweeps over the finest of the coarse levels. Every coarser one gets twice the sweeps of the previous one, as long as that
+    /// costs no more than the finest: it has fewer constraints, and they propagate farther.
     pub coarse_sweeps: u32,
-    /// Seconds that one small step may take: longer steps are taken in several. Without it so short that in one of them gravity
-    /// moves a particle by no more than an eight-thousandth of an edge, since sweeps must take that back; and with a
-    /// `stiffness`, which is meant for steps as they come, without any limit.
+    /// Length limit of one small step in seconds: longer steps are subdivided. The default is so short that in one of them gravity
+    /// moves a particle by no more than an eight-thousandth of an edge, since sweeps must revert that; with a
+    /// `stiffness`, which is defined for full steps, there is no limit by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub longest_step: Option<f64>,
-    /// Level of detail: the level that is simulated, 0 for the mesh itself. What it leaves out lies between its particles.
+    /// Level of detail: the level that is simulated, 0 for the mesh itself. Omitted particles are interpolated.
     pub level: u32,
-    /// How long coarse constraints are at rest.
+    /// The rest lengths of coarse constraints.
     pub rest_lengths: RestLengths,
-    /// The part of a violation that a step removes, 0 to 1, as the paper has it; without it the material's stiffness in SI
-    /// units decides.
+    /// The fraction of a violation that a step removes, 0 to 1, as in the paper [default: the material's stiffness in SI
+    /// units].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stiffness: Option<f64>,
 }
@@ -80,14 +80,14 @@ impl NamedOptions for Options {
 }
 
 impl Options {
-    /// The longest small step in seconds for a mesh with edges of this mean length under so many m/s² of gravity.
+    /// The longest small step in seconds for a mesh with edges of this mean length under this many m/s² of gravity.
     pub(crate) fn longest_step(&self, edge: f64, gravity: f64) -> f64 {
         let automatic = (FALL * edge / gravity.max(GRAVITY)).sqrt();
         let unset = if self.stiffness.is_some() || edge <= 0.0 { f64::INFINITY } else { automatic };
         self.longest_step.unwrap_or(unset)
     }
 
-    /// What each of `sweeps` removes, so that all of them in a step remove `stiffness` together (Müller 2006, section 3.3).
+    /// The fraction that each of `sweeps` removes, so that all of them in a step remove `stiffness` together (Müller 2006, section 3.3).
     pub(crate) fn stiffness_of_a_sweep(&self, sweeps: u32) -> Option<f64> {
         self.stiffness.map(|stiffness| 1.0 - (1.0 - stiffness).powf(1.0 / f64::from(sweeps)))
     }

@@ -1,13 +1,13 @@
-//! Particle positions that several threads correct at once, each its own: the schedule of a sweep sees to it that no two
-//! tasks touch the same particle, and relaxed atomics say so to the compiler at the price of plain loads and stores.
-//! A particle's inverse mass stands beside its position: a projection reads both.
+//! Particle positions that several threads correct at once, each its own: the schedule of a sweep ensures that no two
+//! tasks access the same particle, and relaxed atomics express this at the cost of plain loads and stores.
+//! A particle's inverse mass is stored next to its position: a projection reads both.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use glam::DVec3;
 use supple_core::parallel::prelude::*;
 
-/// Particles of a task of its own.
+/// Particles per task.
 pub(crate) const TASK: usize = 8192;
 
 /// One number, with the layout of an `f64`.
@@ -27,12 +27,12 @@ impl Shared {
     }
 }
 
-/// A position and its inverse mass, within one line of the cache.
+/// A position and its inverse mass, within one cache line.
 #[derive(Debug, Default)]
 #[repr(C, align(32))]
 struct Particle([Shared; 4]);
 
-/// Positions in metres with inverse masses in 1/kg; 0 for what is held.
+/// Positions in metres with inverse masses in 1/kg; 0 for fixed particles.
 #[derive(Debug, Default)]
 pub(crate) struct Positions(Vec<Particle>);
 
@@ -78,11 +78,11 @@ impl Positions {
     /// No other thread may write this particle meanwhile.
     #[inline(always)]
     pub(crate) unsafe fn load(&self, particle: usize) -> [f64; 4] {
-        // SAFETY: an atomic has the layout of its number, the particle is in bounds, and the caller says that no thread writes it.
+        // SAFETY: an atomic has the layout of its number, the particle is in bounds, and the caller ensures that no thread writes it.
         unsafe { *(&raw const self.0[particle]).cast::<[f64; 4]>() }
     }
 
-    /// What [`Self::load`] reads, written at once, so that the next load need not wait for parts of it.
+    /// Writes the data that [`Self::load`] reads at once, so that the next load need not wait for parts of it.
     ///
     /// # Safety
     /// No other thread may read or write this particle meanwhile.

@@ -1,25 +1,25 @@
 //! The hierarchical solver (Müller 2008, section 7): from the coarsest level to the finest, each level's constraints are
-//! projected, and what that moved its particles by is handed down to their children,
+//! projected, and the displacements of its particles are prolonged to their children,
 //!
 //! ```text
 //! pᵢ += Σ wᵢⱼ (pⱼ - qⱼ)      over the parents j of i      (equation 7);
 //! ```
 //!
-//! then come the usual sweeps over the mesh's own constraints, forwards and backwards in turn. Every step begins forwards: what one
-//! sweep leaves behind is then the same in every step, while turns from step to step would shake the particles.
+//! then come the usual sweeps over the mesh's own constraints, alternating forwards and backwards. Every step starts forwards: the error of
+//! one sweep is then the same in every step, while alternating from step to step would shake the particles.
 //!
-//! **Compliance.** A coarse constraint that took away every stretch would make the cloth stiffer than its material: at rest
-//! under load a spring of compliance `α` and force `f` is longer by `α f`, and so is a row of them. So a limit gives way by
-//! what the load stretches the links that it stands for, in series: `Σ α f`.
+//! **Compliance.** A coarse constraint that removed all stretch would make the cloth stiffer than its material: at rest
+//! under load a spring of compliance `α` and force `f` is longer by `α f`, and so is a row of them. So a limit yields by
+//! the stretch under load of the links that it represents, in series: `Σ α f`.
 //!
-//! Links and limits share the load, and how, the sweeps decide; its sum is known, since at rest all of them together carry the
+//! Links and limits share the load, in a ratio determined by the sweeps; its sum is known, since at rest all of them together carry the
 //! weight. A link carries `λ/h²` by itself. A limit over `n` links in a row moves about `n` particles of that row with each of
-//! its ends, those that it hands its correction down to: it carries `n λ/h²` for each of its links. These forces jump from step
-//! to step while a cloth moves, so limits follow their mean of the last tenth of a second.
+//! its ends, those to which its correction is prolonged: it carries `n λ/h²` for each of its links. These forces jump from step
+//! to step while a cloth moves, so limits use their mean of the last tenth of a second.
 //!
-//! What limits carry is known only roughly where they work against each other. It counts fully for soft materials, whose
-//! stretch is to be seen; where a link's compliance `α/h²` is small beside the inverse masses `w` of its ends, the material
-//! stretches by less than a few sweeps leave behind, and tight limits matter more.
+//! The load of limits is known only roughly where they work against each other. It counts fully for soft materials, whose
+//! stretch is visible; where a link's compliance `α/h²` is small relative to the inverse masses `w` of its ends, the material
+//! stretches by less than the error of a few sweeps, and tight limits matter more.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -43,9 +43,9 @@ use supple_core::Error;
 use supple_core::simd::Simd;
 use supple_core::state::{StateReader, StateWriter};
 
-/// The seconds over which limits follow the load of their links.
+/// The seconds over which limits average the load of their links.
 const FOLLOW: f64 = 0.1;
-/// How much of what limits carry counts, for each unit of `α/(h² w)`.
+/// The fraction of the limits' load that counts, per unit of `α/(h² w)`.
 const COUNTED: f64 = 0.3;
 
 /// A coarse level with its sweep.
@@ -54,40 +54,40 @@ pub(crate) struct CoarseLevel {
     pub(crate) level: Level,
     /// Its limits, by number.
     pub(crate) sweep: DistanceSweep,
-    /// Sweeps over it for each over the finest of the coarse levels.
+    /// Sweeps over it per sweep over the finest of the coarse levels.
     sweeps: u32,
-    /// By how much each limit gives way in this step, in metres; on the finest level that is used a part of the state.
+    /// By how much each limit yields in this step, in metres; on the finest level in use a part of the state.
     give: Vec<f64>,
     /// The load of the links of the next finer level that limits carry for them, times `h²`.
     carried: Vec<f64>,
-    /// The links of the level that is simulated for which each limit stands.
+    /// The links of the simulated level that each limit represents.
     row: Vec<f64>,
-    /// Where its particles were before it was solved.
+    /// The positions of its particles before it was solved.
     before: Vec<DVec3>,
-    /// The place of a particle in `level.particles`.
+    /// The index of a particle in `level.particles`.
     pub(crate) place: Vec<u32>,
-    /// Its links as constraints of both sides with the material's compliance, once it was simulated by itself.
+    /// Its links as bilateral constraints with the material's compliance, once it was simulated by itself.
     pub(crate) own: Option<DistanceSweep>,
 }
 
 /// All constraints of a system and its hierarchy.
 #[derive(Debug, Default)]
 pub(crate) struct HierarchicalSolver {
-    /// The links of level 0, then bending springs, then what tearing has added.
+    /// The links of level 0, then bending springs, then those added by tearing.
     pub(crate) distances: DistanceSweep,
     /// The distance constraint of each link of level 0.
     pub(crate) links: Vec<u32>,
     pub(crate) folds: Sweep<Fold>,
     volumes: Sweep<Volume>,
-    /// The finest first.
+    /// Finest first.
     pub(crate) coarse: Vec<CoarseLevel>,
-    /// The coarsest level that has each particle.
+    /// The coarsest level that contains each particle.
     pub(crate) level_of: Vec<u8>,
     /// Whether any constraint has a damper.
     pub(crate) is_damped: bool,
     /// The level that the last step simulated.
     active: usize,
-    /// What goes along there, since it was torn; found when a step needs it.
+    /// The dependent particles there, since it was torn; found when a step needs them.
     pub(crate) followers: Option<DependentParticles>,
     /// Whether anything was torn.
     pub(crate) is_torn: bool,
@@ -95,14 +95,14 @@ pub(crate) struct HierarchicalSolver {
     mean_lengths: Vec<f64>,
 }
 
-/// What a step's projections work on.
+/// The data of a step's projections.
 pub(crate) struct Work<'a> {
     pub(crate) step: Step<'a>,
     pub(crate) collisions: &'a mut Collisions,
     pub(crate) self_collisions: &'a mut SelfCollisions,
     pub(crate) holds: &'a mut SoftPins,
     pub(crate) options: &'a Options,
-    /// In how many small steps the step is taken.
+    /// The number of small steps per step.
     pub(crate) small_steps: u32,
 }
 
@@ -138,12 +138,12 @@ impl HierarchicalSolver {
         }
     }
 
-    /// The mean length in metres of what the particles of a level are linked by.
+    /// The mean length in metres of the links of a level's particles.
     pub(crate) fn mean_length(&self, level: usize) -> f64 {
         self.mean_lengths[level.min(self.coarse.len())]
     }
 
-    /// The coarse levels, the finest first.
+    /// The coarse levels, finest first.
     pub(crate) fn coarse(&self) -> impl Iterator<Item = &Level> {
         self.coarse.iter().map(|coarse| &coarse.level)
     }
@@ -166,7 +166,7 @@ impl HierarchicalSolver {
         self.lay_finer_levels(&work.step);
     }
 
-    /// What the level that is simulated leaves out.
+    /// The particles omitted by the simulated level.
     fn lay_finer_levels(&self, step: &Step<'_>) {
         let nothing = DependentParticles::default();
         let followers = self.followers.as_ref().unwrap_or(&nothing);
@@ -177,7 +177,7 @@ impl HierarchicalSolver {
         follow(&followers.between, step.positions, step.start);
     }
 
-    /// Gets ready to simulate a level by itself; 0 is the mesh.
+    /// Prepares to simulate a level by itself; 0 is the mesh.
     fn choose_level(&mut self, level: usize) {
         let level = level.min(self.coarse.len());
         if level != self.active {
@@ -188,7 +188,7 @@ impl HierarchicalSolver {
             }
         }
         if let Some(l) = level.checked_sub(1).filter(|&l| self.coarse[l].own.is_none()) {
-            // In the order of the limits, which tears do not change: a run that goes on later has the same bits.
+            // In the order of the limits, which tears do not change: a resumed run is bit-identical.
             let mut own = self.coarse[l].sweep.acting_always();
             for limit in 0..own.len() as u32 {
                 own.set(limit as usize, self.spring_of_limit(l, limit));
@@ -200,7 +200,7 @@ impl HierarchicalSolver {
         }
     }
 
-    /// What a limit of coarse level `l` is where that level is simulated by itself.
+    /// The constraint of a limit of coarse level `l` if that level is simulated by itself.
     pub(crate) fn spring_of_limit(&self, l: usize, number: u32) -> Distance {
         let limit = self.coarse[l].level.limits[number as usize];
         let edges = self.edges_of(l, number);
@@ -234,7 +234,7 @@ impl HierarchicalSolver {
         Ok(())
     }
 
-    /// Makes limits as long as the load makes the links that they stand for. Small steps of one step share them.
+    /// Extends limits by the stretch under load of the links that they represent. Small steps of one step share them.
     pub(crate) fn begin_step(&mut self, options: &Options) {
         self.choose_level(options.level as usize);
         if options.stiffness.is_some() {
@@ -265,7 +265,7 @@ impl HierarchicalSolver {
     }
 
     fn solve_level(&mut self, l: usize, work: &mut Work<'_>) {
-        // Limits are hard: their give is in their length.
+        // Limits are hard: their yield is in their length.
         let sweeps = work.options.coarse_sweeps * self.coarse[l].sweeps;
         let stiffness = work.options.stiffness_of_a_sweep(sweeps * work.small_steps).unwrap_or(1.0);
         let step = Step { stiffness: Some(stiffness), ..work.step };
@@ -293,8 +293,8 @@ impl HierarchicalSolver {
         work.collisions.project(step.positions, |_| true);
     }
 
-    /// How much longer the load of a step of so many small ones, each of `length` seconds, has made the links of the active level
-    /// decides how far the limits over it give way in the next step.
+    /// The stretch of the active level's links under the load of a step of this many small ones, each of `length` seconds,
+    /// determines how far the limits over it yield in the next step.
     pub(crate) fn end_step(&mut self, step: &Step<'_>, small_steps: u32, options: &Options) {
         if options.stiffness.is_some() {
             return;
@@ -323,7 +323,7 @@ impl HierarchicalSolver {
         });
     }
 
-    /// From level to level what limits carry for their links.
+    /// From level to level the load that limits carry for their links.
     fn hand_down_load(&mut self) {
         let active = self.active;
         let links = active.checked_sub(1).map_or(self.links.len(), |l| self.coarse[l].level.limits.len());
@@ -356,7 +356,7 @@ impl HierarchicalSolver {
         self.distances.energy(x, simd) + energy(&self.folds, x) + energy(&self.volumes, x)
     }
 
-    /// The mesh and its coarser levels, as they are now.
+    /// The current mesh and its coarser levels.
     pub(crate) fn levels(&self) -> Vec<ParticleLevel> {
         let distances = (0..self.distances.len()).map(|c| self.distances.get(c).ends);
         let folds = self.folds.iter().flat_map(|fold| [1, 2, 3].map(|k| [fold.corners[0], fold.corners[k]]));
@@ -377,8 +377,8 @@ impl HierarchicalSolver {
     }
 }
 
-/// The coarse levels of all bodies together. A body with fewer levels than another is on the coarser ones as on its coarsest, so
-/// that it is whole on whichever level is simulated.
+/// The coarse levels of all bodies together. A body with fewer levels than another has its coarsest on all coarser ones, so
+/// that it is complete on whichever level is simulated.
 fn all_levels(
     mesh: &MeshConstraints,
     positions: &[DVec3],
@@ -403,7 +403,7 @@ fn all_levels(
     levels
 }
 
-/// A body's mesh and its coarse levels, by its own numbers.
+/// A body's mesh and its coarse levels, in its own numbering.
 fn levels_of_body(
     mesh: &MeshConstraints,
     body: &BodyParts,
@@ -510,7 +510,7 @@ impl CoarseLevel {
         }
     }
 
-    /// Every limit gives way by as much as the finer links that it stands for do together.
+    /// Every limit yields by as much as the finer links that it represents do together.
     fn give_way(&mut self, of_part: impl Fn(u32) -> f64 + Sync) {
         let level = &self.level;
         self.give.par_iter_mut().enumerate().with_min_len(2048).for_each(|(limit, give)| {
@@ -518,7 +518,7 @@ impl CoarseLevel {
         });
     }
 
-    /// Counts the links that every limit stands for, given how many each link of the next finer level does.
+    /// Counts the links that every limit represents, given the counts of the next finer level's links.
     fn count_links(&mut self, finer: Option<&[f64]>) {
         let Self { level, row, .. } = self;
         let of_part = |part: &u32| finer.map_or(1.0, |finer| finer[*part as usize]);
@@ -526,7 +526,7 @@ impl CoarseLevel {
         row.extend((0..level.limits.len()).map(|limit| level.parts(limit).iter().map(of_part).sum::<f64>()));
     }
 
-    /// Says to the links of the next finer level what this one and the coarser ones carry for them.
+    /// Passes to the links of the next finer level the load that this one and the coarser ones carry for them.
     fn carry(&mut self, coarser: Option<&[f64]>) {
         for limit in 0..self.row.len() {
             let own = self.row[limit] * self.sweep.pull(limit);
@@ -546,8 +546,8 @@ impl CoarseLevel {
         self.before.extend(self.level.particles.iter().map(|&p| positions.get(p as usize)));
     }
 
-    /// Puts the children between their parents. A child of a single one would lie on it and have no direction to it: it goes
-    /// along from where the step began.
+    /// Places the children between their parents. A child of a single parent would coincide with it and have no direction to it: it
+    /// keeps its offset from the start of the step.
     fn lay_between(&self, positions: &Positions, start: &[DVec3]) {
         for (c, &child) in self.level.children.iter().enumerate() {
             let parents = self.level.parents(c).iter().filter(|parent| parent.weight > 0.0);
@@ -572,7 +572,7 @@ impl CoarseLevel {
         self.level.children.par_iter().enumerate().with_min_len(2048).for_each(|(c, &child)| {
             let child = child as usize;
             if positions.weight(child) > 0.0 {
-                // Those that a tear took away may not be on this level any more.
+                // Children removed by a tear may not be on this level any more.
                 let mut parents =
                     self.level.parents(c).iter().filter(|parent| parent.weight > 0.0).peekable();
                 // A child that was given other parents is twice in the list: only one entry may write.
@@ -590,7 +590,7 @@ mod tests {
     use super::*;
     use crate::solvers::hpbd::constraint::mesh_constraints::BodyParts;
 
-    /// How much of the stretch of one link a step leaves.
+    /// The fraction of one link's stretch that a step leaves.
     fn left(sweeps: u32, small_steps: u32) -> f64 {
         let link =
             Distance { ends: [0, 1], rest: 1.0, compliance: 0.0, damping: 0.0, acts: ConstraintSide::Both };

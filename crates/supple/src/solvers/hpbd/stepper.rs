@@ -1,5 +1,5 @@
-//! A step of position based dynamics (Müller 2008, section 3): predict, find collisions, project, and take the velocity from
-//! what the positions became. A step that is too long for the mesh is taken in small ones (Macklin et al. 2019, *Small Steps in
+//! A step of position based dynamics (Müller 2008, section 3): predict, find collisions, project, and derive the velocity from
+//! the corrected positions. A step that is too long for the mesh is subdivided (Macklin et al. 2019, *Small Steps in
 //! Physics Simulation*).
 
 use std::borrow::Cow;
@@ -53,7 +53,7 @@ pub struct HpbdStepper {
     torn: Option<TornMesh>,
 }
 
-/// What tears of the last body change beside the solver.
+/// The data besides the solver that a tear of the last body changes.
 #[derive(Debug)]
 struct TornMesh {
     around: Neighbourhood,
@@ -65,33 +65,43 @@ struct TornMesh {
 }
 
 impl HpbdStepper {
-    /// A stepper for the bodies of a setup, at their start.
-    pub fn new(setup: &SceneState) -> Self {
+    /// A stepper for the bodies of a scene state, at their start.
+    pub fn new(scene_state: &SceneState) -> Self {
         let mut stepper = Self::default();
-        stepper.bodies_changed(setup, &vec![None; setup.bodies.len()]);
+        stepper.bodies_changed(scene_state, &vec![None; scene_state.bodies.len()]);
         stepper
     }
 
-    /// In how many small steps a step is taken.
-    fn small_steps(&self, setup: &SceneState, dt: f64) -> u32 {
-        let options = options_of(setup);
+    /// The number of small steps of a step.
+    fn small_steps(&self, scene_state: &SceneState, dt: f64) -> u32 {
+        let options = options_of(scene_state);
         let edge = self.solver.as_ref().map_or(0.0, |solver| solver.mean_length(options.level as usize));
-        let count = dt / options.longest_step(edge, setup.world.gravity.length());
-        // A hair more than a whole number is rounding.
+        let count = dt / options.longest_step(edge, scene_state.world.gravity.length());
+        // Slightly more than a whole number is rounding.
         (count * (1.0 - 1e-9)).ceil().clamp(1.0, MOST_SMALL_STEPS) as u32
     }
 
-    /// One of `small_steps`, of `dt` seconds to the time `end`; gives the seconds that its solution took.
-    fn advance(&mut self, setup: &SceneState, end: f64, dt: f64, small_steps: u32) -> Result<f64, Error> {
-        setup.pose_colliders([end - dt, end], &mut self.collisions.colliders, &mut self.earlier_colliders)?;
-        self.predict(setup, end, dt)?;
+    /// One of `small_steps`, of `dt` seconds to the time `end`; returns the seconds that its solution took.
+    fn advance(
+        &mut self,
+        scene_state: &SceneState,
+        end: f64,
+        dt: f64,
+        small_steps: u32,
+    ) -> Result<f64, Error> {
+        scene_state.pose_colliders(
+            [end - dt, end],
+            &mut self.collisions.colliders,
+            &mut self.earlier_colliders,
+        )?;
+        self.predict(scene_state, end, dt)?;
         let ways = self.x.par_iter().zip(&self.predicted).with_min_len(TASK);
         let fastest = ways.map(|(x, p)| x.distance_squared(*p)).reduce(|| 0.0, f64::max).sqrt();
         self.collisions.find(&self.x, &self.predicted, &self.weights, fastest);
         let way = Trajectory { from: &self.x, to: &self.predicted, longest: fastest };
-        self.self_collisions.find(&way, &self.weights, &self.collisions.friction, setup.simd);
+        self.self_collisions.find(&way, &self.weights, &self.collisions.friction, scene_state.simd);
         let solving = Instant::now();
-        self.solve(setup, dt, small_steps);
+        self.solve(scene_state, dt, small_steps);
         let solving = solving.elapsed().as_secs_f64();
         let steps = self.v.par_iter_mut().zip(&self.predicted).zip(&self.x).with_min_len(TASK);
         steps.for_each(|((v, new), old)| *v = (*new - *old) / dt);
@@ -99,27 +109,27 @@ impl HpbdStepper {
         Ok(solving)
     }
 
-    fn check(&self, setup: &SceneState) -> Result<(), Error> {
+    fn check(&self, scene_state: &SceneState) -> Result<(), Error> {
         let is_finite = |particles: &[DVec3]| particles.iter().all(|p| p.is_finite());
         if self.x.par_chunks(TASK).all(is_finite) {
             return Ok(());
         }
         let particle = self.x.iter().position(|p| !p.is_finite()).unwrap_or(0);
         let place = components(self.x[particle]);
-        Err(setup.failed(format!("particle {particle} is at {place}")))
+        Err(scene_state.failed(format!("particle {particle} is at {place}")))
     }
 
-    /// Where everything would fly in the wind, and held particles where their pins are at the step's end.
-    fn predict(&mut self, setup: &SceneState, end: f64, dt: f64) -> Result<(), Error> {
-        let fall = dt * dt * setup.world.gravity;
+    /// Free-flight positions in the wind, and fixed particles at their pins' targets at the step's end.
+    fn predict(&mut self, scene_state: &SceneState, end: f64, dt: f64) -> Result<(), Error> {
+        let fall = dt * dt * scene_state.world.gravity;
         self.predicted.resize(self.x.len(), DVec3::ZERO);
         let particles = self.predicted.par_iter_mut().zip(&self.x).zip(&self.v).with_min_len(TASK);
         particles.for_each(|((p, x), v)| *p = *x + dt * *v + fall);
         let system = &mut self.system;
-        system.update_wind(setup, &self.x, &self.v, [end, dt]);
+        system.update_wind(scene_state, &self.x, &self.v, [end, dt]);
         self.drag.add(&self.system.wind, &self.system.inertia.mass, dt, &mut self.predicted);
         let system = &mut self.system;
-        system.apply_pins(setup, end, &mut self.predicted, &mut self.held)?;
+        system.apply_pins(scene_state, end, &mut self.predicted, &mut self.held)?;
         std::mem::swap(&mut self.holds.attachments, &mut system.attachments);
         self.weights.clear();
         let weight = |(held, mass): (&bool, &f64)| if *held { 0.0 } else { 1.0 / mass };
@@ -127,16 +137,16 @@ impl HpbdStepper {
         Ok(())
     }
 
-    /// The constraints, made when the first step knows what is held.
-    fn analyse(&mut self, setup: &SceneState) {
+    /// The constraints, built when the first step knows the fixed particles.
+    fn analyse(&mut self, scene_state: &SceneState) {
         let mut mesh = MeshConstraints::default();
-        for (body, &first) in setup.bodies.iter().zip(&self.system.first_unknown) {
+        for (body, &first) in scene_state.bodies.iter().zip(&self.system.first_unknown) {
             mesh.add(body, first);
         }
-        let start: Vec<DVec3> = setup.bodies.iter().flat_map(|body| &body.start).copied().collect();
-        let attached = attached_at_start(setup, &self.system.first_unknown, start.len());
-        let solver = HierarchicalSolver::new(&mesh, &start, &attached, &options_of(setup));
-        let tears = setup.bodies.last().is_some_and(Body::can_tear);
+        let start: Vec<DVec3> = scene_state.bodies.iter().flat_map(|body| &body.start).copied().collect();
+        let attached = attached_at_start(scene_state, &self.system.first_unknown, start.len());
+        let solver = HierarchicalSolver::new(&mesh, &start, &attached, &options_of(scene_state));
+        let tears = scene_state.bodies.last().is_some_and(Body::can_tear);
         self.torn = tears.then(|| TornMesh {
             around: Neighbourhood::new(&mesh, &solver, start.len()),
             first_triangle: mesh.bodies.last().map_or(0, |body| body.triangles.start as usize),
@@ -145,20 +155,20 @@ impl HpbdStepper {
         });
         self.solver = Some(solver);
         self.drag = Drag::default();
-        self.self_collisions = SelfCollisions::new(setup, &self.system.first_unknown);
+        self.self_collisions = SelfCollisions::new(scene_state, &self.system.first_unknown);
     }
 
-    fn solve(&mut self, setup: &SceneState, dt: f64, small_steps: u32) {
+    fn solve(&mut self, scene_state: &SceneState, dt: f64, small_steps: u32) {
         let Some(solver) = &mut self.solver else { return };
         self.positions.copy_from(&self.predicted, &self.weights);
         self.holds.begin_step();
-        let options = options_of(setup);
+        let options = options_of(scene_state);
         let step = Step {
             positions: &self.positions,
             start: &self.x,
             length: dt,
             stiffness: options.stiffness_of_a_sweep(options.sweeps * small_steps),
-            simd: setup.simd,
+            simd: scene_state.simd,
         };
         let mut work = Work {
             step,
@@ -173,15 +183,15 @@ impl HpbdStepper {
         self.positions.copy_to(&mut self.predicted);
     }
 
-    /// What follows the last small step: limits learn what their links carry, and velocities are damped.
-    fn finish(&mut self, setup: &SceneState, dt: f64, small_steps: u32) {
-        let (Some(solver), options) = (&mut self.solver, options_of(setup)) else { return };
+    /// After the last small step: limits update the load of their links, and velocities are damped.
+    fn finish(&mut self, scene_state: &SceneState, dt: f64, small_steps: u32) {
+        let (Some(solver), options) = (&mut self.solver, options_of(scene_state)) else { return };
         let mut step = Step {
             positions: &self.positions,
             start: &self.x,
             length: dt / f64::from(small_steps),
             stiffness: options.stiffness,
-            simd: setup.simd,
+            simd: scene_state.simd,
         };
         solver.end_step(&step, small_steps, &options);
         if solver.is_damped && options.stiffness.is_none() {
@@ -192,13 +202,19 @@ impl HpbdStepper {
         }
     }
 
-    fn report(&mut self, setup: &SceneState, begun: Instant, solving: f64, small_steps: u32) -> StepReport {
-        let [kinetic, potential] = self.system.inertia.energies(&self.x, &self.v, setup.world.gravity);
-        let elastic = self.solver.as_mut().map_or(0.0, |solver| solver.energy(&self.x, setup.simd));
+    fn report(
+        &mut self,
+        scene_state: &SceneState,
+        begun: Instant,
+        solving: f64,
+        small_steps: u32,
+    ) -> StepReport {
+        let [kinetic, potential] = self.system.inertia.energies(&self.x, &self.v, scene_state.world.gravity);
+        let elastic = self.solver.as_mut().map_or(0.0, |solver| solver.energy(&self.x, scene_state.simd));
         let total = begun.elapsed().as_secs_f64();
         let (contacts, penetration) = self.collisions.count_and_depth(&self.x);
         StepReport {
-            nonlinear_iterations: options_of(setup).sweeps * small_steps,
+            nonlinear_iterations: options_of(scene_state).sweeps * small_steps,
             linear_iterations: 0,
             residual: None,
             converged: true,
@@ -209,19 +225,24 @@ impl HpbdStepper {
             closest: None,
             cuts: 0,
             crossings: None,
-            times: StageTimes { setup: total - solving, solve: solving, total, ..StageTimes::default() },
+            times: StageTimes {
+                scene_state: total - solving,
+                solve: solving,
+                total,
+                ..StageTimes::default()
+            },
         }
     }
 }
 
-fn options_of(setup: &SceneState) -> Options {
-    setup.solver.options.get()
+fn options_of(scene_state: &SceneState) -> Options {
+    scene_state.solver.options.get()
 }
 
-/// Which particles are held exactly when the scene begins.
-fn attached_at_start(setup: &SceneState, first_unknown: &[u32], particles: usize) -> Vec<bool> {
+/// Which particles are pinned exactly when the scene starts.
+fn attached_at_start(scene_state: &SceneState, first_unknown: &[u32], particles: usize) -> Vec<bool> {
     let mut attached = vec![false; particles];
-    for pin in setup.pins.iter().filter(|pin| pin.stiffness.is_none() && pin.begun == Some(0.0)) {
+    for pin in scene_state.pins.iter().filter(|pin| pin.stiffness.is_none() && pin.begun == Some(0.0)) {
         for point in &pin.points {
             point.weights.iter().for_each(|&(v, _)| attached[(v + first_unknown[pin.body]) as usize] = true);
         }
@@ -241,49 +262,54 @@ fn unknown_friction(body: &Body) -> Vec<f64> {
 }
 
 impl Stepper for HpbdStepper {
-    fn step(&mut self, setup: &SceneState, dt: f64, _deadline: Option<Instant>) -> Result<StepReport, Error> {
+    fn step(
+        &mut self,
+        scene_state: &SceneState,
+        dt: f64,
+        _deadline: Option<Instant>,
+    ) -> Result<StepReport, Error> {
         let begun = Instant::now();
         if self.solver.is_none() {
-            self.analyse(setup);
+            self.analyse(scene_state);
         }
-        let steps = self.small_steps(setup, dt);
+        let steps = self.small_steps(scene_state, dt);
         let mut solving = 0.0;
-        let options = options_of(setup);
+        let options = options_of(scene_state);
         self.solver.iter_mut().for_each(|solver| solver.begin_step(&options));
         for step in 1..=steps {
-            let end = setup.time + dt * (f64::from(step) / f64::from(steps));
-            solving += self.advance(setup, end, dt / f64::from(steps), steps)?;
-            self.check(setup)?;
+            let end = scene_state.time + dt * (f64::from(step) / f64::from(steps));
+            solving += self.advance(scene_state, end, dt / f64::from(steps), steps)?;
+            self.check(scene_state)?;
         }
-        self.finish(setup, dt, steps);
-        Ok(self.report(setup, begun, solving, steps))
+        self.finish(scene_state, dt, steps);
+        Ok(self.report(scene_state, begun, solving, steps))
     }
 
     fn surface_positions(&self, positions: &mut [DVec3]) {
         self.system.points.positions(&self.x, positions);
     }
 
-    fn bodies_changed(&mut self, setup: &SceneState, old_index: &[Option<usize>]) {
-        (self.x, self.v) = setup.carry_over(old_index, &self.system.first_unknown, &self.x, &self.v);
-        self.system = System::without_elasticity(setup);
-        self.collisions.friction = setup.bodies.iter().flat_map(unknown_friction).collect();
-        self.collisions.set_bodies(&setup.bodies, &self.system.first_unknown);
-        self.analyse(setup);
+    fn bodies_changed(&mut self, scene_state: &SceneState, old_index: &[Option<usize>]) {
+        (self.x, self.v) = scene_state.carry_over(old_index, &self.system.first_unknown, &self.x, &self.v);
+        self.system = System::without_elasticity(scene_state);
+        self.collisions.friction = scene_state.bodies.iter().flat_map(unknown_friction).collect();
+        self.collisions.set_bodies(&scene_state.bodies, &self.system.first_unknown);
+        self.analyse(scene_state);
     }
 
-    fn materials_changed(&mut self, setup: &SceneState) {
-        self.system = System::without_elasticity(setup);
-        self.collisions.friction = setup.bodies.iter().flat_map(unknown_friction).collect();
-        self.collisions.set_bodies(&setup.bodies, &self.system.first_unknown);
-        self.analyse(setup);
+    fn materials_changed(&mut self, scene_state: &SceneState) {
+        self.system = System::without_elasticity(scene_state);
+        self.collisions.friction = scene_state.bodies.iter().flat_map(unknown_friction).collect();
+        self.collisions.set_bodies(&scene_state.bodies, &self.system.first_unknown);
+        self.analyse(scene_state);
     }
 
-    fn torn(&mut self, setup: &SceneState, torn: &Torn<'_>) {
+    fn torn(&mut self, scene_state: &SceneState, torn: &Torn<'_>) {
         let (Some(solver), Some(mesh)) = (&mut self.solver, &mut self.torn) else { return };
-        let Some(Elements::Triangles(elements)) = setup.bodies.last().map(|body| &body.elements) else {
+        let Some(Elements::Triangles(elements)) = scene_state.bodies.last().map(|body| &body.elements) else {
             return;
         };
-        let first = self.system.first_unknown[setup.bodies.len() - 1];
+        let first = self.system.first_unknown[scene_state.bodies.len() - 1];
         let particle = first + torn.split.particle;
         let clones: Vec<u32> = torn.clones.iter().map(|clone| first + clone).collect();
         for _ in &clones {
@@ -310,8 +336,8 @@ impl Stepper for HpbdStepper {
         );
     }
 
-    fn after_tears(&mut self, setup: &SceneState) {
-        self.system.follow_tear(setup);
+    fn after_tears(&mut self, scene_state: &SceneState) {
+        self.system.follow_tear(scene_state);
         self.drag = Drag::default();
     }
 
@@ -349,7 +375,7 @@ impl Stepper for HpbdStepper {
         Ok(())
     }
 
-    fn hierarchy(&self, _setup: &SceneState, _slice: &Slice) -> Vec<HierarchyLevel> {
+    fn hierarchy(&self, _scene_state: &SceneState, _slice: &Slice) -> Vec<HierarchyLevel> {
         let Some(solver) = &self.solver else { return Vec::new() };
         crate::solvers::hpbd::inspection::hierarchy(solver, &self.x, &self.system.points)
     }

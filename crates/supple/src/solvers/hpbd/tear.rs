@@ -1,10 +1,10 @@
-//! A particle is split (Müller 2008, section 8): constraints follow the triangles that they belong to, and the hierarchy is
-//! mended on all levels along what it was made of, so that nothing pulls across a cut.
+//! Splits a particle (Müller 2008, section 8): constraints follow the triangles that they belong to, and the hierarchy is
+//! repaired on all levels along the links it was built from, so that nothing pulls across a cut.
 //!
-//! The paper removes every link of the split particle and of its ancestors. Here each coarse constraint knows the links of
-//! the finer level that it stands for, down to edges of the mesh: it is removed only if these no longer join its ends (the
-//! paper's future work). Those that still do measure along these edges from then on, since a straight distance might lie
-//! across the cut. All of it happens around the split particle: the cost does not depend on the size of the mesh.
+//! The paper removes every link of the split particle and of its ancestors. Here each coarse constraint stores the links of
+//! the finer level that it represents, down to edges of the mesh: it is removed only if these no longer join its ends (the
+//! paper's future work). The remaining ones measure along these edges from then on, since a straight distance might cross
+//! the cut. All changes are local to the split particle: the cost does not depend on the size of the mesh.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,7 @@ pub(crate) struct ParticleSplit<'a> {
     pub(crate) fans: Vec<Vec<u32>>,
     /// All triangles, as they are after the split.
     pub(crate) triangles: &'a [[u32; 3]],
-    /// Where the particles were at the start; clones where their originals were.
+    /// The start positions of the particles; clones have those of their originals.
     pub(crate) start: &'a [DVec3],
 }
 
@@ -47,7 +47,7 @@ impl ParticleSplit<'_> {
         self.owners().filter(|(_, fan)| has(fan)).map(|(owner, _)| owner).collect()
     }
 
-    /// The corners of two triangles that lie opposite to their common edge; `None` if they have none.
+    /// The corners of two triangles opposite to their common edge; `None` if they have none.
     fn opposite(&self, pair: [u32; 2]) -> Option<[u32; 2]> {
         let [one, other] = pair.map(|t| self.corners(t));
         let lone = |own: [u32; 3], with: [u32; 3]| {
@@ -59,7 +59,7 @@ impl ParticleSplit<'_> {
     }
 }
 
-/// What is next to what, for bodies that may tear.
+/// Adjacency, for bodies that may tear.
 #[derive(Debug, Default)]
 pub(crate) struct Neighbourhood {
     /// The links of level 0 at every particle.
@@ -70,24 +70,24 @@ pub(crate) struct Neighbourhood {
     triangles_of_brace: BTreeMap<u32, [u32; 2]>,
     /// The folds of every triangle.
     folds: Vec<Vec<u32>>,
-    /// The first distance constraint that is a bending spring: all before are links, and bear their number.
+    /// The index of the first distance constraint that is a bending spring: all before are links, with the same index.
     first_bend: u32,
     levels: Vec<LevelNeighbourhood>,
 }
 
 #[derive(Debug, Default)]
 struct LevelNeighbourhood {
-    /// For each link of the finer level, the limits that stand for it.
+    /// For each link of the finer level, the limits that represent it.
     limits: Vec<Vec<u32>>,
     /// The limits at every particle.
     at: Vec<Vec<u32>>,
-    /// For each particle its place among the level's children.
+    /// For each particle its index among the level's children.
     child: Vec<u32>,
-    /// The children that each particle leads or has led.
+    /// The children of each particle, now or earlier.
     led: Vec<Vec<u32>>,
-    /// Of children whose parents are not all next to them the links of the finer level on the way there.
+    /// For children that are not adjacent to all of their parents, the links of the finer level on the path there.
     ways: BTreeMap<u32, BTreeSet<u32>>,
-    /// The children with a way over a link.
+    /// The children with a path over a link.
     over: BTreeMap<u32, BTreeSet<u32>>,
 }
 
@@ -109,12 +109,12 @@ impl LevelNeighbourhood {
 /// For every level the particles whose links changed.
 type Changed = Vec<BTreeSet<u32>>;
 
-/// A particle of a coarser level, and the links on the shortest way there.
+/// A particle of a coarser level, and the links on the shortest path there.
 type Reached = (u32, Vec<u32>);
 
-/// Particles that a search for parents looks at, at most.
+/// Particles that a search for parents visits, at most.
 const SEARCHED: usize = 128;
-/// A particle that lies between fewer parents is led by others from farther away too.
+/// A particle with fewer parents gets others from farther away too.
 const FEWEST_PARENTS: usize = 2;
 
 impl Neighbourhood {
@@ -174,7 +174,7 @@ impl Neighbourhood {
     }
 }
 
-/// The two triangles beside every inner edge, by the corners opposite to it.
+/// The two triangles adjacent to every inner edge, by the corners opposite to it.
 fn flaps(triangles: &[[u32; 3]]) -> BTreeMap<[u32; 2], [u32; 2]> {
     let mut beside: BTreeMap<[u32; 2], Vec<(u32, u32)>> = BTreeMap::new();
     for (&[a, b, c], t) in triangles.iter().zip(0..) {
@@ -190,7 +190,7 @@ fn flaps(triangles: &[[u32; 3]]) -> BTreeMap<[u32; 2], [u32; 2]> {
 }
 
 impl HierarchicalSolver {
-    /// Follows a split of a particle. Clones are on the levels of their originals, as far as they have limits there.
+    /// Updates after a split of a particle. Clones are on the levels of their originals, as far as they have limits there.
     pub(crate) fn split(&mut self, around: &mut Neighbourhood, split: &ParticleSplit<'_>) {
         (self.is_torn, self.followers) = (true, None);
         split.clones.iter().for_each(|&clone| self.add_clone(around, split.particle, clone));
@@ -228,7 +228,7 @@ impl HierarchicalSolver {
     }
 
     /// Edges go to those of the particle and its clones that have a triangle at them; edges along the cut become two, each
-    /// with its share of the stiffness. Gives the links that changed.
+    /// with its share of the stiffness. Returns the links that changed.
     fn split_links(&mut self, around: &mut Neighbourhood, split: &ParticleSplit<'_>) -> Vec<u32> {
         let mut touched = std::mem::take(&mut around.links[split.particle as usize]);
         for &link in &touched {
@@ -257,7 +257,7 @@ impl HierarchicalSolver {
         touched
     }
 
-    /// Springs across an inner edge stay where both triangles still have it in common. Gives the links among those that changed.
+    /// Springs across an inner edge remain where both triangles still share it. Returns the links among those that changed.
     fn split_braces(
         &mut self,
         around: &Neighbourhood,
@@ -280,7 +280,7 @@ impl HierarchicalSolver {
         touched
     }
 
-    /// Folds stay where both triangles still have their edge in common; else their corners become one.
+    /// Folds remain where both triangles still share their edge; otherwise their corners are merged.
     fn split_folds(&mut self, around: &Neighbourhood, split: &ParticleSplit<'_>) {
         let owner = |triangle: u32| {
             let has = |(_, fan): &(u32, &[u32])| fan.contains(&triangle);
@@ -302,7 +302,7 @@ impl HierarchicalSolver {
         }
     }
 
-    /// The ends of a link of level `l`; twice the same where it was removed.
+    /// The ends of a link of level `l`; the same particle twice if it was removed.
     fn ends_of_link(&self, l: usize, link: u32) -> [u32; 2] {
         match l.checked_sub(1) {
             None => self.distances.get(self.links[link as usize] as usize).ends,
@@ -310,8 +310,8 @@ impl HierarchicalSolver {
         }
     }
 
-    /// Takes those parents away from a child of coarse level `l` whose links are gone or go to its clones; others may have become
-    /// clones themselves. Gives how many are left.
+    /// Removes the parents of a child of coarse level `l` whose links are gone or go to its clones; others may have become
+    /// clones themselves. Returns how many are left.
     fn prune_parents(&mut self, around: &mut Neighbourhood, l: usize, particle: u32) -> usize {
         let child = around.levels[l].child[particle as usize];
         if child == NONE {
@@ -336,8 +336,8 @@ impl HierarchicalSolver {
         kept.iter().filter(|(_, kept)| *kept).count()
     }
 
-    /// Lets coarse constraints end at the clones that their edges lead to now, and removes those whose edges no longer join their
-    /// ends; lets the others around measure along them. What was led over changed links is noted too.
+    /// Moves the ends of coarse constraints to the clones that their edges connect to now, and removes those whose edges no longer join their
+    /// ends; the others nearby measure along them. Children over changed links are recorded too.
     fn mend_limits(
         &mut self,
         around: &mut Neighbourhood,
@@ -379,7 +379,7 @@ impl HierarchicalSolver {
         self.distances.get(self.links[link as usize] as usize)
     }
 
-    /// Changes a limit of coarse level `l`: one with twice the same end is removed.
+    /// Changes a limit of coarse level `l`: one with the same end twice is removed.
     fn set_limit(&mut self, around: &mut Neighbourhood, l: usize, number: u32, limit: Limit) {
         let at = &mut around.levels[l].at;
         let old = std::mem::replace(&mut self.coarse[l].level.limits[number as usize], limit);
@@ -394,8 +394,8 @@ impl HierarchicalSolver {
         coarse.own.iter_mut().for_each(|own| own.set(number as usize, spring));
     }
 
-    /// Particles that have lost all limits of a level leave it where others of that level can lead them; those that none is left
-    /// for lead what they have led before.
+    /// Particles that have lost all limits of a level leave it if others of that level can be their parents; otherwise they keep
+    /// their former children.
     fn leave_levels(&mut self, around: &mut Neighbourhood, changed: &mut Changed) {
         for l in 0..self.coarse.len() {
             let loose = |p: &&u32| {
@@ -449,7 +449,7 @@ impl HierarchicalSolver {
         }
     }
 
-    /// Keeps the parents of a child of coarse level `l` if there are enough left, and looks for others if not.
+    /// Keeps the parents of a child of coarse level `l` if there are enough left, and searches for others if not.
     fn find_new_parents(&mut self, around: &mut Neighbourhood, l: usize, child: u32, start: &[DVec3]) {
         let is_led_from_afar = around.levels[l].ways.contains_key(&child);
         if !is_led_from_afar && self.prune_parents(around, l, child) >= FEWEST_PARENTS {
@@ -496,7 +496,7 @@ impl HierarchicalSolver {
         found
     }
 
-    /// The links of level 0 that a limit of coarse level `l` stands for.
+    /// The links of level 0 that a limit of coarse level `l` represents.
     pub(crate) fn edges_of(&self, l: usize, limit: u32) -> Vec<u32> {
         let parts = self.coarse[l].level.parts(limit as usize);
         match l.checked_sub(1) {
@@ -506,7 +506,7 @@ impl HierarchicalSolver {
     }
 }
 
-/// Whether edges join two particles, all of them on the same side of any cut: their loads say how far a limit gives way.
+/// Whether edges join two particles, all of them on the same side of any cut: their loads determine how far a limit yields.
 fn is_joined([from, to]: [u32; 2], edges: &[[u32; 2]]) -> bool {
     let mut left = edges.to_vec();
     let mut reached = vec![from];

@@ -1,4 +1,4 @@
-//! What octree flesh declares: its name, its options, and bodies cut into octants.
+//! The declaration of octree flesh: its name, its options, and bodies divided into octants.
 
 use crate::scene::{Method, MethodName, MethodTraits, OptionTable, StepperDeclaration};
 use crate::scene_state::SceneState;
@@ -32,7 +32,7 @@ impl StepperDeclaration for OctreeFlesh {
 }
 
 impl StepperKind for OctreeFlesh {
-    fn build(&self, setup: &SceneState) -> Result<Box<dyn Stepper>, Error> {
-        Ok(Box::new(octree_stepper(setup)))
+    fn build(&self, scene_state: &SceneState) -> Result<Box<dyn Stepper>, Error> {
+        Ok(Box::new(octree_stepper(scene_state)))
     }
 }

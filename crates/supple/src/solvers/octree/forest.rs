@@ -9,7 +9,7 @@ use crate::solvers::octree::element::elasticity::{Elasticity, Rest, Start, start
 use supple_core::simd::Simd;
 use supple_mesh::octree::Octree;
 
-/// What an element is made of.
+/// Material parameters of an element.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Tissue {
     /// Lamé's `λ` in Pa.
@@ -18,7 +18,7 @@ pub struct Tissue {
     pub mu: f32,
     /// Damping time in s.
     pub damping: f32,
-    /// How it resists.
+    /// Its law.
     pub law: Law,
 }
 
@@ -32,7 +32,7 @@ pub enum Law {
     NeoHookean,
 }
 
-/// A body's tree and what its elements are made of.
+/// A body's tree and the materials of its elements.
 #[derive(Debug, Clone, Copy)]
 pub struct Flesh<'a> {
     /// The tree.
@@ -46,7 +46,7 @@ pub struct Flesh<'a> {
 pub struct Forest {
     pub(crate) blocks: Arc<Blocks>,
     pub(crate) rest: Arc<Vec<Rest>>,
-    /// Neo-Hookean where an element is.
+    /// Set for neo-Hookean elements.
     pub(crate) law: Law,
     is_damped: bool,
     start: RwLock<Start>,
@@ -54,7 +54,7 @@ pub struct Forest {
 }
 
 impl Forest {
-    /// Puts bodies together.
+    /// Combines bodies.
     pub fn new(bodies: &[Flesh<'_>], simd: Simd) -> Self {
         let mut rest = rest_of(bodies.iter().map(|flesh| flesh.tree));
         for (e, tissue) in bodies.iter().flat_map(|flesh| flesh.tissue).enumerate() {
@@ -76,7 +76,7 @@ impl Forest {
         self.blocks.nodes()
     }
 
-    /// Begins a step of `dt` seconds at `x`: damping resists the change of strain from here on.
+    /// Starts a step of `dt` seconds at `x`: damping resists the change of strain from here on.
     pub fn begin_step(&self, x: &[DVec3], dt: f64) {
         let mut start = self.start.write().unwrap_or_else(PoisonError::into_inner);
         start.rate = if self.is_damped { 1.0 / dt } else { 0.0 };
@@ -101,7 +101,7 @@ impl Forest {
         self.elasticity(Some(&start)).energy(bytemuck::cast_slice(x))
     }
 
-    /// The same, and its gradient in newtons. `outbox` is room that is used again.
+    /// The same, and its gradient in newtons. `outbox` is reusable workspace.
     pub fn gradient(&self, x: &[DVec3], gradient: &mut [DVec3], outbox: &mut Vec<[f64; 3]>) -> f64 {
         let start = self.start.read().unwrap_or_else(PoisonError::into_inner);
         let output = Output { y: bytemuck::cast_slice_mut(gradient), outbox };

@@ -1,4 +1,4 @@
-//! Octants for drawing: those that the surface goes through as regions, and a slice through all of them by their sizes.
+//! Octants for drawing: those that the surface intersects as regions, and a slice through all of them by their sizes.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -18,15 +18,20 @@ struct Shown<'a> {
     finest: &'a Octree,
     /// Its tree on the level that is shown.
     tree: Cow<'a, Octree>,
-    /// Where the nodes of the finest tree are now, in metres.
+    /// Current positions of the finest tree's nodes, in metres.
     x: &'a [DVec3],
 }
 
-/// Adds octants to levels that have names only, the finest first. Bodies of other elements have none.
-pub(crate) fn show_octants(levels: &mut [HierarchyLevel], setup: &SceneState, x: &[DVec3], slice: &Slice) {
+/// Adds octants to levels that have names only, finest first. Bodies of other elements have none.
+pub(crate) fn show_octants(
+    levels: &mut [HierarchyLevel],
+    scene_state: &SceneState,
+    x: &[DVec3],
+    slice: &Slice,
+) {
     let mut rest = x;
     let mut bodies: Vec<Shown<'_>> = Vec::new();
-    for body in &setup.bodies {
+    for body in &scene_state.bodies {
         let (own, others) = rest.split_at(body.start.len());
         rest = others;
         if let Elements::Octants(filled) = &body.elements {
@@ -50,7 +55,7 @@ pub(crate) fn show_octants(levels: &mut [HierarchyLevel], setup: &SceneState, x:
     }
 }
 
-/// The sizes of octants from the finest on, in millimetres where all bodies have the same.
+/// The sizes of octants from the finest on, in millimetres if all bodies have the same.
 fn sizes(bodies: &[Shown<'_>]) -> Vec<String> {
     let cell = bodies[0].finest.frame.cell;
     let same = bodies.iter().all(|body| body.finest.frame.cell == cell);
@@ -78,7 +83,7 @@ impl Shown<'_> {
         self.body.surface_start.iter().map(octant).collect()
     }
 
-    /// The octants that a slice goes through.
+    /// The octants intersected by a slice.
     fn sliced(&self, slice: &Slice) -> Vec<SlicedCell> {
         let axis = slice.axis();
         let at = self.in_cells(DVec3::splat(slice.place(&self.body.surface_start)))[axis];
@@ -100,7 +105,7 @@ impl Shown<'_> {
         first..first + count
     }
 
-    /// Where a point, given in finest cells, is now, by the nearest of some elements.
+    /// Current position of a point, given in finest cells, by the nearest of some elements.
     fn place(&self, elements: Range<usize>, point: DVec3) -> DVec3 {
         let distance = |&e: &usize| {
             let (low, high) = bounds(self.finest.elements()[e]);

@@ -1,4 +1,4 @@
-//! What elements, levels and cycles hold, on random balanced octrees with hanging nodes.
+//! Properties of elements, levels and cycles, on random balanced octrees with hanging nodes.
 
 use glam::{DMat3, DQuat, DVec3};
 use proptest::prelude::*;
@@ -41,7 +41,7 @@ fn random_tree(seed: u64) -> Octree {
     balanced_tree(frame, cells, || noise.next() > -0.6)
 }
 
-/// Soft and stiff elements side by side; of one law, of the other or of both, by the seed.
+/// Soft and stiff elements mixed; of one law, of the other or of both, by the seed.
 fn random_tissue(tree: &Octree, seed: u64) -> Vec<Tissue> {
     let noise = &mut Noise(seed);
     let mut tissue = |e: usize| Tissue {
@@ -96,7 +96,7 @@ fn moved(x: &[DVec3], by: f64, along: &[DVec3]) -> Vec<DVec3> {
     x.iter().zip(along).map(|(x, d)| *x + by * *d).collect()
 }
 
-/// Rest, stretched, turned and shaken.
+/// At rest, stretched, rotated and perturbed.
 fn deformed(tree: &Octree, stretch: f64, shake: f64, seed: u64) -> Vec<DVec3> {
     let turn = DQuat::from_scaled_axis(DVec3::new(0.4, -1.1, 0.7));
     let mut noise = Noise(seed);
@@ -152,7 +152,7 @@ proptest! {
                     roots.iter().map(|s| (s - 1.0) * (s - 1.0)).sum::<f64>() + 0.75 * trace * trace
                 }
                 Law::NeoHookean => {
-                    // Smith et al. 2018, equation 14 and section 3.4, less its value at rest.
+                    // Smith et al. 2018, equation 14 and section 3.4, minus its value at rest.
                     let (mu, lambda) = (4.0 / 3.0, 1.5 + 5.0 / 6.0);
                     let alpha = 1.0 + 0.75 * mu / lambda;
                     let law = |norm: f64, j: f64| {
@@ -171,7 +171,7 @@ proptest! {
         let tissue = random_tissue(&tree, seed);
         let forest = forest(&tree, &tissue);
         let x = deformed(&tree, 1.0, 0.0, seed);
-        // What neo-Hookean elements cost at rest is a difference of numbers near 1 J/m³ in a box of 4 m³.
+        // The energy of neo-Hookean elements at rest is a difference of numbers near 1 J/m³ in a box of 4 m³.
         let least = if seed % 3 == 0 { 1e-25 } else { 1e-13 };
         prop_assert!(forest.energy(&x).abs() < least);
         prop_assert!(gradient(&forest, &x).iter().all(|f| f.length() < 1e-13));
@@ -212,13 +212,13 @@ proptest! {
         let own = gradient(&forest, &x);
         let scale = (dot(&own, &own) * dot(&along, &along)).sqrt();
         prop_assert!((by_difference - dot(&own, &along)).abs() < 1e-7 * scale);
-        // A turn of the whole body is not damped.
+        // A rotation of the whole body is not damped.
         let turn = DQuat::from_scaled_axis(DVec3::new(0.0, 2.0, 1.0));
         let turned: Vec<DVec3> = start.iter().map(|p| turn * *p).collect();
         prop_assert!((forest.energy(&turned) / undamped - 1.0).abs() < 1e-9);
     }
 
-    /// Where nothing is fixed, which is where elements are larger than at rest.
+    /// Where nothing is projected, which is where elements are larger than at rest.
     #[test]
     fn the_operator_is_the_derivative_of_the_forces(seed in 0u64..10_000) {
         let tree = random_tree(seed);
@@ -306,7 +306,7 @@ proptest! {
     }
 }
 
-/// The larger form of the stiffness, which one neo-Hookean element asks of all, does the same for the others.
+/// The larger form of the stiffness, which one neo-Hookean element requires for all, gives the same for the others.
 #[test]
 fn corotated_elements_are_as_stiff_beside_neo_hookean_ones() {
     let tree = bumpy(14).tree;
@@ -355,14 +355,14 @@ fn is_corner(node: &[u16; 3], n: u16) -> bool {
 }
 
 /// Iterations of conjugate gradients until the largest error has fallen by 1e-3 and 1e-6: a cube whose corner elements are
-/// held, from random displacements, which should vanish (Milne 2016, section 10.4).
+/// fixed, from random displacements, which should vanish (Milne 2016, section 10.4).
 fn iterations(n: u16, poisson: f64, options: &CycleOptions) -> Result<[usize; 2], String> {
     let tree = cube(u32::from(n), Inside::Layers(1)).tree;
     let held: Vec<bool> = tree.nodes().iter().map(|node| is_corner(node, n)).collect();
     iterations_of(&tree, &held, poisson, options)
 }
 
-/// The same for a ball with thin spikes that is held at its core.
+/// The same for a ball with thin spikes that is fixed at its core.
 fn thin_iterations(cells: f64, options: &CycleOptions) -> Result<[usize; 2], String> {
     let shape = Character::SpikyBall.shape();
     let (low, high) = shape.bounds();
@@ -449,8 +449,8 @@ fn near_incompressibility_costs_no_more_iterations_than_spectral_equivalence_all
     }
 }
 
-/// What can be factored is not coarsened: thin parts bend too little on coarse levels. Sweeps on the coarsest level ask for all
-/// levels; a thousand of them solve it.
+/// Levels that can be factorised are not coarsened: thin parts are too stiff in bending on coarse levels. Sweeps on the coarsest level
+/// require all levels; a thousand of them solve it.
 #[test]
 fn thin_parts_need_fewer_iterations_with_a_factored_level_and_with_chebyshev() {
     let jacobi = CycleOptions::default();
@@ -461,7 +461,7 @@ fn thin_parts_need_fewer_iterations_with_a_factored_level_and_with_chebyshev() {
     assert!(jacobi < all_levels && chebyshev < jacobi, "{jacobi} {all_levels} {chebyshev}");
 }
 
-/// The engine's conjugate gradients with the cycle solve a system of springs, masses and held nodes.
+/// The engine's conjugate gradients with the cycle solve a system of springs, masses and fixed nodes.
 #[test]
 fn conjugate_gradients_with_cycles_solve_to_rounding() {
     let tree = bumpy(20).tree;

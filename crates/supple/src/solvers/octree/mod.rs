@@ -1,5 +1,5 @@
 //! Flesh on incomplete linear octrees (Milne et al. 2016, *Efficient Elasticity for Character Flesh Simulation on Octrees*): a
-//! triangle mesh as artists have it is filled with octants that are fine along the surface and coarse inside, and Newton's
+//! triangle mesh from an artist is filled with octants that are fine along the surface and coarse inside, and Newton's
 //! method is solved by conjugate gradients with a multigrid cycle. No matrix is stored on any level but the coarsest.
 //!
 //! | section of the paper | here |
@@ -19,17 +19,17 @@
 //! | 8 self-collision | `intersection_curves`, `self_collision` |
 //! | 9 blocks, threads and vectors | `blocks`, `wide`, `avx512` |
 //!
-//! What differs from the paper:
+//! Differences from the paper:
 //! - The damping of Jacobi's method is found on every level from the largest eigenvalue (`largest_eigenvalue`). The paper's fixed
 //!   numbers make the cycle indefinite from a Poisson's ratio of 0.42 on.
-//! - The coarsest level is factored (`bottom`), and it is the finest one whose factor costs little beside a cycle ([`Multigrid`]); the
+//! - The coarsest level is factorised (`coarsest`), and it is the finest one whose factor costs little relative to a cycle ([`Multigrid`]); the
 //!   paper's sweeps are an option.
 //! - Elements may be stable neo-Hookean too (`principal`), and levels smoothed by Chebyshev's method (`smoother`).
 //! - Blocks have an outbox in place of ghost cells (`blocks`).
-//! - Nodes are numbered apart from elements (`tree`), so that vectors over nodes have no gaps.
-//! - Elements that the surface cuts weigh and resist by the part that is inside ([`Filled`](supple_mesh::octree::Filled)); the paper takes them whole.
-//! - Contact with colliders is the engine's, at the points of the embedded surface. That of bodies with themselves and each other is
-//!   the engine's barrier, or the paper's where a scene asks for it ([`SelfCollisions`]).
+//! - Nodes are numbered separately from elements (`tree`), so that vectors over nodes have no gaps.
+//! - Elements cut by the surface have the mass and stiffness of their inside fraction ([`Filled`](supple_mesh::octree::Filled)); the paper uses whole elements.
+//! - Contact with colliders is the engine's, at the points of the embedded surface. Contact of bodies with themselves and each other is
+//!   the engine's barrier, or the paper's method if a scene selects it ([`SelfCollisions`]).
 
 mod declaration;
 mod element;

@@ -1,8 +1,8 @@
-//! Newton's method (Milne 2016, section 4.2): every iteration solves with the fixed stiffness by conjugate gradients with a
-//! V-cycle as preconditioner, and searches along the line.
+//! Newton's method (Milne 2016, section 4.2): every iteration solves with the projected stiffness by conjugate gradients with a
+//! V-cycle as preconditioner, and performs a line search.
 //!
-//! Energies at points (attachments, contact, friction, wind) come in as springs on every level. Those at a single node that
-//! pull alike in all directions, inertia first of all, are a number a node.
+//! Energies at points (attachments, contact, friction, wind) are springs on every level. Isotropic ones at a single
+//! node, inertia in particular, are one number per node.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -21,7 +21,7 @@ use supple_linear::{
 };
 use supple_mesh::octree::Octree;
 
-/// How often damping is raised where a cycle is not positive definite.
+/// How often the damping is increased if a cycle is not positive definite.
 const MORE_DAMPING: u32 = 8;
 
 /// Newton's method over the nodes of octrees.
@@ -31,7 +31,7 @@ pub(crate) struct OctreeNewton {
     iteration: ConjugateGradient,
     stop: StopRule,
     work: Workspace,
-    /// Gradient and direction over all nodes where some are held; else those of the workspace serve.
+    /// Gradient and direction over all nodes if some are fixed; otherwise those of the workspace serve.
     rhs: Vec<DVec3>,
     direction: Vec<DVec3>,
     inertia: Vec<f64>,
@@ -62,7 +62,7 @@ impl OctreeNewton {
         })
     }
 
-    /// Takes the stiffness at `x`; `first` in a step, when the largest eigenvalues are estimated too.
+    /// Computes the stiffness at `x`; `first` in a step, when the largest eigenvalues are estimated too.
     fn linearise(&mut self, descent: &mut Descent<'_>, first: bool) -> Result<(), String> {
         let begun = Instant::now();
         let Self { multigrid, inertia, forest, .. } = self;
@@ -84,7 +84,7 @@ impl OctreeNewton {
         done
     }
 
-    /// Finds the direction.
+    /// Computes the direction.
     fn solve(&mut self, descent: &mut Descent<'_>) -> Result<(), String> {
         let begun = Instant::now();
         let Self { work, rhs, direction, multigrid, iteration, .. } = self;
@@ -111,11 +111,11 @@ impl OctreeNewton {
         for (&node, to) in work.vertices.iter().zip(&mut work.direction).filter(|_| is_spread) {
             *to = direction[node as usize];
         }
-        // The system was solved for the gradient: the way down is the other one.
+        // The system was solved for the gradient: the descent direction is its negative.
         work.direction.iter_mut().for_each(|direction| *direction = -*direction);
         match end {
             LinearTermination::NotFinite | LinearTermination::IndefinitePreconditioner => {
-                Err("the octree's system could not be solved: stiffnesses differ by more than single precision holds".into())
+                Err("the octree's system could not be solved: stiffnesses differ by more than single precision allows".into())
             }
             _ => Ok(()),
         }
@@ -164,7 +164,7 @@ impl Minimiser for OctreeNewton {
 
     fn restore(&mut self, _saved: &[u32]) {}
 
-    /// Names only: a node belongs to several octants, which are told as cells.
+    /// Names only: a node belongs to several octants, which are shown as cells.
     fn regions(&self) -> Vec<Regions> {
         let level = |k: usize| {
             let name = format!("level {}: {} octants", k + 1, self.multigrid.size(k)[0]);

@@ -6,14 +6,14 @@ use crate::scene::NamedOptions;
 use crate::solvers::octree::multigrid::CycleOptions;
 use crate::solvers::octree::multigrid::smoother::Smoother;
 
-/// What keeps bodies from passing through themselves and each other.
+/// The contact model of bodies with themselves and each other.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SelfCollisions {
-    /// A barrier that grows without bound as surfaces come to touch; every move is cut before they would.
+    /// A barrier that grows without bound as surfaces approach contact; every displacement is truncated before they would touch.
     #[default]
     Barrier,
-    /// Springs that draw out what has crossed, as in the paper.
+    /// Springs that pull out penetrations, as in the paper.
     Intersection,
 }
 
@@ -23,19 +23,19 @@ pub enum SelfCollisions {
 pub struct Options {
     /// Levels of the hierarchy, at most.
     pub levels: u32,
-    /// The factor of Jacobi's method on every level; without it one for each level from an estimate of the largest eigenvalue.
+    /// The factor of Jacobi's method on every level [default: per level from an estimate of the largest eigenvalue].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub damping: Option<f64>,
     /// Sweeps of Jacobi's method on the coarsest level in place of a direct solve.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coarsest_sweeps: Option<u32>,
-    /// What smooths every level.
+    /// The smoother of every level.
     pub smoother: Smoother,
     /// Conjugate gradients stop when the residual has fallen to this fraction.
     pub tolerance: f64,
     /// Or after this many iterations.
     pub max_iterations: u32,
-    /// What keeps bodies from passing through themselves and each other.
+    /// The contact model of bodies with themselves and each other.
     pub self_collision: SelfCollisions,
 }
 

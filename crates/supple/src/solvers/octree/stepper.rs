@@ -1,5 +1,5 @@
-//! The stepper of octrees: the implicit one of the engine, with octants as elements, Newton's method over the levels of their hierarchy, and,
-//! where a scene asks for it, the paper's way to push back what has crossed.
+//! The stepper of octrees: the engine's implicit one, with octants as elements, Newton's method over the levels of their hierarchy, and,
+//! if a scene selects it, the paper's method to push back penetrations.
 
 use std::sync::Arc;
 
@@ -21,9 +21,9 @@ use crate::solvers::octree::options::{Options, SelfCollisions};
 use crate::solvers::octree::self_collision::SelfCollision;
 use crate::stepper::{HierarchyLevel, Slice};
 
-/// A stepper for the octrees of a setup's bodies, at their start.
-pub(crate) fn octree_stepper(setup: &SceneState) -> ImplicitStepper {
-    ImplicitStepper::with_elasticity(setup, Box::new(OctreeElasticity::default()))
+/// A stepper for the octrees of a scene state's bodies, at their start.
+pub(crate) fn octree_stepper(scene_state: &SceneState) -> ImplicitStepper {
+    ImplicitStepper::with_elasticity(scene_state, Box::new(OctreeElasticity::default()))
 }
 
 /// The octants of all bodies.
@@ -33,16 +33,16 @@ struct OctreeElasticity {
 }
 
 impl Elasticity for OctreeElasticity {
-    fn energies(&mut self, setup: &SceneState, _first_unknown: &[u32]) -> Vec<Box<dyn Energy>> {
-        let forest = Arc::new(forest(setup));
+    fn energies(&mut self, scene_state: &SceneState, _first_unknown: &[u32]) -> Vec<Box<dyn Energy>> {
+        let forest = Arc::new(forest(scene_state));
         self.forest = Some(forest.clone());
         vec![Box::new(OctreeEnergy::new(forest))]
     }
 
-    fn minimiser(&self, setup: &SceneState, nodes: Nodes) -> Result<Box<dyn Minimiser>, String> {
+    fn minimiser(&self, scene_state: &SceneState, nodes: Nodes) -> Result<Box<dyn Minimiser>, String> {
         let forest = self.forest.as_ref().ok_or("the bodies of a scene have no octants yet")?;
-        let options: Options = setup.solver.options.get();
-        let made = OctreeNewton::new(forest, &trees(setup), &nodes.pattern, &options)?;
+        let options: Options = scene_state.solver.options.get();
+        let made = OctreeNewton::new(forest, &trees(scene_state), &nodes.pattern, &options)?;
         Ok(Box::new(made))
     }
 
@@ -52,18 +52,25 @@ impl Elasticity for OctreeElasticity {
 
     fn contact(
         &self,
-        setup: &SceneState,
+        scene_state: &SceneState,
         points: &Arc<Embedding>,
         friction: &[f64],
     ) -> Option<Box<dyn ContactResponse>> {
-        let options: Options = setup.solver.options.get();
+        let options: Options = scene_state.solver.options.get();
         let asked = options.self_collision == SelfCollisions::Intersection;
-        let pushes = asked && !setup.surfaces().is_empty();
-        pushes.then(|| Box::new(SelfCollision::new(setup, points, friction)) as Box<dyn ContactResponse>)
+        let pushes = asked && !scene_state.surfaces().is_empty();
+        pushes
+            .then(|| Box::new(SelfCollision::new(scene_state, points, friction)) as Box<dyn ContactResponse>)
     }
 
-    fn draw_cells(&self, levels: &mut [HierarchyLevel], setup: &SceneState, x: &[DVec3], slice: &Slice) {
-        show_octants(levels, setup, x, slice);
+    fn draw_cells(
+        &self,
+        levels: &mut [HierarchyLevel],
+        scene_state: &SceneState,
+        x: &[DVec3],
+        slice: &Slice,
+    ) {
+        show_octants(levels, scene_state, x, slice);
     }
 }
 

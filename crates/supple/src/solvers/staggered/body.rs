@@ -6,8 +6,8 @@
 //! c = h^2 rho / (mu dt (dt + g)),   t = dt / (dt + g)
 //! ```
 //!
-//! `f` are forces on material points, spread over the lattice by their weights (section 9.2). For statics `c = 0` and
-//! `t = 1`. For co-rotational elasticity `L u` is `L u + div Q` ([`Corotation`]), and all of it stands in a frame that turns
+//! `f` are forces on material points, distributed over the lattice by their weights (section 9.2). For statics `c = 0` and
+//! `t = 1`. For co-rotational elasticity `L u` is `L u + div Q` ([`Corotation`]), all of it in a frame that rotates
 //! with the body ([`Frame`]).
 
 use std::collections::BTreeMap;
@@ -31,14 +31,14 @@ use crate::solvers::staggered::solve::{Limits, Solve, Workspace, solve, solve_by
 use supple_core::Error;
 use supple_core::simd::Simd;
 
-/// What acts on material points while a linear system is solved: takes displacements of the points, adds the forces that
-/// answer them, with the sign of a stiffness.
+/// The response of material points in a linear system: takes displacements of the points, adds the reaction forces,
+/// with the sign of a stiffness.
 pub(crate) type PointStiffness<'a> = dyn FnMut(&[DVec3], &mut [DVec3]) + 'a;
 
-/// The largest ratio of the moduli: pressures of materials with a smaller Poisson's ratio than 0.0005 are those of that one.
+/// The largest ratio of the moduli: materials with a Poisson's ratio below 0.0005 use the pressures of 0.0005.
 const MOST_COMPRESSIBLE: f64 = 1e3;
 
-/// How exactly unknowns follow what is prescribed before Newton's method begins.
+/// How accurately unknowns follow the prescribed values before Newton's method starts.
 const FOLLOW: f64 = 0.05;
 
 /// A body on its lattice.
@@ -49,17 +49,17 @@ pub(crate) struct LatticeBody {
     points: LatticePoints,
     rest: Vec<DVec3>,
     pub(crate) hierarchy: Hierarchy,
-    /// What co-rotational elasticity adds.
+    /// The co-rotational terms.
     corotation: Option<Corotation>,
-    /// Where displacements are counted from, and what it takes to turn that, once it had to.
+    /// The reference frame of displacements, and the data for rotating it, once it was needed.
     pub(crate) frame: Frame,
     faces: Option<FaceVectors>,
     prescribed: Prescribed,
-    /// Where each prescribed entry was when its pin began to hold it, in metres.
+    /// Position of each prescribed entry when its pin became active, in metres.
     pub(crate) starts: Vec<DVec3>,
-    /// Where each is on what leads its pin.
+    /// The anchor of each on its pin's driver.
     anchors: Vec<Option<Anchor>>,
-    /// Displacements in metres and pressures times the cell's side; velocities in m/s; as the frame sees them.
+    /// Displacements in metres and pressures times the cell's side; velocities in m/s; in the frame's axes.
     pub(crate) u: Vec<f64>,
     pub(crate) v: Vec<f64>,
     constant: Vec<f64>,
@@ -75,7 +75,7 @@ pub(crate) struct LatticeBody {
     damping: f64,
     options: Options,
     simd: Simd,
-    /// The share of forces in the step's equations, `t`.
+    /// The weight of forces in the step's equations, `t`.
     share: f64,
     held_values: Vec<f64>,
     moved: Vec<DVec3>,
@@ -83,9 +83,9 @@ pub(crate) struct LatticeBody {
 }
 
 impl LatticeBody {
-    /// A body at its start, with cells held by the hard pins on it.
-    pub(crate) fn new(body: &Body, index: usize, setup: &SceneState) -> Result<Self, Error> {
-        let options: Options = setup.solver.options.get();
+    /// A body at its start, with cells fixed by the hard pins on it.
+    pub(crate) fn new(body: &Body, index: usize, scene_state: &SceneState) -> Result<Self, Error> {
+        let options: Options = scene_state.solver.options.get();
         let cell = options.cell.or(body.cell).unwrap_or_else(|| side_of_tetrahedra(body));
         let made =
             voxelise(&body.surface_start, &body.surface_triangles, cell, options.padding as usize, |_| false);
@@ -95,7 +95,7 @@ impl LatticeBody {
                 body.name
             ))
         })?;
-        let holders = held_cells(body, index, setup, &lattice, &placement);
+        let holders = held_cells(body, index, scene_state, &lattice, &placement);
         holders.keys().for_each(|cell| lattice.hold(*cell));
         let in_cells: Vec<DVec3> = body.start.iter().map(|p| placement.in_cells(*p)).collect();
         let points = LatticePoints::new(&lattice, &in_cells, options.interpolation);
@@ -106,14 +106,14 @@ impl LatticeBody {
         let len = lattice.len();
         let mut v = vec![0.0; 3 * len];
         (0..3).for_each(|f| v[f * len..(f + 1) * len].fill(body.velocity[f]));
-        let hierarchy = Hierarchy::new(lattice, of, options.cycle(), setup.simd);
+        let hierarchy = Hierarchy::new(lattice, of, options.cycle(), scene_state.simd);
         let operator = hierarchy.finest().operator();
-        let corotation =
-            (body.model == Model::Corotated).then(|| Corotation::new(&operator, placement.cell, setup.simd));
+        let corotation = (body.model == Model::Corotated)
+            .then(|| Corotation::new(&operator, placement.cell, scene_state.simd));
         let prescribed = Prescribed::new(&hierarchy.finest().operator(), |cell| holders[&cell]);
         let place = |h: &HeldEntry| placement.of_entry(hierarchy.finest().lattice(), h.field, h.entry);
         let starts: Vec<DVec3> = prescribed.held.iter().map(place).collect();
-        let anchors = anchors(&prescribed, &starts, setup)?;
+        let anchors = anchors(&prescribed, &starts, scene_state)?;
         Ok(Self {
             starts,
             anchors,
@@ -137,7 +137,7 @@ impl LatticeBody {
             density: material.density,
             damping: material.damping,
             options,
-            simd: setup.simd,
+            simd: scene_state.simd,
             share: 1.0,
             held_values: Vec::new(),
             moved: Vec::new(),
@@ -153,20 +153,20 @@ impl LatticeBody {
         self.lattice().len()
     }
 
-    /// Where the body's unknowns are.
+    /// Positions of the body's unknowns.
     pub(crate) fn positions(&self, out: &mut [DVec3]) {
         for (n, (out, rest)) in out.iter_mut().zip(&self.rest).enumerate() {
             *out = self.frame.place(*rest, self.points.displacement(n, &self.u, self.len()));
         }
     }
 
-    /// How fast the body's unknowns are.
+    /// Velocities of the body's unknowns.
     pub(crate) fn velocities(&self, out: &mut [DVec3]) {
         let velocity = |n: usize| self.frame.rotation * self.points.displacement(n, &self.v, self.len());
         out.iter_mut().enumerate().for_each(|(n, out)| *out = velocity(n));
     }
 
-    /// Takes the frame along if the body has turned far against it.
+    /// Rotates the frame if the body has rotated far relative to it.
     pub(crate) fn turn_frame(&mut self) {
         let Some(corotation) = &mut self.corotation else { return };
         corotation.linearise(&self.u, true);
@@ -184,11 +184,11 @@ impl LatticeBody {
         self.frame = frame;
     }
 
-    /// Starts a step: the constant part of its equations, prescribed entries where their pins are at its end, and the free
-    /// ones where they would fly.
-    pub(crate) fn begin_step(&mut self, setup: &SceneState, dt: f64) -> Result<(), Error> {
+    /// Starts a step: the constant part of its equations, prescribed entries at their pins' targets at its end, and the free
+    /// ones at their free-flight positions.
+    pub(crate) fn begin_step(&mut self, scene_state: &SceneState, dt: f64) -> Result<(), Error> {
         let (h, mu) = (self.placement.cell, self.shear_modulus);
-        let (inertia, share) = match setup.mode {
+        let (inertia, share) = match scene_state.mode {
             Mode::Dynamic => {
                 (h * h * self.density / (mu * dt * (dt + self.damping)), dt / (dt + self.damping))
             }
@@ -201,7 +201,7 @@ impl LatticeBody {
         if share < 1.0 {
             self.add_damping(1.0 - share, inertia);
         }
-        let weight = self.frame.inward(setup.world.gravity) * (share * h * h / mu * self.density);
+        let weight = self.frame.inward(scene_state.world.gravity) * (share * h * h / mu * self.density);
         for field in 0..3 {
             for cell in field * len..(field + 1) * len {
                 self.constant[cell] -= inertia * (self.u[cell] + dt * self.v[cell]) + weight[field];
@@ -209,16 +209,16 @@ impl LatticeBody {
         }
         if self.corotation.is_some() && !self.prescribed.held.is_empty() {
             self.before.clone_from(&self.u);
-            self.prescribe(setup, setup.time + dt)?;
+            self.prescribe(scene_state, scene_state.time + dt)?;
             self.follow_prescribed();
         } else {
-            self.prescribe(setup, setup.time + dt)?;
+            self.prescribe(scene_state, scene_state.time + dt)?;
         }
         Ok(())
     }
 
-    /// Moves the unknowns as the tangent of the step's start says that they follow what is prescribed: otherwise one layer of
-    /// cells would bear all of it, and be far out of what Newton's method can use.
+    /// Moves the unknowns with the prescribed values by the tangent at the step's start: otherwise one layer of
+    /// cells would take all of the deformation, far outside the convergence region of Newton's method.
     fn follow_prescribed(&mut self) {
         let Self { hierarchy, corotation, u, before, change, right, step, work, prescribed, .. } = self;
         let Some(corotation) = corotation else { return };
@@ -234,7 +234,7 @@ impl LatticeBody {
         u.iter_mut().zip(&*step).for_each(|(u, step)| *u += step);
     }
 
-    /// The part of the damping that the step's start decides: the forces of its strain, `L u0`.
+    /// The part of the damping that is determined at the step's start: the forces of its strain, `L u0`.
     fn add_damping(&mut self, factor: f64, inertia: f64) {
         let len = self.len();
         self.change.fill(0.0);
@@ -251,7 +251,7 @@ impl LatticeBody {
         }
     }
 
-    /// Makes prescribed entries zero; [`Self::put_held`] gives them back.
+    /// Sets prescribed entries to zero; [`Self::put_held`] restores them.
     fn take_held(&mut self) {
         let len = self.len();
         self.held_values.clear();
@@ -276,10 +276,10 @@ impl LatticeBody {
         }
     }
 
-    fn prescribe(&mut self, setup: &SceneState, time: f64) -> Result<(), Error> {
+    fn prescribe(&mut self, scene_state: &SceneState, time: f64) -> Result<(), Error> {
         let len = self.len();
-        for (number, pin) in setup.pins.iter().enumerate().filter(|(_, pin)| pin.stiffness.is_none()) {
-            let pose = pin.pose_at(setup, time)?;
+        for (number, pin) in scene_state.pins.iter().enumerate().filter(|(_, pin)| pin.stiffness.is_none()) {
+            let pose = pin.pose_at(scene_state, time)?;
             let held = self.prescribed.held.iter().zip(self.starts.iter().zip(&self.anchors));
             for (held, (start, anchor)) in held.filter(|(held, _)| held.holder as usize == number) {
                 let place =
@@ -292,9 +292,9 @@ impl LatticeBody {
         Ok(())
     }
 
-    /// Goes on from the displacements and velocities of another body on the same lattice; pins that came later take hold
-    /// of what they hold where it is.
-    pub(crate) fn go_on_from(&mut self, other: Self, setup: &SceneState) {
+    /// Continues from the displacements and velocities of another body on the same lattice; later pins capture the
+    /// current positions of their points.
+    pub(crate) fn go_on_from(&mut self, other: Self, scene_state: &SceneState) {
         if other.u.len() != self.u.len() {
             return;
         }
@@ -303,13 +303,13 @@ impl LatticeBody {
         let places: Vec<DVec3> = self.starts.iter().map(|p| self.placement.in_cells(*p)).collect();
         let at = LatticePoints::new(self.lattice(), &places, Interpolation::Trilinear);
         for (n, held) in self.prescribed.held.iter().enumerate() {
-            if setup.pins[held.holder as usize].begun.is_some_and(|begun| begun > 0.0) {
+            if scene_state.pins[held.holder as usize].begun.is_some_and(|begun| begun > 0.0) {
                 self.starts[n] = self.frame.place(self.starts[n], at.displacement(n, &self.u, len));
             }
         }
     }
 
-    /// One step of Newton's method: forces on the body's unknowns in newtons as they are, and how they answer to
+    /// One step of Newton's method: the current forces on the body's unknowns in newtons, and their response to
     /// displacements.
     pub(crate) fn improve(
         &mut self,
@@ -343,7 +343,7 @@ impl LatticeBody {
                 stiffness(moved, answers);
                 let answers = answers.iter().map(|force| scale * frame.inward(*force));
                 answers.enumerate().for_each(|(n, force)| points.scatter(n, force, out, len));
-                // What is prescribed has no equation.
+                // Prescribed entries have no equation.
                 prescribed.held.iter().for_each(|h| out[h.field * len + h.entry] = 0.0);
             };
             solve(hierarchy, (step, right), &limits, work, Some(&mut add))
@@ -352,12 +352,12 @@ impl LatticeBody {
         solved
     }
 
-    /// Takes back a part of the last step of Newton's method.
+    /// Reverts a fraction of the last step of Newton's method.
     pub(crate) fn step_back(&mut self, part: f64) {
         self.u.iter_mut().zip(&self.step).for_each(|(u, step)| *u -= part * step);
     }
 
-    /// `right` becomes the residual of the step's equations; its norm.
+    /// `right` becomes the residual of the step's equations; returns its norm.
     pub(crate) fn residual(&mut self, forces: &[DVec3]) -> f64 {
         let len = self.len();
         let scale = self.share / (self.placement.cell * self.shear_modulus);
@@ -376,7 +376,7 @@ impl LatticeBody {
         self.right.iter().map(|r| r * r).sum::<f64>().sqrt()
     }
 
-    /// Ends a step that began at displacements `before`.
+    /// Ends a step that started at displacements `before`.
     pub(crate) fn end_step(&mut self, before: &[f64], dt: f64, mode: Mode) {
         let rate = if mode == Mode::Dynamic { 1.0 / dt } else { 0.0 };
         for (v, (new, old)) in self.v.iter_mut().zip(self.u.iter().zip(before)) {
@@ -409,12 +409,12 @@ impl LatticeBody {
         turned + fields + rest + self.work.bytes() + 8 * wide + self.points.bytes()
     }
 
-    /// Whether one linear solve is all of Newton's method as long as nothing acts on points.
+    /// Whether one linear solve suffices for Newton's method as long as no forces act on points.
     pub(crate) fn is_linear(&self) -> bool {
         self.corotation.is_none()
     }
 
-    /// The lattices, for what the user should know.
+    /// A description of the lattices for the user.
     pub(crate) fn describe(&self) -> String {
         let [x, y, z] = self.lattice().size();
         let cells = self.lattice().interior_cells();
@@ -423,16 +423,16 @@ impl LatticeBody {
     }
 }
 
-/// Where prescribed entries are on what leads their pins. Pins on lattices that follow something hold from the start.
+/// The anchors of prescribed entries on their pins' drivers. Driven pins on lattices are active from the start.
 fn anchors(
     prescribed: &Prescribed,
     starts: &[DVec3],
-    setup: &SceneState,
+    scene_state: &SceneState,
 ) -> Result<Vec<Option<Anchor>>, Error> {
     let mut anchors = vec![None; starts.len()];
-    for (number, pin) in setup.pins.iter().enumerate().filter(|(_, pin)| pin.stiffness.is_none()) {
+    for (number, pin) in scene_state.pins.iter().enumerate().filter(|(_, pin)| pin.stiffness.is_none()) {
         let Some(driver) = &pin.driver else { continue };
-        let Some(anchoring) = setup.anchoring(driver, 0.0)? else { continue };
+        let Some(anchoring) = scene_state.anchoring(driver, 0.0)? else { continue };
         for (n, start) in starts.iter().enumerate() {
             if prescribed.held[n].holder as usize == number {
                 anchors[n] = Some(anchoring.anchor(*start, *start));
@@ -442,19 +442,19 @@ fn anchors(
     Ok(anchors)
 }
 
-/// Cells held by hard pins, each with the number of the first pin that does. A pinned point holds the cell that it lies
-/// in. One that is a corner of cells holds those of whose corners all are pinned, and those outside the body of which at
-/// least three are: so a pinned side of a body is held from outside.
+/// Cells fixed by hard pins, each with the index of the first such pin. A pinned point fixes the cell that contains
+/// it. One that is a corner of cells fixes those all of whose corners are pinned, and those outside the body with at
+/// least three pinned corners: so a pinned side of a body is fixed from outside.
 fn held_cells(
     body: &Body,
     index: usize,
-    setup: &SceneState,
+    scene_state: &SceneState,
     lattice: &Lattice,
     placement: &Placement,
 ) -> BTreeMap<usize, u32> {
     let mut holders = BTreeMap::new();
     for (number, pin) in
-        setup.pins.iter().enumerate().filter(|(_, pin)| pin.body == index && pin.stiffness.is_none())
+        scene_state.pins.iter().enumerate().filter(|(_, pin)| pin.body == index && pin.stiffness.is_none())
     {
         let mut corners: BTreeMap<usize, usize> = BTreeMap::new();
         for point in &pin.points {
@@ -480,7 +480,7 @@ fn held_cells(
     holders
 }
 
-/// A point this part of a cell from a corner of cells is at it.
+/// A point within this fraction of a cell from a corner of cells is at it.
 const CORNER: f64 = 1e-3;
 
 /// The cell at some coordinates, or the nearest one next to the lattice.

@@ -1,4 +1,4 @@
-//! What staggered multigrid declares: its name, its options, and what it has not.
+//! The declaration of staggered multigrid: its name, its options, and what it does not support.
 
 use crate::scene::{
     Method, MethodName, MethodTraits, Model, OptionTable, Scene, StepperDeclaration, Unsupported, word_of,
@@ -58,7 +58,7 @@ impl StepperDeclaration for StaggeredMultigrid {
 }
 
 impl StepperKind for StaggeredMultigrid {
-    fn build(&self, setup: &SceneState) -> Result<Box<dyn Stepper>, Error> {
-        Ok(Box::new(StaggeredStepper::new(setup)))
+    fn build(&self, scene_state: &SceneState) -> Result<Box<dyn Stepper>, Error> {
+        Ok(Box::new(StaggeredStepper::new(scene_state)))
     }
 }

@@ -1,4 +1,4 @@
-//! Cells of the lattices for drawing: those that the surface goes through as regions, and a slice through all of them by how they
+//! Cells of the lattices for drawing: those that the surface intersects as regions, and a slice through all of them by how they
 //! are smoothed.
 
 use glam::DVec3;
@@ -11,10 +11,10 @@ use crate::solvers::staggered::lattice::{Cell, Lattice, MARGIN};
 use crate::solvers::staggered::multigrid::level::LatticeLevel;
 use crate::stepper::{HierarchyLevel, Slice, SlicedCell, carried};
 
-/// What cells of a body are (Zhu 2010, figure 4 and section 5): smoothed by distribution, by sweeps of their own, or prescribed.
+/// The kinds of a body's cells (Zhu 2010, figure 4 and section 5): smoothed by distribution, by boundary sweeps, or prescribed.
 const KINDS: [&str; 3] = ["interior", "boundary", "held (Dirichlet)"];
 
-/// The lattices of all bodies, the finest first; a body with fewer of them shows its coarsest.
+/// The lattices of all bodies, finest first; a body with fewer of them shows its coarsest.
 pub(crate) fn hierarchy(bodies: &[(&Body, &LatticeBody)], slice: &Slice) -> Vec<HierarchyLevel> {
     let levels = bodies.iter().map(|(_, body)| body.hierarchy.levels().len()).max().unwrap_or(0);
     (0..levels).map(|k| level(k, bodies, slice)).collect()
@@ -49,7 +49,7 @@ impl<'a> Shown<'a> {
         Self { body, lattices, level: &levels[k], side: 1 << k }
     }
 
-    /// The cell of each surface point. Points in held cells, or on a face of one, have none.
+    /// The cell of each surface point. Points in fixed cells, or on a face of one, have none.
     fn cells_of_points(&self) -> Vec<Option<usize>> {
         let lattice = self.level.lattice();
         let size = lattice.size();
@@ -69,7 +69,7 @@ impl<'a> Shown<'a> {
         self.body.surface_start.iter().map(cell).collect()
     }
 
-    /// The cells that a slice goes through.
+    /// The cells intersected by a slice.
     fn sliced(&self, slice: &Slice) -> Vec<SlicedCell> {
         let lattice = self.level.lattice();
         let place = slice.place(&self.body.surface_start);
@@ -94,7 +94,7 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// The finest cells of the body in a cell that begins there.
+    /// The finest cells of the body in a cell that starts there.
     fn finest_in(&self, low: [i32; 3]) -> Vec<[i32; 3]> {
         let finest = self.finest();
         let side = self.side;
@@ -111,7 +111,7 @@ impl<'a> Shown<'a> {
         self.lattices.hierarchy.finest().lattice()
     }
 
-    /// Where a point, given in finest cells, is now, by the nearest of some finest cells.
+    /// Current position of a point, given in finest cells, by the nearest of some finest cells.
     fn place(&self, cells: &[[i32; 3]], point: DVec3) -> DVec3 {
         let distance = |cell: &&[i32; 3]| {
             let (low, high) = bounds(**cell, 1);

@@ -16,19 +16,19 @@
 //! | 9.2 forces on points, 9.3 trilinear and tricubic embedding | [`LatticePoints`] |
 //! | 9.4 parallel sweeps | `planes`, `spans`, `band` |
 //!
-//! What differs from the paper:
+//! Differences from the paper:
 //! - Equations near prescribed values are smoothed by distribution restricted to unknowns, only those near traction by
 //!   Gauss-Seidel with eliminated pressures: with the latter everywhere, cycles stall from Poisson's ratio 0.475 on.
-//! - Points are relaxed in red-black order instead of lexicographically or by coloured blocks: better smoothing, and the same
-//!   bits for any number of threads without colouring blocks.
+//! - Points are relaxed in red-black order instead of lexicographically or by coloured blocks: better smoothing, and
+//!   bit-identical for any number of threads without colouring blocks.
 //! - Cycles in single precision precondition a flexible GMRES on the whole mixed system in double precision, because cycles
-//!   alone slow down on weakly held bodies. [`solve_by_cycles`] is the paper's method.
-//! - W-cycles: coarse lattices are too soft at free faces, and V-cycles over-correct the more the deeper they go.
-//! - Stresses of coarse cells are weighted by how full the cells are; coarse lattices swell thin limbs otherwise.
+//!   alone slow down on weakly constrained bodies. [`solve_by_cycles`] is the paper's method.
+//! - W-cycles: coarse lattices are too soft at free faces, and V-cycles over-correct increasingly with depth.
+//! - Stresses of coarse cells are weighted by the fill fraction of the cells; otherwise coarse lattices swell thin limbs.
 //! - Coarsening stops where limbs would be one or two cells thick. The coarsest lattice may still be singular where a feature
-//!   is a cell thick: lost pivots are left out.
+//!   is a cell thick: zero pivots are left out.
 //! - Forces on points (contact, soft pins, dragging) have their Hessian in the products of GMRES, not in the cycle.
-//! - Co-rotational elasticity (section 7) is the linear operator plus what it lacks in whole cells, solved by Newton's method
+//! - Co-rotational elasticity (section 7) is the linear operator plus a correction in whole cells, solved by Newton's method
 //!   with the exact derivative instead of frozen rotations; cycles are those of the linear operator. The rotation of a whole
 //!   body is factored out of its displacements.
 

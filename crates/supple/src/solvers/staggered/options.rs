@@ -6,12 +6,12 @@ use crate::scene::NamedOptions;
 use crate::solvers::staggered::lattice::embedding::Interpolation;
 use crate::solvers::staggered::multigrid::hierarchy::CycleOptions;
 
-/// How bodies are put on lattices, and how these are solved.
+/// How bodies are placed on lattices, and how these are solved.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
-    /// Side of the cells in metres; without it that of a cube of six of the body's mean tetrahedra, its own
-    /// `cell`.
+    /// Side of the cells in metres [default: that of a cube of six of the body's mean tetrahedra, its own
+    /// `cell`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cell: Option<f64>,
     /// Layers of cells around the body: a smoother surface for a body that is thicker by as much.
@@ -20,13 +20,13 @@ pub struct Options {
     pub interpolation: Interpolation,
     /// Sweeps over the boundary before and after every interior sweep.
     pub boundary_sweeps: u32,
-    /// More of them where lattices differ.
+    /// Additional ones where lattices differ.
     pub extra_sweeps: u32,
     /// Visits of the coarser lattice in a cycle: 1 is a V-cycle, 2 a W-cycle.
     pub cycle_index: u32,
-    /// Whether cycles precondition GMRES; the paper has cycles alone.
+    /// Whether cycles precondition GMRES; the paper uses cycles alone.
     pub krylov: bool,
-    /// The most cycles of a linear solve.
+    /// The maximum number of cycles of a linear solve.
     pub max_cycles: u32,
 }
 
@@ -72,7 +72,7 @@ impl NamedOptions for Options {
 }
 
 impl Options {
-    /// What they say of cycles.
+    /// The cycle options.
     pub(crate) fn cycle(&self) -> CycleOptions {
         CycleOptions {
             boundary_sweeps: self.boundary_sweeps as usize,

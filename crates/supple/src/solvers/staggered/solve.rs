@@ -1,5 +1,5 @@
 //! Solves in double precision by cycles in single precision: alone, as in the paper, or inside the flexible GMRES of
-//! Saad 1993 on the whole mixed system, which keeps its rate where bodies are weakly held.
+//! Saad 1993 on the whole mixed system, which keeps its rate where bodies are weakly constrained.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use crate::solvers::staggered::lattice::runs::Runs;
 use crate::solvers::staggered::multigrid::hierarchy::Hierarchy;
 use crate::solvers::staggered::multigrid::level::wrap;
 
-/// Numbers added up by one task, in an order that does not depend on threads.
+/// Numbers summed by one task, in an order that does not depend on threads.
 const CHUNK: usize = 1 << 14;
 
-/// What a solve did.
+/// The outcome of a solve.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Solve {
     /// Norm of the residual before every cycle, and at the end; inside a restart as the method estimates it.
@@ -27,20 +27,20 @@ impl Solve {
         self.residuals.len().saturating_sub(1)
     }
 
-    /// The mean factor of the residual in cycles `from` to `to`, counted from 1.
+    /// The mean reduction factor of the residual in cycles `from` to `to`, counted from 1.
     pub fn rate(&self, from: usize, to: usize) -> f64 {
         (self.residuals[to] / self.residuals[from - 1]).powf(1.0 / (to - from + 1) as f64)
     }
 }
 
-/// When to stop.
+/// Stopping criteria.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
     /// The residual's norm over that of the right-hand side, or over the first residual's if that is smaller.
     pub tolerance: f64,
-    /// The most cycles.
+    /// The maximum number of cycles.
     pub max_cycles: usize,
-    /// Iterations of GMRES before it restarts. Memory is taken for as many as are done.
+    /// Iterations of GMRES before it restarts. Memory is allocated for as many as are done.
     pub restart: usize,
 }
 
@@ -50,18 +50,18 @@ impl Default for Limits {
     }
 }
 
-/// What is added to the operator: adds the product of a matrix with fields to a residual, that is, takes it from the
+/// A term added to the operator: adds the product of a matrix with fields to a residual, that is, subtracts it from the
 /// operator's product.
 pub type Addition<'a> = dyn FnMut(&[f64], &mut [f64]) + 'a;
 
-/// Memory of the solves. Vectors of GMRES hold unknowns only, so that a thin body in a big box costs by its own volume.
+/// Workspace of the solves. Vectors of GMRES contain unknowns only, so that a thin body in a big box costs by its own volume.
 #[derive(Debug, Default)]
 pub struct Workspace {
     /// Of the whole lattice.
     residual: Vec<f64>,
     zero: Vec<f64>,
     wide: Vec<f64>,
-    /// Of the unknowns. In double precision: below the rounding of its basis GMRES does not get.
+    /// Of the unknowns. In double precision: GMRES does not get below the rounding of its basis.
     basis: Vec<Vec<f64>>,
     corrections: Vec<Vec<f32>>,
     packed: Vec<f64>,
@@ -89,7 +89,7 @@ impl Workspace {
     }
 }
 
-/// Cycles alone, from what `u` holds.
+/// Cycles alone, from the initial guess in `u`.
 pub fn solve_by_cycles(
     hierarchy: &mut Hierarchy,
     (u, b): (&mut [f64], &[f64]),
@@ -117,7 +117,7 @@ pub fn solve_by_cycles(
     }
 }
 
-/// Flexible GMRES, preconditioned by one cycle, from what `u` holds. The cycle knows nothing of an `addition` to the
+/// Flexible GMRES, preconditioned by one cycle, from the initial guess in `u`. The cycle ignores an `addition` to the
 /// operator: forces on few points cost a few more iterations.
 pub fn solve(
     hierarchy: &mut Hierarchy,
@@ -159,14 +159,14 @@ pub fn solve(
     }
 }
 
-/// The norm of the residual where GMRES starts, the one to reach, and the most steps.
+/// The norm of the residual where GMRES starts, the target norm, and the maximum number of steps.
 struct Restart {
     norm: f64,
     goal: f64,
     steps: usize,
 }
 
-/// The steps between two restarts: the weights of the corrections that make the residual smallest.
+/// The steps between two restarts: the weights of the corrections that minimise the residual.
 fn arnoldi(
     hierarchy: &mut Hierarchy,
     restart: &Restart,
@@ -209,7 +209,7 @@ fn arnoldi(
     problem.solve()
 }
 
-/// `min |beta e_1 - H y|` by Givens rotations, a column at a time.
+/// `min |beta e_1 - H y|` by Givens rotations, column by column.
 struct LeastSquares {
     columns: Vec<Vec<f64>>,
     rotations: Vec<(f64, f64)>,
@@ -221,7 +221,7 @@ impl LeastSquares {
         Self { columns: Vec::new(), rotations: Vec::new(), right: vec![norm] }
     }
 
-    /// Adds a column; the smallest norm with it.
+    /// Adds a column; returns the smallest norm with it.
     fn add(&mut self, mut column: Vec<f64>) -> f64 {
         let n = self.columns.len();
         for (i, (c, s)) in self.rotations.iter().enumerate() {

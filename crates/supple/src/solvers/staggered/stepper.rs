@@ -1,5 +1,5 @@
-//! Steps of bodies on staggered lattices. What acts on points (colliders, soft pins, dragging, wind) is linearised around
-//! the present positions; its Hessian joins the Krylov method's products, not the cycle.
+//! Steps of bodies on staggered lattices. Forces on points (colliders, soft pins, dragging, wind) are linearised around
+//! the current positions; their Hessian is part of the Krylov method's products, not of the cycle.
 
 use std::borrow::Cow;
 use std::time::Instant;
@@ -16,23 +16,23 @@ use crate::stepper::{EnergyReport, HierarchyLevel, Inspection, Slice, StageTimes
 use supple_core::Error;
 use supple_core::state::{StateReader, StateWriter};
 
-/// The last linear system is solved this much more exactly than the step.
+/// The last linear system is solved this much more accurately than the step.
 const LINEAR_SHARE: f64 = 0.1;
-/// How exactly the first linear system of a step is solved whose forces are not linear.
+/// How accurately the first linear system of a nonlinear step is solved.
 const FIRST_GOAL: f64 = 0.1;
-/// Share of the square of the last step's gain in how exactly the next linear system is solved (Eisenstat and Walker 1996,
+/// Factor of the square of the last step's reduction in the tolerance of the next linear system (Eisenstat and Walker 1996,
 /// choice 2).
 const GAIN_SHARE: f64 = 0.9;
-/// Steps of Newton's method that are taken whole, whatever the residual.
+/// Newton steps that are taken in full, whatever the residual.
 const WHOLE_STEPS: u32 = 4;
-/// Later ones are halved down to this part of them.
+/// Later ones are halved down to this fraction.
 const SHORTEST: f64 = 1.0 / 16.0;
 
 /// Staggered multigrid for all bodies of a scene.
 #[derive(Default)]
 pub struct StaggeredStepper {
     bodies: Vec<LatticeBody>,
-    /// What went wrong when a body was put on its lattice; the next step says so.
+    /// The error when a body was placed on its lattice; reported by the next step.
     problem: Option<Error>,
     /// The bodies' unknowns as points of the lattices, and their velocities.
     x: Vec<DVec3>,
@@ -40,7 +40,7 @@ pub struct StaggeredStepper {
     /// Masses, surface points, wind and pins.
     system: System,
     earlier_colliders: Vec<PosedCollider>,
-    /// The hard pins for which the lattices were made.
+    /// The hard pins for which the lattices were built.
     hard_pins: Vec<PinId>,
     held: Vec<bool>,
     pinned: Vec<DVec3>,
@@ -52,19 +52,19 @@ pub struct StaggeredStepper {
 }
 
 impl StaggeredStepper {
-    /// A stepper for the bodies of a setup, at their start.
-    pub fn new(setup: &SceneState) -> Self {
+    /// A stepper for the bodies of a scene state, at their start.
+    pub fn new(scene_state: &SceneState) -> Self {
         let mut stepper = Self::default();
-        stepper.bodies_changed(setup, &vec![None; setup.bodies.len()]);
+        stepper.bodies_changed(scene_state, &vec![None; scene_state.bodies.len()]);
         stepper
     }
 
-    fn pose_colliders(&mut self, setup: &SceneState, times: [f64; 2]) -> Result<(), Error> {
+    fn pose_colliders(&mut self, scene_state: &SceneState, times: [f64; 2]) -> Result<(), Error> {
         let mut posed = std::mem::take(&mut self.earlier_colliders);
         let mut before = std::mem::take(&mut self.system.contacts.colliders);
         let mut earlier = before.drain(..);
-        for (_, collider) in &setup.colliders {
-            posed.push(PosedCollider::new(collider, &setup.collider_meshes, times, earlier.next())?);
+        for (_, collider) in &scene_state.colliders {
+            posed.push(PosedCollider::new(collider, &scene_state.collider_meshes, times, earlier.next())?);
         }
         drop(earlier);
         self.system.contacts.colliders = posed;
@@ -81,7 +81,7 @@ impl StaggeredStepper {
         self.bodies[body].positions(&mut self.x[range]);
     }
 
-    /// Forces on all unknowns where they are; whether there are any.
+    /// Forces on all unknowns at their current positions; returns whether there are any.
     fn find_forces(&mut self) -> bool {
         self.forces.clear();
         self.forces.resize(self.x.len(), DVec3::ZERO);
@@ -93,18 +93,18 @@ impl StaggeredStepper {
     }
 
     /// Newton's method for one body: iterations, cycles, and the residual over that at the start.
-    fn solve_body(&mut self, index: usize, setup: &SceneState) -> (u32, u32, f64) {
+    fn solve_body(&mut self, index: usize, scene_state: &SceneState) -> (u32, u32, f64) {
         let range = self.range(index);
-        let tolerance = setup.solver.tolerance;
+        let tolerance = scene_state.solver.tolerance;
         let (mut cycles, mut iterations) = (0, 0);
         self.residuals.clear();
         let (mut relative, mut part) = (1.0, 1.0);
-        while iterations < setup.solver.max_iterations {
+        while iterations < scene_state.solver.max_iterations {
             self.refresh_positions(index);
             let acted_on = self.find_forces();
             let Self { bodies, system, x, forces, moved, answer, residuals, .. } = self;
             let norm = bodies[index].residual(&forces[range.clone()]);
-            // Whole steps find the contacts; if these still come and go, shorter ones settle them.
+            // Full steps find the contacts; if these still come and go, shorter ones settle them.
             let grew = residuals.last().is_some_and(|last| norm > *last);
             if grew && iterations > WHOLE_STEPS && part > SHORTEST {
                 part *= 0.5;
@@ -142,10 +142,10 @@ impl StaggeredStepper {
         (iterations, cycles, relative)
     }
 
-    fn report(&self, setup: &SceneState) -> StepReport {
+    fn report(&self, scene_state: &SceneState) -> StepReport {
         let mass = &self.system.inertia.mass;
         let kinetic = self.v.iter().zip(mass).map(|(v, m)| 0.5 * m * v.length_squared()).sum();
-        let gravity = setup.world.gravity;
+        let gravity = scene_state.world.gravity;
         let potential = self.x.iter().zip(mass).map(|(x, m)| -m * gravity.dot(*x)).sum();
         let elastic = self.bodies.iter().map(LatticeBody::elastic_energy).sum();
         let (contacts, penetration) = self.system.contacts.count_and_depth(&self.x);
@@ -173,12 +173,12 @@ impl StaggeredStepper {
         }
     }
 
-    fn put_on_lattices(&mut self, setup: &SceneState) {
+    fn put_on_lattices(&mut self, scene_state: &SceneState) {
         self.bodies.clear();
         self.problem = None;
-        self.hard_pins = hard_pins(setup).collect();
-        for (index, body) in setup.bodies.iter().enumerate() {
-            match LatticeBody::new(body, index, setup) {
+        self.hard_pins = hard_pins(scene_state).collect();
+        for (index, body) in scene_state.bodies.iter().enumerate() {
+            match LatticeBody::new(body, index, scene_state) {
                 Ok(body) => self.bodies.push(body),
                 Err(problem) => self.problem = self.problem.take().or(Some(problem)),
             }
@@ -186,7 +186,7 @@ impl StaggeredStepper {
     }
 }
 
-/// How exactly the next linear system is worth solving: the better Newton's method converges, the more exactly.
+/// How accurately the next linear system is worth solving: the better Newton's method converges, the more accurately.
 fn forcing(residuals: &[f64]) -> f64 {
     match residuals {
         [.., before, now] => GAIN_SHARE * (now / before).powi(2),
@@ -194,54 +194,59 @@ fn forcing(residuals: &[f64]) -> f64 {
     }
 }
 
-fn hard_pins(setup: &SceneState) -> impl Iterator<Item = PinId> {
-    setup.pins.iter().filter(|pin| pin.stiffness.is_none()).map(|pin| pin.id)
+fn hard_pins(scene_state: &SceneState) -> impl Iterator<Item = PinId> {
+    scene_state.pins.iter().filter(|pin| pin.stiffness.is_none()).map(|pin| pin.id)
 }
 
-/// What acts on material points.
+/// The forces on material points.
 fn point_energies(system: &System) -> [&dyn Energy; 3] {
     [&system.attachments, &system.contacts, &system.wind]
 }
 
 impl Stepper for StaggeredStepper {
-    fn step(&mut self, setup: &SceneState, dt: f64, _deadline: Option<Instant>) -> Result<StepReport, Error> {
+    fn step(
+        &mut self,
+        scene_state: &SceneState,
+        dt: f64,
+        _deadline: Option<Instant>,
+    ) -> Result<StepReport, Error> {
         let begun = Instant::now();
         if let Some(problem) = &self.problem {
             return Err(problem.clone());
         }
-        if hard_pins(setup).ne(self.hard_pins.iter().copied()) {
-            self.materials_changed(setup);
+        if hard_pins(scene_state).ne(self.hard_pins.iter().copied()) {
+            self.materials_changed(scene_state);
         }
-        self.pose_colliders(setup, [setup.time, setup.time + dt])?;
+        self.pose_colliders(scene_state, [scene_state.time, scene_state.time + dt])?;
         let system = &mut self.system;
         system.contacts.begin_step(&self.x, dt);
-        system.update_wind(setup, &self.x, &self.v, [setup.time + dt, dt]);
+        system.update_wind(scene_state, &self.x, &self.v, [scene_state.time + dt, dt]);
         self.pinned.clone_from(&self.x);
-        system.apply_pins(setup, setup.time + dt, &mut self.pinned, &mut self.held)?;
+        system.apply_pins(scene_state, scene_state.time + dt, &mut self.pinned, &mut self.held)?;
         let (mut iterations, mut cycles, mut residual) = (0, 0, 0.0_f64);
         for index in 0..self.bodies.len() {
             self.bodies[index].turn_frame();
             self.before.clone_from(&self.bodies[index].u);
-            self.bodies[index].begin_step(setup, dt)?;
-            let done = self.solve_body(index, setup);
+            self.bodies[index].begin_step(scene_state, dt)?;
+            let done = self.solve_body(index, scene_state);
             iterations += done.0;
             cycles += done.1;
             residual = residual.max(done.2);
             let before = std::mem::take(&mut self.before);
-            self.bodies[index].end_step(&before, dt, setup.mode);
+            self.bodies[index].end_step(&before, dt, scene_state.mode);
             self.before = before;
         }
         self.refresh_all();
         if let Some(point) = self.x.iter().position(|p| !p.is_finite()) {
-            return Err(setup.failed(format!("point {point} is at {}", self.x[point])));
+            return Err(scene_state.failed(format!("point {point} is at {}", self.x[point])));
         }
-        let report = self.report(setup);
+        let report = self.report(scene_state);
         let total = begun.elapsed().as_secs_f64();
         Ok(StepReport {
             nonlinear_iterations: iterations,
             linear_iterations: cycles,
             residual: Some(residual),
-            converged: residual <= setup.solver.tolerance,
+            converged: residual <= scene_state.solver.tolerance,
             times: StageTimes { solve: total, total, ..StageTimes::default() },
             ..report
         })
@@ -254,29 +259,29 @@ impl Stepper for StaggeredStepper {
         }
     }
 
-    fn bodies_changed(&mut self, setup: &SceneState, old_index: &[Option<usize>]) {
+    fn bodies_changed(&mut self, scene_state: &SceneState, old_index: &[Option<usize>]) {
         let mut old: Vec<Option<LatticeBody>> =
             std::mem::take(&mut self.bodies).into_iter().map(Some).collect();
-        self.put_on_lattices(setup);
+        self.put_on_lattices(scene_state);
         if self.problem.is_none() {
             for (body, before) in self.bodies.iter_mut().zip(old_index) {
                 let kept = before.and_then(|index| old.get_mut(index).and_then(Option::take));
                 if let Some(kept) = kept {
-                    body.go_on_from(kept, setup);
+                    body.go_on_from(kept, scene_state);
                 }
             }
         }
-        self.system = System::without_elasticity(setup);
-        self.x = setup.bodies.iter().flat_map(|body| &body.start).copied().collect();
+        self.system = System::without_elasticity(scene_state);
+        self.x = scene_state.bodies.iter().flat_map(|body| &body.start).copied().collect();
         self.v = vec![DVec3::ZERO; self.x.len()];
         if self.problem.is_none() {
             self.refresh_all();
         }
     }
 
-    fn materials_changed(&mut self, setup: &SceneState) {
-        let same: Vec<Option<usize>> = (0..setup.bodies.len()).map(Some).collect();
-        self.bodies_changed(setup, &same);
+    fn materials_changed(&mut self, scene_state: &SceneState) {
+        let same: Vec<Option<usize>> = (0..scene_state.bodies.len()).map(Some).collect();
+        self.bodies_changed(scene_state, &same);
     }
 
     fn unknown_count(&self) -> usize {
@@ -318,15 +323,15 @@ impl Stepper for StaggeredStepper {
         Ok(())
     }
 
-    fn notes(&self, setup: &SceneState) -> Vec<String> {
+    fn notes(&self, scene_state: &SceneState) -> Vec<String> {
         let lattice = |(body, lattice): (&crate::body::Body, &LatticeBody)| {
             format!("body `{}`: {}", body.name, lattice.describe())
         };
-        setup.bodies.iter().zip(&self.bodies).map(lattice).collect()
+        scene_state.bodies.iter().zip(&self.bodies).map(lattice).collect()
     }
 
-    fn hierarchy(&self, setup: &SceneState, slice: &Slice) -> Vec<HierarchyLevel> {
-        let shown: Vec<_> = setup.bodies.iter().zip(&self.bodies).collect();
+    fn hierarchy(&self, scene_state: &SceneState, slice: &Slice) -> Vec<HierarchyLevel> {
+        let shown: Vec<_> = scene_state.bodies.iter().zip(&self.bodies).collect();
         if self.problem.is_none() {
             crate::solvers::staggered::inspection::hierarchy(&shown, slice)
         } else {

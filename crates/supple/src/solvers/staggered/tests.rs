@@ -1,4 +1,4 @@
-//! What the discretisation, the smoothers and the cycle must do, by theory.
+//! Properties of the discretisation, the smoothers and the cycle, by theory.
 
 use crate::solvers::staggered::lattice::classes::{Class, Classes};
 use crate::solvers::staggered::multigrid::band::column;
@@ -13,7 +13,7 @@ pub(crate) fn random(seed: u64) -> impl FnMut() -> f64 {
     }
 }
 
-/// Cells of any kind, drawn by lot, with held ones here and there.
+/// Cells of any kind, drawn at random, with some fixed ones.
 pub(crate) fn random_lattice(size: usize, seed: u64) -> Lattice {
     let mut next = random(seed);
     let kinds: Vec<Cell> = (0..(size + 4).pow(3))
@@ -29,12 +29,12 @@ pub(crate) fn random_lattice(size: usize, seed: u64) -> Lattice {
     })
 }
 
-/// A box that is held at one end and free elsewhere.
+/// A box that is fixed at one end and free elsewhere.
 fn clamped_box(size: [usize; 3]) -> Lattice {
     Lattice::new(size, |[x, ..]| if x == -1 { Cell::Dirichlet } else { Cell::Interior })
 }
 
-/// A ball that is held at a cap.
+/// A ball that is fixed at a cap.
 pub(crate) fn ball(size: usize) -> Lattice {
     let middle = 0.5 * size as f64;
     Lattice::new([size; 3], |at| {
@@ -135,8 +135,8 @@ fn smallest_pivot(mut matrix: Vec<Vec<f64>>) -> f64 {
     smallest
 }
 
-/// Without pressures the operator is semidefinite on any cells: cells that hang together by too little may move freely,
-/// but nothing gains energy. On a held box it is definite.
+/// Without pressures the operator is semidefinite on any cells: weakly connected cells may move freely,
+/// but nothing gains energy. On a fixed box it is definite.
 #[test]
 fn the_operator_without_pressures_is_definite() {
     for seed in 0..4 {
@@ -239,7 +239,7 @@ fn the_coarsest_lattice_is_solved_exactly_where_it_is_determined() {
         let solve = solve_by_cycles(&mut hierarchy, (&mut u, &b), &limits, &mut Workspace::default());
         assert!(solve.residuals[1] < 1e-4 * solve.residuals[0] && solve.converged, "{solve:?}");
     }
-    // A rod of one cell carries nothing across its axis: the rest is still solved, and nothing blows up.
+    // A rod of one cell carries no shear: the rest is still solved, and nothing diverges.
     let rod = Lattice::new([8, 1, 1], |[x, ..]| if x == 0 { Cell::Dirichlet } else { Cell::Interior });
     let options = CycleOptions { coarsest_size: 100, ..CycleOptions::default() };
     let mut hierarchy = Hierarchy::new(rod.clone(), coefficients(0.4, 1.0, 0.0), options, Simd::Auto);
@@ -323,7 +323,7 @@ fn gmres_with_all_levels_converges_at_any_ratio() {
     }
 }
 
-/// A ball with two slanting arms, six cells thick in 48, held at their ends.
+/// A ball with two slanting arms, six cells thick in 48, fixed at their ends.
 fn ball_with_arms(size: usize) -> Lattice {
     Lattice::new([size; 3], |at| {
         let p = at.map(|x| (f64::from(x) + 0.5) / size as f64 - 0.5);
@@ -338,7 +338,7 @@ fn ball_with_arms(size: usize) -> Lattice {
     })
 }
 
-/// Figure 10: the paper's cycles slow down to 0.62 on a character that hangs on thin limbs.
+/// Figure 10: the paper's cycles slow down to 0.62 on a character supported by thin limbs.
 #[test]
 fn a_body_that_hangs_on_thin_limbs_converges() {
     let solve = rates(&ball_with_arms(48), 0.475, CycleOptions::default(), true);

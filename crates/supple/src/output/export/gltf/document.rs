@@ -1,4 +1,4 @@
-//! The JSON of a `.glb`: which bytes of the binary chunk are what. The chunk holds, body by body, triangles, UVs,
+//! The JSON of a `.glb`: the layout of the binary chunk. The chunk contains, body by body, triangles, UVs,
 //! colours and base positions; then, frame by frame, the targets of every body; then the animation's times and weights.
 
 use glam::Vec3;
@@ -29,7 +29,7 @@ struct Accessors {
     bytes: u64,
 }
 
-/// Accessor numbers of one body.
+/// Accessor indices of one body.
 struct BodyAccessors {
     parts: Vec<(usize, Option<String>)>,
     attributes: serde_json::Map<String, Value>,
@@ -37,7 +37,7 @@ struct BodyAccessors {
 }
 
 impl Layout {
-    /// Lays out everything that [`super::export`] then writes.
+    /// Computes the layout of everything that [`super::export`] then writes.
     pub(super) fn new(job: &Job, meshes: &[SplitMesh], bounds: &[Vec<Bounds>]) -> Self {
         let times: Vec<f32> = job.frames().iter().map(|&f| (f64::from(f) / job.fps()) as f32).collect();
         let mut accessors = Accessors::default();
@@ -71,7 +71,7 @@ impl Layout {
         self.binary_bytes
     }
 
-    /// Times, then for each the weights of all targets: the frame's own is 1.
+    /// Times, then for each time the weights of all targets: the frame's own is 1.
     pub(super) fn animation_bytes(&self) -> Vec<u8> {
         let frames = self.times.len();
         let mut bytes: Vec<u8> = Vec::with_capacity(4 * frames * frames);
@@ -132,7 +132,7 @@ impl Accessors {
         self.accessors.len() - 1
     }
 
-    /// One sampler moves the weights of all bodies, which have the same number of targets.
+    /// One sampler drives the weights of all bodies, which have the same number of targets.
     fn animation(&mut self, times: &[f32], bodies: &[BodyAccessors]) -> Option<Value> {
         let [first, .., last] = *times else { return None };
         if bodies.is_empty() {
@@ -206,7 +206,7 @@ fn mesh(name: &str, body: BodyAccessors, materials: &mut Vec<Option<String>>) ->
     mesh
 }
 
-/// Cloth is seen from both sides; the rest is the user's to choose.
+/// Cloth is visible from both sides; the rest is up to the user.
 fn material(name: &Option<String>) -> Value {
     let surface = json!({ "metallicFactor": 0.0, "roughnessFactor": 0.8 });
     let mut material = json!({ "doubleSided": true, "pbrMetallicRoughness": surface });
@@ -216,7 +216,7 @@ fn material(name: &Option<String>) -> Value {
     material
 }
 
-/// Single-precision values as the JSON numbers that give them back exactly.
+/// Single-precision values as JSON numbers that round-trip exactly.
 fn exact(v: Vec3) -> Value {
     v.to_array().map(f64::from).to_vec().into()
 }

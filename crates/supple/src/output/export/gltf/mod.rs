@@ -1,8 +1,8 @@
-//! glTF 2.0 in one binary file (`.glb`): every body is a mesh with a morph target for each frame after the first, and
+//! glTF 2.0 in one binary file (`.glb`): every body is a mesh with a morph target per frame after the first, and
 //! one animation moves the weights from target to target, so that players show exactly the frames and blend linearly
-//! between them. Metres, y up. Normals are left to the viewer: a target's would double the file.
+//! between them. Metres, y up. Normals are left to the viewer: those of the targets would double the file.
 //!
-//! The JSON chunk comes first and must name the bounds of every target, so that frames are read twice: once for the
+//! The JSON chunk comes first and must contain the bounds of every target, so frames are read twice: once for the
 //! bounds, once to be written.
 
 mod document;
@@ -21,7 +21,7 @@ use supple_core::{Error, FileError};
 const MAGIC: u32 = 0x4654_6C67;
 const JSON_CHUNK: u32 = 0x4E4F_534A;
 const BINARY_CHUNK: u32 = 0x004E_4942;
-/// Two chunk headers and the file's own.
+/// The two chunk headers and the file header.
 const HEADERS_BYTES: u64 = 12 + 8 + 8;
 
 /// Smallest and largest values of an accessor.
@@ -51,7 +51,7 @@ pub(super) fn export(job: &mut Job) -> Result<Vec<PathBuf>, Error> {
 }
 
 /// For each frame, for each body: of the positions in the first, of the differences to it in the others. Also checks
-/// that no frame has another topology.
+/// that the topology is the same in all frames.
 fn bounds_of_frames(job: &mut Job, first: &Frame, meshes: &[SplitMesh]) -> Result<Vec<Vec<Bounds>>, Error> {
     let mut all = Vec::with_capacity(job.frames().len());
     for index in job.frames().to_vec() {
@@ -90,13 +90,13 @@ fn start_file(path: &Path, layout: &Layout) -> Result<AtomicFile, Error> {
     Ok(file)
 }
 
-/// The length of the whole file, which its header holds in 32 bits.
+/// The length of the whole file, which its header stores in 32 bits.
 fn file_bytes(path: &Path, json: u64, binary: u64) -> Result<u32, FileError> {
     let total = HEADERS_BYTES + json + binary;
     u32::try_from(total).map_err(|_| {
         let limit = u32::MAX;
         let problem =
-            format!("would have {total} bytes, glTF allows {limit}; export fewer frames, or to usd");
+            format!("would have {total} bytes, glTF allows {limit}; export fewer frames, or use usd");
         FileError::whole(path, problem)
     })
 }

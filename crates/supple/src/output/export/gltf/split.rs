@@ -1,4 +1,4 @@
-//! A surface as graphics hardware wants it: triangles, one UV for each vertex, so that vertices on UV seams are split.
+//! A surface in the form that graphics hardware needs: triangles, one UV per vertex, so that vertices on UV seams are split.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use glam::Vec3;
 use crate::output::FrameSurface;
 use supple_mesh::{LabelKind, NO_LABEL, NO_VALUE, SurfaceMesh};
 
-/// A triangle mesh with one UV a vertex.
+/// A triangle mesh with one UV per vertex.
 pub(super) struct SplitMesh {
     surface: Arc<FrameSurface>,
-    /// For each vertex here the user's vertex.
+    /// The user's vertex of each vertex here.
     vertices: Vec<u32>,
-    /// For each vertex here its UV, if the surface has UVs.
+    /// The UV of each vertex here, if the surface has UVs.
     uvs: Option<Vec<[f32; 2]>>,
     parts: Vec<Part>,
 }
@@ -26,13 +26,13 @@ struct Part {
 }
 
 impl SplitMesh {
-    /// Cuts polygons into triangles and splits vertices where their UVs differ.
+    /// Triangulates polygons and splits vertices where their UVs differ.
     pub(super) fn new(surface: &Arc<FrameSurface>) -> Self {
         let mesh = &surface.mesh;
         let (mut vertices, vertex_of_corner) = split_vertices(mesh);
         let parts = triangles_by_material(mesh, &vertex_of_corner);
         if parts.is_empty() {
-            // glTF has no meshes without triangles; what is empty here is left out of the file.
+            // glTF does not allow meshes without triangles; empty ones are left out of the file.
             vertices.clear();
         }
         let uvs = mesh.uvs.as_ref().map(|uvs| {
@@ -40,7 +40,7 @@ impl SplitMesh {
             let mut values = vec![[0.0, 0.0]; vertices.len()];
             for (corner, &vertex) in vertex_of_corner.iter().enumerate() {
                 let uv = uvs.values.get(uvs.indices[corner] as usize).copied().unwrap_or_default();
-                // glTF counts v from the top of the picture.
+                // glTF measures v from the top of the image.
                 values[vertex as usize] = [uv[0] as f32, (1.0 - uv[1]) as f32];
             }
             values
@@ -68,7 +68,7 @@ impl SplitMesh {
         self.surface.mesh.colors.is_some()
     }
 
-    /// Material and number of triangles of each part.
+    /// Material and triangle count of each part.
     pub(super) fn parts(&self) -> impl Iterator<Item = (Option<&str>, usize)> {
         self.parts.iter().map(|part| (part.material.as_deref(), part.triangles.len()))
     }
@@ -90,7 +90,7 @@ impl SplitMesh {
         bytes
     }
 
-    /// Values of the user's vertices for the vertices here, as bytes.
+    /// Values of the user's vertices expanded to the vertices here, as bytes.
     pub(super) fn gather(&self, values: &[Vec3]) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(12 * self.vertices.len());
         for &vertex in &self.vertices {
@@ -101,8 +101,8 @@ impl SplitMesh {
     }
 }
 
-/// The user's vertices in their order, each first with the UV that the first of its corners has; then the copies
-/// that seams need, in corner order. With it the new vertex of every corner.
+/// The user's vertices in their order, each first with the UV of its first corner; then the copies
+/// needed at seams, in corner order; and the new vertex of every corner.
 fn split_vertices(mesh: &SurfaceMesh) -> (Vec<u32>, Vec<u32>) {
     let mut vertices: Vec<u32> = (0..mesh.positions.len() as u32).collect();
     let Some(uvs) = &mesh.uvs else { return (vertices, mesh.corners.clone()) };
@@ -125,7 +125,7 @@ fn split_vertices(mesh: &SurfaceMesh) -> (Vec<u32>, Vec<u32>) {
     (vertices, vertex_of_corner)
 }
 
-/// For each UV the first that is equal to it in single precision: many files list one for every corner.
+/// For each UV the first that is equal to it in single precision: many files list one per corner.
 fn first_equal_values(uvs: &[[f64; 2]]) -> Vec<u32> {
     let mut first: HashMap<[u32; 2], u32> = HashMap::with_capacity(uvs.len());
     let bits = uvs.iter().map(|uv| uv.map(|x| (x as f32).to_bits()));
@@ -149,7 +149,7 @@ fn triangles_by_material(mesh: &SurfaceMesh, vertex_of_corner: &[u32]) -> Vec<Pa
     parts.into_iter().map(|(label, triangles)| Part { material: name(label), triangles }).collect()
 }
 
-/// Cuts a face as [`SurfaceMesh::triangles`] does, but through its corners.
+/// Triangulates a face like [`SurfaceMesh::triangles`], but by its corners.
 fn cut_face(mesh: &SurfaceMesh, face: usize, vertex_of_corner: &[u32], triangles: &mut Vec<[u32; 3]>) {
     let corners = &vertex_of_corner[mesh.face_starts[face] as usize..mesh.face_starts[face + 1] as usize];
     let position = |i: usize| mesh.positions[mesh.face(face)[i] as usize];
@@ -171,7 +171,7 @@ mod tests {
     fn a_seam_splits_its_vertices_and_keeps_the_others_in_place() {
         let surface = Arc::new(decorated("dress"));
         let split = SplitMesh::new(&surface);
-        // Vertices 1 and 2 lie between the square and the triangle, whose UVs differ.
+        // Vertices 1 and 2 are shared by the square and the triangle, whose UVs differ.
         assert_eq!(split.vertices(), [0, 1, 2, 3, 4, 1, 2]);
         let uvs = split.uvs.as_ref().unwrap();
         assert_eq!(uvs[1], [1.0, 1.0]);

@@ -1,9 +1,9 @@
-//! Writes USD's binary form, the crate file (`.usdc`), version 0.8.0, which every reader since 2018 opens; the layout
+//! Writes USD's binary format, the crate file (`.usdc`), version 0.8.0, which every reader since 2018 opens; the layout
 //! is that of OpenUSD's `crateFile.h`. All little-endian:
 //!
-//! a bootstrap (`PXR-USDC`, version, where the table of contents is), values wherever they were written, then the
+//! a bootstrap (`PXR-USDC`, version, offset of the table of contents), values wherever they were written, then the
 //! sections TOKENS, STRINGS, FIELDS, FIELDSETS, PATHS, SPECS, then the table of contents. A spec is a path, a type
-//! and a set of fields; a field is a name and a [`Value`], which holds a small value itself and otherwise where it is.
+//! and a set of fields; a field is a name and a [`Value`], which contains a small value inline and otherwise its offset.
 
 use std::collections::HashMap;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -41,7 +41,7 @@ enum Type {
     DoubleVector = 48,
 }
 
-/// What a spec describes.
+/// The kind of a spec.
 #[derive(Clone, Copy)]
 pub(super) enum SpecType {
     /// An attribute.
@@ -54,7 +54,7 @@ pub(super) enum SpecType {
     Relationship = 8,
 }
 
-/// A value, or where it is in the file (`ValueRep`).
+/// A value, or its offset in the file (`ValueRep`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Value(u64);
 
@@ -67,7 +67,7 @@ impl Value {
         Self((kind as u64) << 48 | offset & PAYLOAD)
     }
 
-    /// A truth value.
+    /// A boolean.
     pub(super) fn bool(value: bool) -> Self {
         Self::inlined(Type::Bool, u32::from(value))
     }
@@ -125,7 +125,7 @@ impl<W: Write + Seek> CrateWriter<W> {
             specs: Vec::new(),
             sections: Vec::new(),
         };
-        // Properties are marked by negative token numbers, so that number 0 must not be the name of one. The word
+        // Properties are marked by negative token numbers, so number 0 must not name a property. The token
         // is the one that OpenUSD puts there.
         writer.token_number(";-)");
         Ok(writer)
@@ -146,7 +146,7 @@ impl<W: Write + Seek> CrateWriter<W> {
         self.add_path(parent, name, true)
     }
 
-    /// Describes what is at a path.
+    /// Adds the spec of a path.
     pub(super) fn spec(&mut self, path: PathId, kind: SpecType, fields: &[(&str, Value)]) {
         let set = self.field_sets.len() as u32;
         for &(name, value) in fields {
@@ -169,7 +169,7 @@ impl<W: Write + Seek> CrateWriter<W> {
         Value::inlined(Type::String, self.strings.len() as u32 - 1)
     }
 
-    /// A number; one that single precision holds exactly takes no place of its own.
+    /// A number; one that is exact in single precision is stored inline.
     pub(super) fn double(&mut self, value: f64) -> io::Result<Value> {
         let single = value as f32;
         if f64::from(single) == value {
@@ -242,9 +242,9 @@ impl<W: Write + Seek> CrateWriter<W> {
         Ok(Value::at(Type::DoubleVector, offset))
     }
 
-    /// One value for each of `times`.
+    /// One value per time in `times`.
     pub(super) fn time_samples(&mut self, times: Value, values: &[Value]) -> io::Result<Value> {
-        // Both parts begin with the distance to where they go on: directly behind, as their values are elsewhere.
+        // Both parts start with the offset of their continuation: directly behind, as their values are elsewhere.
         let directly_behind = 8i64.to_le_bytes();
         let offset = self.align()?;
         self.put(&directly_behind)?;
@@ -255,7 +255,7 @@ impl<W: Write + Seek> CrateWriter<W> {
         Ok(Value::at(Type::TimeSamples, offset))
     }
 
-    /// Writes the sections, the table of contents and the bootstrap, and gives the file back.
+    /// Writes the sections, the table of contents and the bootstrap, and returns the file.
     pub(super) fn finish(mut self) -> io::Result<W> {
         self.section("TOKENS", Self::put_tokens)?;
         self.section("STRINGS", |writer| writer.put_indices(&writer.strings.clone()))?;
@@ -417,7 +417,7 @@ impl<W: Write + Seek> CrateWriter<W> {
         Ok(())
     }
 
-    /// Values begin at multiples of eight bytes, so that readers can use them in place.
+    /// Values start at multiples of eight bytes, so that readers can use them in place.
     fn align(&mut self) -> io::Result<u64> {
         let padding = self.at.next_multiple_of(8) - self.at;
         self.put(&[0; 8][..padding as usize])?;

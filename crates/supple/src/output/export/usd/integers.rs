@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-/// The most that one LZ4 block may hold (`LZ4_MAX_INPUT_SIZE`).
+/// The maximum size of one LZ4 block (`LZ4_MAX_INPUT_SIZE`).
 pub(super) const MAX_BLOCK_BYTES: usize = 0x7E00_0000;
 
 /// LZ4 as `TfFastCompression` frames a single block: a zero byte (no chunks), then the block. The input must not be
@@ -19,7 +19,7 @@ pub(super) fn compress_integers(values: &[i32]) -> Vec<u8> {
     compress(&encode(values))
 }
 
-/// The most common difference, two bits for each difference (0: the common one, 1, 2, 3: one, two, four bytes),
+/// The most common difference, two bits per difference (0: the common one, 1, 2, 3: one, two, four bytes),
 /// then the bytes of the others.
 fn encode(values: &[i32]) -> Vec<u8> {
     let common = most_common_difference(values);
@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(encoded, expected);
     }
 
-    /// The documented coding read back.
+    /// Decodes the documented format.
     fn decode(encoded: &[u8], count: usize) -> Vec<i32> {
         let (common, rest) = encoded.split_first_chunk().unwrap();
         let (codes, mut rest) = rest.split_at(count.div_ceil(4));

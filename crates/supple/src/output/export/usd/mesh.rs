@@ -19,7 +19,7 @@ pub(super) struct MeshSamples {
     topologies: Vec<Topology>,
 }
 
-/// What holds from one frame until the next topology.
+/// The values that are valid from one frame until the next topology.
 struct Topology {
     time: f64,
     surface: Arc<FrameSurface>,
@@ -114,7 +114,7 @@ impl MeshSamples {
         samples.unzip()
     }
 
-    /// Subsets cannot appear or vanish over time, so that they are left out where a new topology brings other labels.
+    /// Subsets cannot appear or vanish over time, so they are left out where a new topology has different labels.
     fn write_subsets<W: Write + Seek>(
         &self,
         out: &mut CrateWriter<W>,
@@ -143,7 +143,7 @@ impl MeshSamples {
     }
 }
 
-/// The attributes of one prim, as they are written.
+/// The attributes of one prim, in the order written.
 struct Properties {
     prim: PathId,
     names: Vec<&'static str>,
@@ -212,7 +212,7 @@ fn topology_value(
     TopologyValue { name, type_name, interpolation, value }
 }
 
-/// UVs in which every corner has a value: USD has no word for none, so that such corners get (0, 0).
+/// UVs in which every corner has a value: USD cannot represent missing ones, so such corners get (0, 0).
 fn whole_uvs(uvs: &CornerAttribute<2>) -> (Vec<[f32; 2]>, Vec<i32>) {
     let mut values: Vec<[f32; 2]> = uvs.values.iter().map(|uv| uv.map(|x| x as f32)).collect();
     let none = values.len() as u32;

@@ -93,7 +93,7 @@ fn material_names(job: &Job) -> Vec<String> {
     names
 }
 
-/// Empty materials to bind faces to: the user's own take their place in their program.
+/// Empty materials to bind faces to: users replace them in their own program.
 fn write_materials<W: Write + Seek>(
     out: &mut CrateWriter<W>,
     scene: PathId,

@@ -1,12 +1,12 @@
-//! Collisions with colliders: constraints of one particle and one side, found at the step's start along the particle's way
+//! Collisions with colliders: unilateral constraints of one particle, found at the step's start along the particle's trajectory
 //! (Müller 2008, section 3, line 7) and projected on every level that has the particle.
 //!
-//! In the collider's own frame a particle goes from where it would ride along to where it is predicted. Distances tell how
-//! far it may go on that way without touching (sphere tracing), so that nothing tunnels through thin colliders. Where it
+//! In the collider's own frame a particle moves from its co-moving position to its prediction. Distances bound how
+//! far it may move along that path without touching (sphere tracing), so that nothing tunnels through thin colliders. Where it
 //! touches, or ends nearby, a plane keeps it outside: `C = n·(p - q) >= 0`. Planes are tangents; when all other
-//! constraints are done, what is still inside is moved out by the distance itself.
+//! constraints are done, particles that are still inside are moved out by the distance itself.
 //!
-//! Friction removes of the slip against the collider at most `μ` times what the plane has pushed in the step (Macklin 2014):
+//! Friction removes at most `μ` times the plane's push in this step from the slip relative to the collider (Macklin 2014):
 //! all of it where the particle sticks.
 
 use glam::DVec3;
@@ -18,7 +18,7 @@ use crate::solvers::hpbd::collision::points::Points;
 use crate::solvers::hpbd::positions::Positions;
 use supple_core::parallel::Found;
 
-/// Steps of a march; a way that is still not at its end then touches.
+/// Steps of a march; a path that is not at its end by then counts as touching.
 const MARCHES: usize = 64;
 
 /// A point near a collider.
@@ -28,12 +28,12 @@ struct Touch {
     /// A point of the plane and its normal.
     point: DVec3,
     normal: DVec3,
-    /// Where it would be if it rode along.
+    /// Its co-moving position.
     carried: DVec3,
     friction: f64,
 }
 
-/// How far a particle at some place is from touching anything.
+/// How far a particle is from touching anything.
 #[derive(Debug, Clone, Copy, Default)]
 struct Clearance {
     from: DVec3,
@@ -44,23 +44,23 @@ struct Clearance {
 #[derive(Debug, Default)]
 pub(crate) struct Collisions {
     pub(crate) colliders: Vec<PosedCollider>,
-    /// Friction coefficient of every particle, where the collider gives none.
+    /// Friction coefficient of every particle, used where the collider specifies none.
     pub(crate) friction: Vec<f64>,
     touches: Found<Touch>,
-    /// How far the plane of each has pushed in this step, and how far friction has held back, in metres.
+    /// How far each plane has pushed in this step, and how much slip friction has removed, in metres.
     spent: Vec<[f64; 2]>,
     clearances: Vec<Clearance>,
     points: Points,
 }
 
 impl Collisions {
-    /// Takes the bodies whose first particles are given.
+    /// For the bodies whose first particles are given.
     pub(crate) fn set_bodies(&mut self, bodies: &[Body], first: &[u32]) {
         self.points = Points::new(bodies, first);
     }
 
-    /// Looks for collisions on the way from `start` to where the particles are predicted. `reach` is how much farther
-    /// constraints are expected to move them.
+    /// Finds collisions on the path from `start` to the predicted positions. `reach` is how much farther
+    /// constraints are expected to move the particles.
     pub(crate) fn find(&mut self, start: &[DVec3], predicted: &[DVec3], weights: &[f64], reach: f64) {
         let points = &self.points;
         let count = if self.colliders.is_empty() { 0 } else { points.embedded() + start.len() };
@@ -116,12 +116,12 @@ impl Collisions {
             carried,
             friction: collider.friction.unwrap_or_else(|| self.points.friction(i, &self.friction)),
         };
-        // A march that ends before its way does has touched, however little particles move by themselves.
+        // A march that ends before its path does has touched, however little particles move by themselves.
         let touches = done < length || free <= reach.max(1e-3 * collider.thickness);
         touches.then_some(touch)
     }
 
-    /// Projects every particle for which `on_level` holds, and points between such, to their side of the planes, and holds it back by friction.
+    /// Projects every particle for which `on_level` is true, and points between such, to their side of the planes, and applies friction.
     pub(crate) fn project(&mut self, positions: &Positions, on_level: impl Fn(u32) -> bool) {
         let points = &self.points;
         for (touch, [pushed, held]) in self.touches.iter().zip(&mut self.spent) {
@@ -141,7 +141,7 @@ impl Collisions {
         }
     }
 
-    /// Moves out what is still inside.
+    /// Moves out particles that are still inside.
     pub(crate) fn finish(&self, positions: &Positions) {
         let points = &self.points;
         for (i, clearance) in self.clearances.iter().enumerate() {
@@ -182,7 +182,7 @@ impl Collisions {
 }
 
 impl Touch {
-    /// The slip that friction takes back when the plane has pushed and friction has held by so many metres.
+    /// The slip that friction removes when the plane has pushed and friction has acted by this many metres.
     fn held_back(&self, at: DVec3, pushed: f64, held: f64) -> DVec3 {
         let moved = at - self.carried;
         let slip = moved - moved.dot(self.normal) * self.normal;

@@ -1,6 +1,6 @@
-//! Particles by the cell of space that they are in: a table of all cells without bounds (Teschner et al. 2003, *Optimized Spatial
-//! Hashing for Collision Detection of Deformable Objects*), with cells that follow each other along x in entries that follow
-//! each other. So a box is read row by row, each from one piece of memory.
+//! A spatial hash of the particles: an unbounded grid (Teschner et al. 2003, *Optimized Spatial
+//! Hashing for Collision Detection of Deformable Objects*), with consecutive cells along x in consecutive
+//! entries. So a box is read row by row, each row from contiguous memory.
 
 use std::ops::Range;
 
@@ -18,9 +18,9 @@ struct Entered {
 /// The particles of a step.
 #[derive(Debug, Default)]
 pub(crate) struct ParticleHash {
-    /// Cells to a metre.
+    /// Cells per metre.
     scale: f64,
-    /// Where the particles of each entry of the table begin.
+    /// The start of each entry's particles.
     first: Vec<u32>,
     entered: Vec<Entered>,
     /// The entry of each particle.
@@ -41,7 +41,7 @@ impl ParticleHash {
         (0..size).for_each(|entry| self.first[entry + 1] += self.first[entry]);
         self.entered.clear();
         self.entered.resize(x.len(), Entered::default());
-        // Backwards, so that `first` ends where it began and the particles of an entry are in order.
+        // Backwards, so that `first` ends where it started and the particles of an entry are in order.
         for (particle, &entry) in entries.iter().enumerate().rev() {
             let cell = self.cell_of(x[particle]);
             let place = &mut self.first[entry as usize + 1];
@@ -57,12 +57,12 @@ impl ParticleHash {
     fn cell_of(&self, p: DVec3) -> IVec3 {
         let scaled = p * self.scale;
         let cut = scaled.as_ivec3();
-        // What `floor` gives, which is a call where the instruction set has none.
+        // Equals `floor`, which is a call on instruction sets without it.
         let [x, y, z] = [0, 1, 2].map(|k| cut[k].saturating_sub(i32::from(scaled[k] < f64::from(cut[k]))));
         IVec3::new(x, y, z)
     }
 
-    /// Entries of the table less one: a power of two less one.
+    /// Entries of the table minus one: a power of two minus one.
     fn mask(&self) -> u32 {
         self.first.len() as u32 - 2
     }
@@ -77,7 +77,7 @@ impl ParticleHash {
         let inside = |entered: &Entered| entered.at.cmpge(low).all() && entered.at.cmple(high).all();
         let (from, to) = (self.cell_of(low), self.cell_of(high));
         let count = |from: i32, to: i32| (i64::from(to) - i64::from(from) + 1).max(0) as f64;
-        // A triangle that is drawn out far meets more rows than there are particles.
+        // A triangle that is stretched far covers more rows than there are particles.
         if count(from.y, to.y) * count(from.z, to.z) > self.entered.len() as f64 {
             let all = self.entered.iter().filter(|entered| inside(entered));
             return all.for_each(|entered| visit(entered.particle));
@@ -96,7 +96,7 @@ impl ParticleHash {
                         }
                     }
                 };
-                // The table goes round.
+                // The table wraps around.
                 visit_in(begin..end.min(size));
                 if end > size {
                     visit_in(0..end - size);

@@ -1,6 +1,6 @@
-//! Patches of up to eight triangles that follow each other, one for each lane, and the particles around each patch: neighbours in a
-//! mesh have neighbouring numbers more often than not, so one look into the hash does for all of them, and each particle is held
-//! against all of them at once. What is remembered of a step (see `self_collisions`) are these particles.
+//! Patches of up to eight consecutive triangles, one for each lane, and the particles around each patch: neighbours in a
+//! mesh mostly have neighbouring indices, so one hash query serves all of them, and each particle is tested
+//! against all of them at once. The candidates cached over steps (see `self_collisions`) are these particles.
 
 #![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
 
@@ -9,18 +9,18 @@ use glam::DVec3;
 use crate::solvers::hpbd::collision::particle_hash::ParticleHash;
 use supple_core::simd::{LaneVec3, Lanes, WIDTH};
 
-/// Triangles of a task of its own; fixed, so that nothing depends on the number of threads.
+/// Triangles per task; fixed, so that nothing depends on the number of threads.
 pub(crate) const BLOCK: usize = 256;
-/// How wide a patch may be, in cells of the hash: triangles far from each other are better looked around one by one.
+/// How wide a patch may be, in cells of the hash: distant triangles are better queried separately.
 const WIDEST: f64 = 6.0;
 
-/// Some triangles that follow each other and what is near them.
+/// Some consecutive triangles and the particles near them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patch {
     pub(crate) first: u32,
     /// Triangles.
     pub(crate) count: u32,
-    /// Where its particles end in the list of the block; they begin where those of the patch before end.
+    /// The end of its particles in the list of the block; they start where those of the previous patch end.
     pub(crate) end: u32,
 }
 
@@ -28,11 +28,11 @@ pub(crate) struct Patch {
 #[derive(Debug, Default)]
 pub(crate) struct Patches {
     pub(crate) patches: Vec<Patch>,
-    /// Of each patch in order of their numbers.
+    /// Of each patch, in order of their indices.
     pub(crate) particles: Vec<u32>,
 }
 
-/// What is looked through.
+/// The search data.
 pub(crate) struct Surface<'a> {
     pub(crate) triangles: &'a [[u32; 3]],
     pub(crate) body_of_triangle: &'a [u32],
@@ -42,7 +42,7 @@ pub(crate) struct Surface<'a> {
 }
 
 impl Patches {
-    /// Looks around the triangles from `first` to `end`: as far as `radius` says for a body, at particles that `meets` lets meet it.
+    /// Finds the particles around the triangles from `first` to `end`: within `radius` of a body, for particles that `meets` allows.
     pub(crate) fn look(
         &mut self,
         surface: &Surface<'_>,
@@ -62,7 +62,7 @@ impl Patches {
                     self.particles.push(particle);
                 }
             });
-            // How the hash finds them depends on where its cells are.
+            // The order in the hash depends on the position of its cells.
             self.particles[begin..].sort_unstable();
             let end = self.particles.len() as u32;
             self.patches.push(Patch { first: next as u32, count: count as u32, end });
@@ -82,7 +82,7 @@ impl Patches {
 }
 
 impl Surface<'_> {
-    /// How many triangles the patch that begins with one has, and the box around them.
+    /// The number of triangles in the patch that starts at one, and the box around them.
     fn patch(&self, first: usize, end: usize) -> (usize, [DVec3; 2]) {
         let mut bounds = self.bounds(first);
         let mut count = 1;
@@ -105,17 +105,17 @@ impl Surface<'_> {
     }
 }
 
-/// The least area of a triangle with a plane, over the product of two sides.
+/// The smallest area of a triangle with a plane, over the product of two sides.
 const LEAST_AREA: f64 = 1e-6;
 
-/// What tells particles that are surely far from the triangles of a patch: they are as far from a triangle's plane and, within it, from
-/// the lines along its sides as the planes say, and no nearer to the triangle.
+/// Culls particles that are far from the triangles of a patch: their distances from a triangle's plane and, within it, from
+/// the lines along its sides are lower bounds of the distance to the triangle.
 pub(crate) struct Surroundings {
     corner: LaneVec3,
     normal: LaneVec3,
-    /// Within the plane, out of the triangle, across each side.
+    /// Within the plane, outward normal of each side.
     out: [LaneVec3; 3],
-    /// Where the side across from the corner is along its `out`, from the corner.
+    /// The offset of the side opposite to the corner along its `out`, from the corner.
     side: Lanes,
 }
 
@@ -131,7 +131,7 @@ impl Surroundings {
         let (ab, bc, ca) = (b - a, c - b, a - c);
         let across = ab.cross(-ca);
         let area = across.length();
-        // A triangle with hardly any area has no plane that rounding leaves right.
+        // A triangle with hardly any area has no numerically valid plane.
         let least = ab.length() * ca.length() * LEAST_AREA;
         let normal = over(across, least.less(area, area, Lanes::default()));
         let outs = [ab.cross(normal), bc.cross(normal), ca.cross(normal)];
@@ -143,7 +143,7 @@ impl Surroundings {
         Self { corner: a, normal, side: out[1].dot(ab), out }
     }
 
-    /// At most the square of the distance of a point.
+    /// A lower bound of the squared distance of a point.
     #[inline(always)]
     pub(crate) fn lower_bound(&self, p: LaneVec3) -> Lanes {
         let from = p - self.corner;
@@ -172,7 +172,7 @@ mod tests {
             flat in 0..4,
         ) {
             let [a, b, c] = corners;
-            // Triangles without area have no planes that could hide anything.
+            // Triangles without area have no planes to cull by.
             let corners = match flat {
                 0 => [a, b, a + 0.3 * (b - a)],
                 1 => [a, a, a],

@@ -1,8 +1,8 @@
-//! What of the bodies may touch something: particles, and where a surface lies inside a lattice of particles the surface's points in
-//! their place.
+//! The colliding points of the bodies: particles, and where a surface is embedded in a lattice of particles the surface's points
+//! instead.
 //!
-//! A point `Σ aᵢ pᵢ` is moved by moving its particles by their parts and inverse masses, `Δpᵢ = aᵢ wᵢ / Σ aⱼ² wⱼ` of its own way.
-//! Such points are numbered first and all particles after them, since tears add particles at the end.
+//! A point `Σ aᵢ pᵢ` is moved by moving its particles by their weights and inverse masses, `Δpᵢ = aᵢ wᵢ / Σ aⱼ² wⱼ` of its displacement.
+//! Such points are numbered first and all particles after them, since tears append particles.
 
 use glam::DVec3;
 
@@ -12,13 +12,13 @@ use crate::solvers::hpbd::positions::Positions;
 /// The points of all bodies.
 #[derive(Debug, Default)]
 pub(crate) struct Points {
-    /// Of surfaces inside lattices, by all particles.
+    /// Of surfaces inside lattices, in terms of all particles.
     embedded: Embedding,
     /// Their friction coefficients.
     friction: Vec<f64>,
-    /// Which particles are of a lattice.
+    /// Which particles belong to a lattice.
     of_lattice: Vec<bool>,
-    /// Of every body the first of its points inside a lattice, if it has any.
+    /// For every body the first of its points inside a lattice, if it has any.
     first_embedded: Vec<Option<u32>>,
 }
 
@@ -41,13 +41,13 @@ impl Points {
         points
     }
 
-    /// How many there are beside particles.
+    /// The number of points other than particles.
     #[inline]
     pub(crate) fn embedded(&self) -> usize {
         self.friction.len()
     }
 
-    /// The first point of a body that is no particle.
+    /// The first point of a body that is not a particle.
     pub(crate) fn first_embedded(&self, body: usize) -> Option<u32> {
         self.first_embedded[body]
     }
@@ -57,12 +57,12 @@ impl Points {
         point.checked_sub(self.embedded())
     }
 
-    /// The particles of a point with their parts of it; `None` for a particle itself.
+    /// The particles of a point with their weights; `None` for a particle itself.
     fn weights(&self, point: usize) -> Option<&[(u32, f64)]> {
         (point < self.embedded()).then(|| self.embedded.weights(point))
     }
 
-    /// Whether it touches anything by itself.
+    /// Whether it collides by itself.
     pub(crate) fn collides(&self, point: usize) -> bool {
         self.particle(point).is_none_or(|particle| self.of_lattice.get(particle) != Some(&true))
     }
@@ -79,14 +79,14 @@ impl Points {
         }
     }
 
-    /// The places of all points, given those of the particles.
+    /// The positions of all points, given those of the particles.
     pub(crate) fn place(&self, x: &[DVec3], places: &mut Vec<DVec3>) {
         places.clear();
         places.extend((0..self.embedded()).map(|point| self.at(point, |p| x[p])));
         places.extend_from_slice(x);
     }
 
-    /// A particle's part of a point.
+    /// A particle's weight in a point.
     #[inline]
     pub(crate) fn part_of(&self, point: usize, particle: usize) -> f64 {
         let mut part = 0.0;
@@ -94,7 +94,7 @@ impl Points {
         part
     }
 
-    /// Calls `visit` with the particles of a point and their parts of it.
+    /// Calls `visit` with the particles of a point and their weights.
     #[inline]
     pub(crate) fn for_each_part(&self, point: usize, mut visit: impl FnMut(usize, f64)) {
         match self.weights(point) {
@@ -103,14 +103,14 @@ impl Points {
         }
     }
 
-    /// Whether something holds for all of its particles.
+    /// Whether a predicate is true for all of its particles.
     pub(crate) fn all(&self, point: usize, holds: impl Fn(u32) -> bool) -> bool {
         let mut all = true;
         self.for_each_part(point, |p, _| all &= holds(p as u32));
         all
     }
 
-    /// How far a unit of force moves it; nothing for what is held or does not collide.
+    /// Its inverse mass; zero if it is fixed or does not collide.
     pub(crate) fn give(&self, point: usize, weight: impl Fn(usize) -> f64) -> f64 {
         let mut give = 0.0;
         if self.collides(point) {

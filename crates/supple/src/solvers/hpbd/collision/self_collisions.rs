@@ -1,9 +1,9 @@
 //! Collisions of surfaces with themselves and each other: particles against triangles, found by a spatial hash of the particles
 //! (Müller 2008, section 3, line 7; the constraint is that of Müller 2006, section 4.4).
 //!
-//! Where a surface lies inside a lattice, its points take part as particles do (see `points`).
+//! Where a surface is embedded in a lattice, its points take part as particles do (see `points`).
 //!
-//! Where a particle is near a triangle when the step begins, `q = Σ bᵢ aᵢ` is the triangle's nearest point and `n` the direction
+//! Where a particle is near a triangle when the step starts, `q = Σ bᵢ aᵢ` is the triangle's nearest point and `n` the direction
 //! from there to the particle. The constraint keeps them apart on this side,
 //!
 //! ```text
@@ -17,16 +17,16 @@
 //! c = max(maxᵢ n·Δaᵢ - n·Δp, 0) <= m,
 //! ```
 //!
-//! since no point of the triangle lies before `q` along `n`. They are a pair if they are nearer than `m + c`, the thickness and a tenth of
+//! since no point of the triangle is ahead of `q` along `n`. They are a pair if they are nearer than `m + c`, the thickness and a tenth of
 //! an edge, since constraints move particles too; half of the longest edge and the thickness at most. So nothing passes through as long
-//! as no pair comes together faster. Friction takes back of the slip at most `μ` times what the constraint has pushed. Edges against
-//! edges are not looked at.
+//! as no pair approaches faster. Friction removes at most `μ` times the constraint's push from the slip. Edges against
+//! edges are not tested.
 //!
-//! Pairs are projected one after the other. Most have nothing to say, and all threads look which: a sweep has those that were pushed in
-//! this step already, or are no farther apart than they must be by a thickness and the same tenth of an edge when it begins.
+//! Pairs are projected one after the other. Most are inactive, and all threads determine which: a sweep contains those that were already pushed in
+//! this step, or whose gap exceeds the required one by no more than a thickness and the same tenth of an edge when it starts.
 //!
-//! What is near is looked for around patches of triangles (see `patches`), in a wider circle where that lasts, and remembered (Verlet
-//! 1967) until particles have moved against each other by so much that another could have come near. Which pairs a step has, and
+//! Candidates are searched around patches of triangles (see `patches`), within a larger radius where that pays, and cached (Verlet
+//! 1967) until particles have moved relative to each other by so much that others could have come near. The pairs of a step, and
 //! their order, do not depend on when that was.
 
 #![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
@@ -43,7 +43,7 @@ use crate::solvers::hpbd::positions::{Positions, TASK};
 use supple_core::simd::{Kernel, LaneVec3, Lanes, Simd, WIDTH, dispatch};
 use supple_mesh::geometry::triangle::closest_point;
 
-/// A particle near a triangle; both by numbers of points.
+/// A particle near a triangle; both by indices of points.
 #[derive(Debug, Clone, Copy)]
 struct Pair {
     particle: u32,
@@ -57,55 +57,55 @@ struct Pair {
 
 const NONE: u32 = u32::MAX;
 
-/// How much farther than the prediction says pairs are looked for, over the longest edge.
+/// The margin of the pair search beyond the prediction, over the longest edge.
 const SPARE: f64 = 0.1;
 
-/// How much wider the circle is in which patches look for particles that they remember, over the longest edge.
+/// The additional radius in which patches search for cached particles, over the longest edge.
 const SKIN: f64 = 0.25;
-/// How much wider, over its radius, so that rounding leaves out nothing at its rim.
+/// The relative margin of that radius against rounding.
 const ROUNDING: f64 = 1e-9;
 
-/// A block of triangles: what is near them, and their pairs.
+/// A block of triangles: the particles near them, and their pairs.
 #[derive(Debug, Default)]
 struct Block {
     near: Patches,
-    /// What of it may be pairs of the patch that is looked at, by its lanes.
+    /// The candidate pairs of the current patch, by its lanes.
     close: Vec<Close>,
     pairs: Vec<Pair>,
-    /// How far each pair was pushed apart in this step, and how far friction has held back, in metres.
+    /// How far each pair was pushed apart in this step, and how much slip friction has removed, in metres.
     spent: Vec<[f64; 2]>,
     /// The pairs that take part in a sweep.
     active: Vec<u32>,
 }
 
-/// A particle within reach of the triangle of a lane, or nearly.
+/// A particle within range of the triangle of a lane, or nearly.
 #[derive(Debug, Clone, Copy)]
 struct Close {
     lane: u32,
     particle: u32,
     reach: f64,
-    /// How much of the reach is there whatever the direction in which the two come together.
+    /// The part of the range that does not depend on the direction of approach.
     around: f64,
 }
 
-/// The state of which particles near triangles are remembered.
+/// The state for which particles near triangles are cached.
 #[derive(Debug, Default)]
 struct Remembered {
-    /// Where the particles were then; nothing when it must be looked for again.
+    /// The positions of the particles then; empty when the search must be repeated.
     at: Vec<DVec3>,
-    /// The longest way then.
+    /// The largest displacement then.
     longest: f64,
 }
 
-/// Where particles go in a small step before constraints act.
+/// The displacements of particles in a small step before constraints act.
 pub(crate) struct Trajectory<'a> {
     pub(crate) from: &'a [DVec3],
     pub(crate) to: &'a [DVec3],
-    /// The longest of all ways, in metres.
+    /// The largest of all displacements, in metres.
     pub(crate) longest: f64,
 }
 
-/// What a step asks for its pairs.
+/// The parameters of a pair search.
 #[derive(Clone, Copy)]
 struct Query<'a> {
     way: &'a Trajectory<'a>,
@@ -114,9 +114,9 @@ struct Query<'a> {
     friction: &'a [f64],
 }
 
-/// How the triangles of a patch move before constraints act.
+/// The motion of a patch's triangles before constraints act.
 struct Motion {
-    /// The mean way of the corners, and how far from it any of them goes.
+    /// The mean displacement of the corners, and the largest deviation from it.
     mean: LaneVec3,
     apart: Lanes,
 }
@@ -140,14 +140,14 @@ pub(crate) struct SelfCollisions {
     touches_itself: Vec<bool>,
     between_bodies: bool,
     thickness: f64,
-    /// Where the points were at the start.
+    /// The initial positions of the points.
     start: Vec<DVec3>,
-    /// Where they are when a small step begins, and where they go, if there are others than particles.
+    /// Their positions at the start of a small step, and their predictions, if there are points other than particles.
     way: [Vec<DVec3>; 2],
-    /// The longest edge at the start of each body and of what its triangles may meet.
+    /// The longest initial edge of each body and of the triangles it may collide with.
     edges: Vec<f64>,
     widest: Vec<f64>,
-    /// Of most triangles the longest edge, or the thickness.
+    /// The longest edge of most triangles, or the thickness.
     cell: f64,
     hash: ParticleHash,
     remembered: Remembered,
@@ -155,19 +155,19 @@ pub(crate) struct SelfCollisions {
 }
 
 impl SelfCollisions {
-    /// Of the bodies of a setup; the first particle of each is given.
-    pub(crate) fn new(setup: &SceneState, first: &[u32]) -> Self {
+    /// For the bodies of a scene state; the first particle of each is given.
+    pub(crate) fn new(scene_state: &SceneState, first: &[u32]) -> Self {
         let mut found = Self {
-            points: Points::new(&setup.bodies, first),
-            between_bodies: setup.contact.between_bodies && setup.bodies.len() > 1,
-            thickness: setup.contact.thickness,
+            points: Points::new(&scene_state.bodies, first),
+            between_bodies: scene_state.contact.between_bodies && scene_state.bodies.len() > 1,
+            thickness: scene_state.contact.thickness,
             ..Self::default()
         };
-        let particles: Vec<DVec3> = setup.bodies.iter().flat_map(|body| &body.start).copied().collect();
+        let particles: Vec<DVec3> = scene_state.bodies.iter().flat_map(|body| &body.start).copied().collect();
         found.points.place(&particles, &mut found.start);
         found.body_of_point = vec![NONE; found.start.len()];
         let embedded = found.points.embedded() as u32;
-        for ((body, &first), number) in setup.bodies.iter().zip(first).zip(0..) {
+        for ((body, &first), number) in scene_state.bodies.iter().zip(first).zip(0..) {
             found.touches_itself.push(body.self_contact);
             let in_lattice = found.points.first_embedded(number as usize);
             let points = match in_lattice {
@@ -197,14 +197,14 @@ impl SelfCollisions {
             edges[body as usize] = edges[body as usize].max(side);
             whole += side;
         }
-        // Cells are as wide as triangles usually are: one large body must not fill them with the particles of a fine one.
+        // Cells are as wide as typical triangles: one large body must not fill them with the particles of a fine one.
         self.cell = (whole / self.triangles.len().max(1) as f64).max(self.thickness);
         let longest = edges.iter().copied().fold(0.0, f64::max);
         self.widest = edges.iter().map(|&own| if self.between_bodies { longest } else { own }).collect();
         self.edges = edges;
     }
 
-    /// Follows a split of a particle of the last body: its clones come last, and these elements of the body have new corners.
+    /// Updates after a split of a particle of the last body: its clones come last, and these elements of the body have new corners.
     pub(crate) fn split(
         &mut self,
         particle: u32,
@@ -225,7 +225,7 @@ impl SelfCollisions {
         self.remembered.at.clear();
     }
 
-    /// Looks for particles near triangles where a small step begins.
+    /// Finds particles near triangles at the start of a small step.
     pub(crate) fn find(&mut self, way: &Trajectory<'_>, weights: &[f64], friction: &[f64], simd: Simd) {
         if self.triangles.is_empty() {
             return;
@@ -255,34 +255,34 @@ impl SelfCollisions {
         self.blocks = blocks;
     }
 
-    /// How far from a triangle of bodies with this longest edge a particle may be that is its pair.
+    /// The largest distance of a pair's particle from a triangle of bodies with this longest edge.
     fn farthest(&self, longest_way: f64, edge: f64) -> f64 {
         (2.0 * longest_way + SPARE * edge).min(0.5 * edge) + self.thickness
     }
 
-    /// Whether all that is near is among what is remembered: two particles have come nearer by no more than twice what either has
-    /// moved beside what all have.
+    /// Whether all near particles are in the cache: two particles have come nearer by no more than twice the larger displacement,
+    /// after the common motion is subtracted.
     fn remembers(&self, way: &Trajectory<'_>) -> bool {
         let at = &self.remembered.at;
         if at.len() != way.from.len() {
             return false;
         }
         let nearer = nearer(way.from, at);
-        // A body without triangles here has no edge, and nothing is looked for around it.
+        // A body without triangles here has no edge, and no particles are searched around it.
         self.widest.iter().filter(|edge| **edge > 0.0).all(|&edge| {
             let then = self.farthest(self.remembered.longest, edge) + SKIN * edge;
             self.farthest(way.longest, edge) + nearer <= then
         })
     }
 
-    /// Whether what is looked for now will still do after two steps like this one: a wider circle costs more than it saves where
+    /// Whether a search now will still be valid after two steps like this one: a larger radius costs more than it saves where
     /// steps are long.
     fn will_last(&self, way: &Trajectory<'_>) -> bool {
         let edges = self.widest.iter().copied().filter(|edge| *edge > 0.0);
         2.0 * nearer(way.to, way.from) <= SKIN * edges.fold(f64::INFINITY, f64::min)
     }
 
-    /// Finds which particles are near triangles; in a wide circle if that is worth it.
+    /// Finds the particles near triangles; within a larger radius if that pays.
     fn look_around(&mut self, way: &Trajectory<'_>, blocks: &mut Vec<Block>) {
         self.hash.fill(way.from, self.cell);
         self.remembered.at.clear();
@@ -306,7 +306,7 @@ impl SelfCollisions {
         });
     }
 
-    /// Whether a particle may touch triangles of a body.
+    /// Whether a particle may collide with triangles of a body.
     fn meet(&self, body: u32, particle: u32) -> bool {
         match self.body_of_point[particle as usize] {
             NONE => false,
@@ -315,7 +315,7 @@ impl SelfCollisions {
         }
     }
 
-    /// How the triangles of a patch move, and what is around them.
+    /// The motion of a patch's triangles, and the particles around them.
     #[inline(always)]
     fn triangles_of(&self, patch: Patch, way: &Trajectory<'_>) -> (Motion, Surroundings) {
         let (mut at, mut ways) = ([LaneVec3::default(); 3], [LaneVec3::default(); 3]);
@@ -335,7 +335,7 @@ impl SelfCollisions {
         (Motion { mean, apart }, Surroundings::new(at[0], at[1], at[2]))
     }
 
-    /// How near a particle must be to each triangle of a patch to be its pair, by how fast the two may close in; and how near if they
+    /// How near a particle must be to each triangle of a patch to be its pair, by how fast the two may approach; and how near if they
     /// do not.
     #[inline(always)]
     fn reach(&self, motion: &Motion, particle: u32, own_edge: f64, way: &Trajectory<'_>) -> (Lanes, Lanes) {
@@ -396,7 +396,7 @@ impl SelfCollisions {
         })
     }
 
-    /// Pushes apart what has come too near, and holds back what slips.
+    /// Pushes apart particles that are too near, and applies friction.
     pub(crate) fn project(&mut self, positions: &Positions, x: &[DVec3]) {
         let points = &self.points;
         let slack = self.thickness + SPARE * self.widest.iter().copied().fold(0.0, f64::max);
@@ -437,7 +437,7 @@ impl Pair {
         if *pushed <= 0.0 {
             return;
         }
-        // The slip since the step began.
+        // The slip since the start of the step.
         let moved = apart + by - self.apart(points, |p| x[p]);
         let slip = moved - moved.dot(self.normal) * self.normal;
         let limit = (self.friction * *pushed - *held).max(0.0);
@@ -455,7 +455,7 @@ impl Pair {
         points.at(self.particle as usize, &x) - (weights.x * a + weights.y * b + weights.z * c)
     }
 
-    /// The points with their parts of that vector.
+    /// The points with their weights in that vector.
     fn parts(&self) -> [(usize, f64); 4] {
         let [a, b, c] = self.corners.map(|corner| corner as usize);
         let weights = self.barycentric;
@@ -467,7 +467,7 @@ impl Pair {
         let parts = self.parts();
         let mut give = 0.0;
         if points.embedded() == 0 {
-            // Most scenes have particles alone, and this is done by one thread.
+            // Most scenes have particles alone, and this runs on one thread.
             parts.iter().for_each(|&(p, part)| give += part * positions.weight(p) * part);
             for (p, part) in parts.into_iter().filter(|_| give > 0.0) {
                 positions.set(p, positions.get(p) + by * (part * positions.weight(p) / give));
@@ -476,7 +476,7 @@ impl Pair {
         }
         for (point, part) in parts {
             points.for_each_part(point, |p, a| {
-                // What of the whole vector is this particle's: points inside one cell share particles.
+                // This particle's weight in the vector: points inside one cell share particles.
                 let shares = parts.iter().map(|&(other, of_other)| of_other * points.part_of(other, p));
                 give += part * a * positions.weight(p) * shares.sum::<f64>();
             });
@@ -531,7 +531,7 @@ fn splat(v: DVec3) -> LaneVec3 {
     LaneVec3([Lanes::splat(v.x), Lanes::splat(v.y), Lanes::splat(v.z)])
 }
 
-/// By how much two of these points can have come nearer to each other at most.
+/// Upper bound on how much nearer two of these points can have come to each other.
 fn nearer(now: &[DVec3], then: &[DVec3]) -> f64 {
     let moved = now.par_iter().zip(then).with_min_len(TASK).map(|(now, then)| *now - *then);
     let none = || (DVec3::INFINITY, DVec3::NEG_INFINITY);
@@ -541,7 +541,7 @@ fn nearer(now: &[DVec3], then: &[DVec3]) -> f64 {
     (high - low).length()
 }
 
-/// The triangles of a body's surface: by its particles, or where it lies inside a lattice by its own points.
+/// The triangles of a body's surface: by its particles, or by its own points where it is embedded in a lattice.
 fn surface(body: &Body, is_in_lattice: bool) -> impl Iterator<Item = [u32; 3]> {
     let point = move |point: u32| match body.embedding.weights(point as usize) {
         [(vertex, _)] if !is_in_lattice => *vertex,
@@ -560,7 +560,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Two rumpled sheets that cross, the second of which meets nothing of its own.
+    /// Two rumpled sheets that intersect, the second of which does not collide with itself.
     fn sheets(n: u32) -> SelfCollisions {
         let wobble = |k: u32, by: f64| 0.05 * (f64::from(k) * by).sin();
         let mut collisions = SelfCollisions { thickness: 0.01, between_bodies: true, ..Default::default() };
@@ -610,7 +610,7 @@ mod tests {
                 let reach = reach.min(together + closing + SPARE * edge + collisions.thickness);
                 let may_touch = other != NONE && (other != body || body == 0) && !corners.contains(&particle);
                 let distance = nearest.distance(*p);
-                // What touches has no direction.
+                // Touching pairs have no direction.
                 if may_touch && distance > 1e-9 && distance < reach {
                     pairs.push((particle, corners));
                 }
@@ -654,7 +654,7 @@ mod tests {
         collisions.measure();
         let from = collisions.start.clone();
         let (mut weights, friction) = (vec![1.0; from.len()], vec![0.0; from.len()]);
-        // The particle does not give way, and neither does the lowest layer.
+        // The particle does not yield, and neither does the lowest layer.
         weights[6] = 0.0;
         weights[3..6].fill(0.0);
         let mut to = from.clone();
@@ -664,7 +664,7 @@ mod tests {
         let mut positions = Positions::default();
         positions.copy_from(&to, &weights);
         collisions.project(&positions, &from);
-        // The particle alone would push them to 0.12, 0.04 and 0.04 m below where they began.
+        // The particle alone would push them to 0.12, 0.04 and 0.04 m below where they started.
         let heights = [0, 1, 2].map(|k| positions.get(k).y);
         assert!(heights[0] < -0.02, "they are pushed: {heights:?}");
         assert!(heights.iter().all(|height| *height > -0.04), "none is below the lower layer: {heights:?}");
@@ -677,7 +677,7 @@ mod tests {
         let (weights, friction) = (vec![1.0; from.len()], vec![0.3; from.len()]);
         let (mut remembered, mut looked) = (0, 0);
         for step in 0..12 {
-            // Short steps, which are remembered, and long ones.
+            // Short steps, for which pairs are cached, and long ones.
             let length = if step % 4 == 3 { 0.08 } else { 0.002 };
             let by = |k: u32| {
                 DVec3::new(f64::from(k + step).sin(), f64::from(3 * k).cos(), f64::from(5 * k + step).sin())

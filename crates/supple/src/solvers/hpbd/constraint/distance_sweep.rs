@@ -1,9 +1,9 @@
 //! Sweeps over distance constraints, eight at a time: within a strip (see `schedule`) constraints without a common particle are
-//! put into groups of eight, one for each lane. What finds no full group is projected by itself at the strip's end, and so
-//! is what tearing adds.
+//! put into groups of eight, one for each lane. Constraints without a full group are projected separately at the strip's end, and so
+//! are those added by tearing.
 //!
-//! Tearing changes constraints in place: one end becomes a clone of what it was. Constraints that share the clone shared
-//! the original before, so groups and strips stay free of common particles.
+//! Tearing changes constraints in place: one end becomes a clone of its particle. Constraints that share the clone shared
+//! the original before, so groups and strips remain free of common particles.
 
 #![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
 
@@ -14,7 +14,7 @@ use crate::solvers::hpbd::constraint::{Constraint, ConstraintSide, Distance, SHO
 use crate::solvers::hpbd::positions::Positions;
 use supple_core::simd::{Kernel, LaneVec3, Lanes, Simd, WIDTH, dispatch};
 
-/// Groups of a strip that still have room, at most: a constraint is compared with all of them.
+/// The largest number of incomplete groups of a strip: a constraint is compared with all of them.
 const OPEN_GROUPS: usize = 24;
 
 /// Eight constraints without a common particle.
@@ -34,14 +34,14 @@ struct Group {
 #[derive(Debug, Clone, Default)]
 struct Strip {
     groups: Vec<Group>,
-    /// Of every group, apart from what sweeps read.
+    /// Of every group, apart from the data that sweeps read.
     dampings: Vec<Lanes>,
     singles: Vec<Single>,
-    /// The elastic energy in joules when it was last asked for.
+    /// The elastic energy in joules when it was last computed.
     energy: f64,
 }
 
-/// A constraint by itself.
+/// A single constraint.
 #[derive(Debug, Clone, Copy)]
 struct Single {
     constraint: Distance,
@@ -63,7 +63,7 @@ impl Single {
     }
 }
 
-/// Where a constraint is kept.
+/// Where a constraint is stored.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     strip: u32,
@@ -82,7 +82,7 @@ pub(crate) struct DistanceSweep {
 }
 
 impl DistanceSweep {
-    /// Orders constraints between so many particles; they keep their numbers.
+    /// Orders constraints between this many particles; they keep their indices.
     pub(crate) fn new(constraints: &[Distance], particles: usize) -> Self {
         let ends: Vec<[u32; 2]> = constraints.iter().map(|c| c.ends).collect();
         let mut sweep = Self { places: vec![Place { strip: 0, slot: 0 }; ends.len()], ..Self::default() };
@@ -110,7 +110,7 @@ impl DistanceSweep {
         self.places.len()
     }
 
-    /// The same constraints in the same order, which act always.
+    /// The same constraints in the same order, all bilateral.
     pub(crate) fn acting_always(&self) -> Self {
         let mut always = self.clone();
         for strip in always.phases.iter_mut().flatten() {
@@ -129,7 +129,7 @@ impl DistanceSweep {
         &mut self.phases[place.strip as usize % 2][place.strip as usize / 2]
     }
 
-    /// A constraint as it is now. One that was removed has twice the same end.
+    /// A constraint in its current state. One that was removed has the same end twice.
     pub(crate) fn get(&self, constraint: usize) -> Distance {
         let place = self.places[constraint];
         let strip = self.strip(place);
@@ -149,7 +149,7 @@ impl DistanceSweep {
         }
     }
 
-    /// Sets how long a constraint is at rest.
+    /// Sets the rest length of a constraint.
     pub(crate) fn set_rest(&mut self, constraint: usize, rest: f64) {
         let place = self.places[constraint];
         let strip = self.strip_mut(place);
@@ -161,7 +161,7 @@ impl DistanceSweep {
         }
     }
 
-    /// Changes a constraint, but not when it acts: its ends may become clones of what they were, or twice the same particle
+    /// Changes a constraint, but not its side: its ends may become clones, or the same particle twice
     /// to remove it.
     pub(crate) fn set(&mut self, constraint: usize, new: Distance) {
         let place = self.places[constraint];
@@ -180,7 +180,7 @@ impl DistanceSweep {
         }
     }
 
-    /// Adds a constraint between the particles of another, or their clones; gives its number.
+    /// Adds a constraint between the particles of another, or their clones; returns its index.
     pub(crate) fn push_beside(&mut self, other: usize, constraint: Distance) -> usize {
         let strip = self.places[other].strip;
         let place = Place { strip, slot: FIRST_SINGLE };
@@ -191,7 +191,7 @@ impl DistanceSweep {
         self.places.len() - 1
     }
 
-    /// Forgets all multipliers.
+    /// Resets all multipliers.
     pub(crate) fn begin_step(&mut self) {
         self.visit(|strip: &mut Strip| {
             for group in &mut strip.groups {
@@ -206,7 +206,7 @@ impl DistanceSweep {
         self.phases.iter_mut().for_each(|strips| for_each_strip(strips, count, &visit));
     }
 
-    /// Projects every constraint once. In the first sweep of a small step multipliers begin at zero.
+    /// Projects every constraint once. In the first sweep of a small step multipliers start at zero.
     pub(crate) fn run(&mut self, step: &Step<'_>, direction: Direction, is_first: bool) {
         let count = self.places.len() / 2;
         for phase in direction.phases() {
@@ -216,12 +216,12 @@ impl DistanceSweep {
         }
     }
 
-    /// Damps velocities once along every constraint that acts.
+    /// Damps velocities once along every active constraint.
     pub(crate) fn damp(&mut self, step: &Step<'_>, velocities: &Positions) {
         self.visit(|strip: &mut Strip| dispatch(step.simd, Dampings { strip, step, velocities }));
     }
 
-    /// `½ C²/α` of every constraint that acts, in joules.
+    /// `½ C²/α` of every active constraint, in joules.
     pub(crate) fn energy(&mut self, x: &[DVec3], simd: Simd) -> f64 {
         self.visit(|strip: &mut Strip| dispatch(simd, Energies { strip, x }));
         self.phases.iter().flatten().map(|strip| strip.energy).sum()
@@ -236,7 +236,7 @@ impl DistanceSweep {
     }
 }
 
-/// Constraints put together such that those of a batch have no particle in common; whole batches have one for each lane.
+/// Constraints batched such that those of a batch have no particle in common; full batches have one for each lane.
 fn batches(numbers: impl Iterator<Item = u32>, constraints: &[Distance]) -> Vec<Vec<u32>> {
     let mut whole = Vec::new();
     let mut open: Vec<Vec<u32>> = Vec::new();
@@ -366,7 +366,7 @@ impl Kernel for Energies<'_> {
             }
             let length = (a - b).length();
             let off = group.side(length - group.rest, true);
-            // What was removed has no length.
+            // Removed constraints have no length.
             sum += Lanes::splat(SHORTEST).less(length, off * off * 0.5 / group.compliance, Lanes::default());
         }
         let mut energy = sum.sum_of_first(WIDTH);
@@ -400,7 +400,7 @@ fn scatter(positions: &Positions, particles: &[u32; WIDTH], at: &LaneVec3, weigh
 }
 
 impl Group {
-    /// What of a violation (or, with the other sign, of a multiplier) is on the side where the group acts.
+    /// The part of a violation (or, with the other sign, of a multiplier) that is on the group's active side.
     #[inline(always)]
     fn side(&self, value: Lanes, stretch_is_positive: bool) -> Lanes {
         let zero = Lanes::default();
@@ -418,7 +418,7 @@ impl Group {
         let (mut b, weight_b) = gather(step.positions, &self.ends[1]);
         let zero = Lanes::default();
         let apart = a - b;
-        // A compliant constraint that has pulled before must let go first.
+        // A compliant constraint that has pulled before must relax first.
         let pulls = !is_first && step.stiffness.is_none() && self.multiplier != zero;
         if !pulls && self.is_slack(apart.dot(apart)) {
             self.multiplier = if is_first { zero } else { self.multiplier };
@@ -454,7 +454,7 @@ impl Group {
         self.side(old - (value + soft * old) / (give + soft), false) - old
     }
 
-    /// Whether nothing is on the side where the group acts.
+    /// Whether nothing is on the group's active side.
     #[inline(always)]
     fn is_slack(&self, length_squared: Lanes) -> bool {
         let rest_squared = self.rest * self.rest;
@@ -465,7 +465,7 @@ impl Group {
         }
     }
 
-    /// [`Step::damp`] for those of eight constraints that act.
+    /// [`Step::damp`] for the active ones of eight constraints.
     #[inline(always)]
     fn damp(&self, step: &Step<'_>, velocities: &Positions, damping: Lanes) {
         let (mut apart, mut relative) = (LaneVec3::default(), LaneVec3::default());
@@ -499,7 +499,7 @@ impl Group {
 }
 
 impl Distance {
-    /// `½ C²/α` where it acts.
+    /// `½ C²/α` where it is active.
     fn energy(&self, ends: &[DVec3; 2]) -> f64 {
         let value = self.evaluate(ends).map_or(0.0, |(value, _)| value);
         let [low, high] = self.multipliers();
@@ -565,7 +565,7 @@ mod tests {
             for i in 0..start.len() {
                 assert!((together.get(i) - alone.get(i)).length() < 1e-12, "{i}");
             }
-            // The same for velocities, along what has acted.
+            // The same for velocities, along constraints that were active.
             let (mut fast, mut fast_alone) = (Positions::default(), Positions::default());
             fast.copy_from(&moved, &weights);
             fast_alone.copy_from(&moved, &weights);

@@ -1,9 +1,9 @@
-//! The constraints of level 0: what the one SI material means for particles.
+//! The constraints of level 0: the effect of the SI material on particles.
 //!
 //! Cloth and solids get the springs of `energy::spring_network`, each a distance constraint with the compliance `1/k`: at
-//! rest they lie where the model `spring` lies under any other method. Cloth bends by distances (the network's own springs)
-//! or by angles (`bending = "dihedral"`). A network of springs has Poisson's ratio 1/4 and no other; solids of a larger one
-//! also keep the volume of every tetrahedron, with the stiffness that is missing,
+//! rest they have the same equilibrium as the model `spring` under any other method. Cloth bends by distances (the network's own springs)
+//! or by angles (`bending = "dihedral"`). A network of springs always has Poisson's ratio 1/4; solids of a larger one
+//! also preserve the volume of every tetrahedron, with the missing stiffness,
 //!
 //! ```text
 //! E = ½ (λ - μ) V₀ (V/V₀ - 1)²,      so α = V₀ / (λ - μ) for C = V - V₀.
@@ -25,7 +25,7 @@ use crate::solvers::hpbd::constraint::{ConstraintSide, Distance, Fold, Volume};
 /// The constraints of all bodies, over all particles.
 #[derive(Debug, Default)]
 pub(crate) struct MeshConstraints {
-    /// What the hierarchy is made of: for every body the edges of its triangles or tetrahedra, then its shear springs.
+    /// The input of the hierarchy: for every body the edges of its triangles or tetrahedra, then its shear springs.
     pub(crate) links: Vec<Distance>,
     /// Other distances: bending springs.
     pub(crate) braces: Vec<Distance>,
@@ -36,7 +36,7 @@ pub(crate) struct MeshConstraints {
     pub(crate) bodies: Vec<BodyParts>,
 }
 
-/// What belongs to one body.
+/// The constraints of one body.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct BodyParts {
     pub(crate) particles: Range<u32>,
@@ -55,7 +55,7 @@ impl MeshConstraints {
                 self.add_solid(body, tets, first);
                 Vec::new()
             }
-            // Bodies are cut into octants for their own family alone.
+            // Only their own family divides bodies into octants.
             Elements::Octants(_) => Vec::new(),
         };
         let first_shear = self.links.len() as u32;
@@ -68,7 +68,7 @@ impl MeshConstraints {
         });
     }
 
-    /// Adds all but the shear springs, which it gives.
+    /// Adds all but the shear springs, which it returns.
     fn add_cloth(&mut self, body: &Body, triangles: &[[u32; 3]], first: u32) -> Vec<Distance> {
         let mut shears = Vec::new();
         let sides = |&[a, b, c]: &[u32; 3]| [[a, b], [b, c], [c, a]].map(|[i, j]| [i.min(j), i.max(j)]);
@@ -117,7 +117,7 @@ impl MeshConstraints {
     }
 }
 
-/// The part of a network's stiffness that gives the material's shear modulus: `E/(2 (1 + ν))` against `E/2.5`.
+/// The fraction of a network's stiffness that gives the material's shear modulus: `E/(2 (1 + ν))` against `E/2.5`.
 fn share_of_springs(poisson_ratio: f64) -> f64 {
     if poisson_ratio > 0.25 { 1.25 / (1.0 + poisson_ratio) } else { 1.0 }
 }

@@ -7,24 +7,24 @@
 //! ```
 //!
 //! times a stiffness from 0 to 1. With a compliance `α` in SI units instead (XPBD: Macklin, Müller, Chentanez 2016) the
-//! multiplier `λ` of a step of length `h` is remembered, and what is solved is `C + α/h² λ = 0`, the law of a spring with
+//! multiplier `λ` of a step of length `h` is stored, and the equation to solve is `C + α/h² λ = 0`, the law of a spring with
 //! the force `λ/h²`:
 //!
 //! ```text
 //! Δλ = (-C - α/h² λ) / (Σ wⱼ |∇ⱼC|² + α/h²),      Δpᵢ = wᵢ ∇ᵢC Δλ.
 //! ```
 //!
-//! A constraint of one side only keeps `λ` on its side of zero.
+//! A unilateral constraint keeps `λ` on its side of zero.
 //!
-//! A material of damping time `β` has a damper of `β/α` beside each spring. It works on velocities when a step of length `t` is
-//! done, one constraint after the other and implicitly, so that any strength is stable:
+//! A material of damping time `β` has a damper of `β/α` in parallel with each spring. It acts on velocities at the end of a step of
+//! length `t`, one constraint after the other and implicitly, so that any strength is stable:
 //!
 //! ```text
 //! Ċ' = Ċ / (1 + t β/α Σ wⱼ |∇ⱼC|²).
 //! ```
 //!
-//! At rest there is nothing for it to do. In the projection above it would resist the very corrections that a few sweeps make,
-//! and what hangs by them would sag.
+//! At rest it has no effect. In the projection above it would resist the very corrections that a few sweeps make,
+//! and bodies hung by them would sag.
 
 pub(crate) mod distance_sweep;
 pub(crate) mod mesh_constraints;
@@ -37,13 +37,13 @@ use crate::energy::bending::hinge::Hinge;
 use crate::solvers::hpbd::positions::Positions;
 use supple_core::simd::Simd;
 
-/// A function of `K` particles that is zero where the constraint holds.
+/// A function of `K` particles that is zero where the constraint is satisfied.
 pub(crate) trait Constraint<const K: usize>: Sync {
-    /// Whose they are.
+    /// The particles.
     fn particles(&self) -> [u32; K];
-    /// `C` and its gradient by each particle; `None` where it has no direction.
+    /// `C` and its gradient with respect to each particle; `None` where it has no direction.
     fn evaluate(&self, p: &[DVec3; K]) -> Option<(f64, [DVec3; K])>;
-    /// `α`: metres (or radians, or cubic metres) of violation for a unit of force.
+    /// `α`: metres (or radians, or cubic metres) of violation per unit of force.
     fn compliance(&self) -> f64;
     /// `β` in seconds.
     fn damping(&self) -> f64 {
@@ -55,21 +55,21 @@ pub(crate) trait Constraint<const K: usize>: Sync {
     }
 }
 
-/// What a projection needs beside the constraint.
+/// The parameters of a projection besides the constraint.
 pub(crate) struct Step<'a> {
     pub(crate) positions: &'a Positions,
-    /// Where the step began.
+    /// The positions at the start of the step.
     pub(crate) start: &'a [DVec3],
     /// Its length `h` in seconds.
     pub(crate) length: f64,
-    /// The part of a violation that one projection removes, as the paper has it, in place of compliance.
+    /// The fraction of a violation that one projection removes, as in the paper, in place of compliance.
     pub(crate) stiffness: Option<f64>,
-    /// Which instructions may be used.
+    /// The instruction set to use.
     pub(crate) simd: Simd,
 }
 
 impl Step<'_> {
-    /// Projects one constraint; gives the change of its multiplier.
+    /// Projects one constraint; returns the change of its multiplier.
     #[inline]
     pub(crate) fn project<const K: usize>(
         &self,
@@ -134,14 +134,14 @@ impl Step<'_> {
     }
 }
 
-/// When a distance constraint acts.
+/// When a distance constraint is active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConstraintSide {
     /// Always.
     Both,
-    /// Where the particles are farther apart: an upper limit.
+    /// If the particles are farther apart: an upper limit.
     Stretched,
-    /// Where they are nearer.
+    /// If they are nearer.
     Pressed,
 }
 
@@ -152,11 +152,11 @@ pub struct Distance {
     pub ends: [u32; 2],
     /// The distance `d` in metres.
     pub rest: f64,
-    /// Metres for each newton.
+    /// Metres per newton.
     pub compliance: f64,
     /// Damping time in seconds.
     pub damping: f64,
-    /// When it acts.
+    /// When it is active.
     pub acts: ConstraintSide,
 }
 
@@ -202,14 +202,14 @@ pub struct Fold {
     pub triangles: [u32; 2],
     /// The angle `θ₀` at rest.
     pub rest: f64,
-    /// Radians for each newton metre.
+    /// Radians per newton metre.
     pub compliance: f64,
     /// Damping time in seconds.
     pub damping: f64,
 }
 
 impl Fold {
-    /// A hinge of a sheet with this bending stiffness in N·m; `None` if it resists nothing.
+    /// A hinge of a sheet with this bending stiffness in N·m; `None` if it has no stiffness.
     pub fn new(hinge: &Hinge, bend_stiffness: f64, damping: f64) -> Option<Self> {
         let stiffness = hinge.stiffness(bend_stiffness);
         let fold = Self {
@@ -229,7 +229,7 @@ impl Constraint<4> for Fold {
     }
 
     /// With `e` the edge and the normals `n₁ = e × p`, `n₂ = q × e` of the two triangles, the angle changes by `|e|/|n|²` along
-    /// each normal for the opposite corners, and for the edge's ends so that nothing moves or turns as a whole.
+    /// each normal for the opposite corners, and for the edge's ends so that rigid motions change nothing.
     fn evaluate(&self, [a, b, c, d]: &[DVec3; 4]) -> Option<(f64, [DVec3; 4])> {
         let (e, p, q) = (*b - *a, *c - *a, *d - *a);
         let (n1, n2) = (e.cross(p), q.cross(e));
@@ -244,7 +244,7 @@ impl Constraint<4> for Fold {
         let by_a = -(by_b + by_c + by_d);
         let off = angle - self.rest;
         let turn = std::f64::consts::TAU;
-        // The nearer way round.
+        // The shorter way round.
         let off = off - turn * (off / turn).round();
         Some((off, [by_a, by_b, by_c, by_d]))
     }
@@ -265,7 +265,7 @@ pub struct Volume {
     pub corners: [u32; 4],
     /// The volume `V₀` in m³.
     pub rest: f64,
-    /// Cubic metres for each pascal.
+    /// Cubic metres per pascal.
     pub compliance: f64,
 }
 
@@ -303,9 +303,9 @@ mod tests {
                 assert!((slope - gradients[k][axis]).abs() < 1e-7, "{k} {axis}: {slope} {gradients:?}");
             }
         }
-        assert!(gradients.iter().sum::<DVec3>().length() < 1e-12, "as a whole it must not move");
+        assert!(gradients.iter().sum::<DVec3>().length() < 1e-12, "linear momentum must be conserved");
         let turning: DVec3 = p.iter().zip(&gradients).map(|(p, g)| p.cross(*g)).sum();
-        assert!(turning.length() < 1e-12, "as a whole it must not turn");
+        assert!(turning.length() < 1e-12, "angular momentum must be conserved");
     }
 
     const CORNERS: [DVec3; 4] = [
@@ -335,7 +335,7 @@ mod tests {
 
     #[test]
     fn a_compliant_distance_settles_where_a_spring_of_its_stiffness_would() {
-        // One particle of 2 kg hung from a held one by a spring of 50 N/m: 0.4 m longer under 9.81 m/s² and rest.
+        // One particle of 2 kg hung from a fixed one by a spring of 50 N/m: 0.4 m longer under 9.81 m/s² at rest.
         let (mass, stiffness) = (2.0, 50.0);
         let weights = [0.0, 1.0 / mass];
         let spring = Distance {
@@ -368,7 +368,7 @@ mod tests {
         velocities.copy_from(&[DVec3::new(1.0, 4.0, 0.0), DVec3::new(-2.0, 0.0, 1.0)], &weights);
         step(&positions, &x).damp(&spring, &velocities);
         let [a, b] = [velocities.get(0), velocities.get(1)];
-        // The step is 0.1 s long; the ends draw near by 3 m/s.
+        // The step is 0.1 s long; the ends approach at 3 m/s.
         let theory = 3.0 / (1.0 + 0.1 * damping / compliance * 2.5);
         assert!((a.x - b.x - theory).abs() < 1e-12, "{a} {b} {theory}");
         assert!((a.x / weights[0] + b.x / weights[1] - (0.5 - 4.0)).abs() < 1e-12);

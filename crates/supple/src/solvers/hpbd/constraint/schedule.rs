@@ -1,9 +1,9 @@
-//! The order in which a sweep goes through its constraints: the particles are numbered in layers, each next to the one
-//! before (breadth first from an outermost particle), and the constraints cut into strips of whole layers. A constraint
-//! joins particles of one layer or of two that follow each other, so strips that do not follow each other have no particle
-//! in common: a sweep runs all even strips at the same time, and then all odd ones. Within a strip the constraints are
-//! projected one after the other, as in the paper. The strips follow from the mesh alone, so the bits of a sweep do not
-//! depend on threads, and two phases are all that threads wait for.
+//! The order in which a sweep processes its constraints: the particles are numbered in layers, each adjacent to the previous
+//! one (breadth first from an outermost particle), and the constraints are divided into strips of whole layers. A constraint
+//! joins particles of one layer or of two consecutive ones, so non-consecutive strips have no particle
+//! in common: a sweep runs all even strips in parallel, and then all odd ones. Within a strip the constraints are
+//! projected one after the other, as in the paper. The strips depend on the mesh alone, so a sweep is bit-identical for
+//! any number of threads, and there are only two barriers per sweep.
 
 use supple_core::parallel::prelude::*;
 
@@ -12,12 +12,12 @@ use crate::solvers::hpbd::positions::Positions;
 
 /// Strips of a large mesh: enough for many threads to share evenly.
 const STRIPS: usize = 64;
-/// Constraints of a strip, at least.
+/// Minimum number of constraints per strip.
 const SMALLEST_STRIP: usize = 256;
 /// A phase with fewer constraints than this is done before another thread wakes up.
 pub(crate) const WORTH_A_THREAD: usize = 1500;
 
-/// Which way a sweep goes.
+/// The direction of a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     Forward,
@@ -25,7 +25,7 @@ pub(crate) enum Direction {
 }
 
 impl Direction {
-    /// Forwards and backwards in turn, which makes pairs of sweeps symmetric.
+    /// Alternating forwards and backwards, which makes pairs of sweeps symmetric.
     pub(crate) fn of(sweep: u32) -> Self {
         if sweep.is_multiple_of(2) { Self::Forward } else { Self::Backward }
     }
@@ -42,7 +42,7 @@ pub(crate) fn strips<const K: usize>(constraints: &[[u32; K]], count: usize) -> 
     let layer = |c: &[u32; K]| c.iter().map(|&p| layers[p as usize]).min().unwrap_or(0);
     let mut order: Vec<(u32, u32)> = constraints.iter().map(layer).zip(0..).collect();
     order.sort_unstable();
-    // What one thread does alone needs no strips, and whole groups of lanes are easier to find in one.
+    // A single-threaded sweep needs no strips, and full groups of lanes are easier to find in one.
     let alone = constraints.len() < 2 * WORTH_A_THREAD;
     let wanted = if alone { usize::MAX } else { SMALLEST_STRIP.max(constraints.len().div_ceil(STRIPS)) };
     let mut strips: Vec<Vec<u32>> = Vec::new();
@@ -60,7 +60,7 @@ pub(crate) fn strips<const K: usize>(constraints: &[[u32; K]], count: usize) -> 
 /// The layer of every particle.
 struct Layers<'a, const K: usize> {
     constraints: &'a [[u32; K]],
-    /// The constraints of every particle, and where they begin.
+    /// The constraints of every particle, and where they start.
     around: Vec<u32>,
     first: Vec<usize>,
     layer: Vec<u32>,
@@ -90,7 +90,7 @@ impl<'a, const K: usize> Layers<'a, K> {
         let (mut reached, mut base) = (Vec::new(), 0);
         for start in 0..self.layer.len() as u32 {
             if self.layer[start as usize] == NONE {
-                // What is reached last is outermost: from there the layers are many and thin.
+                // The particle reached last is outermost: from there the layers are many and thin.
                 self.walk(start, base, &mut reached);
                 let outermost = reached[reached.len() - 1];
                 reached.iter().for_each(|&p| self.layer[p as usize] = NONE);
@@ -100,7 +100,7 @@ impl<'a, const K: usize> Layers<'a, K> {
         }
     }
 
-    /// Numbers the layers around a particle, beginning with `base`; lists the particles as they are reached.
+    /// Numbers the layers around a particle, starting with `base`; lists the particles in the order they are reached.
     fn walk(&mut self, start: u32, base: u32, reached: &mut Vec<u32>) {
         reached.clear();
         reached.push(start);
@@ -121,7 +121,7 @@ impl<'a, const K: usize> Layers<'a, K> {
     }
 }
 
-/// Calls `visit` with every strip of a phase, on all threads if the strips have enough to do.
+/// Calls `visit` with every strip of a phase, on all threads if there is enough work.
 pub(crate) fn for_each_strip<S: Send>(
     strips: &mut [S],
     constraints: usize,
@@ -146,7 +146,7 @@ pub(crate) struct Multiplied<C> {
 pub(crate) struct Sweep<C> {
     /// The even strips and the odd ones.
     phases: [Vec<Vec<Multiplied<C>>>; 2],
-    /// The strip of each constraint and its place there.
+    /// The strip of each constraint and its index there.
     places: Vec<[u32; 2]>,
 }
 
@@ -172,18 +172,18 @@ impl<C: Copy + Send> Sweep<C> {
         sweep
     }
 
-    /// Forgets the multipliers of the last step.
+    /// Resets the multipliers of the last step.
     pub(crate) fn begin_step(&mut self) {
         self.phases.iter_mut().flatten().flatten().for_each(|c| c.multiplier = 0.0);
     }
 
-    /// A constraint by its number.
+    /// A constraint by its index.
     pub(crate) fn get(&self, constraint: u32) -> &C {
         let [strip, place] = self.places[constraint as usize].map(|number| number as usize);
         &self.phases[strip % 2][strip / 2][place].constraint
     }
 
-    /// Changes a constraint; its particles may become clones of what they were.
+    /// Changes a constraint; its particles may become clones.
     pub(crate) fn set(&mut self, constraint: u32, new: C) {
         let [strip, place] = self.places[constraint as usize].map(|number| number as usize);
         self.phases[strip % 2][strip / 2][place].constraint = new;
@@ -208,7 +208,7 @@ impl<C: Copy + Send> Sweep<C> {
         }
     }
 
-    /// Damps velocities once along every constraint that acts.
+    /// Damps velocities once along every active constraint.
     pub(crate) fn damp<const K: usize>(&mut self, step: &Step<'_>, velocities: &Positions)
     where
         C: Constraint<K>,
@@ -270,7 +270,7 @@ mod tests {
             }
         }
         assert!(check(&pairs, (n * n) as usize) >= 16);
-        // A hub, which almost everything is next to.
+        // A hub, which is adjacent to almost everything.
         pairs.extend((1..n * n).map(|i| [0, i]));
         check(&pairs, (n * n) as usize);
     }

@@ -1,4 +1,4 @@
-//! Soft pins and dragged points: a material point `q = Σ aᵢ pᵢ` drawn to a target by a spring of stiffness `k`, projected like a
+//! Soft pins and dragged points: a material point `q = Σ aᵢ pᵢ` pulled to a target by a spring of stiffness `k`, projected like a
 //! constraint of compliance `1/k` with a multiplier for each direction.
 
 use glam::DVec3;
@@ -14,13 +14,13 @@ pub(crate) struct SoftPins {
 }
 
 impl SoftPins {
-    /// Forgets the multipliers of the last step.
+    /// Resets the multipliers of the last step.
     pub(crate) fn begin_step(&mut self) {
         self.multipliers.clear();
         self.multipliers.resize(self.attachments.len(), DVec3::ZERO);
     }
 
-    /// Projects those points all of whose particles are on a level.
+    /// Projects the points all of whose particles are on a level.
     pub(crate) fn project(&mut self, step: &Step<'_>, on_level: impl Fn(u32) -> bool) {
         for (multiplier, (point, hold)) in self.multipliers.iter_mut().zip(self.attachments.iter()) {
             if !point.iter().all(|&(p, _)| on_level(p)) {

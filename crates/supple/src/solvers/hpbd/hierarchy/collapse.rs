@@ -1,23 +1,23 @@
-//! The constraints of a coarser level (Müller 2008, section 6.3): every particle that it leaves out is collapsed into one of
+//! The constraints of a coarser level (Müller 2008, section 6.3): every particle that it omits is collapsed into one of
 //! its kept neighbours, the one nearest to their average, and takes its constraints along. Rest lengths add up, so that
 //! they measure along the surface and around cuts.
 //!
 //! Collapses keep a triangle mesh a triangle mesh as long as the edge's ends have no other neighbours in common than the
-//! corners opposite to the edge (the link condition). A neighbour for which they have is passed over; a particle that has no
+//! corners opposite to the edge (the link condition). A neighbour that violates this is skipped; a particle without any
 //! other is kept.
 
 use std::collections::BTreeMap;
 
 use glam::DVec3;
 
-/// A link between two particles: what it is made of, on the finer level, and how long that is at rest.
+/// A link between two particles: its links on the finer level, and their total rest length.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Link {
     pub(crate) rest: f64,
     pub(crate) parts: Vec<u32>,
 }
 
-/// The links and triangles of a level, while it is made coarser.
+/// The links and triangles of a level, while it is being coarsened.
 #[derive(Debug, Default)]
 pub(crate) struct Mesh {
     /// The links from every particle, by the other end. Both ends have them.
@@ -27,7 +27,7 @@ pub(crate) struct Mesh {
 }
 
 impl Mesh {
-    /// A mesh of so many particles with these links (numbered as given) and triangles.
+    /// A mesh of this many particles with these links (numbered as given) and triangles.
     pub(crate) fn new(
         particles: usize,
         links: impl Iterator<Item = ([u32; 2], f64)>,
@@ -50,7 +50,7 @@ impl Mesh {
         self.links[particle as usize].keys().copied().collect()
     }
 
-    /// Collapses all of `order` that are not kept; those that cannot be become kept.
+    /// Collapses all of `order` that are not kept; those that cannot be collapsed become kept.
     pub(crate) fn collapse(&mut self, order: &[u32], kept: &mut [bool], positions: &[DVec3]) {
         for &particle in order.iter().filter(|p| !kept[**p as usize]).collect::<Vec<_>>() {
             match self.choose(particle, kept, positions) {
@@ -60,7 +60,7 @@ impl Mesh {
         }
     }
 
-    /// The kept neighbour nearest to the average of all, among those whose collapse leaves a triangle mesh.
+    /// The kept neighbour nearest to the average of all, among those whose collapse preserves a triangle mesh.
     fn choose(&self, particle: u32, kept: &[bool], positions: &[DVec3]) -> Option<u32> {
         let around = self.links[particle as usize].keys().copied().filter(|&n| kept[n as usize]);
         let mut around: Vec<u32> = around.collect();
@@ -171,7 +171,7 @@ mod tests {
         assert!(!kept[0] && mesh.neighbours(0).is_empty());
         let triangles = mesh.triangles();
         let links = mesh.into_links();
-        // Two triangles are gone, the hexagon is cut into four; the rim stays and three links are new.
+        // Two triangles are gone, the hexagon is divided into four; the rim stays and three links are new.
         assert_eq!((triangles.len(), links.len()), (4, 9));
         for (ends, link) in &links {
             let long = link.parts.len() == 2;

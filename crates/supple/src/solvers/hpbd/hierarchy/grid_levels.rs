@@ -1,9 +1,9 @@
-//! The levels of a regular grid, made directly (Müller 2008, section 9 and figure 6): every second row and column of the finer
-//! level, and always the last ones. Each cell has one diagonal. A particle that is left out lies on a coarse edge, whose ends
-//! are its two parents, the nearer one with the larger part: corrections are handed down linearly along coarse edges.
+//! The levels of a regular grid, built directly (Müller 2008, section 9 and figure 6): every second row and column of the finer
+//! level, and always the last ones. Each cell has one diagonal. An omitted particle is on a coarse edge, whose ends
+//! are its two parents, the nearer one with the larger weight: corrections are prolonged linearly along coarse edges.
 //!
 //! Where the cells of the mesh have shear springs, those of coarse levels have limits along the same diagonals: with one
-//! diagonal alone a square of limits lets itself be drawn out along the other by half its length, and all finer levels with
+//! diagonal alone a square of limits can be stretched along the other by half its length, and all finer levels with
 //! it.
 
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ struct Grid {
 }
 
 /// The coarse levels of a cloth whose vertices are numbered row by row; `None` for another mesh, and where coarse grids would
-/// miss what holds it.
+/// miss its pins.
 pub(crate) fn grid_levels(finest: &Finest<'_>, plan: Plan) -> Option<Vec<Level>> {
     let mut grid = find_grid(finest.triangles, finest.positions.len())?;
     let mut links: BTreeMap<[u32; 2], (u32, f64)> = finest
@@ -76,7 +76,7 @@ fn find_grid(triangles: &[[u32; 3]], vertices: usize) -> Option<Grid> {
         let missing = corners.iter().position(|corner| !triangle.contains(corner))?;
         let inside = triangle.iter().all(|v| corners.contains(v));
         let even = (i + j).is_multiple_of(2);
-        // The diagonal joins the corners that both halves have.
+        // The diagonal joins the corners that both halves share.
         let main = missing == 1 || missing == 2;
         if !inside || (even && !main) {
             return None;
@@ -93,7 +93,7 @@ impl Grid {
         self.rows[row] * self.width + self.columns[column]
     }
 
-    /// Every second row and column; the shorter side stays as it is when it has no more than one cell.
+    /// Every second row and column; the shorter side is unchanged when it has no more than one cell.
     fn coarser(&self) -> Self {
         let halve = |lines: &[u32]| {
             let last = lines.len() - 1;
@@ -115,7 +115,7 @@ fn level(
     let place = |lines: &[u32], all: &[u32]| -> Vec<usize> {
         lines.iter().filter_map(|line| all.iter().position(|other| other == line)).collect()
     };
-    // Where the coarse lines are among the fine ones.
+    // The indices of the coarse lines among the fine ones.
     let (columns, rows) = (place(&coarse.columns, &fine.columns), place(&coarse.rows, &fine.rows));
     let mut level = Level::default();
     let link = |a: u32, b: u32| links.get(&[a.min(b), a.max(b)]).copied();
@@ -145,7 +145,7 @@ fn level(
                 push_middle(&mut level, &way, finest, link)?;
             }
             if let (Some(right), Some(below)) = (right, below) {
-                // Diagonally as far as it goes, then along the last row or column.
+                // Diagonally as far as possible, then along the last row or column.
                 let steps = (right - i).max(below - j);
                 let step = |k: usize| fine.at((i + k).min(right), (j + k).min(below));
                 let way: Vec<u32> = (0..=steps).map(step).collect();
@@ -229,7 +229,7 @@ mod tests {
             attached: &attached,
         };
         let levels = grid_levels(&finest, PLAN)?;
-        // Corrections that are linear over the cloth are handed down exactly, and straight limits hold at rest.
+        // Corrections that are linear over the cloth are prolonged exactly, and straight limits are satisfied at rest.
         let field = |p: u32| at(p).dot(DVec3::new(0.3, 0.0, -1.1));
         let mut finer: BTreeSet<u32> = (0..cloth.positions.len() as u32).collect();
         for level in &levels {
@@ -242,7 +242,7 @@ mod tests {
                     level.parents(c).iter().map(|p| p.weight * of(p.particle)).sum()
                 };
                 assert!((sum(&|_| 1.0) - 1.0).abs() < 1e-15);
-                // Where the last cell is narrower its diagonal's middle does not lie on it.
+                // Where the last cell is narrower its diagonal's midpoint is not on it.
                 let [a, b] = [0, 1].map(|k| at(level.parents(c)[k].particle));
                 if (at(child) - a).cross(b - a).length() < 1e-12 {
                     assert!((sum(&field) - field(child)).abs() < 1e-12);

@@ -1,5 +1,5 @@
 //! The levels (Müller 2008, section 6): level 0 is the mesh, every coarser one keeps some of its particles, links them by upper
-//! limits of their distance, and gives every particle that it leaves out its parents.
+//! limits of their distance, and gives every omitted particle its parents.
 
 pub(crate) mod collapse;
 pub(crate) mod grid_levels;
@@ -14,20 +14,20 @@ use crate::solvers::hpbd::hierarchy::collapse::{Link, Mesh};
 use crate::solvers::hpbd::hierarchy::grid_levels::grid_levels;
 use crate::solvers::hpbd::hierarchy::restriction::{parent_weights, restrict};
 
-/// How long coarse constraints are at rest.
+/// The rest lengths of coarse constraints.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RestLengths {
     /// Straight in solids and in cloth that is flat at the start, along the surface in other cloth.
     #[default]
     Auto,
-    /// The sum along the edges that they stand for: right for curved and torn cloth, but looser on every level.
+    /// The sum along the edges that they represent: right for curved and torn cloth, but looser on every level.
     Surface,
     /// The distance at the start: tight, for cloth that is flat there.
     Straight,
 }
 
-/// How a hierarchy is made.
+/// The parameters of a hierarchy.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan {
     /// Coarse levels, at most.
@@ -45,7 +45,7 @@ pub(crate) struct Finest<'a> {
     /// Shear springs, numbered after the links.
     pub(crate) shears: &'a [([u32; 2], f64)],
     pub(crate) triangles: &'a [[u32; 3]],
-    /// Which particles are held at the start.
+    /// Which particles are pinned at the start.
     pub(crate) attached: &'a [bool],
 }
 
@@ -57,11 +57,11 @@ pub(crate) struct Limit {
     pub(crate) rest: f64,
 }
 
-/// A parent of a particle that a level leaves out.
+/// A parent of a particle omitted on a level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Parent {
     pub(crate) particle: u32,
-    /// Its part of equation 7.
+    /// Its weight in equation 7.
     pub(crate) weight: f64,
     /// The link of the finer level between the two.
     pub(crate) link: u32,
@@ -75,12 +75,12 @@ pub(crate) struct Level {
     /// Its triangles; none for solids.
     pub(crate) triangles: Vec<[u32; 3]>,
     pub(crate) limits: Vec<Limit>,
-    /// Of every limit the links of the next finer level that it stands for, and where they begin.
+    /// For every limit the links of the next finer level that it represents, and where they start.
     parts: Vec<u32>,
     first_part: Vec<u32>,
     /// The particles of the next finer level that are not on this one.
     pub(crate) children: Vec<u32>,
-    /// Their parents, and where those of each child begin.
+    /// Their parents, and where those of each child start.
     parents: Vec<Parent>,
     first_parent: Vec<u32>,
 }
@@ -113,7 +113,7 @@ impl Level {
         self.first_parent.push(self.parents.len() as u32);
     }
 
-    /// Takes over another body's level: its particles are numbered from `particle` on, the links of its finer level from
+    /// Appends another body's level: its particles are numbered from `particle` on, the links of its finer level from
     /// `link` on.
     pub(crate) fn append(&mut self, other: &Self, particle: u32, link: u32) {
         self.particles.extend(other.particles.iter().map(|p| p + particle));
@@ -131,7 +131,7 @@ impl Level {
         }
     }
 
-    /// A level that is the finer one once more: for bodies that have fewer levels than others.
+    /// A copy of the finer level: for bodies that have fewer levels than others.
     pub(crate) fn repeat(&self) -> Self {
         let mut level =
             Self { particles: self.particles.clone(), triangles: self.triangles.clone(), ..Self::default() };
@@ -139,7 +139,7 @@ impl Level {
         level
     }
 
-    /// The links of the next finer level that a limit stands for.
+    /// The links of the next finer level that a limit represents.
     pub(crate) fn parts(&self, limit: usize) -> &[u32] {
         &self.parts[self.first_part[limit] as usize..self.first_part[limit + 1] as usize]
     }
@@ -149,7 +149,7 @@ impl Level {
         &self.parents[self.first_parent[child] as usize..self.first_parent[child + 1] as usize]
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     pub(crate) fn parents_mut(&mut self, child: usize) -> &mut [Parent] {
         &mut self.parents[self.first_parent[child] as usize..self.first_parent[child + 1] as usize]
     }
@@ -161,13 +161,13 @@ impl Level {
     }
 }
 
-/// A level with fewer particles than this has nothing left to speed up.
+/// A level with fewer particles than this has nothing left to accelerate.
 pub(crate) const SMALLEST: usize = 12;
-/// A level that keeps more than this share of the particles is not worth its constraints.
+/// A level that keeps more than this fraction of the particles is not worth its constraints.
 const LEAST_REDUCTION: f64 = 0.9;
 
-/// The coarse levels of one body, the finest of them first: those of a regular grid where the mesh is one, which are coarser
-/// grids (section 9), and else those of section 6.
+/// The coarse levels of one body, finest first: those of a regular grid where the mesh is one, which are coarser
+/// grids (section 9), and otherwise those of section 6.
 pub(crate) fn build(finest: &Finest<'_>, plan: Plan) -> Vec<Level> {
     grid_levels(finest, plan).unwrap_or_else(|| general_levels(finest, plan))
 }
@@ -192,7 +192,7 @@ pub(crate) fn general_levels(finest: &Finest<'_>, plan: Plan) -> Vec<Level> {
 }
 
 impl Finest<'_> {
-    /// The mesh as if it were a coarse level.
+    /// The mesh in the form of a coarse level.
     pub(crate) fn level(&self) -> Level {
         let mut level = Level {
             particles: (0..self.positions.len() as u32).collect(),

@@ -1,8 +1,8 @@
-//! Which particles a coarser level keeps (Müller 2008, section 6.2), and the weights of the parents of those it leaves out.
+//! Which particles a coarser level keeps (Müller 2008, section 6.2), and the weights of the parents of the omitted ones.
 
 use glam::DVec3;
 
-/// Added to the distances of equation 6, so that a child on its parent has no infinite weight.
+/// Added to the distances of equation 6, so that a child that coincides with its parent has no infinite weight.
 const EPSILON: f64 = 1e-6;
 
 /// Marks the particles that the next coarser level keeps. Every particle that is not kept has at least `parents` kept

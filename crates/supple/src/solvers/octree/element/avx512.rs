@@ -1,5 +1,5 @@
-//! [`Vector`] in the instructions of AVX-512, for the product with the stiffness: half the time of what a compiler makes of the
-//! plain loops of [`Wide`](crate::solvers::octree::element::wide::Wide), and the same bits (a test compares them). A node is read and written whole, and
+//! [`Vector`] in AVX-512 intrinsics, for the product with the stiffness: half the time of the compiler's code for the
+//! plain loops of [`Wide`](crate::solvers::octree::element::wide::Wide), and bit-identical (a test compares them). A node is read and written at once, and
 //! shuffles turn rows of nodes into rows of components.
 //!
 //! Every function must be inlined into one that is compiled for AVX-512 and runs where the machine has it. Like the other
@@ -64,7 +64,7 @@ macro_rules! operators {
 operators!(Eight, _mm512_add_pd, _mm512_sub_pd, _mm512_mul_pd);
 operators!(Sixteen, _mm512_add_ps, _mm512_sub_ps, _mm512_mul_ps);
 
-/// A node of the scratch. The mask says to the compiler what is true anyway: no index is out of bounds.
+/// A node of the scratch. The mask tells the compiler an invariant: no index is out of bounds.
 #[inline(always)]
 fn node(number: u16) -> usize {
     usize::from(number) & (LOCAL - 1)
@@ -264,7 +264,7 @@ mod tests {
             }
         }
 
-        /// Few nodes, so that elements of a batch share some; nothing hangs on every other batch.
+        /// Few nodes, so that elements of a batch share some; every other batch has no hanging slots.
         fn corners(&mut self, hang: bool) -> Corners {
             let mut below = |most: f32| (0.5 * most * (self.next() + 1.0)).min(most - 1.0);
             Corners {

@@ -1,9 +1,9 @@
-//! Blocks of consecutive elements that threads work on (Milne 2016, section 9). A block owns the nodes that its elements meet
-//! first, copies what it needs of other blocks' nodes, and adds up the forces of its elements in buffers of its own. What
-//! belongs to nodes of other blocks goes into an outbox, from which every block takes what is meant for it, in a fixed order.
+//! Blocks of consecutive elements that threads work on (Milne 2016, section 9). A block owns the nodes that its elements reference
+//! first, copies the other blocks' nodes that it needs, and adds up the forces of its elements in its own buffers. Forces on
+//! nodes of other blocks go into an outbox, from which every block takes its messages, in a fixed order.
 //!
 //! The paper computes elements on the border of a block once for each block that they touch (ghost cells); an outbox costs less
-//! than half of that, and the bits do not depend on the number of threads either.
+//! than half of that, and results are bit-identical for any number of threads as well.
 
 #![allow(clippy::needless_range_loop, reason = "components are counted as in kernels")]
 
@@ -14,12 +14,12 @@ use supple_mesh::octree::{Hanging, Octree, hangs};
 
 /// Elements in a block.
 pub(crate) const BLOCK: usize = 512;
-/// Elements side by side in a batch.
+/// Elements per batch.
 pub(crate) const BATCH: usize = 16;
 /// The most nodes that the elements of a block can have.
 pub(crate) const LOCAL: usize = 8 * BLOCK;
 
-/// Sixteen elements: where their conforming nodes are among those of the block, and which slots hang.
+/// Sixteen elements: the indices of their conforming nodes in the block, and their hanging slots.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Corners {
     pub(crate) slots: [[u16; BATCH]; 8],
@@ -31,11 +31,11 @@ pub(crate) struct Corners {
 struct HaloMessage {
     /// The node, counted from the first of the block that owns it.
     node: u32,
-    /// Where it lies in the outbox.
+    /// Its index in the outbox.
     from: u32,
 }
 
-/// The blocks of some trees put together.
+/// The blocks of several trees.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Blocks {
     elements: usize,
@@ -65,20 +65,20 @@ fn zeros<T: Real>() -> Box<[[T; 4]; LOCAL]> {
     vec![[T::default(); 4]; LOCAL].try_into().unwrap_or_else(|_| unreachable!("it has that many entries"))
 }
 
-/// What is done with the elements of a block: reads `x` and adds to `y` of the scratch; returns a part of a sum.
+/// The work on the elements of a block: reads `x` and adds to `y` of the scratch; returns a term of a sum.
 pub(crate) trait BlockWork<T>: Sync {
-    /// Does it for the batches of one block.
+    /// Performs it for the batches of one block.
     fn run(&self, batches: Range<usize>, scratch: &mut Scratch<T>) -> f64;
 }
 
-/// Vectors over nodes, and what blocks have for each other.
+/// Vectors over nodes, and the messages of blocks to each other.
 pub(crate) struct Output<'a, T> {
     pub(crate) y: &'a mut [[T; 3]],
     pub(crate) outbox: &'a mut Vec<[T; 3]>,
 }
 
 impl Blocks {
-    /// The blocks of trees whose elements and nodes are counted on from one to the next.
+    /// The blocks of trees whose elements and nodes are numbered consecutively.
     pub(crate) fn new<'a>(trees: impl IntoIterator<Item = &'a Octree>) -> Self {
         let mut blocks =
             Self { node_start: vec![0], foreign_start: vec![0], parcel_start: vec![0], ..Self::default() };
@@ -115,7 +115,7 @@ impl Blocks {
             Err(_) => (node - start) as usize,
         };
         for batch in own.chunks(BATCH) {
-            // Elements that fill up the last batch have no stiffness; they read some node of the block.
+            // Padding elements of the last batch have no stiffness; they read some node of the block.
             let mut corners = Corners { slots: [[0; BATCH]; 8], hanging: [0; BATCH] };
             for (lane, (nodes, hanging)) in batch.iter().enumerate() {
                 corners.hanging[lane] = *hanging;
@@ -129,7 +129,7 @@ impl Blocks {
         self.foreign_start.push(self.foreign.len() as u32);
     }
 
-    /// Tells every block what it finds in the outbox.
+    /// Assigns every block its entries of the outbox.
     fn address(&mut self) {
         let mut all: Vec<(u32, u32)> = self.foreign.iter().copied().zip(0..).collect();
         all.sort_unstable();
@@ -158,7 +158,7 @@ impl Blocks {
         self.node_start.last().map_or(0, |&end| end as usize)
     }
 
-    /// Sixteen elements after the other.
+    /// Elements in batches of sixteen.
     pub(crate) fn corners(&self) -> &[Corners] {
         &self.corners
     }
@@ -179,8 +179,8 @@ impl Blocks {
             + size_of::<HaloMessage>() * self.parcels.len()
     }
 
-    /// `y = Σ` of what `work` does to every block with `x`, then `finish` on each block's part of `y`, told by its first node.
-    /// Returns the sum of what `work` returned, in a fixed order.
+    /// `y = Σ` of `work` on every block with `x`, then `finish` on each block's part of `y`, identified by its first node.
+    /// Returns the sum of the results of `work`, in a fixed order.
     pub(crate) fn sum<T: Real>(
         &self,
         x: &[[T; 3]],
@@ -214,7 +214,7 @@ impl Blocks {
         total
     }
 
-    /// Only reads: the sum of what `work` returns.
+    /// Read-only: the sum of the results of `work`.
     pub(crate) fn fold<T: Real>(&self, x: &[[T; 3]], work: &impl BlockWork<T>) -> f64 {
         self.fork(0..self.count(), &mut [] as &mut [[T; 3]], &mut [], &|block, _, _| {
             T::with_scratch(|scratch| {
@@ -224,7 +224,7 @@ impl Blocks {
         })
     }
 
-    /// Copies what a block needs of `x` and clears what it adds to.
+    /// Copies the part of `x` that a block needs and clears its sums.
     pub(crate) fn fetch<T: Real>(&self, block: usize, x: &[[T; 3]], scratch: &mut Scratch<T>) {
         let own = self.node_start[block] as usize..self.node_start[block + 1] as usize;
         let foreign =
@@ -265,7 +265,7 @@ impl Blocks {
     }
 }
 
-/// Copies a part of what a block has summed up.
+/// Copies a part of a block's sums.
 fn store<T: Real>(scratch: &Scratch<T>, first: usize, to: &mut [[T; 3]]) {
     for (to, [a, b, c, _]) in to.iter_mut().zip(&scratch.y[first..]) {
         *to = [*a, *b, *c];

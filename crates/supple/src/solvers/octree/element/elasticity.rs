@@ -7,7 +7,7 @@
 //! E = μh/4 Σ |d - h R eₖ|² + h³ λ/2 tr²(S - I),
 //! ```
 //!
-//! which is the paper's `Ψ_Δ` along the edges plus `Ψ_aux` at the centre, put together so that nothing cancels near rest. `R`
+//! which is the paper's `Ψ_Δ` along the edges plus `Ψ_aux` at the centre, combined so that nothing cancels near rest. `R`
 //! minimises the first part, so forces are `μh/2 (d - h R eₖ) + h²/4 λ tr(S - I) R eₖ` along each edge.
 //!
 //! Neo-Hookean elements have their law at the centre and springs along the edges that rest at `h F eₖ` (`principal`).
@@ -19,8 +19,8 @@
 //! D = h³ β/dt (μ |E - E₀|² + λ/2 tr²(E - E₀)),      P = F T,   T = β/dt (2μ (E - E₀) + λ tr(E - E₀) I).
 //! ```
 //!
-//! In the stiffness it makes symmetric changes of `RᵀF` stiffer by `1 + β/dt`: `μ` and `λ` grow by that factor, and `L_aux` loses
-//! `μβ/dt`, so that rotations stay as they are.
+//! In the stiffness it makes symmetric changes of `RᵀF` stiffer by `1 + β/dt`: `μ` and `λ` grow by that factor, and `L_aux` is
+//! reduced by `μβ/dt`, so that rotations are not affected.
 
 #![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `supple_core::simd`")]
 
@@ -37,10 +37,10 @@ use crate::solvers::octree::element::wide::{Real, Wide};
 use supple_core::simd::{Kernel, LaneMat3, LaneVec3, Lanes, Simd, dispatch};
 use supple_core::small_matrix::svd::{Svd, svd};
 
-/// The fixed twist stays above `-μ` by this part, so that rounding to single precision does not make an element indefinite.
+/// The projected twist stays above `-μ` by this fraction, so that rounding to single precision does not make an element indefinite.
 const CLAMP: f64 = 1.0 - 1e-6;
 
-/// Below this sum of two singular values an element has collapsed, and its rotation turns faster than any step can follow.
+/// Below this sum of two singular values an element has collapsed, and its rotation changes faster than any step can follow.
 const COLLAPSED: f64 = 0.05;
 
 /// Sixteen elements at rest.
@@ -52,9 +52,9 @@ pub(crate) struct Rest {
     pub(crate) lambda: [f32; BATCH],
     /// Damping time `β` in s.
     pub(crate) damping: [f32; BATCH],
-    /// The side in metres; 1 where no element is.
+    /// The side in metres; 1 for padding.
     pub(crate) side: [f64; BATCH],
-    /// The axes along which slots run against space, as bits.
+    /// The axes along which slots are mirrored, as bits.
     pub(crate) mirror: [u8; BATCH],
     /// Which elements are neo-Hookean; the others are co-rotational.
     pub(crate) neo_hookean: [bool; BATCH],
@@ -84,12 +84,12 @@ pub(crate) struct Eight {
     /// One for neo-Hookean elements, else zero.
     neo_hookean: Lanes,
     some_neo_hookean: bool,
-    /// Whether there is no other law among them.
+    /// Whether all of them have this law.
     pub(crate) only_neo_hookean: bool,
 }
 
 impl Eight {
-    /// Of neo-Hookean elements the first, of others the second.
+    /// The first for neo-Hookean elements, the second for others.
     #[inline(always)]
     pub(crate) fn choose(&self, hookean: Lanes, corotated: Lanes) -> Lanes {
         Lanes::default().less(self.neo_hookean, hookean, corotated)
@@ -180,7 +180,7 @@ fn strain(f: &LaneMat3) -> Strain {
     strain
 }
 
-/// Where a damped step began.
+/// The start of a damped step.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Start {
     /// One over the step in 1/s; zero where nothing is damped.
@@ -189,7 +189,7 @@ pub(crate) struct Start {
     pub(crate) strains: Vec<Strain>,
 }
 
-/// Energy, and forces if asked for.
+/// Energy, and forces if requested.
 struct Elastic<'a> {
     corners: &'a [Corners],
     rest: &'a [Rest],
@@ -271,13 +271,13 @@ fn elastic(
     energy.sum_of_first(8)
 }
 
-/// What the centre of elements gives.
+/// The contribution of the elements' centres.
 struct Centre {
-    /// The edges along each axis at which the springs along them rest.
+    /// The rest vectors of the springs along the edges of each axis.
     edges: LaneMat3,
     /// Its stress, with mirrored axes.
     stress: LaneMat3,
-    /// Its energy of a unit of volume.
+    /// Its energy per volume.
     density: Lanes,
 }
 
@@ -319,7 +319,7 @@ fn neo_hookean_centre(f: LaneMat3, rest: &Eight) -> Centre {
     Centre { edges, stress, density: NeoHookean.energy(f, &lame) }
 }
 
-/// The damping of a unit of volume and its stress `F T`.
+/// The damping potential per volume and its stress `F T`.
 #[inline(always)]
 fn damping(f: &LaneMat3, rest: &Eight, start: &Strain, rate: f64) -> (Lanes, LaneMat3) {
     let now = strain(f);
@@ -344,7 +344,7 @@ fn damping(f: &LaneMat3, rest: &Eight, start: &Strain, rate: f64) -> (Lanes, Lan
     (mu * squares + lambda * trace * trace * 0.5, *f * t)
 }
 
-/// Writes deformation gradients of a block into the place of rotations.
+/// Writes deformation gradients of a block in place of rotations.
 struct GradientsOfBlock<'a, B>(&'a [Corners], &'a [Rest], &'a mut [B], &'a mut Scratch<f64>);
 
 impl<B: ElementBatch> Kernel for GradientsOfBlock<'_, B> {
@@ -368,7 +368,7 @@ impl<B: ElementBatch> Kernel for GradientsOfBlock<'_, B> {
     }
 }
 
-/// Turns deformation gradients into the stiffness there (Milne 2016, algorithm 1).
+/// Replaces deformation gradients by the stiffness there (Milne 2016, algorithm 1).
 struct FromGradients<'a, B>(&'a [Rest], &'a mut [B], f64);
 
 impl<B: ElementBatch> Kernel for FromGradients<'_, B> {
@@ -383,7 +383,7 @@ impl<B: ElementBatch> Kernel for FromGradients<'_, B> {
     }
 }
 
-/// `L_aux` in the axes of `V`, with its definiteness fixed and the damping's part.
+/// `L_aux` in the axes of `V`, projected to definite, with the damping term.
 #[inline(always)]
 pub(crate) fn twists(rest: &Eight, sigma: LaneVec3, rate: f64) -> LaneVec3 {
     let trace = sigma[0] + sigma[1] + sigma[2];
@@ -424,14 +424,14 @@ pub(crate) fn linearise_corotated(rest: &Eight, half: usize, rate: f64, batch: &
     }
 }
 
-/// Batches that one task turns into stiffness.
+/// Batches per task.
 const BATCHES: usize = BLOCK / BATCH;
 
 /// The elasticity of a level.
 pub(crate) struct Elasticity<'a> {
     pub(crate) blocks: &'a Blocks,
     pub(crate) rest: &'a [Rest],
-    /// Where a damped step began.
+    /// The start of a damped step.
     pub(crate) start: Option<&'a Start>,
     pub(crate) simd: Simd,
 }
@@ -452,7 +452,7 @@ impl Elasticity<'_> {
         Elastic { corners: self.blocks.corners(), rest: self.rest, start, forces, simd: self.simd }
     }
 
-    /// Puts the deformation gradients at `x` in the place of the rotations of a stiffness.
+    /// Writes the deformation gradients at `x` in place of the rotations of a stiffness.
     pub(crate) fn deformation_gradients(&self, x: &[[f64; 3]], stiffness: &mut Stiffness) {
         match &mut stiffness.batches {
             Batches::Corotated(batches) => self.gradients(x, batches),
@@ -473,7 +473,7 @@ impl Elasticity<'_> {
     }
 }
 
-/// Takes the strains at `x` as those at the start of a step.
+/// Sets the strains at `x` as those at the start of a step.
 pub(crate) fn start_strains(blocks: &Blocks, rest: &[Rest], x: &[[f64; 3]], strains: &mut Vec<Strain>) {
     strains.resize(2 * rest.len(), [Lanes::default(); 6]);
     let corners = blocks.corners();
@@ -490,7 +490,7 @@ pub(crate) fn start_strains(blocks: &Blocks, rest: &[Rest], x: &[[f64; 3]], stra
     });
 }
 
-/// Turns deformation gradients, which stand in the place of rotations, into the stiffness there; `rate` is one over the step of
+/// Replaces deformation gradients, stored in place of rotations, by the stiffness there; `rate` is one over the step of
 /// damping.
 pub(crate) fn stiffness_from_gradients(rest: &[Rest], rate: f64, stiffness: &mut Stiffness) {
     let simd = stiffness.simd;

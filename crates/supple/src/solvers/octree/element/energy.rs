@@ -17,7 +17,7 @@ pub(crate) struct OctreeEnergy {
     room: Mutex<Scratch>,
 }
 
-/// Vectors that are used again.
+/// Reusable vectors.
 #[derive(Default)]
 struct Scratch {
     gradient: Vec<DVec3>,
@@ -55,9 +55,9 @@ impl Energy for OctreeEnergy {
     fn couplings(&self, _pair: &mut dyn FnMut(u32, u32)) {}
 }
 
-/// The trees of a setup's bodies.
-pub(crate) fn trees(setup: &SceneState) -> Vec<&Octree> {
-    setup
+/// The trees of a scene state's bodies.
+pub(crate) fn trees(scene_state: &SceneState) -> Vec<&Octree> {
+    scene_state
         .bodies
         .iter()
         .filter_map(|body| match &body.elements {
@@ -67,10 +67,10 @@ pub(crate) fn trees(setup: &SceneState) -> Vec<&Octree> {
         .collect()
 }
 
-/// The octants of a setup's bodies.
-pub(crate) fn forest(setup: &SceneState) -> Forest {
+/// The octants of a scene state's bodies.
+pub(crate) fn forest(scene_state: &SceneState) -> Forest {
     let mut tissue: Vec<Vec<Tissue>> = Vec::new();
-    for body in &setup.bodies {
+    for body in &scene_state.bodies {
         let Elements::Octants(filled) = &body.elements else { continue };
         let law = match body.model {
             Model::NeoHookean => Law::NeoHookean,
@@ -89,6 +89,6 @@ pub(crate) fn forest(setup: &SceneState) -> Forest {
         tissue.push((0..filled.tree.elements().len()).map(of).collect());
     }
     let bodies: Vec<Flesh<'_>> =
-        trees(setup).into_iter().zip(&tissue).map(|(tree, tissue)| Flesh { tree, tissue }).collect();
-    Forest::new(&bodies, setup.simd)
+        trees(scene_state).into_iter().zip(&tissue).map(|(tree, tissue)| Flesh { tree, tissue }).collect();
+    Forest::new(&bodies, scene_state.simd)
 }

@@ -1,18 +1,18 @@
 //! The stiffness of elements of any law in their principal axes, matrix-free.
 //!
 //! With `F = U Σ Vᵀ` at an element's centre the derivative of an isotropic law's stress acts on `B = Uᵀ D V` entry by entry
-//! (`crate::material::law`): by a 3x3 matrix on the diagonal, and by two numbers on each pair `Bᵢⱼ`, `Bⱼᵢ`. Beside the springs
-//! along edges (`stiffness`) it takes twelve numbers and two rotations. Co-rotational elements fit in as well, so that bodies
-//! of both laws stand side by side; a scene without another law has the smaller form.
+//! (`crate::material::law`): by a 3x3 matrix on the diagonal, and by two numbers on each pair `Bᵢⱼ`, `Bⱼᵢ`. In addition to the springs
+//! along edges (`stiffness`) it takes twelve numbers and two rotations. Co-rotational elements fit this form as well, so that bodies
+//! of both laws can be mixed; a scene without another law uses the smaller form.
 //!
-//! Stable neo-Hookean elements (Smith, de Goes & Kim 2018) have their law at the centre, `h³ Ψ(F)`, and against modes that the
-//! centre does not see the Laplacian along edges less its mean (as Patterson et al. 2012 do for other laws):
+//! Stable neo-Hookean elements (Smith, de Goes & Kim 2018) have their law at the centre, `h³ Ψ(F)`, and against modes that are
+//! invisible at the centre the Laplacian along edges minus its mean (as Patterson et al. 2012 do for other laws):
 //!
 //! ```text
 //! E = h³ Ψ(F) + μh/4 Σ |d - h F eₖ|².
 //! ```
 //!
-//! At rest this is the co-rotational element. Volume is kept at the centre alone, one number for eight nodes, so that flesh of a
+//! At rest this is the co-rotational element. Volume is preserved at the centre alone, one number for eight nodes, so that flesh of a
 //! Poisson's ratio near 1/2 does not lock.
 
 #![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `supple_core::simd`")]
@@ -28,10 +28,10 @@ use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 use supple_core::small_matrix::svd::{Svd, svd};
 use supple_core::small_matrix::symmetric_eigen::positive_part;
 
-/// The pairs of axes beside the diagonal.
+/// The off-diagonal pairs of axes.
 const OFF_DIAGONAL_PAIRS: [(usize, usize); 3] = [(0, 1), (0, 2), (1, 2)];
 
-/// Twists are at least this part of `μ`, so that rounding to single precision does not make an element indefinite.
+/// Twists are at least this fraction of `μ`, so that rounding to single precision does not make an element indefinite.
 const LEAST_TWIST: f64 = 1e-6;
 
 /// The stiffness of sixteen elements.
@@ -39,7 +39,7 @@ const LEAST_TWIST: f64 = 1e-6;
 #[repr(align(64))]
 pub(crate) struct PrincipalBatch {
     spring: [f32; BATCH],
-    /// What takes the springs' mean away again where the law has it at the centre.
+    /// Removes the springs' mean where the law includes it at the centre.
     mean: [f32; BATCH],
     /// `U` by rows.
     u: [[f32; BATCH]; 9],
@@ -47,9 +47,9 @@ pub(crate) struct PrincipalBatch {
     v: [[f32; BATCH]; 9],
     /// On the diagonal: xx, yy, zz, yz, xz, xy.
     scaling: [[f32; BATCH]; 6],
-    /// What `Bᵢⱼ` gives to itself.
+    /// The coefficient of `Bᵢⱼ` for itself.
     same: [[f32; BATCH]; 3],
-    /// And to `Bⱼᵢ`.
+    /// And for `Bⱼᵢ`.
     mirrored: [[f32; BATCH]; 3],
 }
 
@@ -68,7 +68,7 @@ impl Default for PrincipalBatch {
     }
 }
 
-/// The place of an entry among the six of a symmetric matrix.
+/// The index of an entry among the six of a symmetric matrix.
 const fn place(i: usize, j: usize) -> usize {
     if i == j { i } else { 6 - i - j }
 }
@@ -145,7 +145,7 @@ impl ElementBatch for PrincipalBatch {
 }
 
 impl PrincipalBatch {
-    /// What the law makes of a change in the principal axes.
+    /// The response of the law to a change in the principal axes.
     #[inline(always)]
     fn stretched<V: Vector>(&self, half: usize, b: &WideMat3<V>) -> WideMat3<V> {
         let mut y = [[V::splat(0.0); 3]; 3];
@@ -165,7 +165,7 @@ impl PrincipalBatch {
         y
     }
 
-    /// Stores the numbers of eight elements, as they act on sums of differences: over `16/h`.
+    /// Stores the numbers of eight elements, scaled for sums of differences: over `16/h`.
     #[inline(always)]
     fn store(&mut self, half: usize, rest: &Eight, [u, v]: [&LaneMat3; 2], modes: &Modes) {
         for lane in 0..8 {
@@ -190,7 +190,7 @@ impl PrincipalBatch {
     }
 }
 
-/// Stable neo-Hookean with its definiteness fixed; damping as in co-rotational elements.
+/// Stable neo-Hookean, projected to definite; damping as in co-rotational elements.
 #[inline(always)]
 fn neo_hookean(rest: &Eight, sigma: LaneVec3, rate: f64) -> Modes {
     let lame = LaneLame { lambda: rest.lambda, mu: rest.mu };
@@ -229,7 +229,7 @@ fn corotated(rest: &Eight, sigma: LaneVec3, rate: f64) -> Modes {
     Modes { scaling, same, mirrored, spring, mean: Lanes::default() }
 }
 
-/// Of each element those of its law.
+/// For each element those of its law.
 #[inline(always)]
 fn chosen(rest: &Eight, hookean: Modes, corotated: Modes) -> Modes {
     let choose = |a: Lanes, b: Lanes| rest.choose(a, b);

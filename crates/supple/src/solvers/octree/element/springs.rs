@@ -18,7 +18,7 @@ pub(crate) struct Springs {
 }
 
 impl Springs {
-    /// Forgets all.
+    /// Removes all.
     pub(crate) fn clear(&mut self) {
         self.starts.clear();
         self.starts.push(0);

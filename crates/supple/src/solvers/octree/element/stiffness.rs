@@ -1,17 +1,17 @@
 //! The stiffness of elements, matrix-free (Milne 2016, sections 4.2, 7 and 7.4).
 //!
 //! With the differences `dₖ` along the four edges of each axis `k`, their sums `D = Σ dₖ eₖᵀ = 4h δF`, and `B = Rᵀ D`, the
-//! forces of an element of side `h` are those of springs along its edges and a part of the centre:
+//! forces of an element of side `h` are those of springs along its edges and a term of the centre:
 //!
 //! ```text
 //! along each edge:  κ dₖ + P eₖ,      P = R (λ' tr(B) I + E{L' (E : B)}),      κ = μh/2,   λ' = λh/16,   L' = L_aux h/16
 //! ```
 //!
 //! where `(E : B)ᵢ = εᵢⱼₖ Bⱼₖ` and `E{v}ᵢⱼ = εᵢⱼₖ vₖ`. Slots mirror an element along the axes on whose high side it is in its
-//! parent. With the mirror `S = diag(±1)` the same formulas hold for `R S` and `S L S` in place of `R` and `L`; these are what
-//! is stored, so that no mirror is left in the kernels.
+//! parent. With the mirror `S = diag(±1)` the same formulas are valid for `R S` and `S L S` in place of `R` and `L`; these are
+//! stored, so that no mirror is left in the kernels.
 //!
-//! Elements of other laws have a larger form of the centre's part (`principal`).
+//! Elements of other laws have a larger form of the centre's term (`principal`).
 
 #![allow(clippy::needless_range_loop, reason = "kernels are plain loops, see `supple_core::simd`")]
 
@@ -35,22 +35,22 @@ use supple_core::simd::{has_avx512, run_avx512};
 use supple_mesh::octree::Hanging;
 use supple_mesh::octree::gather_matrix;
 
-/// The stiffness of sixteen elements in one of its forms. The numbers are single: they are rounded alike on both sides of the
+/// The stiffness of sixteen elements in one of its forms. The numbers are single precision: they are rounded alike on both sides of the
 /// diagonal, so that the operator stays symmetric whatever precision it is applied in.
 pub(crate) trait ElementBatch: Copy + Default + Send + Sync + 'static {
     /// Of the springs along edges.
     fn spring(&self) -> &[f32; BATCH];
 
-    /// What the centre adds to the force along the edges of each axis: `[component][axis]` for the sums of differences.
+    /// The centre's contribution to the force along the edges of each axis: `[component][axis]` for the sums of differences.
     fn centre<V: Vector>(&self, half: usize, sums: &WideMat3<V>) -> WideMat3<V>;
 
-    /// The centre's part of the diagonal for component `c` of a node whose shape function has the gradient `g` over `4h`.
+    /// The centre's term of the diagonal for component `c` of a node whose shape function has the gradient `g` over `4h`.
     fn centre_diagonal(&self, c: usize, g: &[Wide<f32, BATCH>; 3]) -> Wide<f32, BATCH>;
 
-    /// Room for deformation gradients by rows, which they have until the stiffness is taken there.
+    /// Space for deformation gradients by rows, stored there until the stiffness is computed.
     fn gradient(&self) -> &[[f32; BATCH]; 9];
 
-    /// The same to be written.
+    /// The same, mutable.
     fn gradient_mut(&mut self) -> &mut [[f32; BATCH]; 9];
 
     /// Eight of the deformation gradients.
@@ -67,7 +67,7 @@ pub(crate) trait ElementBatch: Copy + Default + Send + Sync + 'static {
         f
     }
 
-    /// Takes the stiffness of eight elements at their deformation gradients; `rate` is one over the step of damping.
+    /// Computes the stiffness of eight elements at their deformation gradients; `rate` is one over the step of damping.
     fn linearise(&mut self, rest: &Eight, half: usize, rate: f64);
 }
 
@@ -99,7 +99,7 @@ impl Default for CorotatedBatch {
     }
 }
 
-/// The forces of one element on its corners when they move by `x`, in the order of slots.
+/// The forces of one element on its corners for their displacements `x`, in the order of slots.
 fn corner_forces<B: ElementBatch>(batch: &B, lane: usize, x: &[DVec3; 8]) -> [DVec3; 8] {
     let mut sums = [[Wide([0.0]); 3]; 3];
     each_edge(|k, low, high| {
@@ -300,7 +300,7 @@ impl ElementBatch for CorotatedBatch {
     }
 }
 
-/// What the diagonal needs of each conforming node, by hanging slots.
+/// Data of each conforming node for the diagonal, by hanging slots.
 struct DiagonalTable {
     /// `Σ (W_{a₁b} - W_{a₀b})²` over the edges.
     springs: [[f32; 8]; 64],
@@ -375,7 +375,7 @@ fn diagonal<B: ElementBatch>(
     corners.add(&values, 0, &mut scratch.y);
 }
 
-/// The stiffness of all elements of a level: the smaller form where every element is co-rotational.
+/// The stiffness of all elements of a level: the smaller form if every element is co-rotational.
 #[derive(Debug, Clone)]
 pub(crate) enum Batches {
     /// Co-rotational elements.
@@ -408,7 +408,7 @@ impl Stiffness {
         Self { batches, simd }
     }
 
-    /// `y = K x`, and then `finish`, which is told the first node of its part.
+    /// `y = K x`, and then `finish`, which gets the first node of its part.
     pub(crate) fn apply<T: Real>(
         &self,
         blocks: &Blocks,
@@ -440,7 +440,7 @@ impl Stiffness {
         };
     }
 
-    /// The matrix of one element over conforming nodes: block `[a][b]` is the force on `a` for moves of `b`.
+    /// The matrix of one element over conforming nodes: block `[a][b]` is the force on `a` for displacements of `b`.
     pub(crate) fn element_matrix(&self, element: usize, hanging: Hanging) -> [[DMat3; 8]; 8] {
         let (batch, lane) = (element / BATCH, element % BATCH);
         match &self.batches {

@@ -1,9 +1,9 @@
-//! Numbers side by side in single or double precision: the operator of the levels is `f32` in rows of sixteen, that of the
+//! Vectors in single or double precision: the operator of the levels is `f32` in rows of sixteen, that of the
 //! outer iteration `f64` in rows of eight. See `supple_core::simd` for how such loops become vector instructions.
 //!
-//! Kernels are generic over [`Vector`]: [`Wide`] is made of plain loops and serves every machine. Where a kernel also reads and
-//! writes nodes here and there a compiler loses sight of the rows (it takes pairs of components side by side, or the axes), and
-//! half of the time goes into putting them together again; so the product has AVX-512 spelt out (`avx512`).
+//! Kernels are generic over [`Vector`]: [`Wide`] consists of plain loops and serves every machine. Where a kernel also accesses
+//! scattered nodes the compiler fails to vectorise the rows (it pairs components, or the axes), and
+//! half of the time goes into shuffles; so the product has explicit AVX-512 (`avx512`).
 
 #![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
 
@@ -32,7 +32,7 @@ pub(crate) trait Real:
     fn of(value: f32) -> Self;
     /// To double precision.
     fn double(self) -> f64;
-    /// Numbers side by side on any machine.
+    /// The vector type on any machine.
     type Portable: Vector<Number = Self>;
     /// The same with AVX-512.
     #[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
@@ -68,7 +68,7 @@ macro_rules! real {
 real!(f32, 16, Sixteen, SINGLE);
 real!(f64, 8, Eight, DOUBLE);
 
-/// Numbers side by side, each of its own element: a part of the sixteen elements of a batch.
+/// A vector with one element per lane: a part of the sixteen elements of a batch.
 pub(crate) trait Vector:
     Copy
     + Add<Output = Self>
@@ -78,18 +78,18 @@ pub(crate) trait Vector:
     + AddAssign
     + SubAssign
 {
-    /// What it holds.
+    /// The scalar type.
     type Number: Real;
-    /// How many.
+    /// The number of lanes.
     const LANES: usize;
 
-    /// The same number in every place.
+    /// The same number in every lane.
     fn splat(value: f32) -> Self;
 
     /// Part `half` of sixteen stored numbers.
     fn load(stored: &[f32; BATCH], half: usize) -> Self;
 
-    /// `value` in the places of part `half` where `flags` has this bit, else zero.
+    /// `value` in the lanes of part `half` where `flags` has this bit, else zero.
     fn where_set(flags: &[u8; BATCH], half: usize, bit: u8, value: f32) -> Self;
 
     /// The components of the nodes in part `half`.
@@ -99,7 +99,7 @@ pub(crate) trait Vector:
     fn add_to(values: [Self; 3], to: &mut [[Self::Number; 4]; LOCAL], nodes: &[u16; BATCH], half: usize);
 }
 
-/// `N` numbers, each of its own element.
+/// `N` numbers, one element per lane.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wide<T, const N: usize>(pub(crate) [T; N]);
 
@@ -145,7 +145,7 @@ impl<T: Real, const N: usize> Vector for Wide<T, N> {
         let part = &nodes.as_chunks::<N>().0[half];
         let mut out = [Self::zero(); 3];
         for i in 0..N {
-            // The mask says to the compiler what is true anyway: no index is out of bounds.
+            // The mask tells the compiler an invariant: no index is out of bounds.
             let node = &from[usize::from(part[i]) & (LOCAL - 1)];
             for c in 0..3 {
                 out[c].0[i] = node[c];
@@ -166,7 +166,7 @@ impl<T: Real, const N: usize> Vector for Wide<T, N> {
     }
 }
 
-/// 3x3 matrices, one of each element, as rows.
+/// 3x3 matrices, one per element, as rows.
 pub(crate) type WideMat3<V> = [[V; 3]; 3];
 
 /// Part `half` of sixteen stored matrices.

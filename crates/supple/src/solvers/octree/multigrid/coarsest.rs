@@ -9,11 +9,11 @@ use crate::solvers::octree::element::springs::matrix;
 use crate::solvers::octree::multigrid::level::Operator;
 use supple_linear::{BlockMatrix, BlockPattern, Cholesky, Factorisation, Simd};
 
-/// What is added to the diagonal, as a part of it: a body that nothing holds has rigid motions without stiffness.
+/// Added to the diagonal, as a fraction of it: an unconstrained body has rigid motions without stiffness.
 const REGULARISATION: f64 = 1e-9;
 
-/// Blocks between pairs of nodes, in the order in which pairs first came. Thousands of contacts couple the few nodes of the
-/// coarsest level in the same ways: their blocks are summed before they go into the matrix.
+/// Blocks between pairs of nodes, in the order in which pairs first occur. Thousands of contacts couple the few nodes of the
+/// coarsest level in the same pattern: their blocks are summed before they go into the matrix.
 #[derive(Default)]
 struct Couplings {
     place: HashMap<[u32; 2], u32>,
@@ -55,12 +55,12 @@ impl std::fmt::Debug for CoarsestSolver {
 }
 
 impl CoarsestSolver {
-    /// So many sweeps of damped Jacobi.
+    /// This many sweeps of damped Jacobi.
     pub(crate) fn of_sweeps(sweeps: u32) -> Self {
         Self { sweeps: Some(sweeps), ..Self::default() }
     }
 
-    /// A factorisation over nodes at these places, coupled by elements.
+    /// A factorisation over nodes at these positions, coupled by elements.
     pub(crate) fn direct(places: &[DVec3], conforming: Vec<[u32; 8]>, simd: Simd) -> Result<Self, String> {
         let mut pairs = Vec::new();
         for nodes in &conforming {
@@ -90,7 +90,7 @@ impl CoarsestSolver {
         self.sweeps
     }
 
-    /// Factors the operator's matrix; `false` if it is not positive definite.
+    /// Factorises the operator's matrix; `false` if it is not positive definite.
     pub(crate) fn update(&mut self, operator: &Operator) -> bool {
         let (Some(factor), Some(matrix)) = (&mut self.factor, &mut self.matrix) else { return true };
         assemble(operator, &self.conforming, &mut self.couplings, matrix);
@@ -135,7 +135,7 @@ fn assemble(operator: &Operator, conforming: &[[u32; 8]], couplings: &mut Coupli
             }
         }
     }
-    // Held nodes stay where they are: only a body of a single level has some here.
+    // Fixed nodes do not move: only a body of a single level has some here.
     for (node, inertia) in operator.inertia.iter().enumerate() {
         let inertia = if is_free(node as u32) { inertia } else { &1.0 };
         to.add_diagonal(node as u32, DMat3::from_diagonal(DVec3::splat(f64::from(*inertia))));

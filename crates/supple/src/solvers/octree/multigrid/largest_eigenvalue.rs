@@ -7,7 +7,7 @@ use supple_core::parallel::prelude::*;
 
 use crate::solvers::octree::element::wide::Real;
 
-/// Nodes handled by one task.
+/// Nodes processed by one task.
 const CHUNK: usize = 4096;
 
 /// Steps. They find the largest eigenvalue to a few percent, from below.
@@ -68,7 +68,7 @@ pub(crate) fn largest_eigenvalue(
     largest_of_tridiagonal(&diagonal[..count], &beside[..count - 1])
 }
 
-/// `aᵀ D b`, halved in a tree whose shape depends on the length alone.
+/// `aᵀ D b`, summed pairwise in a tree whose shape depends on the length alone.
 fn sum(inverse: &[[f32; 3]], a: &[[f32; 3]], b: &[[f32; 3]]) -> f64 {
     if inverse.len() > CHUNK {
         let middle = inverse.len() / 2;
@@ -89,7 +89,7 @@ fn scale(v: &mut [[f32; 3]], by: f64) {
     v.par_chunks_mut(CHUNK).for_each(|v| v.iter_mut().flatten().for_each(|entry| *entry *= by as f32));
 }
 
-/// A number in -1 to 1 that depends on its place alone (the output function of splitmix64).
+/// A number in -1 to 1 that depends on its index alone (the output function of splitmix64).
 fn noise(place: usize) -> f32 {
     let mut z = (place as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

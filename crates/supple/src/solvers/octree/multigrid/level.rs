@@ -18,7 +18,7 @@ use crate::solvers::octree::multigrid::smoother::{Smoother, Step};
 use crate::solvers::octree::multigrid::transfer::Transfer;
 use supple_linear::{Direction, Level};
 
-/// Nodes handled by one task.
+/// Nodes processed by one task.
 const CHUNK: usize = 1024;
 
 /// The stiffness of a level with masses and springs.
@@ -30,14 +30,14 @@ pub(crate) struct Operator {
     /// Mass over the square of the step in N/m, for each node.
     pub(crate) inertia: Vec<f32>,
     pub(crate) springs: Springs,
-    /// Which nodes are held exactly; empty where none is.
+    /// Which nodes are fixed; empty if none is.
     pub(crate) held: Vec<bool>,
-    /// What blocks have for each other in double precision; room that is used again.
+    /// The messages of blocks to each other in double precision; reusable workspace.
     pub(crate) outbox: Mutex<Vec<[f64; 3]>>,
 }
 
 impl Operator {
-    /// `y = A x`, where held nodes neither move nor feel anything; then `finish` on each part of `y`.
+    /// `y = A x`, where fixed nodes neither move nor feel forces; then `finish` on each part of `y`.
     pub(crate) fn apply<T: Real>(&self, x: &[[T; 3]], output: Output<'_, T>) {
         let Output { y, outbox } = output;
         self.stiffness.apply(&self.blocks, x, Output { y, outbox }, |first, y| {
@@ -73,7 +73,7 @@ impl Operator {
         }
     }
 
-    /// The inverse of the diagonal, zero where nodes are held. `diagonal` is overwritten.
+    /// The inverse of the diagonal, zero at fixed nodes. `diagonal` is overwritten.
     fn invert_diagonal(&self, inverse: &mut [[f32; 3]], diagonal: Output<'_, f32>) {
         let Output { y: diagonal, outbox } = diagonal;
         self.stiffness.diagonal(&self.blocks, inverse, Output { y: diagonal, outbox });
@@ -87,7 +87,7 @@ impl Operator {
         });
     }
 
-    /// The diagonal, of held nodes too.
+    /// The diagonal, including fixed nodes.
     pub(crate) fn diagonal(&self) -> Vec<[f32; 3]> {
         let mut diagonal = vec![[0.0; 3]; self.blocks.nodes()];
         let any = diagonal.clone();
@@ -115,7 +115,7 @@ impl Operator {
 pub(crate) enum Damping {
     /// This factor.
     Given(f32),
-    /// So many over an estimate of the largest eigenvalue of `D⁻¹ A`.
+    /// This multiple of the inverse of the estimated largest eigenvalue of `D⁻¹ A`.
     Estimated(f32),
 }
 
@@ -129,13 +129,13 @@ pub(crate) struct OctreeLevel {
     /// The last change of `x` in a smoothing of several steps.
     d: Vec<[f32; 3]>,
     outbox: Vec<[f32; 3]>,
-    /// `D⁻¹`, zero where nodes are held.
+    /// `D⁻¹`, zero at fixed nodes.
     pub(crate) inverse: Vec<[f32; 3]>,
     /// The factor of Jacobi's method.
     damping: f32,
     /// The steps of a smoothing.
     steps: Vec<Step>,
-    /// The largest eigenvalue of `D⁻¹ A` that was found.
+    /// The estimated largest eigenvalue of `D⁻¹ A`.
     pub(crate) eigenvalue: f32,
     /// To the next coarser level.
     pub(crate) transfer: Option<Transfer>,
@@ -157,19 +157,19 @@ impl OctreeLevel {
         }
     }
 
-    /// The operator to be changed between solves.
+    /// The operator, mutable between solves.
     pub(crate) fn operator_mut(&mut self) -> &mut Operator {
-        Arc::get_mut(&mut self.operator).expect("nothing else holds the operator between solves")
+        Arc::get_mut(&mut self.operator).expect("the operator has no other owner between solves")
     }
 
-    /// Inverts the diagonal of a changed operator. Returns the diagonal without inertia, of held nodes too.
+    /// Inverts the diagonal of a changed operator. Returns the diagonal without inertia, including fixed nodes.
     pub(crate) fn update_diagonal(&mut self) -> &[[f32; 3]] {
         let output = Output { y: &mut self.r, outbox: &mut self.outbox };
         self.operator.invert_diagonal(&mut self.inverse, output);
         &self.r
     }
 
-    /// Chooses the damping; `estimate` says whether the largest eigenvalue is found anew.
+    /// Chooses the damping; `estimate`: whether the largest eigenvalue is estimated again.
     pub(crate) fn update_smoother(&mut self, smoother: Smoother, damping: Damping, estimate: bool) {
         match damping {
             Damping::Given(damping) => self.damping = damping,
@@ -187,7 +187,7 @@ impl OctreeLevel {
         self.choose_steps(smoother);
     }
 
-    /// Damps more.
+    /// Increases the damping.
     pub(crate) fn damp_more(&mut self, smoother: Smoother) {
         self.damping *= 0.7;
         self.choose_steps(smoother);
@@ -216,7 +216,7 @@ impl OctreeLevel {
         (1..self.steps.len()).for_each(|k| self.step(self.steps[k]));
     }
 
-    /// Smooths what is there.
+    /// Smooths the current `x`.
     fn smooth_again(&mut self) {
         (0..self.steps.len()).for_each(|k| self.step(self.steps[k]));
     }

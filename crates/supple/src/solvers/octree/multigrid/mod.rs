@@ -1,11 +1,11 @@
-//! The hierarchy of levels as a preconditioner (Milne 2016, section 7), over all bodies of a scene at once: level `k` holds the
-//! `k`-th coarser tree of every body, or its coarsest. Coarsening ends at the first level whose factor costs little beside a cycle on
+//! The hierarchy of levels as a preconditioner (Milne 2016, section 7), over all bodies of a scene at once: level `k` contains the
+//! `k`-th coarser tree of every body, or its coarsest. Coarsening ends at the first level whose factor costs little relative to a cycle on
 //! the finest: with trilinear elements thin parts are four times too stiff in bending on every level that is coarser than they are
 //! thick, and thin bodies have small factors.
 //!
-//! What is held exactly is held on the finest level only. Coarser levels feel it as springs at the held nodes, as stiff as the
-//! nodes' own diagonals: what a coarse function pays that is drawn to zero at one fine node. (A coarse node held where it
-//! coincides with a fine one would leave a body free to turn about the last such node.)
+//! Nodes are fixed exactly on the finest level only. Coarser levels have springs at the fixed nodes instead, as stiff as the
+//! nodes' own diagonals: the cost of a coarse function that is pulled to zero at one fine node. (A coarse node fixed where it
+//! coincides with a fine one would leave a body free to rotate about the last such node.)
 
 #![allow(clippy::needless_range_loop, reason = "components are counted as in kernels")]
 
@@ -36,32 +36,32 @@ use supple_mesh::octree::{Coarsened, coarsen};
 
 /// The damping over the inverse of the estimated largest eigenvalue: below 2, since the estimate comes from below.
 const DAMPING: f32 = 1.7;
-/// A body with no more elements than this is not coarsened any more; a factorisation of so many is cheap.
+/// A body with no more elements than this is not coarsened further; its factorisation is cheap.
 const COARSEST: usize = 64;
-/// Levels with more nodes are not factored,
+/// Levels with more nodes are not factorised,
 const MOST_NODES: usize = 20_000;
-/// nor those whose factors have more numbers for each element of the finest level, since every cycle reads them twice,
+/// nor those whose factors have more numbers per element of the finest level, since every cycle reads them twice,
 const MOST_NUMBERS: f64 = 50.0;
-/// nor those whose factorisation takes more products of blocks for each, about as much as four cycles,
+/// nor those whose factorisation takes more products of blocks per element, about as much as four cycles,
 const MOST_WORK: f64 = 300.0;
-/// nor, where that is more than some room that any machine has, those that take more bytes for each: all else of an element
+/// nor, beyond an amount of memory that any machine has, those that take more bytes per element: all other data of an element
 /// takes about 500. The fronts of a factorisation need more than the factor itself.
 const MOST_BYTES: f64 = 100.0;
 const ROOM: f64 = 40e6;
 
-/// Nodes handled by one task.
+/// Nodes processed by one task.
 const CHUNK: usize = 4096;
 
-/// How the hierarchy is made and smoothed.
+/// How the hierarchy is built and smoothed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CycleOptions {
     /// Levels, at most.
     pub levels: u32,
-    /// The factor of Jacobi's method on every level; without it one for each level from an estimate of the largest eigenvalue.
+    /// The factor of Jacobi's method on every level [default: per level from an estimate of the largest eigenvalue].
     pub damping: Option<f64>,
     /// Sweeps of Jacobi's method on the coarsest level in place of a direct solve.
     pub coarsest_sweeps: Option<u32>,
-    /// What smooths every level.
+    /// The smoother of every level.
     pub smoother: Smoother,
 }
 
@@ -71,7 +71,7 @@ impl Default for CycleOptions {
     }
 }
 
-/// The tree of a body on the next coarser level; `None` where it stays as it is.
+/// The tree of a body on the next coarser level; `None` if it is unchanged.
 pub(crate) fn coarser(tree: &Octree) -> Option<Coarsened> {
     (tree.elements().len() > COARSEST).then(|| coarsen(tree)).flatten()
 }
@@ -90,7 +90,7 @@ pub struct Multigrid {
 }
 
 impl Multigrid {
-    /// The hierarchy over a forest, whose trees these are.
+    /// The hierarchy over a forest of these trees.
     pub fn new(forest: &Forest, trees: &[&Octree], options: &CycleOptions) -> Result<Self, String> {
         let (simd, law) = (forest.simd, forest.law);
         let mut trees: Vec<Cow<'_, Octree>> = trees.iter().map(|tree| Cow::Borrowed(*tree)).collect();
@@ -163,18 +163,18 @@ impl Multigrid {
         self.levels.len()
     }
 
-    /// Elements and nodes of a level, the finest first.
+    /// Elements and nodes of a level, finest first.
     pub fn size(&self, level: usize) -> [usize; 2] {
         let blocks = &self.levels[level].operator.blocks;
         [blocks.elements(), blocks.nodes()]
     }
 
-    /// The largest eigenvalue of `D⁻¹ A` that was found on a level; zero where the damping is given.
+    /// The estimated largest eigenvalue of `D⁻¹ A` on a level; zero if the damping is given.
     pub fn eigenvalue(&self, level: usize) -> f64 {
         f64::from(self.levels[level].eigenvalue)
     }
 
-    /// Takes the fixed stiffness at `x` on all levels, with the mean deformation gradient of existing children. `rate` is one over
+    /// Computes the projected stiffness at `x` on all levels, with the mean deformation gradient of existing children. `rate` is one over
     /// the step of damping in 1/s.
     pub fn linearise(&mut self, x: &[DVec3], rate: f64) {
         let simd = self.simd;
@@ -191,7 +191,7 @@ impl Multigrid {
         }
     }
 
-    /// Sets mass over the square of the step in N/m for each node; coarser levels have it by restriction.
+    /// Sets mass over the square of the step in N/m for each node; coarser levels get it by restriction.
     pub fn set_inertia(&mut self, inertia: impl IntoIterator<Item = f64>) {
         let finest = self.levels[0].operator_mut();
         finest.inertia.clear();
@@ -199,17 +199,17 @@ impl Multigrid {
         for k in 1..self.levels.len() {
             let (fine, coarse) = two(&mut self.levels, k - 1);
             let Some(transfer) = &fine.transfer else { continue };
-            // The first component of fields that are free between cycles.
+            // The first component of fields that are unused between cycles.
             fine.x.iter_mut().zip(&fine.operator.inertia).for_each(|(x, inertia)| *x = [*inertia, 0.0, 0.0]);
             transfer.restrict(&fine.x, &mut coarse.x);
             let OctreeLevel { operator, x, .. } = coarse;
-            let operator = Arc::get_mut(operator).expect("nothing else holds the operator between solves");
+            let operator = Arc::get_mut(operator).expect("the operator has no other owner between solves");
             operator.inertia.clear();
             operator.inertia.extend(x.iter().map(|x| x[0]));
         }
     }
 
-    /// Holds nodes of the finest level exactly.
+    /// Fixes nodes of the finest level.
     pub fn set_held(&mut self, held: &[bool]) {
         let own = &mut self.levels[0].operator_mut().held;
         own.clear();
@@ -218,7 +218,7 @@ impl Multigrid {
         }
     }
 
-    /// Forgets all springs.
+    /// Removes all springs.
     pub fn clear_springs(&mut self) {
         self.levels[0].operator_mut().springs.clear();
     }
@@ -230,7 +230,7 @@ impl Multigrid {
         springs.push(free.map(|&(node, weight)| (node, weight as f32)), stiffness);
     }
 
-    /// Prepares cycles once stiffness, inertia, springs and held nodes are set. `estimate` finds the largest eigenvalues anew.
+    /// Prepares cycles once stiffness, inertia, springs and fixed nodes are set. `estimate`: estimates the largest eigenvalues again.
     pub fn prepare(&mut self, estimate: bool) -> Result<(), String> {
         self.spring_held_nodes();
         self.levels[0].update_smoother(self.smoother, self.damping, estimate);
@@ -253,7 +253,7 @@ impl Multigrid {
         }
     }
 
-    /// The diagonal of the finest level, and springs in place of held nodes for the coarser ones.
+    /// The diagonal of the finest level, and springs in place of fixed nodes for the coarser ones.
     fn spring_held_nodes(&mut self) {
         self.held_springs.clear();
         let operator = self.levels[0].operator.clone();
@@ -264,7 +264,7 @@ impl Multigrid {
         }
     }
 
-    /// Damps more on every level, since a cycle was not positive definite.
+    /// Increases the damping on every level, since a cycle was not positive definite.
     pub fn damp_more(&mut self) {
         self.levels.iter_mut().for_each(|level| level.damp_more(self.smoother));
     }
@@ -348,8 +348,8 @@ fn operator(blocks: Arc<Blocks>, rest: Arc<Vec<Rest>>, law: Law, simd: Simd) -> 
     Operator { blocks, rest, stiffness, inertia, springs, held: Vec::new(), outbox: Mutex::default() }
 }
 
-/// The factorisation of a level if it costs little beside cycles on the finest level, which has so many elements. Thin parts
-/// bend far too little on coarse levels: what can be factored should not be coarsened. Thin bodies are those whose factors
+/// The factorisation of a level if it costs little relative to cycles on the finest level, which has this many elements. Thin parts
+/// bend far too little on coarse levels: a level that can be factorised should not be coarsened. Thin bodies are those whose factors
 /// are small.
 fn cheap_bottom(
     trees: &[Cow<'_, Octree>],
@@ -377,7 +377,7 @@ fn direct_bottom(trees: &[Cow<'_, Octree>], simd: Simd) -> Result<CoarsestSolver
     CoarsestSolver::direct(&places, conforming, simd)
 }
 
-/// The first fine element in each coarse one, all bodies counted on.
+/// The first fine element in each coarse one, numbered over all bodies.
 fn first_children(trees: &[Cow<'_, Octree>], coarser: &[Option<Coarsened>]) -> Vec<u32> {
     let (mut all, mut first) = (Vec::new(), 0);
     for (tree, coarser) in trees.iter().zip(coarser) {

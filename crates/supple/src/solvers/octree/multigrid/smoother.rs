@@ -1,7 +1,7 @@
-//! How levels are smoothed: damped Jacobi (Milne 2016, section 7), or Jacobi accelerated by Chebyshev's polynomials.
+//! Smoothers of the levels: damped Jacobi (Milne 2016, section 7), or Jacobi accelerated by Chebyshev polynomials.
 //!
 //! Both are steps `d = m d + ω D⁻¹ (b - A x)`, `x += d`, with numbers `m` and `ω` for each step. They are polynomials in
-//! `D⁻¹ A` and so their own adjoints, as conjugate gradients ask of a cycle. Chebyshev's polynomial is the one that is
+//! `D⁻¹ A` and so self-adjoint, as conjugate gradients require of a cycle. The Chebyshev polynomial is the one that is
 //! smallest on the upper part `[a, b]` of the spectrum (Saad 2003, *Iterative Methods for Sparse Linear Systems*,
 //! algorithm 12.1); between 0 and `a` it stays below one, so that a cycle is positive definite where `b` is not below the
 //! largest eigenvalue.
@@ -15,16 +15,16 @@ pub enum Smoother {
     /// One step of damped Jacobi.
     #[default]
     Jacobi,
-    /// Steps of Jacobi's method, accelerated by Chebyshev's polynomials: a cycle costs more and reduces more.
+    /// Steps of Jacobi's method, accelerated by Chebyshev polynomials: a cycle costs more and reduces more.
     Chebyshev,
 }
 
 /// Steps of Chebyshev's method.
 const STEPS: usize = 2;
-/// The spectrum that Chebyshev's method reduces ends where Jacobi's method would be damped by this over it: the estimate of
+/// The upper end of the spectrum that Chebyshev's method reduces, over that for which Jacobi's method would be damped: the estimate of
 /// the largest eigenvalue comes from below.
 const UPPER: f64 = 1.9;
-/// And begins at this part of its end.
+/// Its lower end as a fraction of the upper one.
 const LOWER: f64 = 0.12;
 
 /// The numbers of one step.
@@ -37,7 +37,7 @@ pub(crate) struct Step {
 }
 
 impl Smoother {
-    /// Its steps where Jacobi's method would be damped by so much.
+    /// Its steps where Jacobi's method would be damped by this factor.
     pub(crate) fn steps(self, damping: f32, steps: &mut Vec<Step>) {
         steps.clear();
         match self {
@@ -63,7 +63,7 @@ fn chebyshev(end: f64, steps: &mut Vec<Step>) {
 mod tests {
     use super::*;
 
-    /// What is left of an error with this eigenvalue.
+    /// The remaining fraction of an error with this eigenvalue.
     fn left(steps: &[Step], eigenvalue: f64) -> f64 {
         let (mut error, mut d) = (1.0, 0.0);
         for step in steps {
@@ -73,7 +73,7 @@ mod tests {
         error
     }
 
-    /// Chebyshev's polynomials have the same size at all their peaks, `1 / T_n(middle / half)`, and nowhere more.
+    /// Chebyshev polynomials have the same magnitude at all their peaks, `1 / T_n(middle / half)`, and nowhere more.
     #[test]
     fn no_eigenvalue_of_the_upper_part_keeps_more_than_chebyshevs_bound() {
         let mut steps = Vec::new();

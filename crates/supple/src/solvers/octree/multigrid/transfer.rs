@@ -1,8 +1,8 @@
 //! Restriction and prolongation between two levels (Milne 2016, section 7.2): a fine node takes the value of the coarse
-//! element that holds it, by the modified shape functions; restriction is the exact transpose.
+//! element that contains it, by the modified shape functions; restriction is the exact transpose.
 //!
-//! A fine node lies on a lattice of half the coarse element's side: 27 places. With the coarse element's hanging slots they
-//! decide its weights, so that a table of 64 x 27 x 8 numbers, all of them multiples of 1/64, holds every weight there is.
+//! A fine node is on a lattice of half the coarse element's side: 27 positions. Together with the coarse element's hanging slots they
+//! determine its weights, so that a table of 64 x 27 x 8 numbers, all of them multiples of 1/64, contains every weight there is.
 
 #![allow(clippy::needless_range_loop, reason = "components are counted as in kernels")]
 
@@ -14,13 +14,13 @@ use supple_mesh::octree::Coarsened;
 use supple_mesh::octree::weights_at;
 use supple_mesh::octree::{Hanging, Octree, hangs};
 
-/// Nodes handled by one task.
+/// Nodes processed by one task.
 const CHUNK: usize = 1024;
 
 /// All weights are multiples of this.
 const UNIT: f32 = 1.0 / 64.0;
 
-/// The weights of conforming nodes for hanging slots and a place.
+/// The weights of conforming nodes for hanging slots and a position.
 static WEIGHTS: LazyLock<Vec<[[f32; 8]; 27]>> = LazyLock::new(|| {
     let of = |hanging: Hanging, place: usize| {
         let point = [place % 3, place / 3 % 3, place / 9].map(|half| 0.5 * half as f64);
@@ -29,14 +29,14 @@ static WEIGHTS: LazyLock<Vec<[[f32; 8]; 27]>> = LazyLock::new(|| {
     (0..64).map(|hanging| std::array::from_fn(|place| of(hanging, place))).collect()
 });
 
-/// Where a fine node lies in a coarse element.
+/// Position of a fine node in a coarse element.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct CoarseSlot {
     /// The coarse element.
     element: u32,
     /// Its hanging slots.
     hanging: Hanging,
-    /// One of the 27 places, in the order of slots.
+    /// One of the 27 positions, in the order of slots.
     place: u8,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Transfer {
 }
 
 impl Transfer {
-    /// Between trees put together, each with its coarsened one; a body without takes part as it is.
+    /// Between combined trees, each with its coarsened one; a body without one takes part unchanged.
     pub(crate) fn new(pairs: &[(&Octree, Option<&Coarsened>)]) -> Self {
         let mut transfer = Self::default();
         let (mut coarse_nodes, mut coarse_elements) = (0, 0);
@@ -143,7 +143,7 @@ impl Transfer {
     }
 }
 
-/// Where the nodes of a tree lie in a coarser one: each in the coarse element of the first fine one that has it as a corner.
+/// Positions of the nodes of a tree in a coarser one: each in the coarse element of the first fine one that has it as a corner.
 fn seats(fine: &Octree, coarse: &Octree, first_child: Option<&[u32]>) -> Vec<CoarseSlot> {
     let mut seats = vec![CoarseSlot { element: u32::MAX, ..CoarseSlot::default() }; fine.nodes().len()];
     let mut of_element = |e: usize, c: usize| {
@@ -167,7 +167,7 @@ fn seats(fine: &Octree, coarse: &Octree, first_child: Option<&[u32]>) -> Vec<Coa
     seats
 }
 
-/// Which of the 27 places of an element a node has, counted from slot 0. Elements of the finest size hold nodes at their
+/// Which of the 27 positions of an element a node has, counted from slot 0. Elements of the finest size have nodes at their
 /// corners only.
 fn place_in(anchor: [u16; 3], size: u16, number: usize, node: [u16; 3]) -> u8 {
     let mut place = 0;

@@ -1,20 +1,20 @@
-//! Where surfaces pass through themselves or each other: the curves of intersection, and the regions of the surfaces that these
+//! Where surfaces pass through themselves or each other: the curves of intersection, and the regions of the surfaces that they
 //! enclose (Milne 2016, section 8).
 //!
 //! A *piercing* is an edge that passes through a triangle; its sign is that of exact orientations. Two triangles that cross
-//! do so along a line between two piercings, and the triangles on the other side of a pierced edge carry it on: piercings
-//! that such lines join make a curve.
+//! do so along a line between two piercings, and the triangles on the other side of a pierced edge continue it: piercings
+//! joined by such lines make a curve.
 //!
-//! The *depth* `d` of a vertex is the number of parts around it besides its own. Along an edge that nothing pierces it stays,
+//! The *depth* `d` of a vertex is the number of parts that enclose it besides its own. Along an edge that is not pierced it is constant,
 //! and from the end in front of a triangle to the end behind it grows by one:
 //!
 //! ```text
 //! d(behind) = d(before) + 1.
 //! ```
 //!
-//! So filling along edges that are whole gives patches of one depth, and the piercings between them all depths but for a
+//! So filling along unpierced edges gives patches of one depth, and the piercings between them all depths up to a
 //! constant, which is the winding number just outside one vertex of the largest patch. Patches deeper than zero are the regions. A part
-//! that lies wholly inside another one has no curve and is not seen.
+//! that is entirely inside another one has no curve and is not detected.
 
 use std::f64::consts::PI;
 
@@ -26,7 +26,7 @@ use supple_mesh::geometry::triangle_overlap::{orientation, triangles_overlap};
 use supple_mesh::geometry::winding_number::solid_angle;
 use supple_mesh::geometry::{Bvh, DisjointSets};
 
-/// How far outside a vertex winding numbers are taken, over the length of its edges.
+/// How far outside a vertex winding numbers are evaluated, over the length of its edges.
 const OUTSIDE: f64 = 1e-3;
 /// No patch.
 const NONE: u32 = u32::MAX;
@@ -41,7 +41,7 @@ pub(crate) struct Fans {
 /// An edge that passes through a triangle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Piercing {
-    /// Its ends, the lesser first.
+    /// Its ends, the smaller first.
     edge: [u32; 2],
     triangle: u32,
     /// The end behind the triangle.
@@ -55,11 +55,11 @@ pub(crate) struct Curves {
     pub(crate) crossings: Vec<[u32; 2]>,
     /// Sorted.
     piercings: Vec<Piercing>,
-    /// The curve of each piercing, by the first of it.
+    /// The curve of each piercing, by its first piercing.
     curve: Vec<u32>,
 }
 
-/// Which vertices lie inside another part.
+/// Which vertices are inside another part.
 #[derive(Debug, Default)]
 pub(crate) struct Regions {
     /// The depth of each vertex.
@@ -105,13 +105,13 @@ impl Fans {
 }
 
 impl Curves {
-    /// Finds them, with a hierarchy over the triangles where they are.
+    /// Finds them, with a hierarchy over the triangles at their current positions.
     pub(crate) fn find(surfaces: &Surfaces, hierarchy: &Bvh, at: &[DVec3]) -> Self {
         let corners = |t: u32| surfaces.triangles[t as usize];
         let shared = |a: [u32; 3], b: [u32; 3]| a.iter().filter(|v| b.contains(v)).count();
         let crossings = hierarchy.overlapping_pairs(|a, b| {
             let [first, second] = [corners(a), corners(b)];
-            // Two triangles at an edge meet nowhere else unless they lie flat on each other.
+            // Two triangles at an edge meet nowhere else unless they are flat on each other.
             shared(first, second) < 2 && surfaces.may_touch(a, b) && triangles_overlap(at, first, second)
         });
         let mut piercings: Vec<Piercing> = Vec::with_capacity(2 * crossings.len());
@@ -168,7 +168,7 @@ fn piercings_of([a, b]: [u32; 2], surfaces: &Surfaces, at: &[DVec3]) -> impl Ite
 }
 
 /// The end of an edge behind a triangle through which it passes. Points in a plane count as behind it, and lines that meet
-/// as passing each other on one and the same side, whichever triangle asks: so an edge that passes exactly between two
+/// as passing each other on the same side, whichever triangle is tested: so an edge that passes exactly between two
 /// triangles pierces one of them.
 fn end_behind(edge: [u32; 2], triangle: [u32; 3], at: &[DVec3]) -> Option<u32> {
     if edge.iter().any(|v| triangle.contains(v)) {
@@ -203,12 +203,12 @@ impl Regions {
         regions
     }
 
-    /// Whether a vertex lies inside another part.
+    /// Whether a vertex is inside another part.
     pub(crate) fn holds(&self, vertex: u32) -> bool {
         self.depth.get(vertex as usize).is_some_and(|depth| *depth > 0)
     }
 
-    /// Whether a triangle belongs to what a vertex has crossed: to a region with the same border, or to the border itself.
+    /// Whether a triangle belongs to the part that a vertex has crossed: to a region with the same border, or to the border itself.
     pub(crate) fn is_across(&self, vertex: u32, triangle: u32, corners: [u32; 3]) -> bool {
         let own = self.patch[vertex as usize];
         let opposite = |v: u32| self.holds(v) && self.is_partner(own, self.patch[v as usize]);
@@ -219,7 +219,7 @@ impl Regions {
         self.partners.binary_search(&[patch, other]).is_ok()
     }
 
-    /// Regions along the same curves are partners; one that is alone along its curves, as in a fold, its own.
+    /// Regions along the same curves are partners; one that is alone along its curves, as in a fold, is its own.
     fn pair(&mut self, curves: &Curves) {
         let mut along: Vec<[u32; 2]> = Vec::new();
         for (piercing, &curve) in curves.piercings.iter().zip(&curves.curve) {
@@ -244,7 +244,7 @@ impl Regions {
     }
 }
 
-/// The patch of each vertex, and for each patch a vertex away from curves, where it has one, and how many it has.
+/// The patch of each vertex, and for each patch a vertex away from curves, if it has one, and its size.
 fn patches(curves: &Curves, surfaces: &Surfaces, fans: &Fans) -> (Vec<u32>, Vec<(u32, u32)>) {
     let vertices = surfaces.start.len();
     let mut is_cut = vec![false; vertices];
@@ -316,7 +316,7 @@ fn patch_depths(
 /// The winding number just outside a vertex.
 fn depth_outside(vertex: u32, surfaces: &Surfaces, fans: &Fans, at: &[DVec3]) -> i32 {
     let normal = fans.normal(vertex, &surfaces.triangles, at);
-    // The length of an edge of a triangle of as much area.
+    // The edge length of a triangle of the same area.
     let length = (normal.length() / fans.around(vertex).len() as f64).sqrt();
     let query = at[vertex as usize] + OUTSIDE * length * normal.normalize_or_zero();
     let own = fans.around(vertex)[0];
@@ -339,7 +339,7 @@ pub(crate) mod tests {
         let (mut positions, mut triangles) = (Vec::new(), Vec::new());
         for ring in 0..=along {
             for s in 0..around {
-                // Half a turn of a cell a ring keeps vertices off planes of symmetry.
+                // Half a cell of rotation per ring keeps vertices off planes of symmetry.
                 let angle = 2.0 * PI * (f64::from(s) + 0.5 * f64::from(ring % 2) + 0.21) / f64::from(around);
                 let mut p = [0.0; 3];
                 p[axis] = half * (2.0 * f64::from(ring) / f64::from(along) - 1.0);
@@ -390,7 +390,7 @@ pub(crate) mod tests {
         (curves, regions, fans)
     }
 
-    /// The area of the region whose vertices `choose` takes, a third of each triangle for each of its corners.
+    /// The area of the region whose vertices `choose` selects, a third of each triangle for each of its corners.
     fn area(surfaces: &Surfaces, regions: &Regions, choose: impl Fn(u32) -> bool) -> f64 {
         let area = |t: &[u32; 3]| {
             let [a, b, c] = t.map(|v| surfaces.start[v as usize]);

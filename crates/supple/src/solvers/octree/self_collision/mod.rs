@@ -1,25 +1,25 @@
-//! Self-collision by intersection (Milne 2016, section 8): what has crossed is pushed back, and what is about to is held off.
+//! Self-collision by intersection (Milne 2016, section 8): penetrations are pushed back, and imminent ones are repelled.
 //!
-//! Every vertex `p₁` inside another part (`intersection_curves`) sends rays along its normal, inwards and outwards, to the
-//! nearest place at which it would leave what it has crossed. The place on the triangle that was hit is taken
+//! Every vertex `p₁` inside another part (`intersection_curves`) casts rays along its normal, inwards and outwards, to the
+//! nearest point at which it would leave the part that it has crossed. The point on the triangle that was hit is mapped
 //! to the undeformed mesh, and there to the octant around it: `p₂` follows that octant's shape functions, as everything else
-//! of the body does. With `u = x_{p2} - x_{p1}` and the normal `n = u/|u|`, both of the moment when the pair was found, a spring
+//! of the body does. With `u = x_{p2} - x_{p1}` and the normal `n = u/|u|`, both from the time when the pair was found, a spring
 //! has
 //!
 //! ```text
 //! E = k/2 max(0, n·u + r)² + m f(|s|),      s = (1 - n nᵀ)(u - u₀),
 //! ```
 //!
-//! a normal part that draws the vertex out and a little further, by `r`, and a tangential part, friction (`energy::friction`) up to
-//! `m`, the coefficient times the normal force with which the step begins. Both reach every level of the hierarchy.
+//! a normal part that pulls the vertex out and a little further, by `r`, and a tangential part, friction (`energy::friction`) up to
+//! `m`, the coefficient times the normal force at the start of the step. Both act on every level of the hierarchy.
 //!
-//! What differs from the paper:
-//! - Vertices that lie outside, with another part in front of them within the thickness, have the same spring, with `n` turned around. Without it
+//! Differences from the paper:
+//! - Vertices outside, with another part in front of them within the thickness, have the same spring, with `n` reversed. Without it
 //!   parts at rest on each other would cross, be pushed out, and cross again.
-//! - A step looks again where it ends, and is taken further with what has crossed in it.
-//! - A vertex whose rays meet nothing that it has crossed is drawn to the nearest place of that.
+//! - A step is checked for intersections at its end, and continued with those found.
+//! - A vertex whose rays hit nothing that it has crossed is pulled to the nearest point of that part.
 //!
-//! The springs depend on where a step begins and on what crosses where it would end, not on earlier steps, so nothing of them is
+//! The springs depend on the start of a step and on the intersections at its end, not on earlier steps, so they are not
 //! saved.
 
 pub(crate) mod intersection_curves;
@@ -44,21 +44,21 @@ use supple_mesh::geometry::triangle::{self, Ray};
 use supple_mesh::geometry::{Aabb, Bvh};
 use supple_mesh::octree::Filled;
 
-/// How much stiffer a spring is than the octants at its vertex: their part in a depth is one over this.
+/// How much stiffer a spring is than the octants at its vertex: their share of a depth is one over this.
 const STIFFER: f64 = 10.0;
-/// How near places of one body may come before they are held off, over their distance at rest.
+/// How near points of one body may come before they are repelled, over their distance at rest.
 const REST_PART: f64 = 0.5;
-/// Depths, over the thickness, below which the way out has no direction of its own.
+/// Depths, over the thickness, below which the exit has no direction of its own.
 const FLAT: f64 = 1e-3;
-/// Vertices handled by one task.
+/// Vertices processed by one task.
 const CHUNK: usize = 256;
 
-/// Springs between what has crossed or is about to.
+/// Springs between penetrating or nearly touching parts.
 #[derive(Debug, Default)]
 pub(crate) struct SelfCollision {
     surfaces: Surfaces,
     fans: Fans,
-    /// All surface points on the unknowns.
+    /// All surface points as combinations of the unknowns.
     points: Arc<Embedding>,
     /// For each body its octants, and the first of its unknowns.
     bodies: Vec<(Arc<Filled>, u32)>,
@@ -68,13 +68,13 @@ pub(crate) struct SelfCollision {
     friction: Vec<f64>,
     thickness: f64,
     law: Friction,
-    /// Sorted by their vertices, at most one for each.
+    /// Sorted by their vertices, at most one per vertex.
     springs: Vec<Spring>,
-    /// What is known of the surface at some positions.
+    /// Cached data of the surface at some positions.
     seen: Seen,
 }
 
-/// The surface where it was last looked at.
+/// The surface at the last evaluation.
 #[derive(Debug, Default)]
 struct Seen {
     at: Vec<DVec3>,
@@ -88,9 +88,9 @@ struct Seen {
 #[derive(Debug, Clone, PartialEq)]
 struct Spring {
     vertex: u32,
-    /// `p₂` less `p₁`.
+    /// `p₂` minus `p₁`.
     weights: Vec<(u32, f64)>,
-    /// `n`, the way out.
+    /// `n`, the exit direction.
     normal: DVec3,
     /// `r` in metres.
     reach: f64,
@@ -101,7 +101,7 @@ struct Spring {
     grip: f64,
 }
 
-/// Where a vertex is drawn to, or held off from.
+/// Where a vertex is pulled to, or repelled from.
 #[derive(Debug, Clone, Copy)]
 struct Target {
     triangle: u32,
@@ -110,17 +110,17 @@ struct Target {
 }
 
 impl SelfCollision {
-    /// Of the bodies of a setup, all of which are of octants.
-    pub(crate) fn new(setup: &SceneState, points: &Arc<Embedding>, friction: &[f64]) -> Self {
-        let surfaces = setup.surfaces();
+    /// For the bodies of a scene state, all of which consist of octants.
+    pub(crate) fn new(scene_state: &SceneState, points: &Arc<Embedding>, friction: &[f64]) -> Self {
+        let surfaces = scene_state.surfaces();
         let (mut bodies, mut stiffness, mut first) = (Vec::new(), Vec::new(), 0);
-        for body in &setup.bodies {
+        for body in &scene_state.bodies {
             let Elements::Octants(filled) = &body.elements else { continue };
             bodies.push((filled.clone(), first));
             first += body.mass.len() as u32;
-            stiffness.extend(stiffnesses(body, filled, setup.contact.stiffness));
+            stiffness.extend(stiffnesses(body, filled, scene_state.contact.stiffness));
         }
-        let thickness = setup.contact.thickness;
+        let thickness = scene_state.contact.thickness;
         let (points, friction) = (points.clone(), friction.to_vec());
         let fans = Fans::new(&surfaces.triangles, surfaces.start.len());
         Self { surfaces, fans, points, bodies, stiffness, friction, thickness, ..Self::default() }
@@ -134,13 +134,13 @@ impl SelfCollision {
         self.springs = self.springs_of(&all, x);
         for spring in &mut self.springs {
             let depth = spring.normal.dot(spring.anchor) + spring.reach;
-            // What has crossed deeper than that presses no harder: it is drawn out.
+            // Deeper penetrations press no harder: they are pulled out.
             let force = spring.stiffness * depth.clamp(0.0, spring.reach);
             spring.grip = self.friction[spring.vertex as usize] * force;
         }
     }
 
-    /// Takes in what has crossed at `x`, where a step would end; whether something has.
+    /// Detects intersections at `x`, where a step would end; returns whether there are any.
     pub(crate) fn look_again(&mut self, x: &[DVec3]) -> bool {
         self.look(x);
         let inside: Vec<u32> =
@@ -154,7 +154,7 @@ impl SelfCollision {
         !inside.is_empty()
     }
 
-    /// What there is at `x`.
+    /// Statistics at `x`.
     pub(crate) fn summary(&self, x: &[DVec3]) -> ContactSummary {
         let mut summary = ContactSummary { crossings: self.seen.crossings, ..ContactSummary::default() };
         for spring in &self.springs {
@@ -168,7 +168,7 @@ impl SelfCollision {
         summary
     }
 
-    /// Finds curves and regions at `x`, unless they are known.
+    /// Finds curves and regions at `x`, unless they are cached.
     fn look(&mut self, x: &[DVec3]) {
         let Self { surfaces, fans, points, seen, .. } = self;
         let mut at = vec![DVec3::ZERO; points.len()];
@@ -178,7 +178,7 @@ impl SelfCollision {
         }
         let box_of = |t: u32| Aabb::of_points(&surfaces.triangles[t as usize].map(|v| at[v as usize]));
         if seen.hierarchy.is_empty() {
-            // From where bodies started: a resumed run has the same one.
+            // From the start positions of bodies: a resumed run has the same one.
             let start = |t: &[u32; 3]| Aabb::of_points(&t.map(|v| surfaces.start[v as usize]));
             seen.hierarchy = Bvh::build(&surfaces.triangles.iter().map(start).collect::<Vec<_>>());
         }
@@ -202,7 +202,7 @@ impl SelfCollision {
         self.surfaces.triangles[triangle as usize].map(|v| self.seen.at[v as usize])
     }
 
-    /// Where a vertex goes out, or what it must not come nearer to.
+    /// Where a vertex exits, or what repels it.
     fn target(&self, vertex: u32) -> Option<Target> {
         let normal = self.seen.normals[vertex as usize];
         if normal == DVec3::ZERO {
@@ -216,7 +216,7 @@ impl SelfCollision {
         nearest.map(|(target, _)| target).or_else(|| self.nearest_across(vertex))
     }
 
-    /// The first triangle along a ray from a vertex that is faced from its back, where the vertex is inside, and has been
+    /// The first triangle along a ray from a vertex that is hit from its back, where the vertex is inside, and has been
     /// crossed; or, where it is outside, from its front.
     fn hit(&self, vertex: u32, direction: DVec3, limit: f64, is_inside: bool) -> Option<(Target, f64)> {
         let ray = Ray { origin: self.seen.at[vertex as usize], direction };
@@ -234,7 +234,7 @@ impl SelfCollision {
         Some((Target { triangle, barycentric, is_inside }, way))
     }
 
-    /// The nearest place of what a vertex has crossed.
+    /// The nearest point of the part that a vertex has crossed.
     fn nearest_across(&self, vertex: u32) -> Option<Target> {
         let query = self.seen.at[vertex as usize];
         let nearest = |t: u32| triangle::closest_point(&self.corners(t), query);
@@ -248,7 +248,7 @@ impl SelfCollision {
         Some(Target { triangle, barycentric: nearest(triangle).barycentric, is_inside: true })
     }
 
-    /// Whether a triangle may draw or hold off a vertex.
+    /// Whether a triangle may pull or repel a vertex.
     fn may_hold(&self, vertex: u32, triangle: u32, is_inside: bool) -> bool {
         let corners = self.surfaces.triangles[triangle as usize];
         if corners.contains(&vertex) {
@@ -261,7 +261,7 @@ impl SelfCollision {
         own.first().is_some_and(|&own| self.surfaces.may_touch(own, triangle))
     }
 
-    /// A spring from a vertex to its target; none where both are as near at rest.
+    /// A spring from a vertex to its target; none if both are as near at rest.
     fn spring(&self, vertex: u32, target: Target, x: &[DVec3]) -> Option<Spring> {
         let Target { triangle, barycentric, is_inside } = target;
         let corners = self.surfaces.triangles[triangle as usize];
@@ -281,7 +281,7 @@ impl SelfCollision {
         let [a, b, c] = self.corners(triangle);
         let facing = (b - a).cross(c - a).normalize_or_zero();
         let way = if is_inside { anchor } else { -anchor };
-        // The embedded place differs a little from that on the triangle, and may lie on its other side.
+        // The embedded point differs a little from that on the triangle, and may be on its other side.
         let is_clear = way.length() > FLAT * self.thickness && (is_inside || way.dot(facing) > 0.0);
         let normal = if is_clear { way.normalize() } else { facing };
         for &(node, w) in self.points.weights(vertex as usize) {
@@ -294,14 +294,14 @@ impl SelfCollision {
         Some(Spring { vertex, weights, normal, reach, stiffness, anchor, grip: 0.0 })
     }
 
-    /// A place of the undeformed mesh by the octant around it.
+    /// A point of the undeformed mesh by the octant around it.
     fn embedded(&self, body: u32, material: DVec3) -> Vec<(u32, f64)> {
         let (filled, first) = &self.bodies[body as usize];
         filled.tree.embed_point(material).into_iter().map(|(node, w)| (node + first, w)).collect()
     }
 }
 
-/// The stiffness of each surface vertex in N/m: as given in Pa/m, or some times that of the octants behind its area.
+/// The stiffness of each surface vertex in N/m: as given in Pa/m, or a multiple of that of the octants behind its area.
 fn stiffnesses(body: &Body, filled: &Filled, given: Option<f64>) -> impl Iterator<Item = f64> {
     let own = STIFFER * body.materials.main().young_modulus / filled.tree.frame.cell;
     let each = given.unwrap_or(own);
@@ -342,7 +342,7 @@ impl Energy for SelfCollision {
         }
     }
 
-    /// None that last: springs come and go.
+    /// None that persist: springs come and go.
     fn couplings(&self, _pair: &mut dyn FnMut(u32, u32)) {}
 
     fn point_hessians(&self, x: &[DVec3], curvature: HessianMode, visit: PointVisitor<'_>) {

@@ -42,7 +42,7 @@ pub struct LatticePoints {
 impl LatticePoints {
     /// Points given in cells from the lattice's origin. Values that are neither unknown nor prescribed are extrapolated
     /// linearly along the axes on which two values are known; at edges and corners of a body those two are extrapolated
-    /// themselves, so that linear fields are kept there too. What has no such line is left out, and the others take its
+    /// themselves, so that linear fields are reproduced there too. Values without such a line are left out, and the others take their
     /// weight. Where a body is one or two cells thick there may be none at all: the point then follows the nearest value.
     pub fn new(lattice: &Lattice, points: &[DVec3], interpolation: Interpolation) -> Self {
         let mut embedding = Self { starts: vec![0], weights: Vec::new() };
@@ -132,14 +132,14 @@ impl LatticePoints {
     }
 }
 
-/// A point's place on the lattice of a component's faces.
+/// A point's position on the lattice of a component's faces.
 fn offset(point: DVec3, field: usize) -> DVec3 {
     let mut at = point - 0.5;
     at[field] += 0.5;
     at
 }
 
-/// The next two values along every half axis from a place, where both are known or extrapolated in so many steps, one axis
+/// The next two values along every half axis from a position, where both are known or extrapolated in this many steps, one axis
 /// each.
 fn lines(lattice: &Lattice, field: usize, at: [i32; 3], steps: usize) -> Vec<[[i32; 3]; 2]> {
     let there = |place: [i32; 3]| {
@@ -162,7 +162,7 @@ fn lines(lattice: &Lattice, field: usize, at: [i32; 3], steps: usize) -> Vec<[[i
     found
 }
 
-/// How many cells away a value may be that a point follows.
+/// How many cells away a value that a point follows may be.
 const FARTHEST: i32 = 4;
 
 /// The known entry of a field that is nearest to a point.

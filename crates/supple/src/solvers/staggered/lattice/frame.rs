@@ -1,17 +1,17 @@
-//! The rotation of a whole body, factored out of its displacements: with the middle `c` of the body at rest,
+//! The rotation of a whole body, factored out of its displacements: with the centre `c` of the body at rest,
 //!
 //! ```text
 //! x = c + R0 (X + u - c).
 //! ```
 //!
-//! Pressures in cells and displacements on faces are a stable pair as long as the faces' normals are those along which the
-//! displacements act. For a body that has turned by a right angle they are not: the divergence `R : F` then takes from
-//! displacements along faces, and a pressure that changes its sign from cell to cell is invisible to it. Cycles know
-//! nothing of rotations either. Seen from a frame that turns with the body both are as at rest.
+//! Pressures in cells and displacements on faces are a stable pair as long as the displacements are along the faces'
+//! normals. For a body rotated by a right angle they are not: the divergence `R : F` then depends on
+//! displacements along faces, and a pressure that alternates its sign from cell to cell is invisible to it. Cycles know
+//! nothing of rotations either. In a frame that rotates with the body both are as at rest.
 //!
-//! When the frame turns, displacements are found anew: the new component along a face's normal mixes the old component
-//! there with the others, which are means of the four around the face. So linear fields, and with them rigid motions, stay
-//! exactly what they are.
+//! When the frame rotates, displacements are recomputed: the new component along a face's normal mixes the old component
+//! there with the others, which are means of the four around the face. So linear fields, and with them rigid motions, are
+//! reproduced exactly.
 
 use glam::{DMat3, DQuat, DVec3};
 use supple_core::parallel::prelude::*;
@@ -19,12 +19,12 @@ use supple_core::parallel::prelude::*;
 use crate::solvers::staggered::lattice::embedding::{Interpolation, LatticePoints};
 use crate::solvers::staggered::lattice::{Lattice, Variable};
 
-/// A body that has turned by more than this against its frame takes the frame along, in radians.
+/// A body that has rotated by more than this relative to its frame rotates the frame, in radians.
 const FARTHEST: f64 = 0.15;
-/// Faces handled by one task.
+/// Faces processed by one task.
 const CHUNK: usize = 4096;
 
-/// Where a body's displacements are counted from.
+/// The reference frame of a body's displacements.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Frame {
     /// `R0`.
@@ -33,13 +33,13 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// That of a body at rest.
+    /// The frame of a body at rest.
     pub(crate) fn new(rest: &[DVec3]) -> Self {
         let (low, high) = rest.iter().fold((rest[0], rest[0]), |(low, high), p| (low.min(*p), high.max(*p)));
         Self { rotation: DMat3::IDENTITY, middle: 0.5 * (low + high) }
     }
 
-    /// Where a point is.
+    /// The position of a point.
     pub(crate) fn place(&self, rest: DVec3, displacement: DVec3) -> DVec3 {
         if self.rotation == DMat3::IDENTITY {
             return rest + displacement;
@@ -47,7 +47,7 @@ impl Frame {
         self.middle + self.rotation * (rest + displacement - self.middle)
     }
 
-    /// The displacement of a point that is at some place.
+    /// The displacement of a point from its position.
     pub(crate) fn displacement(&self, rest: DVec3, place: DVec3) -> DVec3 {
         if self.rotation == DMat3::IDENTITY {
             return place - rest;
@@ -55,22 +55,22 @@ impl Frame {
         self.inward(place - self.middle) + self.middle - rest
     }
 
-    /// A force or velocity as the frame sees it.
+    /// A force or velocity in the frame's axes.
     pub(crate) fn inward(&self, vector: DVec3) -> DVec3 {
         self.rotation.transpose() * vector
     }
 
-    /// The frame that has turned with a body, if that turned far enough against this one.
+    /// The frame rotated with a body, if that rotated far enough relative to this one.
     pub(crate) fn turned(&self, by: DMat3) -> Option<Self> {
         let quaternion = DQuat::from_mat3(&by);
         let angle = 2.0 * quaternion.xyz().length().atan2(quaternion.w.abs());
-        // By way of a unit quaternion, so that many turns do not add up to a stretch.
+        // Via a unit quaternion, so that many rotations do not accumulate a stretch.
         let rotation = DQuat::from_mat3(&(self.rotation * by)).normalize();
         (angle > FARTHEST).then(|| Self { rotation: DMat3::from_quat(rotation), ..*self })
     }
 }
 
-/// The faces of a lattice with values, and how whole vectors are found on them.
+/// The faces of a lattice with values, and how full vectors are computed on them.
 #[derive(Debug)]
 pub(crate) struct FaceVectors {
     /// Fields and entries of faces around which all values are known.
@@ -97,7 +97,7 @@ impl FaceVectors {
         Self { points: LatticePoints::new(lattice, &places, Interpolation::Trilinear), inner, outer }
     }
 
-    /// Turns vectors: the value of every face becomes `turn` of its place in cells and the whole vector there.
+    /// Rotates vectors: the value of every face becomes `turn` of its position in cells and the full vector there.
     pub(crate) fn turn(
         &self,
         lattice: &Lattice,
@@ -132,7 +132,7 @@ impl FaceVectors {
     }
 }
 
-/// The middle of a face in cells from the lattice's origin.
+/// The centre of a face in cells from the lattice's origin.
 fn in_cells(lattice: &Lattice, field: usize, cell: usize) -> DVec3 {
     let mut at = DVec3::from(lattice.coordinates(cell).map(|x| f64::from(x) + 0.5));
     at[field] -= 0.5;

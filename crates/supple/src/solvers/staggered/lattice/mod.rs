@@ -1,8 +1,8 @@
-//! The lattice of cells (Zhu 2010, section 5.1 and figure 4): every cell is interior, exterior or Dirichlet; from that
-//! follow the kinds of all variables, and the cells of the coarser lattice (section 6).
+//! The lattice of cells (Zhu 2010, section 5.1 and figure 4): every cell is interior, exterior or Dirichlet; this determines
+//! the kinds of all variables, and the cells of the coarser lattice (section 6).
 //!
-//! Fields stand in arrays over all cells, margin included, x fastest: entry `c` of the pressures is the centre of cell
-//! `c`, entry `c` of displacement `i` the middle of its lower face normal to axis `i`. The four fields follow each other
+//! Fields are arrays over all cells, margin included, x fastest: entry `c` of the pressures is the centre of cell
+//! `c`, entry `c` of displacement `i` the centre of its lower face normal to axis `i`. The four fields follow each other
 //! in one array, displacements first.
 
 pub(crate) mod classes;
@@ -16,13 +16,13 @@ pub(crate) mod voxels;
 use supple_core::parallel::prelude::*;
 
 /// Cells around the lattice that may be Dirichlet but never interior. Even, so that children and parents of the margin
-/// lie in the margin.
+/// are in the margin.
 pub const MARGIN: usize = 2;
 
 /// The index of the pressures among the four fields.
 pub const PRESSURE: usize = 3;
 
-/// What a cell is.
+/// The kind of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 #[repr(u8)]
 pub enum Cell {
@@ -31,16 +31,16 @@ pub enum Cell {
     Exterior,
     /// Part of the body.
     Interior,
-    /// Held: moves as prescribed.
+    /// Fixed: moves as prescribed.
     Dirichlet,
 }
 
-/// What a variable is (figure 4).
+/// The kind of a variable (figure 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variable {
     /// An unknown with an equation of its own.
     Interior,
-    /// A displacement that is prescribed, or the pressure of a held cell.
+    /// A displacement that is prescribed, or the pressure of a fixed cell.
     Dirichlet,
     /// A displacement on the face between an interior and an exterior cell.
     Traction,
@@ -113,7 +113,7 @@ impl Lattice {
         self.cells.is_empty()
     }
 
-    /// Steps in a field along each axis.
+    /// Strides in a field along each axis.
     pub fn strides(&self) -> [usize; 3] {
         let [nx, ny, _] = self.dims();
         [1, nx, nx * ny]
@@ -140,7 +140,7 @@ impl Lattice {
         (0..3).all(|a| at[a] >= 0 && (at[a] as usize) < self.size[a])
     }
 
-    /// The cell of a periodic lattice that a cell of its margin stands for.
+    /// The cell of a periodic lattice that a cell of its margin represents.
     pub fn twin(&self, cell: usize) -> usize {
         if !self.periodic {
             return cell;
@@ -150,7 +150,7 @@ impl Lattice {
         self.index(at)
     }
 
-    /// What entry `cell` of a field is. The entry must not lie on the margin's outer side.
+    /// The kind of entry `cell` of a field. The entry must not be on the margin's outer side.
     pub fn variable(&self, field: usize, cell: usize) -> Variable {
         let here = self.cells[cell];
         if field == PRESSURE {
@@ -216,8 +216,8 @@ impl Lattice {
         })
     }
 
-    /// How full each cell of the coarser lattice is with interior and Dirichlet cells, weighted by how full those are. The
-    /// outer layer of the margin counts as the inner one, so that what is held from outside is so by full cells.
+    /// The fill fraction of each cell of the coarser lattice by interior and Dirichlet cells, weighted by theirs. The
+    /// outer layer of the margin counts as the inner one, so that cells fixed from outside are full.
     pub fn coarser_fill(&self, fill: Option<&[f32]>, coarser: &Self) -> Vec<f32> {
         let of = |cell: usize| match self.cells[cell] {
             Cell::Exterior => 0.0,

@@ -1,19 +1,19 @@
-//! Prescribed displacements (Zhu 2010, sections 5.1 and 8): faces of held cells move as they are told, and their part of
-//! the equations goes to the right-hand side.
+//! Prescribed displacements (Zhu 2010, sections 5.1 and 8): faces of fixed cells move as prescribed, and their terms of
+//! the equations go to the right-hand side.
 
 use std::collections::BTreeMap;
 
 use crate::solvers::staggered::lattice::{Cell, Lattice, Variable};
 use crate::solvers::staggered::operator::rows::Operator;
 
-/// An entry of a displacement whose value is prescribed, with who holds it.
+/// An entry of a displacement whose value is prescribed, with its pin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeldEntry {
     /// The displacement.
     pub field: usize,
     /// The entry of its field.
     pub entry: usize,
-    /// The number that its cell's holder was given.
+    /// The index of the pin that fixes its cell.
     pub holder: u32,
 }
 
@@ -27,7 +27,7 @@ pub struct Prescribed {
 }
 
 impl Prescribed {
-    /// The faces of held cells; `holder` says who holds a cell. A face between two goes to the smaller number.
+    /// The faces of fixed cells; `holder` is the pin of a cell. A face between two belongs to the smaller index.
     pub fn new(operator: &Operator<'_>, holder: impl Fn(usize) -> u32) -> Self {
         let lattice = operator.lattice;
         let mut holders: BTreeMap<(usize, usize), u32> = BTreeMap::new();
@@ -46,7 +46,7 @@ impl Prescribed {
         Self { held, couplings: couplings(operator, &holders) }
     }
 
-    /// Takes the prescribed values of `fields` times their coefficients from a right-hand side.
+    /// Subtracts the prescribed values of `fields` times their coefficients from a right-hand side.
     pub fn subtract(&self, fields: &[f64], right: &mut [f64]) {
         for &(row, entry, coefficient) in &self.couplings {
             right[row as usize] -= coefficient * fields[entry as usize];
@@ -54,13 +54,13 @@ impl Prescribed {
     }
 }
 
-/// Equations reach no farther than one cell into the margin.
+/// Equations extend no farther than one cell into the margin.
 fn touches_core(lattice: &Lattice, cell: usize) -> bool {
     let (at, size) = (lattice.coordinates(cell), lattice.size());
     (0..3).all(|a| at[a] >= -1 && at[a] <= size[a] as i32)
 }
 
-/// Every row that uses a prescribed entry lies next to it.
+/// Every row that uses a prescribed entry is next to it.
 fn couplings(operator: &Operator<'_>, held: &BTreeMap<(usize, usize), u32>) -> Vec<(u32, u32, f64)> {
     let lattice = operator.lattice;
     let mut rows: Vec<(usize, usize)> = Vec::new();

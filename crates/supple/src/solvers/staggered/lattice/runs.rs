@@ -1,17 +1,17 @@
-//! Vectors of the unknowns alone, without the rest of the lattice's box: what GMRES keeps many of.
+//! Vectors of the unknowns alone, without the rest of the lattice's box, of which GMRES stores many.
 
 use std::ops::Range;
 
 use supple_core::parallel::prelude::*;
 
-/// Unknowns handled by one task, about.
+/// Unknowns processed by one task, about.
 const PART: usize = 1 << 14;
 
 /// The runs of unknowns in the four fields.
 #[derive(Debug, Default)]
 pub(crate) struct Runs {
     runs: Vec<Range<usize>>,
-    /// Runs of one task each, and how many unknowns they have.
+    /// Runs per task, and their number of unknowns.
     parts: Vec<(Range<usize>, usize)>,
     unknowns: usize,
 }

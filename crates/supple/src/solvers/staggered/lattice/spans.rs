@@ -1,4 +1,4 @@
-//! Runs of cells along x: what the uniform kernels go over, so that a thin body in a big box costs by its own volume.
+//! Runs of cells along x: the domain of the uniform kernels, so that the cost of a thin body in a big box is that of its own volume.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Cells from triangle meshes (Zhu 2010, section 5.1): a cell that overlaps the body is interior, one that is held is
+//! Cells from triangle meshes (Zhu 2010, section 5.1): a cell that overlaps the body is interior, a fixed one is
 //! Dirichlet, and layers of padding around the body smooth the embedded surface (section 9.3, figure 17).
 
 use glam::DVec3;
@@ -7,10 +7,10 @@ use supple_core::parallel::prelude::*;
 use crate::solvers::staggered::lattice::{Cell, Lattice, MARGIN};
 use supple_mesh::geometry::{Aabb, TriangleTree, WindingNumber};
 
-/// What differs by this part of a cell is equal: a face of the body along a face of cells meets those on one side only.
+/// Differences below this fraction of a cell count as equal: a face of the body along a face of cells touches those on one side only.
 pub(crate) const ROUNDING: f64 = 1e-6;
 
-/// Where a lattice lies in the rest state.
+/// Placement of a lattice in the rest state.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Placement {
     /// The lower corner of the first cell inside the margin, in metres.
@@ -30,7 +30,7 @@ impl Placement {
         (point - self.origin) / self.cell
     }
 
-    /// Where an entry of a displacement lies, in metres.
+    /// The position of an entry of a displacement, in metres.
     pub fn of_entry(&self, lattice: &Lattice, field: usize, entry: usize) -> DVec3 {
         let mut point = self.centre(lattice.coordinates(entry));
         if field < 3 {
@@ -41,7 +41,7 @@ impl Placement {
 }
 
 /// The lattice around a closed mesh, with layers of padding. `None` for a mesh without extent, a cell that is not
-/// positive, or more cells than fields can count.
+/// positive, or more cells than fields can index.
 pub fn voxelise(
     positions: &[DVec3],
     triangles: &[[u32; 3]],
@@ -93,7 +93,7 @@ impl Inside {
         exists && self.cells[at[0] as usize + self.size[0] * (at[1] as usize + self.size[1] * at[2] as usize)]
     }
 
-    /// Marks the cells that a triangle meets.
+    /// Marks the cells that a triangle intersects.
     fn mark_surface(&mut self, positions: &[DVec3], triangles: &[[u32; 3]], placement: &Placement) {
         let [nx, ny, _] = self.size;
         for triangle in triangles {
@@ -117,7 +117,7 @@ impl Inside {
         }
     }
 
-    /// Marks what lies inside between cells of the surface: a run without surface is inside as a whole or not at all.
+    /// Marks the inside between cells of the surface: a run without surface is inside as a whole or not at all.
     fn fill(&mut self, winding: &WindingNumber, placement: &Placement) {
         let [nx, ny, _] = self.size;
         self.cells.par_chunks_mut(nx).enumerate().for_each(|(row, cells)| {
@@ -146,7 +146,7 @@ impl Inside {
     }
 }
 
-/// Whether a triangle meets the inside of the cube of side 1 around the origin (Akenine-Möller 2001: thirteen separating
+/// Whether a triangle intersects the interior of the cube of side 1 around the origin (Akenine-Möller 2001: thirteen separating
 /// axes).
 fn meets_cube(corners: [DVec3; 3]) -> bool {
     let [a, b, c] = corners;
@@ -169,7 +169,7 @@ fn meets_cube(corners: [DVec3; 3]) -> bool {
 mod tests {
     use super::*;
 
-    /// The octahedron `|x| + |y| + |z| <= 1`, turned so that no face is along the cells.
+    /// The octahedron `|x| + |y| + |z| <= 1`, rotated so that no face is along the cells.
     fn octahedron() -> (Vec<DVec3>, Vec<[u32; 3]>, glam::DQuat) {
         let turn = glam::DQuat::from_euler(glam::EulerRot::XYZ, 0.3, 0.5, -0.2);
         let corners = DVec3::AXES.into_iter().flat_map(|axis| [axis, -axis]).map(|p| turn * p).collect();
@@ -186,7 +186,7 @@ mod tests {
         let (corners, triangles, turn) = octahedron();
         let (lattice, placement) = voxelise(&corners, &triangles, 0.11, 0, |_| false).unwrap();
         let half = 0.055;
-        // How far a cube reaches along the normal of a face, in the metric of `|x| + |y| + |z|`.
+        // The extent of a cube along the normal of a face, in the metric of `|x| + |y| + |z|`.
         let depth = |p: DVec3| (turn.inverse() * p).abs().element_sum() - 1.0;
         for (cell, kind) in lattice.cells().iter().enumerate() {
             let centre = placement.centre(lattice.coordinates(cell));

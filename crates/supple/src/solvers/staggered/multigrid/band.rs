@@ -1,7 +1,7 @@
 //! Sweeps over the equations near a boundary (Zhu 2010, section 5.3), from a table of rows.
 //!
 //! Rows of one field couple to those of the other colour of a red-black pattern and to other fields only, so each colour
-//! of each field is computed at once and then written: any number of threads gives the same bits.
+//! of each field is computed at once and then written: results are bit-identical for any number of threads.
 
 use supple_core::parallel::prelude::*;
 
@@ -17,7 +17,7 @@ struct Distributed {
     columns: Vec<u32>,
 }
 
-/// A set of equations near the boundary with what a sweep over them needs.
+/// A set of equations near the boundary with the data for sweeps.
 #[derive(Debug, Default)]
 pub(crate) struct Band {
     restricted: [[Distributed; 2]; 4],
@@ -65,7 +65,7 @@ impl Band {
         band
     }
 
-    /// Puts rows of one kind next to each other.
+    /// Groups rows of one kind.
     fn group(&mut self) {
         for list in self.restricted.iter_mut().flatten() {
             let rows = list.rows.iter().zip(&list.columns);
@@ -122,14 +122,14 @@ impl Band {
     }
 }
 
-/// What the rows of a sweep are computed from.
+/// The input of the rows of a sweep.
 struct Pass<'a> {
     stencils: &'a Stencils,
     b: &'a [f32],
 }
 
 impl Pass<'_> {
-    /// `scale (b - row)` of every row of a list, of a field whose entries begin at `own`. Rows of a list do not see each
+    /// `scale (b - row)` of every row of a list, of a field whose entries start at `own`. Rows of a list are independent of each
     /// other, so all are computed before any is written.
     fn values(&self, rows: &RowList, own: usize, u: &[f32], buffer: &mut Vec<f32>) {
         buffer.resize(rows.len(), 0.0);

@@ -1,6 +1,6 @@
 //! The general box smoother (Zhu 2010, section 5.2): around every cell of the outermost layer, all equations of a box that is
-//! two cells wide are solved at once. It converges whatever the boundary and costs far more than the smoother of section 5.3,
-//! so it serves as a point of reference.
+//! two cells wide are solved at once. It converges for any boundary and costs far more than the smoother of section 5.3,
+//! so it serves as a reference.
 
 use std::collections::HashMap;
 
@@ -8,13 +8,13 @@ use crate::solvers::staggered::lattice::PRESSURE;
 use crate::solvers::staggered::lattice::classes::{Class, Classes};
 use crate::solvers::staggered::operator::rows::Operator;
 
-/// A pivot below this share of the largest is zero.
+/// A pivot below this fraction of the largest is zero.
 const LOST: f64 = 1e-10;
 
 /// Boxes of equal equations.
 #[derive(Debug)]
 struct Kind {
-    /// Where its unknowns are, from the first entry of the box's cell.
+    /// Offsets of its unknowns from the first entry of the box's cell.
     unknowns: Vec<i64>,
     /// The rows of those unknowns, on all unknowns.
     rows: Vec<Vec<(i64, f64)>>,
@@ -103,7 +103,7 @@ fn row_of(operator: &Operator<'_>, cell: usize, offset: i64) -> Vec<(i64, f64)> 
     operator.row(field, at).entries.iter().map(|&(o, v)| (o + shift, v)).collect()
 }
 
-/// The inverse of a box's matrix by Gauss-Jordan elimination with pivots from the column; lost pivots leave zeros.
+/// The inverse of a box's matrix by Gauss-Jordan elimination with column pivoting; zero pivots leave zeros.
 fn inverse_of(unknowns: &[i64], rows: &[Vec<(i64, f64)>]) -> Vec<f64> {
     let n = unknowns.len();
     let mut matrix = vec![0.0; n * 2 * n];

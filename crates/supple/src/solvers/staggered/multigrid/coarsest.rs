@@ -1,18 +1,18 @@
 //! The direct solver of the coarsest lattice: pressures eliminated, then a Cholesky factorisation with a skyline.
 //!
-//! Coarse cells of thin features may hang on nothing (a rod of one cell carries no shear), so the matrix may be singular.
-//! A pivot that is lost to rounding fixes its unknown at zero: what is determined is still solved exactly.
+//! Coarse cells of thin features may be unsupported (a rod of one cell carries no shear), so the matrix may be singular.
+//! A pivot that is lost to rounding fixes its unknown at zero: the determined part is still solved exactly.
 
 use crate::solvers::staggered::lattice::{Lattice, PRESSURE};
 use crate::solvers::staggered::operator::rows::Operator;
 
-/// A pivot below this share of its diagonal entry is zero.
+/// A pivot below this fraction of its diagonal entry is zero.
 const LOST: f64 = 1e-10;
 
 /// The factors of the coarsest operator.
 #[derive(Debug, Default)]
 pub(crate) struct Coarsest {
-    /// Entry of the fields for each unknown displacement, in the order of elimination.
+    /// Entry of the fields for each unknown displacement, in elimination order.
     displacements: Vec<u32>,
     /// Cells with a pressure, with the inverse of its diagonal.
     pressures: Vec<(u32, f64)>,
@@ -26,7 +26,7 @@ pub(crate) struct Coarsest {
 }
 
 impl Coarsest {
-    /// Eliminates the pressures and factors.
+    /// Eliminates the pressures and factorises.
     pub(crate) fn new(operator: &Operator<'_>) -> Self {
         let lattice = operator.lattice;
         let order = order(lattice);
@@ -94,7 +94,7 @@ impl Coarsest {
         }
     }
 
-    /// The row of the factor; its last entry is the inverse of the diagonal, zero where the pivot is lost.
+    /// The row of the factor; its last entry is the inverse of the diagonal, zero for a zero pivot.
     fn factor_row(&mut self, n: usize) {
         let (done, row) = self.factor.split_at_mut(self.start[n]);
         let first = self.first[n];

@@ -10,8 +10,8 @@ use crate::solvers::staggered::operator::rows::Operator;
 use crate::solvers::staggered::operator::stencils::Stencils;
 
 /// The equations that the coarser lattice represents badly (figure 8): before restriction those whose residual goes to a
-/// prescribed coarse variable, after prolongation those that take from any coarse variable that is not an unknown; with
-/// the pressures of the cells beside them.
+/// prescribed coarse variable, after prolongation those that depend on any coarse variable that is not an unknown; with
+/// the pressures of the adjacent cells.
 pub(crate) fn discrepancy(
     operator: &Operator<'_>,
     classes: &Classes,

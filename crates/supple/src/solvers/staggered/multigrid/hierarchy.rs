@@ -15,13 +15,13 @@ use supple_core::simd::Simd;
 pub struct CycleOptions {
     /// Sweeps over the boundary before and after every interior sweep.
     pub boundary_sweeps: usize,
-    /// More of them where the coarser lattice differs from the finer, before restriction and after prolongation.
+    /// Additional ones where the coarser lattice differs from the finer, before restriction and after prolongation.
     pub extra_sweeps: usize,
     /// Visits of the coarser lattice in a cycle: 1 is a V-cycle, 2 a W-cycle.
     pub cycle_index: usize,
     /// Lattices with fewer cells than twice this along their shortest side are not coarsened.
     pub coarsest_size: usize,
-    /// Whether stresses of coarse cells are weighted by how full the cells are.
+    /// Whether stresses of coarse cells are weighted by the fill fraction of the cells.
     pub weigh_by_fill: bool,
     /// Whether boundaries are smoothed by boxes (section 5.2) instead of equation by equation.
     pub boxes: bool,
@@ -43,7 +43,7 @@ impl Default for CycleOptions {
     }
 }
 
-/// What cycles have taken so far, by stage (figure 22).
+/// Accumulated times of cycles, by stage (figure 22).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CycleTimes {
     /// Sweeps near the boundary.
@@ -74,7 +74,7 @@ pub struct Hierarchy {
     coarsest: Coarsest,
     options: CycleOptions,
     runs: Arc<Runs>,
-    /// What its cycles have taken.
+    /// Times of its cycles.
     pub times: CycleTimes,
 }
 
@@ -113,12 +113,12 @@ impl Hierarchy {
         &self.levels[0]
     }
 
-    /// The same, to be swept.
+    /// The same, mutable.
     pub fn finest_mut(&mut self) -> &mut LatticeLevel {
         &mut self.levels[0]
     }
 
-    /// Where the unknowns of the finest lattice are.
+    /// The runs of unknowns of the finest lattice.
     pub(crate) fn runs(&self) -> Arc<Runs> {
         Arc::clone(&self.runs)
     }
@@ -171,10 +171,10 @@ fn coarsened(lattice: &Lattice, options: &CycleOptions) -> Option<Lattice> {
 /// thick is several times too soft, so that cycles over it diverge; a direct solve of as many cells takes as long as a
 /// few sweeps over the hundred times as many of a finest lattice.
 const LARGEST_COARSEST: usize = 8000;
-/// The share of cells in thin places from which on a lattice is thin.
+/// The fraction of cells in thin places above which a lattice is thin.
 const THIN: f64 = 0.02;
 
-/// Whether much of a body is one or two cells thick: such places carry little of what the finer lattice carries, or nothing.
+/// Whether much of a body is one or two cells thick: such places carry little of the load of the finer lattice, or nothing.
 fn is_thin(lattice: &Lattice) -> bool {
     if lattice.is_periodic() {
         return false;

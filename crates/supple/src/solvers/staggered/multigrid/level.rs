@@ -19,7 +19,7 @@ use crate::solvers::staggered::operator::rows::{Coefficients, Operator, Row};
 use crate::solvers::staggered::operator::stencils::{RowList, Stencils, apply_each};
 use supple_core::simd::{Simd, dispatch};
 
-/// Chunks of planes that a pass is cut into, and the least number of cells that are worth a chunk.
+/// Chunks of planes per pass, and the smallest number of cells that is worth a chunk.
 const CHUNKS: usize = 16;
 const CHUNK_CELLS: usize = 1 << 14;
 
@@ -31,7 +31,7 @@ pub struct LatticeLevel {
     grid: Grid,
     simd: Simd,
     chunk: usize,
-    /// Unknowns; rows of a boundless body; what the uniform distribution smooths; where that is relaxed.
+    /// Unknowns; rows of an unbounded body; those smoothed by the uniform distribution; where that is relaxed.
     unknowns: [Spans; 4],
     uniform: [Spans; 4],
     distributive: [Spans; 4],
@@ -42,9 +42,9 @@ pub struct LatticeLevel {
     /// Unknowns outside the uniform distribution, as entries of the four fields.
     near: Vec<u32>,
     boundary: Band,
-    /// All equations, where pressures are eliminated everywhere.
+    /// All equations, if pressures are eliminated everywhere.
     everything: Option<Band>,
-    /// In place of the boundary's own smoother.
+    /// Replaces the boundary's own smoother.
     boxes: Option<BoxSmoother>,
     before_restriction: Band,
     after_prolongation: Band,
@@ -278,7 +278,7 @@ impl LatticeLevel {
         }
     }
 
-    /// `out = b - L u` in double precision for any fields; what stands where there is no equation stays.
+    /// `out = b - L u` in double precision for any fields; entries without an equation are unchanged.
     pub fn residual_of<T: Copy + Into<f64> + Sync>(&self, u: &[T], b: &[f64], out: &mut [f64]) {
         self.residual_in(0..4, u, b, out);
     }

@@ -1,5 +1,5 @@
 //! Passes of the uniform kernels over whole planes, compiled for several instruction sets: residuals, and the distribution of
-//! what was relaxed (Zhu 2010, equation 6).
+//! relaxed fields (Zhu 2010, equation 6).
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::solvers::staggered::lattice::spans::Spans;
 use crate::solvers::staggered::operator::kernels::{self, Grid};
 use supple_core::simd::Kernel;
 
-/// Residuals of a field in some planes; `out` begins with the first plane.
+/// Residuals of a field in some planes; `out` starts with the first plane.
 pub(crate) struct ResidualPlanes<'a, I, A> {
     pub(crate) grid: &'a Grid,
     pub(crate) field: usize,
@@ -33,7 +33,7 @@ impl<I: Copy + Into<A>, A: kernels::Real> Kernel for ResidualPlanes<'_, I, A> {
     }
 }
 
-/// A relaxed field that is to be distributed.
+/// A relaxed field to be distributed.
 pub(crate) struct Distribution<'a> {
     pub(crate) grid: &'a Grid,
     pub(crate) field: usize,
@@ -53,7 +53,7 @@ impl Distribution<'_> {
         }
     }
 
-    /// Makes a plane zero again.
+    /// Clears a plane.
     #[inline(always)]
     fn clear(&self, z: usize, plane: &mut [f32]) {
         let first = z * self.grid.strides[2];

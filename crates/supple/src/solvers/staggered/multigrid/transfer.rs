@@ -1,8 +1,8 @@
 //! Transfers between lattices (Zhu 2010, section 6): averages of residuals to the coarser one, trilinear corrections of
 //! displacements and constant ones of pressures back.
 //!
-//! Corrections of displacements also take from coarse traction variables. These follow from the unknowns by the
-//! homogeneous traction conditions; where no condition says what they are, they are the mean of their neighbours.
+//! Corrections of displacements also depend on coarse traction variables. These follow from the unknowns by the
+//! homogeneous traction conditions; where no condition determines them, they are the mean of their neighbours.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -18,7 +18,7 @@ pub(crate) fn parent(fine: usize) -> usize {
     fine / 2 + MARGIN / 2
 }
 
-/// The coarse positions that an entry takes from along one axis, with weights. `along`: on faces normal to this axis.
+/// The coarse positions that an entry depends on along one axis, with weights. `along`: on faces normal to this axis.
 pub(crate) fn sources(fine: usize, along: bool) -> [(usize, f32); 2] {
     let parent = parent(fine);
     match (along, fine.is_multiple_of(2)) {
@@ -29,7 +29,7 @@ pub(crate) fn sources(fine: usize, along: bool) -> [(usize, f32); 2] {
     }
 }
 
-/// Fine positions whose residuals a coarse one takes along one axis, with weights.
+/// Fine positions whose residuals a coarse one gathers along one axis, with weights.
 fn children(coarse: usize, along: bool) -> [(usize, f32); 3] {
     let first = 2 * coarse - MARGIN;
     if along {
@@ -39,7 +39,7 @@ fn children(coarse: usize, along: bool) -> [(usize, f32); 3] {
     }
 }
 
-/// Sets a run of coarse cells of a field to the restricted residuals. `out` begins with the run.
+/// Sets a run of coarse cells of a field to the restricted residuals. `out` starts with the run.
 pub(crate) fn restrict(
     field: usize,
     (fine, coarse): (&Lattice, &Lattice),
@@ -73,7 +73,7 @@ pub(crate) fn restrict(
     }
 }
 
-/// Adds the correction of a run of fine cells of a field. `out` begins with the run; `row` has the length of a coarse row.
+/// Adds the correction of a run of fine cells of a field. `out` starts with the run; `row` has the length of a coarse row.
 pub(crate) fn prolong_add(
     field: usize,
     (fine, coarse): (&Lattice, &Lattice),
@@ -138,7 +138,7 @@ impl Extrapolation {
         }
     }
 
-    /// Takes them away.
+    /// Clears them.
     pub(crate) fn clear(&self, u: &mut [f32]) {
         let len = u.len() / 4;
         for (field, list) in self.fields.iter().enumerate() {
@@ -227,7 +227,7 @@ fn shear_condition(operator: &Operator<'_>, i: usize, face: usize) -> Option<Row
     (found > 0.0).then_some(row)
 }
 
-/// The mean of what is known around a face.
+/// The mean of the known values around a face.
 fn mean_of_neighbours(operator: &Operator<'_>, i: usize, face: usize) -> Row {
     let lattice = operator.lattice;
     let known = |c: &usize| matches!(lattice.variable(i, *c), Variable::Interior | Variable::Dirichlet);

@@ -1,13 +1,13 @@
 //! Co-rotational elasticity (Zhu 2010, section 7): in every cell the gradient `F` of positions is `R S`, and the stress is
-//! that of linear elasticity of `S`, turned by `R`. With the shear modulus as unit,
+//! that of linear elasticity of `S`, rotated by `R`. With the shear modulus as unit,
 //!
 //! ```text
 //! P = 2 (F - R) - p R,     R : F - 3 + compressibility p = 0.
 //! ```
 //!
-//! The paper discretises this anew, with `R` wherever there is a stress. Here it is the linear operator `L` plus what it
-//! lacks, computed in whole cells from their mean gradients and spread back to where the stresses stand, so that small
-//! deformations are exactly those of `L`, and its cycles stay what they are:
+//! The paper discretises this separately, with `R` wherever there is a stress. Here it is the linear operator `L` plus a
+//! correction, computed in whole cells from their mean gradients and distributed to the stress locations, so that small
+//! deformations are exactly those of `L`, and its cycles are unchanged:
 //!
 //! ```text
 //! L u + div Q(F, p) = f,   Q_ii = (2 + p) (1 - R_ii),   Q_ij = F_ij - F_ji - (2 + p) R_ij   (mean of the cells at an edge)
@@ -19,8 +19,8 @@
 //! Newton's method needs the change of `R`: `dR = R [w]`, where `(tr(S) - S) w` is the axis of `R^T dF - dF^T R`. With that
 //! the tangent is exact; with `w` bounded such that no rotation gains energy, it is definite also where a body is
 //! compressed. Each linear system is solved by GMRES with the exact product, preconditioned by cycles of `L`. These are
-//! the better the less a cell has turned against the body's frame: measured on a box at Poisson's ratios 0.3 and 0.49, an
-//! iteration leaves 0.15 of the residual at rest, 0.4 turned by 20 degrees, 0.65 by 45, 0.8 by 70 and 0.9 by 90.
+//! the better the less a cell has rotated relative to the body's frame: measured on a box at Poisson's ratios 0.3 and 0.49, an
+//! iteration leaves 0.15 of the residual at rest, 0.4 at a rotation of 20 degrees, 0.65 at 45, 0.8 at 70 and 0.9 at 90.
 
 use glam::{DMat3, DVec3};
 use supple_core::parallel::prelude::*;
@@ -32,12 +32,12 @@ use supple_core::simd::{Kernel, LaneMat3, LaneVec3, Lanes, Simd, WIDTH, dispatch
 use supple_core::small_matrix::polar::polar_rotation;
 use supple_core::small_matrix::svd::svd;
 
-/// Cells handled by one task.
+/// Cells processed by one task.
 const CHUNK: usize = 128 * WIDTH;
-/// Least sum of two stretches, below which a rotation changes without bound.
+/// Smallest sum of two stretches, below which a rotation changes without bound.
 const SMALLEST_SUM: f64 = 1e-3;
 
-/// What co-rotational elasticity adds to the linear operator, around given displacements.
+/// The correction of co-rotational elasticity to the linear operator, around given displacements.
 #[derive(Debug)]
 pub(crate) struct Corotation {
     gradients: CellGradients,
@@ -45,12 +45,12 @@ pub(crate) struct Corotation {
     side: f64,
     compressibility: f64,
     simd: Simd,
-    /// Of each cell: `F` times the side, pressure, `R`, and the matrix that turns an axis into `w`.
+    /// For each cell: `F` times the side, pressure, `R`, and the matrix that maps an axis to `w`.
     positions: Vec<DMat3>,
     pressures: Vec<f64>,
     rotations: Vec<DMat3>,
     twists: Vec<DMat3>,
-    /// Of each cell: change of the gradient; stress and part of the pressure's equation.
+    /// For each cell: change of the gradient; stress and term of the pressure's equation.
     changes: Vec<DMat3>,
     stresses: Vec<DMat3>,
     rows: Vec<f64>,
@@ -76,7 +76,7 @@ impl Corotation {
         }
     }
 
-    /// Takes displacements and pressures to linearise around. `definite`: the tangent is to have no negative directions.
+    /// Sets displacements and pressures to linearise around. `definite`: the tangent must have no negative directions.
     pub(crate) fn linearise(&mut self, fields: &[f64], definite: bool) {
         let Self { gradients, side, simd, positions, pressures, rotations, twists, .. } = self;
         gradients.find(fields, positions);
@@ -91,7 +91,7 @@ impl Corotation {
         });
     }
 
-    /// Takes what the linear operator lacks from a residual.
+    /// Subtracts the correction to the linear operator from a residual.
     pub(crate) fn subtract_defect(&mut self, residual: &mut [f64]) {
         let mut stresses = std::mem::take(&mut self.stresses);
         let mut rows = std::mem::take(&mut self.rows);
@@ -105,7 +105,7 @@ impl Corotation {
         self.spread(residual);
     }
 
-    /// Takes the product of its derivative with a change of the fields from a residual.
+    /// Subtracts the product of its derivative with a change of the fields from a residual.
     pub(crate) fn subtract_product(&mut self, change: &[f64], residual: &mut [f64]) {
         self.gradients.find(change, &mut self.changes);
         let mut stresses = std::mem::take(&mut self.stresses);
@@ -133,7 +133,7 @@ impl Corotation {
         DMat3::from_cols(r * w.cross(DVec3::X), r * w.cross(DVec3::Y), r * w.cross(DVec3::Z))
     }
 
-    /// What a pressure's equation has beyond its row.
+    /// The terms of a pressure's equation beyond its row.
     #[inline]
     fn pressure_defect(&self, slot: usize) -> f64 {
         let (f, r) = (self.positions[slot], self.rotations[slot]);
@@ -165,7 +165,7 @@ impl Corotation {
         sum
     }
 
-    /// Takes the divergence of the stresses and the parts of the pressures' equations from a residual.
+    /// Subtracts the divergence of the stresses and the terms of the pressures' equations from a residual.
     fn spread(&self, residual: &mut [f64]) {
         let gradients = &self.gradients;
         let plane = gradients.strides[2];
@@ -233,7 +233,7 @@ impl Corotation {
     }
 }
 
-/// Rotations of cells and how they change.
+/// Rotations of cells and their changes.
 struct Polar<'a> {
     positions: &'a [DMat3],
     pressures: &'a [f64],
@@ -295,7 +295,7 @@ mod tests {
         fields
     }
 
-    /// What the equations give at the unknowns.
+    /// The values of the equations at the unknowns.
     fn forces(lattice: &Lattice, fields: &[f64]) -> Vec<f64> {
         let operator = operator(lattice);
         let mut corotation = Corotation::new(&operator, SIDE, Simd::Auto);
@@ -322,7 +322,7 @@ mod tests {
         }
     }
 
-    /// What a stretched body's gradients give is turned with it: pressures are the same, forces of the deeper inside none.
+    /// The gradients of a stretched body rotate with it: pressures are the same, forces deep inside vanish.
     #[test]
     fn the_change_of_volume_does_not_see_rotations() {
         let lattice = ball(14);

@@ -1,9 +1,9 @@
-//! Gradients of displacements in whole, one for every interior cell (Zhu 2010, section 7): `D_i phi_i` stands in the cell,
+//! Full gradients of displacements, one for every interior cell (Zhu 2010, section 7): `D_i phi_i` is located in the cell,
 //! `D_j phi_i` is the mean over the cell's edges.
 //!
-//! Only stresses that are equations of the lattice have a gradient: where a traction condition knows `P_ii`, or where all
+//! Only stresses that are equations of the lattice have a gradient: where a traction condition prescribes `P_ii`, or where all
 //! four edges touch exterior cells, the gradient is that of the nearest cell that has one. So constant gradients are
-//! found exactly, up to the surface.
+//! reproduced exactly, up to the surface.
 
 use glam::DMat3;
 use supple_core::parallel::prelude::*;
@@ -28,14 +28,14 @@ struct Borrowed {
     column: u8,
 }
 
-/// The interior cells of a lattice, each with a slot, and where their gradients come from.
+/// The interior cells of a lattice, each with a slot, and the sources of their gradients.
 #[derive(Debug)]
 pub(crate) struct CellGradients {
     pub(crate) strides: [usize; 3],
     pub(crate) len: usize,
     /// The cell of each slot, in order.
     pub(crate) cells: Vec<u32>,
-    /// The slots of each plane normal to z begin here.
+    /// The slots of each plane normal to z start here.
     pub(crate) plane_start: Vec<u32>,
     slot_of: Vec<u32>,
     /// Which stresses of a cell are equations: the three `P_ii`, then four edges for each pair of axes.
@@ -97,7 +97,7 @@ impl CellGradients {
         Some((slots, count))
     }
 
-    /// The share of a gradient's places whose stress is an equation: one, or none, or some quarters.
+    /// The fraction of a gradient's locations whose stress is an equation: one, or none, or some quarters.
     #[inline]
     pub(crate) fn share(&self, slot: usize, row: usize, column: usize) -> f64 {
         let kept = self.kept[slot];
@@ -118,7 +118,7 @@ impl CellGradients {
         }
     }
 
-    /// What a cell knows by itself.
+    /// The gradient from the cell's own values.
     #[inline]
     fn own(&self, slot: usize, fields: &[f64]) -> DMat3 {
         let (cell, kept) = (self.cells[slot] as usize, self.kept[slot]);
@@ -199,7 +199,7 @@ fn kept_stresses(operator: &Operator<'_>, cell: usize) -> u16 {
     kept
 }
 
-/// The steps to cells not far away, nearest first.
+/// The offsets of nearby cells, nearest first.
 fn near_cells() -> Vec<[i32; 3]> {
     let side = 2 * FARTHEST + 1;
     let step = |n: i32| [n % side, n / side % side, n / (side * side)].map(|x| x - FARTHEST);

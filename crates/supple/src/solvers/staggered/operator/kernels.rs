@@ -1,9 +1,9 @@
-//! Loops over runs of cells where all rows are those of a boundless body (Zhu 2010, sections 4.2 and 9.4).
+//! Loops over runs of cells where all rows are those of an unbounded body (Zhu 2010, sections 4.2 and 9.4).
 //!
-//! The distributive sweep of one field is written as what it is, a sweep for the Laplacian (equation 7): residuals of the
+//! The distributive sweep of one field is written as a sweep for the Laplacian (equation 7): residuals of the
 //! field first, then the red-black relaxation from zero of that Laplacian, then the distribution of its result
-//! (equation 6). Every point of a colour sees residuals of the other colour only, so the relaxation of a plane reads
-//! three planes of residuals, planes are independent, and their order does not change a bit.
+//! (equation 6). Every point of a colour depends on residuals of the other colour only, so the relaxation of a plane reads
+//! three planes of residuals, planes are independent, and their order does not affect the result.
 
 #![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
 
@@ -12,7 +12,7 @@ use std::ops::{Add, Mul, Range, Sub};
 use crate::solvers::staggered::lattice::{Lattice, PRESSURE};
 use crate::solvers::staggered::operator::rows::Coefficients;
 
-/// Cells handled at once.
+/// Cells processed at once.
 const WIDTH: usize = 16;
 
 /// Numbers of the kernels: single precision inside the cycle, double outside.
@@ -36,7 +36,7 @@ impl Real for f64 {
     }
 }
 
-/// What the kernels of a lattice need to know.
+/// The parameters of a lattice's kernels.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Grid {
     pub(crate) len: usize,
@@ -71,7 +71,7 @@ impl Grid {
     }
 }
 
-/// 0 and 1 by turns.
+/// Alternating 0 and 1.
 const BLACK: [f32; WIDTH + 1] = {
     let mut black = [0.0; WIDTH + 1];
     let mut i = 1;
@@ -87,7 +87,7 @@ fn lanes<T>(of: &[T], at: usize) -> &[T; WIDTH] {
     of[at..at + WIDTH].try_into().expect("a slice of that length")
 }
 
-/// `out = b - L u` for a run of cells of a field; `b` and `out` begin with the run.
+/// `out = b - L u` for a run of cells of a field; `b` and `out` start with the run.
 #[inline(always)]
 pub(crate) fn residual<I: Copy + Into<A>, A: Real>(
     grid: &Grid,
@@ -104,7 +104,7 @@ pub(crate) fn residual<I: Copy + Into<A>, A: Real>(
     }
 }
 
-/// Starts of the chunks of a run: the last ones overlap, so that all are whole.
+/// Starts of the chunks of a run: the last ones overlap, so that all are full.
 #[inline(always)]
 fn chunk_start(chunk: usize, n: usize) -> usize {
     (chunk * WIDTH).min(n - WIDTH)
@@ -251,7 +251,7 @@ fn pressure_residual<I: Copy + Into<A>, A: Real>(
 }
 
 /// The red-black relaxation of the distributed operator from zero for a run of cells, from residuals that are zero
-/// where nothing is relaxed. `out` begins with the run.
+/// where nothing is relaxed. `out` starts with the run.
 #[inline(always)]
 pub(crate) fn relax(grid: &Grid, field: usize, cells: Range<usize>, residuals: &[f32], out: &mut [f32]) {
     let n = cells.len();
@@ -303,7 +303,7 @@ pub(crate) fn add(field: &mut [f32], other: &[f32]) {
     }
 }
 
-/// `p += -2 Laplacian(delta) + inertia delta`: the last row of the distribution. The planes below and above begin with the
+/// `p += -2 Laplacian(delta) + inertia delta`: the last row of the distribution. The planes below and above start with the
 /// run; `plane` is that of the run, which starts at `at`.
 #[inline(always)]
 pub(crate) fn add_distributed_pressure(

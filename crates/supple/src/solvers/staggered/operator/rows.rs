@@ -6,16 +6,16 @@
 //! p:      sum_i D_i phi_i + compressibility p = g
 //! ```
 //!
-//! A stress that touches a traction variable is known and leaves the equations of the unknowns: its weight here is zero.
+//! A stress that touches a traction variable is known and drops out of the equations of the unknowns: its weight here is zero.
 //! Where `P_ii` is known, `D_i phi_i` becomes `p / 2` in the pressure's equation. So the matrix is symmetric, its upper
 //! left part negative definite, its lower right part diagonal and positive.
 //!
 //! Lengths are in cells of the finest lattice and stresses in shear moduli, so that the shear modulus and the finest
-//! spacing are 1. Beyond the paper, a stress of a coarse cell is weighted by how full the cell is.
+//! spacing are 1. Beyond the paper, a stress of a coarse cell is weighted by the fill fraction of the cell.
 
 use crate::solvers::staggered::lattice::{Cell, Lattice, PRESSURE, Variable};
 
-/// What the material and the step put into the equations.
+/// The parameters of the equations from the material and the step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Coefficients {
     /// Spacing of the lattice in finest cells.
@@ -38,10 +38,10 @@ impl Coefficients {
     }
 }
 
-/// A linear combination of entries of the four fields, by their distance from a cell's first entry.
+/// A linear combination of entries of the four fields, by their offset from a cell's first entry.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Row {
-    /// Distances and coefficients, sorted, without repetition once [`Row::finish`] was called.
+    /// Offsets and coefficients, sorted, without duplicates once [`Row::finish`] was called.
     pub entries: Vec<(i64, f64)>,
 }
 
@@ -55,7 +55,7 @@ impl Row {
         self.entries.extend(row.entries.iter().map(|&(o, v)| (o + shift, scale * v)));
     }
 
-    /// Sorts, adds up what belongs together and drops zeros.
+    /// Sorts, merges duplicates and drops zeros.
     pub fn finish(&mut self) {
         self.entries.sort_by_key(|e| e.0);
         self.entries.dedup_by(|next, kept| {
@@ -68,7 +68,7 @@ impl Row {
         self.entries.retain(|e| e.1 != 0.0);
     }
 
-    /// The coefficient at a distance.
+    /// The coefficient at an offset.
     pub fn at(&self, offset: i64) -> f64 {
         self.entries.iter().filter(|e| e.0 == offset).map(|e| e.1).sum()
     }
@@ -79,7 +79,7 @@ impl Row {
 pub struct Operator<'a> {
     /// The cells.
     pub lattice: &'a Lattice,
-    /// How full each cell is, `None` if all are.
+    /// The fill fraction of each cell, `None` if all are full.
     pub fill: Option<&'a [f32]>,
     /// Material and step.
     pub coefficients: Coefficients,
@@ -90,7 +90,7 @@ impl Operator<'_> {
         self.fill.map_or(1.0, |fill| f64::from(fill[cell]))
     }
 
-    /// The weight of `P_ii` in an interior cell: zero where a traction condition knows it.
+    /// The weight of `P_ii` in an interior cell: zero where a traction condition prescribes it.
     pub fn normal_weight(&self, axis: usize, cell: usize) -> f64 {
         let (cells, step) = (self.lattice.cells(), self.lattice.strides()[axis]);
         let known = cells[cell - step] == Cell::Exterior || cells[cell + step] == Cell::Exterior;
@@ -107,7 +107,7 @@ impl Operator<'_> {
         if self.fill.is_none() { 1.0 } else { around.iter().map(|c| self.filled(*c)).sum::<f64>() / 4.0 }
     }
 
-    /// Whether the row of an unknown is that of a boundless body, with prescribed values counted as zeros.
+    /// Whether the row of an unknown is that of an unbounded body, with prescribed values counted as zeros.
     pub fn is_uniform(&self, field: usize, cell: usize) -> bool {
         let strides = self.lattice.strides();
         if field == PRESSURE {
@@ -141,14 +141,14 @@ impl Operator<'_> {
         row
     }
 
-    /// The field and cell of an entry at a distance from a cell's first entry.
+    /// The field and cell of an entry at an offset from a cell's first entry.
     pub fn place(&self, cell: usize, offset: i64) -> (usize, usize) {
         let len = self.lattice.len();
         let at = (cell as i64 + offset) as usize;
         (at / len, at % len)
     }
 
-    /// The distance of entry `cell + step` of a field.
+    /// The offset of entry `cell + step` of a field.
     pub fn offset(&self, field: usize, step: i64) -> i64 {
         (field * self.lattice.len()) as i64 + step
     }

@@ -46,7 +46,7 @@ impl Stencils {
         index
     }
 
-    /// Forgets what is only needed to insert more.
+    /// Frees the data needed only for insertion.
     pub(crate) fn close(&mut self) {
         self.known = HashMap::new();
     }
@@ -95,7 +95,7 @@ pub(crate) fn apply((offsets, coefficients): (&[i32], &[f32]), field: &[f32], ce
 }
 
 /// A part of a stencil applied at many cells: `each` gets the number of the cell in the list, and the value. Several cells
-/// are summed side by side, since one sum alone waits for every addition.
+/// are summed concurrently, since a single sum waits for every addition.
 #[inline(always)]
 pub(crate) fn apply_each<C: Copy + Into<A>, T: Copy + Into<A>, A: Real>(
     (offsets, coefficients): (&[i32], &[C]),
@@ -116,7 +116,7 @@ pub(crate) fn apply_each<C: Copy + Into<A>, T: Copy + Into<A>, A: Real>(
     }
 }
 
-/// Cells summed side by side.
+/// Cells summed concurrently.
 const LANES: usize = 8;
 
 /// Cells whose entries of one field have rows of the table.
@@ -147,15 +147,15 @@ impl RowList {
         self.cells.iter().copied().zip(self.kinds.iter().copied())
     }
 
-    /// Puts rows of one kind next to each other within every `chunk` of cells.
+    /// Groups rows of one kind within every `chunk` of cells.
     pub(crate) fn group(&mut self, chunk: usize) {
         let mut rows: Vec<(u32, u32)> = self.iter().collect();
         rows.sort_unstable_by_key(|&(cell, kind)| (cell as usize / chunk, kind, cell));
         (self.cells, self.kinds) = rows.into_iter().unzip();
     }
 
-    /// Cuts the rows into tasks of [`ROWS`] rows with cells that lie before those of the next task, and puts rows of one kind next to
-    /// each other within each.
+    /// Divides the rows into tasks of [`ROWS`] rows with cells that precede those of the next task, and groups rows of one kind
+    /// within each.
     pub(crate) fn cut_into_tasks(&mut self) {
         let mut rows: Vec<(u32, u32)> = self.iter().collect();
         rows.sort_unstable();
@@ -188,7 +188,7 @@ impl RowList {
     }
 }
 
-/// Sets the entries of the rows of some tasks, whose cells lie in a part of the field from an entry on.
+/// Sets the entries of the rows of some tasks, whose cells are in a part of the field from an entry on.
 fn set_tasks(
     starts: &[u32],
     cells: &[u32],

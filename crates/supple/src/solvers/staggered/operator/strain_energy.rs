@@ -19,7 +19,7 @@ pub(crate) fn strain_energy(operator: &Operator<'_>, fields: &[f64]) -> f64 {
     planes.iter().sum()
 }
 
-/// The stretch of a cell along an axis; half the pressure where a traction condition says so.
+/// The stretch of a cell along an axis; half the pressure where a traction condition applies.
 fn stretch(operator: &Operator<'_>, axis: usize, cell: usize, fields: &[f64]) -> f64 {
     let (len, stride) = (operator.lattice.len(), operator.lattice.strides()[axis]);
     if operator.normal_weight(axis, cell) == 0.0 {
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
     use crate::solvers::staggered::tests::{coefficients, product, random_fields, random_lattice, unknowns};
 
-    /// Half the work of the forces that hold a displacement, once the pressures are those of the displacement.
+    /// Half the work of the forces that balance a displacement, once the pressures are those of the displacement.
     #[test]
     fn the_energy_is_the_work_of_the_forces() {
         let lattice = random_lattice(6, 4);
