@@ -225,12 +225,7 @@ impl HpbdStepper {
             closest: None,
             cuts: 0,
             crossings: None,
-            times: StageTimes {
-                scene_state: total - solving,
-                solve: solving,
-                total,
-                ..StageTimes::default()
-            },
+            times: StageTimes { setup: total - solving, solve: solving, total, ..StageTimes::default() },
         }
     }
 }
