@@ -20,10 +20,9 @@ use crate::contact::broad_phase::patches::{FindNear, Near, Patch, Shape, cut_pat
 use crate::contact::broad_phase::swept_bvh::{SweptAabb, SweptBvh};
 use crate::contact::ccd::time_of_impact::{is_collision_free, time_of_impact};
 use crate::contact::distance::closest_points::{ClosestPoints, PrimitivePair};
-use crate::contact::distance::single_lanes::LANES;
 use crate::contact::surfaces::{Surfaces, corners, places};
 use supple_core::parallel::{self, CHUNK, Found};
-use supple_core::simd::{Simd, dispatch};
+use supple_core::simd::{Simd, WIDTH, dispatch};
 use supple_mesh::geometry::{Aabb, Bvh};
 
 /// How far above its activation distance, as a fraction of it, a pair must be to be skipped: rounding of the estimate.
@@ -374,7 +373,7 @@ impl Candidates {
         let Self { order, patches, tree, .. } = self;
         tree.refit(|patch| SweptAabb::at_rest(patches[patch].bounds(at)));
         let bounds = |t: u32| Aabb::of_points(&corners(surfaces.triangles[t as usize], at));
-        let triangles = |patch: usize| &order[LANES * patch..order.len().min(LANES * (patch + 1))];
+        let triangles = |patch: usize| &order[WIDTH * patch..order.len().min(WIDTH * (patch + 1))];
         let of_patch = |own: usize| {
             let mut met = Vec::new();
             tree.later_meetings(own, 0.0, |other| {
