@@ -1,5 +1,7 @@
 //! Points and indices between NumPy and the engine.
 
+#![allow(unsafe_code, reason = "NumPy borrows the memory of points that Python keeps alive")]
+
 use std::sync::Arc;
 
 use glam::DVec3;

@@ -38,6 +38,8 @@
 //! [`par_extend`]: ParallelExtend::par_extend
 //! [`with_min_len`]: IndexedParallelIterator::with_min_len
 
+#![allow(unsafe_code, reason = "pieces of one slice are handed to several threads")]
+
 mod adapters;
 mod chunked;
 mod collect;

@@ -10,14 +10,12 @@
 
 #![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
 
-#[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
-use super::vector::{Avx2, Avx512};
-use super::vector::{Plain, Vector};
-use supple_core::simd::Kernel;
+use super::vector::Vector;
 #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
-use supple_core::simd::{Simd, has_avx2, has_avx512};
+use supple_core::simd::Simd;
 #[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
-use supple_core::simd::{run_avx2, run_avx512};
+use supple_core::simd::{Avx2, Avx2F64x4, Avx512, Avx512F64x8};
+use supple_core::simd::{F64x4, Kernel};
 
 /// Columns of a product per round of its loop.
 const UNROLLED: usize = 4;
@@ -33,10 +31,10 @@ pub(super) const COLUMN_PADDING: usize = 8;
 pub(super) enum Isa {
     /// Eight numbers per vector.
     #[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
-    Avx512,
+    Avx512(Avx512),
     /// Four numbers per vector.
     #[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
-    Avx2,
+    Avx2(Avx2),
     /// The baseline of the architecture.
     Plain,
 }
@@ -46,17 +44,17 @@ pub(super) trait PanelKernel {
     /// Its result.
     type Output;
     /// Does the work; must be `#[inline(always)]`.
-    fn run<V: Vector<W>, const W: usize>(self) -> Self::Output;
+    fn run<V: Vector<W>, const W: usize>(self, proof: V::Proof) -> Self::Output;
 }
 
 /// A kernel for one instruction set.
-struct Instance<K, V, const W: usize>(K, std::marker::PhantomData<V>);
+struct Instance<K, V: Vector<W>, const W: usize>(K, V::Proof);
 
 impl<K: PanelKernel, V: Vector<W>, const W: usize> Kernel for Instance<K, V, W> {
     type Output = K::Output;
     #[inline(always)]
     fn run(self) -> K::Output {
-        self.0.run::<V, W>()
+        self.0.run::<V, W>(self.1)
     }
 }
 
@@ -65,11 +63,11 @@ impl Isa {
     pub(super) fn detect() -> Self {
         #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
         {
-            if has_avx512(Simd::Auto) {
-                return Self::Avx512;
+            if let Some(avx512) = Avx512::detect(Simd::Auto) {
+                return Self::Avx512(avx512);
             }
-            if has_avx2(Simd::Auto) {
-                return Self::Avx2;
+            if let Some(avx2) = Avx2::detect(Simd::Auto) {
+                return Self::Avx2(avx2);
             }
         }
         Self::Plain
@@ -79,9 +77,9 @@ impl Isa {
     pub(super) fn panel_rows(self) -> usize {
         match self {
             #[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
-            Self::Avx512 => 8,
+            Self::Avx512(_) => 8,
             #[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
-            Self::Avx2 => 4,
+            Self::Avx2(_) => 4,
             Self::Plain => 4,
         }
     }
@@ -90,12 +88,10 @@ impl Isa {
     pub(super) fn run<K: PanelKernel>(self, kernel: K) -> K::Output {
         match self {
             #[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
-            // SAFETY: `detect` returns this only if the machine supports the instructions.
-            Self::Avx512 => unsafe { run_avx512(Instance::<K, Avx512, 8>(kernel, Default::default())) },
+            Self::Avx512(avx512) => avx512.run(Instance::<K, Avx512F64x8, 8>(kernel, avx512)),
             #[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
-            // SAFETY: `detect` returns this only if the machine supports the instructions.
-            Self::Avx2 => unsafe { run_avx2(Instance::<K, Avx2, 4>(kernel, Default::default())) },
-            Self::Plain => Instance::<K, Plain<4>, 4>(kernel, Default::default()).run(),
+            Self::Avx2(avx2) => avx2.run(Instance::<K, Avx2F64x4, 4>(kernel, avx2)),
+            Self::Plain => Instance::<K, F64x4, 4>(kernel, ()).run(),
         }
     }
 }
@@ -144,6 +140,7 @@ type Tile<V, const W: usize, const T: usize> = [[V; T]; W];
 /// The product `A Bᵀ` of `T` panels and one, over their first `depth` columns.
 #[inline(always)]
 fn product<V: Vector<W>, const W: usize, const T: usize>(
+    proof: V::Proof,
     mut a: [&[[f64; W]]; T],
     b: &[[f64; W]],
     depth: usize,
@@ -152,16 +149,16 @@ fn product<V: Vector<W>, const W: usize, const T: usize>(
         a[t] = &a[t][..depth];
     }
     let b = &b[..depth];
-    let mut sums = [[V::splat(0.0); T]; W];
+    let mut sums = [[V::splat(proof, 0.0); T]; W];
     let mut k = 0;
     while k + UNROLLED <= depth {
         for step in 0..UNROLLED {
-            add_outer::<V, W, T>(&mut sums, a, b, k + step);
+            add_outer::<V, W, T>(proof, &mut sums, a, b, k + step);
         }
         k += UNROLLED;
     }
     while k < depth {
-        add_outer::<V, W, T>(&mut sums, a, b, k);
+        add_outer::<V, W, T>(proof, &mut sums, a, b, k);
         k += 1;
     }
     sums
@@ -170,17 +167,18 @@ fn product<V: Vector<W>, const W: usize, const T: usize>(
 /// Adds the product of column `k` of both.
 #[inline(always)]
 fn add_outer<V: Vector<W>, const W: usize, const T: usize>(
+    proof: V::Proof,
     sums: &mut Tile<V, W, T>,
     a: [&[[f64; W]]; T],
     b: &[[f64; W]],
     k: usize,
 ) {
-    let mut column = [V::splat(0.0); T];
+    let mut column = [V::splat(proof, 0.0); T];
     for t in 0..T {
-        column[t] = V::load(&a[t][k]);
+        column[t] = V::load(proof, &a[t][k]);
     }
     for j in 0..W {
-        let factor = V::splat(b[k][j]);
+        let factor = V::splat(proof, b[k][j]);
         for t in 0..T {
             sums[j][t] = sums[j][t].add_product(column[t], factor);
         }
@@ -189,20 +187,32 @@ fn add_outer<V: Vector<W>, const W: usize, const T: usize>(
 
 /// Copies the rows of one panel; its padding becomes zero.
 #[inline(always)]
-fn pack<V: Vector<W>, const W: usize>(source: &[f64], rows: Rows, columns: usize, panel: &mut [[f64; W]]) {
+fn pack<V: Vector<W>, const W: usize>(
+    proof: V::Proof,
+    source: &[f64],
+    rows: Rows,
+    columns: usize,
+    panel: &mut [[f64; W]],
+) {
     let (own, padding) = panel.split_at_mut(columns);
     for (k, to) in own.iter_mut().enumerate() {
         let from = &source[k * rows.stride + rows.first..][..rows.count];
-        V::load_first(from).store(to);
+        V::load_first(proof, from).store(to);
     }
     padding.fill([0.0; W]);
 }
 
 /// Copies a panel back to its rows.
 #[inline(always)]
-fn unpack<V: Vector<W>, const W: usize>(panel: &[[f64; W]], target: &mut [f64], rows: Rows, columns: usize) {
+fn unpack<V: Vector<W>, const W: usize>(
+    proof: V::Proof,
+    panel: &[[f64; W]],
+    target: &mut [f64],
+    rows: Rows,
+    columns: usize,
+) {
     for (k, from) in panel[..columns].iter().enumerate() {
-        V::load(from).store_first(&mut target[k * rows.stride + rows.first..][..rows.count]);
+        V::load(proof, from).store_first(&mut target[k * rows.stride + rows.first..][..rows.count]);
     }
 }
 
@@ -221,23 +231,23 @@ pub(super) struct FactorDiagonal<'a> {
 impl PanelKernel for FactorDiagonal<'_> {
     type Output = bool;
     #[inline(always)]
-    fn run<V: Vector<W>, const W: usize>(self) -> bool {
+    fn run<V: Vector<W>, const W: usize>(self, proof: V::Proof) -> bool {
         let Self { matrix, rows, packed, reciprocals } = self;
         let padded = reciprocals.len();
         let panels = packed.as_chunks_mut::<W>().0;
         for (index, panel) in panels.chunks_exact_mut(padded).enumerate() {
-            pack_symmetric::<V, W>(matrix, rows, index, panel);
+            pack_symmetric::<V, W>(proof, matrix, rows, index, panel);
         }
         reciprocals[rows.count..].fill(1.0);
         for index in 0..padded / W {
             let (panel, below) = panels[index * padded..].split_at_mut(padded);
-            if !factor_tile::<V, W>(panel, index, rows.count, reciprocals) {
+            if !factor_tile::<V, W>(proof, panel, index, rows.count, reciprocals) {
                 return false;
             }
-            solve_panels::<V, W>(below, panel, index, reciprocals);
+            solve_panels::<V, W>(proof, below, panel, index, reciprocals);
         }
         for (index, panel) in panels.chunks_exact(padded).enumerate() {
-            unpack_lower::<V, W>(panel, matrix, rows, index);
+            unpack_lower::<V, W>(proof, panel, matrix, rows, index);
         }
         true
     }
@@ -246,6 +256,7 @@ impl PanelKernel for FactorDiagonal<'_> {
 /// Packs a panel of a symmetric matrix up to the end of its diagonal tile, padded with the identity.
 #[inline(always)]
 fn pack_symmetric<V: Vector<W>, const W: usize>(
+    proof: V::Proof,
     matrix: &[f64],
     rows: Rows,
     index: usize,
@@ -253,7 +264,7 @@ fn pack_symmetric<V: Vector<W>, const W: usize>(
 ) {
     let columns = rows.count.min((index + 1) * W);
     if index * W < columns {
-        pack::<V, W>(matrix, rows.of_panel::<W>(index), columns, &mut panel[..(index + 1) * W]);
+        pack::<V, W>(proof, matrix, rows.of_panel::<W>(index), columns, &mut panel[..(index + 1) * W]);
     } else {
         panel[..(index + 1) * W].fill([0.0; W]);
     }
@@ -265,6 +276,7 @@ fn pack_symmetric<V: Vector<W>, const W: usize>(
 /// Copies a panel back, only the part below the diagonal.
 #[inline(always)]
 fn unpack_lower<V: Vector<W>, const W: usize>(
+    proof: V::Proof,
     panel: &[[f64; W]],
     matrix: &mut [f64],
     rows: Rows,
@@ -275,7 +287,7 @@ fn unpack_lower<V: Vector<W>, const W: usize>(
         return;
     }
     let own = rows.of_panel::<W>(index);
-    unpack::<V, W>(panel, matrix, own, start);
+    unpack::<V, W>(proof, panel, matrix, own, start);
     for k in 0..own.count {
         let column = &mut matrix[(start + k) * rows.stride + own.first..][k..own.count];
         column.copy_from_slice(&panel[start + k][k..own.count]);
@@ -287,17 +299,18 @@ fn unpack_lower<V: Vector<W>, const W: usize>(
 /// Columns are scaled by reciprocal pivots before the next pivot, to hide the latency of the square roots.
 #[inline(always)]
 fn factor_tile<V: Vector<W>, const W: usize>(
+    proof: V::Proof,
     panel: &mut [[f64; W]],
     index: usize,
     columns: usize,
     reciprocals: &mut [f64],
 ) -> bool {
-    let sums = product::<V, W, 1>([&*panel], panel, index * W);
+    let sums = product::<V, W, 1>(proof, [&*panel], panel, index * W);
     let own: &mut [[f64; W]; W] = panel[index * W..].first_chunk_mut().expect("a whole tile");
     let reciprocals: &mut [f64; W] = reciprocals[index * W..].first_chunk_mut().expect("a whole tile");
-    let mut tile = [V::splat(0.0); W];
+    let mut tile = [V::splat(proof, 0.0); W];
     for j in 0..W {
-        tile[j] = V::load(&own[j]).minus(sums[j][0]);
+        tile[j] = V::load(proof, &own[j]).minus(sums[j][0]);
     }
     let mut definite = true;
     for k in 0..W {
@@ -308,10 +321,10 @@ fn factor_tile<V: Vector<W>, const W: usize>(
         definite &= pivot > 0.0 && pivot < f64::INFINITY;
         let reciprocal = 1.0 / pivot;
         for j in k + 1..W {
-            tile[j] = tile[j].subtract_product(tile[k], V::splat(tile[k].lane(j) * reciprocal));
+            tile[j] = tile[j].subtract_product(tile[k], V::splat(proof, tile[k].lane(j) * reciprocal));
         }
         reciprocals[k] = 1.0 / pivot.sqrt();
-        tile[k].times(V::splat(reciprocals[k])).store(&mut own[k]);
+        tile[k].times(V::splat(proof, reciprocals[k])).store(&mut own[k]);
     }
     definite
 }
@@ -319,6 +332,7 @@ fn factor_tile<V: Vector<W>, const W: usize>(
 /// Solves for the columns of one diagonal tile in all panels.
 #[inline(always)]
 fn solve_panels<V: Vector<W>, const W: usize>(
+    proof: V::Proof,
     panels: &mut [[f64; W]],
     factor: &[[f64; W]],
     index: usize,
@@ -327,9 +341,9 @@ fn solve_panels<V: Vector<W>, const W: usize>(
     let padded = reciprocals.len();
     for tile in panels.chunks_mut(V::TILE_PANELS * padded) {
         match tile.len() / padded {
-            3 if V::TILE_PANELS == 3 => solve_tile::<V, W, 3>(tile, factor, index, reciprocals),
-            2 => solve_tile::<V, W, 2>(tile, factor, index, reciprocals),
-            _ => solve_tile::<V, W, 1>(tile, factor, index, reciprocals),
+            3 if V::TILE_PANELS == 3 => solve_tile::<V, W, 3>(proof, tile, factor, index, reciprocals),
+            2 => solve_tile::<V, W, 2>(proof, tile, factor, index, reciprocals),
+            _ => solve_tile::<V, W, 1>(proof, tile, factor, index, reciprocals),
         }
     }
 }
@@ -337,6 +351,7 @@ fn solve_panels<V: Vector<W>, const W: usize>(
 /// Solves `X Lᵀ = B` for `W` columns of `T` panels whose earlier columns are final; `factor` is the panel of `L`.
 #[inline(always)]
 fn solve_tile<V: Vector<W>, const W: usize, const T: usize>(
+    proof: V::Proof,
     panels: &mut [[f64; W]],
     factor: &[[f64; W]],
     index: usize,
@@ -347,22 +362,23 @@ fn solve_tile<V: Vector<W>, const W: usize, const T: usize>(
     for t in 0..T {
         views[t] = &panels[t * padded..(t + 1) * padded];
     }
-    let mut tile = product::<V, W, T>(views, factor, start);
+    let mut tile = product::<V, W, T>(proof, views, factor, start);
     for t in 0..T {
         let own: &[[f64; W]; W] = views[t][start..].first_chunk().expect("a whole tile");
         for j in 0..W {
-            tile[j][t] = V::load(&own[j]).minus(tile[j][t]);
+            tile[j][t] = V::load(proof, &own[j]).minus(tile[j][t]);
         }
     }
     let factor: &[[f64; W]; W] = factor[start..].first_chunk().expect("a whole tile");
     let reciprocals: &[f64; W] = reciprocals[start..].first_chunk().expect("a whole tile");
     for j in 0..W {
         for t in 0..T {
-            tile[j][t] = tile[j][t].times(V::splat(reciprocals[j]));
+            tile[j][t] = tile[j][t].times(V::splat(proof, reciprocals[j]));
         }
         for later in j + 1..W {
             for t in 0..T {
-                tile[later][t] = tile[later][t].subtract_product(tile[j][t], V::splat(factor[j][later]));
+                tile[later][t] =
+                    tile[later][t].subtract_product(tile[j][t], V::splat(proof, factor[j][later]));
             }
         }
     }
@@ -391,10 +407,10 @@ pub(super) struct Pack<'a> {
 impl PanelKernel for Pack<'_> {
     type Output = ();
     #[inline(always)]
-    fn run<V: Vector<W>, const W: usize>(self) {
+    fn run<V: Vector<W>, const W: usize>(self, proof: V::Proof) {
         let panels = self.panels.as_chunks_mut::<W>().0;
         for (index, panel) in panels.chunks_exact_mut(self.padded).enumerate() {
-            pack::<V, W>(self.matrix, self.rows.of_panel::<W>(index), self.columns, panel);
+            pack::<V, W>(proof, self.matrix, self.rows.of_panel::<W>(index), self.columns, panel);
         }
     }
 }
@@ -412,14 +428,14 @@ pub(super) struct SolveRows<'a> {
 impl PanelKernel for SolveRows<'_> {
     type Output = ();
     #[inline(always)]
-    fn run<V: Vector<W>, const W: usize>(self) {
+    fn run<V: Vector<W>, const W: usize>(self, proof: V::Proof) {
         let padded = self.reciprocals.len();
         let factor = self.factor.as_chunks::<W>().0;
         let panels = self.panels.as_chunks_mut::<W>().0;
         // A tile's rows stay in the first-level cache for all columns.
         for rows in panels.chunks_mut(V::TILE_PANELS * padded) {
             for (index, own) in factor.chunks_exact(padded).enumerate() {
-                solve_panels::<V, W>(rows, own, index, self.reciprocals);
+                solve_panels::<V, W>(proof, rows, own, index, self.reciprocals);
             }
         }
     }
@@ -442,12 +458,12 @@ pub(super) struct Unpack<'a> {
 impl PanelKernel for Unpack<'_> {
     type Output = ();
     #[inline(always)]
-    fn run<V: Vector<W>, const W: usize>(self) {
+    fn run<V: Vector<W>, const W: usize>(self, proof: V::Proof) {
         let columns = self.matrix.len() / self.rows.stride;
         let panels = self.panels.as_chunks::<W>().0;
         for (index, panel) in panels.chunks_exact(self.padded).enumerate() {
             let own = &panel[self.first_column..];
-            unpack::<V, W>(own, self.matrix, self.rows.of_panel::<W>(index), columns);
+            unpack::<V, W>(proof, own, self.matrix, self.rows.of_panel::<W>(index), columns);
         }
     }
 }
@@ -475,7 +491,7 @@ pub(super) struct SubtractProduct<'a> {
 impl PanelKernel for SubtractProduct<'_> {
     type Output = ();
     #[inline(always)]
-    fn run<V: Vector<W>, const W: usize>(mut self) {
+    fn run<V: Vector<W>, const W: usize>(mut self, proof: V::Proof) {
         let panels = self.a.rows.div_ceil(W);
         let first = self.first_column / W;
         let end = first + (self.target.len() / self.stride).div_ceil(W);
@@ -487,9 +503,9 @@ impl PanelKernel for SubtractProduct<'_> {
                 // Skips panels above the diagonal.
                 let above = if self.lower { j.saturating_sub(i) } else { 0 };
                 match count - above {
-                    3 if V::TILE_PANELS == 3 => self.subtract_tile::<V, W, 3>(i + above, j),
-                    2 => self.subtract_tile::<V, W, 2>(i + above, j),
-                    _ => self.subtract_tile::<V, W, 1>(i + above, j),
+                    3 if V::TILE_PANELS == 3 => self.subtract_tile::<V, W, 3>(proof, i + above, j),
+                    2 => self.subtract_tile::<V, W, 2>(proof, i + above, j),
+                    _ => self.subtract_tile::<V, W, 1>(proof, i + above, j),
                 }
             }
         }
@@ -498,7 +514,12 @@ impl PanelKernel for SubtractProduct<'_> {
 
 impl SubtractProduct<'_> {
     #[inline(always)]
-    fn subtract_tile<V: Vector<W>, const W: usize, const T: usize>(&mut self, i: usize, j: usize) {
+    fn subtract_tile<V: Vector<W>, const W: usize, const T: usize>(
+        &mut self,
+        proof: V::Proof,
+        i: usize,
+        j: usize,
+    ) {
         let mut a: [&[[f64; W]]; T] = [&[]; T];
         for t in 0..T {
             a[t] = self.a.panel::<W>(i + t);
@@ -507,16 +528,16 @@ impl SubtractProduct<'_> {
         let target = &mut self.target[column * self.stride..];
         let columns = target.len() / self.stride;
         let rows = (T * W).min(self.a.rows - i * W);
-        let tile = product::<V, W, T>(a, self.b.panel::<W>(j), self.depth);
+        let tile = product::<V, W, T>(proof, a, self.b.panel::<W>(j), self.depth);
         for c in 0..W {
             if c < columns {
                 let column = &mut target[c * self.stride + row..][..rows];
                 let (whole, rest) = column.as_chunks_mut::<W>();
                 for t in 0..T {
                     if t < whole.len() {
-                        V::load(&whole[t]).minus(tile[c][t]).store(&mut whole[t]);
+                        V::load(proof, &whole[t]).minus(tile[c][t]).store(&mut whole[t]);
                     } else {
-                        V::load_first(rest).minus(tile[c][t]).store_first(rest);
+                        V::load_first(proof, rest).minus(tile[c][t]).store_first(rest);
                     }
                 }
             }

@@ -215,8 +215,8 @@ mod tests {
         let mut all = vec![Isa::Plain];
         #[cfg(target_arch = "x86_64")]
         {
-            all.extend(supple_core::simd::has_avx2(Simd::Auto).then_some(Isa::Avx2));
-            all.extend(supple_core::simd::has_avx512(Simd::Auto).then_some(Isa::Avx512));
+            all.extend(supple_core::simd::Avx2::detect(Simd::Auto).map(Isa::Avx2));
+            all.extend(supple_core::simd::Avx512::detect(Simd::Auto).map(Isa::Avx512));
         }
         all
     }

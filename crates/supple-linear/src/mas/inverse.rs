@@ -151,7 +151,7 @@ fn reduce_below(tiles: &mut [Tile], k: usize, count: usize, minus_g: &Tile) {
     }
 }
 
-const ZERO: Tile = [Lanes([0.0; WIDTH]); WIDTH];
+const ZERO: Tile = [Lanes::ZERO; WIDTH];
 
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn is_zero(tile: &Tile) -> bool {

@@ -11,7 +11,7 @@
 
 use std::cell::RefCell;
 
-use supple_core::simd::{Kernel, Lanes, Simd, WIDTH, dispatch, prefetch};
+use supple_core::simd::{F32x8, Kernel, Lanes, Simd, WIDTH, dispatch, prefetch};
 
 use super::inverse::{Diagonal, MOST_TILE_ROWS, Tile, at, triangle};
 
@@ -30,12 +30,12 @@ pub(super) trait Entry: Copy + Send + Sync + 'static {
 }
 
 impl Entry for f32 {
-    type Column = Eight;
+    type Column = F32x8;
     const ONE: f32 = 1.0;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn column(fractions: &Lanes) -> Eight {
-        let mut column = Eight::default();
+    fn column(fractions: &Lanes) -> F32x8 {
+        let mut column = F32x8::default();
         for r in 0..WIDTH {
             column.0[r] = fractions.0[r] as f32;
         }
@@ -88,23 +88,9 @@ impl Entry for i16 {
 type StoredTile<E> = [<E as Entry>::Column; WIDTH];
 
 /// A tile in single precision, as a list of its columns.
-type WideTile = [Eight; WIDTH];
+type WideTile = [F32x8; WIDTH];
 
-const ZEROS: WideTile = [Eight([0.0; WIDTH]); WIDTH];
-
-/// Eight numbers side by side. A cache line contains two: none spans two lines.
-#[derive(Debug, Clone, Copy, Default)]
-#[repr(align(32))]
-pub(super) struct Eight([f32; WIDTH]);
-
-impl Eight {
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn add_product(&mut self, a: Self, b: Self) {
-        for r in 0..WIDTH {
-            self.0[r] += a.0[r] * b.0[r];
-        }
-    }
-}
+const ZEROS: WideTile = [F32x8::ZERO; WIDTH];
 
 /// The inverse of one domain's matrix.
 #[derive(Debug, Clone)]
@@ -338,16 +324,16 @@ fn row_product<E: Entry>(
     x: &[[f32; WIDTH]],
     wide: &mut [WideTile],
     weights: &[f32; WIDTH],
-) -> Eight {
-    let mut parts = [Eight::default(); 4];
+) -> F32x8 {
+    let mut parts = [F32x8::default(); 4];
     for j in 0..row.len() {
         E::widen(&row[j], &mut wide[j]);
         let tile = E::wide(&row[j], &wide[j]);
         for c in 0..WIDTH {
-            parts[c % 4].add_product(tile[c], Eight([x[j][c]; WIDTH]));
+            parts[c % 4].add_product(tile[c], F32x8::splat(x[j][c]));
         }
     }
-    let mut t = Eight::default();
+    let mut t = F32x8::default();
     for r in 0..WIDTH {
         t.0[r] = ((parts[0].0[r] + parts[1].0[r]) + (parts[2].0[r] + parts[3].0[r])) * weights[r];
     }
@@ -356,7 +342,7 @@ fn row_product<E: Entry>(
 
 /// The sum of each vector's lanes: vectors are folded and interleaved until one is left.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn sums_of_lanes(vectors: &[Eight; WIDTH]) -> [f32; WIDTH] {
+fn sums_of_lanes(vectors: &[F32x8; WIDTH]) -> [f32; WIDTH] {
     let mut sums = [0.0; WIDTH];
     for v in 0..WIDTH {
         let of = &vectors[v].0;

@@ -307,5 +307,6 @@ fn self_contact(scene_state: &SceneState, points: &Arc<Embedding>, friction: &[f
         thickness: contact.thickness,
         untangle: contact.tangled == Tangled::Push,
         friction_model: contact.friction_model,
+        simd: setup.simd,
     })
 }

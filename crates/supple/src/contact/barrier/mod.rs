@@ -45,6 +45,7 @@ use start_gaps::StartGaps;
 use supple_core::Aabb;
 use supple_core::Error;
 use supple_core::parallel::{self, CHUNK, Found};
+use supple_core::simd::Simd;
 use supple_core::state::{StateReader, StateWriter};
 use supple_linear::{BlockMatrix, PointHessians, ScalarMatrix};
 
@@ -65,6 +66,8 @@ pub struct ContactProperties {
     pub untangle: bool,
     /// The friction model.
     pub friction_model: FrictionModel,
+    /// The instruction sets that the broad phase may use.
+    pub simd: Simd,
 }
 
 /// Contact statistics for reports.
@@ -156,7 +159,7 @@ impl NormalContact {
 impl SelfContact {
     /// Contact of these surfaces.
     pub fn new(properties: ContactProperties) -> Self {
-        let candidates = Candidates::new(&properties.surfaces);
+        let candidates = Candidates::new(&properties.surfaces, properties.simd);
         let detection = Mutex::new(Detection { candidates, ..Detection::default() });
         Self { properties, detection, ..Self::default() }
     }

@@ -20,10 +20,9 @@ use crate::contact::broad_phase::patches::{FindNear, Near, Patch, Shape, cut_pat
 use crate::contact::broad_phase::swept_bvh::{SweptAabb, SweptBvh};
 use crate::contact::ccd::time_of_impact::{is_collision_free, time_of_impact};
 use crate::contact::distance::closest_points::{ClosestPoints, PrimitivePair};
-use crate::contact::distance::single_lanes::LANES;
 use crate::contact::surfaces::{Surfaces, corners, places};
 use supple_core::parallel::{self, CHUNK, Found};
-use supple_core::simd::{Simd, dispatch};
+use supple_core::simd::{Simd, WIDTH, dispatch};
 use supple_mesh::geometry::{Aabb, Bvh};
 
 /// How far above its activation distance, as a fraction of it, a pair must be to be skipped: rounding of the estimate.
@@ -91,6 +90,7 @@ struct Chunk {
 /// Lists of candidates and the positions for which they are complete.
 #[derive(Debug, Default)]
 pub struct Candidates {
+    simd: Simd,
     /// The triangles in the order in which they are divided into patches: neighbours are near.
     order: Vec<u32>,
     patches: Vec<Patch>,
@@ -130,7 +130,7 @@ struct Drifts {
 
 impl Candidates {
     /// No candidates yet.
-    pub fn new(surfaces: &Surfaces) -> Self {
+    pub fn new(surfaces: &Surfaces, simd: Simd) -> Self {
         let bounds = |t: &[u32; 3]| Aabb::of_points(&corners(*t, &surfaces.start));
         let boxes: Vec<Aabb> = surfaces.triangles.iter().map(bounds).collect();
         let near = Bvh::build(&boxes);
@@ -139,7 +139,7 @@ impl Candidates {
         let tree = SweptBvh::new(patches.len());
         let mut chunks = Vec::new();
         chunks.resize_with(patches.len().div_ceil(PATCHES), Chunk::default);
-        Self { order, patches, tree, chunks, next_lasting: LASTING[1], ..Self::default() }
+        Self { order, patches, tree, chunks, next_lasting: LASTING[1], simd, ..Self::default() }
     }
 
     /// Excludes pairs of these points; none for an empty list.
@@ -298,9 +298,9 @@ impl Candidates {
     fn make_lasting(&mut self, surfaces: &Surfaces, thickness: f64) {
         self.lasting = self.next_lasting * thickness;
         self.lasting_at.clone_from(&self.from);
-        let Self { chunks, patches, tree, shapes, from, loose, .. } = self;
+        let Self { chunks, patches, tree, shapes, from, loose, simd, .. } = self;
         tree.refit(|patch| SweptAabb::at_rest(patches[patch].bounds(from)));
-        let search = Search { surfaces, thickness, loose, patches, shapes, still: true };
+        let search = Search { surfaces, thickness, loose, patches, shapes, still: true, simd: *simd };
         let within = within(thickness) + self.lasting;
         chunks.par_iter_mut().enumerate().for_each(|(c, chunk)| {
             chunk.lasting.clear();
@@ -337,14 +337,14 @@ impl Candidates {
 
     /// Finds the overlapping patches on the displacement to `to`, and the pairs of those for which the lasting list is invalid.
     fn find_groups(&mut self, surfaces: &Surfaces, thickness: f64, to: &[DVec3]) {
-        let Self { chunks, patches, tree, shapes, from, moves, drifts, loose, .. } = self;
+        let Self { chunks, patches, tree, shapes, from, moves, drifts, loose, simd, .. } = self;
         tree.refit(|patch| SweptAabb {
             bounds: patches[patch].bounds(from),
             moves: patches[patch].bounds(moves),
         });
         find_drifts(patches, &self.lasting_at, from, &mut drifts.lasting);
         find_drifts(patches, &self.lasting_at, to, &mut drifts.lasting_to_end);
-        let search = Search { surfaces, thickness, loose, patches, shapes, still: false };
+        let search = Search { surfaces, thickness, loose, patches, shapes, still: false, simd: *simd };
         let (within, serves, drifts) = (within(thickness), self.lasting, &*drifts);
         chunks.par_iter_mut().enumerate().for_each(|(c, chunk)| {
             chunk.begin();
@@ -374,7 +374,7 @@ impl Candidates {
         let Self { order, patches, tree, .. } = self;
         tree.refit(|patch| SweptAabb::at_rest(patches[patch].bounds(at)));
         let bounds = |t: u32| Aabb::of_points(&corners(surfaces.triangles[t as usize], at));
-        let triangles = |patch: usize| &order[LANES * patch..order.len().min(LANES * (patch + 1))];
+        let triangles = |patch: usize| &order[WIDTH * patch..order.len().min(WIDTH * (patch + 1))];
         let of_patch = |own: usize| {
             let mut met = Vec::new();
             tree.later_meetings(own, 0.0, |other| {
@@ -471,6 +471,7 @@ struct Search<'a> {
     shapes: &'a [Shape],
     /// Whether everything is stationary.
     still: bool,
+    simd: Simd,
 }
 
 impl Search<'_> {
@@ -481,12 +482,11 @@ impl Search<'_> {
 
     /// Adds the pairs of two patches that come as near as `within` metres; `near` is workspace.
     fn find(&self, pair: [u32; 2], within: f64, near: &mut Vec<Near>, found: &mut Vec<Candidate>) {
-        let Self { surfaces, still, .. } = *self;
+        let Self { surfaces, still, simd, .. } = *self;
         let [first, second] = pair.map(|p| (&self.patches[p as usize], &self.shapes[p as usize]));
         near.clear();
         let same = pair[0] == pair[1];
-        // Bit-identical for all instruction sets: nothing of it is rounded differently.
-        dispatch(Simd::Auto, FindNear { surfaces, first, second, same, still, within, near });
+        dispatch(simd, FindNear { surfaces, first, second, same, still, within, near });
         for &Near { kind, points, distance } in near.iter() {
             if !self.is_loose(points) && !surfaces.are_sewn(kind, points) {
                 let reach = surfaces.reach(kind, points, self.thickness);
@@ -591,7 +591,7 @@ mod tests {
             origin in vector(300.0),
         ) {
             let surfaces = sheets(origin);
-            let (pairs, mut candidates) = (all_pairs(&surfaces), Candidates::new(&surfaces));
+            let (pairs, mut candidates) = (all_pairs(&surfaces), Candidates::new(&surfaces, Simd::Auto));
             let mut at = surfaces.start.clone();
             for motion in motions {
                 let to = moved(&at, motion);
@@ -612,7 +612,7 @@ mod tests {
                 prop_assert_eq!(found.len(), expected.len(), "each pair once");
                 prop_assert_eq!(&found.iter().copied().collect::<BTreeSet<_>>(), &expected);
                 // The order depends on the surfaces alone.
-                let mut anew = Candidates::new(&surfaces);
+                let mut anew = Candidates::new(&surfaces, Simd::Auto);
                 prop_assert_eq!(found, found_at(&mut anew, &surfaces, &at));
             }
         }
@@ -622,7 +622,7 @@ mod tests {
     #[test]
     fn lists_that_do_not_last_are_left_for_a_while_and_nothing_is_missed() {
         let surfaces = sheets(DVec3::ZERO);
-        let mut candidates = Candidates::new(&surfaces);
+        let mut candidates = Candidates::new(&surfaces, Simd::Auto);
         let mut at = moved(&surfaces.start, (DVec3::ZERO, -0.07 * DVec3::Y, 0.0, 0.0));
         let mut longest_pause = 0;
         for step in 0..80 {
@@ -630,7 +630,7 @@ mod tests {
             let (together, apart) =
                 if step < 50 { (DVec3::ZERO, slide) } else { (0.3 * DVec3::Z, DVec3::ZERO) };
             at = moved(&at, (together, apart, 0.0, 1e-5));
-            let mut anew = Candidates::new(&surfaces);
+            let mut anew = Candidates::new(&surfaces, Simd::Auto);
             let found = found_at(&mut candidates, &surfaces, &at);
             assert!(!found.is_empty());
             assert_eq!(found, found_at(&mut anew, &surfaces, &at), "step {step}");
@@ -643,7 +643,7 @@ mod tests {
     #[test]
     fn what_is_not_a_number_goes_nowhere_and_does_no_harm() {
         let surfaces = sheets(DVec3::ZERO);
-        let mut candidates = Candidates::new(&surfaces);
+        let mut candidates = Candidates::new(&surfaces, Simd::Auto);
         let at = &surfaces.start;
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             let mut one = at.clone();
@@ -656,7 +656,7 @@ mod tests {
         let far: Vec<DVec3> = at.iter().map(|x| 1e200 * *x).collect();
         assert!(candidates.collision_free_step(&surfaces, THICKNESS, at, &far) <= 1.0);
         let pushed = moved(at, (DVec3::ZERO, -0.07 * DVec3::Y, 0.0, 0.0));
-        let mut anew = Candidates::new(&surfaces);
+        let mut anew = Candidates::new(&surfaces, Simd::Auto);
         assert_eq!(found_at(&mut candidates, &surfaces, &pushed), found_at(&mut anew, &surfaces, &pushed));
     }
 
@@ -664,7 +664,7 @@ mod tests {
     #[cfg_attr(debug_assertions, ignore = "builds with debug assertions contain only the baseline kernels")]
     fn instruction_sets_find_the_same_candidates() {
         let surfaces = sheets(DVec3::ZERO);
-        let mut candidates = Candidates::new(&surfaces);
+        let mut candidates = Candidates::new(&surfaces, Simd::Auto);
         let to = moved(&surfaces.start, (DVec3::X, DVec3::new(0.01, -0.04, 0.02), 0.2, 0.01));
         candidates.collision_free_step(&surfaces, THICKNESS, &surfaces.start, &to);
         let Candidates { patches, shapes, .. } = &candidates;

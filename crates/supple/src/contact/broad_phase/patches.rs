@@ -6,10 +6,9 @@ use glam::DVec3;
 
 use crate::contact::distance::closest_points::PrimitivePair;
 use crate::contact::distance::lane_triangles::{LaneTriangles, at_most, gap_squared, surely};
-use crate::contact::distance::single_lanes::{LANES, SingleVec3, Singles, equal, take_lane};
 use crate::contact::surfaces::Surfaces;
 use supple_core::Aabb;
-use supple_core::simd::Kernel;
+use supple_core::simd::{F32x8, Kernel, SingleVec3, WIDTH, lanes_equal, take_lane};
 
 /// Up to eight triangles.
 #[derive(Debug, Clone)]
@@ -17,8 +16,8 @@ pub(crate) struct Patch {
     /// Their number; padding lanes repeat the last.
     pub(crate) count: u32,
     /// The points of each corner.
-    pub(crate) points: [[u32; LANES]; 3],
-    bodies: [u32; LANES],
+    pub(crate) points: [[u32; WIDTH]; 3],
+    bodies: [u32; WIDTH],
     /// The lanes whose corner `i` no earlier triangle of the surface has: so each vertex is tested once.
     own_vertices: [u32; 3],
     /// The same for the edge from corner `i` to the next.
@@ -27,19 +26,19 @@ pub(crate) struct Patch {
 
 /// The patches of triangles given in an order in which neighbours are near.
 pub(crate) fn cut_patches(surfaces: &Surfaces, order: &[u32]) -> Vec<Patch> {
-    order.chunks(LANES).map(|triangles| Patch::new(surfaces, triangles)).collect()
+    order.chunks(WIDTH).map(|triangles| Patch::new(surfaces, triangles)).collect()
 }
 
 impl Patch {
     fn new(surfaces: &Surfaces, triangles: &[u32]) -> Self {
         let mut patch = Self {
             count: triangles.len() as u32,
-            points: [[0; LANES]; 3],
-            bodies: [0; LANES],
+            points: [[0; WIDTH]; 3],
+            bodies: [0; WIDTH],
             own_vertices: [0; 3],
             own_edges: [0; 3],
         };
-        for lane in 0..LANES {
+        for lane in 0..WIDTH {
             let triangle = triangles[lane.min(triangles.len() - 1)];
             let own = surfaces.own_pieces(triangle);
             let corners = surfaces.triangles[triangle as usize];
@@ -78,7 +77,7 @@ pub(crate) struct Shape {
     triangles: LaneTriangles,
     /// The mean displacement of each triangle's corners, minus the common one of all patches, and the largest deviation of a corner from it.
     ways: SingleVec3,
-    spread: Singles,
+    spread: F32x8,
     /// The smallest and the largest displacement of a triangle's corners along each axis.
     least: SingleVec3,
     most: SingleVec3,
@@ -111,9 +110,9 @@ impl Shape {
     pub(crate) fn new(patch: &Patch, at: &[DVec3], ways: &[DVec3], common: DVec3) -> Self {
         let origin = at[patch.points[0][0] as usize];
         let mut corners = [SingleVec3::ZERO; 3];
-        let (mut mean_ways, mut spread) = (SingleVec3::ZERO, Singles::ZERO);
+        let (mut mean_ways, mut spread) = (SingleVec3::ZERO, F32x8::ZERO);
         let (mut least, mut most) = (SingleVec3::ZERO, SingleVec3::ZERO);
-        for lane in 0..LANES {
+        for lane in 0..WIDTH {
             let points = patch.triangle(lane).map(|p| p as usize);
             for (corner, p) in corners.iter_mut().zip(points) {
                 corner.set(lane, (at[p] - origin).as_vec3().to_array());
@@ -141,7 +140,7 @@ impl Shape {
 impl Shape {
     /// The triangles that may come as near as `within` metres to another patch as a whole, which is displaced by `shift`.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn meeting_whole(&self, other: &Whole, shift: SingleVec3, within: Singles, still: bool) -> u32 {
+    fn meeting_whole(&self, other: &Whole, shift: SingleVec3, within: F32x8, still: bool) -> u32 {
         let (mut back, mut forth) = (SingleVec3::ZERO, SingleVec3::ZERO);
         if !still {
             back = (self.least - SingleVec3::splat(other.most)).min(back);
@@ -162,14 +161,14 @@ struct Meeting {
     /// How near boxes must be along every axis including that.
     within: SingleVec3,
     /// The squared distances that are initially too far.
-    far: Singles,
+    far: F32x8,
 }
 
 impl Meeting {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn new((shape, lane): (&Shape, usize), other: &Shape, within: f32, [edges, size]: [f32; 2]) -> Self {
         let way = other.ways - shape.ways.splat_of(lane);
-        let coming = way.dot(way).sqrt() + Singles::splat(shape.spread.0[lane]) + other.spread;
+        let coming = way.dot(way).sqrt() + F32x8::splat(shape.spread.0[lane]) + other.spread;
         Self {
             back: (other.least - shape.most.splat_of(lane)).min(SingleVec3::ZERO),
             forth: (other.most - shape.least.splat_of(lane)).max(SingleVec3::ZERO),
@@ -179,12 +178,12 @@ impl Meeting {
 
     /// For pieces that come nearer by this much, in any direction.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn from_all_sides(coming: Singles, within: f32, [edges, size]: [f32; 2]) -> Self {
+    fn from_all_sides(coming: F32x8, within: f32, [edges, size]: [f32; 2]) -> Self {
         Self {
             back: SingleVec3::ZERO,
             forth: SingleVec3::ZERO,
             within: SingleVec3::splat([rounded_up(within, size); 3]),
-            far: at_most(coming + Singles::splat(within), edges, size),
+            far: at_most(coming + F32x8::splat(within), edges, size),
         }
     }
 
@@ -193,7 +192,7 @@ impl Meeting {
     fn of_boxes(&self, [low, high]: [SingleVec3; 2], other: [SingleVec3; 2]) -> u32 {
         let apart = (other[0] + self.back - high).max(low - other[1] - self.forth) - self.within;
         let apart = apart.0[0].max(apart.0[1]).max(apart.0[2]);
-        gap_squared([low, high], other).not_above(self.far) & apart.not_above(Singles::ZERO)
+        gap_squared([low, high], other).not_above(self.far) & apart.not_above(F32x8::ZERO)
     }
 }
 
@@ -230,7 +229,7 @@ impl Kernel for FindNear<'_> {
         let size = shape.size + other.size + apart.abs().max_element() as f32;
         let shift = SingleVec3::splat([apart.x as f32, apart.y as f32, apart.z as f32]);
         let (edges, within) = (2.0 * (shape.longest_edge + other.longest_edge), within as f32);
-        let (rounded, back) = (Singles::splat(rounded_up(within, size)), SingleVec3::ZERO - shift);
+        let (rounded, back) = (F32x8::splat(rounded_up(within, size)), SingleVec3::ZERO - shift);
         // Most triangles of two overlapping patches are far from each other.
         let mut own_lanes = own.lanes() & shape.meeting_whole(&other.whole, back, rounded, still);
         let near_lanes = patch.lanes() & other.meeting_whole(&shape.whole, shift, rounded, still);
@@ -242,7 +241,7 @@ impl Kernel for FindNear<'_> {
                 lanes &= !0 << (lane + 1);
             }
             let meeting = if still {
-                Meeting::from_all_sides(Singles::ZERO, within, [edges, size])
+                Meeting::from_all_sides(F32x8::ZERO, within, [edges, size])
             } else {
                 Meeting::new((shape, lane), other, within, [edges, size])
             };
@@ -269,7 +268,7 @@ fn rounded_up(within: f32, size: f32) -> f32 {
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn touching(surfaces: &Surfaces, body: u32, patch: &Patch) -> u32 {
     let (itself, others) = surfaces.touches(body);
-    let same = equal(&patch.bodies, body);
+    let same = lanes_equal(&patch.bodies, body);
     (if itself { same } else { 0 }) | (if others { !same } else { 0 })
 }
 
@@ -293,7 +292,7 @@ impl One<'_> {
     fn find(mut self, lanes: u32, mut visit: impl FnMut(PrimitivePair, [u32; 4], f32)) {
         for i in 0..3 {
             for j in 0..3 {
-                self.shared[i][j] = equal(&self.patch.points[j], self.corners[i]);
+                self.shared[i][j] = lanes_equal(&self.patch.points[j], self.corners[i]);
             }
         }
         self.own_vertices(lanes, &mut visit);

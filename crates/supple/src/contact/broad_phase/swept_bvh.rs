@@ -6,8 +6,8 @@
 use glam::DVec3;
 use supple_core::parallel::prelude::*;
 
-use crate::contact::distance::single_lanes::{LANES, SingleVec3, Singles, take_lane};
 use supple_core::Aabb;
+use supple_core::simd::{F32x8, SingleVec3, WIDTH, take_lane};
 
 /// Nodes processed by one task.
 const NODES: usize = 256;
@@ -56,7 +56,7 @@ struct LaneSweeps {
 
 impl LaneSweeps {
     const EMPTY: Self = {
-        let (above, below) = (Singles([f32::INFINITY; LANES]), Singles([f32::NEG_INFINITY; LANES]));
+        let (above, below) = (F32x8([f32::INFINITY; WIDTH]), F32x8([f32::NEG_INFINITY; WIDTH]));
         let (above, below) = (SingleVec3([above; 3]), SingleVec3([below; 3]));
         Self { low: above, high: below, least: above, most: below }
     };
@@ -90,14 +90,14 @@ impl LaneSweeps {
 
     /// The lanes that may come as near as `within` metres to one box while they move.
     fn meeting(&self, one: &SingleSweep, within: f32) -> u32 {
-        let mut apart = Singles([f32::NEG_INFINITY; LANES]);
+        let mut apart = F32x8([f32::NEG_INFINITY; WIDTH]);
         for axis in 0..3 {
-            let [low, high] = [one.low, one.high].map(|bound| Singles::splat(bound[axis]));
-            let back = (self.least.0[axis] - Singles::splat(one.most[axis])).min(Singles::ZERO);
-            let forth = (self.most.0[axis] - Singles::splat(one.least[axis])).max(Singles::ZERO);
+            let [low, high] = [one.low, one.high].map(|bound| F32x8::splat(bound[axis]));
+            let back = (self.least.0[axis] - F32x8::splat(one.most[axis])).min(F32x8::ZERO);
+            let forth = (self.most.0[axis] - F32x8::splat(one.least[axis])).max(F32x8::ZERO);
             apart = (self.low.0[axis] + back - high).max(low - self.high.0[axis] - forth).max(apart);
         }
-        apart.not_above(Singles::splat(within))
+        apart.not_above(F32x8::splat(within))
     }
 }
 
@@ -115,10 +115,10 @@ impl SweptBvh {
     /// A tree with this many items.
     pub(crate) fn new(items: usize) -> Self {
         let mut levels = Vec::new();
-        let mut count = items.div_ceil(LANES);
+        let mut count = items.div_ceil(WIDTH);
         while count > 0 {
             levels.push(vec![LaneSweeps::EMPTY; count]);
-            count = if count > 1 { count.div_ceil(LANES) } else { 0 };
+            count = if count > 1 { count.div_ceil(WIDTH) } else { 0 };
         }
         Self { items, levels, rounding: 0.0 }
     }
@@ -141,13 +141,13 @@ impl SweptBvh {
             }
         };
         let Some((first, coarser)) = self.levels.split_first_mut() else { return };
-        first.par_iter_mut().enumerate().with_min_len(NODES / LANES).for_each(|(n, node)| {
-            let items = LANES * n..self.items.min(LANES * (n + 1));
+        first.par_iter_mut().enumerate().with_min_len(NODES / WIDTH).for_each(|(n, node)| {
+            let items = WIDTH * n..self.items.min(WIDTH * (n + 1));
             items.enumerate().for_each(|(lane, item)| node.set(lane, &single(sweep_of(item))));
         });
         let mut finer: &[LaneSweeps] = first;
         for level in coarser {
-            level.par_iter_mut().zip(finer.par_chunks(LANES)).with_min_len(NODES).for_each(
+            level.par_iter_mut().zip(finer.par_chunks(WIDTH)).with_min_len(NODES).for_each(
                 |(node, children)| {
                     children.iter().enumerate().for_each(|(lane, child)| node.set(lane, &child.union()));
                 },
@@ -165,12 +165,12 @@ impl SweptBvh {
     pub(crate) fn later_meetings(&self, item: usize, within: f64, mut visit: impl FnMut(usize)) {
         // Rounded up.
         let within = (within + self.rounding) as f32 * (1.0 + f32::EPSILON);
-        let own = self.levels[0][item / LANES].lane(item % LANES);
+        let own = self.levels[0][item / WIDTH].lane(item % WIDTH);
         let look = |level: usize, n: usize| {
-            let first = item >> (LANES.ilog2() as usize * level);
+            let first = item >> (WIDTH.ilog2() as usize * level);
             // Children before the item are skipped, and so are missing ones, which boxes with infinite extent would overlap.
-            let later = !0 << first.saturating_sub(LANES * n).min(LANES);
-            let there = (1 << (self.children_at(level) - LANES * n).min(LANES)) - 1;
+            let later = !0 << first.saturating_sub(WIDTH * n).min(WIDTH);
+            let there = (1 << (self.children_at(level) - WIDTH * n).min(WIDTH)) - 1;
             self.levels[level][n].meeting(&own, within) & later & there
         };
         let top = self.levels.len() - 1;
@@ -187,7 +187,7 @@ impl SweptBvh {
                 level += 1;
                 continue;
             }
-            let child = LANES * *n + take_lane(left);
+            let child = WIDTH * *n + take_lane(left);
             if level == 0 {
                 visit(child);
             } else {

@@ -1,7 +1,7 @@
 //! Distances between pieces of eight triangles and pieces of other ones, in single precision. They cull pairs before the
 //! exact test: they are slightly too small rather than too large.
 
-use crate::contact::distance::single_lanes::{SingleVec3, Singles};
+use supple_core::simd::{F32x8, SingleVec3};
 
 /// No division by squares below this: a triangle without area, an edge without length.
 const TINY: f32 = 1e-30;
@@ -17,7 +17,7 @@ pub(crate) struct LaneTriangles {
     /// From corner `i` to the next.
     edges: [SingleVec3; 3],
     /// One over the squared lengths of the edges.
-    over: [Singles; 3],
+    over: [F32x8; 3],
     pub(crate) low: SingleVec3,
     pub(crate) high: SingleVec3,
 }
@@ -38,7 +38,7 @@ impl LaneTriangles {
         Self {
             corners: [a.splat_of(i) + shift, b.splat_of(i) + shift, c.splat_of(i) + shift],
             edges: [e.splat_of(i), f.splat_of(i), g.splat_of(i)],
-            over: [Singles::splat(x.0[i]), Singles::splat(y.0[i]), Singles::splat(z.0[i])],
+            over: [F32x8::splat(x.0[i]), F32x8::splat(y.0[i]), F32x8::splat(z.0[i])],
             low: low.splat_of(i) + shift,
             high: high.splat_of(i) + shift,
         }
@@ -53,7 +53,7 @@ impl LaneTriangles {
 
     /// Squared distances from points.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn to_point(self, point: SingleVec3) -> Singles {
+    pub(crate) fn to_point(self, point: SingleVec3) -> F32x8 {
         let Self { corners: [a, b, c], edges: [e, f, g], over: [x, y, z], .. } = self;
         let rim =
             end_to_edge(point, a, e, x).min(end_to_edge(point, b, f, y)).min(end_to_edge(point, c, g, z));
@@ -61,20 +61,20 @@ impl LaneTriangles {
         let sides = [e.cross(point - a), f.cross(point - b), g.cross(point - c)];
         let inside = sides[0].dot(normal).min(sides[1].dot(normal)).min(sides[2].dot(normal));
         let height = (point - a).dot(normal);
-        let flat = height * height / normal.dot(normal).max(Singles::splat(TINY));
-        inside.if_negative(rim, flat.min(rim))
+        let flat = height * height / normal.dot(normal).max(F32x8::splat(TINY));
+        inside.less(F32x8::ZERO, rim, flat.min(rim))
     }
 
     /// Squared distances between edge `i` and edge `j` of others.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn edge_to_edge(&self, i: usize, other: &Self, j: usize) -> Singles {
+    pub(crate) fn edge_to_edge(&self, i: usize, other: &Self, j: usize) -> F32x8 {
         let (a, first, over_first) = (self.corners[i], self.edges[i], self.over[i]);
         let (c, second, over_second) = (other.corners[j], other.edges[j], other.over[j]);
         let between = a - c;
         let (ff, ss, fs) = (first.dot(first), second.dot(second), first.dot(second));
         let (fb, sb) = (first.dot(between), second.dot(between));
-        let over = Singles::splat(1.0) / (ff * ss - fs * fs).max(Singles::splat(TINY));
-        let (s, t) = (((fs * sb - ss * fb) * over).fraction(), ((ff * sb - fs * fb) * over).fraction());
+        let over = F32x8::splat(1.0) / (ff * ss - fs * fs).max(F32x8::splat(TINY));
+        let (s, t) = (((fs * sb - ss * fb) * over).saturate(), ((ff * sb - fs * fb) * over).saturate());
         let off = between + first * s - second * t;
         let b = self.corners[(i + 1) % 3];
         let d = other.corners[(j + 1) % 3];
@@ -91,21 +91,21 @@ impl LaneTriangles {
 }
 
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn one_over_square(edge: SingleVec3) -> Singles {
-    Singles::splat(1.0) / edge.dot(edge).max(Singles::splat(TINY))
+fn one_over_square(edge: SingleVec3) -> F32x8 {
+    F32x8::splat(1.0) / edge.dot(edge).max(F32x8::splat(TINY))
 }
 
 /// Squared distances of points from edges.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn end_to_edge(end: SingleVec3, from: SingleVec3, edge: SingleVec3, over: Singles) -> Singles {
+fn end_to_edge(end: SingleVec3, from: SingleVec3, edge: SingleVec3, over: F32x8) -> F32x8 {
     let away = end - from;
-    let off = away - edge * (away.dot(edge) * over).fraction();
+    let off = away - edge * (away.dot(edge) * over).saturate();
     off.dot(off)
 }
 
 /// Squared distances between boxes; 0 where they share a point.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub(crate) fn gap_squared([low, high]: [SingleVec3; 2], [from, to]: [SingleVec3; 2]) -> Singles {
+pub(crate) fn gap_squared([low, high]: [SingleVec3; 2], [from, to]: [SingleVec3; 2]) -> F32x8 {
     let apart = (low - to).max(from - high).max(SingleVec3::ZERO);
     apart.dot(apart)
 }
@@ -119,9 +119,9 @@ pub(crate) fn surely(squared: f32, edges: f32, size: f32) -> f64 {
 
 /// The largest squared distance for which [`surely`] may return a distance in metres.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub(crate) fn at_most(distance: Singles, edges: f32, size: f32) -> Singles {
-    let more = Singles::splat((1.0 + 2.0 * ERROR) * (2.0 * ERROR * edges + 16.0 * f32::EPSILON * size));
-    let distance = distance * Singles::splat(1.0 + 2.0 * ERROR) + more;
+pub(crate) fn at_most(distance: F32x8, edges: f32, size: f32) -> F32x8 {
+    let more = F32x8::splat((1.0 + 2.0 * ERROR) * (2.0 * ERROR * edges + 16.0 * f32::EPSILON * size));
+    let distance = distance * F32x8::splat(1.0 + 2.0 * ERROR) + more;
     distance * distance
 }
 
@@ -132,10 +132,10 @@ mod tests {
 
     use super::*;
     use crate::contact::distance::closest_points::PrimitivePair;
-    use crate::contact::distance::single_lanes::LANES;
     use crate::contact::tests::vector;
+    use supple_core::simd::WIDTH;
 
-    fn lanes(triangles: &[[DVec3; 3]; LANES]) -> LaneTriangles {
+    fn lanes(triangles: &[[DVec3; 3]; WIDTH]) -> LaneTriangles {
         let mut corners = [SingleVec3::ZERO; 3];
         for (i, triangle) in triangles.iter().enumerate() {
             (0..3).for_each(|k| corners[k].set(i, triangle[k].as_vec3().to_array()));
@@ -144,7 +144,7 @@ mod tests {
     }
 
     /// Triangles of all kinds: ordinary ones, slivers, edges almost parallel to those of the first.
-    fn triangles() -> impl Strategy<Value = [[DVec3; 3]; LANES]> {
+    fn triangles() -> impl Strategy<Value = [[DVec3; 3]; WIDTH]> {
         let ordinary = prop::array::uniform3(vector(1.0));
         let all = prop::array::uniform8(ordinary);
         (all, prop::array::uniform8(-7.0..0.0f64), vector(1.0)).prop_map(|(mut all, powers, shift)| {
@@ -173,7 +173,7 @@ mod tests {
                 if kind == PrimitivePair::EdgeEdge || area > 1e-3 {
                     prop_assert!(told >= exact * 0.99 - 0.03, "{kind:?} {points:?}: {told} {exact}");
                 }
-                let bound = at_most(Singles::splat(exact as f32), 8.0, 4.0).0[0];
+                let bound = at_most(F32x8::splat(exact as f32), 8.0, 4.0).0[0];
                 prop_assert!(squared <= bound, "{kind:?} {points:?}: {squared} {bound}");
                 Ok(())
             };

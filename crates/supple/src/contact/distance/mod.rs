@@ -2,4 +2,3 @@
 
 pub(crate) mod closest_points;
 pub(crate) mod lane_triangles;
-pub(crate) mod single_lanes;

@@ -2,6 +2,11 @@
 //! tasks access the same particle, and relaxed atomics express this at the cost of plain loads and stores.
 //! A particle's inverse mass is stored next to its position: a projection reads both.
 
+#![allow(
+    unsafe_code,
+    reason = "four atomics are loaded and stored at once; see `distance_sweep` for why that is sound"
+)]
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use glam::DVec3;

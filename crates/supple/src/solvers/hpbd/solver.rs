@@ -259,7 +259,7 @@ impl HierarchicalSolver {
         let on_level = |particle: u32| usize::from(self.level_of[particle as usize]) > l;
         work.holds.project(&work.step, on_level);
         if let Some(own) = &mut self.coarse[l].own {
-            own.run(&work.step, Direction::of(sweep), sweep == 0);
+            own.run(&mut work.step, Direction::of(sweep), sweep == 0);
         }
         work.collisions.project(work.step.positions, on_level);
     }
@@ -268,17 +268,17 @@ impl HierarchicalSolver {
         // Limits are hard: their yield is in their length.
         let sweeps = work.options.coarse_sweeps * self.coarse[l].sweeps;
         let stiffness = work.options.stiffness_of_a_sweep(sweeps * work.small_steps).unwrap_or(1.0);
-        let step = Step { stiffness: Some(stiffness), ..work.step };
+        let mut step = Step { positions: &mut *work.step.positions, stiffness: Some(stiffness), ..work.step };
         let on_level = |particle: u32| usize::from(self.level_of[particle as usize]) > l;
         for sweep in 0..sweeps {
             work.holds.project(&step, on_level);
-            self.coarse[l].sweep.run(&step, Direction::of(sweep), false);
+            self.coarse[l].sweep.run(&mut step, Direction::of(sweep), false);
             work.collisions.project(step.positions, on_level);
         }
     }
 
     fn sweep_mesh(&mut self, work: &mut Work<'_>, sweep: u32) {
-        let (step, direction) = (&work.step, Direction::of(sweep));
+        let (step, direction) = (&mut work.step, Direction::of(sweep));
         work.holds.project(step, |_| true);
         if direction == Direction::Forward {
             self.folds.run(step, direction);
@@ -603,7 +603,7 @@ mod tests {
         positions.copy_from(&start, &[1.0, 2.0]);
         for _ in 0..small_steps {
             let stiffness = options.stiffness_of_a_sweep(sweeps * small_steps);
-            let (positions, start) = (&positions, &start[..]);
+            let (positions, start) = (&mut positions, &start[..]);
             solver.solve(&mut Work {
                 step: Step { positions, start, length: 0.1, stiffness, simd: Simd::Auto },
                 collisions: &mut Collisions::default(),

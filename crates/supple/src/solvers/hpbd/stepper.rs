@@ -164,7 +164,7 @@ impl HpbdStepper {
         self.holds.begin_step();
         let options = options_of(scene_state);
         let step = Step {
-            positions: &self.positions,
+            positions: &mut self.positions,
             start: &self.x,
             length: dt,
             stiffness: options.stiffness_of_a_sweep(options.sweeps * small_steps),
@@ -187,7 +187,7 @@ impl HpbdStepper {
     fn finish(&mut self, scene_state: &SceneState, dt: f64, small_steps: u32) {
         let (Some(solver), options) = (&mut self.solver, options_of(scene_state)) else { return };
         let mut step = Step {
-            positions: &self.positions,
+            positions: &mut self.positions,
             start: &self.x,
             length: dt / f64::from(small_steps),
             stiffness: options.stiffness,

@@ -17,7 +17,7 @@
 //! | 7.4 the diagonal | `stiffness` |
 //! | 8 springs at material points | `springs`, `embed` |
 //! | 8 self-collision | `intersection_curves`, `self_collision` |
-//! | 9 blocks, threads and vectors | `blocks`, `wide`, `avx512` |
+//! | 9 blocks, threads and vectors | `blocks`, `wide` |
 //!
 //! Differences from the paper:
 //! - The damping of Jacobi's method is found on every level from the largest eigenvalue (`largest_eigenvalue`). The paper's fixed

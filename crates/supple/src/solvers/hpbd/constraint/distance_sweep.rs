@@ -4,12 +4,23 @@
 //!
 //! Tearing changes constraints in place: one end becomes a clone of its particle. Constraints that share the clone shared
 //! the original before, so groups and strips remain free of common particles.
+//!
+//! Groups read and write particles without atomics. That is sound because
+//!
+//! 1. a sweep has the positions to itself ([`DistanceSweep::run`] borrows the step exclusively);
+//! 2. a strip is projected by one thread at a time, and no two strips that run at the same time have claimed the same particle
+//!    ([`Strips`] checks every claim, [`StripToken`] says that it did);
+//! 3. the ends of a strip's constraints are claimed for it: every function here that sets ends claims them first.
 
+#![allow(
+    unsafe_code,
+    reason = "groups load and store whole particles; atomics would go through the stack one by one"
+)]
 #![allow(clippy::needless_range_loop, reason = "iterators and closures are not always inlined into kernels")]
 
 use glam::DVec3;
 
-use crate::solvers::hpbd::constraint::schedule::{Direction, for_each_strip, strips};
+use crate::solvers::hpbd::constraint::schedule::{Direction, StripToken, Strips, strips};
 use crate::solvers::hpbd::constraint::{Constraint, ConstraintSide, Distance, SHORTEST, Step};
 use crate::solvers::hpbd::positions::Positions;
 use supple_core::simd::{Kernel, LaneVec3, Lanes, Simd, WIDTH, dispatch};
@@ -76,8 +87,7 @@ const FIRST_SINGLE: u32 = 1 << 31;
 /// Distance constraints in the order of their sweep.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DistanceSweep {
-    /// The even strips and the odd ones.
-    phases: [Vec<Strip>; 2],
+    strips: Strips<Strip>,
     places: Vec<Place>,
 }
 
@@ -101,7 +111,8 @@ impl DistanceSweep {
                     strip.add(&batch, constraints);
                 }
             }
-            sweep.phases[s as usize % 2].push(strip);
+            let particles = numbers.iter().flat_map(|&c| ends[c as usize]);
+            sweep.strips.push(strip, particles);
         }
         sweep
     }
@@ -113,7 +124,7 @@ impl DistanceSweep {
     /// The same constraints in the same order, all bilateral.
     pub(crate) fn acting_always(&self) -> Self {
         let mut always = self.clone();
-        for strip in always.phases.iter_mut().flatten() {
+        for strip in always.strips.iter_mut() {
             strip.groups.iter_mut().for_each(|group| group.acts = ConstraintSide::Both);
             strip.singles.iter_mut().for_each(|single| single.constraint.acts = ConstraintSide::Both);
         }
@@ -121,18 +132,10 @@ impl DistanceSweep {
         always
     }
 
-    fn strip(&self, place: Place) -> &Strip {
-        &self.phases[place.strip as usize % 2][place.strip as usize / 2]
-    }
-
-    fn strip_mut(&mut self, place: Place) -> &mut Strip {
-        &mut self.phases[place.strip as usize % 2][place.strip as usize / 2]
-    }
-
     /// A constraint in its current state. One that was removed has the same end twice.
     pub(crate) fn get(&self, constraint: usize) -> Distance {
         let place = self.places[constraint];
-        let strip = self.strip(place);
+        let strip = self.strips.get(place.strip);
         match place.slot.checked_sub(FIRST_SINGLE) {
             Some(single) => strip.singles[single as usize].constraint,
             None => strip.get(place.slot as usize / WIDTH, place.slot as usize % WIDTH),
@@ -142,7 +145,7 @@ impl DistanceSweep {
     /// The sum of a constraint's multipliers over all small steps of this step.
     pub(crate) fn pull(&self, constraint: usize) -> f64 {
         let place = self.places[constraint];
-        let strip = self.strip(place);
+        let strip = self.strips.get(place.strip);
         match place.slot.checked_sub(FIRST_SINGLE) {
             Some(single) => strip.singles[single as usize].pulled,
             None => strip.groups[place.slot as usize / WIDTH].pulled.0[place.slot as usize % WIDTH],
@@ -152,7 +155,7 @@ impl DistanceSweep {
     /// Sets the rest length of a constraint.
     pub(crate) fn set_rest(&mut self, constraint: usize, rest: f64) {
         let place = self.places[constraint];
-        let strip = self.strip_mut(place);
+        let strip = self.strips.get_mut(place.strip);
         match place.slot.checked_sub(FIRST_SINGLE) {
             Some(single) => strip.singles[single as usize].constraint.rest = rest,
             None => {
@@ -165,7 +168,8 @@ impl DistanceSweep {
     /// to remove it.
     pub(crate) fn set(&mut self, constraint: usize, new: Distance) {
         let place = self.places[constraint];
-        let strip = self.strip_mut(place);
+        self.strips.claim(place.strip, new.ends);
+        let strip = self.strips.get_mut(place.strip);
         match place.slot.checked_sub(FIRST_SINGLE) {
             Some(single) => strip.singles[single as usize].constraint = new,
             None => {
@@ -183,8 +187,8 @@ impl DistanceSweep {
     /// Adds a constraint between the particles of another, or their clones; returns its index.
     pub(crate) fn push_beside(&mut self, other: usize, constraint: Distance) -> usize {
         let strip = self.places[other].strip;
-        let place = Place { strip, slot: FIRST_SINGLE };
-        let singles = &mut self.strip_mut(place).singles;
+        self.strips.claim(strip, constraint.ends);
+        let singles = &mut self.strips.get_mut(strip).singles;
         singles.push(Single::new(constraint));
         let slot = FIRST_SINGLE + (singles.len() - 1) as u32;
         self.places.push(Place { strip, slot });
@@ -193,7 +197,7 @@ impl DistanceSweep {
 
     /// Resets all multipliers.
     pub(crate) fn begin_step(&mut self) {
-        self.visit(|strip: &mut Strip| {
+        self.visit(|strip: &mut Strip, _| {
             for group in &mut strip.groups {
                 (group.multiplier, group.pulled) = (Lanes::default(), Lanes::default());
             }
@@ -201,38 +205,41 @@ impl DistanceSweep {
         });
     }
 
-    fn visit(&mut self, visit: impl Fn(&mut Strip) + Send + Sync) {
+    fn visit(&mut self, visit: impl Fn(&mut Strip, StripToken<'_>) + Send + Sync) {
         let count = self.places.len() / 2;
-        self.phases.iter_mut().for_each(|strips| for_each_strip(strips, count, &visit));
+        for phase in Direction::Forward.phases() {
+            self.strips.for_each(phase, count, &visit);
+        }
     }
 
     /// Projects every constraint once. In the first sweep of a small step multipliers start at zero.
-    pub(crate) fn run(&mut self, step: &Step<'_>, direction: Direction, is_first: bool) {
-        let count = self.places.len() / 2;
+    pub(crate) fn run(&mut self, step: &mut Step<'_>, direction: Direction, is_first: bool) {
+        let (count, step) = (self.places.len() / 2, &*step);
         for phase in direction.phases() {
-            for_each_strip(&mut self.phases[phase], count, |strip: &mut Strip| {
-                dispatch(step.simd, Projections { strip, step, direction, is_first });
+            self.strips.for_each(phase, count, |strip, token| {
+                dispatch(step.simd, Projections { strip, token, step, direction, is_first });
             });
         }
     }
 
     /// Damps velocities once along every active constraint.
     pub(crate) fn damp(&mut self, step: &Step<'_>, velocities: &Positions) {
-        self.visit(|strip: &mut Strip| dispatch(step.simd, Dampings { strip, step, velocities }));
+        self.visit(|strip: &mut Strip, _| dispatch(step.simd, Dampings { strip, step, velocities }));
     }
 
     /// `½ C²/α` of every active constraint, in joules.
     pub(crate) fn energy(&mut self, x: &[DVec3], simd: Simd) -> f64 {
-        self.visit(|strip: &mut Strip| dispatch(simd, Energies { strip, x }));
-        self.phases.iter().flatten().map(|strip| strip.energy).sum()
+        self.visit(|strip: &mut Strip, _| dispatch(simd, Energies { strip, x }));
+        self.strips.iter().map(|strip| strip.energy).sum()
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        let strips = self.phases.iter().flatten();
         let of = |s: &Strip| {
             (size_of::<Group>() + size_of::<Lanes>()) * s.groups.len() + size_of::<Single>() * s.singles.len()
         };
-        strips.map(of).sum::<usize>() + size_of::<Place>() * self.places.len()
+        self.strips.iter().map(of).sum::<usize>()
+            + self.strips.bytes_of_claims()
+            + size_of::<Place>() * self.places.len()
     }
 }
 
@@ -296,6 +303,7 @@ impl Strip {
 /// All constraints of a strip, projected.
 struct Projections<'a, 'b> {
     strip: &'a mut Strip,
+    token: StripToken<'a>,
     step: &'a Step<'b>,
     direction: Direction,
     is_first: bool,
@@ -306,16 +314,16 @@ impl Kernel for Projections<'_, '_> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { strip, step, direction, is_first } = self;
+        let Self { strip, token, step, direction, is_first } = self;
         if direction == Direction::Forward {
             for group in &mut strip.groups {
-                group.project(step, is_first);
+                group.project(token, step, is_first);
             }
             strip.singles.iter_mut().for_each(|single| single.project(step, is_first));
         } else {
             strip.singles.iter_mut().rev().for_each(|single| single.project(step, is_first));
             for group in strip.groups.iter_mut().rev() {
-                group.project(step, is_first);
+                group.project(token, step, is_first);
             }
         }
     }
@@ -377,21 +385,28 @@ impl Kernel for Energies<'_> {
     }
 }
 
-/// The positions and inverse masses of eight particles.
+/// The positions and inverse masses of eight particles that the strip of the token has claimed.
 #[inline(always)]
-fn gather(positions: &Positions, particles: &[u32; WIDTH]) -> (LaneVec3, Lanes) {
+fn gather(_: StripToken<'_>, positions: &Positions, particles: &[u32; WIDTH]) -> (LaneVec3, Lanes) {
     let (mut at, mut weight) = (LaneVec3::default(), Lanes::default());
     for i in 0..WIDTH {
-        // SAFETY: these particles belong to one strip, and strips that run at the same time have none in common (see `schedule`).
+        // SAFETY: no other thread accesses this particle: it is claimed for the strip whose token this is, and the sweep has the
+        // positions to itself (see the module).
         let [x, y, z, w] = unsafe { positions.load(particles[i] as usize) };
         (at.0[0].0[i], at.0[1].0[i], at.0[2].0[i], weight.0[i]) = (x, y, z, w);
     }
     (at, weight)
 }
 
-/// Moves eight particles.
+/// Moves eight particles that the strip of the token has claimed.
 #[inline(always)]
-fn scatter(positions: &Positions, particles: &[u32; WIDTH], at: &LaneVec3, weight: &Lanes) {
+fn scatter(
+    _: StripToken<'_>,
+    positions: &Positions,
+    particles: &[u32; WIDTH],
+    at: &LaneVec3,
+    weight: &Lanes,
+) {
     for i in 0..WIDTH {
         let new = [at.0[0].0[i], at.0[1].0[i], at.0[2].0[i], weight.0[i]];
         // SAFETY: as in `gather`.
@@ -413,9 +428,9 @@ impl Group {
 
     /// [`Step::project`] for eight constraints.
     #[inline(always)]
-    fn project(&mut self, step: &Step<'_>, is_first: bool) {
-        let (mut a, weight_a) = gather(step.positions, &self.ends[0]);
-        let (mut b, weight_b) = gather(step.positions, &self.ends[1]);
+    fn project(&mut self, token: StripToken<'_>, step: &Step<'_>, is_first: bool) {
+        let (mut a, weight_a) = gather(token, step.positions, &self.ends[0]);
+        let (mut b, weight_b) = gather(token, step.positions, &self.ends[1]);
         let zero = Lanes::default();
         let apart = a - b;
         // A compliant constraint that has pulled before must relax first.
@@ -444,8 +459,8 @@ impl Group {
         let along = apart * shortest.less(length, change / length, zero);
         a += along * weight_a;
         b = b - along * weight_b;
-        scatter(step.positions, &self.ends[0], &a, &weight_a);
-        scatter(step.positions, &self.ends[1], &b, &weight_b);
+        scatter(token, step.positions, &self.ends[0], &a, &weight_a);
+        scatter(token, step.positions, &self.ends[1], &b, &weight_b);
     }
 
     #[inline(always)]
@@ -534,7 +549,7 @@ mod tests {
         (springs, (0..n * n).map(point).collect())
     }
 
-    fn step<'a>(positions: &'a Positions, start: &'a [DVec3], stiffness: Option<f64>) -> Step<'a> {
+    fn step<'a>(positions: &'a mut Positions, start: &'a [DVec3], stiffness: Option<f64>) -> Step<'a> {
         Step { positions, start, length: 0.05, stiffness, simd: Simd::Auto }
     }
 
@@ -545,23 +560,21 @@ mod tests {
         let moved: Vec<DVec3> = start.iter().map(|p| *p * 1.02).collect();
         for stiffness in [None, Some(0.7)] {
             let mut sweep = DistanceSweep::new(&springs, start.len());
-            let full: usize = sweep.phases.iter().flatten().map(|s| WIDTH * s.groups.len()).sum();
+            let full: usize = sweep.strips.iter().map(|s| WIDTH * s.groups.len()).sum();
             assert!(full > springs.len() / 2, "most of them are in groups: {full}");
             let mut together = Positions::default();
             together.copy_from(&moved, &weights);
             let mut alone = Positions::default();
             alone.copy_from(&moved, &weights);
             // One after the other, in the order of the sweep.
-            for s in 0..sweep.phases[0].len() + sweep.phases[1].len() {
-                let phase = usize::from(s >= sweep.phases[0].len());
-                let strip = &sweep.phases[phase][s - phase * sweep.phases[0].len()];
+            for strip in sweep.strips.iter() {
                 let in_groups =
                     (0..strip.groups.len()).flat_map(|g| (0..WIDTH).map(move |lane| strip.get(g, lane)));
                 for spring in in_groups.chain(strip.singles.iter().map(|single| single.constraint)) {
-                    step(&alone, &start, stiffness).project(&spring, &mut 0.0);
+                    step(&mut alone, &start, stiffness).project(&spring, &mut 0.0);
                 }
             }
-            sweep.run(&step(&together, &start, stiffness), Direction::Forward, true);
+            sweep.run(&mut step(&mut together, &start, stiffness), Direction::Forward, true);
             for i in 0..start.len() {
                 assert!((together.get(i) - alone.get(i)).length() < 1e-12, "{i}");
             }
@@ -569,16 +582,16 @@ mod tests {
             let (mut fast, mut fast_alone) = (Positions::default(), Positions::default());
             fast.copy_from(&moved, &weights);
             fast_alone.copy_from(&moved, &weights);
-            for strip in sweep.phases.iter().flatten() {
+            for strip in sweep.strips.iter() {
                 let in_groups = (0..strip.groups.len()).flat_map(|g| {
                     (0..WIDTH).map(move |l| (strip.get(g, l), strip.groups[g].multiplier.0[l]))
                 });
                 let singles = strip.singles.iter().map(|single| (single.constraint, single.multiplier));
                 for (spring, _) in in_groups.chain(singles).filter(|(_, multiplier)| *multiplier != 0.0) {
-                    step(&together, &start, stiffness).damp(&spring, &fast_alone);
+                    step(&mut together, &start, stiffness).damp(&spring, &fast_alone);
                 }
             }
-            sweep.damp(&step(&together, &start, stiffness), &fast);
+            sweep.damp(&step(&mut together, &start, stiffness), &fast);
             for i in 0..start.len() {
                 assert!((fast.get(i) - fast_alone.get(i)).length() < 1e-11, "{i}");
             }
@@ -608,12 +621,12 @@ mod tests {
         }
         let left = sweep.energy(&start, Simd::Auto);
         assert!((energy - of_removed - left).abs() < 1e-12 * energy, "{energy} {of_removed} {left}");
-        let positions = {
+        let mut positions = {
             let mut p = Positions::default();
             p.copy_from(&start, &vec![1.0; start.len()]);
             p
         };
-        sweep.run(&step(&positions, &start, None), Direction::Backward, true);
+        sweep.run(&mut step(&mut positions, &start, None), Direction::Backward, true);
         assert!((0..start.len()).all(|i| positions.get(i).is_finite()));
     }
 }

@@ -5,6 +5,8 @@
 //! projected one after the other, as in the paper. The strips depend on the mesh alone, so a sweep is bit-identical for
 //! any number of threads, and there are only two barriers per sweep.
 
+use std::marker::PhantomData;
+
 use supple_core::parallel::prelude::*;
 
 use crate::solvers::hpbd::constraint::{Constraint, Step};
@@ -121,16 +123,92 @@ impl<'a, const K: usize> Layers<'a, K> {
     }
 }
 
-/// Calls `visit` with every strip of a phase, on all threads if there is enough work.
-pub(crate) fn for_each_strip<S: Send>(
-    strips: &mut [S],
-    constraints: usize,
-    visit: impl Fn(&mut S) + Send + Sync,
-) {
-    if constraints < WORTH_A_THREAD {
-        strips.iter_mut().for_each(visit);
-    } else {
-        strips.par_iter_mut().for_each(visit);
+/// Strips of constraints, of which the even ones run at the same time, and then the odd ones. A strip must claim every particle
+/// that its constraints touch; that no two strips of one phase claim the same is checked here.
+#[derive(Debug, Clone)]
+pub(crate) struct Strips<S> {
+    /// The even strips and the odd ones.
+    phases: [Vec<S>; 2],
+    /// By phase and particle: the strip that has claimed it, or `NONE`.
+    owners: [Vec<u32>; 2],
+}
+
+impl<S> Default for Strips<S> {
+    fn default() -> Self {
+        Self { phases: Default::default(), owners: Default::default() }
+    }
+}
+
+/// Proof that the thread which has it is the only one that runs its strip, and that no strip which runs at the same time has
+/// claimed a particle of this one. Only [`Strips::for_each`] makes it, and it stays on its thread.
+#[derive(Clone, Copy)]
+pub(crate) struct StripToken<'a>(PhantomData<(&'a (), *const ())>);
+
+impl<S> Strips<S> {
+    /// Adds the next strip, which claims these particles.
+    pub(crate) fn push(&mut self, strip: S, particles: impl IntoIterator<Item = u32>) {
+        let number = self.phases.iter().map(Vec::len).sum::<usize>();
+        self.phases[number % 2].push(strip);
+        self.claim(number as u32, particles);
+    }
+
+    /// Claims more particles for a strip. Another strip of its phase must not have claimed them: a bug, since both would be
+    /// corrected by two threads at once.
+    pub(crate) fn claim(&mut self, strip: u32, particles: impl IntoIterator<Item = u32>) {
+        let owners = &mut self.owners[strip as usize % 2];
+        for particle in particles {
+            let particle = particle as usize;
+            if owners.len() <= particle {
+                owners.resize(particle + 1, NONE);
+            }
+            let owner = &mut owners[particle];
+            assert!(
+                *owner == NONE || *owner == strip,
+                "strips {owner} and {strip} share particle {particle}"
+            );
+            *owner = strip;
+        }
+    }
+
+    pub(crate) fn get(&self, strip: u32) -> &S {
+        &self.phases[strip as usize % 2][strip as usize / 2]
+    }
+
+    pub(crate) fn get_mut(&mut self, strip: u32) -> &mut S {
+        &mut self.phases[strip as usize % 2][strip as usize / 2]
+    }
+
+    /// Phase by phase.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &S> {
+        self.phases.iter().flatten()
+    }
+
+    /// Phase by phase.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut S> {
+        self.phases.iter_mut().flatten()
+    }
+
+    pub(crate) fn bytes_of_claims(&self) -> usize {
+        self.owners.iter().map(|owners| size_of::<u32>() * owners.len()).sum()
+    }
+}
+
+impl<S: Send> Strips<S> {
+    /// Calls `visit` with every strip of a phase, on all threads if there is enough work.
+    pub(crate) fn for_each(
+        &mut self,
+        phase: usize,
+        constraints: usize,
+        visit: impl Fn(&mut S, StripToken<'_>) + Send + Sync,
+    ) {
+        // A token is made here for one strip at a time of one phase only, and `claim` has seen to it that the strips of a phase
+        // have no particle in common.
+        let visit = |strip: &mut S| visit(strip, StripToken(PhantomData));
+        if constraints < WORTH_A_THREAD {
+            self.phases[phase].iter_mut().for_each(visit);
+        } else {
+            self.phases[phase].par_iter_mut().for_each(visit);
+        }
     }
 }
 
@@ -144,15 +222,14 @@ pub(crate) struct Multiplied<C> {
 /// Constraints of one kind in the order of their sweep, one after the other.
 #[derive(Debug)]
 pub(crate) struct Sweep<C> {
-    /// The even strips and the odd ones.
-    phases: [Vec<Vec<Multiplied<C>>>; 2],
+    strips: Strips<Vec<Multiplied<C>>>,
     /// The strip of each constraint and its index there.
     places: Vec<[u32; 2]>,
 }
 
 impl<C> Default for Sweep<C> {
     fn default() -> Self {
-        Self { phases: Default::default(), places: Vec::new() }
+        Self { strips: Strips::default(), places: Vec::new() }
     }
 }
 
@@ -167,26 +244,27 @@ impl<C: Copy + Send> Sweep<C> {
         for (s, strip) in strips(&ends, particles).into_iter().enumerate() {
             strip.iter().zip(0..).for_each(|(&c, place)| sweep.places[c as usize] = [s as u32, place]);
             let begin = |&c: &u32| Multiplied { constraint: constraints[c as usize], multiplier: 0.0 };
-            sweep.phases[s % 2].push(strip.iter().map(begin).collect());
+            let particles = strip.iter().flat_map(|&c| ends[c as usize]);
+            sweep.strips.push(strip.iter().map(begin).collect(), particles);
         }
         sweep
     }
 
     /// Resets the multipliers of the last step.
     pub(crate) fn begin_step(&mut self) {
-        self.phases.iter_mut().flatten().flatten().for_each(|c| c.multiplier = 0.0);
+        self.strips.iter_mut().flatten().for_each(|c| c.multiplier = 0.0);
     }
 
     /// A constraint by its index.
     pub(crate) fn get(&self, constraint: u32) -> &C {
-        let [strip, place] = self.places[constraint as usize].map(|number| number as usize);
-        &self.phases[strip % 2][strip / 2][place].constraint
+        let [strip, place] = self.places[constraint as usize];
+        &self.strips.get(strip)[place as usize].constraint
     }
 
     /// Changes a constraint; its particles may become clones.
     pub(crate) fn set(&mut self, constraint: u32, new: C) {
-        let [strip, place] = self.places[constraint as usize].map(|number| number as usize);
-        self.phases[strip % 2][strip / 2][place].constraint = new;
+        let [strip, place] = self.places[constraint as usize];
+        self.strips.get_mut(strip)[place as usize].constraint = new;
     }
 
     /// Projects every constraint once.
@@ -196,7 +274,7 @@ impl<C: Copy + Send> Sweep<C> {
     {
         let count = self.places.len() / 2;
         for phase in direction.phases() {
-            for_each_strip(&mut self.phases[phase], count, |strip: &mut Vec<Multiplied<C>>| {
+            self.strips.for_each(phase, count, |strip, _| {
                 let project = |c: &mut Multiplied<C>| {
                     step.project(&c.constraint, &mut c.multiplier);
                 };
@@ -214,8 +292,8 @@ impl<C: Copy + Send> Sweep<C> {
         C: Constraint<K>,
     {
         let count = self.places.len() / 2;
-        for strips in &mut self.phases {
-            for_each_strip(strips, count, |strip: &mut Vec<Multiplied<C>>| {
+        for phase in Direction::Forward.phases() {
+            self.strips.for_each(phase, count, |strip, _| {
                 for c in strip.iter().filter(|c| c.multiplier != 0.0) {
                     step.damp(&c.constraint, velocities);
                 }
@@ -225,7 +303,7 @@ impl<C: Copy + Send> Sweep<C> {
 
     /// All constraints, in an order that depends on the mesh alone.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &C> {
-        self.phases.iter().flatten().flatten().map(|c| &c.constraint)
+        self.strips.iter().flatten().map(|c| &c.constraint)
     }
 
     pub(crate) fn bytes(&self) -> usize {

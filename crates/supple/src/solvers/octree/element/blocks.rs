@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use crate::solvers::octree::element::wide::{Real, Vector};
+use crate::solvers::octree::element::wide::{Part, Real, Vector};
 use supple_mesh::octree::{Hanging, Octree, hangs};
 
 /// Elements in a block.
@@ -276,16 +276,16 @@ fn store<T: Real>(scratch: &Scratch<T>, first: usize, to: &mut [[T; 3]]) {
 pub(crate) type CornerValues<V> = [[V; 8]; 3];
 
 impl Corners {
-    /// Part `half` of the elements' corners: conforming values gathered, hanging slots interpolated.
+    /// A part of the elements' corners: conforming values gathered, hanging slots interpolated.
     #[inline(always)]
-    pub(crate) fn gather<V: Vector>(&self, from: &[[V::Number; 4]; LOCAL], half: usize) -> CornerValues<V> {
-        let mut x = [[V::splat(0.0); 8]; 3];
+    pub(crate) fn gather<V: Vector>(&self, from: &[[V::Number; 4]; LOCAL], part: Part<V>) -> CornerValues<V> {
+        let mut x = [[V::splat(part.proof(), 0.0); 8]; 3];
         for slot in 0..8 {
-            let node = V::gather(from, &self.slots[slot], half);
+            let node = V::gather(from, &self.slots[slot], part);
             (x[0][slot], x[1][slot], x[2][slot]) = (node[0], node[1], node[2]);
         }
         if self.some_hang() {
-            let weights = self.weights(half);
+            let weights = self.weights(part);
             for c in 0..3 {
                 interpolate(&mut x[c], &weights);
             }
@@ -298,16 +298,16 @@ impl Corners {
     pub(crate) fn scatter<V: Vector>(
         &self,
         mut forces: CornerValues<V>,
-        half: usize,
+        part: Part<V>,
         to: &mut [[V::Number; 4]; LOCAL],
     ) {
         if self.some_hang() {
-            let weights = self.weights(half);
+            let weights = self.weights(part);
             for c in 0..3 {
                 distribute(&mut forces[c], &weights);
             }
         }
-        self.add(&forces, half, to);
+        self.add(&forces, part, to);
     }
 
     /// Adds values to the conforming nodes of all slots.
@@ -315,12 +315,12 @@ impl Corners {
     pub(crate) fn add<V: Vector>(
         &self,
         values: &CornerValues<V>,
-        half: usize,
+        part: Part<V>,
         to: &mut [[V::Number; 4]; LOCAL],
     ) {
         for slot in 0..8 {
             let node = [values[0][slot], values[1][slot], values[2][slot]];
-            V::add_to(node, to, &self.slots[slot], half);
+            V::add_to(node, to, &self.slots[slot], part);
         }
     }
 
@@ -331,13 +331,14 @@ impl Corners {
     }
 
     #[inline(always)]
-    fn weights<V: Vector>(&self, half: usize) -> Weights<V> {
-        let (flags, mut edges, mut faces) = (&self.hanging, [V::splat(0.0); 3], [V::splat(0.0); 3]);
+    fn weights<V: Vector>(&self, part: Part<V>) -> Weights<V> {
+        let (flags, zero) = (&self.hanging, V::splat(part.proof(), 0.0));
+        let (mut edges, mut faces) = ([zero; 3], [zero; 3]);
         for k in 0..3 {
-            edges[k] = V::where_set(flags, half, 1 << k, 0.5);
-            faces[k] = V::where_set(flags, half, 8 << k, 0.25);
+            edges[k] = V::where_set(flags, part, 1 << k, 0.5);
+            faces[k] = V::where_set(flags, part, 8 << k, 0.25);
         }
-        Weights { edges, faces }
+        Weights { edges, faces, three: V::splat(part.proof(), 3.0) }
     }
 }
 
@@ -345,12 +346,13 @@ impl Corners {
 struct Weights<V> {
     edges: [V; 3],
     faces: [V; 3],
+    /// 3.
+    three: V,
 }
 
 /// `x = W x̃` for one component: faces first, since they need the conforming values of their edges.
 #[inline(always)]
-fn interpolate<V: Vector>(x: &mut [V; 8], Weights { edges, faces }: &Weights<V>) {
-    let three = V::splat(3.0);
+fn interpolate<V: Vector>(x: &mut [V; 8], &Weights { edges, faces, three }: &Weights<V>) {
     x[6] += faces[0] * (x[0] + x[2] + x[4] - three * x[6]);
     x[5] += faces[1] * (x[0] + x[4] + x[1] - three * x[5]);
     x[3] += faces[2] * (x[0] + x[1] + x[2] - three * x[3]);
@@ -361,8 +363,7 @@ fn interpolate<V: Vector>(x: &mut [V; 8], Weights { edges, faces }: &Weights<V>)
 
 /// `f̃ = Wᵀ f` for one component: edges first.
 #[inline(always)]
-fn distribute<V: Vector>(f: &mut [V; 8], Weights { edges, faces }: &Weights<V>) {
-    let three = V::splat(3.0);
+fn distribute<V: Vector>(f: &mut [V; 8], &Weights { edges, faces, three }: &Weights<V>) {
     let along = [edges[0] * f[1], edges[1] * f[2], edges[2] * f[4]];
     let across = [faces[0] * f[6], faces[1] * f[5], faces[2] * f[3]];
     f[0] += along[0] + along[1] + along[2] + (across[0] + across[1] + across[2]);

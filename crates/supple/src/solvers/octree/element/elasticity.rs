@@ -33,7 +33,7 @@ use crate::solvers::octree::element::blocks::{
     BATCH, BLOCK, BlockWork, Blocks, CornerValues, Corners, Output, Scratch,
 };
 use crate::solvers::octree::element::stiffness::{Batches, CorotatedBatch, ElementBatch, PAIRS, Stiffness};
-use crate::solvers::octree::element::wide::{Real, Wide};
+use crate::solvers::octree::element::wide::{Part, Real};
 use supple_core::simd::{Kernel, LaneMat3, LaneVec3, Lanes, Simd, dispatch};
 use supple_core::small_matrix::svd::{Svd, svd};
 
@@ -128,7 +128,7 @@ impl Rest {
     }
 }
 
-type Corners8 = CornerValues<Wide<f64, 8>>;
+type Corners8 = CornerValues<Lanes>;
 
 /// The four low ends of the edges along each axis.
 const LOW: [[usize; 4]; 3] = [[0, 2, 4, 6], [0, 1, 4, 5], [0, 1, 2, 3]];
@@ -136,11 +136,7 @@ const LOW: [[usize; 4]; 3] = [[0, 2, 4, 6], [0, 1, 4, 5], [0, 1, 2, 3]];
 #[inline(always)]
 fn edge(x: &Corners8, k: usize, low: usize) -> LaneVec3 {
     let high = low | 1 << k;
-    LaneVec3([
-        Lanes((x[0][high] - x[0][low]).0),
-        Lanes((x[1][high] - x[1][low]).0),
-        Lanes((x[2][high] - x[2][low]).0),
-    ])
+    LaneVec3([x[0][high] - x[0][low], x[1][high] - x[1][low], x[2][high] - x[2][low]])
 }
 
 /// The deformation gradient at the centre.
@@ -240,7 +236,7 @@ fn elastic(
     with_forces: bool,
     scratch: &mut Scratch<f64>,
 ) -> f64 {
-    let x: Corners8 = corners.gather(&scratch.x, half);
+    let x: Corners8 = corners.gather(&scratch.x, Part::portable(half));
     let f = deformation_gradient(&x, rest);
     let centre = centre(f, rest);
     let (damped, stress) = match start {
@@ -248,7 +244,7 @@ fn elastic(
         None => (Lanes::default(), LaneMat3::default()),
     };
     let mut squares = Lanes::default();
-    let mut forces = [[Wide::<f64, 8>::zero(); 8]; 3];
+    let mut forces = [[Lanes::ZERO; 8]; 3];
     let spring = rest.mu * rest.side * 0.5;
     for k in 0..3 {
         let along = rest.side * rest.side * 0.25;
@@ -258,13 +254,13 @@ fn elastic(
             squares += strain.dot(strain);
             let force = strain * spring + across;
             for c in 0..3 {
-                forces[c][low | 1 << k] += Wide(force[c].0);
-                forces[c][low] -= Wide(force[c].0);
+                forces[c][low | 1 << k] += force[c];
+                forces[c][low] -= force[c];
             }
         }
     }
     if with_forces {
-        corners.scatter(forces, half, &mut scratch.y);
+        corners.scatter(forces, Part::portable(half), &mut scratch.y);
     }
     let volume = rest.side * rest.side * rest.side;
     let energy = spring * squares * 0.5 + volume * (centre.density + damped);
@@ -353,7 +349,7 @@ impl<B: ElementBatch> Kernel for GradientsOfBlock<'_, B> {
     fn run(self) {
         for b in 0..self.0.len() {
             for half in 0..2 {
-                let x: Corners8 = self.0[b].gather(&self.3.x, half);
+                let x: Corners8 = self.0[b].gather(&self.3.x, Part::portable(half));
                 let f = deformation_gradient(&x, &self.1[b].eight(half));
                 let to = self.2[b].gradient_mut();
                 for i in 0..3 {
@@ -483,7 +479,7 @@ pub(crate) fn start_strains(blocks: &Blocks, rest: &[Rest], x: &[[f64; 3]], stra
             blocks.fetch(block, x, scratch);
             for (at, to) in strains.iter_mut().enumerate() {
                 let (batch, half) = (first + at / 2, at % 2);
-                let x: Corners8 = corners[batch].gather(&scratch.x, half);
+                let x: Corners8 = corners[batch].gather(&scratch.x, Part::portable(half));
                 *to = strain(&deformation_gradient(&x, &rest[batch].eight(half)));
             }
         });

@@ -1,7 +1,5 @@
 //! Elasticity of octants: kernels over batches of elements, stiffness products, energies and principal stretches.
 
-#[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
-pub(crate) mod avx512;
 pub(crate) mod blocks;
 pub(crate) mod elasticity;
 pub(crate) mod energy;

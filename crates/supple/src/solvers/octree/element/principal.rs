@@ -22,9 +22,9 @@ use crate::solvers::octree::element::blocks::BATCH;
 use crate::solvers::octree::element::elasticity::{Eight, twists};
 use crate::solvers::octree::element::stiffness::{ElementBatch, PAIRS};
 use crate::solvers::octree::element::wide::{
-    Vector, Wide, WideMat3, load_matrix, matrix_product, transposed,
+    Part, Vector, WideMat3, load_matrix, matrix_product, transposed,
 };
-use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
+use supple_core::simd::{F32x16, LaneMat3, LaneVec3, Lanes};
 use supple_core::small_matrix::svd::{Svd, svd};
 use supple_core::small_matrix::symmetric_eigen::positive_part;
 
@@ -89,11 +89,11 @@ impl ElementBatch for PrincipalBatch {
     }
 
     #[inline(always)]
-    fn centre<V: Vector>(&self, half: usize, sums: &WideMat3<V>) -> WideMat3<V> {
-        let (u, v) = (load_matrix(&self.u, half), load_matrix(&self.v, half));
+    fn centre<V: Vector>(&self, part: Part<V>, sums: &WideMat3<V>) -> WideMat3<V> {
+        let (u, v) = (load_matrix(&self.u, part), load_matrix(&self.v, part));
         let b = matrix_product(&matrix_product(&transposed(&u), sums), &v);
-        let mut p = matrix_product(&u, &matrix_product(&self.stretched(half, &b), &transposed(&v)));
-        let mean = V::load(&self.mean, half);
+        let mut p = matrix_product(&u, &matrix_product(&self.stretched(part, &b), &transposed(&v)));
+        let mean = V::load(&self.mean, part);
         for c in 0..3 {
             for k in 0..3 {
                 p[c][k] += mean * sums[c][k];
@@ -103,16 +103,16 @@ impl ElementBatch for PrincipalBatch {
     }
 
     #[inline(always)]
-    fn centre_diagonal(&self, c: usize, g: &[Wide<f32, BATCH>; 3]) -> Wide<f32, BATCH> {
-        let load = |stored: &[f32; BATCH]| Wide::<f32, BATCH>(*stored);
-        let mut b = [[Wide::<f32, BATCH>::zero(); 3]; 3];
+    fn centre_diagonal(&self, c: usize, g: &[F32x16; 3]) -> F32x16 {
+        let load = |stored: &[f32; BATCH]| F32x16(*stored);
+        let mut b = [[F32x16::ZERO; 3]; 3];
         for j in 0..3 {
             let along = load(&self.v[j]) * g[0] + load(&self.v[3 + j]) * g[1] + load(&self.v[6 + j]) * g[2];
             for i in 0..3 {
                 b[i][j] = load(&self.u[3 * c + i]) * along;
             }
         }
-        let y = self.stretched(0, &b);
+        let y = self.stretched(Part::portable(0), &b);
         let mut sum = load(&self.mean) * (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
         for i in 0..3 {
             for j in 0..3 {
@@ -147,18 +147,18 @@ impl ElementBatch for PrincipalBatch {
 impl PrincipalBatch {
     /// The response of the law to a change in the principal axes.
     #[inline(always)]
-    fn stretched<V: Vector>(&self, half: usize, b: &WideMat3<V>) -> WideMat3<V> {
-        let mut y = [[V::splat(0.0); 3]; 3];
+    fn stretched<V: Vector>(&self, part: Part<V>, b: &WideMat3<V>) -> WideMat3<V> {
+        let mut y = [[V::splat(part.proof(), 0.0); 3]; 3];
         for i in 0..3 {
             for j in 0..3 {
-                let scaling = V::load(&self.scaling[place(i, j)], half);
+                let scaling = V::load(&self.scaling[place(i, j)], part);
                 y[i][i] += scaling * b[j][j];
             }
         }
         for k in 0..3 {
             let (i, j) = OFF_DIAGONAL_PAIRS[k];
-            let same = V::load(&self.same[k], half);
-            let mirrored = V::load(&self.mirrored[k], half);
+            let same = V::load(&self.same[k], part);
+            let mirrored = V::load(&self.mirrored[k], part);
             y[i][j] = same * b[i][j] + mirrored * b[j][i];
             y[j][i] = same * b[j][i] + mirrored * b[i][j];
         }

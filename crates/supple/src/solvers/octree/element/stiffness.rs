@@ -26,12 +26,12 @@ use crate::solvers::octree::element::blocks::{
 use crate::solvers::octree::element::elasticity::{Eight, linearise_corotated};
 use crate::solvers::octree::element::principal::PrincipalBatch;
 use crate::solvers::octree::element::wide::{
-    Real, Vector, Wide, WideMat3, load_matrix, matrix_product, transposed,
+    Part, Real, Vector, WideMat3, load_matrix, matrix_product, transposed,
 };
 use crate::solvers::octree::forest::Law;
-use supple_core::simd::{Kernel, LaneMat3, Simd, dispatch};
 #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
-use supple_core::simd::{has_avx512, run_avx512};
+use supple_core::simd::Avx512;
+use supple_core::simd::{F32x16, F64x1, Kernel, LaneMat3, Simd, dispatch};
 use supple_mesh::octree::Hanging;
 use supple_mesh::octree::gather_matrix;
 
@@ -42,10 +42,10 @@ pub(crate) trait ElementBatch: Copy + Default + Send + Sync + 'static {
     fn spring(&self) -> &[f32; BATCH];
 
     /// The centre's contribution to the force along the edges of each axis: `[component][axis]` for the sums of differences.
-    fn centre<V: Vector>(&self, half: usize, sums: &WideMat3<V>) -> WideMat3<V>;
+    fn centre<V: Vector>(&self, part: Part<V>, sums: &WideMat3<V>) -> WideMat3<V>;
 
     /// The centre's term of the diagonal for component `c` of a node whose shape function has the gradient `g` over `4h`.
-    fn centre_diagonal(&self, c: usize, g: &[Wide<f32, BATCH>; 3]) -> Wide<f32, BATCH>;
+    fn centre_diagonal(&self, c: usize, g: &[F32x16; 3]) -> F32x16;
 
     /// Space for deformation gradients by rows, stored there until the stiffness is computed.
     fn gradient(&self) -> &[[f32; BATCH]; 9];
@@ -101,13 +101,13 @@ impl Default for CorotatedBatch {
 
 /// The forces of one element on its corners for their displacements `x`, in the order of slots.
 fn corner_forces<B: ElementBatch>(batch: &B, lane: usize, x: &[DVec3; 8]) -> [DVec3; 8] {
-    let mut sums = [[Wide([0.0]); 3]; 3];
+    let mut sums = [[F64x1::ZERO; 3]; 3];
     each_edge(|k, low, high| {
         for c in 0..3 {
-            sums[c][k] += Wide([x[high][c] - x[low][c]]);
+            sums[c][k] += F64x1([x[high][c] - x[low][c]]);
         }
     });
-    let p = batch.centre::<Wide<f64, 1>>(lane, &sums);
+    let p = batch.centre(Part::<F64x1>::portable(lane), &sums);
     let spring = f64::from(batch.spring()[lane]);
     let mut forces = [DVec3::ZERO; 8];
     each_edge(|k, low, high| {
@@ -156,18 +156,18 @@ pub(crate) struct ProductOfBlock<'a, B, V: Vector>(
     pub(crate) &'a [Corners],
     pub(crate) &'a [B],
     pub(crate) &'a mut Scratch<V::Number>,
+    pub(crate) V::Proof,
 );
 
 impl<B: ElementBatch, T: Real> BlockWork<T> for Product<'_, B> {
     fn run(&self, batches: Range<usize>, scratch: &mut Scratch<T>) -> f64 {
         let (corners, stiffness) = (&self.corners[batches.clone()], &self.stiffness[batches]);
         #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
-        if has_avx512(self.simd) {
-            // SAFETY: the features were detected on this machine.
-            unsafe { run_avx512(ProductOfBlock::<B, T::Avx512>(corners, stiffness, scratch)) };
+        if let Some(avx512) = Avx512::detect(self.simd) {
+            avx512.run(ProductOfBlock::<B, T::Avx512>(corners, stiffness, scratch, avx512));
             return 0.0;
         }
-        dispatch(self.simd, ProductOfBlock::<B, T::Portable>(corners, stiffness, scratch));
+        dispatch(self.simd, ProductOfBlock::<B, T::Portable>(corners, stiffness, scratch, ()));
         0.0
     }
 }
@@ -177,8 +177,8 @@ impl<B: ElementBatch, V: Vector> Kernel for ProductOfBlock<'_, B, V> {
     #[inline(always)]
     fn run(self) {
         for b in 0..self.0.len() {
-            for half in 0..BATCH / V::LANES {
-                product::<B, V>(&self.0[b], &self.1[b], half, self.2);
+            for part in 0..BATCH / V::LANES {
+                product(&self.0[b], &self.1[b], Part::<V>::new(part, self.3), self.2);
             }
         }
     }
@@ -188,19 +188,19 @@ impl<B: ElementBatch, V: Vector> Kernel for ProductOfBlock<'_, B, V> {
 fn product<B: ElementBatch, V: Vector>(
     corners: &Corners,
     batch: &B,
-    half: usize,
+    part: Part<V>,
     scratch: &mut Scratch<V::Number>,
 ) {
-    let x: CornerValues<V> = corners.gather(&scratch.x, half);
+    let x: CornerValues<V> = corners.gather(&scratch.x, part);
     let edges = [differences(&x[0]), differences(&x[1]), differences(&x[2])];
-    let p = batch.centre(half, &[sums(&edges[0]), sums(&edges[1]), sums(&edges[2])]);
-    let spring = V::load(batch.spring(), half);
+    let p = batch.centre(part, &[sums(&edges[0]), sums(&edges[1]), sums(&edges[2])]);
+    let spring = V::load(batch.spring(), part);
     let forces = [
         edge_forces(&edges[0], spring, p[0]),
         edge_forces(&edges[1], spring, p[1]),
         edge_forces(&edges[2], spring, p[2]),
     ];
-    corners.scatter(forces, half, &mut scratch.y);
+    corners.scatter(forces, part, &mut scratch.y);
 }
 
 /// One component of the differences along the four edges of each axis, by their low ends.
@@ -247,16 +247,16 @@ impl ElementBatch for CorotatedBatch {
 
     /// `P = R (λ' tr(B) I + E{L' (E : B)})` with `B = Rᵀ D`.
     #[inline(always)]
-    fn centre<V: Vector>(&self, half: usize, sums: &WideMat3<V>) -> WideMat3<V> {
-        let r = load_matrix(&self.rotation, half);
+    fn centre<V: Vector>(&self, part: Part<V>, sums: &WideMat3<V>) -> WideMat3<V> {
+        let r = load_matrix(&self.rotation, part);
         let [xx, yy, zz, yz, xz, xy] = &self.twist;
         let l = [
-            V::load(xx, half),
-            V::load(yy, half),
-            V::load(zz, half),
-            V::load(yz, half),
-            V::load(xz, half),
-            V::load(xy, half),
+            V::load(xx, part),
+            V::load(yy, part),
+            V::load(zz, part),
+            V::load(yz, part),
+            V::load(xz, part),
+            V::load(xy, part),
         ];
         let b = matrix_product(&transposed(&r), sums);
         let v = [b[1][2] - b[2][1], b[2][0] - b[0][2], b[0][1] - b[1][0]];
@@ -265,18 +265,18 @@ impl ElementBatch for CorotatedBatch {
             l[5] * v[0] + l[1] * v[1] + l[3] * v[2],
             l[4] * v[0] + l[3] * v[1] + l[2] * v[2],
         ];
-        let trace = V::load(&self.lambda, half) * (b[0][0] + b[1][1] + b[2][2]);
+        let trace = V::load(&self.lambda, part) * (b[0][0] + b[1][1] + b[2][2]);
         let turned = [[trace, u[2], -u[1]], [-u[2], trace, u[0]], [u[1], -u[0], trace]];
         matrix_product(&r, &turned)
     }
 
     #[inline(always)]
-    fn centre_diagonal(&self, c: usize, g: &[Wide<f32, BATCH>; 3]) -> Wide<f32, BATCH> {
-        let load = |stored: &[f32; BATCH]| Wide::<f32, BATCH>(*stored);
+    fn centre_diagonal(&self, c: usize, g: &[F32x16; 3]) -> F32x16 {
+        let load = |stored: &[f32; BATCH]| F32x16(*stored);
         let (l, r) = (&self.twist, [0, 1, 2].map(|k| load(&self.rotation[3 * c + k])));
         let along = r[0] * g[0] + r[1] * g[1] + r[2] * g[2];
         let n = [g[1] * r[2] - g[2] * r[1], g[2] * r[0] - g[0] * r[2], g[0] * r[1] - g[1] * r[0]];
-        let two = Wide::splat(2.0);
+        let two = F32x16::splat(2.0);
         let twisted = load(&l[0]) * n[0] * n[0]
             + load(&l[1]) * n[1] * n[1]
             + load(&l[2]) * n[2] * n[2]
@@ -357,7 +357,7 @@ fn diagonal<B: ElementBatch>(
     table: &DiagonalTable,
     scratch: &mut Scratch<f32>,
 ) {
-    let zero = Wide::<f32, BATCH>::zero();
+    let zero = F32x16::ZERO;
     let mut values = [[zero; 8]; 3];
     for slot in 0..8 {
         let (mut springs, mut g) = (zero, [zero; 3]);
@@ -369,10 +369,10 @@ fn diagonal<B: ElementBatch>(
             }
         }
         for c in 0..3 {
-            values[c][slot] = Wide(*batch.spring()) * springs + batch.centre_diagonal(c, &g);
+            values[c][slot] = F32x16(*batch.spring()) * springs + batch.centre_diagonal(c, &g);
         }
     }
-    corners.add(&values, 0, &mut scratch.y);
+    corners.add(&values, Part::portable(0), &mut scratch.y);
 }
 
 /// The stiffness of all elements of a level: the smaller form if every element is co-rotational.
