@@ -29,6 +29,7 @@ mod preconditioner;
 mod regions;
 mod relaxation;
 mod solver;
+mod solver_state;
 mod vectors;
 
 pub use direct::Ordering;
@@ -53,6 +54,7 @@ pub use relaxation::chebyshev::{Chebyshev, ChebyshevOptions};
 pub use relaxation::gauss_seidel::GaussSeidel;
 pub use relaxation::stationary::StationarySolver;
 pub use solver::{History, HistoryPoint, LinearSolver, LinearTermination, SolveOutcome, StopRule};
+pub use solver_state::SolverState;
 
 pub use direct::DenseFactor;
 pub(crate) use matrix::pivot::inverses as definite_inverses;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use glam::DVec3;
 
-use crate::{CycleTimes, LinearOperator, Regions};
+use crate::{LinearOperator, SolverState};
 
 /// When an iteration stops: whichever comes first.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -147,7 +147,7 @@ impl History {
 }
 
 /// A solver of symmetric positive-definite systems over 3-vectors.
-pub trait LinearSolver: Send {
+pub trait LinearSolver: SolverState + Send {
     /// Prepares for a matrix. Analyses are kept while the pattern stays. An error says what it cannot do with it.
     fn prepare(&mut self, matrix: &dyn LinearOperator) -> Result<(), String>;
 
@@ -161,35 +161,6 @@ pub trait LinearSolver: Send {
         stop: &StopRule,
     ) -> SolveOutcome;
 
-    /// Forgets what matrices before taught beyond their common pattern, as [`crate::Preconditioner::forget`] does.
-    fn forget(&mut self) {}
-
     /// The residuals of the last solve.
     fn history(&self) -> &[HistoryPoint];
-
-    /// Memory in bytes beside the matrix.
-    fn bytes(&self) -> usize;
-
-    /// What its multigrid cycles have taken so far; nothing without cycles.
-    fn cycle_times(&self) -> CycleTimes {
-        CycleTimes::default()
-    }
-    /// A step begins with the unknowns at `positions`. Says whether its structure follows them anew, so that it must be
-    /// prepared before it is used again.
-    fn begin_step(&mut self, _positions: &[DVec3]) -> bool {
-        false
-    }
-
-    /// What it keeps from step to step and later bits depend on, for checkpoints.
-    fn save(&self) -> Vec<u32> {
-        Vec::new()
-    }
-
-    /// Takes over what was saved; what does not fit is made anew when the next step begins.
-    fn restore(&mut self, _saved: &[u32]) {}
-
-    /// How its preconditioner divides the unknowns, the finest level first.
-    fn regions(&self) -> Vec<Regions> {
-        Vec::new()
-    }
 }

@@ -49,7 +49,9 @@ use std::time::{Duration, Instant};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
-use crate::{BlockMatrix, BlockPattern, LinearOperator, Preconditioner, Regions, Simd, assembled};
+use crate::{
+    BlockMatrix, BlockPattern, LinearOperator, Preconditioner, Regions, Simd, SolverState, assembled,
+};
 use application::Vectors;
 use connections::Connections;
 use precomputation::Inverses;
@@ -250,7 +252,9 @@ impl Preconditioner for Mas {
         }
         self.times.application += begun.elapsed();
     }
+}
 
+impl SolverState for Mas {
     fn bytes(&self) -> usize {
         let Some(Built { levels, inverses, signatures, vectors, .. }) = &self.built else { return 0 };
         let inverses = match inverses {

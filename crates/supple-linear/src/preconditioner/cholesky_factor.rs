@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use crate::{Cholesky, Factorisation, LinearOperator, Preconditioner, Simd, assembled};
+use crate::{Cholesky, Factorisation, LinearOperator, Preconditioner, Simd, SolverState, assembled};
 
 /// A sparse Cholesky factor as a preconditioner.
 pub struct CholeskyFactor {
@@ -56,7 +56,9 @@ impl Preconditioner for CholeskyFactor {
             factor.solve(z);
         }
     }
+}
 
+impl SolverState for CholeskyFactor {
     fn forget(&mut self) {
         if let Some(factor) = &mut self.factor {
             factor.forget();

@@ -20,7 +20,7 @@ use supple_core::parallel::prelude::*;
 use crate::matrix::pivot;
 use crate::matrix::triangular::{Schedule, Triangular};
 use crate::ordering::node_order::local_order;
-use crate::{BlockMatrix, BlockPattern, LinearOperator, Preconditioner, assembled};
+use crate::{BlockMatrix, BlockPattern, LinearOperator, Preconditioner, SolverState, assembled};
 
 /// Which blocks the factor keeps.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -92,7 +92,9 @@ impl Preconditioner for IncompleteCholesky {
     fn apply(&mut self, r: &[DVec3], z: &mut [DVec3]) {
         self.factor.apply(r, z);
     }
+}
 
+impl SolverState for IncompleteCholesky {
     fn bytes(&self) -> usize {
         self.factor.bytes()
     }

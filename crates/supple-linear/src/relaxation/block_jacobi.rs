@@ -6,7 +6,7 @@ use supple_core::parallel::prelude::*;
 
 use crate::matrix::pivot;
 use crate::vectors::CHUNK;
-use crate::{BlockMatrix, LinearOperator, Preconditioner};
+use crate::{BlockMatrix, LinearOperator, Preconditioner, SolverState};
 
 /// The inverted diagonal blocks.
 #[derive(Debug, Clone, Default)]
@@ -39,7 +39,9 @@ impl Preconditioner for BlockJacobi {
             }
         });
     }
+}
 
+impl SolverState for BlockJacobi {
     fn bytes(&self) -> usize {
         72 * self.inverses.len()
     }

@@ -16,7 +16,7 @@ use crate::krylov::lanczos::Spectrum;
 use crate::relaxation::stationary::Stationary;
 use crate::solver::{SolveOutcome, StopRule};
 use crate::vectors::CHUNK;
-use crate::{BlockJacobi, HistoryPoint, LinearOperator, LinearSolver, Preconditioner};
+use crate::{BlockJacobi, HistoryPoint, LinearOperator, LinearSolver, Preconditioner, SolverState};
 
 /// Lanczos steps for the spectrum.
 const STEPS: usize = 60;
@@ -105,7 +105,9 @@ impl LinearSolver for Chebyshev {
     fn history(&self) -> &[HistoryPoint] {
         self.iteration.history()
     }
+}
 
+impl SolverState for Chebyshev {
     fn bytes(&self) -> usize {
         self.jacobi.bytes() + self.spectrum.bytes() + self.iteration.bytes() + 24 * self.before.len()
     }

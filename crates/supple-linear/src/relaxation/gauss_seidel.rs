@@ -13,8 +13,8 @@ use glam::{DMat3, DVec3};
 use crate::matrix::triangular::{Block, Schedule, Triangular};
 use crate::ordering::colouring::{by_colour, colour};
 use crate::{
-    BlockJacobi, BlockMatrix, BlockPattern, LinearOperator, Preconditioner, ScalarMatrix, assembled,
-    not_definite,
+    BlockJacobi, BlockMatrix, BlockPattern, LinearOperator, Preconditioner, ScalarMatrix, SolverState,
+    assembled, not_definite,
 };
 
 /// Slots per task.
@@ -172,7 +172,9 @@ impl Preconditioner for GaussSeidel {
             Some((_, AnySweep::Isotropic(sweep, _))) => sweep.factors.apply(r, z),
         }
     }
+}
 
+impl SolverState for GaussSeidel {
     fn bytes(&self) -> usize {
         match &self.sweep {
             None => 0,

@@ -9,7 +9,7 @@
 use std::time::Instant;
 
 use glam::DVec3;
-use supple::linear::{ConjugateGradient, Preconditioner, StopRule};
+use supple::linear::{ConjugateGradient, SolverState, StopRule};
 use supple::mesh::SurfaceMesh;
 use supple::mesh::generate::BoxShape;
 use supple::mesh::geometry::Aabb;

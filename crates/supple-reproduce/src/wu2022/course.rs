@@ -228,7 +228,7 @@ impl Trace {
 mod tests {
     use super::*;
     use std::sync::Arc;
-    use supple::linear::{BlockJacobi, BlockPattern};
+    use supple::linear::{BlockJacobi, BlockPattern, SolverState};
 
     #[test]
     fn a_diagonal_matrix_gives_its_condition_and_its_lowest_value() {
@@ -243,9 +243,13 @@ mod tests {
             fn update(&mut self, _: &dyn LinearOperator) -> Result<(), String> {
                 Ok(())
             }
+
             fn apply(&mut self, r: &[DVec3], z: &mut [DVec3]) {
                 z.copy_from_slice(r);
             }
+        }
+
+        impl SolverState for Nothing {
             fn bytes(&self) -> usize {
                 0
             }

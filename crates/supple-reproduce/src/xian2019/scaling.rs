@@ -3,7 +3,7 @@
 use glam::DVec3;
 use supple::FileError;
 use supple::linear::multigrid::galerkin::{Galerkin, GalerkinOptions, Smoother};
-use supple::linear::{Preconditioner, ScalarMatrix, WithBlocks};
+use supple::linear::{Preconditioner, ScalarMatrix, SolverState, WithBlocks};
 use supple::mesh::format::{Mesh, load};
 use supple::mesh::geometry::Aabb;
 use supple::scene::{Levels, LinearKind, LinearOptions, Method, Scene, Solver};

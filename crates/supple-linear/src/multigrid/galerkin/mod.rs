@@ -57,7 +57,8 @@ use glam::DVec3;
 use supple_core::parallel::prelude::*;
 
 use crate::{
-    BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Preconditioner, Regions, Simd, assembled, v_cycle,
+    BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Preconditioner, Regions, Simd, SolverState,
+    assembled, v_cycle,
 };
 use hierarchy::{Cycle, Hierarchy};
 use tree::Tree;
@@ -184,7 +185,9 @@ impl Preconditioner for Galerkin {
             *z = DVec3::new(f64::from(own[0]), f64::from(own[1]), f64::from(own[2])) * factor;
         });
     }
+}
 
+impl SolverState for Galerkin {
     fn bytes(&self) -> usize {
         let tree = self.tree.as_ref().map_or(0, |(_, tree)| tree.bytes());
         tree + self.hierarchy.as_ref().map_or(0, Hierarchy::bytes)

@@ -25,8 +25,8 @@ use super::preconditioning::{FIRST_SHIFT, MAX_SHIFTS};
 use super::refresh::{Refresh, Staleness};
 use crate::material::HessianMode;
 use supple_linear::{
-    BlockJacobi, BlockMatrix, BlockPattern, CycleTimes, LinearSolver, LinearTermination, Preconditioner,
-    Regions, SolveOutcome, StopRule,
+    BlockJacobi, BlockMatrix, BlockPattern, LinearSolver, LinearTermination, Preconditioner, SolveOutcome,
+    SolverState, StopRule,
 };
 
 /// Iterations with the projected Hessian after the exact one failed: folds take a few to settle.
@@ -255,6 +255,16 @@ impl Minimiser for Newton {
             }
         }
     }
+}
+
+impl SolverState for Newton {
+    fn inner(&self) -> Option<&dyn SolverState> {
+        Some(&*self.solver)
+    }
+
+    fn inner_mut(&mut self) -> Option<&mut dyn SolverState> {
+        Some(&mut *self.solver)
+    }
 
     fn bytes(&self) -> usize {
         let matrices = 1 + usize::from(self.prepared_from.is_some());
@@ -262,15 +272,13 @@ impl Minimiser for Newton {
         self.solver.bytes() + self.diagonal.bytes() + blocks + self.matrix.pattern().bytes()
     }
 
-    fn cycle_times(&self) -> CycleTimes {
-        self.solver.cycle_times()
-    }
-
-    fn begin_step(&mut self, positions: &[DVec3]) {
+    fn begin_step(&mut self, positions: &[DVec3]) -> bool {
         self.prepared.begin_step();
-        if self.solver.begin_step(positions) {
+        let anew = self.solver.begin_step(positions);
+        if anew {
             self.prepared.end();
         }
+        anew
     }
 
     fn save(&self) -> Vec<u32> {
@@ -285,10 +293,6 @@ impl Minimiser for Newton {
         if known && self.solver.prepare(matrix).is_err() {
             self.prepared.end();
         }
-    }
-
-    fn regions(&self) -> Vec<Regions> {
-        self.solver.regions()
     }
 }
 

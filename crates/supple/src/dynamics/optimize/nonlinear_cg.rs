@@ -15,7 +15,7 @@ use super::descent::{Descent, Workspace, dot};
 use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use super::preconditioning::Preconditioning;
 use super::refresh::Refresh;
-use supple_linear::{BlockPattern, CycleTimes, Preconditioner, Regions};
+use supple_linear::{BlockPattern, Preconditioner, SolverState};
 
 /// Nonlinear conjugate gradients on one sparsity pattern.
 pub struct NonlinearCg {
@@ -94,28 +94,18 @@ impl Minimiser for NonlinearCg {
             }
         }
     }
+}
+
+impl SolverState for NonlinearCg {
+    fn inner(&self) -> Option<&dyn SolverState> {
+        Some(&self.preconditioning)
+    }
+
+    fn inner_mut(&mut self) -> Option<&mut dyn SolverState> {
+        Some(&mut self.preconditioning)
+    }
 
     fn bytes(&self) -> usize {
         self.preconditioning.bytes() + 48 * self.z.len()
-    }
-
-    fn cycle_times(&self) -> CycleTimes {
-        self.preconditioning.cycle_times()
-    }
-
-    fn begin_step(&mut self, positions: &[DVec3]) {
-        self.preconditioning.begin_step(positions);
-    }
-
-    fn save(&self) -> Vec<u32> {
-        self.preconditioning.save()
-    }
-
-    fn restore(&mut self, saved: &[u32]) {
-        self.preconditioning.restore(saved);
-    }
-
-    fn regions(&self) -> Vec<Regions> {
-        self.preconditioning.regions()
     }
 }

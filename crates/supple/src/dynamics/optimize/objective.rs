@@ -7,7 +7,7 @@ use glam::DVec3;
 use crate::energy::PointVisitor;
 use crate::material::HessianMode;
 use crate::stepper::IterationRecord;
-use supple_linear::{BlockMatrix, CycleTimes, Regions, ScalarMatrix};
+use supple_linear::{BlockMatrix, ScalarMatrix, SolverState};
 
 /// The objective, over all vertex positions.
 pub trait Objective {
@@ -125,8 +125,8 @@ impl Outcome {
 }
 
 /// A nonlinear method, with its matrices and vectors for one sparsity pattern.
-pub trait Minimiser: Send {
-    /// Minimises from `x` and writes the outcome to `outcome`. An error names what is not finite or could not be solved.
+pub trait Minimiser: SolverState + Send {
+    /// Minimises from `x` and tells in `outcome` how it went. An error says what is not finite or could not be solved.
     fn minimise(
         &mut self,
         objective: &dyn Objective,
@@ -134,18 +134,6 @@ pub trait Minimiser: Send {
         limits: &StoppingCriteria<'_>,
         outcome: &mut Outcome,
     ) -> Result<(), String>;
-    /// Memory of matrices, factors and preconditioners in bytes.
-    fn bytes(&self) -> usize;
-    /// Accumulated times of multigrid cycles.
-    fn cycle_times(&self) -> CycleTimes;
-    /// A step starts with the free unknowns at `positions`: structures that depend on them may be rebuilt.
-    fn begin_step(&mut self, positions: &[DVec3]);
-    /// The state it keeps from step to step that affects later bits, for checkpoints.
-    fn save(&self) -> Vec<u32>;
-    /// Restores a saved state.
-    fn restore(&mut self, saved: &[u32]);
-    /// How its preconditioner partitions the unknowns, finest level first.
-    fn regions(&self) -> Vec<Regions>;
 }
 
 #[cfg(test)]
@@ -157,7 +145,8 @@ pub(crate) mod tests {
     use super::super::descent::norm;
     use super::*;
     use supple_linear::{
-        BlockPattern, HistoryPoint, LinearOperator, LinearSolver, LinearTermination, SolveOutcome, StopRule,
+        BlockPattern, HistoryPoint, LinearOperator, LinearSolver, LinearTermination, SolveOutcome,
+        SolverState, StopRule,
     };
 
     /// A chain of springs of rest length zero, with a separate well under each vertex.
@@ -253,7 +242,9 @@ pub(crate) mod tests {
         fn history(&self) -> &[HistoryPoint] {
             &[]
         }
+    }
 
+    impl SolverState for Diverging {
         fn bytes(&self) -> usize {
             0
         }

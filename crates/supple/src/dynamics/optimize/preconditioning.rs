@@ -8,7 +8,7 @@ use glam::DVec3;
 use super::descent::Descent;
 use super::refresh::{Refresh, Staleness};
 use crate::material::HessianMode;
-use supple_linear::{BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Preconditioner, Regions};
+use supple_linear::{BlockMatrix, BlockPattern, LinearOperator, Preconditioner, SolverState};
 
 /// Diagonal shifts tried where rounding has destroyed the projected Hessian's definiteness.
 pub(crate) const MAX_SHIFTS: u32 = 6;
@@ -85,23 +85,31 @@ impl Preconditioning {
         self.matrix.apply(d, &mut self.product);
         super::descent::dot(d, &self.product)
     }
+}
 
-    pub(crate) fn cycle_times(&self) -> CycleTimes {
-        self.preconditioner.cycle_times()
+impl SolverState for Preconditioning {
+    fn inner(&self) -> Option<&dyn SolverState> {
+        Some(&*self.preconditioner)
     }
 
-    pub(crate) fn begin_step(&mut self, positions: &[DVec3]) {
+    fn inner_mut(&mut self) -> Option<&mut dyn SolverState> {
+        Some(&mut *self.preconditioner)
+    }
+
+    fn begin_step(&mut self, positions: &[DVec3]) -> bool {
         self.age.begin_step();
-        if self.preconditioner.begin_step(positions) {
+        let anew = self.preconditioner.begin_step(positions);
+        if anew {
             self.age.end();
         }
+        anew
     }
 
-    pub(crate) fn save(&self) -> Vec<u32> {
+    fn save(&self) -> Vec<u32> {
         self.age.save(self.preconditioner.save(), &self.matrix)
     }
 
-    pub(crate) fn restore(&mut self, saved: &[u32]) {
+    fn restore(&mut self, saved: &[u32]) {
         let (of_preconditioner, known) = self.age.restore(saved, &mut self.matrix);
         self.preconditioner.restore(of_preconditioner);
         self.preconditioner.forget();
@@ -110,11 +118,7 @@ impl Preconditioning {
         }
     }
 
-    pub(crate) fn regions(&self) -> Vec<Regions> {
-        self.preconditioner.regions()
-    }
-
-    pub(crate) fn bytes(&self) -> usize {
+    fn bytes(&self) -> usize {
         self.preconditioner.bytes() + 72 * self.matrix.blocks().len() + self.matrix.pattern().bytes()
     }
 }

@@ -22,8 +22,8 @@ use crate::body::{Body, Elements};
 use crate::energy::bending::hinge::{Hinge, hinges};
 use crate::scene::{Bending, Model};
 use supple_linear::{
-    BlockMatrix, BlockPattern, CycleTimes, Factorisation, LinearSolver, Regions, ScalarCholesky,
-    ScalarMatrix, StopRule, WithBlocks,
+    BlockMatrix, BlockPattern, Factorisation, LinearSolver, ScalarCholesky, ScalarMatrix, SolverState,
+    StopRule, WithBlocks,
 };
 
 /// The solver of the global step.
@@ -183,6 +183,22 @@ impl Minimiser for Projective {
             }
         }
     }
+}
+
+impl SolverState for Projective {
+    fn inner(&self) -> Option<&dyn SolverState> {
+        match &self.global {
+            Global::Direct(_) => None,
+            Global::Iterative { solver, .. } => Some(&**solver),
+        }
+    }
+
+    fn inner_mut(&mut self) -> Option<&mut dyn SolverState> {
+        match &mut self.global {
+            Global::Direct(_) => None,
+            Global::Iterative { solver, .. } => Some(&mut **solver),
+        }
+    }
 
     fn bytes(&self) -> usize {
         let solver = match &self.global {
@@ -192,42 +208,21 @@ impl Minimiser for Projective {
         solver + 16 * self.matrix.values().len() + self.matrix.pattern().bytes()
     }
 
-    fn cycle_times(&self) -> CycleTimes {
-        match &self.global {
-            Global::Direct(_) => CycleTimes::default(),
-            Global::Iterative { solver, .. } => solver.cycle_times(),
-        }
-    }
-
-    fn begin_step(&mut self, positions: &[DVec3]) {
-        if let Global::Iterative { solver, .. } = &mut self.global
-            && solver.begin_step(positions)
-        {
+    fn begin_step(&mut self, positions: &[DVec3]) -> bool {
+        let anew = self.inner_mut().is_some_and(|solver| solver.begin_step(positions));
+        if anew {
             self.prepared.clear();
         }
-    }
-
-    fn save(&self) -> Vec<u32> {
-        match &self.global {
-            Global::Direct(_) => Vec::new(),
-            Global::Iterative { solver, .. } => solver.save(),
-        }
+        anew
     }
 
     fn restore(&mut self, saved: &[u32]) {
-        if let Global::Iterative { solver, .. } = &mut self.global {
-            // A solver that keeps no structure from step to step is prepared for its matrix, whatever the state.
-            if !(saved.is_empty() && solver.save().is_empty()) {
-                self.prepared.clear();
-            }
-            solver.restore(saved);
-        }
-    }
-
-    fn regions(&self) -> Vec<Regions> {
-        match &self.global {
-            Global::Direct(_) => Vec::new(),
-            Global::Iterative { solver, .. } => solver.regions(),
+        let Some(solver) = self.inner_mut() else { return };
+        // What keeps no structure from step to step is prepared for its matrix, whatever the state.
+        let keeps_structure = !(saved.is_empty() && solver.save().is_empty());
+        solver.restore(saved);
+        if keeps_structure {
+            self.prepared.clear();
         }
     }
 }

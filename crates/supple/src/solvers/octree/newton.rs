@@ -16,9 +16,7 @@ use crate::energy::is_isotropic;
 use crate::solvers::octree::forest::Forest;
 use crate::solvers::octree::multigrid::Multigrid;
 use crate::solvers::octree::options::Options;
-use supple_linear::{
-    BlockPattern, ConjugateGradient, CycleTimes, LinearTermination, Preconditioner, Regions, StopRule,
-};
+use supple_linear::{BlockPattern, ConjugateGradient, LinearTermination, Regions, SolverState, StopRule};
 use supple_mesh::octree::Octree;
 
 /// How often the damping is increased if a cycle is not positive definite.
@@ -144,6 +142,16 @@ impl Minimiser for OctreeNewton {
             }
         }
     }
+}
+
+impl SolverState for OctreeNewton {
+    fn inner(&self) -> Option<&dyn SolverState> {
+        Some(&self.multigrid)
+    }
+
+    fn inner_mut(&mut self) -> Option<&mut dyn SolverState> {
+        Some(&mut self.multigrid)
+    }
 
     fn bytes(&self) -> usize {
         self.multigrid.bytes()
@@ -152,19 +160,7 @@ impl Minimiser for OctreeNewton {
             + 8 * self.inertia.capacity()
     }
 
-    fn cycle_times(&self) -> CycleTimes {
-        self.multigrid.cycle_times()
-    }
-
-    fn begin_step(&mut self, _positions: &[DVec3]) {}
-
-    fn save(&self) -> Vec<u32> {
-        Vec::new()
-    }
-
-    fn restore(&mut self, _saved: &[u32]) {}
-
-    /// Names only: a node belongs to several octants, which are shown as cells.
+    /// Names only: a node belongs to several octants, which are told as cells.
     fn regions(&self) -> Vec<Regions> {
         let level = |k: usize| {
             let name = format!("level {}: {} octants", k + 1, self.multigrid.size(k)[0]);

@@ -30,7 +30,7 @@ use crate::solvers::octree::multigrid::coarsest::CoarsestSolver;
 use crate::solvers::octree::multigrid::level::{Damping, OctreeLevel, Operator};
 use crate::solvers::octree::multigrid::smoother::Smoother;
 use crate::solvers::octree::multigrid::transfer::Transfer;
-use supple_linear::{CycleTimes, LinearOperator, Preconditioner, Simd, v_cycle};
+use supple_linear::{CycleTimes, LinearOperator, Preconditioner, Simd, SolverState, v_cycle};
 use supple_mesh::octree::Octree;
 use supple_mesh::octree::{Coarsened, coarsen};
 
@@ -292,7 +292,9 @@ impl Preconditioner for Multigrid {
     fn apply(&mut self, r: &[DVec3], z: &mut [DVec3]) {
         self.cycle(r, z);
     }
+}
 
+impl SolverState for Multigrid {
     fn bytes(&self) -> usize {
         let children: usize = self.first_child.iter().map(|list| 4 * list.len()).sum();
         self.levels.iter().map(OctreeLevel::bytes).sum::<usize>() + children + self.held_springs.bytes()
