@@ -9,7 +9,7 @@ use glam::DVec3;
 use serde_json::json;
 use supple::FileError;
 use supple::linear::io::{SparseMatrix, System, load_array, load_matrix, write_npy};
-use supple::linear::{HistoryPoint, SolveOutcome, StopRule, linear_solver};
+use supple::linear::{HistoryPoint, LinearError, SolveOutcome, StopRule, linear_solver};
 use supple::output::write_whole;
 use supple::scene::{LinearKind, LinearOptions, linear_with_sets};
 
@@ -120,7 +120,8 @@ fn perform(
     let system = System::new(matrix, positions).map_err(Failure::usage)?;
     let mut solver = linear_solver(linear, system.positions.clone(), common.simd.into())
         .map_err(|problem| Failure::usage(anyhow::anyhow!("--solver {}: {problem}", options.solver)))?;
-    let refused = |problem| Failure::usage(FileError::whole(&options.matrix, problem));
+    let refused =
+        |problem: LinearError| Failure::usage(FileError::whole(&options.matrix, problem.to_string()));
     solver.prepare(&system.matrix).map_err(refused)?;
     let setup_seconds = begin.elapsed().as_secs_f64();
     let begin = Instant::now();

@@ -15,6 +15,7 @@
 //! | `options`, `factory` | solvers by name, with their options |
 
 mod direct;
+mod error;
 mod factory;
 pub mod io;
 mod krylov;
@@ -34,6 +35,7 @@ mod vectors;
 
 pub use direct::Ordering;
 pub use direct::cholesky::{Cholesky, Factorisation, ScalarCholesky};
+pub use error::LinearError;
 pub use factory::{linear_solver, preconditioner};
 pub use krylov::conjugate_gradient::{ConjugateGradient, PreconditionedSolver};
 pub use levels::Levels;
@@ -61,7 +63,7 @@ pub(crate) use matrix::pivot::inverses as definite_inverses;
 pub(crate) use matrix::triangular::Schedule;
 pub(crate) use operator::assembled;
 pub(crate) use ordering::colouring::{by_colour, colour};
-pub(crate) use relaxation::block_jacobi::{domain_not_definite, not_definite};
+pub(crate) use relaxation::block_jacobi::domain_not_definite;
 
 pub use supple_core::simd::Simd;
 pub use supple_core::{Error, FileError};

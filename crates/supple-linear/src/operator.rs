@@ -2,7 +2,7 @@
 
 use glam::{DMat3, DVec3};
 
-use crate::{BlockMatrix, ScalarMatrix, SolverState};
+use crate::{BlockMatrix, LinearError, ScalarMatrix, SolverState};
 
 /// A symmetric positive-definite matrix over 3-vectors, known at least by its products.
 pub trait LinearOperator: Sync {
@@ -25,7 +25,7 @@ pub trait LinearOperator: Sync {
 /// An approximate inverse, symmetric and positive definite, so that conjugate gradients may use it.
 pub trait Preconditioner: SolverState + Send {
     /// Prepares for a matrix. An error says what the preconditioner cannot do with it.
-    fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), String>;
+    fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), LinearError>;
     /// `z = M⁻¹ r`.
     fn apply(&mut self, r: &[DVec3], z: &mut [DVec3]);
 }
@@ -33,17 +33,13 @@ pub trait Preconditioner: SolverState + Send {
 /// The assembled matrix, or the error of a solver that cannot do without.
 pub(crate) fn assembled<'a>(
     operator: &'a dyn LinearOperator,
-    solver: &str,
-) -> Result<&'a BlockMatrix, String> {
-    operator.blocks().ok_or_else(|| {
-        format!(
-            "{solver} needs the assembled matrix, and this system is known by its products only; use jacobi"
-        )
-    })
+    solver: &'static str,
+) -> Result<&'a BlockMatrix, LinearError> {
+    operator.blocks().ok_or(LinearError::NotAssembled { solver })
 }
 
 impl Preconditioner for Box<dyn Preconditioner> {
-    fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), String> {
+    fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), LinearError> {
         (**self).update(operator)
     }
 

@@ -10,7 +10,9 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use supple::linear::io::{CsrArrays, SparseMatrix, System};
-use supple::linear::{HistoryPoint, Preconditioner as EnginePreconditioner, Simd, SolveOutcome, StopRule};
+use supple::linear::{
+    HistoryPoint, LinearError, Preconditioner as EnginePreconditioner, Simd, SolveOutcome, StopRule,
+};
 use supple::linear::{linear_solver, preconditioner};
 use supple::scene::LinearOptions;
 use toml::{Table, Value};
@@ -29,7 +31,7 @@ struct Matrix {
 }
 
 impl Matrix {
-    fn sparse(&self) -> Result<SparseMatrix, String> {
+    fn sparse(&self) -> Result<SparseMatrix, LinearError> {
         let Self { starts, columns, values, block } = self;
         SparseMatrix::from_csr(&CsrArrays { starts, columns, values, block: *block })
     }
@@ -43,6 +45,10 @@ fn matrix_of((starts, columns, values, block): &MatrixArrays<'_>) -> Matrix {
     let whole = |array: &PyReadonlyArray1<'_, i64>| array.as_array().to_vec();
     let (starts, columns, values) = (whole(starts), whole(columns), values.as_array().to_vec());
     Matrix { starts, columns, values, block: *block }
+}
+
+fn refused(problem: LinearError) -> PyErr {
+    invalid(problem.to_string())
 }
 
 fn linear_of(options: &Bound<'_, PyDict>) -> PyResult<LinearOptions> {
@@ -77,7 +83,7 @@ impl Preconditioner {
         let (matrix, linear) = (matrix_of(&matrix), linear_of(options)?);
         let positions = positions.as_ref().map(points).transpose()?;
         let made = in_pool(py, || Approximation::new(&matrix, positions, &linear))?;
-        Ok(Self { state: Mutex::new(made.map_err(invalid)?) })
+        Ok(Self { state: Mutex::new(made.map_err(refused)?) })
     }
 
     /// Prepares for another matrix; keeps everything that only depends on its pattern.
@@ -85,7 +91,7 @@ impl Preconditioner {
         let matrix = matrix_of(&matrix);
         let mut guard = self.lock()?;
         let state = &mut *guard;
-        in_pool(py, || state.update(&matrix))?.map_err(invalid)
+        in_pool(py, || state.update(&matrix))?.map_err(refused)
     }
 
     /// The product with a vector.
@@ -122,7 +128,11 @@ impl Preconditioner {
 }
 
 impl Approximation {
-    fn new(matrix: &Matrix, positions: Option<Vec<DVec3>>, linear: &LinearOptions) -> Result<Self, String> {
+    fn new(
+        matrix: &Matrix,
+        positions: Option<Vec<DVec3>>,
+        linear: &LinearOptions,
+    ) -> Result<Self, LinearError> {
         let system = System::with_points(&matrix.sparse()?, positions.clone())?;
         let mut inverse = preconditioner(linear, system.positions.clone(), Simd::Auto)?;
         inverse.update(&system.matrix)?;
@@ -130,13 +140,13 @@ impl Approximation {
         Ok(Self { system, inverse, positions, z })
     }
 
-    fn update(&mut self, matrix: &Matrix) -> Result<(), String> {
+    fn update(&mut self, matrix: &Matrix) -> Result<(), LinearError> {
         let sparse = matrix.sparse()?;
         let (rows, before) = (sparse.rows(), self.system.unknowns());
         if rows != before {
-            return Err(format!(
+            return Err(LinearError::InvalidMatrix(format!(
                 "the new matrix has {rows} rows, the previous one {before}; create another preconditioner"
-            ));
+            )));
         }
         let system = System::with_points(&sparse, self.positions.clone())?;
         if let Err(problem) = self.inverse.update(&system.matrix) {
@@ -195,7 +205,7 @@ pub(crate) fn solve<'py>(
     let (matrix, linear) = (matrix_of(&matrix), linear_of(options)?);
     let (rhs, positions) = (rhs.as_array().to_vec(), positions.as_ref().map(points).transpose()?);
     let stop = StopRule::tolerance(tolerance, max_iterations);
-    let solved = in_pool(py, || perform(&matrix, &rhs, positions, &linear, &stop))?.map_err(invalid)?;
+    let solved = in_pool(py, || perform(&matrix, &rhs, positions, &linear, &stop))?.map_err(refused)?;
     py.check_signals()?;
     if let Some(problem) = solved.outcome.problem() {
         return Err(invalid(problem));
@@ -221,7 +231,7 @@ fn perform(
     positions: Option<Vec<DVec3>>,
     linear: &LinearOptions,
     stop: &StopRule,
-) -> Result<Solved, String> {
+) -> Result<Solved, LinearError> {
     let sparse = matrix.sparse()?;
     let begin = Instant::now();
     let system = System::with_points(&sparse, positions)?;

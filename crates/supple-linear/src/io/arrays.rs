@@ -1,6 +1,7 @@
 //! Sparse matrices and systems from arrays in the caller's memory, in the layout of SciPy's CSR.
 
 use super::SparseMatrix;
+use crate::LinearError;
 
 /// A matrix by rows, like SciPy's CSR: row `i` has the columns `columns[starts[i]..starts[i + 1]]`.
 #[derive(Debug, Clone, Copy)]
@@ -17,50 +18,57 @@ pub struct CsrArrays<'a> {
 
 impl SparseMatrix {
     /// Takes over a square symmetric matrix. An error names the row and column, the value and what it must be.
-    pub fn from_csr(arrays: &CsrArrays<'_>) -> Result<Self, String> {
+    pub fn from_csr(arrays: &CsrArrays<'_>) -> Result<Self, LinearError> {
         let rows = arrays.starts.len().saturating_sub(1);
         let starts = arrays.checked_starts()?;
         let mut entries = Vec::with_capacity(arrays.columns.len());
         for (at, (&column, &value)) in arrays.columns.iter().zip(arrays.values).enumerate() {
             let row = || starts.partition_point(|&start| start <= at) - 1;
             if column < 0 || column as usize >= rows {
-                return Err(format!(
+                return Err(LinearError::InvalidMatrix(format!(
                     "row {} has an entry in column {column}; the matrix has {rows} columns, numbered from 0",
                     row()
-                ));
+                )));
             }
             if !value.is_finite() {
-                return Err(format!("entry ({}, {column}) is {value}; every entry must be finite", row()));
+                return Err(LinearError::InvalidMatrix(format!(
+                    "entry ({}, {column}) is {value}; every entry must be finite",
+                    row()
+                )));
             }
             entries.push((column as u32, value));
         }
         let matrix = Self { file_block: arrays.block, ..Self::from_rows(&starts, &mut entries) };
         match matrix.first_asymmetry() {
-            Some(asymmetry) => Err(asymmetry.problem(0)),
+            Some(asymmetry) => Err(LinearError::InvalidMatrix(asymmetry.problem(0))),
             None => Ok(matrix),
         }
     }
 }
 
 impl CsrArrays<'_> {
-    fn checked_starts(&self) -> Result<Vec<usize>, String> {
+    fn checked_starts(&self) -> Result<Vec<usize>, LinearError> {
         let (columns, values) = (self.columns.len(), self.values.len());
         let ends = (self.starts.first().copied(), self.starts.last().copied());
         if self.starts.len() < 2 || ends != (Some(0), Some(columns as i64)) || columns != values {
-            return Err(format!(
+            return Err(LinearError::InvalidMatrix(format!(
                 "the row starts must begin with 0 and end with the number of entries, {columns} columns and {values} values"
-            ));
+            )));
         }
         if self.starts.len() > u32::MAX as usize {
-            return Err(format!("{} rows; at most {} can be taken", self.starts.len() - 1, u32::MAX - 1));
+            return Err(LinearError::InvalidMatrix(format!(
+                "{} rows; at most {} can be taken",
+                self.starts.len() - 1,
+                u32::MAX - 1
+            )));
         }
         if let Some(row) = self.starts.windows(2).position(|pair| pair[0] > pair[1]) {
-            return Err(format!(
+            return Err(LinearError::InvalidMatrix(format!(
                 "the start of row {} is {}, before that of row {row}, {}",
                 row + 1,
                 self.starts[row + 1],
                 self.starts[row]
-            ));
+            )));
         }
         Ok(self.starts.iter().map(|&start| start as usize).collect())
     }
@@ -81,7 +89,7 @@ mod tests {
     };
 
     fn refused(arrays: CsrArrays<'_>, words: &[&str]) {
-        let problem = SparseMatrix::from_csr(&arrays).unwrap_err();
+        let problem = SparseMatrix::from_csr(&arrays).unwrap_err().to_string();
         for word in words {
             assert!(problem.contains(word), "`{word}` is not in: {problem}");
         }
@@ -112,10 +120,10 @@ mod tests {
         let matrix = SparseMatrix::from_csr(&LAPLACE).unwrap();
         assert!(System::with_points(&matrix, Some(vec![DVec3::ZERO])).is_ok(), "three unknowns per node");
         assert!(System::with_points(&matrix, Some(vec![DVec3::X, DVec3::Y, DVec3::Z])).is_ok());
-        let problem = System::with_points(&matrix, Some(vec![DVec3::ZERO; 2])).err().unwrap();
+        let problem = System::with_points(&matrix, Some(vec![DVec3::ZERO; 2])).err().unwrap().to_string();
         assert!(problem.contains("2 positions") && problem.contains("3 rows"), "{problem}");
         let lost = vec![DVec3::X, DVec3::NAN, DVec3::Z];
-        let problem = System::with_points(&matrix, Some(lost)).err().unwrap();
+        let problem = System::with_points(&matrix, Some(lost)).err().unwrap().to_string();
         assert!(problem.contains("position 1"), "{problem}");
     }
 }

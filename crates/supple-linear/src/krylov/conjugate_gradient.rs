@@ -11,7 +11,7 @@ use glam::DVec3;
 
 use crate::solver::{History, LinearTermination, SolveOutcome, StopRule};
 use crate::vectors::{Sums, add, copy, is_zero, solve_in_units, turn, unit_of_extreme};
-use crate::{HistoryPoint, LinearOperator, LinearSolver, Preconditioner, SolverState};
+use crate::{HistoryPoint, LinearError, LinearOperator, LinearSolver, Preconditioner, SolverState};
 
 /// How often the iteration may go on from the true residual before it counts as stalled.
 const RESTARTS: usize = 8;
@@ -230,7 +230,7 @@ impl<P: Preconditioner> PreconditionedSolver<P> {
 }
 
 impl<P: Preconditioner> LinearSolver for PreconditionedSolver<P> {
-    fn prepare(&mut self, matrix: &dyn LinearOperator) -> Result<(), String> {
+    fn prepare(&mut self, matrix: &dyn LinearOperator) -> Result<(), LinearError> {
         self.preconditioner.update(matrix)
     }
 

@@ -50,7 +50,8 @@ use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BlockMatrix, BlockPattern, LinearOperator, Preconditioner, Regions, Simd, SolverState, assembled,
+    BlockMatrix, BlockPattern, LinearError, LinearOperator, Preconditioner, Regions, Simd, SolverState,
+    assembled,
 };
 use application::Vectors;
 use connections::Connections;
@@ -119,6 +120,7 @@ impl Default for MasOptions {
 
 /// The seconds that the stages have taken so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[non_exhaustive]
 pub struct MasTimes {
     /// Domains and supernodes.
     pub construction: Duration,
@@ -225,7 +227,7 @@ fn coarse_domain(nodes: usize, modes: Modes) -> usize {
 }
 
 impl Preconditioner for Mas {
-    fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), String> {
+    fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), LinearError> {
         let matrix = assembled(operator, "mas")?;
         self.construct(matrix);
         let begun = Instant::now();

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 /// Time that cycles have taken so far, by stage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CycleTimes {
     /// Smoothing, and the residuals that end it.
     pub smoothing: Duration,

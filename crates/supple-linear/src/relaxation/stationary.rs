@@ -5,7 +5,7 @@ use glam::DVec3;
 
 use crate::solver::{History, LinearTermination, SolveOutcome, StopRule};
 use crate::vectors::{Sums, add, copy, is_zero, solve_in_units, unit_of_extreme};
-use crate::{HistoryPoint, LinearOperator, LinearSolver, Preconditioner, SolverState};
+use crate::{HistoryPoint, LinearError, LinearOperator, LinearSolver, Preconditioner, SolverState};
 
 /// A residual that has grown by this factor over its start will not come back.
 const DIVERGED: f64 = 1e6;
@@ -86,7 +86,7 @@ impl<P: Preconditioner> StationarySolver<P> {
 }
 
 impl<P: Preconditioner> LinearSolver for StationarySolver<P> {
-    fn prepare(&mut self, matrix: &dyn LinearOperator) -> Result<(), String> {
+    fn prepare(&mut self, matrix: &dyn LinearOperator) -> Result<(), LinearError> {
         self.preconditioner.update(matrix)
     }
 

@@ -87,9 +87,8 @@ pub(super) fn made(
     system: &StepSystem,
     simd: Simd,
 ) -> Result<Box<dyn Preconditioner>, Failure> {
-    let failed = |problem: String| Failure::running(anyhow::anyhow!(problem));
-    let mut made = preconditioner(linear, Some(system.current.clone()), simd).map_err(failed)?;
-    made.update(&system.matrix).map_err(failed)?;
+    let mut made = preconditioner(linear, Some(system.current.clone()), simd).map_err(Failure::running)?;
+    made.update(&system.matrix).map_err(Failure::running)?;
     Ok(made)
 }
 
@@ -228,7 +227,7 @@ impl Trace {
 mod tests {
     use super::*;
     use std::sync::Arc;
-    use supple::linear::{BlockJacobi, BlockPattern, SolverState};
+    use supple::linear::{BlockJacobi, BlockPattern, LinearError, SolverState};
 
     #[test]
     fn a_diagonal_matrix_gives_its_condition_and_its_lowest_value() {
@@ -240,7 +239,7 @@ mod tests {
         /// No preconditioner.
         struct Nothing;
         impl Preconditioner for Nothing {
-            fn update(&mut self, _: &dyn LinearOperator) -> Result<(), String> {
+            fn update(&mut self, _: &dyn LinearOperator) -> Result<(), LinearError> {
                 Ok(())
             }
 

@@ -146,6 +146,6 @@ fn hierarchy_bytes(scene: Scene, request: &Request) -> Result<usize, Failure> {
     let mut galerkin = Galerkin::new(GalerkinOptions::default(), Some(system.positions));
     let scalars = ScalarMatrix::of_blocks(&system.matrix)
         .ok_or_else(|| running("the matrix of projective dynamics couples directions".to_owned()))?;
-    galerkin.update(&WithBlocks { scalars: &scalars, blocks: &system.matrix }).map_err(running)?;
+    galerkin.update(&WithBlocks { scalars: &scalars, blocks: &system.matrix }).map_err(Failure::running)?;
     Ok(galerkin.bytes())
 }

@@ -196,7 +196,7 @@ impl ImplicitStepper {
         });
         let nodes = Nodes { pattern, vertices: self.x.len(), positions, at_start };
         let made = self.elasticity.minimiser(scene_state, nodes);
-        self.minimiser = Some(made.map_err(Error::Invalid)?);
+        self.minimiser = Some(made.map_err(|problem| Error::Invalid(problem.to_string()))?);
         Ok(())
     }
 
@@ -338,7 +338,7 @@ impl ImplicitStepper {
             return Err(scene_state.failed("the system was not analysed"));
         };
         let done = minimiser.minimise(&self.system, &mut self.work.next, limits, &mut self.outcome);
-        done.map_err(|problem| scene_state.failed(problem))
+        done.map_err(|problem| scene_state.failed(problem.to_string()))
     }
 
     /// The same from the initial guess, where the objective is known.

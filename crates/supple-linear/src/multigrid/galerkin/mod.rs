@@ -57,8 +57,8 @@ use glam::DVec3;
 use supple_core::parallel::prelude::*;
 
 use crate::{
-    BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Preconditioner, Regions, Simd, SolverState,
-    assembled, v_cycle,
+    BlockMatrix, BlockPattern, CycleTimes, LinearError, LinearOperator, Preconditioner, Regions, Simd,
+    SolverState, assembled, v_cycle,
 };
 use hierarchy::{Cycle, Hierarchy};
 use tree::Tree;
@@ -128,7 +128,7 @@ impl Galerkin {
         std::iter::once(pattern.unknowns()).chain(coarse).collect()
     }
 
-    fn grow_tree(&mut self, matrix: &BlockMatrix) -> Result<(), String> {
+    fn grow_tree(&mut self, matrix: &BlockMatrix) -> Result<(), LinearError> {
         if self.tree.as_ref().is_some_and(|(known, _)| Arc::ptr_eq(known, matrix.pattern())) {
             return Ok(());
         }
@@ -144,7 +144,7 @@ impl Galerkin {
         width: usize,
         pattern: &Arc<BlockPattern>,
         entries: &[f64],
-    ) -> Result<(), String> {
+    ) -> Result<(), LinearError> {
         let Some((_, tree)) = &self.tree else { return Ok(()) };
         let known = self.hierarchy.take().filter(|known| known.is_of(width, pattern));
         let hierarchy = known.unwrap_or_else(|| Hierarchy::new(width, pattern, tree, &self.options));
@@ -153,7 +153,7 @@ impl Galerkin {
 }
 
 impl Preconditioner for Galerkin {
-    fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), String> {
+    fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), LinearError> {
         let matrix = assembled(operator, "galerkin")?;
         self.grow_tree(matrix)?;
         let merged = matrix.with_outside_merged();

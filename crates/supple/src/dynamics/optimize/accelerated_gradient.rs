@@ -13,6 +13,7 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::descent::{Descent, Workspace};
+use super::error::MinimiseError;
 use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use super::preconditioning::Preconditioning;
 use super::refresh::Refresh;
@@ -125,7 +126,7 @@ impl Minimiser for AcceleratedGradient {
         x: &mut [DVec3],
         limits: &StoppingCriteria<'_>,
         outcome: &mut Outcome,
-    ) -> Result<(), String> {
+    ) -> Result<(), MinimiseError> {
         let mut descent = Descent::begin(objective, x, limits, &mut self.work, outcome)?;
         self.checked.copy_from_slice(descent.x);
         self.step = 1.0;

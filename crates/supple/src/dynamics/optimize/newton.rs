@@ -20,6 +20,7 @@ use std::time::Instant;
 use glam::DVec3;
 
 use super::descent::{Descent, Workspace, dot, is_usable_direction};
+use super::error::MinimiseError;
 use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use super::preconditioning::{FIRST_SHIFT, MAX_SHIFTS};
 use super::refresh::{Refresh, Staleness};
@@ -94,7 +95,7 @@ impl Newton {
     }
 
     /// Finds the direction, with the exact Hessian if it is due and definite.
-    fn find_direction(&mut self, descent: &mut Descent<'_>) -> Result<(), String> {
+    fn find_direction(&mut self, descent: &mut Descent<'_>) -> Result<(), MinimiseError> {
         if self.prepared.is_due(descent.x) {
             self.prepared.end();
         }
@@ -128,11 +129,13 @@ impl Newton {
             }
             self.prepared.end();
         }
-        Err("the Hessian could not be solved: masses or stiffnesses differ by more than double precision allows".into())
+        Err(MinimiseError::Unsolvable(
+            "the Hessian could not be solved: masses or stiffnesses differ by more than double precision allows",
+        ))
     }
 
     /// The direction `-D⁻¹ g` with the matrix's diagonal blocks.
-    fn descend_by_diagonal(&mut self) -> Result<(), String> {
+    fn descend_by_diagonal(&mut self) -> Result<(), MinimiseError> {
         self.is_solution = false;
         self.diagonal.update(&self.matrix)?;
         self.diagonal.apply(&self.rhs, &mut self.work.direction);
@@ -201,10 +204,8 @@ impl Newton {
             }
             LinearTermination::NegativeCurvature => Found::Direction,
             LinearTermination::NotFinite => Found::Diverged,
-            LinearTermination::Converged
-            | LinearTermination::Iterations
-            | LinearTermination::Deadline
-            | LinearTermination::Stalled => {
+            // Converged, or stopped by a limit.
+            _ => {
                 let (rhs, direction) = (&self.rhs, &self.work.direction);
                 let good = is_usable_direction(&self.matrix, rhs, direction, residual, &mut self.product);
                 match good {
@@ -224,7 +225,7 @@ impl Minimiser for Newton {
         x: &mut [DVec3],
         limits: &StoppingCriteria<'_>,
         outcome: &mut Outcome,
-    ) -> Result<(), String> {
+    ) -> Result<(), MinimiseError> {
         let mut descent = Descent::begin(objective, x, limits, &mut self.work, outcome)?;
         self.projected_for = if limits.step_tolerance > 0.0 { PROJECTED_RUN } else { 0 };
         self.out_of_time = false;

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::descent::{Descent, Workspace, dot};
+use super::error::MinimiseError;
 use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use super::preconditioning::Preconditioning;
 use super::refresh::Refresh;
@@ -71,7 +72,7 @@ impl Minimiser for NonlinearCg {
         x: &mut [DVec3],
         limits: &StoppingCriteria<'_>,
         outcome: &mut Outcome,
-    ) -> Result<(), String> {
+    ) -> Result<(), MinimiseError> {
         let mut descent = Descent::begin(objective, x, limits, &mut self.work, outcome)?;
         let mut scale = None;
         loop {

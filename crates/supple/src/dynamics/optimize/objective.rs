@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use glam::DVec3;
 
+use super::error::MinimiseError;
 use crate::energy::PointVisitor;
 use crate::material::HessianMode;
 use crate::stepper::IterationRecord;
@@ -126,14 +127,14 @@ impl Outcome {
 
 /// A nonlinear method, with its matrices and vectors for one sparsity pattern.
 pub trait Minimiser: SolverState + Send {
-    /// Minimises from `x` and tells in `outcome` how it went. An error says what is not finite or could not be solved.
+    /// Minimises from `x` and writes the outcome to `outcome`. An error names what is not finite or could not be solved.
     fn minimise(
         &mut self,
         objective: &dyn Objective,
         x: &mut [DVec3],
         limits: &StoppingCriteria<'_>,
         outcome: &mut Outcome,
-    ) -> Result<(), String>;
+    ) -> Result<(), MinimiseError>;
 }
 
 #[cfg(test)]
@@ -145,8 +146,8 @@ pub(crate) mod tests {
     use super::super::descent::norm;
     use super::*;
     use supple_linear::{
-        BlockPattern, HistoryPoint, LinearOperator, LinearSolver, LinearTermination, SolveOutcome,
-        SolverState, StopRule,
+        BlockPattern, HistoryPoint, LinearError, LinearOperator, LinearSolver, LinearTermination,
+        SolveOutcome, SolverState, StopRule,
     };
 
     /// A chain of springs of rest length zero, with a separate well under each vertex.
@@ -215,7 +216,7 @@ pub(crate) mod tests {
     }
 
     impl LinearSolver for Diverging {
-        fn prepare(&mut self, _matrix: &dyn LinearOperator) -> Result<(), String> {
+        fn prepare(&mut self, _matrix: &dyn LinearOperator) -> Result<(), LinearError> {
             Ok(())
         }
 
@@ -236,7 +237,7 @@ pub(crate) mod tests {
             } else {
                 LinearTermination::Iterations
             };
-            SolveOutcome { iterations: 50, relative_residual: norm(&rest) / norm(rhs), end }
+            SolveOutcome::new(50, norm(&rest) / norm(rhs), end)
         }
 
         fn history(&self) -> &[HistoryPoint] {

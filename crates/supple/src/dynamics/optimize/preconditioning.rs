@@ -6,6 +6,7 @@ use std::time::Instant;
 use glam::DVec3;
 
 use super::descent::Descent;
+use super::error::MinimiseError;
 use super::refresh::{Refresh, Staleness};
 use crate::material::HessianMode;
 use supple_linear::{BlockMatrix, BlockPattern, LinearOperator, Preconditioner, SolverState};
@@ -34,7 +35,7 @@ impl Preconditioning {
     }
 
     /// Refreshes the matrix and the preconditioner if it is due; returns whether it did.
-    pub(crate) fn renew_if_due(&mut self, descent: &mut Descent<'_>) -> Result<bool, String> {
+    pub(crate) fn renew_if_due(&mut self, descent: &mut Descent<'_>) -> Result<bool, MinimiseError> {
         let begun = Instant::now();
         if descent.outcome.iterations == 0 && !self.age.spans_steps() {
             self.age.end();
@@ -60,7 +61,7 @@ impl Preconditioning {
 
     /// Updates the preconditioner. Contact may be so much stiffer than the rest that rounding destroys the matrix's definiteness;
     /// a small multiple of its diagonal restores it.
-    fn update(&mut self) -> Result<(), String> {
+    fn update(&mut self) -> Result<(), MinimiseError> {
         let mut shift = FIRST_SHIFT * self.matrix.largest_diagonal();
         for _ in 0..MAX_SHIFTS {
             if self.preconditioner.update(&self.matrix).is_ok() {
@@ -69,7 +70,7 @@ impl Preconditioning {
             self.matrix.shift_diagonal(shift);
             shift *= 100.0;
         }
-        self.preconditioner.update(&self.matrix)
+        Ok(self.preconditioner.update(&self.matrix)?)
     }
 
     /// `z = M⁻¹ r`.

@@ -17,6 +17,7 @@ use glam::{DMat3, DVec3};
 use supple_core::parallel::prelude::*;
 
 use super::descent::{Descent, Workspace, is_usable_direction};
+use super::error::MinimiseError;
 use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use crate::body::{Body, Elements};
 use crate::energy::bending::hinge::{Hinge, hinges};
@@ -91,18 +92,17 @@ impl Projective {
     }
 
     /// Assembles the matrix where it may have changed, and factorises or prepares it if it has.
-    fn prepare(&mut self, descent: &mut Descent<'_>) -> Result<(), String> {
+    fn prepare(&mut self, descent: &mut Descent<'_>) -> Result<(), MinimiseError> {
         if descent.outcome.iterations > 0 && !descent.objective.projective_varies() {
             return Ok(());
         }
         let begun = Instant::now();
         self.matrix.clear();
         if !descent.objective.projective(descent.x, &mut self.matrix) {
-            return Err(
+            return Err(MinimiseError::Unsolvable(
                 "projective dynamics does not support one of the elastic models; use `newton`, or `spring`, \
-                        `arap` or `corotated` solids"
-                    .into(),
-            );
+                 `arap` or `corotated` solids",
+            ));
         }
         let assembled = Instant::now();
         descent.outcome.assembly_time += assembled - begun;
@@ -114,7 +114,9 @@ impl Projective {
         match &mut self.global {
             Global::Direct(factor) => {
                 if factor.factorise(self.matrix.values()) == Factorisation::NotPositiveDefinite {
-                    return Err("the matrix of projective dynamics is not positive definite".into());
+                    return Err(MinimiseError::Unsolvable(
+                        "the matrix of projective dynamics is not positive definite",
+                    ));
                 }
             }
             Global::Iterative { solver, blocks, .. } => {
@@ -169,7 +171,7 @@ impl Minimiser for Projective {
         x: &mut [DVec3],
         limits: &StoppingCriteria<'_>,
         outcome: &mut Outcome,
-    ) -> Result<(), String> {
+    ) -> Result<(), MinimiseError> {
         let mut descent = Descent::begin(objective, x, limits, &mut self.work, outcome)?;
         loop {
             if let Some(stop) = descent.check_convergence(&mut self.work)? {
@@ -218,7 +220,7 @@ impl SolverState for Projective {
 
     fn restore(&mut self, saved: &[u32]) {
         let Some(solver) = self.inner_mut() else { return };
-        // What keeps no structure from step to step is prepared for its matrix, whatever the state.
+        // A solver that keeps no structure from step to step is prepared for its matrix, whatever the state.
         let keeps_structure = !(saved.is_empty() && solver.save().is_empty());
         solver.restore(saved);
         if keeps_structure {
