@@ -1,5 +1,18 @@
 //! Linear systems of elasticity: the 3x3-block matrix, and what solves it. Knows no scene and no body: this is the crate to take for
-//! a matrix of your own.
+//! a matrix of your own. Three lines solve a symmetric positive-definite system:
+//!
+//! ```
+//! # fn main() -> Result<(), supple_linear::LinearError> {
+//! let matrix = supple_linear::SparseMatrix::from_triplets(2, [(0, 0, 3.0), (0, 1, -1.0), (1, 0, -1.0), (1, 1, 3.0)])?;
+//! let solution = supple_linear::solve(&matrix, &[2.0, 2.0], "mas")?;
+//! println!("{:?} after {} iterations", solution.x, solution.report.iterations);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The matrix comes from triplets, from the arrays of a CSR matrix ([`SparseMatrix::from_csr`]) or from a Matrix Market or SciPy file
+//! ([`load_matrix`]). [`SolveOptions`] has tolerances, positions of the unknowns and the options of the solvers. To keep a solver
+//! for many matrices of one pattern, take [`linear_solver`] and [`io::System`].
 //!
 //! | folder | what it is |
 //! | --- | --- |
@@ -29,6 +42,7 @@ mod ordering;
 mod preconditioner;
 mod regions;
 mod relaxation;
+mod solve;
 mod solver;
 mod solver_state;
 mod vectors;
@@ -37,6 +51,7 @@ pub use direct::Ordering;
 pub use direct::cholesky::{Cholesky, Factorisation, ScalarCholesky};
 pub use error::LinearError;
 pub use factory::{linear_solver, preconditioner};
+pub use io::{CsrArrays, SparseMatrix, load_matrix};
 pub use krylov::conjugate_gradient::{ConjugateGradient, PreconditionedSolver};
 pub use levels::Levels;
 pub use matrix::block_matrix::{BlockMatrix, BlockPattern, ExtraBlock};
@@ -55,6 +70,7 @@ pub use relaxation::block_jacobi::BlockJacobi;
 pub use relaxation::chebyshev::{Chebyshev, ChebyshevOptions};
 pub use relaxation::gauss_seidel::GaussSeidel;
 pub use relaxation::stationary::StationarySolver;
+pub use solve::{Solution, SolveOptions, SolveReport, solve};
 pub use solver::{History, HistoryPoint, LinearSolver, LinearTermination, SolveOutcome, StopRule};
 pub use solver_state::SolverState;
 

@@ -1,6 +1,7 @@
 //! Sparse matrices and systems from arrays in the caller's memory, in the layout of SciPy's CSR.
 
 use super::SparseMatrix;
+use super::sparse::Entry;
 use crate::LinearError;
 
 /// A matrix by rows, like SciPy's CSR: row `i` has the columns `columns[starts[i]..starts[i + 1]]`.
@@ -17,6 +18,30 @@ pub struct CsrArrays<'a> {
 }
 
 impl SparseMatrix {
+    /// A square symmetric matrix of `rows` rows from triplets `(row, column, value)`, counted from 0, in any order; those at the
+    /// same place are added. Both halves must be given. An error names the row and column, the value and what it must be.
+    pub fn from_triplets(
+        rows: usize,
+        triplets: impl IntoIterator<Item = (u32, u32, f64)>,
+    ) -> Result<Self, LinearError> {
+        let checked = |(row, column, value): (u32, u32, f64)| {
+            if row as usize >= rows || column as usize >= rows {
+                return Err(LinearError::InvalidMatrix(format!(
+                    "entry ({row}, {column}) lies outside of a matrix of {rows} rows, numbered from 0"
+                )));
+            }
+            if !value.is_finite() {
+                return Err(not_finite(row as usize, i64::from(column), value));
+            }
+            Ok(Entry { row, column, value })
+        };
+        let entries: Vec<Entry> = triplets.into_iter().map(checked).collect::<Result<_, _>>()?;
+        if rows == 0 {
+            return Err(LinearError::InvalidMatrix("the matrix has no rows".to_owned()));
+        }
+        Self::from_entries(rows, &entries).symmetric()
+    }
+
     /// Takes over a square symmetric matrix. An error names the row and column, the value and what it must be.
     pub fn from_csr(arrays: &CsrArrays<'_>) -> Result<Self, LinearError> {
         let rows = arrays.starts.len().saturating_sub(1);
@@ -31,19 +56,24 @@ impl SparseMatrix {
                 )));
             }
             if !value.is_finite() {
-                return Err(LinearError::InvalidMatrix(format!(
-                    "entry ({}, {column}) is {value}; every entry must be finite",
-                    row()
-                )));
+                return Err(not_finite(row(), column, value));
             }
             entries.push((column as u32, value));
         }
         let matrix = Self { file_block: arrays.block, ..Self::from_rows(&starts, &mut entries) };
-        match matrix.first_asymmetry() {
+        matrix.symmetric()
+    }
+
+    fn symmetric(self) -> Result<Self, LinearError> {
+        match self.first_asymmetry() {
             Some(asymmetry) => Err(LinearError::InvalidMatrix(asymmetry.problem(0))),
-            None => Ok(matrix),
+            None => Ok(self),
         }
     }
+}
+
+fn not_finite(row: usize, column: i64, value: f64) -> LinearError {
+    LinearError::InvalidMatrix(format!("entry ({row}, {column}) is {value}; every entry must be finite"))
 }
 
 impl CsrArrays<'_> {
@@ -113,6 +143,21 @@ mod tests {
         let skew = &[2.0, -1.0, -1.0, 2.0, -1.0, -3.0, 2.0];
         refused(CsrArrays { values: skew, ..LAPLACE }, &["not symmetric", "(1, 2)"]);
         refused(CsrArrays { starts: &[], columns: &[], values: &[], block: 1 }, &["row starts"]);
+    }
+
+    #[test]
+    fn triplets_make_the_matrix_of_the_arrays() {
+        let halves = [(0, 0, 2.0), (1, 1, 1.5), (2, 2, 2.0), (0, 1, -1.0), (2, 1, -1.0), (1, 1, 0.5)];
+        let mirrored = [(1, 0, -1.0), (1, 2, -1.0)];
+        let matrix = SparseMatrix::from_triplets(3, halves.into_iter().chain(mirrored)).unwrap();
+        assert_eq!(matrix, SparseMatrix::from_csr(&LAPLACE).unwrap());
+        for (rows, triplet, word) in
+            [(3, (3, 0, 1.0), "(3, 0)"), (1, (0, 0, f64::NAN), "finite"), (2, (0, 1, 1.0), "symmetric")]
+        {
+            let problem = SparseMatrix::from_triplets(rows, [triplet]).unwrap_err().to_string();
+            assert!(problem.contains(word), "{problem}");
+        }
+        assert!(SparseMatrix::from_triplets(0, []).is_err());
     }
 
     #[test]

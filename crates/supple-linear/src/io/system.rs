@@ -83,7 +83,7 @@ impl System {
     }
 }
 
-fn points(array: &DenseArray, n: usize, path: &Path) -> Result<Vec<DVec3>, FileError> {
+pub(super) fn points(array: &DenseArray, n: usize, path: &Path) -> Result<Vec<DVec3>, FileError> {
     let [rows, columns] = array.shape;
     let flat = columns == 1 && (rows == n || rows == 3 * n) && rows.is_multiple_of(3);
     let count = if flat { rows / 3 } else { rows };
