@@ -58,7 +58,7 @@ pub use matrix::block_matrix::{BlockMatrix, BlockPattern, ExtraBlock};
 pub use matrix::extra_rows::ExtraRows;
 pub use matrix::point_hessians::PointHessians;
 pub use matrix::scalar_matrix::{ScalarMatrix, WithBlocks};
-pub use multigrid::cycle::{CycleTimes, Direction, Level, v_cycle};
+pub use multigrid::cycle::{CycleTimes, Direction, Level, cycle};
 pub use operator::{LinearOperator, Preconditioner};
 pub use options::{LinearKind, LinearOptions};
 pub use ordering::node_order::{Graph, graph_order, local_order, morton_order};

@@ -320,9 +320,9 @@ impl ImplicitStepper {
             evaluation: seconds(outcome.evaluation_time),
             assembly: seconds(outcome.assembly_time),
             update: seconds(outcome.update_time),
-            smoothing: seconds(cycles.smoothing),
+            smoothing: seconds(cycles.smoothing + cycles.residual),
             coarsest: seconds(cycles.coarsest),
-            transfer: seconds(cycles.transfer),
+            transfer: seconds(cycles.restriction + cycles.prolongation),
             solve: seconds(outcome.solve_time.saturating_sub(cycles.total())),
             total: seconds(begun.elapsed()),
         }

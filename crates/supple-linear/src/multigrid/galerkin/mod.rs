@@ -3,7 +3,7 @@
 //!
 //! | section of the paper | here |
 //! | --- | --- |
-//! | 3.2, algorithm 2: two-grid cycle, nested | [`crate::v_cycle`], `level` |
+//! | 3.2, algorithm 2: two-grid cycle, nested | [`crate::cycle`], `level` |
 //! | 4.1 grid hierarchy: furthest-point sampling | `furthest_points`, `tree` |
 //! | 4.2 restriction and interpolation, equations 4 and 5 | `projection`, `regularisation` (a node's functions) |
 //! | 4.3 fast update, equations 6 and 7, in full and where something changed | `coarse_matrix`, `changes` |
@@ -58,7 +58,7 @@ use supple_core::parallel::prelude::*;
 
 use crate::{
     BlockMatrix, BlockPattern, CycleTimes, LinearError, LinearOperator, Preconditioner, Regions, Simd,
-    SolverState, assembled, v_cycle,
+    SolverState, assembled, cycle,
 };
 use hierarchy::{Cycle, Hierarchy};
 use tree::Tree;
@@ -177,7 +177,7 @@ impl Preconditioner for Galerkin {
         b.zip(&*order).with_min_len(4096).for_each(|(b, &vertex)| {
             b[..3].copy_from_slice(&(r[vertex as usize] / size).to_array().map(|entry| entry as f32));
         });
-        v_cycle(levels, &mut self.times);
+        cycle(levels, &mut self.times);
         let x = &levels[0].x;
         let factor = size * *scale;
         z.par_iter_mut().zip(&*place).with_min_len(4096).for_each(|(z, &place)| {

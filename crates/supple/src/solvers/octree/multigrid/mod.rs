@@ -30,7 +30,7 @@ use crate::solvers::octree::multigrid::coarsest::CoarsestSolver;
 use crate::solvers::octree::multigrid::level::{Damping, OctreeLevel, Operator};
 use crate::solvers::octree::multigrid::smoother::Smoother;
 use crate::solvers::octree::multigrid::transfer::Transfer;
-use supple_linear::{CycleTimes, LinearError, LinearOperator, Preconditioner, Simd, SolverState, v_cycle};
+use supple_linear::{CycleTimes, LinearError, LinearOperator, Preconditioner, Simd, SolverState, cycle};
 use supple_mesh::octree::Octree;
 use supple_mesh::octree::{Coarsened, coarsen};
 
@@ -281,7 +281,7 @@ impl Multigrid {
     fn cycle(&mut self, r: &[DVec3], z: &mut [DVec3]) {
         let to_single = |(b, r): (&mut [f32; 3], &DVec3)| *b = r.to_array().map(|entry| entry as f32);
         self.levels[0].b.par_iter_mut().zip(r).with_min_len(CHUNK).for_each(to_single);
-        v_cycle(&mut self.levels, &mut self.times);
+        cycle(&mut self.levels, &mut self.times);
         let to_double = |(z, x): (&mut DVec3, &[f32; 3])| *z = DVec3::from_array(x.map(f64::from));
         z.par_iter_mut().zip(&self.levels[0].x).with_min_len(CHUNK).for_each(to_double);
     }
