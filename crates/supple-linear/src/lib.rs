@@ -17,7 +17,7 @@
 //! | folder | what it is |
 //! | --- | --- |
 //! | `matrix` | the matrix by full rows; the same where every block is a multiple of the identity; what is added to a fixed pattern |
-//! | `krylov` | conjugate gradients under every symmetric preconditioner, Lanczos |
+//! | `krylov` | conjugate gradients under every symmetric preconditioner, flexible GMRES, Lanczos |
 //! | `relaxation` | block Jacobi, coloured Gauss-Seidel, Chebyshev, stationary iterations |
 //! | `preconditioner` | one-level Schwarz, incomplete Cholesky, a factor as a preconditioner |
 //! | [`multigrid`] | the cycle over the levels of any multigrid family, and [`multigrid::galerkin`] (Xian 2019) |
@@ -53,6 +53,7 @@ pub use error::LinearError;
 pub use factory::{linear_solver, preconditioner};
 pub use io::{CsrArrays, SparseMatrix, load_matrix};
 pub use krylov::conjugate_gradient::{ConjugateGradient, PreconditionedSolver};
+pub use krylov::flexible_gmres::{FlexibleGmres, FlexibleSystem, GmresOutcome};
 pub use levels::Levels;
 pub use matrix::block_matrix::{BlockMatrix, BlockPattern, ExtraBlock};
 pub use matrix::extra_rows::ExtraRows;
