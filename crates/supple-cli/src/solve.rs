@@ -3,13 +3,14 @@
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::Duration;
 
-use glam::DVec3;
 use serde_json::json;
 use supple::FileError;
-use supple::linear::io::{SparseMatrix, System, load_array, load_matrix, write_npy};
-use supple::linear::{HistoryPoint, SolveOutcome, StopRule, linear_solver};
+use supple::linear::io::{load_array, load_positions, write_npy};
+use supple::linear::{
+    self, LinearError, Solution, SolveOptions, SolveReport, SparseMatrix, StopRule, load_matrix,
+};
 use supple::output::write_whole;
 use supple::scene::{LinearKind, LinearOptions, linear_with_sets};
 
@@ -17,27 +18,16 @@ use crate::arguments::{Common, Solve};
 use crate::failure::Failure;
 use crate::print::line;
 
-/// A solve with its times.
-struct Solved {
-    x: Vec<f64>,
-    outcome: SolveOutcome,
-    relative_residual: f64,
-    setup_seconds: f64,
-    solve_seconds: f64,
-    bytes: usize,
-    history: Vec<HistoryPoint>,
-}
-
 /// Reads, solves, writes and reports.
 pub(crate) fn solve(options: &Solve, common: &Common) -> Result<ExitCode, Failure> {
     let linear = chosen(options)?;
     check_options(options)?;
     let matrix = load_matrix(&options.matrix).map_err(Failure::usage)?;
     let rhs = load_rhs(&options.rhs, matrix.rows())?;
-    let solved = perform(options, common, &linear, &matrix, &rhs)?;
+    let solved = perform(options, common, linear, &matrix, &rhs)?;
     write_results(options, &solved)?;
     report(options, common, &solved, matrix.rows());
-    match solved.outcome.problem() {
+    match solved.report.problem {
         Some(problem) => Err(Failure::running(FileError::whole(&options.matrix, problem))),
         None => Ok(ExitCode::SUCCESS),
     }
@@ -59,11 +49,7 @@ fn chosen(options: &Solve) -> Result<LinearOptions, Failure> {
 }
 
 fn solver_kind(word: &str) -> Result<LinearKind, Failure> {
-    let known = LinearKind::ALL.into_iter().find(|kind| kind.word() == word);
-    known.ok_or_else(|| {
-        let words = LinearKind::ALL.map(LinearKind::word).join(", ");
-        Failure::usage(anyhow::anyhow!("--solver {word}: no such linear solver; there are {words}"))
-    })
+    word.parse().map_err(|problem: LinearError| Failure::usage(anyhow::anyhow!("--solver: {problem}")))
 }
 
 fn check_options(options: &Solve) -> Result<(), Failure> {
@@ -109,39 +95,30 @@ fn load_rhs(path: &Path, rows: usize) -> Result<Vec<f64>, Failure> {
 fn perform(
     options: &Solve,
     common: &Common,
-    linear: &LinearOptions,
+    linear: LinearOptions,
     matrix: &SparseMatrix,
     rhs: &[f64],
-) -> Result<Solved, Failure> {
-    let positions = options.positions.as_deref().map(|path| load_array(path).map(|array| (array, path)));
+) -> Result<Solution, Failure> {
+    let positions = options.positions.as_ref().map(|path| load_positions(path, matrix.rows()));
     let positions = positions.transpose().map_err(Failure::usage)?;
-    let begin = Instant::now();
-    let positions = positions.as_ref().map(|(array, path)| (array, *path));
-    let system = System::new(matrix, positions).map_err(Failure::usage)?;
-    let mut solver = linear_solver(linear, system.positions.clone(), common.simd.into())
-        .map_err(|problem| Failure::usage(anyhow::anyhow!("--solver {}: {problem}", options.solver)))?;
-    let refused = |problem| Failure::usage(FileError::whole(&options.matrix, problem));
-    solver.prepare(&system.matrix).map_err(refused)?;
-    let setup_seconds = begin.elapsed().as_secs_f64();
-    let begin = Instant::now();
-    let mut x = vec![DVec3::ZERO; system.matrix.pattern().unknowns()];
     let stop = StopRule::tolerance(options.tolerance, options.max_iterations as usize);
-    let outcome = solver.solve(&system.matrix, &system.gather(rhs), &mut x, &stop);
-    let x = system.scatter(&x);
-    let solve_seconds = begin.elapsed().as_secs_f64();
-    let relative_residual = matrix.relative_residual(&x, rhs);
-    let (bytes, history) = (solver.bytes(), solver.history().to_vec());
-    Ok(Solved { x, outcome, relative_residual, setup_seconds, solve_seconds, bytes, history })
+    let all = SolveOptions { linear, stop, positions, simd: common.simd.into() };
+    linear::solve(matrix, rhs, all).map_err(|problem| match problem {
+        LinearError::InvalidOption(_) => {
+            Failure::usage(anyhow::anyhow!("--solver {}: {problem}", options.solver))
+        }
+        _ => Failure::usage(FileError::whole(&options.matrix, problem.to_string())),
+    })
 }
 
-fn write_results(options: &Solve, solved: &Solved) -> Result<(), Failure> {
+fn write_results(options: &Solve, solved: &Solution) -> Result<(), Failure> {
     if let Some(path) = &options.out {
         write_whole(path, |file| write_npy(&solved.x, file)).map_err(Failure::running)?;
     }
     if let Some(path) = &options.history {
         let written = write_whole(path, |file| {
             writeln!(file, "iteration,seconds,relative_residual")?;
-            solved.history.iter().enumerate().try_for_each(|(iteration, point)| {
+            solved.report.history.iter().enumerate().try_for_each(|(iteration, point)| {
                 writeln!(file, "{iteration},{},{:e}", point.seconds, point.relative_residual)
             })
         });
@@ -150,8 +127,10 @@ fn write_results(options: &Solve, solved: &Solved) -> Result<(), Failure> {
     Ok(())
 }
 
-fn report(options: &Solve, common: &Common, solved: &Solved, unknowns: usize) {
-    let Solved { outcome, relative_residual, setup_seconds, solve_seconds, bytes, .. } = solved;
+fn report(options: &Solve, common: &Common, solved: &Solution, unknowns: usize) {
+    let SolveReport { iterations, relative_residual, converged, setup_time, solve_time, bytes, .. } =
+        &solved.report;
+    let [setup_seconds, solve_seconds] = [setup_time, solve_time].map(Duration::as_secs_f64);
     if common.json {
         line(json!({
             "solver": options.solver,
@@ -159,16 +138,16 @@ fn report(options: &Solve, common: &Common, solved: &Solved, unknowns: usize) {
             "threads": supple_core::parallel::current_num_threads(),
             "setup_seconds": setup_seconds,
             "solve_seconds": solve_seconds,
-            "iterations": outcome.iterations,
+            "iterations": iterations,
             "relative_residual": relative_residual,
-            "converged": outcome.converged(),
+            "converged": converged,
             "bytes": bytes,
         }));
     } else {
-        let word = if outcome.converged() { "converged" } else { "did not converge" };
+        let word = if *converged { "converged" } else { "did not converge" };
         line(format!(
             "{}: {word}, {} iterations, relative residual {relative_residual:.2e}",
-            options.solver, outcome.iterations
+            options.solver, iterations
         ));
         line(format!(
             "{unknowns} unknowns, set up in {setup_seconds:.3} s, solved in {solve_seconds:.3} s, {:.1} MB",

@@ -10,7 +10,8 @@ use crate::multigrid::galerkin::{Galerkin, GalerkinOptions};
 use crate::options::{LinearKind, LinearOptions};
 use crate::{
     BlockJacobi, Chebyshev, ChebyshevOptions, CholeskyFactor, Fill, GaussSeidel, IncompleteCholesky,
-    LinearSolver, PreconditionedSolver, Preconditioner, Schwarz, SchwarzOptions, Simd, StationarySolver,
+    LinearError, LinearSolver, PreconditionedSolver, Preconditioner, Schwarz, SchwarzOptions, Simd,
+    StationarySolver,
 };
 
 /// The linear solver of a scene. `positions`, one for each unknown, tell which unknowns are near each other; without them the
@@ -19,7 +20,7 @@ pub fn linear_solver(
     linear: &LinearOptions,
     positions: Option<Arc<[DVec3]>>,
     simd: Simd,
-) -> Result<Box<dyn LinearSolver>, String> {
+) -> Result<Box<dyn LinearSolver>, LinearError> {
     linear.check()?;
     Ok(match linear.kind {
         LinearKind::Chebyshev => Box::new(Chebyshev::new(chebyshev_options(linear))),
@@ -35,7 +36,7 @@ pub fn preconditioner(
     linear: &LinearOptions,
     positions: Option<Arc<[DVec3]>>,
     simd: Simd,
-) -> Result<Box<dyn Preconditioner>, String> {
+) -> Result<Box<dyn Preconditioner>, LinearError> {
     linear.check()?;
     if positions.is_none() {
         needs_no_positions(linear)?;
@@ -54,9 +55,9 @@ pub fn preconditioner(
         }
         LinearKind::GaussSeidel => Box::new(GaussSeidel::default()),
         LinearKind::Chebyshev => {
-            return Err(
-                "`chebyshev` is a solver, not a preconditioner; choose another `linear`, or `newton`".into(),
-            );
+            let problem =
+                "`chebyshev` is a solver, not a preconditioner; choose another `linear`, or `newton`";
+            return Err(LinearError::InvalidOption(problem.to_owned()));
         }
         LinearKind::Galerkin | LinearKind::GalerkinCycle => {
             Box::new(Galerkin::new(galerkin_options(linear, positions.as_deref(), simd), positions))
@@ -66,7 +67,7 @@ pub fn preconditioner(
 }
 
 /// Refuses options that mean nothing where it is not known where the unknowns are.
-fn needs_no_positions(linear: &LinearOptions) -> Result<(), String> {
+fn needs_no_positions(linear: &LinearOptions) -> Result<(), LinearError> {
     let affine = |count: Option<u32>| count.is_some_and(|count| count > 3);
     let said = [
         ("first", "names points in space", linear.first.is_some()),
@@ -74,10 +75,10 @@ fn needs_no_positions(linear: &LinearOptions) -> Result<(), String> {
         ("modes", "above 3 stands for motions of places", affine(linear.modes)),
     ];
     match said.into_iter().find(|(.., said)| *said) {
-        Some((option, meaning, _)) => Err(format!(
+        Some((option, meaning, _)) => Err(LinearError::InvalidOption(format!(
             "`{option}` of `{}` {meaning}, and the positions of the unknowns are not known; give them, or leave `{option}` out",
             linear.kind.word()
-        )),
+        ))),
         None => Ok(()),
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::de::{self, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::LinearError;
 use crate::multigrid::galerkin::{COARSEST_UNKNOWNS, LevelSizes};
 
 /// The coarse levels of a hierarchy.
@@ -19,15 +20,15 @@ pub enum Levels {
 
 impl Levels {
     /// What is wrong with it, for coarse nodes of so many unknowns.
-    pub(crate) fn check(&self, unknowns: u32) -> Result<(), String> {
+    pub(crate) fn check(&self, unknowns: u32) -> Result<(), LinearError> {
         let Self::Counts(counts) = self else { return Ok(()) };
         let largest = COARSEST_UNKNOWNS as u32 / unknowns.max(1);
         match counts.iter().min() {
             Some(smallest) if (1..=largest).contains(smallest) => Ok(()),
-            _ => Err(format!(
+            _ => Err(LinearError::InvalidOption(format!(
                 "`levels` of the linear solver is {counts:?}; it must be \"auto\" or a list of numbers of coarse nodes, \
                  each at least 1 and the smallest, which is factored densely, at most {largest}, such as [50, 1000]"
-            )),
+            ))),
         }
     }
 

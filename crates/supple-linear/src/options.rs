@@ -7,6 +7,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::LinearError;
 use crate::levels::Levels;
 use crate::mas::{Layout, MOST_NODES, Modes, Partition};
 use crate::multigrid::galerkin::{Distances, Smoother};
@@ -148,7 +149,7 @@ impl From<LinearKind> for LinearOptions {
 
 impl LinearOptions {
     /// Refuses options that the solver does not have, and values outside their range.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), LinearError> {
         self.check_numbers()?;
         let words = [
             ("levels", self.levels.is_some()),
@@ -161,7 +162,9 @@ impl LinearOptions {
             return Err(self.has_no(name));
         }
         if let Some(point) = self.first.iter().flatten().find(|point| !point.is_finite()) {
-            return Err(format!("`first` of the linear solver holds {point}; its points must be finite"));
+            return Err(LinearError::InvalidOption(format!(
+                "`first` of the linear solver holds {point}; its points must be finite"
+            )));
         }
         let words = [
             ("modes", self.modes.is_some()),
@@ -172,11 +175,15 @@ impl LinearOptions {
             return Err(self.has_no(name));
         }
         if let Some(modes) = self.modes.filter(|&modes| Modes::of_count(modes).is_none()) {
-            return Err(format!("`modes` of the linear solver is {modes}; it must be 3, 6 or 12"));
+            return Err(LinearError::InvalidOption(format!(
+                "`modes` of the linear solver is {modes}; it must be 3, 6 or 12"
+            )));
         }
         let unknowns = self.unknowns.unwrap_or(12);
         if unknowns != 3 && unknowns != 12 {
-            return Err(format!("`unknowns` of the linear solver is {unknowns}; it must be 3 or 12"));
+            return Err(LinearError::InvalidOption(format!(
+                "`unknowns` of the linear solver is {unknowns}; it must be 3 or 12"
+            )));
         }
         self.levels.as_ref().map_or(Ok(()), |levels| levels.check(unknowns))
     }
@@ -186,7 +193,7 @@ impl LinearOptions {
         self.kind.is_galerkin() && self.distances.unwrap_or_default() == Distances::Stiffness
     }
 
-    fn check_numbers(&self) -> Result<(), String> {
+    fn check_numbers(&self) -> Result<(), LinearError> {
         use LinearKind::{Chebyshev, Cholesky, Ict, Mas, Schwarz};
         let kind = self.kind;
         let iterative = kind != Cholesky;
@@ -215,14 +222,19 @@ impl LinearOptions {
                 return Err(self.has_no(name));
             }
             if !(low..=high).contains(&value) {
-                return Err(format!("`{name}` of the linear solver is {value}; it must be {range}"));
+                return Err(LinearError::InvalidOption(format!(
+                    "`{name}` of the linear solver is {value}; it must be {range}"
+                )));
             }
         }
         Ok(())
     }
 
-    fn has_no(&self, option: &str) -> String {
-        format!("the linear solver `{}` has no option `{option}`; leave it out", self.kind.word())
+    fn has_no(&self, option: &str) -> LinearError {
+        LinearError::InvalidOption(format!(
+            "the linear solver `{}` has no option `{option}`; leave it out",
+            self.kind.word()
+        ))
     }
 }
 

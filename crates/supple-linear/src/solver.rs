@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use glam::DVec3;
 
-use crate::{CycleTimes, LinearOperator, Regions};
+use crate::{LinearError, LinearOperator, SolverState};
 
 /// When an iteration stops: whichever comes first.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,6 +41,7 @@ impl StopRule {
 
 /// Why a solve ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LinearTermination {
     /// The residual is small enough.
     Converged,
@@ -61,6 +62,7 @@ pub enum LinearTermination {
 
 /// How a solve ended. Not converging is a result, not an error.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct SolveOutcome {
     /// Iterations done.
     pub iterations: usize,
@@ -71,6 +73,11 @@ pub struct SolveOutcome {
 }
 
 impl SolveOutcome {
+    /// An outcome, for solvers outside of this crate.
+    pub fn new(iterations: usize, relative_residual: f64, end: LinearTermination) -> Self {
+        Self { iterations, relative_residual, end }
+    }
+
     /// Whether the residual is small enough.
     pub fn converged(&self) -> bool {
         self.end == LinearTermination::Converged
@@ -108,6 +115,7 @@ impl SolveOutcome {
 
 /// A point of a solve's history.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct HistoryPoint {
     /// Seconds since the solve began.
     pub seconds: f64,
@@ -147,9 +155,9 @@ impl History {
 }
 
 /// A solver of symmetric positive-definite systems over 3-vectors.
-pub trait LinearSolver: Send {
+pub trait LinearSolver: SolverState + Send {
     /// Prepares for a matrix. Analyses are kept while the pattern stays. An error says what it cannot do with it.
-    fn prepare(&mut self, matrix: &dyn LinearOperator) -> Result<(), String>;
+    fn prepare(&mut self, matrix: &dyn LinearOperator) -> Result<(), LinearError>;
 
     /// Solves `A x = b` from the guess in `x`. The matrix may have changed a little since `prepare`: iterative solvers
     /// then work with the older preconditioner.
@@ -161,35 +169,6 @@ pub trait LinearSolver: Send {
         stop: &StopRule,
     ) -> SolveOutcome;
 
-    /// Forgets what matrices before taught beyond their common pattern, as [`crate::Preconditioner::forget`] does.
-    fn forget(&mut self) {}
-
     /// The residuals of the last solve.
     fn history(&self) -> &[HistoryPoint];
-
-    /// Memory in bytes beside the matrix.
-    fn bytes(&self) -> usize;
-
-    /// What its multigrid cycles have taken so far; nothing without cycles.
-    fn cycle_times(&self) -> CycleTimes {
-        CycleTimes::default()
-    }
-    /// A step begins with the unknowns at `positions`. Says whether its structure follows them anew, so that it must be
-    /// prepared before it is used again.
-    fn begin_step(&mut self, _positions: &[DVec3]) -> bool {
-        false
-    }
-
-    /// What it keeps from step to step and later bits depend on, for checkpoints.
-    fn save(&self) -> Vec<u32> {
-        Vec::new()
-    }
-
-    /// Takes over what was saved; what does not fit is made anew when the next step begins.
-    fn restore(&mut self, _saved: &[u32]) {}
-
-    /// How its preconditioner divides the unknowns, the finest level first.
-    fn regions(&self) -> Vec<Regions> {
-        Vec::new()
-    }
 }

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
-use std::time::Instant;
 
 use glam::DVec3;
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
@@ -10,8 +9,10 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use supple::linear::io::{CsrArrays, SparseMatrix, System};
-use supple::linear::{HistoryPoint, Preconditioner as EnginePreconditioner, Simd, SolveOutcome, StopRule};
-use supple::linear::{linear_solver, preconditioner};
+use supple::linear::{
+    self, HistoryPoint, LinearError, Preconditioner as EnginePreconditioner, Simd, Solution, SolveOptions,
+    StopRule, preconditioner,
+};
 use supple::scene::LinearOptions;
 use toml::{Table, Value};
 
@@ -29,7 +30,7 @@ struct Matrix {
 }
 
 impl Matrix {
-    fn sparse(&self) -> Result<SparseMatrix, String> {
+    fn sparse(&self) -> Result<SparseMatrix, LinearError> {
         let Self { starts, columns, values, block } = self;
         SparseMatrix::from_csr(&CsrArrays { starts, columns, values, block: *block })
     }
@@ -43,6 +44,10 @@ fn matrix_of((starts, columns, values, block): &MatrixArrays<'_>) -> Matrix {
     let whole = |array: &PyReadonlyArray1<'_, i64>| array.as_array().to_vec();
     let (starts, columns, values) = (whole(starts), whole(columns), values.as_array().to_vec());
     Matrix { starts, columns, values, block: *block }
+}
+
+fn refused(problem: LinearError) -> PyErr {
+    invalid(problem.to_string())
 }
 
 fn linear_of(options: &Bound<'_, PyDict>) -> PyResult<LinearOptions> {
@@ -77,7 +82,7 @@ impl Preconditioner {
         let (matrix, linear) = (matrix_of(&matrix), linear_of(options)?);
         let positions = positions.as_ref().map(points).transpose()?;
         let made = in_pool(py, || Approximation::new(&matrix, positions, &linear))?;
-        Ok(Self { state: Mutex::new(made.map_err(invalid)?) })
+        Ok(Self { state: Mutex::new(made.map_err(refused)?) })
     }
 
     /// Prepares for another matrix; keeps everything that only depends on its pattern.
@@ -85,7 +90,7 @@ impl Preconditioner {
         let matrix = matrix_of(&matrix);
         let mut guard = self.lock()?;
         let state = &mut *guard;
-        in_pool(py, || state.update(&matrix))?.map_err(invalid)
+        in_pool(py, || state.update(&matrix))?.map_err(refused)
     }
 
     /// The product with a vector.
@@ -122,7 +127,11 @@ impl Preconditioner {
 }
 
 impl Approximation {
-    fn new(matrix: &Matrix, positions: Option<Vec<DVec3>>, linear: &LinearOptions) -> Result<Self, String> {
+    fn new(
+        matrix: &Matrix,
+        positions: Option<Vec<DVec3>>,
+        linear: &LinearOptions,
+    ) -> Result<Self, LinearError> {
         let system = System::with_points(&matrix.sparse()?, positions.clone())?;
         let mut inverse = preconditioner(linear, system.positions.clone(), Simd::Auto)?;
         inverse.update(&system.matrix)?;
@@ -130,13 +139,13 @@ impl Approximation {
         Ok(Self { system, inverse, positions, z })
     }
 
-    fn update(&mut self, matrix: &Matrix) -> Result<(), String> {
+    fn update(&mut self, matrix: &Matrix) -> Result<(), LinearError> {
         let sparse = matrix.sparse()?;
         let (rows, before) = (sparse.rows(), self.system.unknowns());
         if rows != before {
-            return Err(format!(
+            return Err(LinearError::InvalidMatrix(format!(
                 "the new matrix has {rows} rows, the previous one {before}; create another preconditioner"
-            ));
+            )));
         }
         let system = System::with_points(&sparse, self.positions.clone())?;
         if let Err(problem) = self.inverse.update(&system.matrix) {
@@ -170,17 +179,7 @@ impl Approximation {
     }
 }
 
-/// A solution with its statistics.
-struct Solved {
-    x: Vec<f64>,
-    outcome: SolveOutcome,
-    relative_residual: f64,
-    seconds: [f64; 2],
-    bytes: usize,
-    history: Vec<HistoryPoint>,
-}
-
-/// Solves a system. Returns the solution, the report, and the residuals and seconds of every iteration.
+/// Solves a system. Gives the solution, the report, and the residuals and seconds of every iteration.
 #[pyfunction]
 #[pyo3(signature = (matrix, rhs, *, positions, options, tolerance, max_iterations))]
 pub(crate) fn solve<'py>(
@@ -194,49 +193,25 @@ pub(crate) fn solve<'py>(
 ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyDict>)> {
     let (matrix, linear) = (matrix_of(&matrix), linear_of(options)?);
     let (rhs, positions) = (rhs.as_array().to_vec(), positions.as_ref().map(points).transpose()?);
-    let stop = StopRule::tolerance(tolerance, max_iterations);
-    let solved = in_pool(py, || perform(&matrix, &rhs, positions, &linear, &stop))?.map_err(invalid)?;
+    let (solver, stop) = (linear.kind.word(), StopRule::tolerance(tolerance, max_iterations));
+    let all = SolveOptions { linear, stop, positions, simd: Simd::Auto };
+    let solved = in_pool(py, || linear::solve(&matrix.sparse()?, &rhs, all))?.map_err(refused)?;
     py.check_signals()?;
-    if let Some(problem) = solved.outcome.problem() {
+    let Solution { x, report: solved, .. } = solved;
+    if let Some(problem) = solved.problem {
         return Err(invalid(problem));
     }
     let report = PyDict::new(py);
-    report.set_item("solver", linear.kind.word())?;
+    report.set_item("solver", solver)?;
     report.set_item("unknowns", rhs.len())?;
-    report.set_item("setup_seconds", solved.seconds[0])?;
-    report.set_item("solve_seconds", solved.seconds[1])?;
-    report.set_item("iterations", solved.outcome.iterations)?;
+    report.set_item("setup_seconds", solved.setup_time.as_secs_f64())?;
+    report.set_item("solve_seconds", solved.solve_time.as_secs_f64())?;
+    report.set_item("iterations", solved.iterations)?;
     report.set_item("relative_residual", solved.relative_residual)?;
-    report.set_item("converged", solved.outcome.converged())?;
+    report.set_item("converged", solved.converged)?;
     report.set_item("bytes", solved.bytes)?;
     let column = |of: fn(&HistoryPoint) -> f64| PyArray1::from_iter(py, solved.history.iter().map(of));
     report.set_item("residuals", column(|point| point.relative_residual))?;
     report.set_item("seconds", column(|point| point.seconds))?;
-    Ok((PyArray1::from_vec(py, solved.x), report))
-}
-
-fn perform(
-    matrix: &Matrix,
-    rhs: &[f64],
-    positions: Option<Vec<DVec3>>,
-    linear: &LinearOptions,
-    stop: &StopRule,
-) -> Result<Solved, String> {
-    let sparse = matrix.sparse()?;
-    let begin = Instant::now();
-    let system = System::with_points(&sparse, positions)?;
-    let mut solver = linear_solver(linear, system.positions.clone(), Simd::Auto)?;
-    solver.prepare(&system.matrix)?;
-    let setup = begin.elapsed().as_secs_f64();
-    let mut x = vec![DVec3::ZERO; system.matrix.pattern().unknowns()];
-    let outcome = solver.solve(&system.matrix, &system.gather(rhs), &mut x, stop);
-    let x = system.scatter(&x);
-    Ok(Solved {
-        relative_residual: sparse.relative_residual(&x, rhs),
-        x,
-        outcome,
-        seconds: [setup, begin.elapsed().as_secs_f64() - setup],
-        bytes: solver.bytes(),
-        history: solver.history().to_vec(),
-    })
+    Ok((PyArray1::from_vec(py, x), report))
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use glam::{DMat3, DVec3};
 
 use crate::direct::{Entry, Graph, Multifrontal, Numbers, Ordering, SolveSpace};
-use crate::{BlockMatrix, BlockPattern, ExtraBlock, Simd};
+use crate::{BlockMatrix, BlockPattern, ExtraBlock, LinearError, Simd};
 
 /// The outcome of a factorisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +47,11 @@ pub struct Cholesky {
 impl Cholesky {
     /// Analyses a pattern, with the `positions` of its vertices or of its unknowns, at rest or current: they lead to
     /// a better elimination order than the graph alone. Fails only when memory runs out.
-    pub fn new(pattern: Arc<BlockPattern>, positions: Option<&[DVec3]>, simd: Simd) -> Result<Self, String> {
+    pub fn new(
+        pattern: Arc<BlockPattern>,
+        positions: Option<&[DVec3]>,
+        simd: Simd,
+    ) -> Result<Self, LinearError> {
         Self::with_ordering(pattern, positions, Ordering::Best, simd)
     }
 
@@ -57,7 +61,7 @@ impl Cholesky {
         positions: Option<&[DVec3]>,
         ordering: Ordering,
         simd: Simd,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, LinearError> {
         let positions = positions.and_then(|x| of_unknowns(&pattern, x));
         let graph = Graph::new(&pattern, &[]);
         let order = ordering.order(&graph, positions.as_deref());
@@ -167,7 +171,11 @@ pub struct ScalarCholesky {
 impl ScalarCholesky {
     /// Analyses a pattern, with `positions` as for [`Cholesky::new`]. Fails only when memory runs out; the text says
     /// so.
-    pub fn new(pattern: Arc<BlockPattern>, positions: Option<&[DVec3]>, simd: Simd) -> Result<Self, String> {
+    pub fn new(
+        pattern: Arc<BlockPattern>,
+        positions: Option<&[DVec3]>,
+        simd: Simd,
+    ) -> Result<Self, LinearError> {
         let positions = positions.and_then(|x| of_unknowns(&pattern, x));
         let graph = Graph::new(&pattern, &[]);
         let order = Ordering::Best.order(&graph, positions.as_deref());
@@ -217,7 +225,7 @@ impl Analysis {
         order: &[u32],
         dof: usize,
         simd: Simd,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, LinearError> {
         let frontal = Multifrontal::new(graph, order, dof, simd)?;
         let mut entries = Vec::with_capacity(pattern.block_count() / 2 + pattern.unknowns());
         for i in 0..pattern.unknowns() {
@@ -227,7 +235,10 @@ impl Analysis {
                 match frontal.entry([i as u32, j]) {
                     Some((entry, false)) => entries.push(Entry { slot, ..entry }),
                     Some((_, true)) => {}
-                    None => return Err("sparse Cholesky: a block has no place in the factor".into()),
+                    None => {
+                        let problem = "sparse Cholesky: a block has no place in the factor";
+                        return Err(LinearError::Unsolvable(problem.to_owned()));
+                    }
                 }
             }
         }

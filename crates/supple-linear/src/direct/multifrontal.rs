@@ -11,6 +11,7 @@ use super::front::{Front, Threads};
 use super::graph::{ABSENT, Graph};
 use super::schedule::Schedule;
 use super::supernodes::Supernodes;
+use crate::LinearError;
 use supple_core::simd::Simd;
 
 /// The numbers of a matrix of blocks.
@@ -51,7 +52,7 @@ pub(crate) struct Multifrontal {
 
 impl Multifrontal {
     /// Analyses a graph for an elimination order. Fails if the factor does not fit in memory.
-    pub(crate) fn new(graph: &Graph, order: &[u32], dof: usize, simd: Simd) -> Result<Self, String> {
+    pub(crate) fn new(graph: &Graph, order: &[u32], dof: usize, simd: Simd) -> Result<Self, LinearError> {
         let names = &mut vec![ABSENT; graph.len()];
         let ordered = graph.renamed(order, names);
         let elimination = Elimination::new(&ordered);
@@ -135,12 +136,11 @@ fn split((numbers, start): Part, at: usize) -> (Part, Part) {
     ((before, start), (after, at))
 }
 
-fn zeros(length: usize) -> Result<Vec<f64>, String> {
+fn zeros(length: usize) -> Result<Vec<f64>, LinearError> {
     // Reserved and freed again as a test: the macro below gets untouched zero pages, but cannot report failure.
-    Vec::<f64>::new().try_reserve_exact(length).map_err(|_| {
-        let gigabytes = length as f64 * 8e-9;
-        format!("sparse Cholesky: no memory for a factor of {gigabytes:.1} GB; use a coarser mesh")
-    })?;
+    Vec::<f64>::new()
+        .try_reserve_exact(length)
+        .map_err(|_| LinearError::OutOfMemory { gigabytes: length as f64 * 8e-9 })?;
     Ok(vec![0.0; length])
 }
 

@@ -12,6 +12,7 @@ mod zip;
 
 use std::path::Path;
 
+use glam::DVec3;
 use supple_core::FileError;
 
 pub use arrays::CsrArrays;
@@ -29,7 +30,8 @@ pub struct DenseArray {
 }
 
 /// Reads a matrix: `.mtx` (coordinate) or `.npz` (CSR, CSC or BSR as SciPy saves them).
-pub fn load_matrix(path: &Path) -> Result<SparseMatrix, FileError> {
+pub fn load_matrix(path: impl AsRef<Path>) -> Result<SparseMatrix, FileError> {
+    let path = path.as_ref();
     check_extension(path, &["mtx", "npz"], "a matrix")?;
     read_matrix(&load(path)?, path)
 }
@@ -42,8 +44,15 @@ pub fn read_matrix(bytes: &[u8], path: &Path) -> Result<SparseMatrix, FileError>
     }
 }
 
+/// Reads the positions of the unknowns of a matrix of `rows` rows, three or one unknown each: `.mtx` (array) or `.npy`.
+pub fn load_positions(path: impl AsRef<Path>, rows: usize) -> Result<Vec<DVec3>, FileError> {
+    let path = path.as_ref();
+    system::points(&load_array(path)?, rows, path)
+}
+
 /// Reads a vector or a list of points: `.mtx` (array) or `.npy`.
-pub fn load_array(path: &Path) -> Result<DenseArray, FileError> {
+pub fn load_array(path: impl AsRef<Path>) -> Result<DenseArray, FileError> {
+    let path = path.as_ref();
     check_extension(path, &["mtx", "npy"], "a vector")?;
     read_array(&load(path)?, path)
 }

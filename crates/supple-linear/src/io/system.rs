@@ -9,7 +9,7 @@ use glam::{DMat3, DVec3};
 use supple_core::parallel::prelude::*;
 
 use super::{DenseArray, SparseMatrix};
-use crate::{BlockMatrix, BlockPattern, Graph, graph_order, morton_order};
+use crate::{BlockMatrix, BlockPattern, Graph, LinearError, graph_order, morton_order};
 use supple_core::FileError;
 
 /// Rows of one unknown per node are regrouped unless consecutive triples fill their blocks to this fraction.
@@ -36,16 +36,19 @@ impl System {
     }
 
     /// The same with positions in the caller's memory.
-    pub fn with_points(sparse: &SparseMatrix, positions: Option<Vec<DVec3>>) -> Result<Self, String> {
+    pub fn with_points(sparse: &SparseMatrix, positions: Option<Vec<DVec3>>) -> Result<Self, LinearError> {
         if let Some(points) = &positions {
             let (count, n) = (points.len(), sparse.rows());
             if count != n && 3 * count != n {
-                return Err(format!(
+                return Err(LinearError::InvalidPositions(format!(
                     "{count} positions for a matrix of {n} rows; there must be {n}, or a third of it for three unknowns a node"
-                ));
+                )));
             }
             if let Some(i) = points.iter().position(|point| !point.is_finite()) {
-                return Err(format!("position {i} is {}; it must be finite", points[i]));
+                return Err(LinearError::InvalidPositions(format!(
+                    "position {i} is {}; it must be finite",
+                    points[i]
+                )));
             }
         }
         Ok(Self::grouped(sparse, positions))
@@ -80,7 +83,7 @@ impl System {
     }
 }
 
-fn points(array: &DenseArray, n: usize, path: &Path) -> Result<Vec<DVec3>, FileError> {
+pub(super) fn points(array: &DenseArray, n: usize, path: &Path) -> Result<Vec<DVec3>, FileError> {
     let [rows, columns] = array.shape;
     let flat = columns == 1 && (rows == n || rows == 3 * n) && rows.is_multiple_of(3);
     let count = if flat { rows / 3 } else { rows };

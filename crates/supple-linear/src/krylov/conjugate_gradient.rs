@@ -11,7 +11,7 @@ use glam::DVec3;
 
 use crate::solver::{History, LinearTermination, SolveOutcome, StopRule};
 use crate::vectors::{Sums, add, copy, is_zero, solve_in_units, turn, unit_of_extreme};
-use crate::{CycleTimes, HistoryPoint, LinearOperator, LinearSolver, Preconditioner, Regions};
+use crate::{HistoryPoint, LinearError, LinearOperator, LinearSolver, Preconditioner, SolverState};
 
 /// How often the iteration may go on from the true residual before it counts as stalled.
 const RESTARTS: usize = 8;
@@ -230,7 +230,7 @@ impl<P: Preconditioner> PreconditionedSolver<P> {
 }
 
 impl<P: Preconditioner> LinearSolver for PreconditionedSolver<P> {
-    fn prepare(&mut self, matrix: &dyn LinearOperator) -> Result<(), String> {
+    fn prepare(&mut self, matrix: &dyn LinearOperator) -> Result<(), LinearError> {
         self.preconditioner.update(matrix)
     }
 
@@ -244,35 +244,21 @@ impl<P: Preconditioner> LinearSolver for PreconditionedSolver<P> {
         self.iteration.solve(matrix, &mut self.preconditioner, rhs, x, stop)
     }
 
-    fn forget(&mut self) {
-        self.preconditioner.forget();
-    }
-
     fn history(&self) -> &[HistoryPoint] {
         self.iteration.history()
+    }
+}
+
+impl<P: Preconditioner> SolverState for PreconditionedSolver<P> {
+    fn inner(&self) -> Option<&dyn SolverState> {
+        Some(&self.preconditioner)
+    }
+
+    fn inner_mut(&mut self) -> Option<&mut dyn SolverState> {
+        Some(&mut self.preconditioner)
     }
 
     fn bytes(&self) -> usize {
         self.iteration.bytes() + self.preconditioner.bytes()
-    }
-
-    fn cycle_times(&self) -> CycleTimes {
-        self.preconditioner.cycle_times()
-    }
-
-    fn begin_step(&mut self, positions: &[DVec3]) -> bool {
-        self.preconditioner.begin_step(positions)
-    }
-
-    fn save(&self) -> Vec<u32> {
-        self.preconditioner.save()
-    }
-
-    fn restore(&mut self, saved: &[u32]) {
-        self.preconditioner.restore(saved);
-    }
-
-    fn regions(&self) -> Vec<Regions> {
-        self.preconditioner.regions()
     }
 }

@@ -49,7 +49,10 @@ use std::time::{Duration, Instant};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
-use crate::{BlockMatrix, BlockPattern, LinearOperator, Preconditioner, Regions, Simd, assembled};
+use crate::{
+    BlockMatrix, BlockPattern, LinearError, LinearOperator, Preconditioner, Regions, Simd, SolverState,
+    assembled,
+};
 use application::Vectors;
 use connections::Connections;
 use precomputation::Inverses;
@@ -117,6 +120,7 @@ impl Default for MasOptions {
 
 /// The seconds that the stages have taken so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[non_exhaustive]
 pub struct MasTimes {
     /// Domains and supernodes.
     pub construction: Duration,
@@ -223,7 +227,7 @@ fn coarse_domain(nodes: usize, modes: Modes) -> usize {
 }
 
 impl Preconditioner for Mas {
-    fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), String> {
+    fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), LinearError> {
         let matrix = assembled(operator, "mas")?;
         self.construct(matrix);
         let begun = Instant::now();
@@ -250,7 +254,9 @@ impl Preconditioner for Mas {
         }
         self.times.application += begun.elapsed();
     }
+}
 
+impl SolverState for Mas {
     fn bytes(&self) -> usize {
         let Some(Built { levels, inverses, signatures, vectors, .. }) = &self.built else { return 0 };
         let inverses = match inverses {

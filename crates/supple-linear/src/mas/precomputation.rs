@@ -9,7 +9,7 @@ use super::modes::Modes;
 use super::over_domains::{Part, over_domains};
 use super::packed::{Entry, PackedInverse};
 use super::supernodes::Level;
-use crate::{BlockMatrix, domain_not_definite};
+use crate::{BlockMatrix, LinearError, domain_not_definite};
 use supple_core::simd::{Lanes, Simd, WIDTH};
 
 /// The inverses of all levels, with the coarse matrices that they were made from.
@@ -42,7 +42,7 @@ impl<E: Entry> Inverses<E> {
         levels: &[Level],
         matrix: &BlockMatrix,
         touched: &[Vec<bool>],
-    ) -> Result<(), String> {
+    ) -> Result<(), LinearError> {
         let outside = matrix.outside_rows();
         for (l, level) in levels.iter().enumerate() {
             let (finer, coarser) = self.coarse.split_at_mut(l);
@@ -57,7 +57,7 @@ impl<E: Entry> Inverses<E> {
                 Some(place) if l == 0 => {
                     return Err(domain_not_definite(matrix, level.order[place] as usize));
                 }
-                Some(_) => return Err(coarse_not_finite(l)),
+                Some(_) => return Err(LinearError::IndefiniteLevel { solver: "mas", level: l }),
                 None => {}
             }
         }
@@ -127,8 +127,4 @@ impl Task<'_> {
             Ok(())
         })
     }
-}
-
-fn coarse_not_finite(level: usize) -> String {
-    format!("mas: the matrix is not finite, as its coarse level {level} shows; is a value not finite?")
 }

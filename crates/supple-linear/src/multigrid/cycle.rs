@@ -1,11 +1,13 @@
-//! One V-cycle over any hierarchy of levels (Xian 2019, algorithm 2, nested): the families of multigrid solvers bring their
-//! levels, the cycle is the same.
+//! One cycle over any hierarchy of levels (Xian 2019, algorithm 2, nested; Zhu 2010, algorithm 1): the families of multigrid
+//! solvers bring their levels, the cycle is the same.
 //!
 //! ```text
 //! smooth A x = b forward from x = 0;   r = b - A x;   b' = R r
-//! solve A' x' = b' by the cycle of the coarser levels, directly on the coarsest
+//! solve A' x' = b' by as many cycles of the coarser levels as the cycle index says, directly on the coarsest
 //! x += P x';   smooth A x = b backward
 //! ```
+//!
+//! A cycle index of 1 makes a V-cycle, 2 a W-cycle.
 //!
 //! With `R = Pᵀ` and a backward smoothing that is the adjoint of the forward one, the cycle is a symmetric operator.
 
@@ -13,11 +15,16 @@ use std::time::{Duration, Instant};
 
 /// Time that cycles have taken so far, by stage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CycleTimes {
-    /// Smoothing, and the residuals that end it.
+    /// Smoothing.
     pub smoothing: Duration,
-    /// Restriction and prolongation.
-    pub transfer: Duration,
+    /// The residuals that end it.
+    pub residual: Duration,
+    /// Restriction of residuals.
+    pub restriction: Duration,
+    /// Prolongation of corrections.
+    pub prolongation: Duration,
     /// The coarsest level.
     pub coarsest: Duration,
 }
@@ -27,14 +34,16 @@ impl CycleTimes {
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             smoothing: self.smoothing.saturating_sub(earlier.smoothing),
-            transfer: self.transfer.saturating_sub(earlier.transfer),
+            residual: self.residual.saturating_sub(earlier.residual),
+            restriction: self.restriction.saturating_sub(earlier.restriction),
+            prolongation: self.prolongation.saturating_sub(earlier.prolongation),
             coarsest: self.coarsest.saturating_sub(earlier.coarsest),
         }
     }
 
     /// All stages together.
     pub fn total(&self) -> Duration {
-        self.smoothing + self.transfer + self.coarsest
+        self.smoothing + self.residual + self.restriction + self.prolongation + self.coarsest
     }
 }
 
@@ -50,20 +59,26 @@ pub enum Direction {
 /// A level of a hierarchy. It owns its matrix `A`, right-hand side `b`, unknowns `x` and residual `r`. Conjugate gradients
 /// need `R = Pᵀ` and a backward smoothing that is the adjoint of the forward one.
 pub trait Level {
-    /// Smooths `A x = b`. The forward smoothing starts from `x = 0`, whatever `x` holds.
+    /// How often a cycle of this level visits the coarser one, unless that is the coarsest, which is solved exactly.
+    fn cycle_index(&self) -> usize {
+        1
+    }
+
+    /// Smooths `A x = b`. The forward smoothing starts from `x = 0`, whatever `x` holds. On levels that may be visited several
+    /// times in a cycle it starts from what `x` holds, and `restrict` of the finer level sets that to zero.
     fn smooth(&mut self, direction: Direction);
+
+    /// What a family does to `x` between the forward smoothing and the residual.
+    fn before_restriction(&mut self) {}
 
     /// `r = b - A x`.
     fn residual(&mut self);
 
-    /// What a family does to the residual before it goes to the coarser level.
-    fn before_restriction(&mut self) {}
-
     /// Sets the coarser level's `b = R r`.
-    fn restrict(&self, coarser: &mut Self);
+    fn restrict(&mut self, coarser: &mut Self);
 
     /// `x += P x'` with the coarser level's `x'`.
-    fn prolong_add(&mut self, coarser: &Self);
+    fn prolong_add(&mut self, coarser: &mut Self);
 
     /// What a family does to `x` after the coarser level's correction.
     fn after_prolongation(&mut self) {}
@@ -72,8 +87,8 @@ pub trait Level {
     fn solve_coarsest(&mut self);
 }
 
-/// One V-cycle for `A x = b` on the first of the levels, the finest; adds what it took to `times`.
-pub fn v_cycle<L: Level>(levels: &mut [L], times: &mut CycleTimes) {
+/// One cycle for `A x = b` on the first of the levels, the finest; adds what it took to `times`.
+pub fn cycle<L: Level>(levels: &mut [L], times: &mut CycleTimes) {
     let Some((level, coarser)) = levels.split_first_mut() else { return };
     let mut clock = Instant::now();
     let mut lap = || std::mem::replace(&mut clock, Instant::now()).elapsed();
@@ -83,15 +98,17 @@ pub fn v_cycle<L: Level>(levels: &mut [L], times: &mut CycleTimes) {
         return;
     };
     level.smooth(Direction::Forward);
-    level.residual();
     level.before_restriction();
     times.smoothing += lap();
+    level.residual();
+    times.residual += lap();
     level.restrict(next);
-    times.transfer += lap();
-    v_cycle(coarser, times);
+    times.restriction += lap();
+    let visits = if coarser.len() == 1 { 1 } else { level.cycle_index() };
+    (0..visits).for_each(|_| cycle(coarser, times));
     lap();
-    level.prolong_add(&coarser[0]);
-    times.transfer += lap();
+    level.prolong_add(&mut coarser[0]);
+    times.prolongation += lap();
     level.after_prolongation();
     level.smooth(Direction::Backward);
     times.smoothing += lap();
@@ -140,12 +157,12 @@ mod tests {
                 self.r[i] = self.b[i] - (2.0 * self.x[i] - self.neighbours(i)) / (self.h * self.h);
             }
         }
-        fn restrict(&self, coarser: &mut Self) {
+        fn restrict(&mut self, coarser: &mut Self) {
             for (k, b) in coarser.b.iter_mut().enumerate() {
                 *b = 0.25 * self.r[2 * k] + 0.5 * self.r[2 * k + 1] + 0.25 * self.r[2 * k + 2];
             }
         }
-        fn prolong_add(&mut self, coarser: &Self) {
+        fn prolong_add(&mut self, coarser: &mut Self) {
             for (k, e) in coarser.x.iter().enumerate() {
                 self.x[2 * k] += 0.5 * e;
                 self.x[2 * k + 1] += e;
@@ -159,7 +176,7 @@ mod tests {
 
     fn cycled(levels: &mut [Line], b: &[f64]) -> Vec<f64> {
         levels[0].b.copy_from_slice(b);
-        v_cycle(levels, &mut CycleTimes::default());
+        cycle(levels, &mut CycleTimes::default());
         levels[0].x.clone()
     }
 

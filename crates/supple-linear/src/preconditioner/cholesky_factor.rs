@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use crate::{Cholesky, Factorisation, LinearOperator, Preconditioner, Simd, assembled};
+use crate::{
+    Cholesky, Factorisation, LinearError, LinearOperator, Preconditioner, Simd, SolverState, assembled,
+};
 
 /// A sparse Cholesky factor as a preconditioner.
 pub struct CholeskyFactor {
@@ -23,11 +25,11 @@ impl CholeskyFactor {
 }
 
 impl Preconditioner for CholeskyFactor {
-    fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), String> {
+    fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), LinearError> {
         let matrix = assembled(operator, "cholesky")?;
         // The factorisation refuses such a matrix, too, but does not say where.
         if let Some(row) = matrix.first_row_not_finite() {
-            return Err(format!("sparse Cholesky: the matrix's row of unknown {row} is not finite"));
+            return Err(LinearError::NotFinite { solver: "sparse Cholesky", row });
         }
         let known = self.factor.take().filter(|factor| Arc::ptr_eq(factor.pattern(), matrix.pattern()));
         let mut factor = match known {
@@ -43,10 +45,10 @@ impl Preconditioner for CholeskyFactor {
         self.factor = Some(factor);
         match done {
             Factorisation::Done => Ok(()),
-            Factorisation::NotPositiveDefinite => {
-                Err("sparse Cholesky: a pivot is not positive; the matrix is not positive definite, or not finite"
-                    .into())
-            }
+            Factorisation::NotPositiveDefinite => Err(LinearError::NotPositiveDefinite {
+                solver: "sparse Cholesky",
+                found: "a pivot is not positive; the matrix is not positive definite, or not finite",
+            }),
         }
     }
 
@@ -56,7 +58,9 @@ impl Preconditioner for CholeskyFactor {
             factor.solve(z);
         }
     }
+}
 
+impl SolverState for CholeskyFactor {
     fn forget(&mut self) {
         if let Some(factor) = &mut self.factor {
             factor.forget();

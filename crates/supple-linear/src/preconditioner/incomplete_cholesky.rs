@@ -20,7 +20,7 @@ use supple_core::parallel::prelude::*;
 use crate::matrix::pivot;
 use crate::matrix::triangular::{Schedule, Triangular};
 use crate::ordering::node_order::local_order;
-use crate::{BlockMatrix, BlockPattern, LinearOperator, Preconditioner, assembled};
+use crate::{BlockMatrix, BlockPattern, LinearError, LinearOperator, Preconditioner, SolverState, assembled};
 
 /// Which blocks the factor keeps.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -70,7 +70,7 @@ impl IncompleteCholesky {
 }
 
 impl Preconditioner for IncompleteCholesky {
-    fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), String> {
+    fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), LinearError> {
         let matrix = assembled(operator, "incomplete Cholesky")?;
         let merged = matrix.with_outside_merged();
         let matrix = merged.as_ref().unwrap_or(matrix);
@@ -84,15 +84,18 @@ impl Preconditioner for IncompleteCholesky {
                 return Ok(());
             }
         }
-        Err("incomplete Cholesky breaks down even with a strongly shifted diagonal: \
-             the matrix is not positive definite, or not finite"
-            .into())
+        Err(LinearError::NotPositiveDefinite {
+            solver: "incomplete Cholesky",
+            found: "breaks down even with a strongly shifted diagonal; the matrix is not positive definite, or not finite",
+        })
     }
 
     fn apply(&mut self, r: &[DVec3], z: &mut [DVec3]) {
         self.factor.apply(r, z);
     }
+}
 
+impl SolverState for IncompleteCholesky {
     fn bytes(&self) -> usize {
         self.factor.bytes()
     }

@@ -14,7 +14,8 @@ use crate::ordering::node_order::local_order;
 use crate::preconditioner::domain_inverse::{DomainInverse, LARGEST};
 use crate::relaxation::block_jacobi::domain_not_definite;
 use crate::{
-    BlockMatrix, BlockPattern, ExtraBlock, LinearOperator, Preconditioner, Regions, Simd, assembled,
+    BlockMatrix, BlockPattern, ExtraBlock, LinearError, LinearOperator, Preconditioner, Regions, Simd,
+    SolverState, assembled,
 };
 
 /// Domains up to this many nodes are inverted explicitly.
@@ -84,7 +85,7 @@ impl Schwarz {
 }
 
 impl Preconditioner for Schwarz {
-    fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), String> {
+    fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), LinearError> {
         let matrix = assembled(operator, "schwarz")?;
         self.partition(matrix.pattern());
         self.y.resize(matrix.unknowns(), DVec3::ZERO);
@@ -133,7 +134,9 @@ impl Preconditioner for Schwarz {
         }
         z.par_iter_mut().zip(&domains.place).with_min_len(4096).for_each(|(z, &p)| *z = y[p as usize]);
     }
+}
 
+impl SolverState for Schwarz {
     fn regions(&self) -> Vec<Regions> {
         if self.domains.order.is_empty() {
             return Vec::new();

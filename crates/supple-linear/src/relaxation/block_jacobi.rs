@@ -6,7 +6,7 @@ use supple_core::parallel::prelude::*;
 
 use crate::matrix::pivot;
 use crate::vectors::CHUNK;
-use crate::{BlockMatrix, LinearOperator, Preconditioner};
+use crate::{BlockMatrix, LinearError, LinearOperator, Preconditioner, SolverState};
 
 /// The inverted diagonal blocks.
 #[derive(Debug, Clone, Default)]
@@ -22,11 +22,11 @@ impl BlockJacobi {
 }
 
 impl Preconditioner for BlockJacobi {
-    fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), String> {
+    fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), LinearError> {
         self.inverses.resize(operator.unknowns(), DMat3::ZERO);
         operator.diagonal(&mut self.inverses);
         match first_without(&mut self.inverses) {
-            Some(row) => Err(not_definite(row)),
+            Some(row) => Err(LinearError::IndefiniteDiagonal { row }),
             None => Ok(()),
         }
     }
@@ -39,7 +39,9 @@ impl Preconditioner for BlockJacobi {
             }
         });
     }
+}
 
+impl SolverState for BlockJacobi {
     fn bytes(&self) -> usize {
         72 * self.inverses.len()
     }
@@ -61,20 +63,9 @@ fn first_without(blocks: &mut [DMat3]) -> Option<usize> {
 }
 
 /// The error about a domain whose matrix cannot be inverted, found at the node `row`: its own block may be fine.
-pub(crate) fn domain_not_definite(matrix: &BlockMatrix, row: usize) -> String {
-    if pivot::inverse(&matrix.diagonal_block(row)).is_none() {
-        return not_definite(row);
+pub(crate) fn domain_not_definite(matrix: &BlockMatrix, row: usize) -> LinearError {
+    match pivot::inverse(&matrix.diagonal_block(row)) {
+        None => LinearError::IndefiniteDiagonal { row },
+        Some(_) => LinearError::IndefiniteDomain { row },
     }
-    format!(
-        "the matrix of the domain around unknown {row} is singular to rounding, or not positive definite, or not finite, \
-         though the diagonal block there is definite; is a part of the system held by nothing? Try jacobi, or hold it"
-    )
-}
-
-/// The error about a diagonal block that cannot be inverted.
-pub(crate) fn not_definite(row: usize) -> String {
-    format!(
-        "the diagonal block of unknown {row} is not positive definite, so the matrix is not; \
-         is the unknown without mass and stiffness, or a value not finite?"
-    )
 }

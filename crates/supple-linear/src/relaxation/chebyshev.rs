@@ -16,7 +16,9 @@ use crate::krylov::lanczos::Spectrum;
 use crate::relaxation::stationary::Stationary;
 use crate::solver::{SolveOutcome, StopRule};
 use crate::vectors::CHUNK;
-use crate::{BlockJacobi, HistoryPoint, LinearOperator, LinearSolver, Preconditioner};
+use crate::{
+    BlockJacobi, HistoryPoint, LinearError, LinearOperator, LinearSolver, Preconditioner, SolverState,
+};
 
 /// Lanczos steps for the spectrum.
 const STEPS: usize = 60;
@@ -68,11 +70,13 @@ impl Chebyshev {
 }
 
 impl LinearSolver for Chebyshev {
-    fn prepare(&mut self, matrix: &dyn LinearOperator) -> Result<(), String> {
+    fn prepare(&mut self, matrix: &dyn LinearOperator) -> Result<(), LinearError> {
         self.jacobi.update(matrix)?;
         let spectrum = self.spectrum.extremes(matrix, &mut self.jacobi, STEPS);
-        let [smallest, largest] =
-            spectrum.ok_or("chebyshev: the matrix is not positive definite, or not finite")?;
+        let [smallest, largest] = spectrum.ok_or(LinearError::NotPositiveDefinite {
+            solver: "chebyshev",
+            found: "the matrix is not positive definite, or not finite",
+        })?;
         let largest = MARGIN * largest;
         self.radius = self.options.spectral_radius.unwrap_or((largest - smallest) / (largest + smallest));
         self.relaxation = (1.0 + self.radius) / largest;
@@ -105,7 +109,9 @@ impl LinearSolver for Chebyshev {
     fn history(&self) -> &[HistoryPoint] {
         self.iteration.history()
     }
+}
 
+impl SolverState for Chebyshev {
     fn bytes(&self) -> usize {
         self.jacobi.bytes() + self.spectrum.bytes() + self.iteration.bytes() + 24 * self.before.len()
     }

@@ -13,8 +13,8 @@ use glam::{DMat3, DVec3};
 use crate::matrix::triangular::{Block, Schedule, Triangular};
 use crate::ordering::colouring::{by_colour, colour};
 use crate::{
-    BlockJacobi, BlockMatrix, BlockPattern, LinearOperator, Preconditioner, ScalarMatrix, assembled,
-    not_definite,
+    BlockJacobi, BlockMatrix, BlockPattern, LinearError, LinearOperator, Preconditioner, ScalarMatrix,
+    SolverState, assembled,
 };
 
 /// Slots per task.
@@ -118,7 +118,7 @@ impl GaussSeidel {
         }
     }
 
-    fn update_coupled(&mut self, matrix: &BlockMatrix) -> Result<(), String> {
+    fn update_coupled(&mut self, matrix: &BlockMatrix) -> Result<(), LinearError> {
         let (pattern, known) = self.take_known(matrix.pattern());
         let (mut sweep, mut jacobi) = match known {
             Some(AnySweep::Coupled(sweep, jacobi)) => (sweep, jacobi),
@@ -132,7 +132,7 @@ impl GaussSeidel {
         inverted
     }
 
-    fn update_isotropic(&mut self, matrix: &ScalarMatrix) -> Result<(), String> {
+    fn update_isotropic(&mut self, matrix: &ScalarMatrix) -> Result<(), LinearError> {
         let (pattern, known) = self.take_known(matrix.pattern());
         let (mut sweep, mut inverses) = match known {
             Some(AnySweep::Isotropic(sweep, inverses)) => (sweep, inverses),
@@ -147,16 +147,19 @@ impl GaussSeidel {
     }
 }
 
-fn invert_diagonal(matrix: &ScalarMatrix, inverses: &mut Vec<f64>) -> Result<(), String> {
+fn invert_diagonal(matrix: &ScalarMatrix, inverses: &mut Vec<f64>) -> Result<(), LinearError> {
     let pattern = matrix.pattern();
     inverses.clear();
     inverses.extend((0..pattern.unknowns()).map(|i| matrix.values()[pattern.diagonal_slot(i)].recip()));
     let usable = |inverse: &f64| *inverse > 0.0 && inverse.is_finite();
-    inverses.iter().position(|inverse| !usable(inverse)).map_or(Ok(()), |row| Err(not_definite(row)))
+    inverses
+        .iter()
+        .position(|inverse| !usable(inverse))
+        .map_or(Ok(()), |row| Err(LinearError::IndefiniteDiagonal { row }))
 }
 
 impl Preconditioner for GaussSeidel {
-    fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), String> {
+    fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), LinearError> {
         let matrix = assembled(operator, "gauss-seidel")?;
         let merged = matrix.with_outside_merged();
         match (operator.scalars(), merged) {
@@ -172,7 +175,9 @@ impl Preconditioner for GaussSeidel {
             Some((_, AnySweep::Isotropic(sweep, _))) => sweep.factors.apply(r, z),
         }
     }
+}
 
+impl SolverState for GaussSeidel {
     fn bytes(&self) -> usize {
         match &self.sweep {
             None => 0,
@@ -246,7 +251,7 @@ mod tests {
             scalars.add_diagonal(5, bad);
             let blocks = scalars.to_blocks();
             let refused = GaussSeidel::default().update(&WithBlocks { scalars: &scalars, blocks: &blocks });
-            assert!(refused.is_err_and(|problem| problem.contains("unknown 5")));
+            assert!(refused.is_err_and(|problem| problem == LinearError::IndefiniteDiagonal { row: 5 }));
         }
     }
 }

@@ -5,7 +5,7 @@ use glam::DVec3;
 
 use crate::solver::{History, LinearTermination, SolveOutcome, StopRule};
 use crate::vectors::{Sums, add, copy, is_zero, solve_in_units, unit_of_extreme};
-use crate::{CycleTimes, HistoryPoint, LinearOperator, LinearSolver, Preconditioner, Regions};
+use crate::{HistoryPoint, LinearError, LinearOperator, LinearSolver, Preconditioner, SolverState};
 
 /// A residual that has grown by this factor over its start will not come back.
 const DIVERGED: f64 = 1e6;
@@ -86,7 +86,7 @@ impl<P: Preconditioner> StationarySolver<P> {
 }
 
 impl<P: Preconditioner> LinearSolver for StationarySolver<P> {
-    fn prepare(&mut self, matrix: &dyn LinearOperator) -> Result<(), String> {
+    fn prepare(&mut self, matrix: &dyn LinearOperator) -> Result<(), LinearError> {
         self.preconditioner.update(matrix)
     }
 
@@ -104,24 +104,22 @@ impl<P: Preconditioner> LinearSolver for StationarySolver<P> {
         })
     }
 
-    fn forget(&mut self) {
-        self.preconditioner.forget();
-    }
-
     fn history(&self) -> &[HistoryPoint] {
         self.iteration.history()
     }
+}
+
+impl<P: Preconditioner> SolverState for StationarySolver<P> {
+    fn inner(&self) -> Option<&dyn SolverState> {
+        Some(&self.preconditioner)
+    }
+
+    fn inner_mut(&mut self) -> Option<&mut dyn SolverState> {
+        Some(&mut self.preconditioner)
+    }
 
     fn bytes(&self) -> usize {
-        self.preconditioner.bytes() + self.iteration.bytes()
-    }
-
-    fn cycle_times(&self) -> CycleTimes {
-        self.preconditioner.cycle_times()
-    }
-
-    fn regions(&self) -> Vec<Regions> {
-        self.preconditioner.regions()
+        self.iteration.bytes() + self.preconditioner.bytes()
     }
 }
 

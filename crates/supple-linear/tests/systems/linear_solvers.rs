@@ -303,7 +303,7 @@ fn matrices_that_are_not_definite_or_not_finite_are_told_not_panicked_about() {
         damage(&mut system.matrix);
         for kind in LinearKind::ALL {
             let mut solver = linear_solver(&kind.into(), None, Simd::Auto).unwrap();
-            let error = solver.prepare(&system.matrix).expect_err(&format!("{kind:?}, {name}"));
+            let error = solver.prepare(&system.matrix).expect_err(&format!("{kind:?}, {name}")).to_string();
             assert!(error.contains("not positive definite") || error.contains("not finite"), "{error}");
         }
     }
@@ -415,7 +415,7 @@ fn options_that_a_solver_does_not_have_or_out_of_range_are_refused() {
         ),
     ];
     for (linear, words) in bad {
-        let error = linear_solver(&linear, None, Simd::Auto).err().unwrap();
+        let error = linear_solver(&linear, None, Simd::Auto).err().unwrap().to_string();
         assert!(error.contains(words), "{error}");
     }
 }
@@ -429,7 +429,7 @@ fn options_that_need_positions_are_refused_without() {
         (LinearOptions { modes: Some(6), ..LinearKind::Mas.into() }, "`modes`"),
     ];
     for (linear, option) in options {
-        let error = linear_solver(&linear, None, Simd::Auto).err().unwrap();
+        let error = linear_solver(&linear, None, Simd::Auto).err().unwrap().to_string();
         assert!(error.contains(option) && error.contains("positions"), "{error}");
         assert!(linear_solver(&linear, Some(positions.clone()), Simd::Auto).is_ok());
     }

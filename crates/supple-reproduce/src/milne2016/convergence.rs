@@ -163,12 +163,11 @@ impl Shaken {
             },
             ..CycleOptions::default()
         };
-        let failed = |problem: String| Failure::usage(anyhow::anyhow!(problem));
-        let mut multigrid = Multigrid::new(&forest, &[&tree], &options).map_err(failed)?;
+        let mut multigrid = Multigrid::new(&forest, &[&tree], &options).map_err(Failure::usage)?;
         multigrid.linearise(&tree.node_places(), 0.0);
         let held = held(&tree);
         multigrid.set_held(&held);
-        multigrid.prepare(true).map_err(failed)?;
+        multigrid.prepare(true).map_err(Failure::usage)?;
         let start = shaken(&held);
         Ok(Self { tree, multigrid, held, start })
     }

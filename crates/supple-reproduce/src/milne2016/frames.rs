@@ -9,7 +9,7 @@
 use std::time::Instant;
 
 use glam::DVec3;
-use supple::linear::{ConjugateGradient, Preconditioner, StopRule};
+use supple::linear::{ConjugateGradient, SolverState, StopRule};
 use supple::mesh::SurfaceMesh;
 use supple::mesh::generate::BoxShape;
 use supple::mesh::geometry::Aabb;
@@ -182,10 +182,10 @@ fn measured(cells: f64, grid: Grid, request: &Request) -> Result<Measured, Failu
 
 /// Seconds of a frame, and the memory of its solver.
 fn frame(grid: &Grid, request: &Request) -> Result<(f64, usize), Failure> {
-    let failed = |problem: String| Failure::running(anyhow::anyhow!(problem));
     let Grid { tree, tissue, held } = grid;
     let forest = Forest::new(&[Flesh { tree, tissue }], request.simd);
-    let mut multigrid = Multigrid::new(&forest, &[tree], &CycleOptions::default()).map_err(failed)?;
+    let mut multigrid =
+        Multigrid::new(&forest, &[tree], &CycleOptions::default()).map_err(Failure::running)?;
     multigrid.set_held(held);
     let mut x = tree.node_places();
     let zero = vec![DVec3::ZERO; x.len()];
@@ -199,7 +199,7 @@ fn frame(grid: &Grid, request: &Request) -> Result<(f64, usize), Failure> {
             *force = if *held { DVec3::ZERO } else { DVec3::new(0.0, -1e-3, 0.0) - *force };
         }
         multigrid.linearise(&x, 0.0);
-        multigrid.prepare(step == 0).map_err(failed)?;
+        multigrid.prepare(step == 0).map_err(Failure::running)?;
         change.fill(DVec3::ZERO);
         let operator = multigrid.operator();
         iteration.solve(&operator, &mut multigrid, &force, &mut change, &StopRule::iterations(ITERATIONS));

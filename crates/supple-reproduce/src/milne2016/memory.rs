@@ -1,7 +1,7 @@
 //! Figure 10: how elements and memory grow as cells shrink.
 
 use glam::DVec3;
-use supple::linear::Preconditioner;
+use supple::linear::SolverState;
 use supple::mesh::SurfaceMesh;
 use supple::mesh::geometry::Aabb;
 use supple::mesh::implicit::{Character, surface};

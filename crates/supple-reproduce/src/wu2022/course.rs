@@ -87,9 +87,8 @@ pub(super) fn made(
     system: &StepSystem,
     simd: Simd,
 ) -> Result<Box<dyn Preconditioner>, Failure> {
-    let failed = |problem: String| Failure::running(anyhow::anyhow!(problem));
-    let mut made = preconditioner(linear, Some(system.current.clone()), simd).map_err(failed)?;
-    made.update(&system.matrix).map_err(failed)?;
+    let mut made = preconditioner(linear, Some(system.current.clone()), simd).map_err(Failure::running)?;
+    made.update(&system.matrix).map_err(Failure::running)?;
     Ok(made)
 }
 
@@ -228,7 +227,7 @@ impl Trace {
 mod tests {
     use super::*;
     use std::sync::Arc;
-    use supple::linear::{BlockJacobi, BlockPattern};
+    use supple::linear::{BlockJacobi, BlockPattern, LinearError, SolverState};
 
     #[test]
     fn a_diagonal_matrix_gives_its_condition_and_its_lowest_value() {
@@ -240,12 +239,16 @@ mod tests {
         /// No preconditioner.
         struct Nothing;
         impl Preconditioner for Nothing {
-            fn update(&mut self, _: &dyn LinearOperator) -> Result<(), String> {
+            fn update(&mut self, _: &dyn LinearOperator) -> Result<(), LinearError> {
                 Ok(())
             }
+
             fn apply(&mut self, r: &[DVec3], z: &mut [DVec3]) {
                 z.copy_from_slice(r);
             }
+        }
+
+        impl SolverState for Nothing {
             fn bytes(&self) -> usize {
                 0
             }

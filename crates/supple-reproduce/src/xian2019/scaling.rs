@@ -3,7 +3,7 @@
 use glam::DVec3;
 use supple::FileError;
 use supple::linear::multigrid::galerkin::{Galerkin, GalerkinOptions, Smoother};
-use supple::linear::{Preconditioner, ScalarMatrix, WithBlocks};
+use supple::linear::{Preconditioner, ScalarMatrix, SolverState, WithBlocks};
 use supple::mesh::format::{Mesh, load};
 use supple::mesh::geometry::Aabb;
 use supple::scene::{Levels, LinearKind, LinearOptions, Method, Scene, Solver};
@@ -146,6 +146,6 @@ fn hierarchy_bytes(scene: Scene, request: &Request) -> Result<usize, Failure> {
     let mut galerkin = Galerkin::new(GalerkinOptions::default(), Some(system.positions));
     let scalars = ScalarMatrix::of_blocks(&system.matrix)
         .ok_or_else(|| running("the matrix of projective dynamics couples directions".to_owned()))?;
-    galerkin.update(&WithBlocks { scalars: &scalars, blocks: &system.matrix }).map_err(running)?;
+    galerkin.update(&WithBlocks { scalars: &scalars, blocks: &system.matrix }).map_err(Failure::running)?;
     Ok(galerkin.bytes())
 }

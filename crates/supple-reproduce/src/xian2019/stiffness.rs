@@ -10,7 +10,7 @@ use super::super::catalogue::Request;
 use super::super::findings::Findings;
 use super::examples::ARMADILLO;
 use super::measure::{fixed, iterations, sweeps_of};
-use super::table3::{running, system};
+use super::table3::system;
 use supple_cli::failure::Failure;
 use supple_cli::plot::{Line, Plot, Scale};
 
@@ -56,7 +56,7 @@ fn history(stiffness: f64, request: &Request) -> Result<Vec<[f64; 2]>, Failure> 
         ..GalerkinOptions::default()
     };
     let mut cycles = StationarySolver::new(Galerkin::new(options, Some(positions)));
-    cycles.prepare(&matrix).map_err(running)?;
+    cycles.prepare(&matrix).map_err(Failure::running)?;
     let mut x = vec![DVec3::ZERO; rhs.len()];
     cycles.solve(&matrix, &rhs, &mut x, &StopRule::iterations(request.count("cycles")));
     let points = cycles.history().iter().enumerate();

@@ -38,7 +38,7 @@ pub(super) fn error_reduction(request: &Request) -> Result<Findings, Failure> {
     let mut findings = Findings::default();
     for (nodes, affine, weights, paper) in TESTS {
         let space = CoarseSpace::new(&matrix, &positions, nodes, affine, weights);
-        let correction = space.correction(&matrix, &residual).map_err(running)?;
+        let correction = space.correction(&matrix, &residual).map_err(Failure::running)?;
         let case = format!(
             "{} vertices, {nodes} nodes, {} unknowns, {}",
             rhs.len(),
@@ -97,7 +97,7 @@ fn solved(
     stop: &StopRule,
 ) -> Result<Vec<DVec3>, Failure> {
     let mut x = vec![DVec3::ZERO; rhs.len()];
-    solver.prepare(matrix).map_err(running)?;
+    solver.prepare(matrix).map_err(Failure::running)?;
     solver.solve(matrix, rhs, &mut x, stop);
     Ok(x)
 }

@@ -43,7 +43,7 @@ fn galerkin_rate(system: StepSystem, request: &Request) -> Result<f64, Failure> 
     let StepSystem { matrix, rhs, positions, .. } = system;
     let options = GalerkinOptions { simd: request.simd, ..GalerkinOptions::default() };
     let mut cycles = StationarySolver::new(Galerkin::new(options, Some(positions)));
-    cycles.prepare(&matrix).map_err(|problem| Failure::running(anyhow::anyhow!(problem)))?;
+    cycles.prepare(&matrix).map_err(Failure::running)?;
     let mut x = vec![DVec3::ZERO; rhs.len()];
     cycles.solve(&matrix, &rhs, &mut x, &StopRule::iterations(CYCLES));
     let left: Vec<f64> = cycles.history().iter().map(|point| point.relative_residual).collect();

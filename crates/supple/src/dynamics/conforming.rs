@@ -5,7 +5,7 @@ use glam::DVec3;
 
 use super::elasticity::Elasticity;
 use super::method::{Nodes, minimiser};
-use super::optimize::Minimiser;
+use super::optimize::{MinimiseError, Minimiser};
 use crate::body::{Body, Elements};
 use crate::energy::Energy;
 use crate::energy::bending::dihedral::{DihedralBending, HingeMaterial};
@@ -57,7 +57,7 @@ impl Elasticity for ConformingElasticity {
         energies
     }
 
-    fn minimiser(&self, scene_state: &SceneState, nodes: Nodes) -> Result<Box<dyn Minimiser>, String> {
+    fn minimiser(&self, scene_state: &SceneState, nodes: Nodes) -> Result<Box<dyn Minimiser>, MinimiseError> {
         minimiser(&scene_state.solver, nodes, scene_state.simd)
     }
 }

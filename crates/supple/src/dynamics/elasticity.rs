@@ -6,7 +6,7 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::method::Nodes;
-use super::optimize::Minimiser;
+use super::optimize::{MinimiseError, Minimiser};
 use crate::body::Embedding;
 use crate::contact::barrier::ContactSummary;
 use crate::energy::Energy;
@@ -20,7 +20,7 @@ pub(crate) trait Elasticity: Send {
     fn energies(&mut self, scene_state: &SceneState, first_unknown: &[u32]) -> Vec<Box<dyn Energy>>;
 
     /// The method that minimises over the free unknowns.
-    fn minimiser(&self, scene_state: &SceneState, nodes: Nodes) -> Result<Box<dyn Minimiser>, String>;
+    fn minimiser(&self, scene_state: &SceneState, nodes: Nodes) -> Result<Box<dyn Minimiser>, MinimiseError>;
 
     /// Whether Hessians of its elements are assembled into a matrix.
     fn is_assembled(&self) -> bool {

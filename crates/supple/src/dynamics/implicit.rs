@@ -196,7 +196,7 @@ impl ImplicitStepper {
         });
         let nodes = Nodes { pattern, vertices: self.x.len(), positions, at_start };
         let made = self.elasticity.minimiser(scene_state, nodes);
-        self.minimiser = Some(made.map_err(Error::Invalid)?);
+        self.minimiser = Some(made.map_err(|problem| Error::Invalid(problem.to_string()))?);
         Ok(())
     }
 
@@ -320,9 +320,9 @@ impl ImplicitStepper {
             evaluation: seconds(outcome.evaluation_time),
             assembly: seconds(outcome.assembly_time),
             update: seconds(outcome.update_time),
-            smoothing: seconds(cycles.smoothing),
+            smoothing: seconds(cycles.smoothing + cycles.residual),
             coarsest: seconds(cycles.coarsest),
-            transfer: seconds(cycles.transfer),
+            transfer: seconds(cycles.restriction + cycles.prolongation),
             solve: seconds(outcome.solve_time.saturating_sub(cycles.total())),
             total: seconds(begun.elapsed()),
         }
@@ -338,7 +338,7 @@ impl ImplicitStepper {
             return Err(scene_state.failed("the system was not analysed"));
         };
         let done = minimiser.minimise(&self.system, &mut self.work.next, limits, &mut self.outcome);
-        done.map_err(|problem| scene_state.failed(problem))
+        done.map_err(|problem| scene_state.failed(problem.to_string()))
     }
 
     /// The same from the initial guess, where the objective is known.

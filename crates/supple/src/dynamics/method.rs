@@ -5,7 +5,9 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::optimize::projective::Global;
-use super::optimize::{AcceleratedGradient, Lbfgs, Minimiser, Newton, NonlinearCg, Projective, Refresh};
+use super::optimize::{
+    AcceleratedGradient, Lbfgs, MinimiseError, Minimiser, Newton, NonlinearCg, Projective, Refresh,
+};
 use crate::scene::{LinearKind, Method, Solver};
 use supple_linear::{
     BlockMatrix, BlockPattern, ScalarCholesky, Simd, StopRule, linear_solver, preconditioner,
@@ -36,7 +38,11 @@ pub(crate) struct Nodes {
 }
 
 /// The method of a scene.
-pub(crate) fn minimiser(solver: &Solver, nodes: Nodes, simd: Simd) -> Result<Box<dyn Minimiser>, String> {
+pub(crate) fn minimiser(
+    solver: &Solver,
+    nodes: Nodes,
+    simd: Simd,
+) -> Result<Box<dyn Minimiser>, MinimiseError> {
     let linear = &solver.linear;
     let refresh = |usual: u32| {
         let usual = if linear.kind == LinearKind::Mas { MAS_REFRESH } else { usual };
@@ -50,14 +56,14 @@ pub(crate) fn minimiser(solver: &Solver, nodes: Nodes, simd: Simd) -> Result<Box
         }
     };
     // A matrix that is refused at the start will be refused again when it matters; the structure is chosen.
-    let linear_solver = || -> Result<_, String> {
+    let linear_solver = || -> Result<_, MinimiseError> {
         let mut made = linear_solver(linear, Some(nodes.positions.clone()), simd)?;
         if let Some(matrix) = &nodes.at_start {
             made.prepare(matrix).ok();
         }
         Ok(made)
     };
-    let preconditioner = || -> Result<_, String> {
+    let preconditioner = || -> Result<_, MinimiseError> {
         let mut made = preconditioner(linear, Some(nodes.positions.clone()), simd)?;
         if let Some(matrix) = &nodes.at_start {
             made.update(matrix).ok();
@@ -93,7 +99,7 @@ pub(crate) fn minimiser(solver: &Solver, nodes: Nodes, simd: Simd) -> Result<Box
             };
             Box::new(Projective::new(pattern, vertices, global))
         }
-        other => return Err(format!("the method `{}` does not belong to implicit dynamics", other.word())),
+        other => return Err(MinimiseError::UnknownMethod { method: other.word().to_owned() }),
     })
 }
 

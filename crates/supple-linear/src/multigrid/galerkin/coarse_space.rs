@@ -17,7 +17,7 @@ use super::furthest_points::{Metric, furthest_points};
 use super::projection::children;
 use super::regularisation::frames;
 use super::tree::COARSEST_UNKNOWNS;
-use crate::{BlockMatrix, BlockPattern, DenseFactor, local_order};
+use crate::{BlockMatrix, BlockPattern, DenseFactor, LinearError, local_order};
 use supple_core::simd::Simd;
 
 /// How vertices follow coarse nodes.
@@ -93,18 +93,19 @@ impl CoarseSpace {
     }
 
     /// `U (Uᵀ A U)⁻¹ Uᵀ r`: what the coarse space makes of a residual when it is solved exactly.
-    pub fn correction(&self, matrix: &BlockMatrix, r: &[DVec3]) -> Result<Vec<DVec3>, String> {
+    pub fn correction(&self, matrix: &BlockMatrix, r: &[DVec3]) -> Result<Vec<DVec3>, LinearError> {
         let size = 3 * self.functions * self.nodes;
         if size > COARSEST_UNKNOWNS {
-            return Err(format!(
-                "galerkin: {} nodes have {size} unknowns, and at most {COARSEST_UNKNOWNS} are solved exactly; take fewer",
-                self.nodes
-            ));
+            return Err(LinearError::CoarsestTooLarge {
+                nodes: self.nodes,
+                unknowns: size,
+                limit: COARSEST_UNKNOWNS,
+            });
         }
         let mut factor = DenseFactor::default();
         self.fill(matrix, factor.clear(size), size);
         if !factor.factorise(Simd::Auto) {
-            return Err("galerkin: the coarse matrix is not positive definite".into());
+            return Err(LinearError::IndefiniteLevel { solver: "galerkin", level: 1 });
         }
         let mut q = self.restricted(r);
         factor.solve(&mut q);
@@ -355,6 +356,6 @@ mod tests {
     fn a_space_too_large_to_be_solved_exactly_is_refused() {
         let (matrix, positions) = block(9);
         let space = CoarseSpace::new(&matrix, &positions, 600, true, Weights::PiecewiseConstant);
-        assert!(space.correction(&matrix, &bent(&positions)).unwrap_err().contains("600 nodes"));
+        assert!(space.correction(&matrix, &bent(&positions)).unwrap_err().to_string().contains("600 nodes"));
     }
 }

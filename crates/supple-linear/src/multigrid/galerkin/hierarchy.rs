@@ -14,7 +14,7 @@ use super::numbers::{Numbers, stride};
 use super::projection::Projection;
 use super::relaxation::Relaxation;
 use super::tree::Tree;
-use crate::{BlockPattern, Schedule, not_definite};
+use crate::{BlockPattern, LinearError, Schedule};
 use supple_core::simd::Simd;
 
 /// Data of a hierarchy used by a cycle.
@@ -89,7 +89,7 @@ impl Hierarchy {
     }
 
     /// Updates the entries of all levels that have changed.
-    pub(super) fn update(&mut self, entries: &[f64], tree: &Tree) -> Result<(), String> {
+    pub(super) fn update(&mut self, entries: &[f64], tree: &Tree) -> Result<(), LinearError> {
         let pattern = self.pattern.clone();
         let finest = Numbers { width: self.width, functions: 1, pattern: &pattern, entries };
         let scale = round_scale(largest_diagonal(finest)?);
@@ -103,7 +103,12 @@ impl Hierarchy {
         updated
     }
 
-    fn take_over(&mut self, finest: Numbers<'_>, tree: &Tree, mut changes: Changes) -> Result<(), String> {
+    fn take_over(
+        &mut self,
+        finest: Numbers<'_>,
+        tree: &Tree,
+        mut changes: Changes,
+    ) -> Result<(), LinearError> {
         if changes.is_nothing() {
             return Ok(());
         }
@@ -171,7 +176,7 @@ fn round_scale(largest: f64) -> f64 {
     0.25f64.powi((0.5 * largest.log2()).ceil().clamp(-500.0, 500.0) as i32)
 }
 
-fn largest_diagonal(matrix: Numbers<'_>) -> Result<f64, String> {
+fn largest_diagonal(matrix: Numbers<'_>) -> Result<f64, LinearError> {
     let vertices = (0..matrix.pattern.unknowns()).into_par_iter().with_min_len(1024);
     let is_wrong = |entry: f64| !(entry > 0.0 && entry.is_finite());
     // Infinite if one of them is invalid.
@@ -179,17 +184,14 @@ fn largest_diagonal(matrix: Numbers<'_>) -> Result<f64, String> {
     let largest = vertices.clone().map(bounded).reduce(|| 0.0, f64::max);
     if largest.is_infinite() {
         let first = vertices.find_first(|&i| is_wrong(matrix.largest(i)));
-        return Err(not_definite(first.unwrap_or_default()));
+        return Err(LinearError::IndefiniteDiagonal { row: first.unwrap_or_default() });
     }
     Ok(if largest > 0.0 { largest } else { 1.0 })
 }
 
-fn refused(level: usize, node: Option<u32>) -> String {
+fn refused(level: usize, node: Option<u32>) -> LinearError {
     match (level, node) {
-        (0, Some(vertex)) => not_definite(vertex as usize),
-        _ => format!(
-            "galerkin: the matrix is not positive definite or not finite, as its coarse level {level} shows; \
-             is a value not finite, or a stiffness negative?"
-        ),
+        (0, Some(vertex)) => LinearError::IndefiniteDiagonal { row: vertex as usize },
+        _ => LinearError::IndefiniteLevel { solver: "galerkin", level },
     }
 }

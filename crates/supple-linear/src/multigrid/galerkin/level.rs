@@ -113,11 +113,11 @@ impl Level for GalerkinLevel {
         }
     }
 
-    fn restrict(&self, coarser: &mut Self) {
+    fn restrict(&mut self, coarser: &mut Self) {
         self.projection.restrict(&self.r, &mut coarser.b);
     }
 
-    fn prolong_add(&mut self, coarser: &Self) {
+    fn prolong_add(&mut self, coarser: &mut Self) {
         self.projection.prolong_add(&coarser.x, &mut self.x);
     }
 

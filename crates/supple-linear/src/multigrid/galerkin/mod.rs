@@ -3,7 +3,7 @@
 //!
 //! | section of the paper | here |
 //! | --- | --- |
-//! | 3.2, algorithm 2: two-grid cycle, nested | [`crate::v_cycle`], `level` |
+//! | 3.2, algorithm 2: two-grid cycle, nested | [`crate::cycle`], `level` |
 //! | 4.1 grid hierarchy: furthest-point sampling | `furthest_points`, `tree` |
 //! | 4.2 restriction and interpolation, equations 4 and 5 | `projection`, `regularisation` (a node's functions) |
 //! | 4.3 fast update, equations 6 and 7, in full and where something changed | `coarse_matrix`, `changes` |
@@ -57,7 +57,8 @@ use glam::DVec3;
 use supple_core::parallel::prelude::*;
 
 use crate::{
-    BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Preconditioner, Regions, Simd, assembled, v_cycle,
+    BlockMatrix, BlockPattern, CycleTimes, LinearError, LinearOperator, Preconditioner, Regions, Simd,
+    SolverState, assembled, cycle,
 };
 use hierarchy::{Cycle, Hierarchy};
 use tree::Tree;
@@ -127,7 +128,7 @@ impl Galerkin {
         std::iter::once(pattern.unknowns()).chain(coarse).collect()
     }
 
-    fn grow_tree(&mut self, matrix: &BlockMatrix) -> Result<(), String> {
+    fn grow_tree(&mut self, matrix: &BlockMatrix) -> Result<(), LinearError> {
         if self.tree.as_ref().is_some_and(|(known, _)| Arc::ptr_eq(known, matrix.pattern())) {
             return Ok(());
         }
@@ -143,7 +144,7 @@ impl Galerkin {
         width: usize,
         pattern: &Arc<BlockPattern>,
         entries: &[f64],
-    ) -> Result<(), String> {
+    ) -> Result<(), LinearError> {
         let Some((_, tree)) = &self.tree else { return Ok(()) };
         let known = self.hierarchy.take().filter(|known| known.is_of(width, pattern));
         let hierarchy = known.unwrap_or_else(|| Hierarchy::new(width, pattern, tree, &self.options));
@@ -152,7 +153,7 @@ impl Galerkin {
 }
 
 impl Preconditioner for Galerkin {
-    fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), String> {
+    fn update(&mut self, operator: &dyn LinearOperator) -> Result<(), LinearError> {
         let matrix = assembled(operator, "galerkin")?;
         self.grow_tree(matrix)?;
         let merged = matrix.with_outside_merged();
@@ -176,7 +177,7 @@ impl Preconditioner for Galerkin {
         b.zip(&*order).with_min_len(4096).for_each(|(b, &vertex)| {
             b[..3].copy_from_slice(&(r[vertex as usize] / size).to_array().map(|entry| entry as f32));
         });
-        v_cycle(levels, &mut self.times);
+        cycle(levels, &mut self.times);
         let x = &levels[0].x;
         let factor = size * *scale;
         z.par_iter_mut().zip(&*place).with_min_len(4096).for_each(|(z, &place)| {
@@ -184,7 +185,9 @@ impl Preconditioner for Galerkin {
             *z = DVec3::new(f64::from(own[0]), f64::from(own[1]), f64::from(own[2])) * factor;
         });
     }
+}
 
+impl SolverState for Galerkin {
     fn bytes(&self) -> usize {
         let tree = self.tree.as_ref().map_or(0, |(_, tree)| tree.bytes());
         tree + self.hierarchy.as_ref().map_or(0, Hierarchy::bytes)

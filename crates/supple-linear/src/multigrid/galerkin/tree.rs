@@ -9,7 +9,7 @@ use super::distances::edge_lengths;
 use super::furthest_points::{Metric, Sampling, furthest_points};
 use super::projection::{Projection, children};
 use super::regularisation::{Frame, frames};
-use crate::{BlockMatrix, LinearOperator, Regions, local_order};
+use crate::{BlockMatrix, LinearError, LinearOperator, Regions, local_order};
 
 /// Vertices per node of the first coarse level: such that its matrix costs a quarter of the finest one, and twelve
 /// unknowns still represent them. On cloth and on solids from 10,000 to 200,000 vertices, 32 need as many iterations
@@ -75,7 +75,7 @@ impl Tree {
         matrix: &BlockMatrix,
         positions: Option<&[DVec3]>,
         options: &GalerkinOptions,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, LinearError> {
         let vertices = matrix.unknowns();
         let order = local_order(matrix.pattern(), positions);
         let affine = positions.filter(|_| options.affine);
@@ -126,7 +126,7 @@ impl Tree {
 }
 
 /// Rejects a coarsest level that is too large to be factored densely.
-fn check_coarsest(coarsest: Option<usize>, vertices: usize, affine: bool) -> Result<(), String> {
+fn check_coarsest(coarsest: Option<usize>, vertices: usize, affine: bool) -> Result<(), LinearError> {
     let (nodes, unknowns) = match coarsest {
         Some(nodes) if affine => (nodes, 12 * nodes),
         nodes => (nodes.unwrap_or(vertices), 3 * nodes.unwrap_or(vertices)),
@@ -134,10 +134,7 @@ fn check_coarsest(coarsest: Option<usize>, vertices: usize, affine: bool) -> Res
     if unknowns <= COARSEST_UNKNOWNS {
         return Ok(());
     }
-    Err(format!(
-        "galerkin: the coarsest level has {nodes} nodes, {unknowns} unknowns, but is factored densely, which takes at \
-         most {COARSEST_UNKNOWNS}; add a smaller number to `levels`, or take \"auto\""
-    ))
+    Err(LinearError::CoarsestTooLarge { nodes, unknowns, limit: COARSEST_UNKNOWNS })
 }
 
 /// Builds projections level by level.

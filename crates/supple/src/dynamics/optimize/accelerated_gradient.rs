@@ -13,10 +13,11 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::descent::{Descent, Workspace};
+use super::error::MinimiseError;
 use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use super::preconditioning::Preconditioning;
 use super::refresh::Refresh;
-use supple_linear::{BlockPattern, CycleTimes, Preconditioner, Regions};
+use supple_linear::{BlockPattern, Preconditioner, SolverState};
 
 /// Iterations between two evaluations of the objective.
 const CHECKED_EVERY: u32 = 8;
@@ -125,7 +126,7 @@ impl Minimiser for AcceleratedGradient {
         x: &mut [DVec3],
         limits: &StoppingCriteria<'_>,
         outcome: &mut Outcome,
-    ) -> Result<(), String> {
+    ) -> Result<(), MinimiseError> {
         let mut descent = Descent::begin(objective, x, limits, &mut self.work, outcome)?;
         self.checked.copy_from_slice(descent.x);
         self.step = 1.0;
@@ -160,28 +161,18 @@ impl Minimiser for AcceleratedGradient {
             descent.outcome.iterations += 1;
         }
     }
+}
+
+impl SolverState for AcceleratedGradient {
+    fn inner(&self) -> Option<&dyn SolverState> {
+        Some(&self.preconditioning)
+    }
+
+    fn inner_mut(&mut self) -> Option<&mut dyn SolverState> {
+        Some(&mut self.preconditioning)
+    }
 
     fn bytes(&self) -> usize {
         self.preconditioning.bytes() + 48 * self.z.len() + 24 * self.checked.len()
-    }
-
-    fn cycle_times(&self) -> CycleTimes {
-        self.preconditioning.cycle_times()
-    }
-
-    fn begin_step(&mut self, positions: &[DVec3]) {
-        self.preconditioning.begin_step(positions);
-    }
-
-    fn save(&self) -> Vec<u32> {
-        self.preconditioning.save()
-    }
-
-    fn restore(&mut self, saved: &[u32]) {
-        self.preconditioning.restore(saved);
-    }
-
-    fn regions(&self) -> Vec<Regions> {
-        self.preconditioning.regions()
     }
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use glam::DVec3;
 use supple_core::parallel::prelude::*;
 
+use super::error::MinimiseError;
 use super::objective::{Evaluated, Objective, Outcome, StoppingCriteria, Termination};
 use crate::stepper::IterationRecord;
 use supple_core::parallel;
@@ -126,7 +127,7 @@ impl<'a> Descent<'a> {
         limits: &'a StoppingCriteria<'a>,
         work: &mut Workspace,
         outcome: &'a mut Outcome,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, MinimiseError> {
         let asked = Instant::now();
         let value = finite_value(objective, x, limits.initial, &mut work.full)?;
         work.known = true;
@@ -151,7 +152,10 @@ impl<'a> Descent<'a> {
     }
 
     /// Computes the gradient at `x` and tests for termination.
-    pub(crate) fn check_convergence(&mut self, work: &mut Workspace) -> Result<Option<Termination>, String> {
+    pub(crate) fn check_convergence(
+        &mut self,
+        work: &mut Workspace,
+    ) -> Result<Option<Termination>, MinimiseError> {
         if self.outcome.iterations > 0 {
             self.slowest = self.slowest.max(self.iteration_begun.elapsed());
         }
@@ -165,7 +169,7 @@ impl<'a> Descent<'a> {
         let norm = norm(&work.gradient);
         self.outcome.evaluation_time += self.iteration_begun.elapsed();
         if !norm.is_finite() {
-            return Err(describe_non_finite(work));
+            return Err(MinimiseError::NotFinite(describe_non_finite(work)));
         }
         self.outcome.residuals.push(norm / self.limits.reference);
         if self.limits.record {
@@ -175,7 +179,7 @@ impl<'a> Descent<'a> {
     }
 
     /// Replaces the last evaluation after `x` was reset to an earlier iterate.
-    pub(crate) fn reevaluate(&mut self, work: &mut Workspace) -> Result<(), String> {
+    pub(crate) fn reevaluate(&mut self, work: &mut Workspace) -> Result<(), MinimiseError> {
         self.outcome.residuals.pop();
         if self.limits.record {
             self.outcome.history.pop();
@@ -319,7 +323,7 @@ impl<'a> Descent<'a> {
         length
     }
 
-    pub(crate) fn end(self, stop: Termination) -> Result<(), String> {
+    pub(crate) fn end(self, stop: Termination) -> Result<(), MinimiseError> {
         self.outcome.stop = stop;
         Ok(())
     }
@@ -331,9 +335,9 @@ fn finite_value(
     x: &[DVec3],
     begun: Option<Evaluated<'_>>,
     gradient: &mut [DVec3],
-) -> Result<f64, String> {
+) -> Result<f64, MinimiseError> {
     if let Some(vertex) = x.iter().position(|p| !p.is_finite()) {
-        return Err(format!("vertex {vertex} is at {}", components(x[vertex])));
+        return Err(MinimiseError::NotFinite(format!("vertex {vertex} is at {}", components(x[vertex]))));
     }
     let value = match begun {
         Some(known) => {
@@ -342,7 +346,11 @@ fn finite_value(
         }
         None => objective.value_and_gradient(x, gradient),
     };
-    if value.is_finite() { Ok(value) } else { Err(format!("the energy is {value}")) }
+    if value.is_finite() {
+        Ok(value)
+    } else {
+        Err(MinimiseError::NotFinite(format!("the energy is {value}")))
+    }
 }
 
 fn describe_non_finite(work: &Workspace) -> String {

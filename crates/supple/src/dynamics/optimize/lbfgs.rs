@@ -11,10 +11,11 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::descent::{Descent, Workspace, dot};
+use super::error::MinimiseError;
 use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use super::preconditioning::Preconditioning;
 use super::refresh::Refresh;
-use supple_linear::{BlockPattern, CycleTimes, Preconditioner, Regions};
+use supple_linear::{BlockPattern, Preconditioner, SolverState};
 
 /// A step and the change of the gradient.
 struct Pair {
@@ -108,7 +109,7 @@ impl Minimiser for Lbfgs {
         x: &mut [DVec3],
         limits: &StoppingCriteria<'_>,
         outcome: &mut Outcome,
-    ) -> Result<(), String> {
+    ) -> Result<(), MinimiseError> {
         let mut descent = Descent::begin(objective, x, limits, &mut self.work, outcome)?;
         self.spare.extend(self.pairs.drain(..));
         let mut last_length = None;
@@ -136,30 +137,20 @@ impl Minimiser for Lbfgs {
             }
         }
     }
+}
+
+impl SolverState for Lbfgs {
+    fn inner(&self) -> Option<&dyn SolverState> {
+        Some(&self.preconditioning)
+    }
+
+    fn inner_mut(&mut self) -> Option<&mut dyn SolverState> {
+        Some(&mut self.preconditioning)
+    }
 
     fn bytes(&self) -> usize {
         let pairs = self.pairs.len() + self.spare.len();
         self.preconditioning.bytes() + 48 * self.before.len() * (pairs + 1)
-    }
-
-    fn cycle_times(&self) -> CycleTimes {
-        self.preconditioning.cycle_times()
-    }
-
-    fn begin_step(&mut self, positions: &[DVec3]) {
-        self.preconditioning.begin_step(positions);
-    }
-
-    fn save(&self) -> Vec<u32> {
-        self.preconditioning.save()
-    }
-
-    fn restore(&mut self, saved: &[u32]) {
-        self.preconditioning.restore(saved);
-    }
-
-    fn regions(&self) -> Vec<Regions> {
-        self.preconditioning.regions()
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod accelerated_gradient;
 pub(crate) mod descent;
+mod error;
 mod lbfgs;
 mod newton;
 mod nonlinear_cg;
@@ -13,6 +14,7 @@ mod refresh;
 pub use crate::stepper::IterationRecord;
 pub use accelerated_gradient::AcceleratedGradient;
 pub(crate) use descent::{Descent, Workspace};
+pub use error::MinimiseError;
 pub use lbfgs::Lbfgs;
 pub use newton::Newton;
 pub use nonlinear_cg::NonlinearCg;

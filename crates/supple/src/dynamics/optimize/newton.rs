@@ -20,13 +20,14 @@ use std::time::Instant;
 use glam::DVec3;
 
 use super::descent::{Descent, Workspace, dot, is_usable_direction};
+use super::error::MinimiseError;
 use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use super::preconditioning::{FIRST_SHIFT, MAX_SHIFTS};
 use super::refresh::{Refresh, Staleness};
 use crate::material::HessianMode;
 use supple_linear::{
-    BlockJacobi, BlockMatrix, BlockPattern, CycleTimes, LinearSolver, LinearTermination, Preconditioner,
-    Regions, SolveOutcome, StopRule,
+    BlockJacobi, BlockMatrix, BlockPattern, LinearSolver, LinearTermination, Preconditioner, SolveOutcome,
+    SolverState, StopRule,
 };
 
 /// Iterations with the projected Hessian after the exact one failed: folds take a few to settle.
@@ -94,7 +95,7 @@ impl Newton {
     }
 
     /// Finds the direction, with the exact Hessian if it is due and definite.
-    fn find_direction(&mut self, descent: &mut Descent<'_>) -> Result<(), String> {
+    fn find_direction(&mut self, descent: &mut Descent<'_>) -> Result<(), MinimiseError> {
         if self.prepared.is_due(descent.x) {
             self.prepared.end();
         }
@@ -128,11 +129,13 @@ impl Newton {
             }
             self.prepared.end();
         }
-        Err("the Hessian could not be solved: masses or stiffnesses differ by more than double precision allows".into())
+        Err(MinimiseError::Unsolvable(
+            "the Hessian could not be solved: masses or stiffnesses differ by more than double precision allows",
+        ))
     }
 
     /// The direction `-D⁻¹ g` with the matrix's diagonal blocks.
-    fn descend_by_diagonal(&mut self) -> Result<(), String> {
+    fn descend_by_diagonal(&mut self) -> Result<(), MinimiseError> {
         self.is_solution = false;
         self.diagonal.update(&self.matrix)?;
         self.diagonal.apply(&self.rhs, &mut self.work.direction);
@@ -201,10 +204,8 @@ impl Newton {
             }
             LinearTermination::NegativeCurvature => Found::Direction,
             LinearTermination::NotFinite => Found::Diverged,
-            LinearTermination::Converged
-            | LinearTermination::Iterations
-            | LinearTermination::Deadline
-            | LinearTermination::Stalled => {
+            // Converged, or stopped by a limit.
+            _ => {
                 let (rhs, direction) = (&self.rhs, &self.work.direction);
                 let good = is_usable_direction(&self.matrix, rhs, direction, residual, &mut self.product);
                 match good {
@@ -224,7 +225,7 @@ impl Minimiser for Newton {
         x: &mut [DVec3],
         limits: &StoppingCriteria<'_>,
         outcome: &mut Outcome,
-    ) -> Result<(), String> {
+    ) -> Result<(), MinimiseError> {
         let mut descent = Descent::begin(objective, x, limits, &mut self.work, outcome)?;
         self.projected_for = if limits.step_tolerance > 0.0 { PROJECTED_RUN } else { 0 };
         self.out_of_time = false;
@@ -255,6 +256,16 @@ impl Minimiser for Newton {
             }
         }
     }
+}
+
+impl SolverState for Newton {
+    fn inner(&self) -> Option<&dyn SolverState> {
+        Some(&*self.solver)
+    }
+
+    fn inner_mut(&mut self) -> Option<&mut dyn SolverState> {
+        Some(&mut *self.solver)
+    }
 
     fn bytes(&self) -> usize {
         let matrices = 1 + usize::from(self.prepared_from.is_some());
@@ -262,15 +273,13 @@ impl Minimiser for Newton {
         self.solver.bytes() + self.diagonal.bytes() + blocks + self.matrix.pattern().bytes()
     }
 
-    fn cycle_times(&self) -> CycleTimes {
-        self.solver.cycle_times()
-    }
-
-    fn begin_step(&mut self, positions: &[DVec3]) {
+    fn begin_step(&mut self, positions: &[DVec3]) -> bool {
         self.prepared.begin_step();
-        if self.solver.begin_step(positions) {
+        let anew = self.solver.begin_step(positions);
+        if anew {
             self.prepared.end();
         }
+        anew
     }
 
     fn save(&self) -> Vec<u32> {
@@ -285,10 +294,6 @@ impl Minimiser for Newton {
         if known && self.solver.prepare(matrix).is_err() {
             self.prepared.end();
         }
-    }
-
-    fn regions(&self) -> Vec<Regions> {
-        self.solver.regions()
     }
 }
 

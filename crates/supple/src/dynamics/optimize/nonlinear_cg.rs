@@ -12,10 +12,11 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::descent::{Descent, Workspace, dot};
+use super::error::MinimiseError;
 use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use super::preconditioning::Preconditioning;
 use super::refresh::Refresh;
-use supple_linear::{BlockPattern, CycleTimes, Preconditioner, Regions};
+use supple_linear::{BlockPattern, Preconditioner, SolverState};
 
 /// Nonlinear conjugate gradients on one sparsity pattern.
 pub struct NonlinearCg {
@@ -71,7 +72,7 @@ impl Minimiser for NonlinearCg {
         x: &mut [DVec3],
         limits: &StoppingCriteria<'_>,
         outcome: &mut Outcome,
-    ) -> Result<(), String> {
+    ) -> Result<(), MinimiseError> {
         let mut descent = Descent::begin(objective, x, limits, &mut self.work, outcome)?;
         let mut scale = None;
         loop {
@@ -94,28 +95,18 @@ impl Minimiser for NonlinearCg {
             }
         }
     }
+}
+
+impl SolverState for NonlinearCg {
+    fn inner(&self) -> Option<&dyn SolverState> {
+        Some(&self.preconditioning)
+    }
+
+    fn inner_mut(&mut self) -> Option<&mut dyn SolverState> {
+        Some(&mut self.preconditioning)
+    }
 
     fn bytes(&self) -> usize {
         self.preconditioning.bytes() + 48 * self.z.len()
-    }
-
-    fn cycle_times(&self) -> CycleTimes {
-        self.preconditioning.cycle_times()
-    }
-
-    fn begin_step(&mut self, positions: &[DVec3]) {
-        self.preconditioning.begin_step(positions);
-    }
-
-    fn save(&self) -> Vec<u32> {
-        self.preconditioning.save()
-    }
-
-    fn restore(&mut self, saved: &[u32]) {
-        self.preconditioning.restore(saved);
-    }
-
-    fn regions(&self) -> Vec<Regions> {
-        self.preconditioning.regions()
     }
 }

@@ -4,10 +4,11 @@ use std::time::{Duration, Instant};
 
 use glam::DVec3;
 
+use super::error::MinimiseError;
 use crate::energy::PointVisitor;
 use crate::material::HessianMode;
 use crate::stepper::IterationRecord;
-use supple_linear::{BlockMatrix, CycleTimes, Regions, ScalarMatrix};
+use supple_linear::{BlockMatrix, ScalarMatrix, SolverState};
 
 /// The objective, over all vertex positions.
 pub trait Objective {
@@ -125,7 +126,7 @@ impl Outcome {
 }
 
 /// A nonlinear method, with its matrices and vectors for one sparsity pattern.
-pub trait Minimiser: Send {
+pub trait Minimiser: SolverState + Send {
     /// Minimises from `x` and writes the outcome to `outcome`. An error names what is not finite or could not be solved.
     fn minimise(
         &mut self,
@@ -133,19 +134,7 @@ pub trait Minimiser: Send {
         x: &mut [DVec3],
         limits: &StoppingCriteria<'_>,
         outcome: &mut Outcome,
-    ) -> Result<(), String>;
-    /// Memory of matrices, factors and preconditioners in bytes.
-    fn bytes(&self) -> usize;
-    /// Accumulated times of multigrid cycles.
-    fn cycle_times(&self) -> CycleTimes;
-    /// A step starts with the free unknowns at `positions`: structures that depend on them may be rebuilt.
-    fn begin_step(&mut self, positions: &[DVec3]);
-    /// The state it keeps from step to step that affects later bits, for checkpoints.
-    fn save(&self) -> Vec<u32>;
-    /// Restores a saved state.
-    fn restore(&mut self, saved: &[u32]);
-    /// How its preconditioner partitions the unknowns, finest level first.
-    fn regions(&self) -> Vec<Regions>;
+    ) -> Result<(), MinimiseError>;
 }
 
 #[cfg(test)]
@@ -157,7 +146,8 @@ pub(crate) mod tests {
     use super::super::descent::norm;
     use super::*;
     use supple_linear::{
-        BlockPattern, HistoryPoint, LinearOperator, LinearSolver, LinearTermination, SolveOutcome, StopRule,
+        BlockPattern, HistoryPoint, LinearError, LinearOperator, LinearSolver, LinearTermination,
+        SolveOutcome, SolverState, StopRule,
     };
 
     /// A chain of springs of rest length zero, with a separate well under each vertex.
@@ -226,7 +216,7 @@ pub(crate) mod tests {
     }
 
     impl LinearSolver for Diverging {
-        fn prepare(&mut self, _matrix: &dyn LinearOperator) -> Result<(), String> {
+        fn prepare(&mut self, _matrix: &dyn LinearOperator) -> Result<(), LinearError> {
             Ok(())
         }
 
@@ -247,13 +237,15 @@ pub(crate) mod tests {
             } else {
                 LinearTermination::Iterations
             };
-            SolveOutcome { iterations: 50, relative_residual: norm(&rest) / norm(rhs), end }
+            SolveOutcome::new(50, norm(&rest) / norm(rhs), end)
         }
 
         fn history(&self) -> &[HistoryPoint] {
             &[]
         }
+    }
 
+    impl SolverState for Diverging {
         fn bytes(&self) -> usize {
             0
         }

@@ -6,9 +6,10 @@ use std::time::Instant;
 use glam::DVec3;
 
 use super::descent::Descent;
+use super::error::MinimiseError;
 use super::refresh::{Refresh, Staleness};
 use crate::material::HessianMode;
-use supple_linear::{BlockMatrix, BlockPattern, CycleTimes, LinearOperator, Preconditioner, Regions};
+use supple_linear::{BlockMatrix, BlockPattern, LinearOperator, Preconditioner, SolverState};
 
 /// Diagonal shifts tried where rounding has destroyed the projected Hessian's definiteness.
 pub(crate) const MAX_SHIFTS: u32 = 6;
@@ -34,7 +35,7 @@ impl Preconditioning {
     }
 
     /// Refreshes the matrix and the preconditioner if it is due; returns whether it did.
-    pub(crate) fn renew_if_due(&mut self, descent: &mut Descent<'_>) -> Result<bool, String> {
+    pub(crate) fn renew_if_due(&mut self, descent: &mut Descent<'_>) -> Result<bool, MinimiseError> {
         let begun = Instant::now();
         if descent.outcome.iterations == 0 && !self.age.spans_steps() {
             self.age.end();
@@ -60,7 +61,7 @@ impl Preconditioning {
 
     /// Updates the preconditioner. Contact may be so much stiffer than the rest that rounding destroys the matrix's definiteness;
     /// a small multiple of its diagonal restores it.
-    fn update(&mut self) -> Result<(), String> {
+    fn update(&mut self) -> Result<(), MinimiseError> {
         let mut shift = FIRST_SHIFT * self.matrix.largest_diagonal();
         for _ in 0..MAX_SHIFTS {
             if self.preconditioner.update(&self.matrix).is_ok() {
@@ -69,7 +70,7 @@ impl Preconditioning {
             self.matrix.shift_diagonal(shift);
             shift *= 100.0;
         }
-        self.preconditioner.update(&self.matrix)
+        Ok(self.preconditioner.update(&self.matrix)?)
     }
 
     /// `z = M⁻¹ r`.
@@ -85,23 +86,31 @@ impl Preconditioning {
         self.matrix.apply(d, &mut self.product);
         super::descent::dot(d, &self.product)
     }
+}
 
-    pub(crate) fn cycle_times(&self) -> CycleTimes {
-        self.preconditioner.cycle_times()
+impl SolverState for Preconditioning {
+    fn inner(&self) -> Option<&dyn SolverState> {
+        Some(&*self.preconditioner)
     }
 
-    pub(crate) fn begin_step(&mut self, positions: &[DVec3]) {
+    fn inner_mut(&mut self) -> Option<&mut dyn SolverState> {
+        Some(&mut *self.preconditioner)
+    }
+
+    fn begin_step(&mut self, positions: &[DVec3]) -> bool {
         self.age.begin_step();
-        if self.preconditioner.begin_step(positions) {
+        let anew = self.preconditioner.begin_step(positions);
+        if anew {
             self.age.end();
         }
+        anew
     }
 
-    pub(crate) fn save(&self) -> Vec<u32> {
+    fn save(&self) -> Vec<u32> {
         self.age.save(self.preconditioner.save(), &self.matrix)
     }
 
-    pub(crate) fn restore(&mut self, saved: &[u32]) {
+    fn restore(&mut self, saved: &[u32]) {
         let (of_preconditioner, known) = self.age.restore(saved, &mut self.matrix);
         self.preconditioner.restore(of_preconditioner);
         self.preconditioner.forget();
@@ -110,11 +119,7 @@ impl Preconditioning {
         }
     }
 
-    pub(crate) fn regions(&self) -> Vec<Regions> {
-        self.preconditioner.regions()
-    }
-
-    pub(crate) fn bytes(&self) -> usize {
+    fn bytes(&self) -> usize {
         self.preconditioner.bytes() + 72 * self.matrix.blocks().len() + self.matrix.pattern().bytes()
     }
 }

@@ -17,13 +17,14 @@ use glam::{DMat3, DVec3};
 use supple_core::parallel::prelude::*;
 
 use super::descent::{Descent, Workspace, is_usable_direction};
+use super::error::MinimiseError;
 use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use crate::body::{Body, Elements};
 use crate::energy::bending::hinge::{Hinge, hinges};
 use crate::scene::{Bending, Model};
 use supple_linear::{
-    BlockMatrix, BlockPattern, CycleTimes, Factorisation, LinearSolver, Regions, ScalarCholesky,
-    ScalarMatrix, StopRule, WithBlocks,
+    BlockMatrix, BlockPattern, Factorisation, LinearSolver, ScalarCholesky, ScalarMatrix, SolverState,
+    StopRule, WithBlocks,
 };
 
 /// The solver of the global step.
@@ -91,18 +92,17 @@ impl Projective {
     }
 
     /// Assembles the matrix where it may have changed, and factorises or prepares it if it has.
-    fn prepare(&mut self, descent: &mut Descent<'_>) -> Result<(), String> {
+    fn prepare(&mut self, descent: &mut Descent<'_>) -> Result<(), MinimiseError> {
         if descent.outcome.iterations > 0 && !descent.objective.projective_varies() {
             return Ok(());
         }
         let begun = Instant::now();
         self.matrix.clear();
         if !descent.objective.projective(descent.x, &mut self.matrix) {
-            return Err(
+            return Err(MinimiseError::Unsolvable(
                 "projective dynamics does not support one of the elastic models; use `newton`, or `spring`, \
-                        `arap` or `corotated` solids"
-                    .into(),
-            );
+                 `arap` or `corotated` solids",
+            ));
         }
         let assembled = Instant::now();
         descent.outcome.assembly_time += assembled - begun;
@@ -114,7 +114,9 @@ impl Projective {
         match &mut self.global {
             Global::Direct(factor) => {
                 if factor.factorise(self.matrix.values()) == Factorisation::NotPositiveDefinite {
-                    return Err("the matrix of projective dynamics is not positive definite".into());
+                    return Err(MinimiseError::Unsolvable(
+                        "the matrix of projective dynamics is not positive definite",
+                    ));
                 }
             }
             Global::Iterative { solver, blocks, .. } => {
@@ -169,7 +171,7 @@ impl Minimiser for Projective {
         x: &mut [DVec3],
         limits: &StoppingCriteria<'_>,
         outcome: &mut Outcome,
-    ) -> Result<(), String> {
+    ) -> Result<(), MinimiseError> {
         let mut descent = Descent::begin(objective, x, limits, &mut self.work, outcome)?;
         loop {
             if let Some(stop) = descent.check_convergence(&mut self.work)? {
@@ -183,6 +185,22 @@ impl Minimiser for Projective {
             }
         }
     }
+}
+
+impl SolverState for Projective {
+    fn inner(&self) -> Option<&dyn SolverState> {
+        match &self.global {
+            Global::Direct(_) => None,
+            Global::Iterative { solver, .. } => Some(&**solver),
+        }
+    }
+
+    fn inner_mut(&mut self) -> Option<&mut dyn SolverState> {
+        match &mut self.global {
+            Global::Direct(_) => None,
+            Global::Iterative { solver, .. } => Some(&mut **solver),
+        }
+    }
 
     fn bytes(&self) -> usize {
         let solver = match &self.global {
@@ -192,42 +210,21 @@ impl Minimiser for Projective {
         solver + 16 * self.matrix.values().len() + self.matrix.pattern().bytes()
     }
 
-    fn cycle_times(&self) -> CycleTimes {
-        match &self.global {
-            Global::Direct(_) => CycleTimes::default(),
-            Global::Iterative { solver, .. } => solver.cycle_times(),
-        }
-    }
-
-    fn begin_step(&mut self, positions: &[DVec3]) {
-        if let Global::Iterative { solver, .. } = &mut self.global
-            && solver.begin_step(positions)
-        {
+    fn begin_step(&mut self, positions: &[DVec3]) -> bool {
+        let anew = self.inner_mut().is_some_and(|solver| solver.begin_step(positions));
+        if anew {
             self.prepared.clear();
         }
-    }
-
-    fn save(&self) -> Vec<u32> {
-        match &self.global {
-            Global::Direct(_) => Vec::new(),
-            Global::Iterative { solver, .. } => solver.save(),
-        }
+        anew
     }
 
     fn restore(&mut self, saved: &[u32]) {
-        if let Global::Iterative { solver, .. } = &mut self.global {
-            // A solver that keeps no structure from step to step is prepared for its matrix, whatever the state.
-            if !(saved.is_empty() && solver.save().is_empty()) {
-                self.prepared.clear();
-            }
-            solver.restore(saved);
-        }
-    }
-
-    fn regions(&self) -> Vec<Regions> {
-        match &self.global {
-            Global::Direct(_) => Vec::new(),
-            Global::Iterative { solver, .. } => solver.regions(),
+        let Some(solver) = self.inner_mut() else { return };
+        // A solver that keeps no structure from step to step is prepared for its matrix, whatever the state.
+        let keeps_structure = !(saved.is_empty() && solver.save().is_empty());
+        solver.restore(saved);
+        if keeps_structure {
+            self.prepared.clear();
         }
     }
 }

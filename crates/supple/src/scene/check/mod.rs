@@ -107,7 +107,7 @@ impl Checker<'_> {
         self.number("solver.tolerance", tolerance, tolerance > 0.0 && tolerance < 1.0, "above 0 and below 1");
         self.count("solver.max_iterations", solver.max_iterations, 1, 1_000_000);
         if let Err(problem) = solver.linear.check() {
-            self.wrong("solver.linear", problem);
+            self.wrong("solver.linear", problem.to_string());
         } else if let Err(problem) = solver.check() {
             self.wrong("solver", problem);
         }

@@ -82,7 +82,7 @@ impl Solver {
 
     /// Refuses options that do not apply to the method or the linear solver, and values outside their range.
     pub fn check(&self) -> Result<(), String> {
-        self.linear.check()?;
+        self.linear.check().map_err(|problem| problem.to_string())?;
         self.options.check()?;
         let (method, traits) = (self.method.word(), self.method.traits());
         let solves = traits.linear == LinearUse::Solver;

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use crate::solvers::octree::forest::{Flesh, Forest, Law, Tissue};
 use crate::solvers::octree::multigrid::smoother::Smoother;
 use crate::solvers::octree::multigrid::{CycleOptions, Multigrid};
-use supple_linear::{ConjugateGradient, LinearOperator, Preconditioner, Simd, StopRule};
+use supple_linear::{ConjugateGradient, LinearError, LinearOperator, Preconditioner, Simd, StopRule};
 use supple_mesh::implicit::{Character, surface};
 use supple_mesh::octree::Octant;
 use supple_mesh::octree::{Frame, Octree};
@@ -356,14 +356,14 @@ fn is_corner(node: &[u16; 3], n: u16) -> bool {
 
 /// Iterations of conjugate gradients until the largest error has fallen by 1e-3 and 1e-6: a cube whose corner elements are
 /// fixed, from random displacements, which should vanish (Milne 2016, section 10.4).
-fn iterations(n: u16, poisson: f64, options: &CycleOptions) -> Result<[usize; 2], String> {
+fn iterations(n: u16, poisson: f64, options: &CycleOptions) -> Result<[usize; 2], LinearError> {
     let tree = cube(u32::from(n), Inside::Layers(1)).tree;
     let held: Vec<bool> = tree.nodes().iter().map(|node| is_corner(node, n)).collect();
     iterations_of(&tree, &held, poisson, options)
 }
 
 /// The same for a ball with thin spikes that is fixed at its core.
-fn thin_iterations(cells: f64, options: &CycleOptions) -> Result<[usize; 2], String> {
+fn thin_iterations(cells: f64, options: &CycleOptions) -> Result<[usize; 2], LinearError> {
     let shape = Character::SpikyBall.shape();
     let (low, high) = shape.bounds();
     let cell = (high - low).max_element() / cells;
@@ -379,7 +379,7 @@ fn iterations_of(
     held: &[bool],
     poisson: f64,
     options: &CycleOptions,
-) -> Result<[usize; 2], String> {
+) -> Result<[usize; 2], LinearError> {
     let lambda = 2.0 * poisson / (1.0 - 2.0 * poisson);
     let tissue = uniform(tree, lambda);
     let mut multigrid = Multigrid::new(&forest(tree, &tissue), &[tree], options)?;
@@ -400,7 +400,7 @@ fn iterations_of(
         multigrid.apply(&r, &mut z);
         let rz = dot(&r, &z);
         if rz <= 0.0 {
-            return Err(format!("r'z = {rz} in iteration {iteration}"));
+            return Err(LinearError::Unsolvable(format!("r'z = {rz} in iteration {iteration}")));
         }
         for (p, z) in p.iter_mut().zip(&z) {
             *p = *z + (if iteration == 1 { 0.0 } else { rz / before }) * *p;
@@ -420,7 +420,7 @@ fn iterations_of(
             return Ok([a, b]);
         }
     }
-    Err(format!("{reached:?} only"))
+    Err(LinearError::Unsolvable(format!("{reached:?} only")))
 }
 
 #[test]

@@ -10,15 +10,13 @@ use std::time::Instant;
 use glam::DVec3;
 
 use crate::dynamics::optimize::{
-    Descent, Minimiser, Objective, Outcome, StoppingCriteria, Termination, Workspace,
+    Descent, MinimiseError, Minimiser, Objective, Outcome, StoppingCriteria, Termination, Workspace,
 };
 use crate::energy::is_isotropic;
 use crate::solvers::octree::forest::Forest;
 use crate::solvers::octree::multigrid::Multigrid;
 use crate::solvers::octree::options::Options;
-use supple_linear::{
-    BlockPattern, ConjugateGradient, CycleTimes, LinearTermination, Preconditioner, Regions, StopRule,
-};
+use supple_linear::{BlockPattern, ConjugateGradient, LinearTermination, Regions, SolverState, StopRule};
 use supple_mesh::octree::Octree;
 
 /// How often the damping is increased if a cycle is not positive definite.
@@ -44,7 +42,7 @@ impl OctreeNewton {
         trees: &[&Octree],
         pattern: &BlockPattern,
         options: &Options,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, MinimiseError> {
         let nodes = forest.nodes();
         let mut multigrid = Multigrid::new(forest, trees, &options.cycle())?;
         let held: Vec<bool> = (0..nodes as u32).map(|node| pattern.unknown(node).is_none()).collect();
@@ -63,7 +61,7 @@ impl OctreeNewton {
     }
 
     /// Computes the stiffness at `x`; `first` in a step, when the largest eigenvalues are estimated too.
-    fn linearise(&mut self, descent: &mut Descent<'_>, first: bool) -> Result<(), String> {
+    fn linearise(&mut self, descent: &mut Descent<'_>, first: bool) -> Result<(), MinimiseError> {
         let begun = Instant::now();
         let Self { multigrid, inertia, forest, .. } = self;
         multigrid.linearise(descent.x, forest.damping_rate());
@@ -81,11 +79,11 @@ impl OctreeNewton {
         descent.outcome.assembly_time += taken - begun;
         let done = multigrid.prepare(first);
         descent.outcome.update_time += taken.elapsed();
-        done
+        Ok(done?)
     }
 
     /// Computes the direction.
-    fn solve(&mut self, descent: &mut Descent<'_>) -> Result<(), String> {
+    fn solve(&mut self, descent: &mut Descent<'_>) -> Result<(), MinimiseError> {
         let begun = Instant::now();
         let Self { work, rhs, direction, multigrid, iteration, .. } = self;
         let is_spread = !rhs.is_empty();
@@ -115,7 +113,9 @@ impl OctreeNewton {
         work.direction.iter_mut().for_each(|direction| *direction = -*direction);
         match end {
             LinearTermination::NotFinite | LinearTermination::IndefinitePreconditioner => {
-                Err("the octree's system could not be solved: stiffnesses differ by more than single precision allows".into())
+                Err(MinimiseError::Unsolvable(
+                    "the octree's system could not be solved: stiffnesses differ by more than single precision allows",
+                ))
             }
             _ => Ok(()),
         }
@@ -129,7 +129,7 @@ impl Minimiser for OctreeNewton {
         x: &mut [DVec3],
         limits: &StoppingCriteria<'_>,
         outcome: &mut Outcome,
-    ) -> Result<(), String> {
+    ) -> Result<(), MinimiseError> {
         let mut descent = Descent::begin(objective, x, limits, &mut self.work, outcome)?;
         let mut first = true;
         loop {
@@ -144,6 +144,16 @@ impl Minimiser for OctreeNewton {
             }
         }
     }
+}
+
+impl SolverState for OctreeNewton {
+    fn inner(&self) -> Option<&dyn SolverState> {
+        Some(&self.multigrid)
+    }
+
+    fn inner_mut(&mut self) -> Option<&mut dyn SolverState> {
+        Some(&mut self.multigrid)
+    }
 
     fn bytes(&self) -> usize {
         self.multigrid.bytes()
@@ -151,18 +161,6 @@ impl Minimiser for OctreeNewton {
             + 24 * (self.rhs.len() + self.direction.len())
             + 8 * self.inertia.capacity()
     }
-
-    fn cycle_times(&self) -> CycleTimes {
-        self.multigrid.cycle_times()
-    }
-
-    fn begin_step(&mut self, _positions: &[DVec3]) {}
-
-    fn save(&self) -> Vec<u32> {
-        Vec::new()
-    }
-
-    fn restore(&mut self, _saved: &[u32]) {}
 
     /// Names only: a node belongs to several octants, which are shown as cells.
     fn regions(&self) -> Vec<Regions> {

@@ -10,7 +10,7 @@ use crate::contact::barrier::ContactSummary;
 use crate::dynamics::ImplicitStepper;
 use crate::dynamics::elasticity::{ContactResponse, Elasticity};
 use crate::dynamics::method::Nodes;
-use crate::dynamics::optimize::Minimiser;
+use crate::dynamics::optimize::{MinimiseError, Minimiser};
 use crate::energy::Energy;
 use crate::scene_state::SceneState;
 use crate::solvers::octree::element::energy::{OctreeEnergy, forest, trees};
@@ -39,8 +39,11 @@ impl Elasticity for OctreeElasticity {
         vec![Box::new(OctreeEnergy::new(forest))]
     }
 
-    fn minimiser(&self, scene_state: &SceneState, nodes: Nodes) -> Result<Box<dyn Minimiser>, String> {
-        let forest = self.forest.as_ref().ok_or("the bodies of a scene have no octants yet")?;
+    fn minimiser(&self, scene_state: &SceneState, nodes: Nodes) -> Result<Box<dyn Minimiser>, MinimiseError> {
+        let forest = self
+            .forest
+            .as_ref()
+            .ok_or(MinimiseError::Unsolvable("the bodies of a scene have no octants yet"))?;
         let options: Options = scene_state.solver.options.get();
         let made = OctreeNewton::new(forest, &trees(scene_state), &nodes.pattern, &options)?;
         Ok(Box::new(made))

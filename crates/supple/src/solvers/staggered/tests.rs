@@ -4,6 +4,7 @@ use crate::solvers::staggered::lattice::classes::{Class, Classes};
 use crate::solvers::staggered::multigrid::band::column;
 use crate::solvers::staggered::*;
 use supple_core::simd::Simd;
+use supple_linear::Level;
 
 pub(crate) fn random(seed: u64) -> impl FnMut() -> f64 {
     let mut state = seed.wrapping_mul(2_862_933_555_777_941_757).wrapping_add(3_037_000_493);
@@ -178,7 +179,7 @@ fn rigid_motions_give_no_stress_on_any_cells() {
 fn kernels_agree_with_rows() {
     for lattice in [random_lattice(9, 3), clamped_box([21, 6, 5]), ball(18)] {
         let of = coefficients(0.4, 1.0, 0.2);
-        let level = LatticeLevel::new(lattice.clone(), None, of, true, None, Simd::Auto);
+        let level = LatticeLevel::new(lattice.clone(), None, of, CycleOptions::default(), None, Simd::Auto);
         let (u, b) = (random_fields(&lattice, 1), random_fields(&lattice, 2));
         let mut r = vec![0.0; u.len()];
         level.residual_of(&u, &b, &mut r);
@@ -191,7 +192,8 @@ fn kernels_agree_with_rows() {
             found += usize::from(r[at] != 0.0);
         }
         assert_eq!(r.iter().filter(|r| **r != 0.0).count(), found);
-        let mut narrow = LatticeLevel::new(lattice.clone(), None, of, true, None, Simd::Auto);
+        let mut narrow =
+            LatticeLevel::new(lattice.clone(), None, of, CycleOptions::default(), None, Simd::Auto);
         narrow.u.iter_mut().zip(&u).for_each(|(a, b)| *a = *b as f32);
         narrow.b.iter_mut().zip(&b).for_each(|(a, b)| *a = *b as f32);
         narrow.residual();
@@ -204,7 +206,8 @@ fn kernels_agree_with_rows() {
 fn the_distributive_sweep_is_algorithm_2() {
     for (lattice, inertia) in [(clamped_box([20, 7, 6]), 0.0), (ball(16), 0.7)] {
         let of = coefficients(0.45, 1.0, inertia);
-        let mut level = LatticeLevel::new(lattice.clone(), None, of, true, None, Simd::Auto);
+        let mut level =
+            LatticeLevel::new(lattice.clone(), None, of, CycleOptions::default(), None, Simd::Auto);
         let (mut u, b) = (random_fields(&lattice, 1), random_fields(&lattice, 2));
         level.u.iter_mut().zip(&u).for_each(|(a, b)| *a = *b as f32);
         level.b.iter_mut().zip(&b).for_each(|(a, b)| *a = *b as f32);

@@ -7,7 +7,7 @@ use glam::{DMat3, DVec3};
 
 use crate::solvers::octree::element::springs::matrix;
 use crate::solvers::octree::multigrid::level::Operator;
-use supple_linear::{BlockMatrix, BlockPattern, Cholesky, Factorisation, Simd};
+use supple_linear::{BlockMatrix, BlockPattern, Cholesky, Factorisation, LinearError, Simd};
 
 /// Added to the diagonal, as a fraction of it: an unconstrained body has rigid motions without stiffness.
 const REGULARISATION: f64 = 1e-9;
@@ -61,7 +61,11 @@ impl CoarsestSolver {
     }
 
     /// A factorisation over nodes at these positions, coupled by elements.
-    pub(crate) fn direct(places: &[DVec3], conforming: Vec<[u32; 8]>, simd: Simd) -> Result<Self, String> {
+    pub(crate) fn direct(
+        places: &[DVec3],
+        conforming: Vec<[u32; 8]>,
+        simd: Simd,
+    ) -> Result<Self, LinearError> {
         let mut pairs = Vec::new();
         for nodes in &conforming {
             for (i, &a) in nodes.iter().enumerate() {

@@ -278,13 +278,13 @@ impl Level for OctreeLevel {
         self.operator.residual(&self.b, &self.x, output);
     }
 
-    fn restrict(&self, coarser: &mut Self) {
+    fn restrict(&mut self, coarser: &mut Self) {
         if let Some(transfer) = &self.transfer {
             transfer.restrict(&self.r, &mut coarser.b);
         }
     }
 
-    fn prolong_add(&mut self, coarser: &Self) {
+    fn prolong_add(&mut self, coarser: &mut Self) {
         let Self { transfer, operator, x, .. } = self;
         let held = &operator.held;
         let takes = |node: usize| held.is_empty() || !held[node];

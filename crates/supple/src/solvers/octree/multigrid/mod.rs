@@ -30,7 +30,7 @@ use crate::solvers::octree::multigrid::coarsest::CoarsestSolver;
 use crate::solvers::octree::multigrid::level::{Damping, OctreeLevel, Operator};
 use crate::solvers::octree::multigrid::smoother::Smoother;
 use crate::solvers::octree::multigrid::transfer::Transfer;
-use supple_linear::{CycleTimes, LinearOperator, Preconditioner, Simd, v_cycle};
+use supple_linear::{CycleTimes, LinearError, LinearOperator, Preconditioner, Simd, SolverState, cycle};
 use supple_mesh::octree::Octree;
 use supple_mesh::octree::{Coarsened, coarsen};
 
@@ -91,7 +91,7 @@ pub struct Multigrid {
 
 impl Multigrid {
     /// The hierarchy over a forest of these trees.
-    pub fn new(forest: &Forest, trees: &[&Octree], options: &CycleOptions) -> Result<Self, String> {
+    pub fn new(forest: &Forest, trees: &[&Octree], options: &CycleOptions) -> Result<Self, LinearError> {
         let (simd, law) = (forest.simd, forest.law);
         let mut trees: Vec<Cow<'_, Octree>> = trees.iter().map(|tree| Cow::Borrowed(*tree)).collect();
         let mut finest = Some(forest);
@@ -231,7 +231,7 @@ impl Multigrid {
     }
 
     /// Prepares cycles once stiffness, inertia, springs and fixed nodes are set. `estimate`: estimates the largest eigenvalues again.
-    pub fn prepare(&mut self, estimate: bool) -> Result<(), String> {
+    pub fn prepare(&mut self, estimate: bool) -> Result<(), LinearError> {
         self.spring_held_nodes();
         self.levels[0].update_smoother(self.smoother, self.damping, estimate);
         for k in 1..self.levels.len() {
@@ -249,7 +249,10 @@ impl Multigrid {
         let Some(OctreeLevel { operator, bottom, .. }) = self.levels.last_mut() else { return Ok(()) };
         match bottom.update(operator) {
             true => Ok(()),
-            false => Err("the coarsest level of the octree is not positive definite".to_owned()),
+            false => Err(LinearError::NotPositiveDefinite {
+                solver: "octree",
+                found: "the coarsest level is not positive definite",
+            }),
         }
     }
 
@@ -278,21 +281,23 @@ impl Multigrid {
     fn cycle(&mut self, r: &[DVec3], z: &mut [DVec3]) {
         let to_single = |(b, r): (&mut [f32; 3], &DVec3)| *b = r.to_array().map(|entry| entry as f32);
         self.levels[0].b.par_iter_mut().zip(r).with_min_len(CHUNK).for_each(to_single);
-        v_cycle(&mut self.levels, &mut self.times);
+        cycle(&mut self.levels, &mut self.times);
         let to_double = |(z, x): (&mut DVec3, &[f32; 3])| *z = DVec3::from_array(x.map(f64::from));
         z.par_iter_mut().zip(&self.levels[0].x).with_min_len(CHUNK).for_each(to_double);
     }
 }
 
 impl Preconditioner for Multigrid {
-    fn update(&mut self, _operator: &dyn LinearOperator) -> Result<(), String> {
+    fn update(&mut self, _operator: &dyn LinearOperator) -> Result<(), LinearError> {
         Ok(())
     }
 
     fn apply(&mut self, r: &[DVec3], z: &mut [DVec3]) {
         self.cycle(r, z);
     }
+}
 
+impl SolverState for Multigrid {
     fn bytes(&self) -> usize {
         let children: usize = self.first_child.iter().map(|list| 4 * list.len()).sum();
         self.levels.iter().map(OctreeLevel::bytes).sum::<usize>() + children + self.held_springs.bytes()
@@ -355,7 +360,7 @@ fn cheap_bottom(
     trees: &[Cow<'_, Octree>],
     finest: usize,
     simd: Simd,
-) -> Result<Option<CoarsestSolver>, String> {
+) -> Result<Option<CoarsestSolver>, LinearError> {
     let nodes: usize = trees.iter().map(|tree| tree.nodes().len()).sum();
     if nodes > finest / 4 || nodes > MOST_NODES {
         return Ok(None);
@@ -367,7 +372,7 @@ fn cheap_bottom(
     Ok((is_fast && is_small).then_some(bottom))
 }
 
-fn direct_bottom(trees: &[Cow<'_, Octree>], simd: Simd) -> Result<CoarsestSolver, String> {
+fn direct_bottom(trees: &[Cow<'_, Octree>], simd: Simd) -> Result<CoarsestSolver, LinearError> {
     let (mut places, mut conforming) = (Vec::new(), Vec::new());
     for tree in trees {
         let first = places.len() as u32;

@@ -1,14 +1,14 @@
 //! The lattices from fine to coarse, and the cycle over them (Zhu 2010, algorithm 1).
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::solvers::staggered::lattice::runs::Runs;
 use crate::solvers::staggered::lattice::{Cell, Lattice};
-use crate::solvers::staggered::multigrid::coarsest::Coarsest;
 use crate::solvers::staggered::multigrid::level::LatticeLevel;
 use crate::solvers::staggered::operator::rows::Coefficients;
 use supple_core::simd::Simd;
+use supple_linear::{CycleTimes, cycle};
 
 /// How lattices are coarsened and smoothed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,36 +43,10 @@ impl Default for CycleOptions {
     }
 }
 
-/// Accumulated times of cycles, by stage (figure 22).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct CycleTimes {
-    /// Sweeps near the boundary.
-    pub boundary: Duration,
-    /// Distributive sweeps inside.
-    pub interior: Duration,
-    /// Residuals.
-    pub residual: Duration,
-    /// Their restriction.
-    pub restriction: Duration,
-    /// Prolongation of corrections.
-    pub prolongation: Duration,
-    /// The coarsest lattice.
-    pub coarsest: Duration,
-}
-
-impl CycleTimes {
-    /// All stages together.
-    pub fn total(&self) -> Duration {
-        self.boundary + self.interior + self.residual + self.restriction + self.prolongation + self.coarsest
-    }
-}
-
 /// All lattices with the equations of one material and step.
 #[derive(Debug)]
 pub struct Hierarchy {
     levels: Vec<LatticeLevel>,
-    coarsest: Coarsest,
-    options: CycleOptions,
     runs: Arc<Runs>,
     /// Times of its cycles.
     pub times: CycleTimes,
@@ -92,15 +66,17 @@ impl Hierarchy {
         let mut rest = lattices.into_iter().peekable();
         while let Some((lattice, fill)) = rest.next() {
             let next = rest.peek().map(|next| &next.0);
-            levels.push(LatticeLevel::new(lattice, fill, coefficients, options.augmented, next, simd));
+            levels.push(LatticeLevel::new(lattice, fill, coefficients, options, next, simd));
             coefficients = coefficients.coarser();
         }
         if options.boxes {
             levels.iter_mut().for_each(LatticeLevel::smooth_by_boxes);
         }
-        let coarsest = levels.last().map(|level| Coarsest::new(&level.operator())).unwrap_or_default();
+        if let Some(coarsest) = levels.last_mut() {
+            coarsest.solve_directly();
+        }
         let runs = Arc::new(Runs::new(levels[0].unknown_runs()));
-        Self { levels, coarsest, options, runs, times: CycleTimes::default() }
+        Self { levels, runs, times: CycleTimes::default() }
     }
 
     /// The lattices, finest first.
@@ -139,14 +115,24 @@ impl Hierarchy {
     /// One cycle from zero.
     pub fn cycle(&mut self) {
         self.levels[0].u.fill(0.0);
-        cycle(&mut self.levels, &mut self.coarsest, &self.options, &mut self.times);
+        cycle(&mut self.levels, &mut self.times);
+    }
+
+    /// The part of the smoothing that was near the boundary (figure 22).
+    pub fn boundary_time(&self) -> Duration {
+        self.levels.iter().map(|level| level.boundary_time).sum()
+    }
+
+    /// Counts times from here.
+    pub fn reset_times(&mut self) {
+        self.times = CycleTimes::default();
+        self.levels.iter_mut().for_each(|level| level.boundary_time = Duration::ZERO);
     }
 
     /// Memory in bytes: of the fields, and of everything else.
     pub fn bytes(&self) -> (usize, usize) {
         let parts = self.levels.iter().map(LatticeLevel::bytes);
-        let (fields, rest) = parts.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
-        (fields, rest + self.coarsest.bytes())
+        parts.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1))
     }
 }
 
@@ -191,39 +177,4 @@ fn is_thin(lattice: &Lattice) -> bool {
     };
     let thin = interior.iter().filter(|c| !strides.iter().all(|s| thick(**c, *s))).count();
     thin as f64 > THIN * interior.len() as f64
-}
-
-fn cycle(
-    levels: &mut [LatticeLevel],
-    coarsest: &mut Coarsest,
-    options: &CycleOptions,
-    times: &mut CycleTimes,
-) {
-    let Some((level, coarser)) = levels.split_first_mut() else { return };
-    if coarser.is_empty() {
-        timed(&mut times.coarsest, || coarsest.solve(&mut level.u, &level.b));
-        return;
-    }
-    smooth(level, options, times);
-    timed(&mut times.boundary, || level.sweep_before_restriction(options.extra_sweeps));
-    timed(&mut times.residual, || level.residual());
-    timed(&mut times.restriction, || level.restrict(&mut coarser[0]));
-    let cycle_index = if coarser.len() == 1 { 1 } else { options.cycle_index };
-    (0..cycle_index).for_each(|_| cycle(coarser, coarsest, options, times));
-    timed(&mut times.prolongation, || level.prolong_add(&mut coarser[0]));
-    timed(&mut times.boundary, || level.sweep_after_prolongation(options.extra_sweeps));
-    smooth(level, options, times);
-}
-
-/// One smoothing: boundary sweeps, the interior sweep, boundary sweeps (section 5.2).
-fn smooth(level: &mut LatticeLevel, options: &CycleOptions, times: &mut CycleTimes) {
-    timed(&mut times.boundary, || (0..options.boundary_sweeps).for_each(|_| level.boundary_sweep()));
-    timed(&mut times.interior, || level.interior_sweep());
-    timed(&mut times.boundary, || (0..options.boundary_sweeps).for_each(|_| level.boundary_sweep()));
-}
-
-fn timed(sum: &mut Duration, work: impl FnOnce()) {
-    let begun = Instant::now();
-    work();
-    *sum += begun.elapsed();
 }

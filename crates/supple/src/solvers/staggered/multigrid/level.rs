@@ -1,6 +1,7 @@
 //! One lattice of the hierarchy with its fields in single precision: smoothing, residuals and transfers.
 
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 use supple_core::parallel::prelude::*;
 
@@ -9,7 +10,9 @@ use crate::solvers::staggered::lattice::spans::Spans;
 use crate::solvers::staggered::lattice::{Lattice, MARGIN, PRESSURE};
 use crate::solvers::staggered::multigrid::band::Band;
 use crate::solvers::staggered::multigrid::box_smoother::BoxSmoother;
+use crate::solvers::staggered::multigrid::coarsest::Coarsest;
 use crate::solvers::staggered::multigrid::discrepancy::discrepancy;
+use crate::solvers::staggered::multigrid::hierarchy::CycleOptions;
 use crate::solvers::staggered::multigrid::planes::{
     DistributeDisplacement, DistributePressure, Distribution, ResidualPlanes,
 };
@@ -18,6 +21,7 @@ use crate::solvers::staggered::operator::kernels::Grid;
 use crate::solvers::staggered::operator::rows::{Coefficients, Operator, Row};
 use crate::solvers::staggered::operator::stencils::{RowList, Stencils, apply_each};
 use supple_core::simd::{Simd, dispatch};
+use supple_linear::{Direction, Level};
 
 /// Chunks of planes per pass, and the smallest number of cells that is worth a chunk.
 const CHUNKS: usize = 16;
@@ -46,6 +50,11 @@ pub struct LatticeLevel {
     everything: Option<Band>,
     /// Replaces the boundary's own smoother.
     boxes: Option<BoxSmoother>,
+    /// Solves the coarsest lattice.
+    coarsest: Option<Coarsest>,
+    options: CycleOptions,
+    /// What sweeps near the boundary have taken in cycles.
+    pub(crate) boundary_time: Duration,
     before_restriction: Band,
     after_prolongation: Band,
     extrapolation: Extrapolation,
@@ -57,15 +66,16 @@ pub struct LatticeLevel {
 }
 
 impl LatticeLevel {
-    /// The equations of a lattice. Not `augmented`: Gauss-Seidel with eliminated pressures everywhere.
+    /// The equations of a lattice. Not augmented: Gauss-Seidel with eliminated pressures everywhere.
     pub fn new(
         lattice: Lattice,
         fill: Option<Vec<f32>>,
         coefficients: Coefficients,
-        augmented: bool,
+        options: CycleOptions,
         coarser: Option<&Lattice>,
         simd: Simd,
     ) -> Self {
+        let augmented = options.augmented;
         let operator = Operator { lattice: &lattice, fill: fill.as_deref(), coefficients };
         let classes = Classes::new(&operator, augmented);
         let mut stencils = Stencils::default();
@@ -103,6 +113,9 @@ impl LatticeLevel {
             boundary,
             everything,
             boxes: None,
+            coarsest: None,
+            options,
+            boundary_time: Duration::ZERO,
             before_restriction,
             after_prolongation,
             extrapolation,
@@ -158,7 +171,8 @@ impl LatticeLevel {
         let bands = [&self.boundary, &self.before_restriction, &self.after_prolongation].map(Band::bytes);
         let rest =
             self.lattice.len() * (1 + 4 * usize::from(self.fill.is_some())) + self.extrapolation.bytes();
-        (fields, spans + rows + rest + bands.iter().sum::<usize>() + 4 * self.near.len())
+        let coarsest = self.coarsest.as_ref().map_or(0, Coarsest::bytes);
+        (fields, spans + rows + rest + coarsest + bands.iter().sum::<usize>() + 4 * self.near.len())
     }
 
     /// One sweep over the equations inside: distributive, or Gauss-Seidel where pressures are eliminated.
@@ -175,6 +189,11 @@ impl LatticeLevel {
         self.boxes = Some(BoxSmoother::new(&self.operator()));
     }
 
+    /// Solves this lattice, the coarsest, by a factor.
+    pub(crate) fn solve_directly(&mut self) {
+        self.coarsest = Some(Coarsest::new(&self.operator()));
+    }
+
     /// One sweep over the equations near the boundary.
     pub fn boundary_sweep(&mut self) {
         let Self { boundary, boxes, stencils, u, b, buffer, lattice, .. } = self;
@@ -182,18 +201,6 @@ impl LatticeLevel {
             Some(boxes) => boxes.sweep(u, b),
             None => boundary.sweep(stencils, lattice.len(), u, b, buffer),
         }
-    }
-
-    /// Sweeps where the coarser lattice differs, before restriction.
-    pub fn sweep_before_restriction(&mut self, sweeps: usize) {
-        let Self { before_restriction, stencils, u, b, buffer, lattice, .. } = self;
-        (0..sweeps).for_each(|_| before_restriction.sweep(stencils, lattice.len(), u, b, buffer));
-    }
-
-    /// Sweeps where the coarser lattice differs, after prolongation.
-    pub fn sweep_after_prolongation(&mut self, sweeps: usize) {
-        let Self { after_prolongation, stencils, u, b, buffer, lattice, .. } = self;
-        (0..sweeps).for_each(|_| after_prolongation.sweep(stencils, lattice.len(), u, b, buffer));
     }
 
     /// The uniform distributive sweep of one field (section 4.2).
@@ -253,29 +260,11 @@ impl LatticeLevel {
         }
     }
 
-    /// `r = b - L u`.
-    pub fn residual(&mut self) {
-        self.wrap_unknowns();
-        let (len, plane) = (self.lattice.len(), self.lattice.plane());
-        let (grid, u, simd, stencils) = (&self.grid, &self.u, self.simd, &self.stencils);
-        for field in 0..4 {
-            let right = &self.b[field * len..(field + 1) * len];
-            let (spans, rows) = (&self.uniform[field], &self.rows[field]);
-            let residuals = &mut self.r[field * len..(field + 1) * len];
-            residuals.par_chunks_mut(self.chunk * plane).enumerate().for_each(|(chunk, out)| {
-                let planes = chunk * self.chunk..chunk * self.chunk + out.len() / plane;
-                let first = planes.start * plane;
-                let cells = first..planes.end * plane;
-                dispatch(simd, ResidualPlanes { grid, field, spans, planes, u, b: right, out: &mut *out });
-                for (kind, cells) in rows.within(cells) {
-                    apply_each(stencils.unknowns(kind), u, cells, |n, value: f32| {
-                        let cell = cells[n] as usize;
-                        out[cell - first] = right[cell] - value;
-                    });
-                }
-            });
-            wrap(&self.lattice, residuals);
-        }
+    /// Work near the boundary, timed.
+    fn near_boundary(&mut self, work: impl FnOnce(&mut Self)) {
+        let begun = Instant::now();
+        work(self);
+        self.boundary_time += begun.elapsed();
     }
 
     /// `out = b - L u` in double precision for any fields; entries without an equation are unchanged.
@@ -312,8 +301,69 @@ impl LatticeLevel {
         }
     }
 
+    pub(crate) fn wrap_unknowns(&mut self) {
+        if self.lattice.is_periodic() {
+            let len = self.lattice.len();
+            self.u.chunks_mut(len).for_each(|field| wrap(&self.lattice, field));
+        }
+    }
+
+    /// The residuals of the last call of `residual`, before restriction.
+    pub fn residuals(&self) -> &[f32] {
+        &self.r
+    }
+}
+
+impl Level for LatticeLevel {
+    fn cycle_index(&self) -> usize {
+        self.options.cycle_index
+    }
+
+    /// One smoothing, the same before and after the coarser lattices: boundary sweeps, the interior sweep, boundary sweeps
+    /// (section 5.2).
+    fn smooth(&mut self, _direction: Direction) {
+        let sweeps = self.options.boundary_sweeps;
+        self.near_boundary(|level| (0..sweeps).for_each(|_| level.boundary_sweep()));
+        self.interior_sweep();
+        self.near_boundary(|level| (0..sweeps).for_each(|_| level.boundary_sweep()));
+    }
+
+    /// Sweeps where the coarser lattice differs.
+    fn before_restriction(&mut self) {
+        self.near_boundary(|level| {
+            let Self { before_restriction, stencils, u, b, buffer, lattice, options, .. } = level;
+            let sweep = |_| before_restriction.sweep(stencils, lattice.len(), u, b, buffer);
+            (0..options.extra_sweeps).for_each(sweep);
+        });
+    }
+
+    /// `r = b - L u`.
+    fn residual(&mut self) {
+        self.wrap_unknowns();
+        let (len, plane) = (self.lattice.len(), self.lattice.plane());
+        let (grid, u, simd, stencils) = (&self.grid, &self.u, self.simd, &self.stencils);
+        for field in 0..4 {
+            let right = &self.b[field * len..(field + 1) * len];
+            let (spans, rows) = (&self.uniform[field], &self.rows[field]);
+            let residuals = &mut self.r[field * len..(field + 1) * len];
+            residuals.par_chunks_mut(self.chunk * plane).enumerate().for_each(|(chunk, out)| {
+                let planes = chunk * self.chunk..chunk * self.chunk + out.len() / plane;
+                let first = planes.start * plane;
+                let cells = first..planes.end * plane;
+                dispatch(simd, ResidualPlanes { grid, field, spans, planes, u, b: right, out: &mut *out });
+                for (kind, cells) in rows.within(cells) {
+                    apply_each(stencils.unknowns(kind), u, cells, |n, value: f32| {
+                        let cell = cells[n] as usize;
+                        out[cell - first] = right[cell] - value;
+                    });
+                }
+            });
+            wrap(&self.lattice, residuals);
+        }
+    }
+
     /// Sets the coarser level's right-hand side to the restricted residual, and its unknowns to zero.
-    pub fn restrict(&mut self, coarser: &mut Self) {
+    fn restrict(&mut self, coarser: &mut Self) {
         let (fine_len, len, plane) = (self.lattice.len(), coarser.lattice.len(), coarser.lattice.plane());
         let chunk = coarser.chunk;
         for field in 0..4 {
@@ -335,7 +385,7 @@ impl LatticeLevel {
     }
 
     /// Adds the coarser level's correction.
-    pub fn prolong_add(&mut self, coarser: &mut Self) {
+    fn prolong_add(&mut self, coarser: &mut Self) {
         coarser.extrapolation.set(&coarser.stencils, &mut coarser.u);
         coarser.wrap_unknowns();
         let (len, coarse_len, plane) = (self.lattice.len(), coarser.lattice.len(), self.lattice.plane());
@@ -362,16 +412,19 @@ impl LatticeLevel {
         coarser.extrapolation.clear(&mut coarser.u);
     }
 
-    pub(crate) fn wrap_unknowns(&mut self) {
-        if self.lattice.is_periodic() {
-            let len = self.lattice.len();
-            self.u.chunks_mut(len).for_each(|field| wrap(&self.lattice, field));
-        }
+    /// Sweeps where the coarser lattice differs.
+    fn after_prolongation(&mut self) {
+        self.near_boundary(|level| {
+            let Self { after_prolongation, stencils, u, b, buffer, lattice, options, .. } = level;
+            let sweep = |_| after_prolongation.sweep(stencils, lattice.len(), u, b, buffer);
+            (0..options.extra_sweeps).for_each(sweep);
+        });
     }
 
-    /// The residuals of the last call of [`LatticeLevel::residual`], before restriction.
-    pub fn residuals(&self) -> &[f32] {
-        &self.r
+    fn solve_coarsest(&mut self) {
+        if let Some(coarsest) = &mut self.coarsest {
+            coarsest.solve(&mut self.u, &self.b);
+        }
     }
 }
 

@@ -1,0 +1,106 @@
+//! What linear solvers cannot do, each with what to do about it.
+
+use thiserror::Error;
+
+/// Why a linear solver could not be made, or cannot solve with a matrix. Rows, unknowns and levels count from 0. Not converging is
+/// no error, but a [`crate::LinearTermination`].
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum LinearError {
+    /// No solver has this name.
+    #[error("no linear solver is called `{name}`; there are {}", crate::LinearKind::ALL.map(crate::LinearKind::word).join(", "))]
+    UnknownSolver {
+        /// The name that was asked for.
+        name: String,
+    },
+    /// An option that the solver does not have, or a value outside of its range: the text names both.
+    #[error("{0}")]
+    InvalidOption(String),
+    /// A matrix that no solver takes: the text names the row and column.
+    #[error("{0}")]
+    InvalidMatrix(String),
+    /// Positions that do not fit the matrix, or are not finite: the text says which.
+    #[error("{0}")]
+    InvalidPositions(String),
+    /// The right-hand side has another length than the matrix.
+    #[error("a right-hand side of {entries} numbers for a matrix of {rows} rows")]
+    InvalidRhs {
+        /// Its length.
+        entries: usize,
+        /// Rows of the matrix.
+        rows: usize,
+    },
+    /// The solver needs the blocks of the matrix, and this operator gives products alone.
+    #[error("{solver} needs the assembled matrix, and this system is known by its products only; use jacobi")]
+    NotAssembled {
+        /// The solver.
+        solver: &'static str,
+    },
+    /// A number of the matrix is not finite.
+    #[error("{solver}: the matrix's row of unknown {row} is not finite")]
+    NotFinite {
+        /// The solver.
+        solver: &'static str,
+        /// The row of blocks.
+        row: usize,
+    },
+    /// A diagonal block is not positive definite.
+    #[error(
+        "the diagonal block of unknown {row} is not positive definite, so the matrix is not; \
+         is the unknown without mass and stiffness, or a value not finite?"
+    )]
+    IndefiniteDiagonal {
+        /// The unknown.
+        row: usize,
+    },
+    /// A domain's matrix is not positive definite, though the diagonal block where that was found is.
+    #[error(
+        "the matrix of the domain around unknown {row} is singular to rounding, or not positive definite, or not finite, \
+         though the diagonal block there is definite; is a part of the system held by nothing? Try jacobi, or hold it"
+    )]
+    IndefiniteDomain {
+        /// An unknown of the domain.
+        row: usize,
+    },
+    /// A coarse level of a multilevel method is not positive definite.
+    #[error(
+        "{solver}: the matrix is not positive definite or not finite, as its coarse level {level} shows; \
+         is a value not finite, or a stiffness negative?"
+    )]
+    IndefiniteLevel {
+        /// The solver.
+        solver: &'static str,
+        /// The level, 0 the finest.
+        level: usize,
+    },
+    /// The matrix as a whole is not positive definite: the text says how it was found.
+    #[error("{solver}: {found}")]
+    NotPositiveDefinite {
+        /// The solver.
+        solver: &'static str,
+        /// What was found.
+        found: &'static str,
+    },
+    /// The coarsest level is too large for a dense factor.
+    #[error(
+        "galerkin: the coarsest level has {nodes} nodes, {unknowns} unknowns, but is factored densely, which takes at \
+         most {limit}; add a smaller number to `levels`, or take \"auto\""
+    )]
+    CoarsestTooLarge {
+        /// Its nodes.
+        nodes: usize,
+        /// Its scalar unknowns.
+        unknowns: usize,
+        /// The most that are taken.
+        limit: usize,
+    },
+    /// There is no memory for a factor.
+    #[error("sparse Cholesky: no memory for a factor of {gigabytes:.1} GB; use a coarser mesh")]
+    OutOfMemory {
+        /// The factor's size.
+        gigabytes: f64,
+    },
+    /// What a solver outside of this crate cannot do.
+    #[error("{0}")]
+    Unsolvable(String),
+}
