@@ -1,36 +1,32 @@
 //! glTF accessors: typed values in a buffer, with a stride, possibly normalised, possibly with a sparse list of
 //! exceptions. All offsets are checked before they are used.
 
-use ::gltf::Accessor;
-use ::gltf::accessor::sparse::IndexType;
-use ::gltf::accessor::{DataType, Dimensions};
-use ::gltf::buffer::View;
-
 use super::buffers::Buffers;
+use super::document::{Accessor, Component, Shape};
 use supple_core::FileError;
 
 impl Buffers<'_> {
     /// The values of an accessor with `N` components each; `what` names it in errors.
     pub(super) fn read<const N: usize>(
         &self,
-        accessor: &Accessor<'_>,
+        accessor: &Accessor,
         what: &str,
     ) -> Result<Vec<[f64; N]>, FileError> {
-        let fail = |problem: String| self.error(format!("accessor {} ({what}): {problem}", accessor.index()));
+        let fail = |problem: String| self.error(format!("accessor {} ({what}): {problem}", accessor.index));
         // Columns of matrices are padded to four bytes, which those of floats have anyway.
-        let flat = match accessor.dimensions() {
-            Dimensions::Scalar | Dimensions::Vec2 | Dimensions::Vec3 | Dimensions::Vec4 => true,
-            Dimensions::Mat4 => accessor.data_type() == DataType::F32,
-            Dimensions::Mat2 | Dimensions::Mat3 => false,
+        let flat = match accessor.shape {
+            Shape::Scalar | Shape::Vec2 | Shape::Vec3 | Shape::Vec4 => true,
+            Shape::Mat4 => accessor.component == Component::F32,
+            Shape::Mat2 | Shape::Mat3 => false,
         };
-        if !flat || accessor.dimensions().multiplicity() != N {
-            return Err(fail(format!("{N} components are wanted, its type is {:?}", accessor.dimensions())));
+        if !flat || accessor.shape.components() != N {
+            return Err(fail(format!("{N} components are wanted, its type is {:?}", accessor.shape)));
         }
-        let (count, size) = (accessor.count(), accessor.size());
-        let decode = |bytes: &[u8]| components::<N>(accessor.data_type(), accessor.normalized(), bytes);
-        let mut values = match accessor.view() {
+        let (count, size) = (accessor.count, N * accessor.component.size());
+        let decode = |bytes: &[u8]| components::<N>(accessor.component, accessor.normalized, bytes);
+        let mut values = match accessor.view {
             Some(view) => {
-                self.elements(&view, accessor.offset(), count, size).map_err(fail)?.map(decode).collect()
+                self.elements((view, accessor.offset), count, size).map_err(fail)?.map(decode).collect()
             }
             None if count <= self.file_size => vec![[0.0; N]; count],
             None => {
@@ -39,18 +35,10 @@ impl Buffers<'_> {
                 )));
             }
         };
-        if let Some(sparse) = accessor.sparse() {
-            let (places, replacements) = (sparse.indices(), sparse.values());
-            let width = match places.index_type() {
-                IndexType::U8 => DataType::U8,
-                IndexType::U16 => DataType::U16,
-                IndexType::U32 => DataType::U32,
-            };
-            let places =
-                self.elements(&places.view(), places.offset(), sparse.count(), width.size()).map_err(fail)?;
-            let replacements = self
-                .elements(&replacements.view(), replacements.offset(), sparse.count(), size)
-                .map_err(fail)?;
+        if let Some(sparse) = &accessor.sparse {
+            let width = sparse.index_component;
+            let places = self.elements(sparse.indices, sparse.count, width.size()).map_err(fail)?;
+            let replacements = self.elements(sparse.values, sparse.count, size).map_err(fail)?;
             for (place, replacement) in places.zip(replacements) {
                 let [place] = components::<1>(width, false, place);
                 let Some(slot) = values.get_mut(place as usize) else {
@@ -63,30 +51,29 @@ impl Buffers<'_> {
     }
 
     /// The values of an index accessor.
-    pub(super) fn read_indices(&self, accessor: &Accessor<'_>) -> Result<Vec<u32>, FileError> {
-        if !matches!(accessor.data_type(), DataType::U8 | DataType::U16 | DataType::U32) {
-            let problem = format!("accessor {} (indices) holds no unsigned whole numbers", accessor.index());
+    pub(super) fn read_indices(&self, accessor: &Accessor) -> Result<Vec<u32>, FileError> {
+        if !accessor.component.is_index() {
+            let problem = format!("accessor {} (indices) holds no unsigned whole numbers", accessor.index);
             return Err(self.error(problem));
         }
         Ok(self.read::<1>(accessor, "indices")?.into_iter().map(|[index]| index as u32).collect())
     }
 
-    /// `count` elements of `size` bytes each in a buffer view, from `offset` on.
-    fn elements<'b>(
-        &'b self,
-        view: &View<'_>,
-        offset: usize,
+    /// `count` elements of `size` bytes each in a buffer view, from an offset on.
+    fn elements(
+        &self,
+        (index, offset): (usize, usize),
         count: usize,
         size: usize,
-    ) -> Result<impl Iterator<Item = &'b [u8]> + use<'b>, String> {
-        let buffer = self.bytes(view.buffer().index());
-        let view_end = view.offset().checked_add(view.length());
-        let bytes = view_end.and_then(|end| buffer.get(view.offset()..end)).ok_or_else(|| {
-            let view =
-                format!("buffer view {} ({} bytes from {})", view.index(), view.length(), view.offset());
+    ) -> Result<impl Iterator<Item = &[u8]>, String> {
+        let view = &self.document.views[index];
+        let buffer = self.bytes(view.buffer);
+        let view_end = view.offset.checked_add(view.length);
+        let bytes = view_end.and_then(|end| buffer.get(view.offset..end)).ok_or_else(|| {
+            let view = format!("buffer view {index} ({} bytes from {})", view.length, view.offset);
             format!("{view} reaches beyond its buffer of {} bytes", buffer.len())
         })?;
-        let stride = view.stride().unwrap_or(size);
+        let stride = view.stride.unwrap_or(size);
         let end = match count.checked_sub(1) {
             Some(last) => {
                 last.checked_mul(stride).and_then(|b| b.checked_add(size)).and_then(|b| b.checked_add(offset))
@@ -95,9 +82,8 @@ impl Buffers<'_> {
         };
         if stride < size || end.is_none_or(|end| end > bytes.len()) {
             return Err(format!(
-                "{count} values of {size} bytes, {stride} apart, from byte {offset} do not fit into buffer view {} of \
-                 {} bytes",
-                view.index(),
+                "{count} values of {size} bytes, {stride} apart, from byte {offset} do not fit into buffer view \
+                 {index} of {} bytes",
                 bytes.len()
             ));
         }
@@ -106,16 +92,16 @@ impl Buffers<'_> {
 }
 
 /// The components of one element; normalised ones from 0 or -1 to 1.
-fn components<const N: usize>(kind: DataType, normalized: bool, bytes: &[u8]) -> [f64; N] {
+fn components<const N: usize>(kind: Component, normalized: bool, bytes: &[u8]) -> [f64; N] {
     let at = |i: usize| {
         let byte = |k: usize| bytes[i * kind.size() + k];
         match kind {
-            DataType::I8 => (f64::from(byte(0) as i8), f64::from(i8::MAX)),
-            DataType::U8 => (f64::from(byte(0)), f64::from(u8::MAX)),
-            DataType::I16 => (f64::from(i16::from_le_bytes([byte(0), byte(1)])), f64::from(i16::MAX)),
-            DataType::U16 => (f64::from(u16::from_le_bytes([byte(0), byte(1)])), f64::from(u16::MAX)),
-            DataType::U32 => (f64::from(u32::from_le_bytes([0, 1, 2, 3].map(byte))), 1.0),
-            DataType::F32 => (f64::from(f32::from_le_bytes([0, 1, 2, 3].map(byte))), 1.0),
+            Component::I8 => (f64::from(byte(0) as i8), f64::from(i8::MAX)),
+            Component::U8 => (f64::from(byte(0)), f64::from(u8::MAX)),
+            Component::I16 => (f64::from(i16::from_le_bytes([byte(0), byte(1)])), f64::from(i16::MAX)),
+            Component::U16 => (f64::from(u16::from_le_bytes([byte(0), byte(1)])), f64::from(u16::MAX)),
+            Component::U32 => (f64::from(u32::from_le_bytes([0, 1, 2, 3].map(byte))), 1.0),
+            Component::F32 => (f64::from(f32::from_le_bytes([0, 1, 2, 3].map(byte))), 1.0),
         }
     };
     std::array::from_fn(|i| {

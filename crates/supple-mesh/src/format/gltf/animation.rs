@@ -1,46 +1,40 @@
 //! The animation of a glTF file: channels of translation, rotation and scale. Those of morph targets are left out.
 
-use ::gltf::animation::{Channel as FileChannel, Interpolation as FileInterpolation, Property};
-use ::gltf::{Animation, Document};
 use glam::{DQuat, DVec3};
 
 use super::buffers::Buffers;
+use super::document::{Animation, Channel as FileChannel, Document, Property};
 use crate::skin::{Channel, Interpolation, Values};
 use supple_core::FileError;
 
 /// The channels of the animation of a name, or of the first one.
-pub(super) fn read_channels(
-    document: &Document,
-    buffers: &Buffers<'_>,
-    name: Option<&str>,
-) -> Result<Vec<Channel>, FileError> {
-    let animation = find(document, name).map_err(|problem| buffers.error(problem))?;
+pub(super) fn read_channels(buffers: &Buffers<'_>, name: Option<&str>) -> Result<Vec<Channel>, FileError> {
+    let (index, animation) = find(buffers.document, name).map_err(|problem| buffers.error(problem))?;
     let mut channels = Vec::new();
-    for (number, channel) in animation.channels().enumerate() {
+    for (number, channel) in animation.channels.iter().enumerate() {
         let named = |error: FileError| {
-            let place = format!("animation {}, channel {number}: {}", animation.index(), error.problem);
+            let place = format!("animation {index}, channel {number}: {}", error.problem);
             FileError { problem: place, ..error }
         };
-        channels.extend(read_channel(&channel, buffers).map_err(named)?);
+        channels.extend(read_channel(channel, buffers).map_err(named)?);
     }
     if channels.is_empty() {
-        let problem = format!(
-            "animation {} moves no node; pins need one of translations, rotations or scales",
-            animation.index()
-        );
+        let problem =
+            format!("animation {index} moves no node; pins need one of translations, rotations or scales");
         return Err(buffers.error(problem));
     }
     Ok(channels)
 }
 
-fn find<'d>(document: &'d Document, name: Option<&str>) -> Result<Animation<'d>, String> {
-    let Some(first) = document.animations().next() else {
+fn find<'d>(document: &'d Document, name: Option<&str>) -> Result<(usize, &'d Animation), String> {
+    let Some(first) = document.animations.first() else {
         return Err("the file has no animation; export the character with one".to_owned());
     };
-    let Some(name) = name else { return Ok(first) };
-    document.animations().find(|animation| animation.name() == Some(name)).ok_or_else(|| {
-        let names: Vec<String> =
-            document.animations().filter_map(|a| Some(format!("`{}`", a.name()?.escape_debug()))).collect();
+    let Some(name) = name else { return Ok((0, first)) };
+    let names = || document.animations.iter().map(|animation| animation.name.as_deref());
+    let found = names().position(|other| other == Some(name));
+    found.map(|index| (index, &document.animations[index])).ok_or_else(|| {
+        let names: Vec<String> = names().flatten().map(|name| format!("`{}`", name.escape_debug())).collect();
         let known = if names.is_empty() {
             "its animations have no names; leave out `animation` for the first".to_owned()
         } else {
@@ -50,27 +44,23 @@ fn find<'d>(document: &'d Document, name: Option<&str>) -> Result<Animation<'d>,
     })
 }
 
-/// A channel, or nothing where it moves morph targets.
-fn read_channel(channel: &FileChannel<'_>, buffers: &Buffers<'_>) -> Result<Option<Channel>, FileError> {
-    let (sampler, node) = (channel.sampler(), channel.target().node().index());
-    let times = buffers.read::<1>(&sampler.input(), "times of keys")?;
+/// A channel, or nothing where it moves no node.
+fn read_channel(channel: &FileChannel, buffers: &Buffers<'_>) -> Result<Option<Channel>, FileError> {
+    let Some(node) = channel.node else { return Ok(None) };
+    let times = buffers.read::<1>(buffers.accessor(channel.input), "times of keys")?;
     let times: Vec<f64> = times.into_iter().map(|[time]| time).collect();
-    let output = sampler.output();
-    let vectors = || Ok(buffers.read::<3>(&output, "values of keys")?.into_iter().map(DVec3::from).collect());
-    let values = match channel.target().property() {
+    let output = buffers.accessor(channel.output);
+    let vectors = || Ok(buffers.read::<3>(output, "values of keys")?.into_iter().map(DVec3::from).collect());
+    let values = match channel.property {
         Property::Translation => Values::Translation(vectors()?),
         Property::Scale => Values::Scale(vectors()?),
         Property::Rotation => {
-            let turns = buffers.read::<4>(&output, "values of keys")?;
+            let turns = buffers.read::<4>(output, "values of keys")?;
             Values::Rotation(turns.into_iter().map(DQuat::from_array).collect())
         }
-        Property::MorphTargetWeights => return Ok(None),
+        Property::Other => return Ok(None),
     };
-    let interpolation = match sampler.interpolation() {
-        FileInterpolation::Step => Interpolation::Step,
-        FileInterpolation::Linear => Interpolation::Linear,
-        FileInterpolation::CubicSpline => Interpolation::CubicSpline,
-    };
+    let interpolation = channel.interpolation;
     check(&times, &values, interpolation).map_err(|problem| buffers.error(problem))?;
     Ok(Some(Channel { node, times, values, interpolation }))
 }

@@ -5,13 +5,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use ::gltf::buffer::{Buffer, Source};
-use ::gltf::json::validation::{Checked, Validate};
-use ::gltf::json::{Path as JsonPath, Root};
-use ::gltf::{Document, Semantic};
 use base64::Engine;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
+use super::document::{Accessor, Buffer, Document};
 use supple_core::FileError;
 
 const JSON_CHUNK: &[u8] = b"JSON";
@@ -23,38 +20,16 @@ pub(super) fn parse<'a>(bytes: &'a [u8], path: &Path) -> Result<(Document, Optio
         true => split_glb(bytes, path)?,
         false => (bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes), None, None),
     };
-    let root = ::gltf::json::deserialize::from_slice(json).map_err(|error| match json_start {
+    let json: serde_json::Value = serde_json::from_slice(json).map_err(|error| match json_start {
         Some(start) => FileError::byte(path, start, format!("the JSON chunk is not glTF: {error}")),
         None => {
             FileError::line(path, error.line().max(1) as u64, format!("not the JSON of a glTF file: {error}"))
         }
     })?;
-    validate(&root).map_err(|problem| FileError::whole(path, format!("the glTF is not valid: {problem}")))?;
-    Ok((Document::from_json_without_validation(root), blob))
-}
-
-/// Checks that all references of the JSON exist and all its values are known ones. Bounds of positions, which many
-/// programs do not write and nobody here needs, may be missing; extensions are looked at by the caller.
-fn validate(root: &Root) -> Result<(), String> {
-    // The crate's own validation indexes by this before it has checked it.
-    let primitives = root.meshes.iter().flat_map(|mesh| &mesh.primitives);
-    for accessor in primitives.filter_map(|p| p.attributes.get(&Checked::Valid(Semantic::Positions))) {
-        if accessor.value() >= root.accessors.len() {
-            return Err(format!(
-                "a primitive's POSITION is accessor {}, which does not exist",
-                accessor.value()
-            ));
-        }
-    }
-    let mut problem = None;
-    root.validate(root, JsonPath::new, &mut |place, error| {
-        let place = place().to_string();
-        let is_bound = place.ends_with(".min") || place.ends_with(".max");
-        if problem.is_none() && !is_bound && !place.starts_with("extensionsRequired") {
-            problem = Some(format!("{place}: {error}"));
-        }
-    });
-    problem.map_or(Ok(()), Err)
+    let document = Document::new(&json);
+    let document =
+        document.map_err(|problem| FileError::whole(path, format!("the glTF is not valid: {problem}")))?;
+    Ok((document, blob))
 }
 
 type GlbParts<'a> = (&'a [u8], Option<u64>, Option<&'a [u8]>);
@@ -93,8 +68,9 @@ fn split_glb<'a>(bytes: &'a [u8], path: &Path) -> Result<GlbParts<'a>, FileError
     Ok((json, start, blob))
 }
 
-/// The bytes of all buffers of a file.
+/// The bytes of all buffers of a file, and what its JSON says of them.
 pub(super) struct Buffers<'a> {
+    pub document: &'a Document,
     data: Vec<Cow<'a, [u8]>>,
     path: &'a Path,
     /// The bytes of all buffers together: no honest accessor has more values.
@@ -103,18 +79,25 @@ pub(super) struct Buffers<'a> {
 
 impl<'a> Buffers<'a> {
     pub(super) fn load(
-        document: &Document,
+        document: &'a Document,
         blob: Option<&'a [u8]>,
         path: &'a Path,
     ) -> Result<Self, FileError> {
         let mut data = Vec::new();
-        for buffer in document.buffers() {
-            data.push(load_buffer(&buffer, blob, path).map_err(|problem| {
-                FileError::whole(path, format!("buffer {}: {problem}", buffer.index()))
-            })?);
+        for (index, buffer) in document.buffers.iter().enumerate() {
+            // The binary chunk of a GLB is its first buffer.
+            let blob = blob.filter(|_| index == 0);
+            data.push(
+                load_buffer(buffer, blob, path)
+                    .map_err(|problem| FileError::whole(path, format!("buffer {index}: {problem}")))?,
+            );
         }
         let file_size = data.iter().map(|bytes| bytes.len()).sum();
-        Ok(Self { data, path, file_size })
+        Ok(Self { document, data, path, file_size })
+    }
+
+    pub(super) fn accessor(&self, index: usize) -> &'a Accessor {
+        &self.document.accessors[index]
     }
 
     pub(super) fn bytes(&self, buffer: usize) -> &[u8] {
@@ -126,18 +109,14 @@ impl<'a> Buffers<'a> {
     }
 }
 
-fn load_buffer<'a>(
-    buffer: &Buffer<'_>,
-    blob: Option<&'a [u8]>,
-    path: &Path,
-) -> Result<Cow<'a, [u8]>, String> {
-    let length = buffer.length();
-    let data = match buffer.source() {
-        Source::Bin => match blob.filter(|_| buffer.index() == 0) {
+fn load_buffer<'a>(buffer: &Buffer, blob: Option<&'a [u8]>, path: &Path) -> Result<Cow<'a, [u8]>, String> {
+    let length = buffer.length;
+    let data = match &buffer.uri {
+        None => match blob {
             Some(blob) => Cow::Borrowed(&blob[..blob.len().min(length)]),
             None => return Err("it has no uri, and the file has no binary chunk for it".to_owned()),
         },
-        Source::Uri(uri) => Cow::Owned(match uri.strip_prefix("data:") {
+        Some(uri) => Cow::Owned(match uri.strip_prefix("data:") {
             Some(data) => decode_data_uri(data)?,
             None => read_beside(uri, length, path)?,
         }),

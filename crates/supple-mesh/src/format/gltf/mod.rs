@@ -1,23 +1,24 @@
 //! glTF 2.0, as text (`.gltf`) and binary (`.glb`): all triangles of the default scene in world space.
 //!
-//! The `gltf` crate reads the JSON; buffers and accessors are read here, with every bound checked. glTF counts `v` of
-//! texture coordinates downwards and everyone else upwards: it is turned to `1 - v`. A skinned mesh is taken as
-//! modelled, under its node's transform; animations, morph targets and textures are left out. [`load_skin`] reads the
-//! same surface with its skeleton and an animation.
+//! `serde_json` parses the JSON; what it says is checked in `document`, the bounds of buffers and accessors where they
+//! are read. glTF counts `v` of texture coordinates downwards and everyone else upwards: it is turned to `1 - v`. A
+//! skinned mesh is taken as modelled, under its node's transform; animations, morph targets and textures are left out.
+//! [`load_skin`] reads the same surface with its skeleton and an animation.
 
 mod accessor;
 mod animation;
 mod buffers;
+mod document;
+mod json;
 mod skin;
 
 use std::collections::HashMap;
 use std::path::Path;
 
-use ::gltf::mesh::Mode;
-use ::gltf::{Accessor, Document, Node, Primitive, Semantic};
-use glam::{DMat3, DMat4, DQuat, DVec3};
+use glam::{DMat3, DMat4, DVec3};
 
 use self::buffers::Buffers;
+use self::document::{Accessor, Document, Mode, Primitive};
 pub use self::skin::load_skin;
 use super::LoadedMesh;
 use super::builder::{self, CornerTrack, LabelTrack, finite_or_zero, fits, not_finite_note};
@@ -35,8 +36,8 @@ pub fn read_gltf(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
     let notes = check_extensions(&document, path)?;
     let buffers = Buffers::load(&document, blob, path)?;
     let mut reader = GltfReader::new(&buffers, path, notes);
-    let roots = reader.roots(&document);
-    reader.read_nodes(&document, roots)?;
+    let roots = reader.roots();
+    reader.read_nodes(roots)?;
     reader.finish()
 }
 
@@ -44,7 +45,7 @@ pub fn read_gltf(bytes: &[u8], path: &Path) -> Result<LoadedMesh, FileError> {
 fn check_extensions(document: &Document, path: &Path) -> Result<Vec<String>, FileError> {
     let harmless = ["KHR_mesh_quantization", "KHR_materials_", "KHR_texture_", "KHR_lights_", "EXT_texture_"];
     let mut notes = Vec::new();
-    for extension in document.extensions_required() {
+    for extension in &document.extensions_required {
         let shown = extension.escape_debug();
         if extension.ends_with("_compression") {
             let problem = format!("the meshes are compressed by {shown}; export them without compression");
@@ -130,84 +131,87 @@ impl<'a> GltfReader<'a> {
     }
 
     /// The nodes to start from: those of the default scene, else of the first, else all that are no one's child.
-    fn roots<'d>(&mut self, document: &'d Document) -> Vec<Node<'d>> {
-        if let Some(scene) = document.default_scene().or_else(|| document.scenes().next()) {
-            return scene.nodes().collect();
+    fn roots(&mut self) -> Vec<usize> {
+        let document = self.buffers.document;
+        if let Some(scene) = document.scenes.get(document.scene.unwrap_or(0)) {
+            return scene.clone();
         }
         self.notes.push("the file has no scene; all its nodes are taken".to_owned());
-        let mut is_child = vec![false; document.nodes().len()];
-        for child in document.nodes().flat_map(|node| node.children()) {
-            is_child[child.index()] = true;
+        let mut is_child = vec![false; document.nodes.len()];
+        for &child in document.nodes.iter().flat_map(|node| &node.children) {
+            is_child[child] = true;
         }
-        document.nodes().filter(|node| !is_child[node.index()]).collect()
+        (0..document.nodes.len()).filter(|&node| !is_child[node]).collect()
     }
 
-    fn read_nodes(&mut self, document: &Document, mut roots: Vec<Node<'_>>) -> Result<(), FileError> {
-        let mut seen = vec![false; document.nodes().len()];
+    fn read_nodes(&mut self, mut roots: Vec<usize>) -> Result<(), FileError> {
+        let nodes = &self.buffers.document.nodes;
+        let mut seen = vec![false; nodes.len()];
         roots.reverse();
         let mut open: Vec<_> = roots.into_iter().map(|node| (node, DMat4::IDENTITY)).collect();
         while let Some((node, parent)) = open.pop() {
-            if std::mem::replace(&mut seen[node.index()], true) {
-                let problem =
-                    format!("node {} has two parents, or is its own; nodes must form a tree", node.index());
+            if std::mem::replace(&mut seen[node], true) {
+                let problem = format!("node {node} has two parents, or is its own; nodes must form a tree");
                 return Err(FileError::whole(self.path, problem));
             }
-            let to_world = parent * local_transform(&node);
-            self.read_node(&node, to_world)?;
-            let first = open.len();
-            open.extend(node.children().map(|child| (child, to_world)));
-            open[first..].reverse();
+            let to_world = parent * nodes[node].matrix();
+            self.read_node(node, to_world)?;
+            open.extend(nodes[node].children.iter().rev().map(|&child| (child, to_world)));
         }
         Ok(())
     }
 
-    fn read_node(&mut self, node: &Node<'_>, to_world: DMat4) -> Result<(), FileError> {
-        let Some(mesh) = node.mesh() else { return Ok(()) };
-        self.skinned += usize::from(node.skin().is_some());
-        let name = node.name().or(mesh.name()).map(str::to_owned);
-        self.object.set(name.unwrap_or_else(|| format!("node {}", node.index())));
+    fn read_node(&mut self, index: usize, to_world: DMat4) -> Result<(), FileError> {
+        let document = self.buffers.document;
+        let node = &document.nodes[index];
+        let Some(mesh) = node.mesh else { return Ok(()) };
+        let mesh = &document.meshes[mesh];
+        self.skinned += usize::from(node.skin.is_some());
+        let name = node.name.as_ref().or(mesh.name.as_ref());
+        self.object.set(name.cloned().unwrap_or_else(|| format!("node {index}")));
         let mut instance = Instance::new(to_world);
-        for primitive in mesh.primitives() {
+        for (number, primitive) in mesh.primitives.iter().enumerate() {
             let before = self.mesh.positions.len();
-            self.read_primitive(&primitive, &mut instance)?;
+            self.read_primitive(primitive, &mut instance)?;
             let count = self.mesh.positions.len() - before;
             if count > 0 {
-                self.ranges.push(VertexRange { node: node.index(), primitive: primitive.index(), count });
+                self.ranges.push(VertexRange { node: index, primitive: number, count });
             }
         }
         Ok(())
     }
 
-    fn read_primitive(
-        &mut self,
-        primitive: &Primitive<'_>,
-        instance: &mut Instance,
-    ) -> Result<(), FileError> {
-        let triangles: fn(usize, usize) -> [usize; 3] = match primitive.mode() {
+    fn attribute(&self, primitive: &Primitive, name: &str) -> Option<&'a Accessor> {
+        primitive.attribute(name).map(|index| self.buffers.accessor(index))
+    }
+
+    fn read_primitive(&mut self, primitive: &Primitive, instance: &mut Instance) -> Result<(), FileError> {
+        let triangles: fn(usize, usize) -> [usize; 3] = match primitive.mode {
             Mode::Triangles => |_, t| [3 * t, 3 * t + 1, 3 * t + 2],
             Mode::TriangleStrip => |_, t| [t, t + 1 + t % 2, t + 2 - t % 2],
             Mode::TriangleFan => |_, t| [t + 1, t + 2, 0],
-            _ => {
+            Mode::PointsOrLines => {
                 self.skipped_primitives += 1;
                 return Ok(());
             }
         };
-        let Some(positions) = primitive.get(&Semantic::Positions) else {
+        let Some(positions) = self.attribute(primitive, "POSITION") else {
             self.skipped_primitives += 1;
             return Ok(());
         };
-        let count = positions.count();
-        let first_vertex = self.read_positions(&positions, instance)?;
+        let count = positions.count;
+        let first_vertex = self.read_positions(positions, instance)?;
         let first_normal = self.read_normals(primitive, count, instance)?;
         let first_uv = self.read_uvs(primitive, count)?;
         self.read_colors(primitive, count, first_vertex)?;
-        self.material.set(primitive.material().name().unwrap_or_default().to_owned());
+        let material = primitive.material.and_then(|index| self.buffers.document.materials[index].clone());
+        self.material.set(material.unwrap_or_default());
         let indices = self.indices(primitive, count)?;
-        let triangle_count = match primitive.mode() {
+        let triangle_count = match primitive.mode {
             Mode::Triangles => indices.len() / 3,
             _ => indices.len().saturating_sub(2),
         };
-        if primitive.mode() == Mode::Triangles && indices.len() % 3 != 0 {
+        if primitive.mode == Mode::Triangles && indices.len() % 3 != 0 {
             self.notes.push(format!(
                 "a list of triangles has {} indices; the last ones are ignored",
                 indices.len()
@@ -251,8 +255,8 @@ impl<'a> GltfReader<'a> {
     }
 
     /// Appends the positions in world space, unless this accessor was read under this node before; returns the first.
-    fn read_positions(&mut self, accessor: &Accessor<'_>, instance: &mut Instance) -> Result<u32, FileError> {
-        if let Some(&first) = instance.known_positions.get(&accessor.index()) {
+    fn read_positions(&mut self, accessor: &Accessor, instance: &mut Instance) -> Result<u32, FileError> {
+        if let Some(&first) = instance.known_positions.get(&accessor.index) {
             return Ok(first);
         }
         let first = self.mesh.positions.len();
@@ -266,7 +270,7 @@ impl<'a> GltfReader<'a> {
             let p = instance.to_world.transform_point3(DVec3::from(value));
             if !p.is_finite() {
                 let [x, y, z] = value;
-                let place = format!("vertex {v} of accessor {}", accessor.index());
+                let place = format!("vertex {v} of accessor {}", accessor.index);
                 let problem = format!(
                     "{place} is at ({x}, {y}, {z}), which its node's transform takes to {p}: not finite"
                 );
@@ -274,58 +278,58 @@ impl<'a> GltfReader<'a> {
             }
             self.mesh.positions.push(p);
         }
-        instance.known_positions.insert(accessor.index(), first as u32);
+        instance.known_positions.insert(accessor.index, first as u32);
         Ok(first as u32)
     }
 
     fn read_normals(
         &mut self,
-        primitive: &Primitive<'_>,
+        primitive: &Primitive,
         count: usize,
         instance: &mut Instance,
     ) -> Result<Option<u32>, FileError> {
-        let Some(accessor) = primitive.get(&Semantic::Normals) else { return Ok(None) };
-        self.check_count(&accessor, "NORMAL", count)?;
-        if let Some(&first) = instance.known_normals.get(&accessor.index()) {
+        let Some(accessor) = self.attribute(primitive, "NORMAL") else { return Ok(None) };
+        self.check_count(accessor, "NORMAL", count)?;
+        if let Some(&first) = instance.known_normals.get(&accessor.index) {
             return Ok(Some(first));
         }
         let first = self.normals.values.len() as u32;
-        let values = self.buffers.read::<3>(&accessor, "NORMAL")?;
+        let values = self.buffers.read::<3>(accessor, "NORMAL")?;
         for normal in values {
             let turned = instance.normal_to_world * DVec3::from(normal);
             self.normals
                 .values
                 .push(finite_or_zero(turned.normalize_or_zero().to_array(), &mut self.not_finite));
         }
-        instance.known_normals.insert(accessor.index(), first);
+        instance.known_normals.insert(accessor.index, first);
         Ok(Some(first))
     }
 
-    fn read_uvs(&mut self, primitive: &Primitive<'_>, count: usize) -> Result<Option<u32>, FileError> {
-        let Some(accessor) = primitive.get(&Semantic::TexCoords(0)) else { return Ok(None) };
-        self.check_count(&accessor, "TEXCOORD_0", count)?;
-        if let Some(&first) = self.known_uvs.get(&accessor.index()) {
+    fn read_uvs(&mut self, primitive: &Primitive, count: usize) -> Result<Option<u32>, FileError> {
+        let Some(accessor) = self.attribute(primitive, "TEXCOORD_0") else { return Ok(None) };
+        self.check_count(accessor, "TEXCOORD_0", count)?;
+        if let Some(&first) = self.known_uvs.get(&accessor.index) {
             return Ok(Some(first));
         }
         let first = self.uvs.values.len() as u32;
-        let values = self.buffers.read::<2>(&accessor, "TEXCOORD_0")?;
+        let values = self.buffers.read::<2>(accessor, "TEXCOORD_0")?;
         let turned = values.into_iter().map(|[u, v]| finite_or_zero([u, 1.0 - v], &mut self.not_finite));
         self.uvs.values.extend(turned);
-        self.known_uvs.insert(accessor.index(), first);
+        self.known_uvs.insert(accessor.index, first);
         Ok(Some(first))
     }
 
-    fn read_colors(&mut self, primitive: &Primitive<'_>, count: usize, first: u32) -> Result<(), FileError> {
-        let Some(accessor) = primitive.get(&Semantic::Colors(0)) else { return Ok(()) };
-        self.check_count(&accessor, "COLOR_0", count)?;
-        let colors = match accessor.dimensions().multiplicity() {
+    fn read_colors(&mut self, primitive: &Primitive, count: usize, first: u32) -> Result<(), FileError> {
+        let Some(accessor) = self.attribute(primitive, "COLOR_0") else { return Ok(()) };
+        self.check_count(accessor, "COLOR_0", count)?;
+        let colors = match accessor.shape.components() {
             3 => self
                 .buffers
-                .read::<3>(&accessor, "COLOR_0")?
+                .read::<3>(accessor, "COLOR_0")?
                 .into_iter()
                 .map(|[r, g, b]| [r, g, b, 1.0])
                 .collect(),
-            _ => self.buffers.read::<4>(&accessor, "COLOR_0")?,
+            _ => self.buffers.read::<4>(accessor, "COLOR_0")?,
         };
         self.colors.resize(self.mesh.positions.len(), WHITE);
         for (slot, color) in self.colors[first as usize..].iter_mut().zip(colors) {
@@ -334,27 +338,26 @@ impl<'a> GltfReader<'a> {
         Ok(())
     }
 
-    fn check_count(&self, accessor: &Accessor<'_>, what: &str, positions: usize) -> Result<(), FileError> {
-        if accessor.count() == positions {
+    fn check_count(&self, accessor: &Accessor, what: &str, positions: usize) -> Result<(), FileError> {
+        if accessor.count == positions {
             return Ok(());
         }
         let problem = format!(
             "accessor {} ({what}) has {} values for {positions} vertices",
-            accessor.index(),
-            accessor.count()
+            accessor.index, accessor.count
         );
         Err(FileError::whole(self.path, problem))
     }
 
-    fn indices(&self, primitive: &Primitive<'_>, vertices: usize) -> Result<Vec<u32>, FileError> {
-        let Some(accessor) = primitive.indices() else { return Ok((0..vertices as u32).collect()) };
-        let indices = self.buffers.read_indices(&accessor)?;
+    fn indices(&self, primitive: &Primitive, vertices: usize) -> Result<Vec<u32>, FileError> {
+        let Some(index) = primitive.indices else { return Ok((0..vertices as u32).collect()) };
+        let accessor = self.buffers.accessor(index);
+        let indices = self.buffers.read_indices(accessor)?;
         match indices.iter().position(|&index| index as usize >= vertices) {
             Some(place) => {
                 let problem = format!(
                     "index {place} of accessor {} is {}, out of range: the mesh has {vertices} vertices, counted from 0",
-                    accessor.index(),
-                    indices[place]
+                    accessor.index, indices[place]
                 );
                 Err(FileError::whole(self.path, problem))
             }
@@ -382,24 +385,6 @@ impl<'a> GltfReader<'a> {
             ));
         }
         builder::finish(self.mesh, self.notes, self.path)
-    }
-}
-
-fn local_transform(node: &Node<'_>) -> DMat4 {
-    match node.transform() {
-        ::gltf::scene::Transform::Matrix { matrix } => {
-            DMat4::from_cols_array_2d(&matrix.map(|c| c.map(f64::from)))
-        }
-        ::gltf::scene::Transform::Decomposed { translation, rotation, scale } => {
-            let rotation = DQuat::from_array(rotation.map(f64::from));
-            let length = rotation.length();
-            let rotation = if length > 0.0 { rotation / length } else { DQuat::IDENTITY };
-            DMat4::from_scale_rotation_translation(
-                DVec3::from(scale.map(f64::from)),
-                rotation,
-                DVec3::from(translation.map(f64::from)),
-            )
-        }
     }
 }
 

@@ -4,14 +4,14 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use ::gltf::{Document, Node, Semantic};
-use glam::{DMat4, DQuat, DVec3};
+use glam::DMat4;
 
 use super::super::Mesh;
 use super::animation::read_channels;
 use super::buffers::{self, Buffers};
-use super::{GltfReader, VertexRange, check_extensions, local_transform};
-use crate::skin::{Bone, Influences, Parts, Skeleton, SkeletonNode, Skin};
+use super::document::{Document, Node};
+use super::{GltfReader, VertexRange, check_extensions};
+use crate::skin::{Bone, Influences, Skeleton, SkeletonNode, Skin};
 use supple_core::FileError;
 
 /// Reads the skinned surface of a glTF or GLB file, in the file's own unit and axes, with the animation of a name, or the
@@ -32,12 +32,11 @@ fn read_skin(bytes: &[u8], path: &Path, animation: Option<&str>) -> Result<Skin,
     check_extensions(&document, path)?;
     let buffers = Buffers::load(&document, blob, path)?;
     let mut reader = GltfReader::new(&buffers, path, Vec::new());
-    let roots = reader.roots(&document);
-    reader.read_nodes(&document, roots)?;
+    let roots = reader.roots();
+    reader.read_nodes(roots)?;
     let ranges = std::mem::take(&mut reader.ranges);
     let Mesh::Surface(surface) = reader.finish()?.mesh else { unreachable!("glTF holds surfaces") };
-    let nodes: Vec<Node<'_>> = document.nodes().collect();
-    if !ranges.iter().any(|range| nodes[range.node].skin().is_some()) {
+    if !ranges.iter().any(|range| document.nodes[range.node].skin.is_some()) {
         let problem = "no mesh of its scene has a skin; export the character together with its armature";
         return Err(FileError::whole(path, problem));
     }
@@ -45,28 +44,20 @@ fn read_skin(bytes: &[u8], path: &Path, animation: Option<&str>) -> Result<Skin,
     if triangles.is_empty() {
         return Err(FileError::whole(path, "its meshes have no triangles; a skin needs a surface"));
     }
-    let channels = read_channels(&document, &buffers, animation)?;
+    let channels = read_channels(&buffers, animation)?;
     let skeleton = Skeleton::new(skeleton_nodes(&document), channels)
         .ok_or_else(|| FileError::whole(path, "a node hangs from itself; nodes must form a tree"))?;
     let mut bones = BoneReader::new(&buffers, skeleton.at_rest());
-    ranges.iter().try_for_each(|range| bones.read(range, &nodes[range.node]))?;
+    ranges.iter().try_for_each(|range| bones.read(range))?;
     let BoneReader { bones, influences, .. } = bones;
     Ok(Skin::new((surface.positions, triangles), influences, skeleton, bones))
 }
 
 fn skeleton_nodes(document: &Document) -> Vec<SkeletonNode> {
-    let of = |node: Node<'_>| {
-        let (translation, rotation, scale) = node.transform().decomposed();
-        let rotation = DQuat::from_array(rotation.map(f64::from)).normalize();
-        let rotation = if rotation.is_finite() { rotation } else { DQuat::IDENTITY };
-        let [translation, scale] = [translation, scale].map(|part| DVec3::from(part.map(f64::from)));
-        // A matrix may have more than these parts.
-        let (parent, local) = (None, local_transform(&node));
-        SkeletonNode { parent, local, parts: Parts { translation, rotation, scale } }
-    };
-    let mut nodes: Vec<SkeletonNode> = document.nodes().map(of).collect();
-    for node in document.nodes() {
-        node.children().for_each(|child| nodes[child.index()].parent = Some(node.index()));
+    let of = |node: &Node| SkeletonNode { parent: None, local: node.matrix(), parts: node.parts() };
+    let mut nodes: Vec<SkeletonNode> = document.nodes.iter().map(of).collect();
+    for (index, node) in document.nodes.iter().enumerate() {
+        node.children.iter().for_each(|&child| nodes[child].parent = Some(index));
     }
     nodes
 }
@@ -89,12 +80,13 @@ impl<'a> BoneReader<'a> {
     }
 
     /// The influences of vertices that were read one after the other under one node.
-    fn read(&mut self, range: &VertexRange, node: &Node<'_>) -> Result<(), FileError> {
-        let first = self.bones_of(node)?;
-        let joints = node.skin().map_or(0, |skin| skin.joints().count());
+    fn read(&mut self, range: &VertexRange) -> Result<(), FileError> {
+        let first = self.bones_of(range.node)?;
+        let document = self.buffers.document;
+        let joints = document.nodes[range.node].skin.map_or(0, |skin| document.skins[skin].joints.len());
         let mut lists: Vec<Vec<(u32, f64)>> = vec![Vec::new(); range.count];
         if joints > 0 {
-            self.read_weights(range, node, joints, &mut lists)?;
+            self.read_weights(range, joints, &mut lists)?;
         }
         // The bone after the joints is the node itself: what follows no joint moves with it.
         let own = (joints as u32, 1.0);
@@ -110,22 +102,21 @@ impl<'a> BoneReader<'a> {
     fn read_weights(
         &self,
         range: &VertexRange,
-        node: &Node<'_>,
         joints: usize,
         lists: &mut [Vec<(u32, f64)>],
     ) -> Result<(), FileError> {
-        let Some(primitive) = node.mesh().and_then(|mesh| mesh.primitives().nth(range.primitive)) else {
-            return Ok(());
-        };
+        let document = self.buffers.document;
+        let Some(mesh) = document.nodes[range.node].mesh else { return Ok(()) };
+        let primitive = &document.meshes[mesh].primitives[range.primitive];
         for set in 0.. {
-            let accessors = (primitive.get(&Semantic::Joints(set)), primitive.get(&Semantic::Weights(set)));
-            let (Some(of), Some(by)) = accessors else { break };
             let (of_name, by_name) = (format!("JOINTS_{set}"), format!("WEIGHTS_{set}"));
-            let followed = self.buffers.read::<4>(&of, &of_name)?;
-            let weights = self.buffers.read::<4>(&by, &by_name)?;
+            let accessors = (primitive.attribute(&of_name), primitive.attribute(&by_name));
+            let (Some(of), Some(by)) = accessors else { break };
+            let followed = self.buffers.read::<4>(self.buffers.accessor(of), &of_name)?;
+            let weights = self.buffers.read::<4>(self.buffers.accessor(by), &by_name)?;
             if followed.len() != range.count || weights.len() != range.count {
                 let (have, want) = (followed.len().min(weights.len()), range.count);
-                let problem = format!("{of_name} and {by_name} of node {} have {have} values", node.index());
+                let problem = format!("{of_name} and {by_name} of node {} have {have} values", range.node);
                 return Err(self.buffers.error(format!("{problem} for {want} vertices; export it again")));
             }
             for (vertex, (joint, weight)) in
@@ -133,7 +124,7 @@ impl<'a> BoneReader<'a> {
             {
                 if *weight > 0.0 && *joint >= joints as f64 {
                     let problem =
-                        format!("vertex {} of node {} follows joint {joint}", vertex / 4, node.index());
+                        format!("vertex {} of node {} follows joint {joint}", vertex / 4, range.node);
                     return Err(self.buffers.error(format!("{problem}, but the skin has {joints} joints")));
                 }
                 lists[vertex / 4].push((*joint as u32, *weight));
@@ -143,40 +134,42 @@ impl<'a> BoneReader<'a> {
     }
 
     /// The first of a node's bones: the joints of its skin in their order, then itself.
-    fn bones_of(&mut self, node: &Node<'_>) -> Result<u32, FileError> {
-        if let Some(first) = self.first_bone.get(&node.index()) {
+    fn bones_of(&mut self, node: usize) -> Result<u32, FileError> {
+        if let Some(first) = self.first_bone.get(&node) {
             return Ok(*first);
         }
         let first = self.bones.len() as u32;
-        let to_mesh = self.at_rest[node.index()].inverse();
+        let to_mesh = self.at_rest[node].inverse();
         if !to_mesh.is_finite() {
-            let problem =
-                format!("node {} is scaled to nothing; give it a size and export again", node.index());
+            let problem = format!("node {node} is scaled to nothing; give it a size and export again");
             return Err(self.buffers.error(problem));
         }
-        if let Some(skin) = node.skin() {
-            let joints: Vec<usize> = skin.joints().map(|joint| joint.index()).collect();
-            let to_joints = match skin.inverse_bind_matrices() {
-                Some(accessor) => self.buffers.read::<16>(&accessor, "inverseBindMatrices")?,
+        let document = self.buffers.document;
+        if let Some(number) = document.nodes[node].skin {
+            let skin = &document.skins[number];
+            let joints = &skin.joints;
+            let to_joints = match skin.inverse_bind_matrices {
+                Some(index) => {
+                    self.buffers.read::<16>(self.buffers.accessor(index), "inverseBindMatrices")?
+                }
                 None => vec![DMat4::IDENTITY.to_cols_array(); joints.len()],
             };
             if to_joints.len() < joints.len() {
                 let (have, want) = (to_joints.len(), joints.len());
-                let problem = format!("skin {} has {have} bind matrices for {want} joints", skin.index());
+                let problem = format!("skin {number} has {have} bind matrices for {want} joints");
                 return Err(self.buffers.error(format!("{problem}; export it again")));
             }
-            for (joint, matrix) in joints.into_iter().zip(to_joints) {
+            for (&joint, matrix) in joints.iter().zip(to_joints) {
                 let from_model = DMat4::from_cols_array(&matrix) * to_mesh;
                 if !from_model.inverse().is_finite() {
-                    let problem =
-                        format!("the bind matrix of node {joint} in skin {} is singular", skin.index());
+                    let problem = format!("the bind matrix of node {joint} in skin {number} is singular");
                     return Err(self.buffers.error(format!("{problem}; export it again")));
                 }
                 self.bones.push(Bone { node: joint, from_model });
             }
         }
-        self.bones.push(Bone { node: node.index(), from_model: to_mesh });
-        self.first_bone.insert(node.index(), first);
+        self.bones.push(Bone { node, from_model: to_mesh });
+        self.first_bone.insert(node, first);
         Ok(first)
     }
 }
@@ -185,6 +178,7 @@ impl<'a> BoneReader<'a> {
 mod tests {
     use std::f64::consts::FRAC_PI_2;
 
+    use glam::{DQuat, DVec3};
     use serde_json::json;
 
     use super::super::tests::{glb, strip_of_two_bones};
@@ -236,5 +230,32 @@ mod tests {
         let mut short = document.clone();
         short["skins"][0]["joints"] = json!([1]);
         assert!(error(&short, &binary, None).contains("follows joint 1, but the skin has 1 joints"));
+    }
+
+    #[test]
+    fn channels_that_move_no_node_are_left_out() {
+        let (mut document, binary) = strip_of_two_bones();
+        let mut channels = document["animations"][0]["channels"].as_array().unwrap().clone();
+        channels.push(json!({"sampler": 0, "target": {"path": "rotation"}}));
+        channels.push(json!({"sampler": 0, "target": {"node": 1, "path": "weights"}}));
+        document["animations"][0]["channels"] = json!(channels);
+        let skin = read_skin(&glb(&document, &binary), Path::new("strip.glb"), None).unwrap();
+        assert!(skin.bones_at(2.0, 1.0)[0].abs_diff_eq(DMat4::IDENTITY, 1e-12));
+        document["animations"][0]["channels"] = json!(channels[1..]);
+        assert!(error(&document, &binary, None).contains("animation 0 moves no node"));
+    }
+
+    #[test]
+    fn a_matrix_stands_for_its_parts() {
+        let (mut document, binary) = strip_of_two_bones();
+        let turned = DMat4::from_translation(DVec3::X) * DMat4::from_rotation_x(0.5);
+        document["nodes"][2] = json!({"matrix": turned.to_cols_array()});
+        let parts = Document::new(&document).unwrap().nodes[2].parts();
+        assert!(parts.matrix().abs_diff_eq(turned, 1e-6), "{parts:?}");
+        let skin = read_skin(&glb(&document, &binary), Path::new("strip.glb"), None).unwrap();
+        assert!(skin.first_move() < 1e-6);
+        document["nodes"][2] = json!({"matrix": vec![0.0; 16]});
+        let flat = Document::new(&document).unwrap().nodes[2].parts();
+        assert_eq!(flat.rotation, DQuat::IDENTITY);
     }
 }

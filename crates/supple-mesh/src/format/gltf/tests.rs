@@ -207,3 +207,96 @@ fn buffers_beside_the_file_are_found_by_their_decoded_name() {
     let (mesh, _) = surface(load(&folder.path().join("a.gltf")).unwrap());
     assert_eq!((mesh.positions.len(), mesh.face_count()), (5, 3));
 }
+
+/// What the reader says to the strip of two bones with one value of its JSON replaced, or removed by `null`.
+fn error_with(pointer: &str, value: Value) -> String {
+    let (mut document, binary) = strip_of_two_bones();
+    let (parent, key) = pointer.rsplit_once('/').unwrap();
+    match document.pointer_mut(parent).unwrap_or_else(|| panic!("{pointer}")) {
+        Value::Array(list) => list[key.parse::<usize>().unwrap()] = value,
+        object => object[key] = value,
+    }
+    read_gltf(&glb(&document, &binary), Path::new("t.glb")).unwrap_err().to_string()
+}
+
+#[test]
+fn references_to_nothing_are_named() {
+    let lists = [
+        ("/scene", "scene is scene 9"),
+        ("/scenes/0/nodes/1", "scenes[0].nodes[1] is node 9"),
+        ("/nodes/0/mesh", "nodes[0].mesh is mesh 9"),
+        ("/nodes/0/skin", "nodes[0].skin is skin 9"),
+        ("/nodes/1/children/0", "nodes[1].children[0] is node 9"),
+        (
+            "/meshes/0/primitives/0/attributes/POSITION",
+            "meshes[0].primitives[0].attributes.POSITION is accessor 9",
+        ),
+        ("/meshes/0/primitives/0/indices", "meshes[0].primitives[0].indices is accessor 9"),
+        ("/meshes/0/primitives/0/material", "meshes[0].primitives[0].material is material 9"),
+        ("/skins/0/joints/1", "skins[0].joints[1] is node 9"),
+        ("/skins/0/inverseBindMatrices", "skins[0].inverseBindMatrices is accessor 9"),
+        ("/animations/0/channels/0/sampler", "animations[0].channels[0].sampler is sampler 9"),
+        ("/animations/0/channels/0/target/node", "animations[0].channels[0].target.node is node 9"),
+        ("/animations/0/samplers/0/input", "animations[0].samplers[0].input is accessor 9"),
+        ("/animations/0/samplers/0/output", "animations[0].samplers[0].output is accessor 9"),
+        ("/accessors/2/bufferView", "accessors[2].bufferView is buffer view 9"),
+        ("/bufferViews/2/buffer", "bufferViews[2].buffer is buffer 9"),
+    ];
+    for (pointer, problem) in lists {
+        let error = error_with(pointer, json!(9));
+        let whole = format!("t.glb: the glTF is not valid: {problem}, which does not exist: the file has ");
+        assert!(error.starts_with(&whole), "{error}");
+    }
+}
+
+#[test]
+fn fields_that_are_missing_or_of_the_wrong_type_are_named() {
+    let sparse = |indices: Value| json!({"count": 1, "indices": indices, "values": {"bufferView": 0}});
+    let rows = [
+        ("/asset", json!(null), "asset is missing"),
+        ("/asset/version", json!(2), "asset.version must be a text"),
+        ("/asset/version", json!("1.0"), "asset.version is `1.0`; only version 2"),
+        ("/nodes", json!({}), "nodes must be a list"),
+        ("/nodes/1", json!(3), "nodes[1] must be an object"),
+        ("/nodes/1/children/0", json!(-1), "nodes[1].children[0] must be an unsigned whole number"),
+        ("/nodes/1/matrix", json!([1, 2]), "nodes[1].matrix must be a list of 16 numbers"),
+        ("/nodes/2/translation", json!([1, 2, "x"]), "nodes[2].translation must be a list of 3 numbers"),
+        ("/meshes/0/name", json!(7), "meshes[0].name must be a text"),
+        ("/meshes/0/primitives/0/attributes", json!(null), "primitives[0].attributes is missing"),
+        ("/meshes/0/primitives/0/mode", json!(7), "primitives[0].mode is 7; modes are 0 to 6"),
+        ("/animations/0/channels/0/target", json!(null), "channels[0].target is missing"),
+        ("/animations/0/samplers/0/interpolation", json!("BEZIER"), "must be LINEAR, STEP or CUBICSPLINE"),
+        ("/accessors/2/bufferView", json!(null), "accessors[2].bufferView is missing"),
+        ("/accessors/2/count", json!(1.5), "accessors[2].count must be an unsigned whole number"),
+        ("/accessors/2/componentType", json!(5124), "accessors[2].componentType is 5124"),
+        ("/accessors/2/type", json!("VEC5"), "accessors[2].type must be SCALAR"),
+        ("/accessors/2/normalized", json!(1), "accessors[2].normalized must be true or false"),
+        ("/accessors/0/sparse", sparse(json!(null)), "accessors[0].sparse.indices is missing"),
+        (
+            "/accessors/0/sparse",
+            sparse(json!({"bufferView": 0, "componentType": 5126})),
+            "sparse.indices.componentType",
+        ),
+        ("/bufferViews/2/byteStride", json!(3), "bufferViews[2].byteStride is 3; strides are 4 to 252 bytes"),
+        ("/bufferViews/2/byteLength", json!(null), "bufferViews[2].byteLength is missing"),
+        ("/buffers/0/byteLength", json!(null), "buffers[0].byteLength is missing"),
+    ];
+    for (pointer, value, problem) in rows {
+        let error = error_with(pointer, value);
+        assert!(error.contains("not valid") && error.contains(problem), "`{problem}` is not in: {error}");
+    }
+    let list = read_gltf(b"[]", Path::new("t.gltf")).unwrap_err().to_string();
+    assert!(list.contains("must be an object"), "{list}");
+}
+
+#[test]
+fn what_the_reader_does_not_know_is_left_out() {
+    let (mut document, binary) = strip_of_two_bones();
+    document["meshes"][0]["primitives"][0]["attributes"]["_WIND"] = json!(0);
+    document["cameras"] = json!("of another kind");
+    document["nodes"][2]["camera"] = json!(3);
+    assert_eq!(read(&document, &binary).0.face_count(), 8);
+    document["meshes"][0]["primitives"][0]["attributes"] = json!({});
+    let error = read_gltf(&glb(&document, &binary), Path::new("t.glb")).unwrap_err().to_string();
+    assert!(error.contains("no vertices") || error.contains("no triangles"), "{error}");
+}
