@@ -1,5 +1,6 @@
 //! The scene: the simulation's input, as plain data. One file per table of the scene file.
 
+mod adjustable;
 mod builder;
 mod builtin;
 mod check;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use supple_core::Error;
 
+pub use adjustable::{Adjustable, AdjustableValue};
 pub use builder::SceneBuilder;
 pub use builtin::builtin_scenes;
 pub use check::Problem;
