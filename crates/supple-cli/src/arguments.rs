@@ -36,7 +36,8 @@ pub(crate) fn command(steppers: &Registry) -> clap::Command {
             let (read, writers) = (extensions(&FORMATS), FORMATS.iter());
             let surfaces = extensions(writers.clone().filter(|format| format.write_surface.is_some()));
             let tets = extensions(writers.filter(|format| format.write_tets.is_some()));
-            let command = list(command, "surface", format!("The surface to fill, or the mesh to convert: {read}"));
+            let command =
+                list(command, "surface", format!("The surface to fill, or the mesh to convert: {read}"));
             list(command, "out", format!("The file to write: tetrahedra {tets}, surfaces {surfaces}"))
         }
         "run" => {

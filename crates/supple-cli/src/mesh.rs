@@ -32,9 +32,7 @@ pub(crate) fn mesh(options: &Mesh, common: &Common) -> Result<ExitCode, Failure>
     // Surface formats receive the boundary of the tetrahedra.
     let result = match result {
         AnyMesh::Tets(tets) if format.write_tets.is_none() => {
-            notes.push(
-                "the format only stores surfaces; wrote the boundary of the tetrahedra".to_owned(),
-            );
+            notes.push("the format only stores surfaces; wrote the boundary of the tetrahedra".to_owned());
             AnyMesh::Surface(tets.boundary_surface().0)
         }
         other => other,

@@ -93,7 +93,13 @@ impl System {
     }
 
     /// Sets up all energies but the elastic ones for a step of `dt` seconds from `x` and `v`, whose inertia is that of `step` seconds.
-    pub(super) fn begin_step(&mut self, scene_state: &SceneState, x: &[DVec3], v: &[DVec3], [dt, step]: [f64; 2]) {
+    pub(super) fn begin_step(
+        &mut self,
+        scene_state: &SceneState,
+        x: &[DVec3],
+        v: &[DVec3],
+        [dt, step]: [f64; 2],
+    ) {
         let end = scene_state.time + dt;
         self.contacts.begin_step(x, dt);
         self.self_contact.begin_step(x, [end, dt]);
