@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
-use supple::linear::Simd;
+use supple::linear::{LinearKind, Simd};
+use supple::mesh::format::{FORMATS, extensions};
+use supple::output::ExportFormat;
 use supple::simulation::{Registry, Slice};
 
 /// Simulation of cloth and soft bodies with multilevel solvers. Without a command, runs the built-in scene `demo`.
@@ -16,17 +18,36 @@ pub(crate) struct Arguments {
     pub command: Option<Command>,
 }
 
-/// The command line of a program with these steppers, whose methods appear in its help.
+/// The command line of a program with these steppers. Its help lists the methods, linear solvers and formats of the engine.
 pub(crate) fn command(steppers: &Registry) -> clap::Command {
-    let help = format!(
-        "The solver: a method ({}), a linear solver (cholesky, jacobi …), or both: lbfgs+jacobi",
+    let linear = LinearKind::ALL.map(LinearKind::word).join(", ");
+    let solver = format!(
+        "The solver: a method ({}), a linear solver ({linear}), or both: lbfgs+jacobi",
         steppers.method_words().join(", ")
     );
-    let has = |command: &clap::Command, name: &str| command.get_arguments().any(|arg| arg.get_id() == name);
-    Arguments::command().mut_subcommands(|command| {
-        // `solve` has its own `--solver`.
-        let chooses = has(&command, "solver") && has(&command, "resolution");
-        if chooses { command.mut_arg("solver", |solver| solver.help(&help)) } else { command }
+    let formats = format!("{}, separated by commas", ExportFormat::ALL.map(ExportFormat::word).join(", "));
+    let list = |command: clap::Command, argument: &'static str, help: String| {
+        command.mut_arg(argument, |argument| argument.help(help))
+    };
+    Arguments::command().mut_subcommands(|command| match command.get_name() {
+        "solve" => list(command, "solver", linear.clone()),
+        "export" => list(command, "format", formats.clone()),
+        "mesh" => {
+            let (read, writers) = (extensions(&FORMATS), FORMATS.iter());
+            let surfaces = extensions(writers.clone().filter(|format| format.write_surface.is_some()));
+            let tets = extensions(writers.filter(|format| format.write_tets.is_some()));
+            let command =
+                list(command, "surface", format!("The surface to fill, or the mesh to convert: {read}"));
+            list(command, "out", format!("The file to write: tetrahedra {tets}, surfaces {surfaces}"))
+        }
+        "run" => {
+            let command = list(command, "format", format!("Exports when done: {formats}"));
+            list(command, "solver", solver.clone())
+        }
+        _ if command.get_arguments().any(|argument| argument.get_id() == "solver") => {
+            list(command, "solver", solver.clone())
+        }
+        _ => command,
     })
 }
 
@@ -148,7 +169,7 @@ pub(crate) struct Run {
     /// Removes an earlier run in the folder
     #[arg(long, conflicts_with_all = ["resume", "from"])]
     pub replace: bool,
-    /// Exports when done: pc2, mdd, usd, gltf, obj, ply, vtu, separated by commas
+    /// Exports when done, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub format: Vec<String>,
     /// Resume from the latest valid checkpoint in the folder
@@ -229,12 +250,12 @@ pub(crate) struct View {
 
 #[derive(Debug, Args)]
 pub(crate) struct Mesh {
-    /// The surface (OBJ, OFF, PLY, STL, glTF) to fill, or the mesh to convert
+    /// The surface to fill, or the mesh to convert
     pub surface: PathBuf,
     /// Size of the tetrahedra in the file's unit; without it the mesh is only converted
     #[arg(long, value_name = "H")]
     pub cell: Option<f64>,
-    /// The file to write: .msh or .vtu for tetrahedra, .obj, .ply or .vtu for surfaces
+    /// The file to write
     #[arg(long, value_name = "BODY")]
     pub out: PathBuf,
 }
@@ -243,7 +264,7 @@ pub(crate) struct Mesh {
 pub(crate) struct Export {
     /// The run's folder
     pub folder: PathBuf,
-    /// pc2, mdd, usd, gltf, obj, ply, vtu, separated by commas
+    /// Formats, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', required = true)]
     pub format: Vec<String>,
     /// Where to write [default: `exports` in the run's folder]
@@ -304,7 +325,7 @@ pub(crate) struct Solve {
     /// Positions of the nodes, N x 3: .npy or .mtx; without them the matrix graph is used for locality
     #[arg(long, value_name = "X")]
     pub positions: Option<PathBuf>,
-    /// cholesky, jacobi, schwarz, ic0, ict, gauss-seidel, chebyshev, galerkin, galerkin-cycle, mas
+    /// The linear solver
     #[arg(long, value_name = "NAME")]
     pub solver: String,
     /// Options of the solver, named as under `linear` in scenes, such as levels=[2000,100] or modes=12

@@ -8,9 +8,11 @@
 //! | [`morton`], [`Aabb`] | Morton codes and axis-aligned boxes |
 //! | [`state`] | byte encoding of saved states |
 //! | [`text`] | numbers in messages, scanning of text files, suggestions for misspelt names |
+//! | [`all_declared`] | the variants of an enum from the table that declares them |
 //! | [`Error`], [`FileError`] | errors |
 
 mod aabb;
+mod declared;
 mod error;
 pub mod morton;
 pub mod parallel;

@@ -7,12 +7,18 @@ use glam::DVec3;
 use crate::levels::Levels;
 use crate::mas::{Mas, MasOptions, Modes};
 use crate::multigrid::galerkin::{Galerkin, GalerkinOptions};
-use crate::options::{LinearKind, LinearOptions};
+use crate::options::{Iteration, LinearKind, LinearOptions};
 use crate::{
     BlockJacobi, Chebyshev, ChebyshevOptions, CholeskyFactor, Fill, GaussSeidel, IncompleteCholesky,
     LinearError, LinearSolver, PreconditionedSolver, Preconditioner, Schwarz, SchwarzOptions, Simd,
     StationarySolver,
 };
+
+/// What the name of a linear solver means.
+enum Made {
+    Preconditioner(Box<dyn Preconditioner>),
+    Solver(Box<dyn LinearSolver>),
+}
 
 /// The linear solver of a scene. `positions`, one for each unknown, tell which unknowns are near each other; without them the
 /// matrix's graph does. An error names the option that is wrong, or the kind that cannot be made here.
@@ -21,13 +27,12 @@ pub fn linear_solver(
     positions: Option<Arc<[DVec3]>>,
     simd: Simd,
 ) -> Result<Box<dyn LinearSolver>, LinearError> {
-    linear.check()?;
-    Ok(match linear.kind {
-        LinearKind::Chebyshev => Box::new(Chebyshev::new(chebyshev_options(linear))),
-        LinearKind::GaussSeidel | LinearKind::GalerkinCycle => {
-            Box::new(StationarySolver::new(preconditioner(linear, positions, simd)?))
+    Ok(match make(linear, positions, simd)? {
+        Made::Solver(solver) => solver,
+        Made::Preconditioner(inverse) if linear.kind.iteration() == Iteration::Stationary => {
+            Box::new(StationarySolver::new(inverse))
         }
-        _ => Box::new(PreconditionedSolver::new(preconditioner(linear, positions, simd)?)),
+        Made::Preconditioner(inverse) => Box::new(PreconditionedSolver::new(inverse)),
     })
 }
 
@@ -37,33 +42,43 @@ pub fn preconditioner(
     positions: Option<Arc<[DVec3]>>,
     simd: Simd,
 ) -> Result<Box<dyn Preconditioner>, LinearError> {
+    match make(linear, positions, simd)? {
+        Made::Preconditioner(inverse) => Ok(inverse),
+        Made::Solver(_) => Err(LinearError::InvalidOption(format!(
+            "`{}` is a solver, not a preconditioner; choose another `linear`, or `newton`",
+            linear.kind.word()
+        ))),
+    }
+}
+
+fn make(linear: &LinearOptions, positions: Option<Arc<[DVec3]>>, simd: Simd) -> Result<Made, LinearError> {
     linear.check()?;
     if positions.is_none() {
         needs_no_positions(linear)?;
     }
-    Ok(match linear.kind {
+    let inverse: Box<dyn Preconditioner> = match linear.kind {
         LinearKind::Cholesky => Box::new(CholeskyFactor::new(positions, simd)),
         LinearKind::Jacobi => Box::new(BlockJacobi::default()),
         LinearKind::Schwarz => Box::new(Schwarz::new(schwarz_options(linear, simd), positions)),
         LinearKind::Ic0 => Box::new(IncompleteCholesky::new(Fill::None, positions)),
-        LinearKind::Ict => {
-            let fill = Fill::Threshold {
-                drop_tolerance: linear.drop_tolerance.unwrap_or(1e-2),
-                factor: linear.fill.unwrap_or(4.0),
-            };
-            Box::new(IncompleteCholesky::new(fill, positions))
-        }
+        LinearKind::Ict => Box::new(IncompleteCholesky::new(threshold(linear), positions)),
         LinearKind::GaussSeidel => Box::new(GaussSeidel::default()),
-        LinearKind::Chebyshev => {
-            let problem =
-                "`chebyshev` is a solver, not a preconditioner; choose another `linear`, or `newton`";
-            return Err(LinearError::InvalidOption(problem.to_owned()));
-        }
         LinearKind::Galerkin | LinearKind::GalerkinCycle => {
             Box::new(Galerkin::new(galerkin_options(linear, positions.as_deref(), simd), positions))
         }
         LinearKind::Mas => Box::new(Mas::new(mas_options(linear, simd), positions)),
-    })
+        LinearKind::Chebyshev => {
+            return Ok(Made::Solver(Box::new(Chebyshev::new(chebyshev_options(linear)))));
+        }
+    };
+    Ok(Made::Preconditioner(inverse))
+}
+
+fn threshold(linear: &LinearOptions) -> Fill {
+    Fill::Threshold {
+        drop_tolerance: linear.drop_tolerance.unwrap_or(1e-2),
+        factor: linear.fill.unwrap_or(4.0),
+    }
 }
 
 /// Refuses options that mean nothing where it is not known where the unknowns are.

@@ -61,7 +61,7 @@ pub use matrix::point_hessians::PointHessians;
 pub use matrix::scalar_matrix::{ScalarMatrix, WithBlocks};
 pub use multigrid::cycle::{CycleTimes, Direction, Level, cycle};
 pub use operator::{LinearOperator, Preconditioner};
-pub use options::{LinearKind, LinearOptions};
+pub use options::{Iteration, LinearKind, LinearOptions};
 pub use ordering::node_order::{Graph, graph_order, local_order, morton_order};
 pub use preconditioner::cholesky_factor::CholeskyFactor;
 pub use preconditioner::incomplete_cholesky::{Fill, IncompleteCholesky};

@@ -39,40 +39,121 @@ pub enum LinearKind {
     Mas,
 }
 
+/// How a linear solver iterates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Iteration {
+    /// It is the preconditioner of conjugate gradients.
+    ConjugateGradients,
+    /// It is repeated on the residual.
+    Stationary,
+    /// It is a [`LinearSolver`](crate::LinearSolver) of its own and preconditions nothing.
+    Own,
+}
+
+/// What there is to know of a linear solver without making it.
+struct Declaration {
+    kind: LinearKind,
+    /// In scenes and on the command line: the variant in kebab-case.
+    name: &'static str,
+    /// In menus.
+    title: &'static str,
+    iteration: Iteration,
+    /// Nonlinear iterations between two updates, where it is not the method's own number.
+    refresh: Option<u32>,
+    /// The options that it has, apart from `tolerance` and `max_iterations`.
+    options: &'static [&'static str],
+}
+
+impl Declaration {
+    /// A preconditioner without options.
+    const fn new(kind: LinearKind, name: &'static str, title: &'static str) -> Self {
+        Self { kind, name, title, iteration: Iteration::ConjugateGradients, refresh: None, options: &[] }
+    }
+}
+
+const GALERKIN: &[&str] =
+    &["sweeps", "coarse_sweeps", "levels", "first", "unknowns", "smoother", "distances"];
+
+/// Every linear solver, in the order of [`LinearKind`].
+const SOLVERS: [Declaration; 10] = [
+    Declaration::new(LinearKind::Cholesky, "cholesky", "Sparse Cholesky"),
+    Declaration::new(LinearKind::Jacobi, "jacobi", "CG, block Jacobi"),
+    Declaration {
+        options: &["domain", "sweeps"],
+        ..Declaration::new(LinearKind::Schwarz, "schwarz", "CG, additive Schwarz")
+    },
+    Declaration::new(LinearKind::Ic0, "ic0", "CG, incomplete Cholesky"),
+    Declaration {
+        options: &["drop_tolerance", "fill"],
+        ..Declaration::new(LinearKind::Ict, "ict", "CG, incomplete Cholesky with threshold")
+    },
+    Declaration {
+        iteration: Iteration::Stationary,
+        ..Declaration::new(LinearKind::GaussSeidel, "gauss-seidel", "Gauss-Seidel")
+    },
+    Declaration {
+        iteration: Iteration::Own,
+        options: &["spectral_radius", "delay"],
+        ..Declaration::new(LinearKind::Chebyshev, "chebyshev", "Chebyshev")
+    },
+    Declaration {
+        options: GALERKIN,
+        ..Declaration::new(LinearKind::Galerkin, "galerkin", "CG, Galerkin multigrid (Xian 2019)")
+    },
+    Declaration {
+        iteration: Iteration::Stationary,
+        options: GALERKIN,
+        ..Declaration::new(
+            LinearKind::GalerkinCycle,
+            "galerkin-cycle",
+            "Galerkin multigrid alone (Xian 2019)",
+        )
+    },
+    Declaration {
+        // Wu 2022, section 4.3.
+        refresh: Some(8),
+        options: &["domain", "modes", "partition", "layout", "rebuild"],
+        ..Declaration::new(LinearKind::Mas, "mas", "CG, multilevel Schwarz (Wu 2022)")
+    },
+];
+
 impl LinearKind {
     /// All of them.
-    pub const ALL: [Self; 10] = [
-        Self::Cholesky,
-        Self::Jacobi,
-        Self::Schwarz,
-        Self::Ic0,
-        Self::Ict,
-        Self::GaussSeidel,
-        Self::Chebyshev,
-        Self::Galerkin,
-        Self::GalerkinCycle,
-        Self::Mas,
-    ];
+    pub const ALL: [Self; SOLVERS.len()] = supple_core::all_declared!(SOLVERS, kind);
 
-    /// Whether it takes the options of the V-cycle of Xian 2019.
-    fn is_galerkin(self) -> bool {
-        matches!(self, Self::Galerkin | Self::GalerkinCycle)
+    /// Its name in scenes and on the command line.
+    pub fn word(self) -> &'static str {
+        self.declaration().name
     }
 
-    /// Its word in scenes and on the command line.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Cholesky => "cholesky",
-            Self::Jacobi => "jacobi",
-            Self::Schwarz => "schwarz",
-            Self::Ic0 => "ic0",
-            Self::Ict => "ict",
-            Self::GaussSeidel => "gauss-seidel",
-            Self::Chebyshev => "chebyshev",
-            Self::Galerkin => "galerkin",
-            Self::GalerkinCycle => "galerkin-cycle",
-            Self::Mas => "mas",
-        }
+    /// A few words for menus.
+    pub fn title(self) -> &'static str {
+        self.declaration().title
+    }
+
+    /// How it iterates.
+    pub fn iteration(self) -> Iteration {
+        self.declaration().iteration
+    }
+
+    /// Nonlinear iterations between two updates, if not the method's own number.
+    pub fn refresh(self) -> Option<u32> {
+        self.declaration().refresh
+    }
+
+    /// The options of [`LinearOptions`] that it has.
+    pub fn options(self) -> impl Iterator<Item = &'static str> {
+        let stops: &[&str] = if self == Self::Cholesky { &[] } else { &["tolerance", "max_iterations"] };
+        stops.iter().chain(self.declaration().options).copied()
+    }
+
+    /// Whether it has this option.
+    pub fn has_option(self, name: &str) -> bool {
+        self.options().any(|option| option == name)
+    }
+
+    fn declaration(self) -> &'static Declaration {
+        &SOLVERS[self as usize]
     }
 }
 
@@ -150,29 +231,19 @@ impl From<LinearKind> for LinearOptions {
 impl LinearOptions {
     /// Refuses options that the solver does not have, and values outside their range.
     pub fn check(&self) -> Result<(), LinearError> {
-        self.check_numbers()?;
-        let words = [
-            ("levels", self.levels.is_some()),
-            ("first", self.first.is_some()),
-            ("unknowns", self.unknowns.is_some()),
-            ("smoother", self.smoother.is_some()),
-            ("distances", self.distances.is_some()),
-        ];
-        if let Some((name, _)) = words.into_iter().find(|(_, said)| *said && !self.kind.is_galerkin()) {
-            return Err(self.has_no(name));
+        if let Some((name, _)) =
+            self.given().into_iter().find(|(name, given)| *given && !self.kind.has_option(name))
+        {
+            return Err(LinearError::InvalidOption(format!(
+                "the linear solver `{}` has no option `{name}`; leave it out",
+                self.kind.word()
+            )));
         }
+        self.check_numbers()?;
         if let Some(point) = self.first.iter().flatten().find(|point| !point.is_finite()) {
             return Err(LinearError::InvalidOption(format!(
                 "`first` of the linear solver holds {point}; its points must be finite"
             )));
-        }
-        let words = [
-            ("modes", self.modes.is_some()),
-            ("partition", self.partition.is_some()),
-            ("layout", self.layout.is_some()),
-        ];
-        if let Some((name, _)) = words.into_iter().find(|(_, said)| *said && self.kind != LinearKind::Mas) {
-            return Err(self.has_no(name));
         }
         if let Some(modes) = self.modes.filter(|&modes| Modes::of_count(modes).is_none()) {
             return Err(LinearError::InvalidOption(format!(
@@ -188,53 +259,61 @@ impl LinearOptions {
         self.levels.as_ref().map_or(Ok(()), |levels| levels.check(unknowns))
     }
 
+    /// Every option, and whether it is given.
+    fn given(&self) -> [(&'static str, bool); 18] {
+        [
+            ("tolerance", self.tolerance.is_some()),
+            ("max_iterations", self.max_iterations.is_some()),
+            ("domain", self.domain.is_some()),
+            ("sweeps", self.sweeps.is_some()),
+            ("coarse_sweeps", self.coarse_sweeps.is_some()),
+            ("levels", self.levels.is_some()),
+            ("first", self.first.is_some()),
+            ("unknowns", self.unknowns.is_some()),
+            ("smoother", self.smoother.is_some()),
+            ("distances", self.distances.is_some()),
+            ("modes", self.modes.is_some()),
+            ("partition", self.partition.is_some()),
+            ("layout", self.layout.is_some()),
+            ("rebuild", self.rebuild.is_some()),
+            ("drop_tolerance", self.drop_tolerance.is_some()),
+            ("fill", self.fill.is_some()),
+            ("spectral_radius", self.spectral_radius.is_some()),
+            ("delay", self.delay.is_some()),
+        ]
+    }
+
     /// Whether the solver's structure follows the stiffness of the matrix that it sees first.
     pub fn follows_stiffness(&self) -> bool {
-        self.kind.is_galerkin() && self.distances.unwrap_or_default() == Distances::Stiffness
+        self.kind.has_option("distances") && self.distances.unwrap_or_default() == Distances::Stiffness
     }
 
     fn check_numbers(&self) -> Result<(), LinearError> {
-        use LinearKind::{Chebyshev, Cholesky, Ict, Mas, Schwarz};
-        let kind = self.kind;
-        let iterative = kind != Cholesky;
-        let domains = kind == Schwarz || kind == Mas;
-        let sweeps = kind == Schwarz || kind.is_galerkin();
         let count = |value: Option<u32>| value.map(f64::from);
-        let (most_nodes, nodes) = match kind {
-            Mas => ([4.0, MOST_NODES as f64], "4 to 128 nodes"),
+        let (most_nodes, nodes) = match self.kind {
+            LinearKind::Mas => ([4.0, MOST_NODES as f64], "4 to 128 nodes"),
             _ => ([1.0, 1e5], "1 to 100000 nodes"),
         };
         let options = [
-            ("tolerance", self.tolerance, iterative, [0.0, 1.0], "a fraction from 0 to 1"),
-            ("max_iterations", count(self.max_iterations), iterative, [1.0, 1e9], "1 to 1000000000"),
-            ("domain", count(self.domain), domains, most_nodes, nodes),
-            ("rebuild", count(self.rebuild), kind == Mas, [1.0, 1e9], "1 to 1000000000 steps"),
-            ("sweeps", count(self.sweeps), sweeps, [1.0, 100.0], "1 to 100"),
-            ("coarse_sweeps", count(self.coarse_sweeps), kind.is_galerkin(), [1.0, 100.0], "1 to 100"),
-            ("drop_tolerance", self.drop_tolerance, kind == Ict, [0.0, 1.0], "a fraction from 0 to 1"),
-            ("fill", self.fill, kind == Ict, [1.0, 100.0], "1 to 100"),
-            ("spectral_radius", self.spectral_radius, kind == Chebyshev, [0.0, 1.0 - 1e-12], "0 to below 1"),
-            ("delay", count(self.delay), kind == Chebyshev, [0.0, 1e9], "0 to 1000000000"),
+            ("tolerance", self.tolerance, [0.0, 1.0], "a fraction from 0 to 1"),
+            ("max_iterations", count(self.max_iterations), [1.0, 1e9], "1 to 1000000000"),
+            ("domain", count(self.domain), most_nodes, nodes),
+            ("rebuild", count(self.rebuild), [1.0, 1e9], "1 to 1000000000 steps"),
+            ("sweeps", count(self.sweeps), [1.0, 100.0], "1 to 100"),
+            ("coarse_sweeps", count(self.coarse_sweeps), [1.0, 100.0], "1 to 100"),
+            ("drop_tolerance", self.drop_tolerance, [0.0, 1.0], "a fraction from 0 to 1"),
+            ("fill", self.fill, [1.0, 100.0], "1 to 100"),
+            ("spectral_radius", self.spectral_radius, [0.0, 1.0 - 1e-12], "0 to below 1"),
+            ("delay", count(self.delay), [0.0, 1e9], "0 to 1000000000"),
         ];
-        for (name, value, has, [low, high], range) in options {
-            let Some(value) = value else { continue };
-            if !has {
-                return Err(self.has_no(name));
-            }
-            if !(low..=high).contains(&value) {
+        for (name, value, [low, high], range) in options {
+            if let Some(value) = value.filter(|value| !(low..=high).contains(value)) {
                 return Err(LinearError::InvalidOption(format!(
                     "`{name}` of the linear solver is {value}; it must be {range}"
                 )));
             }
         }
         Ok(())
-    }
-
-    fn has_no(&self, option: &str) -> LinearError {
-        LinearError::InvalidOption(format!(
-            "the linear solver `{}` has no option `{option}`; leave it out",
-            self.kind.word()
-        ))
     }
 }
 
@@ -266,5 +345,26 @@ impl<'de> Visitor<'de> for WordOrTable {
 
     fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<LinearOptions, A::Error> {
         LinearOptions::deserialize(MapAccessDeserializer::new(table))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_read_as_its_solver() {
+        for kind in LinearKind::ALL {
+            let read = WordOrTable.visit_str::<de::value::Error>(kind.word()).unwrap();
+            assert_eq!(read, kind.into());
+        }
+    }
+
+    #[test]
+    fn every_declared_option_is_a_field() {
+        let fields = LinearOptions::default().given().map(|(name, _)| name);
+        for option in SOLVERS.iter().flat_map(|solver| solver.options) {
+            assert!(fields.contains(option), "{option}");
+        }
     }
 }

@@ -26,7 +26,7 @@ mod _native {
     #[pymodule_export]
     use crate::pool::{set_threads, threads};
     #[pymodule_export]
-    use crate::program::{main, solver_words};
+    use crate::program::{export_extensions, main, solver_words};
     #[pymodule_export]
     use crate::run::DiskRun;
     #[pymodule_export]

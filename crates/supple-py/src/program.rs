@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use pyo3::prelude::*;
+use supple::output::ExportFormat;
 use supple::scene::LinearKind;
 use supple::simulation::Registry;
 
@@ -24,4 +25,13 @@ pub(crate) fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
 #[pyfunction]
 pub(crate) fn solver_words() -> (Vec<&'static str>, Vec<&'static str>) {
     (steppers().method_words(), LinearKind::ALL.map(LinearKind::word).to_vec())
+}
+
+/// The export formats: extension, name, and whether one file holds all frames.
+#[pyfunction]
+pub(crate) fn export_extensions() -> Vec<(&'static str, &'static str, bool)> {
+    let of = |format: ExportFormat| {
+        format.extensions().iter().map(move |extension| (*extension, format.word(), format.is_animated()))
+    };
+    ExportFormat::ALL.into_iter().flat_map(of).collect()
 }

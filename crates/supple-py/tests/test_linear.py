@@ -222,7 +222,21 @@ def test_arguments_that_cannot_be_are_refused():
         lambda: supple.solve(A.astype(complex), b),
         lambda: supple.solve(A, b.astype(complex)),
         lambda: supple.BlockJacobi(A) @ np.ones(36, dtype=complex),
-        lambda: supple.Preconditioner(A, None, {}),
+        lambda: supple.Preconditioner(A, "mas", None),
     ):
         with pytest.raises(TypeError):
             call()
+
+
+def test_every_linear_solver_that_preconditions_does_so_by_its_name():
+    A, positions = elastic(8)
+    b = np.ones(A.shape[0])
+    for name in supple.solvers()[1]:
+        if name == "chebyshev":
+            with pytest.raises(supple.InvalidInput, match="not a preconditioner"):
+                supple.Preconditioner(A, name, positions=positions)
+        else:
+            M = supple.Preconditioner(A, name, positions=positions)
+            assert b @ (M @ b) > 0.0
+    with pytest.raises(supple.InvalidInput, match="no option `domain`"):
+        supple.Preconditioner(A, "jacobi", domain=8)

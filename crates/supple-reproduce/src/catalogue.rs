@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use supple::FileError;
 use supple::linear::Simd;
 
+use super::PAPERS;
 use super::findings::Findings;
-use super::{milne2016, mueller2008, wu2022, xian2019, zhu2010};
 use supple_cli::failure::Failure;
 use supple_cli::print::notice;
 use supple_cli::{Common, Reproduce};
@@ -29,8 +29,7 @@ pub(super) struct Reproduction {
 
 /// All of them.
 pub(super) fn all() -> impl Iterator<Item = &'static Reproduction> {
-    let steppers = mueller2008::ALL.iter().chain(&milne2016::ALL).chain(&zhu2010::ALL);
-    xian2019::ALL.iter().chain(&wu2022::ALL).chain(steppers)
+    PAPERS.into_iter().flatten()
 }
 
 /// The reproduction of this name.

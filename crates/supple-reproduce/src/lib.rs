@@ -24,6 +24,10 @@ use supple_cli::failure::Failure;
 use supple_cli::print::line;
 use supple_cli::{Common, Reproduce};
 
+/// The reproductions of each paper.
+static PAPERS: [&[Reproduction]; 5] =
+    [&xian2019::ALL, &wu2022::ALL, &mueller2008::ALL, &milne2016::ALL, &zhu2010::ALL];
+
 /// Lists the reproductions, or performs one.
 pub fn reproduce(options: &Reproduce, common: &Common) -> Result<ExitCode, Failure> {
     let Some(name) = &options.name else {

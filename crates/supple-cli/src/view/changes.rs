@@ -7,7 +7,6 @@ use supple::linear::Simd;
 use supple::mesh::geometry::Ray;
 use supple::scene::{Expect, Method, Pin, Scene, Selection};
 use supple::simulation::{DryRun, PinId, PinnedPoint, Registry, Simulation};
-use supple::solvers::staggered;
 
 /// Sections of a scene that may be changed from the page.
 const OPEN: [&str; 4] = ["time", "world", "solver", "contact"];
@@ -96,12 +95,10 @@ impl Subject {
             let (before, after) = (before.word(), after.word());
             return Some(format!("`{after}` uses a different discretisation from `{before}`"));
         }
-        let lattice = |scene: &Scene| {
-            let options: staggered::Options = scene.solver.options.get();
-            (options.cell, options.padding)
-        };
-        if after == Method::STAGGERED && lattice(&self.scene) != lattice(changed) {
-            return Some("the lattice has changed".into());
+        let options = (&self.scene.solver.options, &changed.solver.options);
+        let table = after.stepper().options();
+        if let Some(reason) = table.and_then(|table| table.reason_to_restart(options.0, options.1)) {
+            return Some(reason.into());
         }
         if self.scene.time.mode != changed.time.mode {
             return Some("dynamic and quasistatic modes do not share a state".into());

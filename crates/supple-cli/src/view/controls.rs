@@ -5,9 +5,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use supple::body::Elements;
 use supple::material::Material;
-use supple::scene::{LinearKind, LinearUse, Method, Scene, Solver};
+use supple::scene::{Adjustable, AdjustableValue, LinearKind, LinearUse, Scene, Solver};
 use supple::simulation::{Registry, Simulation};
-use supple::solvers::{hpbd, octree, staggered};
 
 /// A value that can be changed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -80,23 +79,33 @@ fn solver(scene: &Scene, steppers: &Registry) -> Vec<Control> {
     list
 }
 
-/// The options of the method. Options of steppers unknown to the page can only be changed in the scene file.
+/// The options of the method: those of its stepper as it declares them.
 fn of_method(solver: &Solver) -> Vec<Control> {
-    let (method, mut list) = (solver.method, until_done(solver));
-    if method == Method::HPBD {
-        return of_hpbd(&solver.options.get()).into();
-    } else if method == Method::OCTREE {
-        list.extend(of_octree(&solver.options.get()));
-    } else if method == Method::STAGGERED {
-        list.extend(of_staggered(&solver.options.get()));
-    } else if method.traits().linear != LinearUse::None {
-        let kinds = LinearKind::ALL.map(|kind| (kind.word(), title_of_linear(kind)));
+    let (method, traits) = (solver.method, solver.method.traits());
+    let mut list = if traits.fixed_work { Vec::new() } else { until_done(solver) };
+    if traits.linear != LinearUse::None {
+        let kinds = LinearKind::ALL.map(|kind| (kind.word(), kind.title()));
         let help = "Solves or preconditions the linear systems of the method";
         let kind = words(solver.linear.kind.word(), &kinds);
         list.insert(0, of_solver("solver.linear", "Linear solver", "", help, kind));
         list.extend(of_linear(solver));
     }
+    if let Some(table) = method.stepper().options() {
+        let own = table.adjustable(&solver.options).into_iter();
+        list.extend(own.map(|option| of_stepper(table.name(), option)));
+    }
     list
+}
+
+/// An option of a stepper.
+fn of_stepper(table: &str, option: Adjustable) -> Control {
+    let kind = match option.value {
+        AdjustableValue::Count(value, range) => count(value, range),
+        AdjustableValue::Number(value, range) => number(value, range),
+        AdjustableValue::Choice(value, choices) => words(value, choices),
+        AdjustableValue::Switch(value) => Kind::Switch { value },
+    };
+    of_solver(&format!("solver.{table}.{}", option.key), option.label, "", option.help, kind)
 }
 
 /// The stopping criteria of a step.
@@ -116,102 +125,21 @@ fn until_done(solver: &Solver) -> Vec<Control> {
     list
 }
 
+/// The option of a linear solver that people try first.
 fn of_linear(solver: &Solver) -> Option<Control> {
     let linear = &solver.linear;
-    let domain = |help, most| {
-        let nodes = count(linear.domain.unwrap_or(32), [4, most]);
-        of_solver("solver.linear.domain", "Domain", "nodes", help, nodes)
+    let add = |key: &str, label, unit, help, kind| {
+        of_solver(&format!("solver.linear.{key}"), label, unit, help, kind)
     };
-    match linear.kind {
-        LinearKind::Mas => Some(domain("Nodes per domain of the finest level", 128)),
-        LinearKind::Schwarz => Some(domain("Nodes per domain", 256)),
-        LinearKind::Galerkin | LinearKind::GalerkinCycle => {
-            let help = "Smoothing sweeps on the finest level before and after the coarser ones";
-            let sweeps = count(linear.sweeps.unwrap_or(1), [1, 10]);
-            Some(of_solver("solver.linear.sweeps", "Sweeps", "", help, sweeps))
-        }
-        _ => None,
+    if linear.kind.has_option("domain") {
+        let nodes = count(linear.domain.unwrap_or(32), [4, 128]);
+        Some(add("domain", "Domain", "nodes", "Nodes per domain of the finest level", nodes))
+    } else if linear.kind.has_option("sweeps") {
+        let help = "Smoothing sweeps on the finest level before and after the coarser ones";
+        Some(add("sweeps", "Sweeps", "", help, count(linear.sweeps.unwrap_or(1), [1, 10])))
+    } else {
+        None
     }
-}
-
-fn of_hpbd(options: &hpbd::Options) -> [Control; 2] {
-    let sweeps = "Sweeps over the constraints of the mesh per step";
-    let levels = "Maximum number of coarse levels; 0 is plain position based dynamics";
-    [
-        of_solver("solver.hpbd.sweeps", "Sweeps", "", sweeps, count(options.sweeps, [1, 50])),
-        of_solver("solver.hpbd.levels", "Coarse levels", "", levels, count(options.levels, [0, 16])),
-    ]
-}
-
-fn of_octree(options: &octree::Options) -> [Control; 4] {
-    let smoother = match options.smoother {
-        octree::Smoother::Jacobi => "jacobi",
-        octree::Smoother::Chebyshev => "chebyshev",
-    };
-    let smoothers = words(smoother, &[("jacobi", "Damped Jacobi"), ("chebyshev", "Chebyshev")]);
-    let (levels, smooths) =
-        ("Maximum number of octree levels; 1 means no coarse levels", "Smoother of every level");
-    let tolerance =
-        "Conjugate gradients stop when the residual of the linear system has fallen to this fraction";
-    let most = "Maximum number of conjugate gradient iterations";
-    [
-        of_solver("solver.octree.levels", "Levels", "", levels, count(options.levels, [1, 32])),
-        of_solver("solver.octree.smoother", "Smoother", "", smooths, smoothers),
-        of_solver(
-            "solver.octree.tolerance",
-            "Linear tolerance",
-            "",
-            tolerance,
-            number(options.tolerance, [1e-8, 0.5]),
-        ),
-        of_solver(
-            "solver.octree.max_iterations",
-            "Maximum linear iterations",
-            "",
-            most,
-            count(options.max_iterations, [1, 1000]),
-        ),
-    ]
-}
-
-fn of_staggered(options: &staggered::Options) -> Vec<Control> {
-    let interpolation = match options.interpolation {
-        staggered::Interpolation::Trilinear => "trilinear",
-        staggered::Interpolation::Tricubic => "tricubic",
-    };
-    let kinds = words(interpolation, &[("trilinear", "Trilinear"), ("tricubic", "Tricubic, smooth")]);
-    let add =
-        |key: &str, label, help, kind| of_solver(&format!("solver.staggered.{key}"), label, "", help, kind);
-    let cycle_index = "Visits of the coarser lattice per cycle: 1 is a V-cycle, 2 a W-cycle";
-    let padding = "Layers of cells around the body; changing it restarts the simulation";
-    let cycles = "Maximum number per linear solve";
-    let counts = [
-        (
-            "boundary_sweeps",
-            "Boundary sweeps",
-            "Before and after every sweep over the interior",
-            options.boundary_sweeps,
-            [1, 10],
-        ),
-        (
-            "extra_sweeps",
-            "Extra sweeps",
-            "Additional sweeps where lattices differ",
-            options.extra_sweeps,
-            [0, 10],
-        ),
-        ("cycle_index", "Cycle index", cycle_index, options.cycle_index, [1, 2]),
-        ("max_cycles", "Most cycles", cycles, options.max_cycles, [1, 200]),
-        ("padding", "Padding", padding, options.padding, [0, 8]),
-    ];
-    let counts = counts.map(|(key, label, help, value, range)| add(key, label, help, count(value, range)));
-    let krylov = Kind::Switch { value: options.krylov };
-    let cycles_or_krylov = "Whether cycles precondition GMRES or are used alone, as in the paper";
-    let others = [
-        add("krylov", "GMRES", cycles_or_krylov, krylov),
-        add("interpolation", "Surface", "How the surface follows the lattice", kinds),
-    ];
-    counts.into_iter().chain(others).collect()
 }
 
 fn world(scene: &Scene) -> Vec<Control> {
@@ -290,21 +218,6 @@ fn around(value: f64) -> [f64; 2] {
 fn words(value: &str, choices: &[(&str, &str)]) -> Kind {
     let choices = choices.iter().map(|(word, title)| json!({ "word": word, "title": title })).collect();
     Kind::Choice { value: value.into(), choices }
-}
-
-fn title_of_linear(kind: LinearKind) -> &'static str {
-    match kind {
-        LinearKind::Cholesky => "Sparse Cholesky",
-        LinearKind::Jacobi => "CG, block Jacobi",
-        LinearKind::Schwarz => "CG, additive Schwarz",
-        LinearKind::Ic0 => "CG, incomplete Cholesky",
-        LinearKind::Ict => "CG, incomplete Cholesky with threshold",
-        LinearKind::GaussSeidel => "Gauss-Seidel",
-        LinearKind::Chebyshev => "Chebyshev",
-        LinearKind::Galerkin => "CG, Galerkin multigrid (Xian 2019)",
-        LinearKind::GalerkinCycle => "Galerkin multigrid alone (Xian 2019)",
-        LinearKind::Mas => "CG, multilevel Schwarz (Wu 2022)",
-    }
 }
 
 #[cfg(test)]

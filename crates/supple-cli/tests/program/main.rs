@@ -4,6 +4,7 @@ mod bad_input;
 mod common;
 mod compare;
 mod crossings;
+mod documented_lists;
 mod killed_and_resumed;
 mod rendering;
 mod solve;

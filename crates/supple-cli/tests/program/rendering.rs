@@ -1,7 +1,6 @@
 //! `supple render`: pictures and animations of scenes and runs, and options rejected before any work is done.
 
 use std::fs;
-use std::time::{Duration, Instant};
 
 use crate::common::{run, succeed, text};
 
@@ -45,7 +44,7 @@ fn what_cannot_be_written_is_refused_before_anything_is_simulated() {
     let in_the_way = folder.path().join("folder.gif");
     fs::create_dir(&in_the_way).unwrap();
     let picture = folder.path().join("x.png");
-    // Running these would take hours.
+    // Running these would take hours: the test ends only if they are rejected first.
     let scene = ["render", "demo", "--resolution", "2", "--frames", "100000"];
     let cases: &[(&[&str], &[&str])] = &[
         (&["--out", text(&missing)], &["nowhere", "folder"]),
@@ -55,11 +54,9 @@ fn what_cannot_be_written_is_refused_before_anything_is_simulated() {
         (&["--out", text(&picture), "--camera", "1,2,3"], &["six numbers"]),
     ];
     for (more, words) in cases {
-        let begun = Instant::now();
         let output = run(&[&scene[..], more].concat());
         let message = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{more:?}: {message}");
-        assert!(begun.elapsed() < Duration::from_secs(20), "{more:?}");
         for word in *words {
             assert!(message.contains(word), "`{word}` is not in: {message}");
         }

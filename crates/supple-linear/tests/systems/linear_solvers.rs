@@ -7,9 +7,9 @@ use glam::{DMat3, DVec3};
 use supple_linear::mas::{Layout, Mas, MasOptions, Modes, Partition};
 use supple_linear::multigrid::galerkin::{Galerkin, GalerkinOptions, LevelSizes, Smoother};
 use supple_linear::{
-    BlockJacobi, BlockMatrix, BlockPattern, CholeskyFactor, ConjugateGradient, Fill, GaussSeidel,
-    IncompleteCholesky, Levels, LinearKind, LinearOperator, LinearOptions, LinearTermination, Preconditioner,
-    Schwarz, SchwarzOptions, Simd, StopRule, linear_solver,
+    BlockMatrix, BlockPattern, ConjugateGradient, Fill, IncompleteCholesky, Iteration, Levels, LinearKind,
+    LinearOperator, LinearOptions, LinearTermination, Preconditioner, Schwarz, SchwarzOptions, Simd,
+    StopRule, linear_solver, preconditioner,
 };
 
 /// A named system: matrix and positions.
@@ -86,7 +86,16 @@ fn systems() -> Vec<System> {
 
 type Named = (&'static str, Box<dyn Preconditioner>);
 
+/// Every one at its defaults, by its name, and some with other options.
 fn preconditioners(positions: Option<Arc<[DVec3]>>) -> Vec<Named> {
+    let of_its_own = |kind: &LinearKind| kind.iteration() == Iteration::Own;
+    let kinds = LinearKind::ALL.into_iter().filter(|kind| !of_its_own(kind));
+    let made = |kind: LinearKind| preconditioner(&kind.into(), positions.clone(), Simd::Auto).unwrap();
+    let at_defaults = kinds.map(|kind| (kind.word(), made(kind)));
+    at_defaults.chain(with_options(positions.clone())).collect()
+}
+
+fn with_options(positions: Option<Arc<[DVec3]>>) -> Vec<Named> {
     let schwarz = |domain| {
         let options = SchwarzOptions { domain, sweeps: 2, simd: Simd::Auto };
         Box::new(Schwarz::new(options, positions.clone()))
@@ -97,14 +106,10 @@ fn preconditioners(positions: Option<Arc<[DVec3]>>) -> Vec<Named> {
     let mas = |options| Box::new(Mas::new(options, positions.clone()));
     let small = MasOptions { domain: 6, layout: Layout::F32, ..MasOptions::default() };
     vec![
-        ("jacobi", Box::new(BlockJacobi::default())),
         ("schwarz, 5 nodes", schwarz(5)),
         ("schwarz, 32 nodes", schwarz(32)),
         ("schwarz, 70 nodes", schwarz(70)),
-        ("ic0", Box::new(IncompleteCholesky::new(Fill::None, positions.clone()))),
-        ("ict", Box::new(IncompleteCholesky::new(threshold, positions.clone()))),
-        ("gauss-seidel", Box::new(GaussSeidel::default())),
-        ("galerkin", galerkin(GalerkinOptions::default())),
+        ("ict, more fill", Box::new(IncompleteCholesky::new(threshold, positions.clone()))),
         (
             "galerkin, 4 levels",
             galerkin(GalerkinOptions { levels: levels.clone(), ..GalerkinOptions::default() }),
@@ -122,13 +127,11 @@ fn preconditioners(positions: Option<Arc<[DVec3]>>) -> Vec<Named> {
             "galerkin, 3 unknowns",
             galerkin(GalerkinOptions { levels, affine: false, sweeps: 3, ..GalerkinOptions::default() }),
         ),
-        ("mas", mas(MasOptions::default())),
         ("mas, 3 unknowns", mas(MasOptions { modes: Modes::Translations, ..small })),
         (
             "mas, 12 unknowns",
             mas(MasOptions { modes: Modes::Affine, partition: Partition::Stiffness, ..small }),
         ),
-        ("cholesky", Box::new(CholeskyFactor::new(None, Simd::Auto))),
     ]
 }
 
@@ -193,6 +196,14 @@ fn preconditioners_are_symmetric_and_positive() {
 }
 
 #[test]
+fn what_is_declared_a_solver_of_its_own_preconditions_nothing() {
+    for kind in LinearKind::ALL {
+        let made = preconditioner(&kind.into(), None, Simd::Auto);
+        assert_eq!(made.is_err(), kind.iteration() == Iteration::Own, "{kind:?}");
+    }
+}
+
+#[test]
 fn every_solver_agrees_with_plain_elimination() {
     for system in systems() {
         let rhs = vector(system.matrix.unknowns(), 40);
@@ -236,6 +247,7 @@ fn preconditioners_save_iterations_in_the_expected_order() {
     assert!(of("gauss-seidel") < of("jacobi"), "{counts:?}");
     assert!(of("ic0") < of("gauss-seidel"), "{counts:?}");
     assert!(of("ict") < of("ic0"), "{counts:?}");
+    assert!(of("ict, more fill") < of("ict"), "{counts:?}");
     // Coarse levels correct errors that no local method can, and an affine motion of a node represents more than a
     // translation.
     assert!(of("galerkin") < of("ic0") && of("galerkin, 4 levels") < of("ic0"), "{counts:?}");

@@ -18,15 +18,14 @@ class Preconditioner:
 
     `A` is any sparse matrix or array of SciPy, symmetric and positive definite, with one or three unknowns per node; `positions`, shape
     (nodes, 3), provide locality; without them the matrix's graph is used. `M @ r` applies it.
+
+    `kind` is one of the linear solvers of `supple.solvers()`, and `options` are those of its table in the scene format. The classes below
+    are the same with the options of one kind.
     """
 
-    _kind = ""
-
-    def __init__(self, A: Any, positions: npt.ArrayLike | None, options: dict[str, object]) -> None:
-        if not self._kind:
-            raise TypeError("use one of the classes: BlockJacobi, Schwarz, IncompleteCholesky, Cholesky, Galerkin ...")
+    def __init__(self, A: Any, kind: str, *, positions: npt.ArrayLike | None = None, **options: object) -> None:
         places = None if positions is None else points(positions, "positions")
-        self._native = _native.Preconditioner(_matrix(A), places, {"kind": self._kind, **options})
+        self._native = _native.Preconditioner(_matrix(A), places, {"kind": kind, **options})
         self.shape = (self._native.unknowns, self._native.unknowns)
         self.dtype = np.dtype(np.float64)
 
@@ -64,7 +63,7 @@ class BlockJacobi(Preconditioner):
     _kind = "jacobi"
 
     def __init__(self, A: Any, *, positions: npt.ArrayLike | None = None) -> None:
-        super().__init__(A, positions, {})
+        super().__init__(A, self._kind, positions=positions)
 
 
 class Schwarz(Preconditioner):
@@ -75,7 +74,7 @@ class Schwarz(Preconditioner):
     def __init__(
         self, A: Any, *, positions: npt.ArrayLike | None = None, domain: int | None = None, sweeps: int | None = None
     ) -> None:
-        super().__init__(A, positions, {"domain": domain, "sweeps": sweeps})
+        super().__init__(A, self._kind, positions=positions, domain=domain, sweeps=sweeps)
 
 
 class IncompleteCholesky(Preconditioner):
@@ -97,7 +96,7 @@ class IncompleteCholesky(Preconditioner):
     ) -> None:
         if drop_tolerance is not None or fill is not None:
             self._kind = "ict"
-        super().__init__(A, positions, {"drop_tolerance": drop_tolerance, "fill": fill})
+        super().__init__(A, self._kind, positions=positions, drop_tolerance=drop_tolerance, fill=fill)
 
 
 class GaussSeidel(Preconditioner):
@@ -106,7 +105,7 @@ class GaussSeidel(Preconditioner):
     _kind = "gauss-seidel"
 
     def __init__(self, A: Any, *, positions: npt.ArrayLike | None = None) -> None:
-        super().__init__(A, positions, {})
+        super().__init__(A, self._kind, positions=positions)
 
 
 class Cholesky(Preconditioner):
@@ -115,7 +114,7 @@ class Cholesky(Preconditioner):
     _kind = "cholesky"
 
     def __init__(self, A: Any, *, positions: npt.ArrayLike | None = None) -> None:
-        super().__init__(A, positions, {})
+        super().__init__(A, self._kind, positions=positions)
 
 
 class Galerkin(Preconditioner):
@@ -148,7 +147,7 @@ class Galerkin(Preconditioner):
             "sweeps": sweeps,
             "coarse_sweeps": coarse_sweeps,
         }
-        super().__init__(A, positions, options)
+        super().__init__(A, self._kind, positions=positions, **options)
 
 
 class MultilevelSchwarz(Preconditioner):
@@ -171,7 +170,7 @@ class MultilevelSchwarz(Preconditioner):
         layout: str | None = None,
     ) -> None:
         options: dict[str, object] = {"domain": domain, "modes": modes, "partition": partition, "layout": layout}
-        super().__init__(A, positions, options)
+        super().__init__(A, self._kind, positions=positions, **options)
 
 
 @dataclass(frozen=True)

@@ -20,16 +20,7 @@ from ._picture import Picture
 RECORD_LIMIT = 1 << 30
 
 #: File endings of `Simulation.save`: the format, and whether one file contains the whole animation.
-_ENDINGS = {
-    ".pc2": ("pc2", True),
-    ".mdd": ("mdd", True),
-    ".usd": ("usd", True),
-    ".usdc": ("usd", True),
-    ".glb": ("gltf", True),
-    ".obj": ("obj", False),
-    ".ply": ("ply", False),
-    ".vtu": ("vtu", False),
-}
+_ENDINGS = {f".{extension}": (name, animated) for extension, name, animated in _native.export_extensions()}
 
 
 class Simulation:
@@ -181,7 +172,7 @@ class Simulation:
         return [Path(file) for file in self._native.save(os.fspath(path), word, animated)]
 
     def export(self, folder: str | os.PathLike[str], formats: Sequence[str]) -> list[Path]:
-        """Writes everything recorded so far into a folder, in each of the formats `pc2`, `mdd`, `usd`, `gltf`, `obj`, `ply`, `vtu`."""
+        """Writes everything recorded so far into a folder, in each of the formats: those of `[output]` in the scene format."""
         words = [formats] if isinstance(formats, str) else list(formats)
         return [Path(file) for file in self._native.export(os.fspath(folder), words)]
 

@@ -12,6 +12,7 @@ use crate::output::FrameSurface;
 use crate::scene::{self, ClosedMesh, Model, Placement, SelectionPoints};
 use supple_core::Error;
 use supple_core::text::number::Brief;
+use supple_core::text::suggest::list;
 use supple_mesh::closed::check_closed;
 use supple_mesh::locate::locate;
 use supple_mesh::octree::{Inside as Coarsening, fill};
@@ -230,25 +231,17 @@ impl Body {
 
     /// Each model applies to cloth, to solids, or to both.
     fn check_model(&self) -> Result<(), Error> {
-        let (kind, words, fits) = match self.elements {
-            Elements::Triangles(_) => {
-                let words = "`spring`, `corotated`, `baraff-witkin` or `stvk`";
-                ("cloth", words, !matches!(self.model, Model::NeoHookean | Model::Linear | Model::Arap))
-            }
-            Elements::Tets(_) => {
-                let words = "`spring`, `corotated`, `neo-hookean`, `stvk`, `linear` or `arap`";
-                ("a solid", words, self.model != Model::BaraffWitkin)
-            }
-            Elements::Octants(_) => {
-                let words = "`corotated` or `neo-hookean`";
-                ("a solid of octants", words, matches!(self.model, Model::Corotated | Model::NeoHookean))
-            }
+        let (kind, fits): (_, fn(Model) -> bool) = match self.elements {
+            Elements::Triangles(_) => ("cloth", Model::is_for_cloth),
+            Elements::Tets(_) => ("a solid", Model::is_for_solids),
+            Elements::Octants(_) => ("a solid of octants", Model::is_for_octants),
         };
-        if fits {
+        if fits(self.model) {
             return Ok(());
         }
+        let models = Model::ALL.into_iter().filter(|model| fits(*model)).map(Model::word);
         let problem = format!("body `{}` is {kind}, which its `model` does not fit", self.name);
-        Err(Error::Invalid(format!("{problem}; use {words}")))
+        Err(Error::Invalid(format!("{problem}; use one of {}", list(models))))
     }
 
     /// Only a closed cloth can hold a pressure.

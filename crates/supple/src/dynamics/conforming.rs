@@ -27,22 +27,6 @@ use supple_linear::Simd;
 /// How much stiffer a sheet is beyond its strain limit.
 const LIMIT_STIFFNESS: f64 = 100.0;
 
-/// The laws of a scene's models for solids.
-const SOLID_LAWS: [(Model, SolidLaw); 5] = [
-    (Model::Linear, SolidLaw::Linear),
-    (Model::Corotated, SolidLaw::Corotated),
-    (Model::NeoHookean, SolidLaw::NeoHookean),
-    (Model::Stvk, SolidLaw::StVenantKirchhoff),
-    (Model::Arap, SolidLaw::Arap),
-];
-
-/// The laws of a scene's models for sheets.
-const SHEET_LAWS: [(Model, SheetLaw); 3] = [
-    (Model::Corotated, SheetLaw::Corotated),
-    (Model::Stvk, SheetLaw::StVenantKirchhoff),
-    (Model::BaraffWitkin, SheetLaw::BaraffWitkin),
-];
-
 /// The elasticity of the implicit methods: energies that are assembled into one matrix.
 #[derive(Debug, Default)]
 pub(crate) struct ConformingElasticity;
@@ -72,18 +56,18 @@ struct Gathered<'a> {
 /// The energies of all elements.
 fn elastic_energies(scene_state: &SceneState, first_unknown: &[u32]) -> Vec<Box<dyn Energy>> {
     let vertices = first_unknown.last().map_or(0, |&end| end as usize);
-    let of = |model: Model| {
+    let of = |belongs: &dyn Fn(Model) -> bool| {
         let bodies = scene_state.bodies.iter().zip(first_unknown.iter().copied());
-        let bodies: Vec<_> = bodies.filter(|(body, _)| body.model == model).collect();
+        let bodies: Vec<_> = bodies.filter(|(body, _)| belongs(body.model)).collect();
         (!bodies.is_empty()).then_some(Gathered { bodies, vertices, simd: scene_state.simd })
     };
     let mut energies: Vec<Option<Box<dyn Energy>>> = Vec::new();
-    energies.extend(of(Model::Spring).map(|gathered| gathered.springs()));
-    for (model, law) in SOLID_LAWS {
-        energies.extend(of(model).map(|gathered| gathered.solids(law)));
+    energies.extend(of(&|model| model == Model::Spring).map(|gathered| gathered.springs()));
+    for law in SolidLaw::ALL {
+        energies.extend(of(&|model| model.solid_law() == Some(law)).map(|gathered| gathered.solids(law)));
     }
-    for (model, law) in SHEET_LAWS {
-        energies.extend(of(model).map(|gathered| gathered.sheets(law)));
+    for law in SheetLaw::ALL {
+        energies.extend(of(&|model| model.sheet_law() == Some(law)).map(|gathered| gathered.sheets(law)));
     }
     let bend = |bending: Bending| {
         let bodies = scene_state.bodies.iter().zip(first_unknown.iter().copied());

@@ -133,22 +133,11 @@ impl ImplicitStepper {
             &mut self.system.contacts.colliders,
             &mut self.work.colliders,
         )?;
-        let system = &mut self.system;
-        system.contacts.begin_step(&self.x, dt);
-        system.self_contact.begin_step(&self.x, [end, dt]);
-        if let Some(response) = &mut system.response {
-            response.begin_step(&self.x, dt);
-        }
-        system.seams.begin_step(end);
         let [step, damped] = inertia_and_damping(scene_state.mode, dt);
-        system.update_wind(scene_state, &self.x, &self.v, [end, step]);
-        system.inertia.rate = 1.0 / (step * step);
-        system.inertia.gravity = scene_state.world.gravity;
-        system.inertia.target.clear();
-        system.inertia.target.extend(self.x.iter().zip(&self.v).map(|(x, v)| *x + dt * *v));
+        self.system.begin_step(scene_state, &self.x, &self.v, [dt, step]);
         let work = &mut self.work;
         work.next.clone_from(&self.x);
-        system.apply_pins(scene_state, end, &mut work.next, &mut work.held)?;
+        self.system.apply_pins(scene_state, end, &mut work.next, &mut work.held)?;
         work.pinned.clone_from(&work.next);
         if self.minimiser.is_none() || work.held != self.held {
             self.held.clone_from(&work.held);

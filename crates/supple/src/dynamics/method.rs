@@ -22,9 +22,6 @@ const MEMORY: usize = 8;
 /// Iterations between two preconditioners of accelerated gradient descent (Wang and Yang 2016, section 5).
 const GRADIENT_REFRESH: u32 = 32;
 
-/// Iterations between two precomputations of `mas` (Wu 2022, section 4.3).
-const MAS_REFRESH: u32 = 8;
-
 /// What a method knows about the unknowns before it gets a matrix.
 pub(crate) struct Nodes {
     /// Which are coupled.
@@ -45,7 +42,7 @@ pub(crate) fn minimiser(
 ) -> Result<Box<dyn Minimiser>, MinimiseError> {
     let linear = &solver.linear;
     let refresh = |usual: u32| {
-        let usual = if linear.kind == LinearKind::Mas { MAS_REFRESH } else { usual };
+        let usual = linear.kind.refresh().unwrap_or(usual);
         // A limit on vertex displacements or steps replaces the default interval.
         let otherwise = solver.refresh_moved.is_some() || solver.refresh_steps.is_some();
         let usual = if otherwise { u32::MAX } else { usual };

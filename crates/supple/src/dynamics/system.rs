@@ -92,6 +92,28 @@ impl System {
         system
     }
 
+    /// Sets up all energies but the elastic ones for a step of `dt` seconds from `x` and `v`, whose inertia is that of `step` seconds.
+    pub(super) fn begin_step(
+        &mut self,
+        scene_state: &SceneState,
+        x: &[DVec3],
+        v: &[DVec3],
+        [dt, step]: [f64; 2],
+    ) {
+        let end = scene_state.time + dt;
+        self.contacts.begin_step(x, dt);
+        self.self_contact.begin_step(x, [end, dt]);
+        if let Some(response) = &mut self.response {
+            response.begin_step(x, dt);
+        }
+        self.seams.begin_step(end);
+        self.update_wind(scene_state, x, v, [end, step]);
+        self.inertia.rate = 1.0 / (step * step);
+        self.inertia.gravity = scene_state.world.gravity;
+        self.inertia.target.clear();
+        self.inertia.target.extend(x.iter().zip(v).map(|(x, v)| *x + dt * *v));
+    }
+
     /// Updates the wind of a step of `dt` seconds that ends at `end`, on the current surfaces.
     pub(crate) fn update_wind(
         &mut self,
@@ -307,6 +329,6 @@ fn self_contact(scene_state: &SceneState, points: &Arc<Embedding>, friction: &[f
         thickness: contact.thickness,
         untangle: contact.tangled == Tangled::Push,
         friction_model: contact.friction_model,
-        simd: setup.simd,
+        simd: scene_state.simd,
     })
 }

@@ -97,6 +97,8 @@ pub enum LinearUse {
 pub struct MethodTraits {
     /// How it uses `solver.linear`.
     pub linear: LinearUse,
+    /// Whether the work of a step is fixed, so that `solver.tolerance` and `solver.max_iterations` have no meaning.
+    pub fixed_work: bool,
     /// Whether it uses `solver.velocity_tolerance`.
     pub velocity_tolerance: bool,
     /// Whether it uses `solver.spectral_radius`.

@@ -1,5 +1,6 @@
 //! The scene: the simulation's input, as plain data. One file per table of the scene file.
 
+mod adjustable;
 mod builder;
 mod builtin;
 mod check;
@@ -16,19 +17,18 @@ use serde::{Deserialize, Serialize};
 
 use supple_core::Error;
 
+pub use adjustable::{Adjustable, AdjustableValue};
 pub use builder::SceneBuilder;
 pub use builtin::builtin_scenes;
 pub use check::Problem;
-pub(crate) use check::supported::word_of;
 pub use method::{
     Declarations, LinearUse, Method, MethodName, MethodTraits, StepperDeclaration, Unsupported,
 };
-pub use model::body::{
-    Axis, Bending, Body, Cuboid, Model, Placement, Region, Shape, ShapeSource, Spread, Tear,
-};
+pub use model::body::{Axis, Bending, Body, Cuboid, Placement, Region, Shape, ShapeSource, Spread, Tear};
 pub use model::closed_mesh::ClosedMesh;
 pub use model::collider::{Collider, ColliderShape};
 pub use model::contact::{Contact, FrictionModel, Tangled};
+pub use model::elastic_model::Model;
 pub use model::motion::{Keyframe, Motion, MovingPose, Pose};
 pub use model::pin::{Follow, Pin, PinStrength};
 pub use model::seam::Seam;

@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use toml_edit::ser::ValueSerializer;
 
+use crate::scene::Adjustable;
 use crate::scene::read::document::Node;
 use crate::scene::read::reader::{self, ReadError};
 
@@ -42,6 +43,16 @@ pub trait NamedOptions:
 
     /// Refuses values outside their range, with key, value and range.
     fn check(&self) -> Result<(), String>;
+
+    /// What of them the viewer offers for change. The others are set in scene files.
+    fn adjustable(&self) -> Vec<Adjustable> {
+        Vec::new()
+    }
+
+    /// Why a simulation with these cannot go on with `changed` from the state that it has, if so: a clause.
+    fn reason_to_restart(&self, _changed: &Self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// The options of steppers in a scene. Missing options have their defaults, so that a set with the defaults of some stepper
@@ -116,17 +127,34 @@ impl PartialEq for OptionSet {
 pub struct OptionTable {
     name: &'static str,
     read: fn(&Node) -> Result<Box<dyn StoredOptions>, ReadError>,
+    adjustable: fn(&OptionSet) -> Vec<Adjustable>,
+    reason_to_restart: fn(&OptionSet, &OptionSet) -> Option<&'static str>,
 }
 
 impl OptionTable {
     /// The table of these options.
     pub const fn of<T: NamedOptions>() -> Self {
-        Self { name: T::TABLE, read: |node| Ok(Box::new(reader::read_part::<T>(node)?)) }
+        Self {
+            name: T::TABLE,
+            read: |node| Ok(Box::new(reader::read_part::<T>(node)?)),
+            adjustable: |options| options.get::<T>().adjustable(),
+            reason_to_restart: |before, after| before.get::<T>().reason_to_restart(&after.get()),
+        }
     }
 
     /// Its name.
     pub const fn name(&self) -> &'static str {
         self.name
+    }
+
+    /// What of its options the viewer offers for change.
+    pub fn adjustable(&self, options: &OptionSet) -> Vec<Adjustable> {
+        (self.adjustable)(options)
+    }
+
+    /// Why a simulation cannot go on from its state when its options change, if so.
+    pub fn reason_to_restart(&self, before: &OptionSet, after: &OptionSet) -> Option<&'static str> {
+        (self.reason_to_restart)(before, after)
     }
 
     pub(crate) fn read(&self, node: &Node) -> Result<Box<dyn StoredOptions>, ReadError> {

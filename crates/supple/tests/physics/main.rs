@@ -2,6 +2,7 @@
 //! solver.
 
 mod air;
+mod bars;
 mod colliders;
 mod driven_pins;
 mod dynamics;

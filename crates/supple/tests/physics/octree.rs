@@ -10,15 +10,7 @@ use supple::scene::{
 use supple::simulation::Simulation;
 use supple::solvers::octree;
 
-fn rubber(young_modulus: f64, poisson_ratio: f64) -> MaterialSpec {
-    MaterialSpec {
-        young_modulus: Some(young_modulus),
-        poisson_ratio: Some(poisson_ratio),
-        density: Some(1000.0),
-        damping: Some(0.0),
-        ..MaterialSpec::default()
-    }
-}
+use crate::bars::elastic;
 
 /// A solid box fixed at its low end `x = 0`, in quasi-statics.
 fn held_bar(size: [f64; 3], cell: f64, material: MaterialSpec, method: Method) -> Scene {
@@ -53,7 +45,7 @@ fn mean(simulation: &Simulation, chosen: impl Fn(DVec3) -> bool) -> DVec3 {
 /// A bar of density ρ that hangs by one end is longer by ρ g L²/(2 E).
 #[test]
 fn a_hung_bar_is_as_long_as_theory_says() {
-    let mut scene = held_bar([1.0, 0.25, 0.25], 1.0 / 16.0, rubber(2e6, 0.0), Method::OCTREE);
+    let mut scene = held_bar([1.0, 0.25, 0.25], 1.0 / 16.0, elastic(2e6, 0.0), Method::OCTREE);
     scene.world = World { gravity: 9.81 * DVec3::X, ..World::default() };
     let end = mean(&settled(scene), |p| p.x > 0.999).x - 1.0;
     let theory = 1000.0 * 9.81 / (2.0 * 2e6);
@@ -72,7 +64,7 @@ fn a_cantilever_converges_to_beam_theory_as_its_quadrature_says() {
         + weight * length.powi(2) / (2.0 * 5.0 / 6.0 * 0.5 * young * area);
     let stiffness = |cells: f64| {
         let mut scene =
-            held_bar([length, height, height], height / cells, rubber(young, 0.0), Method::OCTREE);
+            held_bar([length, height, height], height / cells, elastic(young, 0.0), Method::OCTREE);
         // As fine inside as along the surface.
         scene.bodies[0].interior = Some(0.1);
         theory / -mean(&settled(scene), |p| p.x > 0.999).y
@@ -90,7 +82,7 @@ fn a_cantilever_converges_to_beam_theory_as_its_quadrature_says() {
 /// Two consistent discretisations of the same block: their difference decreases as cells shrink, inside too.
 fn sheared_block_differs_less_and_less_from_tetrahedra(model: Model) {
     let sag = |method: Method, cells: f64| {
-        let mut scene = held_bar([0.4, 0.4, 0.4], 0.4 / cells, rubber(1e5, 0.3), method);
+        let mut scene = held_bar([0.4, 0.4, 0.4], 0.4 / cells, elastic(1e5, 0.3), method);
         scene.world = World { gravity: DVec3::new(0.0, -30.0, 0.0), ..World::default() };
         scene.bodies[0].interior = (method == Method::OCTREE).then_some(0.25);
         scene.bodies[0].model = model;
@@ -116,7 +108,7 @@ fn a_sheared_neo_hookean_block_does_too() {
 fn a_pressed_block_bulges_as_it_does_in_tetrahedra() {
     let side = 0.4;
     let bulge = |method: Method| {
-        let mut scene = held_bar([side; 3], side / 16.0, rubber(1e5, 0.3), method);
+        let mut scene = held_bar([side; 3], side / 16.0, elastic(1e5, 0.3), method);
         scene.bodies[0].interior = (method == Method::OCTREE).then_some(0.25);
         scene.world = World { gravity: DVec3::ZERO, ..World::default() };
         let plate = Selection::Plane { point: DVec3::new(side - 1e-6, 0.0, 0.0), normal: DVec3::X };
@@ -134,7 +126,7 @@ fn a_pressed_block_bulges_as_it_does_in_tetrahedra() {
 #[test]
 fn nearly_incompressible_flesh_stretches_and_keeps_its_volume() {
     let (young, ratio) = (1.2e4, 0.49);
-    let mut scene = held_bar([0.6, 0.2, 0.2], 0.025, rubber(young, ratio), Method::OCTREE);
+    let mut scene = held_bar([0.6, 0.2, 0.2], 0.025, elastic(young, ratio), Method::OCTREE);
     scene.world = World { gravity: 9.81 * DVec3::X, ..World::default() };
     scene.bodies[0].model = Model::NeoHookean;
     let mut simulation = Simulation::new(scene).unwrap();
@@ -161,10 +153,10 @@ fn nearly_incompressible_flesh_stretches_and_keeps_its_volume() {
 #[test]
 fn regions_differ_in_stiffness_within_one_body() {
     let end = |soft: Option<f64>| {
-        let mut scene = held_bar([1.0, 0.25, 0.25], 1.0 / 16.0, rubber(2e6, 0.0), Method::OCTREE);
+        let mut scene = held_bar([1.0, 0.25, 0.25], 1.0 / 16.0, elastic(2e6, 0.0), Method::OCTREE);
         scene.world = World { gravity: 9.81 * DVec3::X, ..World::default() };
         let half = Selection::Plane { point: DVec3::new(0.5, 0.0, 0.0), normal: DVec3::X };
-        let region = |young| Region { selection: half, material: Some(rubber(young, 0.0)), random: None };
+        let region = |young| Region { selection: half, material: Some(elastic(young, 0.0)), random: None };
         scene.bodies[0].regions.extend(soft.map(region));
         mean(&settled(scene), |p| p.x > 0.999).x - 1.0
     };
@@ -175,7 +167,7 @@ fn regions_differ_in_stiffness_within_one_body() {
 
 #[test]
 fn what_flies_freely_keeps_its_momentum() {
-    let mut scene = held_bar([0.4, 0.3, 0.3], 0.05, rubber(1e5, 0.4), Method::OCTREE);
+    let mut scene = held_bar([0.4, 0.3, 0.3], 0.05, elastic(1e5, 0.4), Method::OCTREE);
     scene.pins.clear();
     scene.time.mode = Mode::Dynamic;
     scene.world = World { gravity: DVec3::ZERO, ..World::default() };
@@ -191,7 +183,7 @@ fn what_flies_freely_keeps_its_momentum() {
 
 #[test]
 fn a_block_comes_to_rest_on_the_floor_without_sinking_in() {
-    let mut scene = held_bar([0.3, 0.3, 0.3], 0.05, rubber(5e4, 0.4), Method::OCTREE);
+    let mut scene = held_bar([0.3, 0.3, 0.3], 0.05, elastic(5e4, 0.4), Method::OCTREE);
     scene.pins.clear();
     scene.time.mode = Mode::Dynamic;
     scene.solver.tolerance = 1e-3;
@@ -224,7 +216,7 @@ fn write_rod(folder: &std::path::Path) {
 fn flesh_follows_a_bone_that_is_thinner_than_its_octants() {
     let folder = tempfile::tempdir().unwrap();
     write_rod(folder.path());
-    let mut scene = held_bar([0.4, 0.2, 0.2], 0.025, rubber(1e5, 0.4), Method::OCTREE);
+    let mut scene = held_bar([0.4, 0.2, 0.2], 0.025, elastic(1e5, 0.4), Method::OCTREE);
     scene.bodies[0].transform.translate = DVec3::ZERO;
     scene.world = World { gravity: DVec3::ZERO, ..World::default() };
     let motion = Motion {
@@ -250,7 +242,7 @@ fn flesh_follows_a_bone_that_is_thinner_than_its_octants() {
 fn a_bone_outside_its_flesh_is_refused_with_what_to_look_at() {
     let folder = tempfile::tempdir().unwrap();
     write_rod(folder.path());
-    let mut scene = held_bar([0.4, 0.2, 0.2], 0.05, rubber(1e5, 0.4), Method::OCTREE);
+    let mut scene = held_bar([0.4, 0.2, 0.2], 0.05, elastic(1e5, 0.4), Method::OCTREE);
     scene.bodies[0].transform.translate = DVec3::new(0.0, 3.0, 0.0);
     let bone = Selection::InsideMesh(ClosedMesh::new(folder.path().join("rod.obj")));
     scene.pins = vec![Pin::soft("bar", bone, 1e3)];
@@ -264,7 +256,7 @@ fn cloth_and_other_models_are_refused_with_what_to_do() {
     scene.solver.method = Method::OCTREE;
     let problem = Simulation::new(scene).err().unwrap().to_string();
     assert!(problem.contains("`cell`"), "{problem}");
-    let mut scene = held_bar([0.4, 0.3, 0.3], 0.05, rubber(1e5, 0.4), Method::OCTREE);
+    let mut scene = held_bar([0.4, 0.3, 0.3], 0.05, elastic(1e5, 0.4), Method::OCTREE);
     scene.bodies[0].model = Model::Stvk;
     let problem = Simulation::new(scene).err().unwrap().to_string();
     assert!(problem.contains("`corotated` or `neo-hookean`"), "{problem}");

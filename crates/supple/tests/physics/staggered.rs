@@ -10,6 +10,8 @@ use supple::scene::{
 use supple::simulation::Simulation;
 use supple::solvers::staggered;
 
+use crate::bars::end_displacement;
+
 fn material(young_modulus: f64, poisson_ratio: f64, damping: f64) -> MaterialSpec {
     MaterialSpec {
         young_modulus: Some(young_modulus),
@@ -49,14 +51,6 @@ fn at_rest(body: Body, gravity: DVec3, method: Method) -> Simulation {
     let report = simulation.step(1.0 / 30.0).unwrap();
     assert!(report.converged, "{:?}", simulation.inspect().residuals);
     simulation
-}
-
-/// The mean displacement of the free end.
-fn end_displacement(simulation: &Simulation, length: f64) -> DVec3 {
-    let start = &simulation.scene_state().bodies[0].surface_start;
-    let end = start.iter().zip(simulation.positions()).filter(|(s, _)| s.x > length - 1e-6);
-    let moved: Vec<DVec3> = end.map(|(s, x)| *x - *s).collect();
-    moved.iter().sum::<DVec3>() / moved.len() as f64
 }
 
 #[test]

@@ -7,15 +7,7 @@ use supple::scene::{
 };
 use supple::simulation::Simulation;
 
-fn material(young_modulus: f64, poisson_ratio: f64) -> MaterialSpec {
-    MaterialSpec {
-        young_modulus: Some(young_modulus),
-        poisson_ratio: Some(poisson_ratio),
-        density: Some(1000.0),
-        damping: Some(0.0),
-        ..MaterialSpec::default()
-    }
-}
+use crate::bars::{elastic, end_displacement};
 
 /// A box from x = 0 to its length, clamped at x = 0, in equilibrium under `gravity`.
 fn clamped(size: [f64; 3], cell: f64, model: Model, material: MaterialSpec, gravity: DVec3) -> Simulation {
@@ -38,14 +30,6 @@ fn clamped(size: [f64; 3], cell: f64, model: Model, material: MaterialSpec, grav
     simulation
 }
 
-/// The mean displacement of the free end.
-fn end_displacement(simulation: &Simulation, length: f64) -> DVec3 {
-    let start = &simulation.scene_state().bodies[0].surface_start;
-    let end = start.iter().zip(simulation.positions()).filter(|(s, _)| s.x > length - 1e-6);
-    let moved: Vec<DVec3> = end.map(|(s, x)| *x - *s).collect();
-    moved.iter().sum::<DVec3>() / moved.len() as f64
-}
-
 #[test]
 fn a_hanging_bar_is_stretched_as_theory_says() {
     // Every cross-section carries the weight below it: u = ρ g L² / (2 E). Without lateral contraction the clamp changes
@@ -57,7 +41,7 @@ fn a_hanging_bar_is_stretched_as_theory_says() {
     // As rigid as possible never contracts, and keeps Young's modulus whatever Poisson's ratio is.
     for (model, poisson_ratio) in laws.into_iter().chain([(Model::Arap, 0.45)]) {
         let size = [length, 0.2, 0.2];
-        let bar = clamped(size, 0.1, model, material(young_modulus, poisson_ratio), gravity * DVec3::X);
+        let bar = clamped(size, 0.1, model, elastic(young_modulus, poisson_ratio), gravity * DVec3::X);
         let measured = end_displacement(&bar, length).x;
         assert!((measured / theory - 1.0).abs() < 0.01, "{model:?}: {measured}, theory {theory}");
     }
@@ -67,7 +51,7 @@ fn a_hanging_bar_is_stretched_as_theory_says() {
 fn sag_ratio(model: Model, poisson_ratio: f64, cells: f64) -> f64 {
     let (length, side, young_modulus, gravity) = (1.0, 0.1, 1e6, 1e-3);
     let size = [length, side, side];
-    let bar = clamped(size, side / cells, model, material(young_modulus, poisson_ratio), -gravity * DVec3::Y);
+    let bar = clamped(size, side / cells, model, elastic(young_modulus, poisson_ratio), -gravity * DVec3::Y);
     let load = 1000.0 * gravity * side * side;
     let (inertia, shear_modulus) = (side.powi(4) / 12.0, young_modulus / (2.0 * (1.0 + poisson_ratio)));
     // Cowper 1966, for a rectangle.
@@ -100,7 +84,7 @@ fn a_slender_bar_of_a_fine_mesh_sags_as_timoshenko_says() {
 #[test]
 fn newton_converges_quadratically_where_the_hessian_is_definite() {
     let size = [1.0, 0.2, 0.2];
-    let bar = clamped(size, 0.1, Model::NeoHookean, material(1e4, 0.3), 5.0 * DVec3::X);
+    let bar = clamped(size, 0.1, Model::NeoHookean, elastic(1e4, 0.3), 5.0 * DVec3::X);
     let residuals = bar.inspect().residuals;
     let small: Vec<f64> = residuals.iter().copied().filter(|r| (1e-12..0.5).contains(r)).collect();
     assert!(small.len() >= 3, "{residuals:?}");

@@ -10,19 +10,13 @@ use glam::DVec3;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use supple::mesh::TetMesh;
-use supple::mesh::format::{
-    read_gltf, read_medit, read_msh, read_obj, read_off, read_ply, read_stl, read_tetgen, read_vtk, read_vtu,
-    write_msh22_binary, write_obj, write_ply, write_vtu,
-};
+use supple::mesh::format::{self, FORMATS, read_tetgen, write_msh22_binary, write_obj, write_ply, write_vtu};
 use supple::mesh::generate::SphereShape;
 use supple::scene::{Scene, builtin_scenes};
 
-/// Passes bytes to a reader and drops the result.
-type Reader = fn(&[u8], &Path);
-
-/// A reader and the files it is tried on.
+/// An extension, and the files that its reader is tried on.
 struct Format {
-    reader: Reader,
+    extension: String,
     files: Vec<Vec<u8>>,
 }
 
@@ -107,7 +101,17 @@ fn apply(change: &Change, bytes: &mut Vec<u8>, files: &[Vec<u8>]) {
     }
 }
 
-/// Concatenates files separated by a zero byte, as in the fuzz target.
+/// Passes bytes to a reader and drops the result.
+fn read(extension: &str, bytes: &[u8]) {
+    let path = format!("mutated.{extension}");
+    match extension {
+        "toml" => scene(bytes, Path::new(&path)),
+        "node" => tetgen_pair(bytes, Path::new(&path)),
+        _ => drop(format::read(bytes, Path::new(&path))),
+    }
+}
+
+/// Reads two files separated by a zero byte, as in the fuzz target.
 fn tetgen_pair(bytes: &[u8], path: &Path) {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     drop(read_tetgen(&bytes[..end], path, bytes.get(end + 1..).unwrap_or_default(), path));
@@ -119,35 +123,17 @@ fn scene(bytes: &[u8], path: &Path) {
     }
 }
 
-fn reader_of(extension: &str) -> Option<Reader> {
-    Some(match extension {
-        "obj" => |bytes, path| drop(read_obj(bytes, path)),
-        "off" => |bytes, path| drop(read_off(bytes, path)),
-        "ply" => |bytes, path| drop(read_ply(bytes, path)),
-        "stl" => |bytes, path| drop(read_stl(bytes, path)),
-        "gltf" | "glb" => |bytes, path| drop(read_gltf(bytes, path)),
-        "msh" => |bytes, path| drop(read_msh(bytes, path)),
-        "vtk" => |bytes, path| drop(read_vtk(bytes, path)),
-        "vtu" => |bytes, path| drop(read_vtu(bytes, path)),
-        "mesh" | "meshb" => |bytes, path| drop(read_medit(bytes, path)),
-        "node" => tetgen_pair,
-        "toml" => scene,
-        _ => return None,
-    })
-}
-
 /// The corpus of broken files, some whole ones, and the built-in scenes, by extension.
 fn formats() -> &'static [Format] {
-    static FORMATS: OnceLock<Vec<Format>> = OnceLock::new();
-    FORMATS.get_or_init(|| {
+    static CORPUS: OnceLock<Vec<Format>> = OnceLock::new();
+    CORPUS.get_or_init(|| {
         let mut by_extension: BTreeMap<String, Vec<Vec<u8>>> = BTreeMap::new();
         for (extension, bytes) in whole_files().into_iter().chain(broken_files()) {
             by_extension.entry(extension).or_default().push(bytes);
         }
-        let format = |(extension, files): (String, Vec<Vec<u8>>)| {
-            reader_of(&extension).map(|reader| Format { reader, files })
-        };
-        by_extension.into_iter().filter_map(format).collect()
+        // Elements of TetGen come with their nodes.
+        by_extension.retain(|extension, _| extension != "ele");
+        by_extension.into_iter().map(|(extension, files)| Format { extension, files }).collect()
     })
 }
 
@@ -185,6 +171,14 @@ fn whole_files() -> Vec<(String, Vec<u8>)> {
     files.into_iter().map(|(extension, bytes)| (extension.to_owned(), bytes)).collect()
 }
 
+#[test]
+fn the_corpus_has_files_of_every_format() {
+    for format in &FORMATS {
+        let has_files = |corpus: &Format| format.extensions.contains(&corpus.extension.as_str());
+        assert!(formats().iter().any(has_files), "no broken file .{} in tests/data", format.extensions[0]);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 20000, max_shrink_iters: 200, ..ProptestConfig::default() })]
 
@@ -199,6 +193,6 @@ proptest! {
         for change in &changes {
             apply(change, &mut bytes, &format.files);
         }
-        (format.reader)(&bytes, Path::new("mutated"));
+        read(&format.extension, &bytes);
     }
 }

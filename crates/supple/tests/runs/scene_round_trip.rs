@@ -166,10 +166,10 @@ fn body() -> BoxedStrategy<Body> {
         rotate,
         scale,
     });
-    let models = vec![Model::Spring, Model::NeoHookean, Model::BaraffWitkin, Model::Stvk, Model::Arap];
     let bending = prop::sample::select(vec![None, Some(Bending::Quadratic), Some(Bending::Dihedral)]);
     let said = || prop::option::of(number());
-    let options = (prop::sample::select(models), bending, [said(), said(), said(), said()], any::<bool>());
+    let options =
+        (prop::sample::select(&Model::ALL[..]), bending, [said(), said(), said(), said()], any::<bool>());
     let tear = (number(), selection(), vector());
     let tear = tear.prop_map(|(time, selection, across)| Tear { time, selection, across });
     let parts = (prop::collection::vec(region(), 0..2), prop::collection::vec(tear, 0..2));
@@ -244,33 +244,35 @@ fn settings() -> BoxedStrategy<(Time, World, Solver, Output, Expect)> {
     let world = (vector(), prop::option::of(vector()), number(), prop::option::of(number()))
         .prop_map(|(gravity, wind, gust, air_density)| World { gravity, wind, gust, air_density });
     let methods = vec![Method::NEWTON, Method::NONLINEAR_CG, Method::HPBD, Method::OCTREE, Method::STAGGERED];
-    let kinds =
-        vec![LinearKind::Cholesky, LinearKind::Ic0, LinearKind::GaussSeidel, LinearKind::GalerkinCycle];
-    let solver = (prop::sample::select(methods), prop::sample::select(kinds), number(), any::<u32>())
-        .prop_map(|(method, kind, tolerance, max_iterations)| {
-            let hpbd = Options {
-                sweeps: max_iterations,
-                stiffness: Some(tolerance),
-                longest_step: Some(tolerance),
-                ..Options::default()
-            };
-            let octree =
-                octree::Options { damping: Some(tolerance), max_iterations, ..octree::Options::default() };
-            let staggered = staggered::Options { cell: Some(tolerance), ..staggered::Options::default() };
-            let solver = Solver {
-                method,
-                linear: LinearOptions::from(kind),
-                tolerance,
-                max_iterations,
-                velocity_tolerance: None,
-                refresh: None,
-                refresh_moved: None,
-                refresh_steps: Some(10),
-                spectral_radius: None,
-                options: Default::default(),
-            };
-            solver.with_options(hpbd).with_options(octree).with_options(staggered)
-        });
+    let solver =
+        (prop::sample::select(methods), prop::sample::select(&LinearKind::ALL[..]), number(), any::<u32>())
+            .prop_map(|(method, kind, tolerance, max_iterations)| {
+                let hpbd = Options {
+                    sweeps: max_iterations,
+                    stiffness: Some(tolerance),
+                    longest_step: Some(tolerance),
+                    ..Options::default()
+                };
+                let octree = octree::Options {
+                    damping: Some(tolerance),
+                    max_iterations,
+                    ..octree::Options::default()
+                };
+                let staggered = staggered::Options { cell: Some(tolerance), ..staggered::Options::default() };
+                let solver = Solver {
+                    method,
+                    linear: LinearOptions::from(kind),
+                    tolerance,
+                    max_iterations,
+                    velocity_tolerance: None,
+                    refresh: None,
+                    refresh_moved: None,
+                    refresh_steps: Some(10),
+                    spectral_radius: None,
+                    options: Default::default(),
+                };
+                solver.with_options(hpbd).with_options(octree).with_options(staggered)
+            });
     let output = (prop::collection::vec(text(), 0..3), any::<u32>(), prop::option::of(any::<u32>()))
         .prop_map(|(formats, every, checkpoint_every)| Output { formats, every, checkpoint_every });
     let said = || prop::option::of(number());

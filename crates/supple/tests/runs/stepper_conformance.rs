@@ -1,13 +1,13 @@
 //! Properties of every stepper: bit-identical results for any number of threads, after restoring a saved state, and
-//! when repeated. A new stepper adds its scene to [`scenes`].
+//! when repeated. A new stepper of the registry is included automatically.
 
 use supple::mesh::implicit::Character;
-use supple::scene::LinearKind::*;
+use supple::scene::LinearKind::{Cholesky, Jacobi};
 use supple::scene::{
-    Body, Collider, Cuboid, Keyframe, Levels, LinearOptions, Method, Model, Motion, Pin, Scene, Selection,
-    ShapeSource,
+    Body, Collider, Cuboid, Keyframe, Levels, LinearKind, LinearOptions, LinearUse, Method, Model, Motion,
+    Pin, Scene, Selection, ShapeSource,
 };
-use supple::simulation::Simulation;
+use supple::simulation::{DryRun, Registry, Simulation};
 
 /// One scene per method and linear solver of implicit dynamics and per solver family, on cloth and on solids: with moving
 /// pins, contact, friction and wind in each.
@@ -23,27 +23,15 @@ fn scenes() -> Vec<(String, Scene)> {
         .at([0.0, 0.47, 0.0])
         .solid(0.05)
         .material("foam");
-    let linears = [Cholesky, Jacobi, Schwarz, Ic0, Ict, GaussSeidel, Chebyshev, Galerkin, Mas]
-        .map(|kind| (Method::NEWTON, kind));
+    let linears = LinearKind::ALL.map(|kind| (Method::NEWTON, kind));
     let methods = [
         (Method::PROJECTIVE, Cholesky),
         (Method::LBFGS, Cholesky),
         (Method::NONLINEAR_CG, Jacobi),
         (Method::ACCELERATED_GRADIENT, Jacobi),
     ];
-    let families = [(Method::HPBD, Cholesky)];
-    let solvers = linears.into_iter().chain(methods).chain(families);
-    let grids = [
-        (Method::OCTREE, Model::Corotated),
-        (Method::STAGGERED, Model::Linear),
-        (Method::STAGGERED, Model::Corotated),
-    ];
-    let grids = grids.map(|(method, model)| {
-        let mut scene = busy_scene(Body { model, ..block.clone() });
-        scene.solver.method = method;
-        scene.solver.max_iterations = 20;
-        (format!("{method:?}, {model:?} solid"), scene)
-    });
+    let solvers = linears.into_iter().chain(methods);
+    let own_steps = own_steps([&[cloth.clone()][..], &models_of(&block)].concat());
     solvers
         .flat_map(|(method, kind)| {
             let bodies = [("cloth", cloth.clone()), ("solid", solid.clone())];
@@ -51,15 +39,38 @@ fn scenes() -> Vec<(String, Scene)> {
                 let mut scene = busy_scene(body);
                 scene.solver.method = method;
                 // Several levels, although the bodies are small.
-                let levels = (kind == Galerkin).then(|| Levels::Counts(vec![30, 8]));
+                let levels = kind.has_option("levels").then(|| Levels::Counts(vec![30, 8]));
                 scene.solver.linear = LinearOptions { levels, ..kind.into() };
                 // First-order methods do not converge here: their state after a few iterations must be reproduced.
                 scene.solver.max_iterations = if method == Method::NEWTON { 200 } else { 20 };
                 (format!("{method:?} with {kind:?}, {what}"), scene)
             })
         })
-        .chain(grids)
+        .chain(own_steps)
         .collect()
+}
+
+/// A solid with each model that some stepper takes.
+fn models_of(solid: &Body) -> [Body; 2] {
+    [Model::Linear, Model::Corotated].map(|model| Body { model, ..solid.clone() })
+}
+
+/// Every stepper without linear solvers, with each of the bodies that it can take.
+fn own_steps(bodies: Vec<Body>) -> Vec<(String, Scene)> {
+    let mut scenes = Vec::new();
+    for method in Registry::builtin().methods().filter(|method| method.traits().linear == LinearUse::None) {
+        let before = scenes.len();
+        for body in &bodies {
+            let mut scene = busy_scene(body.clone());
+            scene.solver.method = method;
+            scene.solver.max_iterations = 20;
+            if DryRun::of(&scene).problems.is_empty() {
+                scenes.push((format!("{method:?}, {:?} of {:?}", body.model, body.shape.source), scene));
+            }
+        }
+        assert!(scenes.len() > before, "no scene fits {method:?}: add a body that it can take");
+    }
+    scenes
 }
 
 fn busy_scene(body: Body) -> Scene {

@@ -207,7 +207,7 @@ impl Frames {
         if files.is_empty() {
             let problem = format!(
                 "there are no mesh files; name a file, a folder of files, `name_####.obj` or a run ({})",
-                supple_mesh::format::EXTENSIONS
+                supple_mesh::format::extensions(&supple_mesh::format::FORMATS)
             );
             return Err(FileError::whole(path, problem).into());
         }

@@ -21,7 +21,9 @@ use super::error::MinimiseError;
 use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use crate::body::{Body, Elements};
 use crate::energy::bending::hinge::{Hinge, hinges};
+use crate::material::law::SolidLaw;
 use crate::scene::{Bending, Model};
+use supple_core::text::suggest::list;
 use supple_linear::{
     BlockMatrix, BlockPattern, Factorisation, LinearSolver, ScalarCholesky, ScalarMatrix, SolverState,
     StopRule, WithBlocks,
@@ -41,15 +43,15 @@ pub(crate) enum Global {
 }
 
 /// Why a body cannot be simulated by projective dynamics: one of its energies is not a squared distance to a projection.
-pub(crate) fn obstacle(body: &Body) -> Option<&'static str> {
+pub(crate) fn obstacle(body: &Body) -> Option<String> {
     let is_solid = matches!(body.elements, Elements::Tets(_));
     let limited = (0..body.elements.len()).any(|e| body.materials.of(e).strain_limit.is_some());
-    match body.model {
-        Model::Spring => {}
-        Model::Corotated | Model::Arap if is_solid => {}
-        _ => return Some("its `model`; it supports `spring`, and `arap` and `corotated` solids"),
+    let projective = |model: Model| model.solid_law().is_some_and(SolidLaw::is_projective);
+    if body.model != Model::Spring && !(is_solid && projective(body.model)) {
+        let models = Model::ALL.into_iter().filter(|model| projective(*model)).map(Model::word);
+        return Some(format!("its `model`; it supports `spring`, and solids with one of {}", list(models)));
     }
-    if body.bending == Some(Bending::Dihedral) && !is_solid {
+    let obstacle = if body.bending == Some(Bending::Dihedral) && !is_solid {
         Some("`bending = \"dihedral\"`; it supports `quadratic`")
     } else if body.bending == Some(Bending::Quadratic) && is_curved(body) {
         Some(
@@ -58,7 +60,8 @@ pub(crate) fn obstacle(body: &Body) -> Option<&'static str> {
     } else {
         let pressed = body.pressure.is_some().then_some("`pressure`");
         pressed.or((limited && !is_solid).then_some("a `strain_limit`"))
-    }
+    };
+    obstacle.map(str::to_owned)
 }
 
 /// Whether a hinge of a cloth is folded at rest.

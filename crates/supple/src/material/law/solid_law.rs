@@ -3,6 +3,7 @@
 
 use super::arap::shear_only;
 use super::{Arap, Corotated, LaneLame, Law, Linear, Modes, NeoHookean, StVenantKirchhoff};
+use crate::material::Lame;
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes};
 use supple_core::small_matrix::svd::{Svd, svd};
 
@@ -26,6 +27,11 @@ impl SolidLaw {
     /// All of them.
     pub const ALL: [Self; 5] =
         [Self::Linear, Self::Corotated, Self::NeoHookean, Self::StVenantKirchhoff, Self::Arap];
+
+    /// Whether its energy is a squared distance, as projective dynamics needs it.
+    pub fn is_projective(self) -> bool {
+        self.projective_stiffness(&LaneLame::from_fn(|_| Lame { lambda: 1.0, mu: 1.0 })).is_some()
+    }
 
     /// Energy and stress of the two laws that factor out the rotation, sharing one decomposition.
     #[cfg_attr(not(debug_assertions), inline(always))]

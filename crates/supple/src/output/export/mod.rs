@@ -45,21 +45,101 @@ pub enum ExportFormat {
     Vtu,
 }
 
+/// What there is to know of a format.
+struct Declaration {
+    format: ExportFormat,
+    /// On the command line and in scene files.
+    name: &'static str,
+    /// Extensions of its files, without the dot.
+    extensions: &'static [&'static str],
+    /// Whether one file holds all frames.
+    animated: bool,
+    /// Other names that people try.
+    aliases: &'static [&'static str],
+    export: fn(&mut Job) -> Result<Vec<PathBuf>, Error>,
+}
+
+/// Every format, in the order of [`ExportFormat`].
+const FORMATS: [Declaration; 7] = [
+    Declaration {
+        format: ExportFormat::Pc2,
+        name: "pc2",
+        extensions: &["pc2"],
+        animated: true,
+        aliases: &[],
+        export: pc2::export,
+    },
+    Declaration {
+        format: ExportFormat::Mdd,
+        name: "mdd",
+        extensions: &["mdd"],
+        animated: true,
+        aliases: &[],
+        export: mdd::export,
+    },
+    Declaration {
+        format: ExportFormat::Usd,
+        name: "usd",
+        extensions: &["usd", "usdc"],
+        animated: true,
+        aliases: &["usda", "usdc", "usdz"],
+        export: usd::export,
+    },
+    Declaration {
+        format: ExportFormat::Gltf,
+        name: "gltf",
+        extensions: &["glb"],
+        animated: true,
+        aliases: &["glb"],
+        export: gltf::export,
+    },
+    Declaration {
+        format: ExportFormat::Obj,
+        name: "obj",
+        extensions: &["obj"],
+        animated: false,
+        aliases: &[],
+        export: sequence::export_obj,
+    },
+    Declaration {
+        format: ExportFormat::Ply,
+        name: "ply",
+        extensions: &["ply"],
+        animated: false,
+        aliases: &[],
+        export: sequence::export_ply,
+    },
+    Declaration {
+        format: ExportFormat::Vtu,
+        name: "vtu",
+        extensions: &["vtu"],
+        animated: false,
+        aliases: &["vtk", "vtp", "pvd", "paraview"],
+        export: vtu::export,
+    },
+];
+
 impl ExportFormat {
     /// Every format.
-    pub const ALL: [Self; 7] = [Self::Pc2, Self::Mdd, Self::Usd, Self::Gltf, Self::Obj, Self::Ply, Self::Vtu];
+    pub const ALL: [Self; FORMATS.len()] = supple_core::all_declared!(FORMATS, format);
 
     /// Its name on the command line and in scene files.
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Pc2 => "pc2",
-            Self::Mdd => "mdd",
-            Self::Usd => "usd",
-            Self::Gltf => "gltf",
-            Self::Obj => "obj",
-            Self::Ply => "ply",
-            Self::Vtu => "vtu",
-        }
+        self.declaration().name
+    }
+
+    /// Extensions of its files, without the dot.
+    pub fn extensions(self) -> &'static [&'static str] {
+        self.declaration().extensions
+    }
+
+    /// Whether one file holds all frames.
+    pub fn is_animated(self) -> bool {
+        self.declaration().animated
+    }
+
+    fn declaration(self) -> &'static Declaration {
+        &FORMATS[self as usize]
     }
 }
 
@@ -104,7 +184,7 @@ pub fn export(
     let mut job = Job::start(cache, formats.len() as u32, folder, progress)?;
     let (mut written, mut refused) = (Vec::new(), Vec::new());
     for (number, format) in formats.iter().enumerate() {
-        match export_one(&mut job, *format) {
+        match (format.declaration().export)(&mut job) {
             Ok(files) => written.extend(files),
             Err(Error::Invalid(problem)) => refused.push(problem),
             Err(other) => return Err(other),
@@ -114,30 +194,14 @@ pub fn export(
     if refused.is_empty() { Ok(written) } else { Err(Error::Invalid(refused.join("\n"))) }
 }
 
-fn export_one(job: &mut Job, format: ExportFormat) -> Result<Vec<PathBuf>, Error> {
-    match format {
-        ExportFormat::Pc2 => pc2::export(job),
-        ExportFormat::Mdd => mdd::export(job),
-        ExportFormat::Usd => usd::export(job),
-        ExportFormat::Gltf => gltf::export(job),
-        ExportFormat::Obj => sequence::export_obj(job),
-        ExportFormat::Ply => sequence::export_ply(job),
-        ExportFormat::Vtu => vtu::export(job),
-    }
-}
-
 fn unknown_format(word: &str) -> Error {
     let words = ExportFormat::ALL.map(ExportFormat::word);
     let lower = word.to_ascii_lowercase();
-    let nearest = match lower.as_str() {
-        "usda" | "usdc" | "usdz" => Some("usd"),
-        "glb" => Some("gltf"),
-        "vtk" | "vtp" | "pvd" | "paraview" => Some("vtu"),
-        _ => words
-            .into_iter()
-            .filter(|w| strsim::damerau_levenshtein(w, &lower) <= 2)
-            .min_by_key(|w| strsim::damerau_levenshtein(w, &lower)),
-    };
+    let meant = FORMATS.iter().find(|format| format.aliases.contains(&lower.as_str()));
+    let nearest = meant.map(|format| format.name).or_else(|| {
+        let near = words.into_iter().map(|w| (strsim::damerau_levenshtein(w, &lower), w));
+        near.filter(|(distance, _)| *distance <= 2).min_by_key(|(distance, _)| *distance).map(|(_, w)| w)
+    });
     let hint = nearest.map_or(String::new(), |nearest| format!("; did you mean `{nearest}`?"));
     Error::Invalid(format!("unknown export format `{word}`{hint} (formats: {})", words.join(", ")))
 }

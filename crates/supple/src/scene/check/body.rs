@@ -2,7 +2,6 @@
 
 use crate::material::MaterialSpec;
 use crate::scene::check::Checker;
-use crate::scene::word_of;
 use crate::scene::{Body, Cuboid, Model, Region, Shape, ShapeSource};
 use supple_core::text::number::components;
 use supple_mesh::generate::{ClothGrid, CylinderShape, KnotShape, PanelShape, TorusShape};
@@ -88,7 +87,7 @@ impl Checker<'_> {
             let problem = format!(
                 "`stretch_stiffness` differs between warp and weft, which `model = \"{}\"` of body `{}` does not support; use \
                  `model = \"baraff-witkin\"`, or one number",
-                word_of(&body.model),
+                body.model.word(),
                 body.name
             );
             self.wrong(&format!("{place}.stretch_stiffness"), problem);

@@ -6,14 +6,12 @@ pub(crate) mod supported;
 
 use std::path::Path;
 
+use crate::output::ExportFormat;
 use crate::scene::check::supported::unsupported;
 use crate::scene::{ColliderShape, Expect, Follow, Motion, Pin, PinStrength, Scene, Selection, Unsupported};
 use supple_core::Error;
 use supple_core::text::number::{Short, finite_and};
 use supple_core::text::suggest::{did_you_mean, list};
-
-/// The names of the export formats.
-const FORMATS: [&str; 7] = ["pc2", "mdd", "usd", "gltf", "obj", "ply", "vtu"];
 
 /// Something that `run` would refuse.
 #[derive(Debug, Clone)]
@@ -115,10 +113,10 @@ impl Checker<'_> {
         if let Some(every) = output.checkpoint_every {
             self.count("output.checkpoint_every", every, 1, u32::MAX);
         }
+        let known = ExportFormat::ALL.map(ExportFormat::word);
         for (i, format) in output.formats.iter().enumerate() {
-            if !FORMATS.contains(&format.as_str()) {
-                let hint = did_you_mean(format, FORMATS);
-                let known = list(FORMATS);
+            if !known.contains(&format.as_str()) {
+                let (hint, known) = (did_you_mean(format, known), list(known));
                 self.wrong(
                     &format!("output.formats.{i}"),
                     format!("`{format}` is not an export format{hint} There are {known}"),

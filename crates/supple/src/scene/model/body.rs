@@ -7,8 +7,8 @@ use glam::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
 use crate::material::MaterialSpec;
-use crate::scene::Selection;
 use crate::scene::model::shape_table::ShapeTable;
+use crate::scene::{Model, Selection};
 use supple_mesh::generate::{
     BoxShape, ClothGrid, CylinderShape, KnotShape, PanelShape, SphereShape, TorusShape,
 };
@@ -142,27 +142,6 @@ impl Placement {
         let rotation = DQuat::from_scaled_axis(self.rotate * (std::f64::consts::PI / 180.0));
         self.translate + rotation * (self.scale * point)
     }
-}
-
-/// The elastic model.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Model {
-    /// Mass and springs.
-    #[default]
-    Spring,
-    /// Co-rotated linear elasticity.
-    Corotated,
-    /// Stable neo-Hookean.
-    NeoHookean,
-    /// Baraff-Witkin cloth.
-    BaraffWitkin,
-    /// St. Venant-Kirchhoff.
-    Stvk,
-    /// Linear elasticity.
-    Linear,
-    /// As rigid as possible.
-    Arap,
 }
 
 /// The bending model of cloth.

@@ -5,6 +5,7 @@ pub(crate) mod boundary;
 pub(crate) mod closed_mesh;
 pub(crate) mod collider;
 pub(crate) mod contact;
+pub(crate) mod elastic_model;
 pub(crate) mod motion;
 pub(crate) mod pin;
 pub(crate) mod pin_table;

@@ -89,7 +89,7 @@ impl Default for World {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Output {
-    /// Export formats by name: `pc2`, `mdd`, `usd`, `gltf`, `obj`, `ply`, `vtu`.
+    /// Export formats by name: those of [`ExportFormat`](crate::output::ExportFormat).
     pub formats: Vec<String>,
     /// The frame interval of output.
     pub every: u32,

@@ -2,7 +2,7 @@
 
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
-use supple_linear::{LinearKind, LinearOptions};
+use supple_linear::{Iteration, LinearOptions};
 
 use crate::scene::method::{LinearUse, Method};
 use crate::scene::options::{NamedOptions, OptionSet};
@@ -86,9 +86,10 @@ impl Solver {
         self.options.check()?;
         let (method, traits) = (self.method.word(), self.method.traits());
         let solves = traits.linear == LinearUse::Solver;
-        if !solves && self.linear.kind == LinearKind::Chebyshev {
+        if !solves && self.linear.kind.iteration() == Iteration::Own {
             return Err(format!(
-                "`{method}` needs a preconditioner and `chebyshev` is not one; choose another `linear`, or `newton`"
+                "`{method}` needs a preconditioner and `{}` is not one; choose another `linear`, or `newton`",
+                self.linear.kind.word()
             ));
         }
         let stops = self.linear.tolerance.is_some() || self.linear.max_iterations.is_some();

@@ -26,6 +26,7 @@ impl StepperDeclaration for Hpbd {
     fn traits(&self, _method: Method) -> MethodTraits {
         MethodTraits {
             tears: true,
+            fixed_work: true,
             own_friction: true,
             no_stress: Some("it has springs in place of an elastic law"),
             ..MethodTraits::default()

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::scene::NamedOptions;
+use crate::scene::{Adjustable, NamedOptions};
 use crate::solvers::hpbd::hierarchy::RestLengths;
 
 /// The fraction of an edge that a particle may fall in a small step.
@@ -76,6 +76,15 @@ impl NamedOptions for Options {
             }
             _ => Ok(()),
         }
+    }
+
+    fn adjustable(&self) -> Vec<Adjustable> {
+        let sweeps = "Sweeps over the constraints of the mesh per step";
+        let levels = "Maximum number of coarse levels; 0 is plain position based dynamics";
+        vec![
+            Adjustable::count("sweeps", "Sweeps", sweeps, self.sweeps, [1, 50]),
+            Adjustable::count("levels", "Coarse levels", levels, self.levels, [0, 16]),
+        ]
     }
 }
 

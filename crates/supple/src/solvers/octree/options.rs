@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::scene::NamedOptions;
+use crate::scene::{Adjustable, AdjustableValue, NamedOptions};
 use crate::solvers::octree::multigrid::CycleOptions;
 use crate::solvers::octree::multigrid::smoother::Smoother;
 
@@ -66,6 +66,42 @@ impl NamedOptions for Options {
         number("coarsest_sweeps", f64::from(self.coarsest_sweeps.unwrap_or(1)), 1.0, 1e4)?;
         number("tolerance", self.tolerance, 0.0, 1.0)?;
         number("max_iterations", f64::from(self.max_iterations), 1.0, 1e9)
+    }
+
+    fn adjustable(&self) -> Vec<Adjustable> {
+        let smoother = match self.smoother {
+            Smoother::Jacobi => "jacobi",
+            Smoother::Chebyshev => "chebyshev",
+        };
+        let levels = "Maximum number of octree levels; 1 means no coarse levels";
+        let tolerance =
+            "Conjugate gradients stop when the residual of the linear system has fallen to this fraction";
+        let most = "Maximum number of conjugate gradient iterations";
+        vec![
+            Adjustable::count("levels", "Levels", levels, self.levels, [1, 32]),
+            Adjustable {
+                key: "smoother",
+                label: "Smoother",
+                help: "Smoother of every level",
+                value: AdjustableValue::Choice(
+                    smoother,
+                    &[("jacobi", "Damped Jacobi"), ("chebyshev", "Chebyshev")],
+                ),
+            },
+            Adjustable {
+                key: "tolerance",
+                label: "Linear tolerance",
+                help: tolerance,
+                value: AdjustableValue::Number(self.tolerance, [1e-8, 0.5]),
+            },
+            Adjustable::count(
+                "max_iterations",
+                "Maximum linear iterations",
+                most,
+                self.max_iterations,
+                [1, 1000],
+            ),
+        ]
     }
 }
 

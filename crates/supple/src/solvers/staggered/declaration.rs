@@ -1,7 +1,7 @@
 //! The declaration of staggered multigrid: its name, its options, and what it does not support.
 
 use crate::scene::{
-    Method, MethodName, MethodTraits, Model, OptionTable, Scene, StepperDeclaration, Unsupported, word_of,
+    Method, MethodName, MethodTraits, Model, OptionTable, Scene, StepperDeclaration, Unsupported,
 };
 use crate::scene_state::SceneState;
 use crate::solvers::staggered::{Options, StaggeredStepper};
@@ -42,7 +42,7 @@ impl StepperDeclaration for StaggeredMultigrid {
             ];
             for (key, _) in keys.iter().filter(|(_, said)| *said) {
                 let what = match *key {
-                    "model" => format!("`model = \"{}\"`", word_of(&body.model)),
+                    "model" => format!("`model = \"{}\"`", body.model.word()),
                     key => format!("`{key}`"),
                 };
                 let what = format!("{what} of body `{}` with `staggered`", body.name);

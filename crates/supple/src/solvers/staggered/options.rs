@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::scene::NamedOptions;
+use crate::scene::{Adjustable, AdjustableValue, NamedOptions};
 use crate::solvers::staggered::lattice::embedding::Interpolation;
 use crate::solvers::staggered::multigrid::hierarchy::CycleOptions;
 
@@ -68,6 +68,46 @@ impl NamedOptions for Options {
             }
             _ => Ok(()),
         }
+    }
+
+    fn adjustable(&self) -> Vec<Adjustable> {
+        let count = Adjustable::count;
+        let boundary = "Before and after every sweep over the interior";
+        let extra = "Additional sweeps where lattices differ";
+        let index = "Visits of the coarser lattice per cycle: 1 is a V-cycle, 2 a W-cycle";
+        let cycles = "Maximum number per linear solve";
+        let padding = "Layers of cells around the body; changing it restarts the simulation";
+        let interpolation = match self.interpolation {
+            Interpolation::Trilinear => "trilinear",
+            Interpolation::Tricubic => "tricubic",
+        };
+        vec![
+            count("boundary_sweeps", "Boundary sweeps", boundary, self.boundary_sweeps, [1, 10]),
+            count("extra_sweeps", "Extra sweeps", extra, self.extra_sweeps, [0, 10]),
+            count("cycle_index", "Cycle index", index, self.cycle_index, [1, 2]),
+            count("max_cycles", "Most cycles", cycles, self.max_cycles, [1, 200]),
+            count("padding", "Padding", padding, self.padding, [0, 8]),
+            Adjustable {
+                key: "krylov",
+                label: "GMRES",
+                help: "Whether cycles precondition GMRES or are used alone, as in the paper",
+                value: AdjustableValue::Switch(self.krylov),
+            },
+            Adjustable {
+                key: "interpolation",
+                label: "Surface",
+                help: "How the surface follows the lattice",
+                value: AdjustableValue::Choice(
+                    interpolation,
+                    &[("trilinear", "Trilinear"), ("tricubic", "Tricubic, smooth")],
+                ),
+            },
+        ]
+    }
+
+    fn reason_to_restart(&self, changed: &Self) -> Option<&'static str> {
+        let another = (self.cell, self.padding) != (changed.cell, changed.padding);
+        another.then_some("the lattice has changed")
     }
 }
 

@@ -59,19 +59,6 @@ impl StaggeredStepper {
         stepper
     }
 
-    fn pose_colliders(&mut self, scene_state: &SceneState, times: [f64; 2]) -> Result<(), Error> {
-        let mut posed = std::mem::take(&mut self.earlier_colliders);
-        let mut before = std::mem::take(&mut self.system.contacts.colliders);
-        let mut earlier = before.drain(..);
-        for (_, collider) in &scene_state.colliders {
-            posed.push(PosedCollider::new(collider, &scene_state.collider_meshes, times, earlier.next())?);
-        }
-        drop(earlier);
-        self.system.contacts.colliders = posed;
-        self.earlier_colliders = before;
-        Ok(())
-    }
-
     fn range(&self, body: usize) -> std::ops::Range<usize> {
         self.system.first_unknown[body] as usize..self.system.first_unknown[body + 1] as usize
     }
@@ -217,7 +204,11 @@ impl Stepper for StaggeredStepper {
         if hard_pins(scene_state).ne(self.hard_pins.iter().copied()) {
             self.materials_changed(scene_state);
         }
-        self.pose_colliders(scene_state, [scene_state.time, scene_state.time + dt])?;
+        scene_state.pose_colliders(
+            [scene_state.time, scene_state.time + dt],
+            &mut self.system.contacts.colliders,
+            &mut self.earlier_colliders,
+        )?;
         let system = &mut self.system;
         system.contacts.begin_step(&self.x, dt);
         system.update_wind(scene_state, &self.x, &self.v, [scene_state.time + dt, dt]);

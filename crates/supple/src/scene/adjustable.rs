@@ -1,0 +1,40 @@
+//! What of a stepper's options a user interface offers for change, with bounds and text.
+
+/// An option that a user interface offers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Adjustable {
+    /// Its key in the stepper's option table.
+    pub key: &'static str,
+    /// A few words beside the control.
+    pub label: &'static str,
+    /// A sentence.
+    pub help: &'static str,
+    /// Its value, and what it may become.
+    pub value: AdjustableValue,
+}
+
+/// The value of an option, and what it may become.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AdjustableValue {
+    /// A whole number, with the least and the largest offered.
+    Count(u32, [u32; 2]),
+    /// A number, with the least and the largest offered.
+    Number(f64, [f64; 2]),
+    /// One of some names, each with a title.
+    Choice(&'static str, &'static [(&'static str, &'static str)]),
+    /// Yes or no.
+    Switch(bool),
+}
+
+impl Adjustable {
+    /// A whole number.
+    pub fn count(
+        key: &'static str,
+        label: &'static str,
+        help: &'static str,
+        value: u32,
+        range: [u32; 2],
+    ) -> Self {
+        Self { key, label, help, value: AdjustableValue::Count(value, range) }
+    }
+}
