@@ -53,7 +53,7 @@ pub struct GmresOutcome {
 
 impl<Z: Copy + Default + Send> FlexibleGmres<Z> {
     /// Solves from the `x` of the system, with a restart after `restart` iterations. The tolerance is relative to the first
-    /// residual.
+    /// residual. One iteration is done whatever the deadline.
     pub fn solve<S: FlexibleSystem<Correction = Z>>(
         &mut self,
         system: &mut S,
@@ -137,7 +137,7 @@ fn why_stop(stop: &StopRule, norm: f64, goal: f64, done: usize) -> Option<Linear
     } else if done >= stop.max_iterations {
         Some(LinearTermination::Iterations)
     } else {
-        stop.is_late().then_some(LinearTermination::Deadline)
+        (done > 0 && stop.is_late()).then_some(LinearTermination::Deadline)
     }
 }
 
@@ -274,6 +274,6 @@ mod tests {
         assert!(outcome.residuals.is_sorted_by(|a, b| a >= b), "{:?}", outcome.residuals);
         let late = StopRule::tolerance(1e-10, 1000).within(std::time::Duration::ZERO);
         let outcome = FlexibleGmres::default().solve(&mut Skew::new(200), &late, 30);
-        assert_eq!((outcome.residuals.len(), outcome.end), (1, LinearTermination::Deadline));
+        assert_eq!((outcome.residuals.len(), outcome.end), (2, LinearTermination::Deadline));
     }
 }

@@ -1,5 +1,7 @@
 //! Staggered multigrid against the theory of elasticity, against Newton's method on tetrahedra, and in contact.
 
+use std::time::Duration;
+
 use glam::DVec3;
 use supple::material::MaterialSpec;
 use supple::mesh::geometry::Ray;
@@ -51,6 +53,26 @@ fn at_rest(body: Body, gravity: DVec3, method: Method) -> Simulation {
     let report = simulation.step(1.0 / 30.0).unwrap();
     assert!(report.converged, "{:?}", simulation.inspect().residuals);
     simulation
+}
+
+#[test]
+fn a_tiny_budget_ends_a_step_early_and_is_reported() {
+    let falling = || {
+        let scene = scene_of(bar([1.0, 0.2, 0.2], 0.05, material(1e5, 0.45, 0.0)), vec![clamp()]);
+        Simulation::new(scene).unwrap()
+    };
+    let mut whole = falling();
+    let unlimited = whole.step(0.02).unwrap();
+    assert!(unlimited.converged && unlimited.linear_iterations > 1, "{unlimited:?}");
+    let mut cut = falling();
+    let report = cut.step_within(0.02, Duration::from_nanos(1)).unwrap();
+    assert!(!report.converged && report.residual.is_some_and(|residual| residual > 1e-6), "{report:?}");
+    assert_eq!((report.nonlinear_iterations, report.linear_iterations), (1, 1));
+    let fall = |simulation: &Simulation| {
+        end_displacement(simulation, 1.0).z.min(end_displacement(simulation, 1.0).y)
+    };
+    assert!(fall(&cut) < 0.2 * fall(&whole), "{} {}", fall(&cut), fall(&whole));
+    assert!(cut.step_within(0.02, Duration::from_secs(100)).unwrap().converged);
 }
 
 #[test]

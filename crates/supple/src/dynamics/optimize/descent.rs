@@ -8,6 +8,7 @@ use supple_core::parallel::prelude::*;
 
 use super::error::MinimiseError;
 use super::objective::{Evaluated, Objective, Outcome, StoppingCriteria, Termination};
+use super::outer_loop::Stopping;
 use crate::stepper::IterationRecord;
 use supple_core::parallel;
 use supple_core::text::number::components;
@@ -23,8 +24,7 @@ pub(crate) struct Descent<'a> {
     pub(crate) value: f64,
     /// Whether the objective's rounding hid the decrease of the last step.
     in_rounding: bool,
-    slowest: Duration,
-    iteration_begun: Instant,
+    stopping: Stopping,
     begun: Instant,
     /// Time spent on records.
     recording: Duration,
@@ -136,7 +136,6 @@ impl<'a> Descent<'a> {
         outcome.residuals.reserve(limits.max_iterations.min(MOST_RESIDUALS) as usize + 2);
         let begun = Instant::now();
         outcome.evaluation_time += begun - asked;
-        let (slowest, recording) = (Duration::ZERO, Duration::ZERO);
         Ok(Self {
             objective,
             x,
@@ -144,10 +143,9 @@ impl<'a> Descent<'a> {
             outcome,
             value,
             in_rounding: false,
-            slowest,
-            iteration_begun: begun,
+            stopping: Stopping::begin(limits.max_iterations, limits.deadline),
             begun,
-            recording,
+            recording: Duration::ZERO,
         })
     }
 
@@ -156,10 +154,7 @@ impl<'a> Descent<'a> {
         &mut self,
         work: &mut Workspace,
     ) -> Result<Option<Termination>, MinimiseError> {
-        if self.outcome.iterations > 0 {
-            self.slowest = self.slowest.max(self.iteration_begun.elapsed());
-        }
-        self.iteration_begun = Instant::now();
+        let begun = self.stopping.next(self.outcome.iterations);
         if !std::mem::take(&mut work.known) {
             self.objective.gradient(self.x, &mut work.full);
         }
@@ -167,7 +162,7 @@ impl<'a> Descent<'a> {
         let free = gradient.par_iter_mut().zip(&*vertices).with_min_len(CHUNK);
         free.for_each(|(g, &v)| *g = full[v as usize]);
         let norm = norm(&work.gradient);
-        self.outcome.evaluation_time += self.iteration_begun.elapsed();
+        self.outcome.evaluation_time += begun.elapsed();
         if !norm.is_finite() {
             return Err(MinimiseError::NotFinite(describe_non_finite(work)));
         }
@@ -201,11 +196,8 @@ impl<'a> Descent<'a> {
             Some(Termination::Converged)
         } else if self.in_rounding && self.gradient_grew() {
             Some(Termination::Stalled)
-        } else if self.outcome.iterations >= limits.max_iterations {
-            Some(Termination::IterationLimit)
         } else {
-            let late = limits.deadline.is_some_and(|deadline| Instant::now() + self.slowest > deadline);
-            late.then_some(Termination::Deadline)
+            self.stopping.limit(self.outcome.iterations)
         }
     }
 

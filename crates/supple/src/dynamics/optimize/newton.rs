@@ -22,6 +22,7 @@ use glam::DVec3;
 use super::descent::{Descent, Workspace, dot, is_usable_direction};
 use super::error::MinimiseError;
 use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
+use super::outer_loop::{StepRule, iterate};
 use super::preconditioning::{FIRST_SHIFT, MAX_SHIFTS};
 use super::refresh::{Refresh, Staleness};
 use crate::material::HessianMode;
@@ -233,28 +234,40 @@ impl Minimiser for Newton {
             self.prepared.end();
             self.solver.forget();
         }
-        loop {
-            if let Some(stop) = descent.check_convergence(&mut self.work)? {
-                return descent.end(stop);
-            }
-            if descent.gradient_grew() {
-                self.projected_for = self.projected_for.max(PROJECTED_RUN);
-            }
-            self.find_direction(&mut descent)?;
-            if self.out_of_time {
-                return descent.end(Termination::Deadline);
-            }
-            descent.outcome.iterations += 1;
-            let step_tolerance = self.is_solution && self.work.farthest_move() <= limits.step_tolerance;
-            let length = descent.line_search(&mut self.work, 1.0);
-            if step_tolerance && length.is_none_or(|length| length <= 1.0) {
-                descent.check_convergence(&mut self.work)?;
-                return descent.end(Termination::Converged);
-            }
-            if length.is_none() {
-                return descent.end(Termination::Stalled);
-            }
+        let stop = iterate(&mut LineSearch { newton: self, descent: &mut descent })?;
+        descent.end(stop)
+    }
+}
+
+/// Steps by a line search on the objective.
+struct LineSearch<'a, 'b> {
+    newton: &'a mut Newton,
+    descent: &'a mut Descent<'b>,
+}
+
+impl StepRule for LineSearch<'_, '_> {
+    fn check(&mut self) -> Result<Option<Termination>, MinimiseError> {
+        self.descent.check_convergence(&mut self.newton.work)
+    }
+
+    fn step(&mut self) -> Result<Option<Termination>, MinimiseError> {
+        let Self { newton, descent } = self;
+        if descent.gradient_grew() {
+            newton.projected_for = newton.projected_for.max(PROJECTED_RUN);
         }
+        newton.find_direction(descent)?;
+        if newton.out_of_time {
+            return Ok(Some(Termination::Deadline));
+        }
+        descent.outcome.iterations += 1;
+        let step_tolerance = descent.limits.step_tolerance;
+        let is_short = newton.is_solution && newton.work.farthest_move() <= step_tolerance;
+        let length = descent.line_search(&mut newton.work, 1.0);
+        if is_short && length.is_none_or(|length| length <= 1.0) {
+            descent.check_convergence(&mut newton.work)?;
+            return Ok(Some(Termination::Converged));
+        }
+        Ok(length.is_none().then_some(Termination::Stalled))
     }
 }
 

@@ -19,6 +19,7 @@ use supple_core::parallel::prelude::*;
 use super::descent::{Descent, Workspace, is_usable_direction};
 use super::error::MinimiseError;
 use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
+use super::outer_loop::{StepRule, iterate};
 use crate::body::{Body, Elements};
 use crate::energy::bending::hinge::{Hinge, hinges};
 use crate::material::law::SolidLaw;
@@ -176,17 +177,29 @@ impl Minimiser for Projective {
         outcome: &mut Outcome,
     ) -> Result<(), MinimiseError> {
         let mut descent = Descent::begin(objective, x, limits, &mut self.work, outcome)?;
-        loop {
-            if let Some(stop) = descent.check_convergence(&mut self.work)? {
-                return descent.end(stop);
-            }
-            self.prepare(&mut descent)?;
-            self.find_direction(&mut descent);
-            descent.outcome.iterations += 1;
-            if descent.line_search(&mut self.work, 1.0).is_none() {
-                return descent.end(Termination::Stalled);
-            }
-        }
+        let stop = iterate(&mut GlobalStep { method: self, descent: &mut descent })?;
+        descent.end(stop)
+    }
+}
+
+/// Local and global step, and a line search along them.
+struct GlobalStep<'a, 'b> {
+    method: &'a mut Projective,
+    descent: &'a mut Descent<'b>,
+}
+
+impl StepRule for GlobalStep<'_, '_> {
+    fn check(&mut self) -> Result<Option<Termination>, MinimiseError> {
+        self.descent.check_convergence(&mut self.method.work)
+    }
+
+    fn step(&mut self) -> Result<Option<Termination>, MinimiseError> {
+        let Self { method, descent } = self;
+        method.prepare(descent)?;
+        method.find_direction(descent);
+        descent.outcome.iterations += 1;
+        let length = descent.line_search(&mut method.work, 1.0);
+        Ok(length.is_none().then_some(Termination::Stalled))
     }
 }
 

@@ -10,7 +10,8 @@ use std::time::Instant;
 use glam::DVec3;
 
 use crate::dynamics::optimize::{
-    Descent, MinimiseError, Minimiser, Objective, Outcome, StoppingCriteria, Termination, Workspace,
+    Descent, MinimiseError, Minimiser, Objective, Outcome, StepRule, StoppingCriteria, Termination,
+    Workspace, iterate,
 };
 use crate::energy::is_isotropic;
 use crate::solvers::octree::forest::Forest;
@@ -131,18 +132,30 @@ impl Minimiser for OctreeNewton {
         outcome: &mut Outcome,
     ) -> Result<(), MinimiseError> {
         let mut descent = Descent::begin(objective, x, limits, &mut self.work, outcome)?;
-        let mut first = true;
-        loop {
-            if let Some(stop) = descent.check_convergence(&mut self.work)? {
-                return descent.end(stop);
-            }
-            self.linearise(&mut descent, std::mem::take(&mut first))?;
-            self.solve(&mut descent)?;
-            descent.outcome.iterations += 1;
-            if descent.line_search(&mut self.work, 1.0).is_none() {
-                return descent.end(Termination::Stalled);
-            }
-        }
+        let stop = iterate(&mut LineSearch { newton: self, descent: &mut descent })?;
+        descent.end(stop)
+    }
+}
+
+/// Steps by a line search on the objective.
+struct LineSearch<'a, 'b> {
+    newton: &'a mut OctreeNewton,
+    descent: &'a mut Descent<'b>,
+}
+
+impl StepRule for LineSearch<'_, '_> {
+    fn check(&mut self) -> Result<Option<Termination>, MinimiseError> {
+        self.descent.check_convergence(&mut self.newton.work)
+    }
+
+    fn step(&mut self) -> Result<Option<Termination>, MinimiseError> {
+        let Self { newton, descent } = self;
+        let first = descent.outcome.iterations == 0;
+        newton.linearise(descent, first)?;
+        newton.solve(descent)?;
+        descent.outcome.iterations += 1;
+        let length = descent.line_search(&mut newton.work, 1.0);
+        Ok(length.is_none().then_some(Termination::Stalled))
     }
 }
 

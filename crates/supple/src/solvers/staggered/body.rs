@@ -11,6 +11,7 @@
 //! with the body ([`Frame`]).
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use glam::DVec3;
 
@@ -316,12 +317,14 @@ impl LatticeBody {
         forces: &[DVec3],
         mut stiffness: Option<&mut PointStiffness<'_>>,
         tolerance: f64,
+        deadline: Option<Instant>,
     ) -> Solve {
         let len = self.len();
         let scale = self.share / (self.placement.cell * self.shear_modulus);
         self.residual(forces);
         self.step.fill(0.0);
-        let limits = Limits { tolerance, max_cycles: self.options.max_cycles as usize, ..Limits::default() };
+        let max_cycles = self.options.max_cycles as usize;
+        let limits = Limits { tolerance, max_cycles, deadline, ..Limits::default() };
         let Self {
             hierarchy, corotation, step, right, work, points, moved, answers, prescribed, frame, ..
         } = self;

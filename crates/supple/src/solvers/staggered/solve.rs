@@ -44,7 +44,7 @@ pub struct Limits {
     pub max_cycles: usize,
     /// Iterations of GMRES before it restarts. Memory is allocated for as many as are done.
     pub restart: usize,
-    /// Stop at this moment, after the cycle under way.
+    /// Stop at this moment, after the cycle under way; one is done in any case.
     pub deadline: Option<Instant>,
 }
 
@@ -98,7 +98,7 @@ pub fn solve_by_cycles(
         }
         solve.residuals.push(norm);
         solve.converged = norm <= goal;
-        let late = limits.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        let late = solve.cycles() > 0 && limits.deadline.is_some_and(|deadline| Instant::now() >= deadline);
         if solve.converged || late || solve.cycles() >= limits.max_cycles || !norm.is_finite() {
             return solve;
         }

@@ -8,10 +8,11 @@ use glam::{DMat3, DVec3};
 
 use crate::contact::PosedCollider;
 use crate::dynamics::System;
+use crate::dynamics::optimize::{MinimiseError, StepRule, Stopping, Termination, iterate};
 use crate::energy::Energy;
 use crate::material::HessianMode;
 use crate::scene_state::{PinId, SceneState};
-use crate::solvers::staggered::body::LatticeBody;
+use crate::solvers::staggered::body::{LatticeBody, PointStiffness};
 use crate::stepper::{EnergyReport, HierarchyLevel, Inspection, Slice, StageTimes, StepReport, Stepper};
 use supple_core::Error;
 use supple_core::state::{StateReader, StateWriter};
@@ -80,53 +81,30 @@ impl StaggeredStepper {
     }
 
     /// Newton's method for one body: iterations, cycles, and the residual over that at the start.
-    fn solve_body(&mut self, index: usize, scene_state: &SceneState) -> (u32, u32, f64) {
-        let range = self.range(index);
-        let tolerance = scene_state.solver.tolerance;
-        let (mut cycles, mut iterations) = (0, 0);
+    fn solve_body(
+        &mut self,
+        index: usize,
+        scene_state: &SceneState,
+        deadline: Option<Instant>,
+    ) -> Result<(u32, u32, f64), MinimiseError> {
         self.residuals.clear();
-        let (mut relative, mut part) = (1.0, 1.0);
-        while iterations < scene_state.solver.max_iterations {
-            self.refresh_positions(index);
-            let acted_on = self.find_forces();
-            let Self { bodies, system, x, forces, moved, answer, residuals, .. } = self;
-            let norm = bodies[index].residual(&forces[range.clone()]);
-            // Full steps find the contacts; if these still come and go, shorter ones settle them.
-            let grew = residuals.last().is_some_and(|last| norm > *last);
-            if grew && iterations > WHOLE_STEPS && part > SHORTEST {
-                part *= 0.5;
-                bodies[index].step_back(part);
-                continue;
-            }
-            part = 1.0;
-            residuals.push(norm);
-            relative = if residuals[0] > 0.0 { norm / residuals[0] } else { 0.0 };
-            if relative <= tolerance || !norm.is_finite() {
-                break;
-            }
-            let first = range.start;
-            moved.resize(x.len(), DVec3::ZERO);
-            answer.resize(x.len(), DVec3::ZERO);
-            moved.fill(DVec3::ZERO);
-            let mut stiffness = |d: &[DVec3], out: &mut [DVec3]| {
-                moved[first..first + d.len()].copy_from_slice(d);
-                answer.fill(DVec3::ZERO);
-                for energy in point_energies(system) {
-                    energy.apply_point_hessians(x, HessianMode::PsdProjected, moved, answer);
-                }
-                out.copy_from_slice(&answer[first..first + d.len()]);
-            };
-            let exact = LINEAR_SHARE * tolerance / relative;
-            let linear = bodies[index].is_linear() && !acted_on;
-            let goal = if linear { exact } else { exact.max(forcing(residuals)) }.min(FIRST_GOAL);
-            let joined = acted_on
-                .then_some(&mut stiffness as &mut crate::solvers::staggered::body::PointStiffness<'_>);
-            let solve = bodies[index].improve(&forces[range.clone()], joined, goal);
-            cycles += solve.cycles() as u32;
-            iterations += 1;
-        }
+        let solver = &scene_state.solver;
+        let stopping = Stopping::begin(solver.max_iterations, deadline);
+        let mut rule = ResidualControl {
+            stepper: self,
+            index,
+            tolerance: solver.tolerance,
+            deadline,
+            stopping,
+            iterations: 0,
+            cycles: 0,
+            relative: 1.0,
+            acted_on: false,
+        };
+        iterate(&mut rule)?;
+        let ResidualControl { iterations, cycles, relative, .. } = rule;
         self.refresh_positions(index);
-        (iterations, cycles, relative)
+        Ok((iterations, cycles, relative))
     }
 
     fn report(&self, scene_state: &SceneState) -> StepReport {
@@ -173,6 +151,93 @@ impl StaggeredStepper {
     }
 }
 
+/// Steps of one body without an objective, which the mixed system does not have. Full steps find the contacts; if these still
+/// come and go, later steps are halved while the residual grows.
+struct ResidualControl<'a> {
+    stepper: &'a mut StaggeredStepper,
+    index: usize,
+    tolerance: f64,
+    deadline: Option<Instant>,
+    stopping: Stopping,
+    iterations: u32,
+    cycles: u32,
+    /// The residual over that at the start.
+    relative: f64,
+    /// Whether forces act on points.
+    acted_on: bool,
+}
+
+impl ResidualControl<'_> {
+    /// Why to stop here. The first iteration is done whatever the time: without it the body would lose its velocity.
+    fn limit(&self) -> Option<Termination> {
+        let limit = self.stopping.limit(self.iterations);
+        limit.filter(|stop| *stop != Termination::Deadline || self.iterations > 0)
+    }
+
+    /// The norm of the residual, after the last step was halved as often as the rule says.
+    fn evaluate(&mut self, may_halve: bool) -> f64 {
+        let mut part = 1.0;
+        loop {
+            self.stepper.refresh_positions(self.index);
+            self.acted_on = self.stepper.find_forces();
+            let range = self.stepper.range(self.index);
+            let StaggeredStepper { bodies, forces, residuals, .. } = &mut *self.stepper;
+            let norm = bodies[self.index].residual(&forces[range]);
+            let grew = residuals.last().is_some_and(|last| norm > *last);
+            if !(may_halve && grew && self.iterations > WHOLE_STEPS && part > SHORTEST) {
+                return norm;
+            }
+            part *= 0.5;
+            bodies[self.index].step_back(part);
+        }
+    }
+}
+
+impl StepRule for ResidualControl<'_> {
+    fn check(&mut self) -> Result<Option<Termination>, MinimiseError> {
+        self.stopping.next(self.iterations);
+        let limit = self.limit();
+        let norm = self.evaluate(limit.is_none());
+        let residuals = &mut self.stepper.residuals;
+        residuals.push(norm);
+        self.relative = if residuals[0] > 0.0 { norm / residuals[0] } else { 0.0 };
+        if self.relative <= self.tolerance {
+            return Ok(Some(Termination::Converged));
+        }
+        if !norm.is_finite() {
+            self.relative = f64::INFINITY;
+            return Ok(Some(Termination::Stalled));
+        }
+        Ok(limit)
+    }
+
+    fn step(&mut self) -> Result<Option<Termination>, MinimiseError> {
+        let range = self.stepper.range(self.index);
+        let first = range.start;
+        let StaggeredStepper { bodies, system, x, forces, moved, answer, residuals, .. } = &mut *self.stepper;
+        moved.resize(x.len(), DVec3::ZERO);
+        answer.resize(x.len(), DVec3::ZERO);
+        moved.fill(DVec3::ZERO);
+        let mut stiffness = |d: &[DVec3], out: &mut [DVec3]| {
+            moved[first..first + d.len()].copy_from_slice(d);
+            answer.fill(DVec3::ZERO);
+            for energy in point_energies(system) {
+                energy.apply_point_hessians(x, HessianMode::PsdProjected, moved, answer);
+            }
+            out.copy_from_slice(&answer[first..first + d.len()]);
+        };
+        let body = &mut bodies[self.index];
+        let exact = LINEAR_SHARE * self.tolerance / self.relative;
+        let linear = body.is_linear() && !self.acted_on;
+        let goal = if linear { exact } else { exact.max(forcing(residuals)) }.min(FIRST_GOAL);
+        let joined = self.acted_on.then_some(&mut stiffness as &mut PointStiffness<'_>);
+        let solve = body.improve(&forces[range], joined, goal, self.deadline);
+        self.cycles += solve.cycles() as u32;
+        self.iterations += 1;
+        Ok(None)
+    }
+}
+
 /// How accurately the next linear system is worth solving: the better Newton's method converges, the more accurately.
 fn forcing(residuals: &[f64]) -> f64 {
     match residuals {
@@ -195,7 +260,7 @@ impl Stepper for StaggeredStepper {
         &mut self,
         scene_state: &SceneState,
         dt: f64,
-        _deadline: Option<Instant>,
+        deadline: Option<Instant>,
     ) -> Result<StepReport, Error> {
         let begun = Instant::now();
         if let Some(problem) = &self.problem {
@@ -219,7 +284,8 @@ impl Stepper for StaggeredStepper {
             self.bodies[index].turn_frame();
             self.before.clone_from(&self.bodies[index].u);
             self.bodies[index].begin_step(scene_state, dt)?;
-            let done = self.solve_body(index, scene_state);
+            let done = self.solve_body(index, scene_state, deadline);
+            let done = done.map_err(|problem| scene_state.failed(problem.to_string()))?;
             iterations += done.0;
             cycles += done.1;
             residual = residual.max(done.2);
