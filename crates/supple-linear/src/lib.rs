@@ -54,6 +54,7 @@ pub use factory::{linear_solver, preconditioner};
 pub use io::{CsrArrays, SparseMatrix, load_matrix};
 pub use krylov::conjugate_gradient::{ConjugateGradient, PreconditionedSolver};
 pub use krylov::flexible_gmres::{FlexibleGmres, FlexibleSystem, GmresOutcome};
+pub use krylov::lanczos::{LanczosVectors, Tridiagonal};
 pub use levels::Levels;
 pub use matrix::block_matrix::{BlockMatrix, BlockPattern, ExtraBlock};
 pub use matrix::extra_rows::ExtraRows;

@@ -1,110 +1,109 @@
-//! The extreme eigenvalues of `D⁻¹ A` with the block diagonal `D`, from the coefficients of conjugate gradients: `k`
-//! steps build the `k x k` tridiagonal matrix of Lanczos (Saad 2003, section 6.7.3), whose extreme eigenvalues are
-//! found by bisection on Sturm counts.
+//! The extreme eigenvalues of `D⁻¹ A` with a (block) diagonal `D` by Lanczos' method in the inner product of `D` (Saad 2003,
+//! section 6.6):
+//!
+//! ```text
+//! w = D⁻¹ A q - β q_before    α = wᵀ D q    w -= α q    β = |w|_D    q_before = q    q = w / β
+//! ```
+//!
+//! The coefficients make a tridiagonal matrix, whose extreme eigenvalues come by bisection on Sturm counts. The vectors are the
+//! caller's, in any precision.
 
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 
-use crate::vectors::{Sums, noise, turn};
-use crate::{BlockJacobi, LinearOperator, Preconditioner};
+use crate::vectors::{CHUNK, noise};
+use crate::{BlockJacobi, LinearOperator};
+use supple_core::parallel::prelude::*;
 
-/// The vectors of a search, reused from one to the next.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Spectrum {
-    r: Vec<DVec3>,
-    x: Vec<DVec3>,
-    z: Vec<DVec3>,
-    q: Vec<DVec3>,
-    p: Vec<DVec3>,
-    sums: Sums,
-    /// The tridiagonal matrix.
+/// An invariant subspace is found where `β` falls below this fraction of `α`.
+const INVARIANT: f64 = 1e-6;
+
+/// Halvings of an interval that contains an eigenvalue.
+const HALVINGS: usize = 100;
+
+/// The three vectors of Lanczos' method, and the matrix.
+pub trait LanczosVectors {
+    /// Fills `q` with noise and `q_before` with zeros; gives `qᵀ D q`.
+    fn start(&mut self) -> f64;
+    /// `q *= factor`.
+    fn scale(&mut self, factor: f64);
+    /// `w = D⁻¹ A q - beta q_before`; gives `wᵀ D q`.
+    fn apply(&mut self, beta: f64) -> f64;
+    /// `w -= alpha q`; gives `wᵀ D w`.
+    fn orthogonalise(&mut self, alpha: f64) -> f64;
+    /// `q_before = q`, `q = factor w`.
+    fn advance(&mut self, factor: f64);
+}
+
+/// The tridiagonal matrix that Lanczos' method has built.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Tridiagonal {
     diagonal: Vec<f64>,
     off_diagonal: Vec<f64>,
 }
 
-impl Spectrum {
-    /// The smallest and largest eigenvalue found by this many steps, from inside the spectrum. `None` if the matrix
-    /// is not positive definite or not finite.
-    pub(crate) fn extremes(
-        &mut self,
-        matrix: &dyn LinearOperator,
-        jacobi: &mut BlockJacobi,
-        steps: usize,
-    ) -> Option<[f64; 2]> {
-        self.lanczos(matrix, jacobi, steps)?;
-        let Self { diagonal, off_diagonal, .. } = self;
-        let reach = |i: usize| {
-            let before = if i == 0 { 0.0 } else { off_diagonal[i - 1] };
-            before.abs() + off_diagonal.get(i).map_or(0.0, |after| after.abs())
-        };
-        let high = (0..diagonal.len()).map(|i| diagonal[i] + reach(i)).fold(0.0, f64::max);
-        let smallest = bisect([0.0, high], |at| below(diagonal, off_diagonal, at) >= 1);
-        let largest = bisect([0.0, high], |at| below(diagonal, off_diagonal, at) == diagonal.len());
-        (smallest > 0.0 && largest.is_finite()).then_some([smallest, largest])
-    }
-
-    /// Memory in bytes.
-    pub(crate) fn bytes(&self) -> usize {
-        5 * size_of::<DVec3>() * self.r.len() + self.sums.bytes()
-    }
-
-    fn start(&mut self, unknowns: usize) {
-        noise(&mut self.r, unknowns);
-        for vector in [&mut self.x, &mut self.z, &mut self.q] {
-            vector.resize(unknowns, DVec3::ZERO);
+impl Tridiagonal {
+    /// So many steps of Lanczos' method, or fewer where they span an invariant subspace; `None` from a start of zero.
+    pub fn of(vectors: &mut dyn LanczosVectors, steps: usize) -> Option<Self> {
+        let start = vectors.start().sqrt();
+        if start == 0.0 {
+            return None;
         }
-        self.sums.resize(unknowns);
-        self.diagonal.clear();
-        self.off_diagonal.clear();
+        vectors.scale(1.0 / start);
+        let mut beta = 0.0;
+        let mut matrix = Self::default();
+        for _ in 0..steps {
+            let alpha = vectors.apply(beta);
+            beta = vectors.orthogonalise(alpha).sqrt();
+            matrix.diagonal.push(alpha);
+            if beta.is_nan() || beta <= INVARIANT * alpha.abs() {
+                return Some(matrix);
+            }
+            matrix.off_diagonal.push(beta);
+            vectors.advance(1.0 / beta);
+        }
+        matrix.off_diagonal.pop();
+        Some(matrix)
     }
 
-    fn lanczos(&mut self, matrix: &dyn LinearOperator, jacobi: &mut BlockJacobi, steps: usize) -> Option<()> {
-        self.start(matrix.unknowns());
-        let Self { r, x, z, q, p, sums, diagonal, off_diagonal } = self;
-        jacobi.apply(r, z);
-        p.clone_from(z);
-        let mut rz = sums.dot(r, z);
-        let first = rz;
-        let (mut alpha_before, mut beta) = (1.0, 0.0);
-        for _ in 0..steps.min(3 * r.len()) {
-            matrix.apply(p, q);
-            let alpha = rz / sums.dot(p, q);
-            if !alpha.is_finite() || alpha <= 0.0 {
-                return None;
-            }
-            diagonal.push(1.0 / alpha + beta / alpha_before);
-            sums.advance(alpha, (x, p), (r, q));
-            jacobi.apply(r, z);
-            let next = sums.dot(r, z);
-            if next <= 1e-24 * first {
-                break;
-            }
-            (beta, alpha_before, rz) = (next / rz, alpha, next);
-            off_diagonal.push(beta.sqrt() / alpha);
-            turn(p, beta, z);
+    /// Its largest eigenvalue, if that is positive: from below, the largest of the matrix it was built from.
+    pub fn largest(&self) -> f64 {
+        bisect([0.0, self.bound()], |at| self.below(at) == self.diagonal.len())
+    }
+
+    /// Its smallest eigenvalue; 0 if that is not positive.
+    pub fn smallest(&self) -> f64 {
+        if self.below(0.0) > 0 {
+            return 0.0;
         }
-        off_diagonal.truncate(diagonal.len().saturating_sub(1));
-        (!diagonal.is_empty()).then_some(())
+        bisect([0.0, self.bound()], |at| self.below(at) >= 1)
+    }
+
+    /// No eigenvalue is larger (Gershgorin).
+    fn bound(&self) -> f64 {
+        let beside = |i: usize| self.off_diagonal.get(i).map_or(0.0, |entry| entry.abs());
+        let row = |(i, d): (usize, &f64)| d + (beside(i) + if i == 0 { 0.0 } else { beside(i - 1) });
+        self.diagonal.iter().enumerate().map(row).fold(0.0, f64::max)
+    }
+
+    /// How many eigenvalues lie below `at`: the negative pivots of `T - at I`.
+    fn below(&self, at: f64) -> usize {
+        let mut pivot = 1.0;
+        let mut count = 0;
+        for (i, &d) in self.diagonal.iter().enumerate() {
+            let coupling = if i == 0 { 0.0 } else { self.off_diagonal[i - 1] * self.off_diagonal[i - 1] };
+            pivot = d - at - coupling / pivot;
+            if pivot == 0.0 {
+                pivot = f64::MIN_POSITIVE;
+            }
+            count += usize::from(pivot < 0.0);
+        }
+        count
     }
 }
 
-/// How many eigenvalues lie below `at`: the negative pivots of `T - at I`.
-fn below(diagonal: &[f64], off_diagonal: &[f64], at: f64) -> usize {
-    let mut pivot = 1.0;
-    let mut count = 0;
-    for (i, &d) in diagonal.iter().enumerate() {
-        let coupling = if i == 0 { 0.0 } else { off_diagonal[i - 1] * off_diagonal[i - 1] };
-        pivot = d - at - coupling / pivot;
-        if pivot == 0.0 {
-            pivot = f64::MIN_POSITIVE;
-        }
-        count += usize::from(pivot < 0.0);
-    }
-    count
-}
-
-/// The point at which a condition that is false at the low end and true at the high end becomes true.
+/// Where a condition that fails at the low end and holds at the high end begins to hold.
 fn bisect([mut low, mut high]: [f64; 2], holds: impl Fn(f64) -> bool) -> f64 {
-    for _ in 0..100 {
+    for _ in 0..HALVINGS {
         let middle = 0.5 * (low + high);
         if holds(middle) {
             high = middle;
@@ -115,25 +114,123 @@ fn bisect([mut low, mut high]: [f64; 2], holds: impl Fn(f64) -> bool) -> f64 {
     high
 }
 
+/// The vectors of a search with the block diagonal of a matrix, kept from one to the next.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Spectrum {
+    q: Vec<DVec3>,
+    before: Vec<DVec3>,
+    w: Vec<DVec3>,
+    diagonal: Vec<DMat3>,
+}
+
+impl Spectrum {
+    /// The smallest and largest eigenvalue that so many steps find; from inside the spectrum. `None` if the matrix is not
+    /// positive definite or not finite.
+    pub(crate) fn extremes(
+        &mut self,
+        matrix: &dyn LinearOperator,
+        jacobi: &BlockJacobi,
+        steps: usize,
+    ) -> Option<[f64; 2]> {
+        let unknowns = matrix.unknowns();
+        self.diagonal.resize(unknowns, DMat3::ZERO);
+        matrix.diagonal(&mut self.diagonal);
+        self.w.resize(unknowns, DVec3::ZERO);
+        let inverses = jacobi.inverses();
+        let tridiagonal =
+            Tridiagonal::of(&mut Search { matrix, inverses, of: self }, steps.min(3 * unknowns))?;
+        let [smallest, largest] = [tridiagonal.smallest(), tridiagonal.largest()];
+        (smallest > 0.0 && largest.is_finite()).then_some([smallest, largest])
+    }
+
+    /// Memory in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        (3 * size_of::<DVec3>() + size_of::<DMat3>()) * self.w.len()
+    }
+}
+
+struct Search<'a> {
+    matrix: &'a dyn LinearOperator,
+    inverses: &'a [DMat3],
+    of: &'a mut Spectrum,
+}
+
+/// `aᵀ D b`, chunk by chunk.
+fn weighted(diagonal: &[DMat3], a: &[DVec3], b: &[DVec3]) -> f64 {
+    let part = |range: std::ops::Range<usize>| range.map(|i| a[i].dot(diagonal[i] * b[i])).sum::<f64>();
+    supple_core::parallel::fold(a.len(), CHUNK, 0.0, part, |a, b| a + b)
+}
+
+impl LanczosVectors for Search<'_> {
+    fn start(&mut self) -> f64 {
+        let Spectrum { q, before, diagonal, .. } = self.of;
+        noise(q, diagonal.len());
+        before.clear();
+        before.resize(diagonal.len(), DVec3::ZERO);
+        weighted(diagonal, q, q)
+    }
+
+    fn scale(&mut self, factor: f64) {
+        self.of.q.iter_mut().for_each(|q| *q *= factor);
+    }
+
+    fn apply(&mut self, beta: f64) -> f64 {
+        let Spectrum { q, before, w, diagonal } = self.of;
+        self.matrix.apply(q, w);
+        let parts =
+            w.par_chunks_mut(CHUNK).zip(self.inverses.par_chunks(CHUNK)).zip(before.par_chunks(CHUNK));
+        parts.for_each(|((w, inverses), before)| {
+            for ((w, inverse), before) in w.iter_mut().zip(inverses).zip(before) {
+                *w = *inverse * *w - beta * *before;
+            }
+        });
+        weighted(diagonal, w, q)
+    }
+
+    fn orthogonalise(&mut self, alpha: f64) -> f64 {
+        let Spectrum { q, w, diagonal, .. } = self.of;
+        crate::vectors::add(w, -alpha, q);
+        weighted(diagonal, w, w)
+    }
+
+    fn advance(&mut self, factor: f64) {
+        let Spectrum { q, before, w, .. } = self.of;
+        std::mem::swap(before, q);
+        std::mem::swap(q, w);
+        self.scale(factor);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BlockMatrix, BlockPattern};
-    use glam::DMat3;
+    use crate::{BlockMatrix, BlockPattern, Preconditioner};
     use std::sync::Arc;
 
-    #[test]
-    fn extremes_of_a_chain_are_those_of_the_formula() {
-        let n = 40u32;
+    fn chain(n: u32, diagonal: f64) -> BlockMatrix {
         let pairs: Vec<[u32; 2]> = (1..n).map(|i| [i - 1, i]).collect();
         let mut matrix = BlockMatrix::zero(Arc::new(BlockPattern::new(&vec![false; n as usize], &pairs)));
         pairs.iter().for_each(|&[a, b]| matrix.add_pair(a, b, -DMat3::IDENTITY));
-        (0..n).for_each(|v| matrix.add_diagonal(v, 2.0 * DMat3::IDENTITY));
+        (0..n).for_each(|v| matrix.add_diagonal(v, diagonal * DMat3::IDENTITY));
+        matrix
+    }
+
+    fn extremes(matrix: &BlockMatrix, steps: usize) -> Option<[f64; 2]> {
         let mut jacobi = BlockJacobi::default();
-        jacobi.update(&matrix).unwrap();
-        let [smallest, largest] = Spectrum::default().extremes(&matrix, &mut jacobi, 200).unwrap();
+        jacobi.update(matrix).unwrap();
+        Spectrum::default().extremes(matrix, &jacobi, steps)
+    }
+
+    #[test]
+    fn extremes_of_a_chain_are_those_of_the_formula() {
+        let [smallest, largest] = extremes(&chain(40, 2.0), 200).unwrap();
         // The eigenvalues of tridiag(-1, 2, -1) / 2 are 1 - cos(k π / (n + 1)).
-        let cosine = (std::f64::consts::PI / f64::from(n + 1)).cos();
+        let cosine = (std::f64::consts::PI / 41.0).cos();
         assert!((smallest - (1.0 - cosine)).abs() < 1e-8 && (largest - (1.0 + cosine)).abs() < 1e-8);
+    }
+
+    #[test]
+    fn indefinite_matrices_have_no_extremes() {
+        assert_eq!(extremes(&chain(40, 1.5), 60), None);
     }
 }

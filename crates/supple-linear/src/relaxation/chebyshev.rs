@@ -72,7 +72,7 @@ impl Chebyshev {
 impl LinearSolver for Chebyshev {
     fn prepare(&mut self, matrix: &dyn LinearOperator) -> Result<(), LinearError> {
         self.jacobi.update(matrix)?;
-        let spectrum = self.spectrum.extremes(matrix, &mut self.jacobi, STEPS);
+        let spectrum = self.spectrum.extremes(matrix, &self.jacobi, STEPS);
         let [smallest, largest] = spectrum.ok_or(LinearError::NotPositiveDefinite {
             solver: "chebyshev",
             found: "the matrix is not positive definite, or not finite",

@@ -1,4 +1,4 @@
-//! The largest eigenvalue of `D⁻¹ A` by Lanczos' method in the inner product of `D`. Damped Jacobi, and with it the whole
+//! The largest eigenvalue of `D⁻¹ A` by Lanczos' method, in single precision. Damped Jacobi, and with it the whole
 //! V-cycle, is positive definite where the damping times this is below 2 on every level.
 
 #![allow(clippy::needless_range_loop, reason = "components are counted as in kernels")]
@@ -6,6 +6,7 @@
 use supple_core::parallel::prelude::*;
 
 use crate::solvers::octree::element::wide::Real;
+use supple_linear::{LanczosVectors, Tridiagonal};
 
 /// Nodes processed by one task.
 const CHUNK: usize = 4096;
@@ -14,29 +15,42 @@ const CHUNK: usize = 4096;
 const STEPS: usize = 15;
 
 /// The largest eigenvalue of `D⁻¹ A` with `inverse = D⁻¹`; nodes where that is zero are left out. `work` are three vectors of
-/// the same length, `apply` is `y = A x`.
+/// the same length, `product` is `y = A x`.
 pub(crate) fn largest_eigenvalue(
     inverse: &[[f32; 3]],
-    work: [&mut Vec<[f32; 3]>; 3],
-    mut apply: impl FnMut(&[[f32; 3]], &mut [[f32; 3]]),
+    [q, before, w]: [&mut Vec<[f32; 3]>; 3],
+    product: impl FnMut(&[[f32; 3]], &mut [[f32; 3]]),
 ) -> f64 {
-    let [q, before, w] = work;
-    let free = |node: usize, c: usize| inverse[node][c] > 0.0;
-    for (node, q) in q.iter_mut().enumerate() {
-        *q = std::array::from_fn(|c| if free(node, c) { noise(3 * node + c) } else { 0.0 });
+    let mut vectors = SingleVectors { inverse, q, before, w, product };
+    Tridiagonal::of(&mut vectors, STEPS).map_or(1.0, |tridiagonal| tridiagonal.largest())
+}
+
+/// The vectors of Lanczos' method in single precision, with a diagonal `D`.
+struct SingleVectors<'a, F> {
+    inverse: &'a [[f32; 3]],
+    q: &'a mut Vec<[f32; 3]>,
+    before: &'a mut Vec<[f32; 3]>,
+    w: &'a mut Vec<[f32; 3]>,
+    product: F,
+}
+
+impl<F: FnMut(&[[f32; 3]], &mut [[f32; 3]])> LanczosVectors for SingleVectors<'_, F> {
+    fn start(&mut self) -> f64 {
+        let free = |node: usize, c: usize| self.inverse[node][c] > 0.0;
+        for (node, q) in self.q.iter_mut().enumerate() {
+            *q = std::array::from_fn(|c| if free(node, c) { noise(3 * node + c) } else { 0.0 });
+        }
+        self.before.fill([0.0; 3]);
+        sum(self.inverse, self.q, self.q)
     }
-    before.fill([0.0; 3]);
-    let weigh = |a: &[[f32; 3]], b: &[[f32; 3]]| sum(inverse, a, b);
-    let mut beta = weigh(q, q).sqrt();
-    if beta == 0.0 {
-        return 1.0;
+
+    fn scale(&mut self, factor: f64) {
+        scale(self.q, factor);
     }
-    scale(q, 1.0 / beta);
-    beta = 0.0;
-    let (mut diagonal, mut beside) = ([0.0; STEPS], [0.0; STEPS]);
-    let mut count = 0;
-    for step in 0..STEPS {
-        apply(q, w);
+
+    fn apply(&mut self, beta: f64) -> f64 {
+        let Self { inverse, q, before, w, product } = self;
+        product(q, w);
         let (down, back) = (inverse.par_chunks(CHUNK), before.par_chunks(CHUNK));
         w.par_chunks_mut(CHUNK).zip(down).zip(back).for_each(|((w, inverse), before)| {
             for ((w, inverse), before) in w.iter_mut().zip(inverse).zip(before) {
@@ -45,7 +59,11 @@ pub(crate) fn largest_eigenvalue(
                 }
             }
         });
-        let alpha = weigh(w, q);
+        sum(inverse, w, q)
+    }
+
+    fn orthogonalise(&mut self, alpha: f64) -> f64 {
+        let Self { inverse, q, w, .. } = self;
         w.par_chunks_mut(CHUNK).zip(q.par_chunks(CHUNK)).for_each(|(w, q)| {
             for (w, q) in w.iter_mut().zip(q) {
                 for c in 0..3 {
@@ -53,19 +71,14 @@ pub(crate) fn largest_eigenvalue(
                 }
             }
         });
-        diagonal[step] = alpha;
-        count = step + 1;
-        let next = weigh(w, w).sqrt();
-        if next <= 1e-6 * alpha.abs() {
-            break;
-        }
-        beside[step] = next;
-        scale(w, 1.0 / next);
-        std::mem::swap(before, q);
-        std::mem::swap(q, w);
-        beta = next;
+        sum(inverse, w, w)
     }
-    largest_of_tridiagonal(&diagonal[..count], &beside[..count - 1])
+
+    fn advance(&mut self, factor: f64) {
+        scale(self.w, factor);
+        std::mem::swap(self.before, self.q);
+        std::mem::swap(self.q, self.w);
+    }
 }
 
 /// `aᵀ D b`, summed pairwise in a tree whose shape depends on the length alone.
@@ -95,27 +108,4 @@ fn noise(place: usize) -> f32 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     ((z ^ (z >> 31)) >> 40) as f32 / (1u64 << 23) as f32 - 1.0
-}
-
-/// By bisection on the number of negative pivots of `T - θ I`.
-fn largest_of_tridiagonal(diagonal: &[f64], beside: &[f64]) -> f64 {
-    let reach = |i: usize| beside.get(i).copied().unwrap_or(0.0) + if i == 0 { 0.0 } else { beside[i - 1] };
-    let (mut low, mut high) = (0.0, (0..diagonal.len()).map(|i| diagonal[i] + reach(i)).fold(0.0, f64::max));
-    let all_below = |at: f64| {
-        let mut pivot = 1.0;
-        diagonal.iter().enumerate().all(|(i, d)| {
-            let coupling = if i == 0 { 0.0 } else { beside[i - 1] * beside[i - 1] };
-            pivot = d - at - coupling / pivot;
-            pivot < 0.0
-        })
-    };
-    for _ in 0..60 {
-        let middle = 0.5 * (low + high);
-        if all_below(middle) {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    high
 }
