@@ -45,7 +45,7 @@ mod relaxation;
 mod solve;
 mod solver;
 mod solver_state;
-mod vectors;
+pub mod vectors;
 
 pub use direct::Ordering;
 pub use direct::cholesky::{Cholesky, Factorisation, ScalarCholesky};

@@ -28,7 +28,7 @@ impl Sums {
     /// `aᵀ b`.
     pub(super) fn dot(&mut self, a: &[DVec3], b: &[DVec3]) -> f64 {
         let parts = self.partial.par_iter_mut().zip(a.par_chunks(CHUNK)).zip(b.par_chunks(CHUNK));
-        parts.for_each(|((sum, a), b)| *sum = dot(a, b));
+        parts.for_each(|((sum, a), b)| *sum = chunk_dot(a, b));
         self.total()
     }
 
@@ -44,7 +44,7 @@ impl Sums {
         self.partial.par_iter_mut().zip(moves).zip(falls).for_each(|((sum, (x, p)), (r, q))| {
             add_scaled(x, alpha, p);
             add_scaled(r, -alpha, q);
-            *sum = dot(r, r);
+            *sum = chunk_dot(r, r);
         });
         self.total()
     }
@@ -56,7 +56,7 @@ impl Sums {
             for (r, (b, q)) in r.iter_mut().zip(b.iter().zip(q)) {
                 *r = *b - *q;
             }
-            *sum = dot(r, r);
+            *sum = chunk_dot(r, r);
         });
         self.total()
     }
@@ -83,7 +83,7 @@ pub(super) fn is_zero(x: &[DVec3]) -> bool {
 }
 
 /// `x += alpha p`.
-pub(super) fn add(x: &mut [DVec3], alpha: f64, p: &[DVec3]) {
+pub fn add(x: &mut [DVec3], alpha: f64, p: &[DVec3]) {
     x.par_chunks_mut(CHUNK).zip(p.par_chunks(CHUNK)).for_each(|(x, p)| add_scaled(x, alpha, p));
 }
 
@@ -123,9 +123,9 @@ pub(super) fn solve_in_units<T>(
     outcome
 }
 
-/// Eight running sums allow the additions to overlap; their order is fixed.
-fn dot(a: &[DVec3], b: &[DVec3]) -> f64 {
-    let (a, b): (&[f64], &[f64]) = (bytemuck::cast_slice(a), bytemuck::cast_slice(b));
+/// `aᵀ b` on the calling thread. Eight running sums allow the additions to overlap; their order is fixed.
+#[inline]
+pub fn serial_dot(a: &[f64], b: &[f64]) -> f64 {
     let (a_eights, a_rest) = a.as_chunks::<8>();
     let (b_eights, b_rest) = b.as_chunks::<8>();
     let mut sums = [0.0; 8];
@@ -136,6 +136,11 @@ fn dot(a: &[DVec3], b: &[DVec3]) -> f64 {
     }
     let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
     sums.iter().sum::<f64>() + rest
+}
+
+/// The same of vectors.
+fn chunk_dot(a: &[DVec3], b: &[DVec3]) -> f64 {
+    serial_dot(bytemuck::cast_slice(a), bytemuck::cast_slice(b))
 }
 
 /// A pseudo-random vector that only depends on its length: entries in -1 to 1 by the mixing of splitmix64.

@@ -2,6 +2,7 @@
 //! coarsest level of multigrid hierarchies.
 
 use super::front::{Front, Threads};
+use crate::vectors::serial_dot;
 use supple_core::simd::Simd;
 
 /// The factor `L` of `A = L Lᵀ`, column by column.
@@ -37,7 +38,7 @@ impl DenseFactor {
         }
         for j in (0..n).rev() {
             let column = &self.columns[j * n..(j + 1) * n];
-            x[j] = (x[j] - dot(&column[j + 1..], &x[j + 1..n])) / column[j];
+            x[j] = (x[j] - serial_dot(&column[j + 1..], &x[j + 1..n])) / column[j];
         }
     }
 
@@ -45,19 +46,6 @@ impl DenseFactor {
     pub fn bytes(&self) -> usize {
         8 * self.columns.len()
     }
-}
-
-/// Eight running sums allow the additions to overlap; their order is fixed.
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let (a_eights, a_rest) = a.as_chunks::<8>();
-    let (b_eights, b_rest) = b.as_chunks::<8>();
-    let mut sums = [0.0; 8];
-    for (a, b) in a_eights.iter().zip(b_eights) {
-        for i in 0..8 {
-            sums[i] += a[i] * b[i];
-        }
-    }
-    sums.iter().sum::<f64>() + a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum::<f64>()
 }
 
 #[cfg(test)]

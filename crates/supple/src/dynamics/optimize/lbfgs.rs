@@ -15,6 +15,7 @@ use super::error::MinimiseError;
 use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use super::preconditioning::Preconditioning;
 use super::refresh::Refresh;
+use supple_linear::vectors::add;
 use supple_linear::{BlockPattern, Preconditioner, SolverState};
 
 /// A step and the change of the gradient.
@@ -152,8 +153,4 @@ impl SolverState for Lbfgs {
         let pairs = self.pairs.len() + self.spare.len();
         self.preconditioning.bytes() + 48 * self.before.len() * (pairs + 1)
     }
-}
-
-fn add(target: &mut [DVec3], scale: f64, other: &[DVec3]) {
-    target.iter_mut().zip(other).for_each(|(a, b)| *a += scale * *b);
 }

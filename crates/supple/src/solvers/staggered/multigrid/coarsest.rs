@@ -5,6 +5,7 @@
 
 use crate::solvers::staggered::lattice::{Lattice, PRESSURE};
 use crate::solvers::staggered::operator::rows::Operator;
+use supple_linear::vectors::serial_dot;
 
 /// A pivot below this fraction of its diagonal entry is zero.
 const LOST: f64 = 1e-10;
@@ -102,11 +103,13 @@ impl Coarsest {
         for m in first..n {
             let common = first.max(self.first[m]);
             let other = &done[self.start[m]..];
-            let known =
-                dot(&row[common - first..m - first], &other[common - self.first[m]..m - self.first[m]]);
+            let known = serial_dot(
+                &row[common - first..m - first],
+                &other[common - self.first[m]..m - self.first[m]],
+            );
             row[m - first] = (row[m - first] - known) * other[m - self.first[m]];
         }
-        let rest = diagonal - dot(&row[..n - first], &row[..n - first]);
+        let rest = diagonal - serial_dot(&row[..n - first], &row[..n - first]);
         row[n - first] = if rest > LOST * diagonal { 1.0 / rest.sqrt() } else { 0.0 };
     }
 
@@ -135,7 +138,7 @@ impl Coarsest {
         let x = &mut self.solution;
         for n in 0..x.len() {
             let (first, row) = (self.first[n], &self.factor[self.start[n]..]);
-            x[n] = (x[n] - dot(&row[..n - first], &x[first..n])) * row[n - first];
+            x[n] = (x[n] - serial_dot(&row[..n - first], &x[first..n])) * row[n - first];
         }
         for n in (0..x.len()).rev() {
             let (first, row) = (self.first[n], &self.factor[self.start[n]..]);
@@ -173,16 +176,4 @@ fn unknowns(lattice: &Lattice, field: usize) -> impl Iterator<Item = usize> + '_
         let at = lattice.coordinates(*cell);
         (0..3).all(|a| at[a] >= 0 && at[a] < size[a] as i32) && lattice.is_unknown(field, *cell)
     })
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let mut sums = [0.0; 8];
-    let (a8, b8) = (a.chunks_exact(8), b.chunks_exact(8));
-    let rest: f64 = a8.remainder().iter().zip(b8.remainder()).map(|(a, b)| a * b).sum();
-    for (a, b) in a8.zip(b8) {
-        for i in 0..8 {
-            sums[i] += a[i] * b[i];
-        }
-    }
-    sums.iter().sum::<f64>() + rest
 }
