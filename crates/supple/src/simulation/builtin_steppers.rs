@@ -37,7 +37,7 @@ impl Scene {
     /// Reads a scene file. Its names, types and keys are checked; [`Scene::validate`] checks the rest.
     ///
     /// ```no_run
-    /// let scene = supple::scene::Scene::load("tablecloth.toml")?;
+    /// let scene = supple::Scene::load("tablecloth.toml")?;
     /// scene.validate()?;
     /// # Ok::<(), supple::Error>(())
     /// ```

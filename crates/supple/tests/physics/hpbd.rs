@@ -13,7 +13,7 @@ use supple::solvers::hpbd::Options;
 /// A square metre of cloth, hung upright by its upper side half a metre up.
 fn curtain(cells: u32, material: impl Into<MaterialSpec>) -> Scene {
     let vertices = [cells + 1, cells + 1];
-    let mut cloth = Body::cloth("cloth", 1.0, 1.0, vertices).material(material);
+    let mut cloth = Body::cloth("cloth").size([1.0, 1.0]).vertices(vertices).material(material);
     cloth.transform.rotate = 90.0 * DVec3::X;
     let side = Selection::Plane { point: DVec3::new(0.0, 0.499, 0.0), normal: DVec3::Y };
     let mut scene = Scene::builder().body(cloth).pin(Pin::hard("cloth", side)).build().unwrap();
@@ -200,7 +200,8 @@ fn a_cloth_that_falls_onto_another_stays_above_it() {
     scene.bodies[0].transform.rotate = DVec3::ZERO;
     let side = |normal: DVec3| Selection::Plane { point: 0.499 * normal, normal };
     scene.pins = vec![Pin::hard("cloth", side(DVec3::X)), Pin::hard("cloth", side(-DVec3::X))];
-    let mut falling = Body::cloth("falling", 0.4, 0.4, [21, 21]).material("cotton").at([0.03, 0.05, 0.02]);
+    let mut falling =
+        Body::cloth("falling").size([0.4, 0.4]).vertices([21, 21]).material("cotton").at([0.03, 0.05, 0.02]);
     falling.velocity = DVec3::new(0.0, -2.0, 0.0);
     scene.bodies.push(falling);
     scene.contact.thickness = 0.005;
@@ -271,7 +272,7 @@ fn a_region_has_its_own_poisson_ratio() {
 fn what_is_near_is_found_again_after_a_state_is_restored() {
     // A sheet that crumples on the floor.
     let scene = {
-        let mut cloth = Body::cloth("cloth", 0.6, 0.6, [25, 25]).material("silk");
+        let mut cloth = Body::cloth("cloth").size([0.6, 0.6]).vertices([25, 25]).material("silk");
         cloth.transform.rotate = DVec3::new(80.0, 10.0, 0.0);
         cloth.transform.translate = 0.35 * DVec3::Y;
         cloth.self_contact = true;
@@ -349,7 +350,7 @@ fn a_solid_that_is_filled_by_cells_rests_on_a_cloth() {
 #[test]
 fn sheets_thrown_at_each_other_do_not_pass_in_long_steps() {
     // Two sheets are thrown at each other, by one edge length per step.
-    let mut cloth = Body::cloth("cloth", 0.4, 0.4, [21, 21]).material("cotton");
+    let mut cloth = Body::cloth("cloth").size([0.4, 0.4]).vertices([21, 21]).material("cotton");
     cloth.self_contact = true;
     let other = Body { velocity: DVec3::new(0.0, 0.6, 0.0), ..cloth.clone() }.at([0.003, -0.03, 0.004]);
     cloth.velocity = DVec3::new(0.0, -0.6, 0.0);

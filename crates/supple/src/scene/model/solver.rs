@@ -70,7 +70,7 @@ impl Solver {
     /// With the options of a stepper.
     ///
     /// ```
-    /// use supple::{scene::{Method, Solver}, solvers::hpbd};
+    /// use supple::{Solver, scene::Method, solvers::hpbd};
     /// let options = hpbd::Options { levels: 3, ..hpbd::Options::default() };
     /// let solver = Solver { method: Method::HPBD, ..Solver::default() }.with_options(options);
     /// assert_eq!(solver.options.get::<hpbd::Options>().levels, 3);
