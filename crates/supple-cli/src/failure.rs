@@ -37,7 +37,8 @@ impl Failure {
             supple::Error::Failed { .. } => 1,
             supple::Error::Stopped { .. } => STOPPED,
             supple::Error::File(file) => file.write_failure.map_or(2, code_of_write_failure),
-            supple::Error::Invalid(_) | supple::Error::NotSupported(_) => 2,
+            // Everything else is about what was given.
+            _ => 2,
         };
         Self { error: error.into(), code }
     }

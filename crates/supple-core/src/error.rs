@@ -76,6 +76,24 @@ pub enum Error {
     /// A scene, mesh or call that is not valid; the text gives the item, the value and the remedy.
     #[error("{0}")]
     Invalid(String),
+    /// An option whose value is outside its range.
+    #[error("`{option}` is {value}; it must be {range}")]
+    OutOfRange {
+        /// The option, with the table that it stands in: `hpbd.sweeps`.
+        option: String,
+        /// Its value.
+        value: String,
+        /// What it may be, with the unit.
+        range: String,
+    },
+    /// A solver's name that nothing answers to.
+    #[error("there is no solver `{name}`; there are {valid}")]
+    UnknownSolver {
+        /// The name that was asked for.
+        name: String,
+        /// The names that there are, as a list for people.
+        valid: String,
+    },
     /// Valid by the scene format, but not implemented yet.
     #[error("{0} is not supported yet")]
     NotSupported(String),
@@ -95,4 +113,15 @@ pub enum Error {
         /// Total number of frames.
         total: u32,
     },
+}
+
+impl Error {
+    /// An option whose value is outside its range.
+    pub fn out_of_range(
+        option: impl Into<String>,
+        value: impl fmt::Display,
+        range: impl Into<String>,
+    ) -> Self {
+        Self::OutOfRange { option: option.into(), value: value.to_string(), range: range.into() }
+    }
 }

@@ -129,8 +129,7 @@ impl SceneBuilder {
         let mut scene = self.lock().clone();
         scene.solver = read_tables(&tables, &self.folder)?.solver;
         if let Some(word) = solver {
-            let refused = |problem| invalid(format!("solver `{word}`: {problem}"));
-            scene.solver.choose_from(word, &steppers()).map_err(refused)?;
+            scene.solver.choose_from(word, &steppers()).map_err(exception)?;
         }
         scene.resolve_paths();
         scene.validate().map_err(exception)?;

@@ -41,11 +41,11 @@ pub struct Options {
 impl NamedOptions for Options {
     const TABLE: &'static str = "free_fall";
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Error> {
         if (0.0..=1000.0).contains(&self.drag) {
             return Ok(());
         }
-        Err(format!("`free_fall.drag` is {}; it must be 0 to 1000", self.drag))
+        Err(Error::out_of_range("free_fall.drag", self.drag, "0 to 1000"))
     }
 }
 

@@ -240,7 +240,7 @@ fn a_step_that_is_solved_to_a_velocity_is_about_that_near_to_the_exact_one() {
 
 #[test]
 fn a_velocity_tolerance_is_positive_and_for_newton() {
-    let refused = |solver: Solver| solver.check().unwrap_err();
+    let refused = |solver: Solver| solver.check().unwrap_err().to_string();
     let said = refused(Solver { velocity_tolerance: Some(-0.1), ..Solver::default() });
     assert!(said.contains("-0.1") && said.contains("m/s"), "{said}");
     let said = refused(Solver { velocity_tolerance: Some(0.1), method: Method::LBFGS, ..Solver::default() });

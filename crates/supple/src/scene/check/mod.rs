@@ -107,7 +107,7 @@ impl Checker<'_> {
         if let Err(problem) = solver.linear.check() {
             self.wrong("solver.linear", problem.to_string());
         } else if let Err(problem) = solver.check() {
-            self.wrong("solver", problem);
+            self.wrong("solver", problem.to_string());
         }
         self.count("output.every", output.every, 1, u32::MAX);
         if let Some(every) = output.checkpoint_every {

@@ -59,7 +59,7 @@ impl Simulation {
         }
         let mut options: hpbd::Options = self.scene_state.solver.options.get();
         options.level = level;
-        options.check().map_err(Error::Invalid)?;
+        options.check()?;
         self.scene_state.solver.options.set(options);
         Ok(())
     }
