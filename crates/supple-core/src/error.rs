@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The location of a problem in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Place {
     /// The file as a whole (missing, empty, a directory, unknown format).
     Whole,
@@ -17,6 +18,7 @@ pub enum Place {
 
 /// A file that cannot be read or written, with the location and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FileError {
     /// The file, as given by the user.
     pub path: PathBuf,
@@ -49,6 +51,16 @@ impl FileError {
         Self::whole(path, format!("cannot {what}: {error}"))
     }
 
+    /// The same with another text.
+    pub fn with_problem(self, problem: impl Into<String>) -> Self {
+        Self { problem: problem.into(), ..self }
+    }
+
+    /// The same as a failure to write, with what the operating system said.
+    pub fn with_write_failure(self, kind: Option<ErrorKind>) -> Self {
+        Self { write_failure: kind, ..self }
+    }
+
     fn at(path: &Path, place: Place, problem: impl Into<String>) -> Self {
         Self { path: path.to_path_buf(), place, problem: problem.into(), write_failure: None }
     }
@@ -69,6 +81,7 @@ impl std::error::Error for FileError {}
 
 /// Everything that can go wrong in the engine.
 #[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// A file that cannot be read or written.
     #[error(transparent)]

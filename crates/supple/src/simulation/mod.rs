@@ -37,6 +37,7 @@ use supple_linear::Simd;
 
 /// The size of a simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Counts {
     /// Vertices of the bodies' surfaces.
     pub vertices: usize,

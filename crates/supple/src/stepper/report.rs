@@ -8,6 +8,7 @@ use supple_mesh::geometry::stretch::principal_stretches;
 
 /// Energies in joules.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct EnergyReport {
     /// Kinetic.
     #[serde(deserialize_with = "number_or_null")]
@@ -24,6 +25,7 @@ pub struct EnergyReport {
 /// remainder of the total belongs to none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct StageTimes {
     /// Pins, colliders, the initial guess, and this report.
     pub setup: f64,
@@ -93,8 +95,9 @@ impl std::ops::Div<f64> for StageTimes {
     }
 }
 
-/// Report of one step.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// Report of one step. A stepper starts from [`StepReport::default`], a step that has not converged, and fills in what it knows.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[non_exhaustive]
 pub struct StepReport {
     /// Nonlinear iterations.
     pub nonlinear_iterations: u32,
@@ -124,6 +127,7 @@ pub struct StepReport {
 
 /// Principal stretches of the surface triangles: current over rest length, 1 is unstretched.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[non_exhaustive]
 pub struct StretchReport {
     /// The largest.
     pub max: f64,
@@ -157,6 +161,7 @@ impl StretchReport {
 
 /// One line of `run --json` and of `reports.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct FrameReport {
     /// The frame's number.
     pub frame: u32,

@@ -15,6 +15,7 @@ use supple_core::text::suggest::{did_you_mean, list};
 
 /// Something that `run` would refuse.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Problem {
     /// Where: dotted, array elements by number (`body.0.shape.grid`); empty for the scene as a whole.
     pub place: String,
