@@ -20,7 +20,7 @@ pub fn main() -> Result<(), supple::Error> {
 
     for frame in 0..10 {
         simulation.set_collider(player, ball(0.6 - 0.05 * f64::from(frame)))?;
-        // The best state that eight milliseconds allow; a slow machine gets a less accurate one, never a late one.
+        // The best state that eight milliseconds allow; a slow machine gets a less accurate one.
         let report = simulation.step_within(1.0 / 60.0, Duration::from_millis(8))?;
         simulation.write_positions_f32(&mut vertex_buffer)?;
         println!(

@@ -11,7 +11,8 @@ use supple_core::Error;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SelfCollisions {
-    /// A barrier that grows without bound as surfaces approach contact; every displacement is truncated before they would touch.
+    /// A barrier that grows without bound as surfaces approach contact; every displacement is truncated before they would touch, up to
+    /// rounding.
     #[default]
     Barrier,
     /// Springs that pull out penetrations, as in the paper.
