@@ -105,7 +105,8 @@ pub struct StepReport {
     pub linear_iterations: u32,
     /// Norm of the objective's gradient over that at the step's start; `None` for families that minimise nothing.
     pub residual: Option<f64>,
-    /// Whether the tolerance was reached; always true for families without one.
+    /// Whether the tolerance was reached; in families without one, whether all their sweeps and small steps were done.
+    /// `false` also where a time budget has cut the step short.
     pub converged: bool,
     /// Energies at the step's end.
     pub energy: EnergyReport,
@@ -182,7 +183,8 @@ pub struct FrameReport {
     /// The largest residual of any step; absent in families without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub residual: Option<f64>,
-    /// Whether every step reached its tolerance, or what double precision allows; absent likewise.
+    /// Whether every step reached its tolerance, or what double precision allows. Families without one say `false` if a time
+    /// budget has cut a step short, and nothing otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub converged: Option<bool>,
     /// Largest principal stretch of any surface triangle.

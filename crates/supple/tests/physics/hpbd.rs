@@ -1,5 +1,7 @@
 //! Hierarchical position based dynamics against theory, against plain sweeps, and against Newton's method.
 
+use std::time::Duration;
+
 use glam::DVec3;
 use supple::material::{MaterialSpec, StretchStiffness};
 use supple::mesh::generate::SphereShape;
@@ -372,4 +374,47 @@ fn sheets_thrown_at_each_other_do_not_pass_in_long_steps() {
         }
     }
     assert!(touched > 0, "they meet");
+}
+
+#[test]
+fn a_used_up_budget_is_reported_and_leaves_a_state_to_go_on_from() {
+    // Damped enough to come to rest.
+    let damped =
+        MaterialSpec { preset: Some("cotton".into()), damping: Some(0.05), ..MaterialSpec::default() };
+    let [mut full, mut short, mut restored] =
+        [(); 3].map(|()| Simulation::new(curtain(12, damped.clone())).unwrap());
+    for _ in 0..30 {
+        let whole = full.step(1.0 / 60.0).unwrap();
+        let report = short.step_within(1.0 / 60.0, Duration::ZERO).unwrap();
+        assert!(whole.converged && !report.converged);
+        assert!(report.nonlinear_iterations < whole.nonlinear_iterations, "{report:?}");
+        assert!(short.first_non_finite().is_none() && short.stretch().max < 1.5, "{:?}", short.stretch());
+    }
+    assert_eq!(short.time(), full.time());
+    restored.restore(&short.save()).unwrap();
+    for simulation in [&mut full, &mut short, &mut restored] {
+        (0..600).for_each(|_| assert!(simulation.step(1.0 / 60.0).unwrap().converged));
+    }
+    assert_eq!(short.state_hash(), restored.state_hash());
+    let (short, full) = (lowest(&short), lowest(&full));
+    assert!((short - full).abs() < 0.005, "{short} m after steps that were cut short, {full} m otherwise");
+}
+
+#[test]
+fn sweeps_end_with_the_budget() {
+    let mut scene = curtain(24, "cotton");
+    scene.solver.options.set(Options { sweeps: 10_000, longest_step: Some(1.0), ..Options::default() });
+    let mut simulation = Simulation::new(scene).unwrap();
+    let report = simulation.step_within(1.0 / 60.0, Duration::from_millis(1)).unwrap();
+    assert!(!report.converged && (1..10_000).contains(&report.nonlinear_iterations), "{report:?}");
+}
+
+#[test]
+fn a_budget_that_is_not_used_up_changes_nothing() {
+    let [mut with, mut without] = [(), ()].map(|()| Simulation::new(curtain(12, "silk")).unwrap());
+    for _ in 0..5 {
+        assert!(with.step_within(1.0 / 60.0, Duration::from_secs(3600)).unwrap().converged);
+        without.step(1.0 / 60.0).unwrap();
+    }
+    assert_eq!(with.state_hash(), without.state_hash());
 }
