@@ -37,7 +37,8 @@ impl Failure {
             supple::Error::Failed { .. } => 1,
             supple::Error::Stopped { .. } => STOPPED,
             supple::Error::File(file) => file.write_failure.map_or(2, code_of_write_failure),
-            supple::Error::Invalid(_) | supple::Error::NotSupported(_) => 2,
+            // Everything else is about what was given.
+            _ => 2,
         };
         Self { error: error.into(), code }
     }
@@ -82,8 +83,8 @@ mod tests {
     fn the_kind_of_an_error_decides_the_exit_code_not_its_words() {
         let file = FileError::whole(Path::new("shirt.obj"), "cannot be parsed");
         assert_eq!(code(file.clone()), 2);
-        assert_eq!(code(FileError { write_failure: Some(ErrorKind::StorageFull), ..file.clone() }), 1);
-        assert_eq!(code(FileError { write_failure: Some(ErrorKind::NotADirectory), ..file }), 2);
+        assert_eq!(code(file.clone().with_write_failure(Some(ErrorKind::StorageFull))), 1);
+        assert_eq!(code(file.with_write_failure(Some(ErrorKind::NotADirectory))), 2);
         assert_eq!(code(Error::Invalid("impossible".into())), 2);
         assert_eq!(code(Error::NotSupported("tearing".into())), 2);
         assert_eq!(code(Error::Failed { time: 0.5, problem: "it diverged".into() }), 1);

@@ -36,7 +36,7 @@ pub(crate) fn scenes(name: Option<&str>, common: &Common) -> Result<ExitCode, Fa
 pub(crate) fn choose(source: &str, choice: &SceneChoice, common: &Common) -> Result<Scene, Failure> {
     let mut scene = common.steppers.scene_reader().sets(&choice.sets).find(source).map_err(Failure::usage)?;
     if let Some(word) = &choice.solver {
-        let refused = |problem| Failure::usage(anyhow::anyhow!("--solver {word}: {problem}"));
+        let refused = |error| Failure::usage(anyhow::anyhow!("--solver: {error}"));
         scene.solver.choose_from(word, &common.steppers).map_err(refused)?;
     }
     if let Some(frames) = choice.frames {

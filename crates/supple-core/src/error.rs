@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The location of a problem in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Place {
     /// The file as a whole (missing, empty, a directory, unknown format).
     Whole,
@@ -17,6 +18,7 @@ pub enum Place {
 
 /// A file that cannot be read or written, with the location and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FileError {
     /// The file, as given by the user.
     pub path: PathBuf,
@@ -49,6 +51,16 @@ impl FileError {
         Self::whole(path, format!("cannot {what}: {error}"))
     }
 
+    /// The same with another text.
+    pub fn with_problem(self, problem: impl Into<String>) -> Self {
+        Self { problem: problem.into(), ..self }
+    }
+
+    /// The same as a failure to write, with what the operating system said.
+    pub fn with_write_failure(self, kind: Option<ErrorKind>) -> Self {
+        Self { write_failure: kind, ..self }
+    }
+
     fn at(path: &Path, place: Place, problem: impl Into<String>) -> Self {
         Self { path: path.to_path_buf(), place, problem: problem.into(), write_failure: None }
     }
@@ -69,6 +81,7 @@ impl std::error::Error for FileError {}
 
 /// Everything that can go wrong in the engine.
 #[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// A file that cannot be read or written.
     #[error(transparent)]
@@ -76,6 +89,24 @@ pub enum Error {
     /// A scene, mesh or call that is not valid; the text gives the item, the value and the remedy.
     #[error("{0}")]
     Invalid(String),
+    /// An option whose value is outside its range.
+    #[error("`{option}` is {value}; it must be {range}")]
+    OutOfRange {
+        /// The option, with the table that it stands in: `hpbd.sweeps`.
+        option: String,
+        /// Its value.
+        value: String,
+        /// What it may be, with the unit.
+        range: String,
+    },
+    /// A solver's name that nothing answers to.
+    #[error("there is no solver `{name}`; there are {valid}")]
+    UnknownSolver {
+        /// The name that was asked for.
+        name: String,
+        /// The names that there are, as a list for people.
+        valid: String,
+    },
     /// Valid by the scene format, but not implemented yet.
     #[error("{0} is not supported yet")]
     NotSupported(String),
@@ -95,4 +126,15 @@ pub enum Error {
         /// Total number of frames.
         total: u32,
     },
+}
+
+impl Error {
+    /// An option whose value is outside its range.
+    pub fn out_of_range(
+        option: impl Into<String>,
+        value: impl fmt::Display,
+        range: impl Into<String>,
+    ) -> Self {
+        Self::OutOfRange { option: option.into(), value: value.to_string(), range: range.into() }
+    }
 }

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::geometry::DisjointSets;
+use supple_core::Error;
 
 /// For each triangle whether its component has two triangles at every edge, or another even number.
 pub fn closed_parts(triangles: &[[u32; 3]], vertices: usize) -> Vec<bool> {
@@ -23,25 +24,39 @@ pub fn closed_parts(triangles: &[[u32; 3]], vertices: usize) -> Vec<bool> {
     triangles.iter().map(|t| !open[parts.find(t[0] as usize).0]).collect()
 }
 
+/// Why a surface encloses no volume. Vertices are numbered from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotClosed {
+    /// An edge at which the surface ends.
+    #[error("only one triangle has the edge {0}-{1}; it needs a closed surface")]
+    Boundary(u32, u32),
+    /// An edge whose triangles face opposite sides.
+    #[error("two triangles traverse the edge {0}-{1} in the same direction; flip one of them")]
+    Orientation(u32, u32),
+}
+
+impl From<NotClosed> for Error {
+    fn from(fault: NotClosed) -> Self {
+        Self::Invalid(fault.to_string())
+    }
+}
+
 /// Reports where a surface is open or not oriented: every edge must have one triangle on each side, traversed in
 /// opposite directions.
-pub fn check_closed(triangles: &[[u32; 3]]) -> Result<(), String> {
+pub fn check_closed(triangles: &[[u32; 3]]) -> Result<(), NotClosed> {
     let directed = |t: &[u32; 3]| [(t[0], t[1]), (t[1], t[2]), (t[2], t[0])];
     let mut edges = HashSet::new();
     for t in triangles {
         for (a, b) in directed(t) {
             if !edges.insert((a, b)) {
-                return Err(format!(
-                    "two triangles traverse the edge {a}-{b} in the same direction; flip one of them"
-                ));
+                return Err(NotClosed::Orientation(a, b));
             }
         }
     }
     // In the order of the triangles, so that the message is deterministic.
     match triangles.iter().flat_map(directed).find(|&(a, b)| !edges.contains(&(b, a))) {
-        Some((a, b)) => {
-            Err(format!("only one triangle has the edge {a}-{b}; pressure needs a closed surface"))
-        }
+        Some((a, b)) => Err(NotClosed::Boundary(a, b)),
         None => Ok(()),
     }
 }

@@ -32,7 +32,7 @@ impl SceneBuilder {
         scene.name = name;
         // A body that is always valid: any problem found now is in the settings.
         let mut whole = scene.clone();
-        whole.bodies.push(Body::cloth("cloth", 1.0, 1.0, [2, 2]));
+        whole.bodies.push(Body::cloth("cloth").vertices([2, 2]).into());
         whole.validate().map_err(exception)?;
         Ok(Self { scene: Mutex::new(scene), folder })
     }
@@ -129,8 +129,7 @@ impl SceneBuilder {
         let mut scene = self.lock().clone();
         scene.solver = read_tables(&tables, &self.folder)?.solver;
         if let Some(word) = solver {
-            let refused = |problem| invalid(format!("solver `{word}`: {problem}"));
-            scene.solver.choose_from(word, &steppers()).map_err(refused)?;
+            scene.solver.choose_from(word, &steppers()).map_err(exception)?;
         }
         scene.resolve_paths();
         scene.validate().map_err(exception)?;

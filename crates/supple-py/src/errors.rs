@@ -7,9 +7,10 @@ pub(crate) fn exception(error: impl Into<supple::Error>) -> PyErr {
     let error = error.into();
     let class = match &error {
         supple::Error::File(_) => "FileError",
-        supple::Error::Invalid(_) => "InvalidInput",
         supple::Error::NotSupported(_) => "NotSupported",
         supple::Error::Failed { .. } | supple::Error::Stopped { .. } => "SimulationFailed",
+        // `Invalid` and its more specific kinds.
+        _ => "InvalidInput",
     };
     named(class, error.to_string())
 }

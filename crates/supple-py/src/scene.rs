@@ -40,8 +40,7 @@ impl Scene {
     fn changed(&self, solver: Option<&str>, resolution: Option<f64>, frames: Option<i64>) -> PyResult<Self> {
         let mut scene = self.scene.clone();
         if let Some(word) = solver {
-            let refused = |problem| invalid(format!("solver `{word}`: {problem}"));
-            scene.solver.choose_from(word, &steppers()).map_err(refused)?;
+            scene.solver.choose_from(word, &steppers()).map_err(exception)?;
         }
         if let Some(frames) = frames {
             let most = "0 to 1000000";

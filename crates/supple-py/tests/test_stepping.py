@@ -234,6 +234,15 @@ def test_a_budget_ends_a_step_early_and_says_so():
         sim.step(0.1, budget=-1)
 
 
+def test_a_budget_ends_a_step_of_position_based_dynamics():
+    sim = hanging(21).finalize(solver="hpbd")
+    sim.step(0.1)
+    assert "converged" not in sim.report
+    sim.step(0.1, budget=0.0)
+    assert sim.report["converged"] is False
+    assert np.isfinite(sim.positions).all()
+
+
 def test_the_number_of_threads_changes_no_bit():
     hashes = set()
     for count in (1, 3, None):

@@ -1,13 +1,14 @@
 //! Picking a cloth with a ray, dragging it, pinning it, releasing it.
 
 use supple::mesh::geometry::Ray;
-use supple::scene::{Body, Collider, PinStrength, Scene, Selection};
-use supple::simulation::Simulation;
+use supple::{Body, Collider, PinStrength, Scene, Selection, Simulation};
 
 /// Lifts a cloth off the floor by its middle and hangs it up.
 pub fn main() -> Result<(), supple::Error> {
     let scene = Scene::builder()
-        .body(Body::cloth("towel", 0.8, 0.8, [17, 17]).at([0.0, 0.01, 0.0]).material("cotton"))
+        .body(
+            Body::cloth("towel").size([0.8, 0.8]).vertices([17, 17]).at([0.0, 0.01, 0.0]).material("cotton"),
+        )
         .collider(Collider::plane("floor", [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]))
         .build()?;
     let mut simulation = Simulation::new(scene)?;
@@ -27,7 +28,7 @@ pub fn main() -> Result<(), supple::Error> {
     let highest =
         (0..positions.len()).max_by(|&a, &b| positions[a].y.total_cmp(&positions[b].y)).unwrap_or(0);
     let towel = simulation.body("towel").ok_or_else(|| supple::Error::Invalid("no towel".into()))?;
-    let hook = simulation.pin(towel, &Selection::Indices(vec![highest as u32]), PinStrength::Hard)?;
+    let hook = simulation.pin(towel, &Selection::indices([highest as u32]), PinStrength::Hard)?;
     for _ in 0..30 {
         simulation.step(1.0 / 60.0)?;
     }

@@ -1,13 +1,12 @@
 //! A cloth held at two corners, one second in sixty steps.
 
-use supple::scene::{Body, Pin, Scene, Selection};
-use supple::simulation::Simulation;
+use supple::{Body, Pin, Scene, Selection, Simulation};
 
 /// Builds a scene, steps it, reads positions.
 pub fn main() -> Result<(), supple::Error> {
-    let corners = Selection::Nearest(vec![[-0.5, 2.0, -0.5].into(), [0.5, 2.0, -0.5].into()]);
+    let corners = Selection::nearest([[-0.5, 2.0, -0.5], [0.5, 2.0, -0.5]]);
     let scene = Scene::builder()
-        .body(Body::cloth("cloth", 1.0, 1.0, [21, 21]).at([0.0, 2.0, 0.0]).material("silk"))
+        .body(Body::cloth("cloth").size([1.0, 1.0]).vertices([21, 21]).at([0.0, 2.0, 0.0]).material("silk"))
         .pin(Pin::hard("cloth", corners))
         .build()?;
 

@@ -2,10 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use supple::linear::Simd;
 use supple::output::{ExportFormat, export};
-use supple::scene::Scene;
-use supple::simulation::{Run, StartMode};
+use supple::{Run, Scene, Simd, StartMode};
 
 /// Ten frames of the built-in demo at a fifth of its resolution.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,8 +1,7 @@
 //! A mesh made by the caller, bodies added and removed while the simulation runs.
 
 use supple::mesh::SurfaceMesh;
-use supple::scene::{Body, Collider, Scene};
-use supple::simulation::Simulation;
+use supple::{Body, Collider, Scene, Simulation};
 
 /// A pyramid of cloth falls on the floor, another one follows, the first disappears.
 pub fn main() -> Result<(), supple::Error> {

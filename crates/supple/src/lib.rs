@@ -7,11 +7,14 @@
 //!
 //! | purpose | start at |
 //! | --- | --- |
-//! | a scene in code or from a file | [`scene::Scene`] |
-//! | stepping, dragging, pins, colliders | [`simulation::Simulation`] |
-//! | frames and checkpoints on disk | [`simulation::Run`] |
+//! | a scene in code or from a file | [`Scene`] |
+//! | stepping, dragging, pins, colliders | [`Simulation`] |
+//! | frames and checkpoints on disk | [`Run`] |
 //! | meshes: files, checks, generators, tetrahedra | [`mesh`] |
 //! | exports and pictures | [`output`] |
+//!
+//! What most programs need is at the root, `use supple::{Body, Pin, Scene, Simulation}`; the modules have the rest. Vectors
+//! are those of [`glam`].
 
 pub mod body;
 pub mod contact;
@@ -25,7 +28,14 @@ pub mod simulation;
 pub mod solvers;
 pub mod stepper;
 
+pub use glam;
+pub use material::MaterialSpec;
+pub use scene::{
+    Body, Collider, Keyframe, Model, Motion, Pin, PinStrength, Scene, SceneBuilder, Selection, Solver,
+};
+pub use simulation::{FrameReport, Run, Simulation, StartMode, StepReport};
 pub use supple_core::simd;
+pub use supple_core::simd::Simd;
 pub use supple_core::{Error, FileError, Place};
 pub use supple_linear as linear;
 pub use supple_mesh as mesh;

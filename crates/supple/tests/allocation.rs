@@ -5,7 +5,6 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use glam::DVec3;
 use supple::mesh::generate::SphereShape;
 use supple::mesh::implicit::Character;
 use supple::scene::LinearKind::*;
@@ -50,7 +49,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 fn cloth(model: Model) -> Body {
-    Body { model, ..Body::cloth("body", 0.6, 0.6, [12, 12]).at([0.0, 0.32, 0.0]) }
+    Body { model, ..Body::cloth("body").size([0.6, 0.6]).vertices([12, 12]).at([0.0, 0.32, 0.0]) }
 }
 
 fn solid(model: Model) -> Body {
@@ -60,7 +59,7 @@ fn solid(model: Model) -> Body {
 
 /// A body on a ball in the wind, with one soft pin and one moving hard pin.
 fn scene(body: Body, method: Method, kind: LinearKind) -> Scene {
-    let near = |x: f64| Selection::Nearest(vec![DVec3::new(x, 0.32, -0.3)]);
+    let near = |x: f64| Selection::nearest([[x, 0.32, -0.3]]);
     let moving = Motion {
         keyframes: vec![Keyframe::at(0.0), Keyframe::at(1.0).translate([0.0, 0.05, 0.0])],
         ..Motion::default()

@@ -21,8 +21,7 @@ use supple::scene::{
     Method, MethodName, MethodTraits, NamedOptions, OptionTable, Scene, StepperDeclaration, Unsupported,
 };
 use supple::simulation::{
-    EnergyReport, Inspection, Registry, SceneState, StageTimes, StateReader, StateWriter, StepReport,
-    Stepper, StepperKind,
+    Inspection, Registry, SceneState, StateReader, StateWriter, StepReport, Stepper, StepperKind,
 };
 
 /// The engine's steppers and this one.
@@ -41,11 +40,11 @@ pub struct Options {
 impl NamedOptions for Options {
     const TABLE: &'static str = "free_fall";
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Error> {
         if (0.0..=1000.0).contains(&self.drag) {
             return Ok(());
         }
-        Err(format!("`free_fall.drag` is {}; it must be 0 to 1000", self.drag))
+        Err(Error::out_of_range("free_fall.drag", self.drag, "0 to 1000"))
     }
 }
 
@@ -115,23 +114,14 @@ impl FreeFallStepper {
 
     fn report(&self, scene_state: &SceneState, begun: Instant) -> StepReport {
         let (x, v) = (self.unknown_positions(), self.unknown_velocities());
-        let kinetic = v.iter().zip(&self.mass).map(|(v, m)| 0.5 * m * v.length_squared()).sum();
-        let potential = x.iter().zip(&self.mass).map(|(x, m)| -m * scene_state.world.gravity.dot(*x)).sum();
-        let total = begun.elapsed().as_secs_f64();
-        StepReport {
-            nonlinear_iterations: 1,
-            linear_iterations: 0,
-            residual: None,
-            converged: true,
-            energy: EnergyReport { kinetic, elastic: 0.0, potential },
-            contacts: 0,
-            penetration: 0.0,
-            pairs: 0,
-            closest: None,
-            cuts: 0,
-            crossings: None,
-            times: StageTimes { total, ..StageTimes::default() },
-        }
+        let mut report = StepReport::default();
+        report.nonlinear_iterations = 1;
+        report.converged = true;
+        report.energy.kinetic = v.iter().zip(&self.mass).map(|(v, m)| 0.5 * m * v.length_squared()).sum();
+        report.energy.potential =
+            x.iter().zip(&self.mass).map(|(x, m)| -m * scene_state.world.gravity.dot(*x)).sum();
+        report.times.total = begun.elapsed().as_secs_f64();
+        report
     }
 }
 

@@ -70,7 +70,7 @@ fn positions_are_those_of_the_analytic_fall() {
 #[test]
 fn a_scene_in_code_falls_without_drag_by_default() {
     let scene = Scene::builder()
-        .body(Body::cloth("cloth", 1.0, 1.0, [3, 3]))
+        .body(Body::cloth("cloth").size([1.0, 1.0]).vertices([3, 3]))
         .solver(Solver { method: FREE_FALL, ..Solver::default() })
         .build()
         .unwrap();
@@ -175,7 +175,7 @@ fn bodies_come_and_go() {
     let mut simulation = simulation(SCENE);
     simulation.step(0.1).unwrap();
     let before = simulation.positions().to_vec();
-    let other = simulation.add_body(&Body::cloth("other", 1.0, 1.0, [2, 2])).unwrap();
+    let other = simulation.add_body(&Body::cloth("other").vertices([2, 2]).into()).unwrap();
     assert_eq!(simulation.positions()[..before.len()], before);
     simulation.remove_body(other).unwrap();
     assert_eq!(simulation.positions(), before);

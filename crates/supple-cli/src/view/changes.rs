@@ -148,7 +148,7 @@ impl Subject {
             return Ok(Some(false));
         }
         let built = &self.simulation.scene_state().bodies[body];
-        let selection = Selection::Nearest(vec![built.surface_start[vertex]]);
+        let selection = Selection::nearest([built.surface_start[vertex]]);
         let pin = Pin::hard(built.name.clone(), selection);
         self.simulation.pin(id, &pin.selection, pin.hold)?;
         self.scene.pins.push(pin);

@@ -326,7 +326,7 @@ fn report_value(report: &StepReport, seconds: f64) -> Value {
         "iterations": report.nonlinear_iterations,
         "linear_iterations": report.linear_iterations,
         "residual": report.residual,
-        "converged": report.residual.map(|_| report.converged),
+        "converged": (report.residual.is_some() || !report.converged).then_some(report.converged),
         "energy": report.energy,
         "contacts": report.contacts + report.pairs,
     })

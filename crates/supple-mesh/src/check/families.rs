@@ -19,6 +19,7 @@ pub enum Fit {
 
 /// Whether a mesh fits one family.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct FamilyVerdict {
     /// The solver name, as in scene files.
     pub family: &'static str,

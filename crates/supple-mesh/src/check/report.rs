@@ -23,6 +23,7 @@ pub enum Severity {
 /// The kind of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum FindingKind {
     /// The mesh has no faces or elements.
     Empty,
@@ -111,6 +112,7 @@ impl Subject {
 
 /// One finding. All indices count from 0, in the file's order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Finding {
     /// What.
     pub kind: FindingKind,
@@ -159,6 +161,7 @@ pub enum MeshKind {
 
 /// A component of the surface whose faces are connected through vertices.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Component {
     /// Vertices used by its faces.
     pub vertices: usize,
@@ -188,6 +191,7 @@ pub struct Component {
 /// times the radius of the inscribed over that of the circumscribed sphere. Both are 1 for a regular tetrahedron and 0
 /// for a flat one; inverted elements count with their absolute volume.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ElementQuality {
     /// Smallest mean ratio.
     pub mean_ratio_min: f64,
@@ -205,6 +209,7 @@ pub struct ElementQuality {
 
 /// Everything a check found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct MeshReport {
     /// Surface or tetrahedra.
     pub kind: MeshKind,

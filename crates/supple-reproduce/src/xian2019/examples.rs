@@ -190,7 +190,7 @@ pub(super) fn cloth(vertices: f64, solver: Solver, request: &Request) -> Result<
 fn square(vertices: f64, solver: Solver) -> Result<Scene, Error> {
     let side = vertices.sqrt().round().max(3.0) as u32;
     let spacing = 1.0 / f64::from(side - 1);
-    let body = Body::cloth("cloth", 1.0, 1.0, [side, side]).material(cloth_material(spacing));
+    let body = Body::cloth("cloth").size([1.0, 1.0]).vertices([side, side]).material(cloth_material(spacing));
     let corners = [-0.5, 0.5].map(|x| DVec3::new(x, 0.0, -0.5)).to_vec();
     let pin = Pin::soft("cloth", Selection::Nearest(corners), CLOTH_ATTACHMENT);
     Scene::builder().name("cloth").fps(FPS).body(body).pin(pin).solver(solver).build()

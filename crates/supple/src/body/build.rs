@@ -256,7 +256,9 @@ impl Body {
             Elements::Tets(_) | Elements::Octants(_) => {
                 refuse("it is a solid; leave out `cell` for a closed cloth with gas inside")
             }
-            Elements::Triangles(triangles) => check_closed(triangles).or_else(|problem| refuse(&problem)),
+            Elements::Triangles(triangles) => {
+                check_closed(triangles).or_else(|fault| refuse(&fault.to_string()))
+            }
         }
     }
 

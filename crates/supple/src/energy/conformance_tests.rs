@@ -25,6 +25,7 @@ use crate::material::membrane::{Sheet, SheetLaw};
 use supple_core::simd::Simd;
 use supple_core::small_matrix::reference_eigenvalues;
 use supple_linear::{BlockMatrix, BlockPattern};
+use supple_mesh::closed::NotClosed;
 
 /// An energy at some positions, and its known properties.
 struct Case {
@@ -406,7 +407,7 @@ fn products_of_point_energies_without_a_matrix_are_those_of_the_matrix() {
 fn open_or_twisted_surfaces_have_no_pressure() {
     let (rest, triangles) = closed_surface();
     let error = Pressure::new(&triangles[1..], &rest, 1.0, Simd::Auto).err().unwrap();
-    assert!(error.contains("only one triangle has the edge"), "{error}");
+    assert!(matches!(error, NotClosed::Boundary(..)), "{error}");
     let mut twisted = triangles.clone();
     twisted[0].swap(0, 1);
     assert!(Pressure::new(&twisted, &rest, 1.0, Simd::Auto).is_err());

@@ -20,7 +20,7 @@ use supple_core::parallel;
 use supple_core::simd::{LaneMat3, LaneVec3, Lanes, Simd};
 use supple_core::small_matrix::symmetric_eigen::{SquareMatrix, symmetric_eigen};
 use supple_linear::{BlockMatrix, BlockPattern};
-use supple_mesh::closed::check_closed;
+use supple_mesh::closed::{NotClosed, check_closed};
 
 /// A closed surface under pressure.
 pub struct Pressure {
@@ -30,7 +30,7 @@ pub struct Pressure {
 impl Pressure {
     /// The pressure `gauge` in Pa, inside minus outside, of a closed surface, whose vertex indices are below `x.len()`. It is
     /// oriented so that the volume at `x` is positive. An error names the open edge.
-    pub fn new(triangles: &[[u32; 3]], x: &[DVec3], gauge: f64, simd: Simd) -> Result<Self, String> {
+    pub fn new(triangles: &[[u32; 3]], x: &[DVec3], gauge: f64, simd: Simd) -> Result<Self, NotClosed> {
         check_closed(triangles)?;
         let centroid = |t: usize| triangles[t].iter().map(|&v| x[v as usize]).sum::<DVec3>() / 3.0;
         let order = morton_order(triangles.len(), centroid);

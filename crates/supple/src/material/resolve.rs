@@ -20,7 +20,7 @@ impl MaterialSpec {
     /// Every number of the material; an unknown preset or a number out of range is an error.
     ///
     /// ```
-    /// use supple::material::MaterialSpec;
+    /// use supple::MaterialSpec;
     /// let rubber = MaterialSpec { young_modulus: Some(2e6), thickness: Some(1e-3), ..MaterialSpec::preset("rubber") };
     /// assert_eq!(rubber.resolve()?.stretch_stiffness, [2e3, 2e3]);
     /// # Ok::<(), supple::Error>(())

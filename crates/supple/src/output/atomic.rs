@@ -160,7 +160,7 @@ pub(crate) fn write_error(path: &Path, what: &str, error: &io::Error) -> FileErr
         _ => "check the disk and the folder",
     };
     let problem = format!("cannot {what}: {error}; {remedy}. An existing file is unchanged");
-    FileError { write_failure: Some(error.kind()), ..FileError::whole(path, problem) }
+    FileError::whole(path, problem).with_write_failure(Some(error.kind()))
 }
 
 /// Hidden, and unique per writer, so that two writers never share a temporary.
@@ -169,7 +169,7 @@ fn temporary_name(path: &Path) -> Result<PathBuf, FileError> {
     let Some(name) = path.file_name() else {
         let problem = "cannot write: the path names no file; add a file name";
         let write_failure = Some(ErrorKind::InvalidFilename);
-        return Err(FileError { write_failure, ..FileError::whole(path, problem) });
+        return Err(FileError::whole(path, problem).with_write_failure(write_failure));
     };
     let mut temporary = OsString::from(".");
     temporary.push(name);

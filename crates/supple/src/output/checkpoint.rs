@@ -33,6 +33,7 @@ pub struct Checkpoint {
 
 /// The newest valid checkpoint, and the damaged ones that were skipped.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct FoundCheckpoint {
     /// `None` if there is no valid one.
     pub checkpoint: Option<Checkpoint>,

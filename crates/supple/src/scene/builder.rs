@@ -11,7 +11,6 @@ use crate::scene::{
     Shape, ShapeSource, Solver,
 };
 use supple_core::Error;
-use supple_mesh::generate::{ClothGrid, GridPattern};
 use supple_mesh::{SurfaceMesh, TetMesh};
 
 /// Builds a [`Scene`] step by step; [`SceneBuilder::build`] checks it.
@@ -24,12 +23,12 @@ impl Scene {
     /// Starts a scene in code.
     ///
     /// ```
-    /// use supple::scene::{Body, Collider, Pin, Scene, Selection};
+    /// use supple::{Body, Collider, Pin, Scene, Selection};
     /// let scene = Scene::builder()
     ///     .fps(30.0)
     ///     .frames(90)
-    ///     .body(Body::cloth("cloth", 1.0, 1.0, [31, 31]).at([0.0, 1.0, 0.0]).material("silk"))
-    ///     .pin(Pin::hard("cloth", Selection::Nearest(vec![[-0.5, 1.0, -0.5].into()])))
+    ///     .body(Body::cloth("cloth").size([1.0, 1.0]).vertices([31, 31]).at([0.0, 1.0, 0.0]).material("silk"))
+    ///     .pin(Pin::hard("cloth", Selection::nearest([[-0.5, 1.0, -0.5]])))
     ///     .collider(Collider::plane("ground", [0.0; 3], [0.0, 1.0, 0.0]))
     ///     .build()?;
     /// assert_eq!(scene.bodies.len(), 1);
@@ -96,8 +95,8 @@ impl SceneBuilder {
     }
 
     /// Adds a body.
-    pub fn body(mut self, body: Body) -> Self {
-        self.scene.bodies.push(body);
+    pub fn body(mut self, body: impl Into<Body>) -> Self {
+        self.scene.bodies.push(body.into());
         self
     }
 
@@ -149,22 +148,10 @@ impl Body {
         }
     }
 
-    /// A flat cloth in the x-z plane, centred at the origin: metres along x and z, vertices along x and z.
-    ///
-    /// ```
-    /// use supple::scene::Body;
-    /// let tablecloth = Body::cloth("tablecloth", 2.0, 1.2, [81, 49]).at([0.0, 0.8, 0.0]).material("linen");
-    /// assert_eq!(tablecloth.transform.translate.y, 0.8);
-    /// ```
-    pub fn cloth(name: impl Into<String>, width: f64, depth: f64, vertices: [u32; 2]) -> Self {
-        let grid = ClothGrid { size: [width, depth], vertices, pattern: GridPattern::default(), seed: 0 };
-        Self::new(name, ShapeSource::Grid(grid))
-    }
-
     /// A body whose mesh is in a file.
     ///
     /// ```
-    /// let shirt = supple::scene::Body::file("shirt", "shirt.obj").material("jersey");
+    /// let shirt = supple::Body::file("shirt", "shirt.obj").material("jersey");
     /// # assert_eq!(shirt.name, "shirt");
     /// ```
     pub fn file(name: impl Into<String>, path: impl Into<PathBuf>) -> Self {
@@ -174,7 +161,7 @@ impl Body {
     /// A body whose mesh the program provides.
     ///
     /// ```
-    /// use supple::{mesh::SurfaceMesh, scene::Body};
+    /// use supple::{Body, mesh::SurfaceMesh};
     /// let corners = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]].map(Into::into);
     /// let body = Body::from_mesh("triangle", SurfaceMesh::from_triangles(corners.to_vec(), &[[0, 2, 1]]));
     /// # assert_eq!(body.name, "triangle");
@@ -215,8 +202,8 @@ impl Body {
     /// Adjusts the material.
     ///
     /// ```
-    /// use supple::scene::Body;
-    /// let body = Body::cloth("c", 1.0, 1.0, [9, 9]).material("silk").tuned(|m| m.friction = Some(0.1));
+    /// use supple::Body;
+    /// let body = Body::cloth("c").vertices([9, 9]).material("silk").tuned(|m| m.friction = Some(0.1));
     /// assert_eq!(body.material.preset.as_deref(), Some("silk"));
     /// ```
     pub fn tuned(mut self, change: impl FnOnce(&mut MaterialSpec)) -> Self {
@@ -245,7 +232,7 @@ impl Pin {
     /// Moves the pinned points.
     ///
     /// ```
-    /// use supple::scene::{Keyframe, Motion, Pin, Selection};
+    /// use supple::{Keyframe, Motion, Pin, Selection};
     /// let lift = vec![Keyframe::at(0.0).translate([0.0; 3]), Keyframe::at(2.0).translate([0.0, 1.0, 0.0])];
     /// let pin = Pin::hard("cloth", Selection::All {}).following(Motion { keyframes: lift, ..Motion::default() });
     /// # assert!(pin.follows.is_some());
@@ -266,7 +253,7 @@ impl Collider {
     /// Everything behind a plane; the normal points to the free side.
     ///
     /// ```
-    /// let ground = supple::scene::Collider::plane("ground", [0.0; 3], [0.0, 1.0, 0.0]).friction(0.5);
+    /// let ground = supple::Collider::plane("ground", [0.0; 3], [0.0, 1.0, 0.0]).friction(0.5);
     /// # assert_eq!(ground.friction, Some(0.5));
     /// ```
     pub fn plane(name: impl Into<String>, point: impl Into<DVec3>, normal: impl Into<DVec3>) -> Self {

@@ -9,6 +9,7 @@ mod model;
 mod options;
 mod read;
 mod resolution;
+mod shaped_body;
 mod write;
 
 use std::path::PathBuf;
@@ -39,6 +40,7 @@ pub use options::{NamedOptions, OptionSet, OptionTable};
 pub use read::document::Source;
 pub use read::load::{SceneReader, linear_with_sets};
 pub use read::paths::MeshFile;
+pub use shaped_body::ShapedBody;
 pub use supple_linear::{Levels, LinearKind, LinearOptions};
 
 /// A whole scene.

@@ -11,12 +11,13 @@ use toml_edit::ser::ValueSerializer;
 use crate::scene::Adjustable;
 use crate::scene::read::document::Node;
 use crate::scene::read::reader::{self, ReadError};
+use supple_core::Error;
 
 /// Options of a stepper: a plain struct that serde reads (with `deny_unknown_fields` and `default`) and writes.
 ///
 /// ```
 /// use serde::{Deserialize, Serialize};
-/// use supple::scene::{NamedOptions, Solver};
+/// use supple::{Error, Solver, scene::NamedOptions};
 ///
 /// #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 /// #[serde(deny_unknown_fields, default)]
@@ -27,8 +28,8 @@ use crate::scene::read::reader::{self, ReadError};
 /// impl NamedOptions for FallOptions {
 ///     const TABLE: &'static str = "fall";
 ///
-///     fn check(&self) -> Result<(), String> {
-///         if self.drag >= 0.0 { Ok(()) } else { Err(format!("`fall.drag` is {}; it must be 0 or above", self.drag)) }
+///     fn check(&self) -> Result<(), Error> {
+///         if self.drag >= 0.0 { Ok(()) } else { Err(Error::out_of_range("fall.drag", self.drag, "0 or above")) }
 ///     }
 /// }
 ///
@@ -42,7 +43,7 @@ pub trait NamedOptions:
     const TABLE: &'static str;
 
     /// Refuses values outside their range, with key, value and range.
-    fn check(&self) -> Result<(), String>;
+    fn check(&self) -> Result<(), Error>;
 
     /// What of them the viewer offers for change. The others are set in scene files.
     fn adjustable(&self) -> Vec<Adjustable> {
@@ -90,7 +91,7 @@ impl OptionSet {
     }
 
     /// Refuses values outside their range.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), Error> {
         self.0.iter().try_for_each(|stored| stored.check())
     }
 
@@ -171,7 +172,7 @@ impl fmt::Debug for OptionTable {
 /// [`NamedOptions`] of any type.
 pub(crate) trait StoredOptions: fmt::Debug + Send + Sync {
     fn table(&self) -> &'static str;
-    fn check(&self) -> Result<(), String>;
+    fn check(&self) -> Result<(), Error>;
     fn is_default(&self) -> bool;
     fn equals(&self, other: &dyn StoredOptions) -> bool;
     fn to_value(&self) -> Result<toml_edit::Value, toml_edit::ser::Error>;
@@ -185,7 +186,7 @@ impl<T: NamedOptions> StoredOptions for T {
         T::TABLE
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Error> {
         NamedOptions::check(self)
     }
 
@@ -249,8 +250,12 @@ mod tests {
     impl NamedOptions for Late {
         const TABLE: &'static str = "late";
 
-        fn check(&self) -> Result<(), String> {
-            if self.alpha < 10 { Ok(()) } else { Err(format!("`late.alpha` is {}", self.alpha)) }
+        fn check(&self) -> Result<(), Error> {
+            if self.alpha < 10 {
+                Ok(())
+            } else {
+                Err(Error::out_of_range("late.alpha", self.alpha, "below 10"))
+            }
         }
     }
 
@@ -262,7 +267,7 @@ mod tests {
     impl NamedOptions for Early {
         const TABLE: &'static str = "early";
 
-        fn check(&self) -> Result<(), String> {
+        fn check(&self) -> Result<(), Error> {
             Ok(())
         }
     }
@@ -305,8 +310,8 @@ mod tests {
     fn every_stored_table_is_checked() {
         let mut set = OptionSet::default();
         set.set(Early { count: 2 });
-        assert_eq!(set.check(), Ok(()));
+        assert!(set.check().is_ok());
         set.get_mut::<Late>().alpha = 10;
-        assert_eq!(set.check(), Err("`late.alpha` is 10".to_owned()));
+        assert_eq!(set.check().unwrap_err().to_string(), "`late.alpha` is 10; it must be below 10");
     }
 }

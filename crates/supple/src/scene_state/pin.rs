@@ -151,7 +151,8 @@ mod tests {
     use supple_linear::Simd;
 
     fn target(pin: &ActivePin, time: f64) -> DVec3 {
-        let scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [2, 2])).build().unwrap();
+        let scene =
+            Scene::builder().body(Body::cloth("cloth").size([1.0, 1.0]).vertices([2, 2])).build().unwrap();
         let scene_state = SceneState::new(&scene, Simd::Baseline, &|_| Ok(())).unwrap();
         pin.pose_at(&scene_state, time).unwrap().target(&pin.points[0])
     }

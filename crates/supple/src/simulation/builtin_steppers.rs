@@ -37,7 +37,7 @@ impl Scene {
     /// Reads a scene file. Its names, types and keys are checked; [`Scene::validate`] checks the rest.
     ///
     /// ```no_run
-    /// let scene = supple::scene::Scene::load("tablecloth.toml")?;
+    /// let scene = supple::Scene::load("tablecloth.toml")?;
     /// scene.validate()?;
     /// # Ok::<(), supple::Error>(())
     /// ```
@@ -53,7 +53,7 @@ impl Scene {
     /// Reads a scene from text; relative file names start at `folder`.
     ///
     /// ```
-    /// use supple::scene::Scene;
+    /// use supple::Scene;
     /// let text = r#"
     /// [[body]]
     /// name = "cloth"
@@ -104,13 +104,13 @@ impl Solver {
     /// [`Solver::choose_from`] the built-in steppers.
     ///
     /// ```
-    /// let mut solver = supple::scene::Solver::default();
+    /// let mut solver = supple::Solver::default();
     /// solver.choose("lbfgs+mas")?;
     /// assert_eq!(solver.name(), "lbfgs+mas");
     /// assert!(solver.choose("conjugate").is_err());
-    /// # Ok::<(), String>(())
+    /// # Ok::<(), supple::Error>(())
     /// ```
-    pub fn choose(&mut self, word: &str) -> Result<(), String> {
+    pub fn choose(&mut self, word: &str) -> Result<(), Error> {
         self.choose_from(word, &Registry::builtin())
     }
 }

@@ -37,6 +37,7 @@ use supple_linear::Simd;
 
 /// The size of a simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Counts {
     /// Vertices of the bodies' surfaces.
     pub vertices: usize,
@@ -96,7 +97,8 @@ impl Simulation {
     }
 
     /// Advances by `dt` seconds, stopping the solver when `budget` is used up: the state is the best that was
-    /// reached, and the report has the residual reached. The forces are always evaluated at least once.
+    /// reached. The report then has `converged: false` and says how far the residual got. At least one evaluation of
+    /// the forces is always made, and in `hpbd` one small step with one sweep of each level.
     pub fn step_within(&mut self, dt: f64, budget: Duration) -> Result<StepReport, Error> {
         self.advance(dt, Some(Instant::now() + budget))
     }

@@ -74,6 +74,7 @@ pub struct SlicedCell {
 
 /// One level of a solver's hierarchy.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct HierarchyLevel {
     /// The kind of its regions.
     pub name: String,

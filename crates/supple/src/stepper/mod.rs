@@ -23,6 +23,7 @@ pub use step_system::StepSystem;
 
 /// A split from the stepper's view.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Torn<'a> {
     /// The split, in numbers of the last body.
     pub split: &'a Split,
@@ -45,6 +46,7 @@ pub struct IterationRecord {
 
 /// Internals of a stepper.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Inspection {
     /// The residual at the start of every nonlinear iteration of the last step, and at its end.
     pub residuals: Vec<f64>,
@@ -56,6 +58,7 @@ pub struct Inspection {
 
 /// The drawable part of one level of a hierarchy of particles. Particles are numbered over all bodies.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ParticleLevel {
     /// Its particles.
     pub particles: Vec<u32>,

@@ -8,6 +8,7 @@ use supple_mesh::geometry::stretch::principal_stretches;
 
 /// Energies in joules.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct EnergyReport {
     /// Kinetic.
     #[serde(deserialize_with = "number_or_null")]
@@ -24,6 +25,7 @@ pub struct EnergyReport {
 /// remainder of the total belongs to none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct StageTimes {
     /// Pins, colliders, the initial guess, and this report.
     pub setup: f64,
@@ -93,8 +95,9 @@ impl std::ops::Div<f64> for StageTimes {
     }
 }
 
-/// Report of one step.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// Report of one step. A stepper starts from [`StepReport::default`], a step that has not converged, and fills in what it knows.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[non_exhaustive]
 pub struct StepReport {
     /// Nonlinear iterations.
     pub nonlinear_iterations: u32,
@@ -102,7 +105,8 @@ pub struct StepReport {
     pub linear_iterations: u32,
     /// Norm of the objective's gradient over that at the step's start; `None` for families that minimise nothing.
     pub residual: Option<f64>,
-    /// Whether the tolerance was reached; always true for families without one.
+    /// Whether the tolerance was reached; in families without one, whether all their sweeps and small steps were done.
+    /// `false` also where a time budget has cut the step short.
     pub converged: bool,
     /// Energies at the step's end.
     pub energy: EnergyReport,
@@ -124,6 +128,7 @@ pub struct StepReport {
 
 /// Principal stretches of the surface triangles: current over rest length, 1 is unstretched.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[non_exhaustive]
 pub struct StretchReport {
     /// The largest.
     pub max: f64,
@@ -157,6 +162,7 @@ impl StretchReport {
 
 /// One line of `run --json` and of `reports.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct FrameReport {
     /// The frame's number.
     pub frame: u32,
@@ -177,7 +183,8 @@ pub struct FrameReport {
     /// The largest residual of any step; absent in families without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub residual: Option<f64>,
-    /// Whether every step reached its tolerance, or what double precision allows; absent likewise.
+    /// Whether every step reached its tolerance, or what double precision allows. Families without one say `false` if a time
+    /// budget has cut a step short, and nothing otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub converged: Option<bool>,
     /// Largest principal stretch of any surface triangle.

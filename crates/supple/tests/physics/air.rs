@@ -41,7 +41,7 @@ fn dynamic_pressure() -> f64 {
 #[test]
 fn a_sheet_falls_through_still_air_at_its_terminal_velocity() {
     let fall = |density: Option<f64>| {
-        let sheet = Body::cloth("sheet", 1.0, 1.0, [5, 5]).material(material());
+        let sheet = Body::cloth("sheet").size([1.0, 1.0]).vertices([5, 5]).material(material());
         let builder = Scene::builder().body(sheet).solver(precise());
         let scene = density.into_iter().fold(builder, |b, density| b.air_density(density)).build().unwrap();
         let mut simulation = Simulation::new(scene).unwrap();
@@ -87,7 +87,8 @@ fn a_quasi_static_sheet_in_the_wind_hangs_where_its_forces_balance() {
     // A sheet hung along its top rotates as a plate about that edge: weight and drag balance on it, so that
     // σ g sin a = ½ ρ |w| Cₙ w·n with w·n = |w| cos a for an angle a from the vertical; the edge carries the tangential part.
     let material = MaterialSpec { bend_stiffness: Some(10.0), ..material() };
-    let body = Body::cloth("sheet", 1.0, 1.0, [5, 5]).rotated([90.0, 0.0, 0.0]).material(material);
+    let body =
+        Body::cloth("sheet").size([1.0, 1.0]).vertices([5, 5]).rotated([90.0, 0.0, 0.0]).material(material);
     let top = Selection::Plane { point: DVec3::new(0.0, 0.49, 0.0), normal: DVec3::Y };
     let builder = Scene::builder().wind([0.0, 0.0, 1.0]).air_density(1.2).body(body).solver(precise());
     let mut scene = builder.pin(Pin::hard("sheet", top)).build().unwrap();

@@ -53,8 +53,12 @@ fn laid_on(collider: &Collider, degrees: f64) -> (Body, DVec3) {
     let tilt = degrees.to_radians();
     let distance = collider.thickness - DENSITY * GRAVITY * tilt.cos() / collider.stiffness;
     let start = distance * dvec3(tilt.sin(), tilt.cos(), 0.0);
-    let cloth =
-        Body::cloth("cloth", 0.2, 0.2, [3, 3]).rotated([0.0, 0.0, -degrees]).at(start).material(sheet());
+    let cloth = Body::cloth("cloth")
+        .size([0.2, 0.2])
+        .vertices([3, 3])
+        .rotated([0.0, 0.0, -degrees])
+        .at(start)
+        .material(sheet());
     (cloth, start)
 }
 
@@ -125,7 +129,8 @@ fn a_cloth_dropped_on_a_mesh_of_a_ball_ends_like_on_the_ball() {
         Collider::mesh("ball", save(folder.path(), "ball.obj", &mesh)),
     ];
     let [a, b] = balls.map(|ball| {
-        let cloth = Body::cloth("cloth", 0.3, 0.3, [7, 7]).at([0.0, 0.31, 0.0]).material(sheet());
+        let cloth =
+            Body::cloth("cloth").size([0.3, 0.3]).vertices([7, 7]).at([0.0, 0.31, 0.0]).material(sheet());
         let mut simulation = simulation(cloth, ball.friction(0.9));
         (0..20).for_each(|_| {
             simulation.step(0.01).unwrap();
@@ -175,7 +180,7 @@ fn a_finished_run_lifts_what_lies_on_it() {
 fn a_run_with_too_few_frames_is_refused_before_anything_is_simulated() {
     let folder = tempfile::tempdir().unwrap();
     lift(folder.path(), 4);
-    let cloth = Body::cloth("cloth", 0.2, 0.2, [3, 3]);
+    let cloth = Body::cloth("cloth").size([0.2, 0.2]).vertices([3, 3]);
     let scene =
         Scene::builder().fps(10.0).frames(10).body(cloth).collider(Collider::mesh("lift", folder.path()));
     let problem = Simulation::new(scene.build().unwrap()).err().expect("0.3 s of 1 s").to_string();
@@ -204,7 +209,7 @@ fn a_region_may_be_slippery() {
 
 #[test]
 fn quasi_statics_lays_a_falling_cloth_on_what_is_below_it() {
-    let cloth = Body::cloth("cloth", 0.3, 0.3, [7, 7]).at([0.0, 0.8, 0.0]).material(sheet());
+    let cloth = Body::cloth("cloth").size([0.3, 0.3]).vertices([7, 7]).at([0.0, 0.8, 0.0]).material(sheet());
     let ground = Collider::plane("ground", [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]).friction(0.5);
     let solver = Solver { tolerance: 1e-6, ..precise() };
     let mut scene = Scene::builder().body(cloth).collider(ground).solver(solver).build().unwrap();
@@ -223,7 +228,11 @@ fn bits_on_a_mesh_do_not_depend_on_the_number_of_threads() {
     let hash = |threads| {
         let pool = supple_core::parallel::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let cloth = Body::cloth("cloth", 0.4, 0.4, [20, 20]).at([0.0, 0.302, 0.0]).material(sheet());
+            let cloth = Body::cloth("cloth")
+                .size([0.4, 0.4])
+                .vertices([20, 20])
+                .at([0.0, 0.302, 0.0])
+                .material(sheet());
             let mut simulation = simulation(cloth, Collider::mesh("ball", &path).friction(0.3));
             (0..5).for_each(|_| {
                 simulation.step(0.02).unwrap();

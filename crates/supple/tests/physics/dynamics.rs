@@ -117,7 +117,7 @@ fn dropped(model: Model, shape: impl Fn(DVec3) -> DVec3) -> Simulation {
     let start = simulation.scene_state().bodies[0].start.clone();
     let mut pins = Vec::new();
     for x in start {
-        let pin = simulation.pin(body, &Selection::Nearest(vec![x]), PinStrength::Hard).unwrap();
+        let pin = simulation.pin(body, &Selection::nearest([x]), PinStrength::Hard).unwrap();
         simulation.move_pin(pin, shape(x) - x).unwrap();
         pins.push(pin);
     }
@@ -240,7 +240,7 @@ fn a_step_that_is_solved_to_a_velocity_is_about_that_near_to_the_exact_one() {
 
 #[test]
 fn a_velocity_tolerance_is_positive_and_for_newton() {
-    let refused = |solver: Solver| solver.check().unwrap_err();
+    let refused = |solver: Solver| solver.check().unwrap_err().to_string();
     let said = refused(Solver { velocity_tolerance: Some(-0.1), ..Solver::default() });
     assert!(said.contains("-0.1") && said.contains("m/s"), "{said}");
     let said = refused(Solver { velocity_tolerance: Some(0.1), method: Method::LBFGS, ..Solver::default() });
@@ -289,7 +289,7 @@ fn pulled_cube() -> Simulation {
     let scene = Scene::builder()
         .wind([5.0, 0.0, 1.0])
         .body(body)
-        .pin(Pin::soft("cube", Selection::Nearest(vec![DVec3::splat(0.2)]), 0.5))
+        .pin(Pin::soft("cube", Selection::nearest([DVec3::splat(0.2)]), 0.5))
         .collider(Collider::sphere("ball", [0.1, -0.3, 0.1], 0.25))
         .solver(Solver { tolerance: 1e-10, ..Solver::default() });
     Simulation::new(scene.build().unwrap()).unwrap()

@@ -45,7 +45,7 @@ fn cloth_on_ground(degrees: f64, model: FrictionModel) -> Simulation {
     let ground = Collider::plane("ground", [0.0; 3], [0.0, 1.0, 0.0]);
     let pressed = ground.thickness + DENSITY * tilted(degrees).y / ground.stiffness;
     on_ground(
-        Body::cloth("cloth", 0.2, 0.2, [3, 3]).at([0.0, pressed, 0.0]).material(sheet()),
+        Body::cloth("cloth").size([0.2, 0.2]).vertices([3, 3]).at([0.0, pressed, 0.0]).material(sheet()),
         degrees,
         model,
     )
@@ -129,8 +129,9 @@ fn an_elastic_block_is_held_by_adhesion_below_the_angle_and_slides_above() {
 
 /// A cloth on another that is pinned everywhere.
 fn cloth_on_cloth(degrees: f64, model: FrictionModel) -> Simulation {
-    let lower = Body::cloth("lower", 3.0, 1.0, [13, 5]).material(sheet());
-    let upper = Body::cloth("upper", 0.3, 0.3, [4, 4]).at([-1.0, 0.00193, 0.01]).material(sheet());
+    let lower = Body::cloth("lower").size([3.0, 1.0]).vertices([13, 5]).material(sheet());
+    let upper =
+        Body::cloth("upper").size([0.3, 0.3]).vertices([4, 4]).at([-1.0, 0.00193, 0.01]).material(sheet());
     let solver = Solver { tolerance: 1e-9, max_iterations: 200, ..Solver::default() };
     let built = Scene::builder().frames(1).gravity(tilted(degrees)).body(lower).body(upper).solver(solver);
     let mut scene = built.pin(Pin::hard("lower", Selection::All {})).build().unwrap();
@@ -176,7 +177,8 @@ fn surfaces_hold_each_other_below_the_angle_and_slide_above() {
 /// Two cloths and a tilted ground, all of which slide on each other.
 fn sliding_pile(model: FrictionModel) -> Scene {
     let cloth = |name: &str, x: f64, height: f64| {
-        let cloth = Body::cloth(name, 0.3, 0.3, [6, 6]).at([x, height, 0.01]).material(sheet());
+        let cloth =
+            Body::cloth(name).size([0.3, 0.3]).vertices([6, 6]).at([x, height, 0.01]).material(sheet());
         cloth.rotated([0.0, 100.0 * x, 0.0])
     };
     let ground = Collider::plane("ground", [0.0; 3], [0.0, 1.0, 0.0]).friction(FRICTION);

@@ -6,9 +6,9 @@ use supple::scene::{Body, Cuboid, LinearKind, Method, Model, Pin, Scene, Selecti
 use supple::simulation::{HierarchyLevel, NO_REGION, Simulation, Slice};
 
 fn stepped(solver: Solver) -> Simulation {
-    let corners = Selection::Nearest(vec![[-0.5, 0.0, -0.5].into(), [0.5, 0.0, -0.5].into()]);
+    let corners = Selection::nearest([[-0.5, 0.0, -0.5], [0.5, 0.0, -0.5]]);
     let scene = Scene::builder()
-        .body(Body::cloth("cloth", 1.0, 1.0, [25, 25]))
+        .body(Body::cloth("cloth").size([1.0, 1.0]).vertices([25, 25]))
         .pin(Pin::hard("cloth", corners))
         .solver(solver)
         .build()
@@ -108,7 +108,9 @@ fn hpbd_tells_the_particles_of_its_levels_and_what_links_them() {
 fn solvers_without_a_hierarchy_tell_none_and_no_solver_does_before_the_first_step() {
     assert!(stepped(linear(LinearKind::Cholesky)).hierarchy().is_empty());
     assert!(stepped(linear(LinearKind::Jacobi)).hierarchy().is_empty());
-    let scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [9, 9])).solver(linear(LinearKind::Mas));
+    let scene = Scene::builder()
+        .body(Body::cloth("cloth").size([1.0, 1.0]).vertices([9, 9]))
+        .solver(linear(LinearKind::Mas));
     assert!(Simulation::new(scene.build().unwrap()).unwrap().hierarchy().is_empty());
 }
 

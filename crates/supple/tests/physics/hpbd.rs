@@ -1,5 +1,7 @@
 //! Hierarchical position based dynamics against theory, against plain sweeps, and against Newton's method.
 
+use std::time::Duration;
+
 use glam::DVec3;
 use supple::material::{MaterialSpec, StretchStiffness};
 use supple::mesh::generate::SphereShape;
@@ -13,7 +15,7 @@ use supple::solvers::hpbd::Options;
 /// A square metre of cloth, hung upright by its upper side half a metre up.
 fn curtain(cells: u32, material: impl Into<MaterialSpec>) -> Scene {
     let vertices = [cells + 1, cells + 1];
-    let mut cloth = Body::cloth("cloth", 1.0, 1.0, vertices).material(material);
+    let mut cloth = Body::cloth("cloth").size([1.0, 1.0]).vertices(vertices).material(material);
     cloth.transform.rotate = 90.0 * DVec3::X;
     let side = Selection::Plane { point: DVec3::new(0.0, 0.499, 0.0), normal: DVec3::Y };
     let mut scene = Scene::builder().body(cloth).pin(Pin::hard("cloth", side)).build().unwrap();
@@ -200,7 +202,8 @@ fn a_cloth_that_falls_onto_another_stays_above_it() {
     scene.bodies[0].transform.rotate = DVec3::ZERO;
     let side = |normal: DVec3| Selection::Plane { point: 0.499 * normal, normal };
     scene.pins = vec![Pin::hard("cloth", side(DVec3::X)), Pin::hard("cloth", side(-DVec3::X))];
-    let mut falling = Body::cloth("falling", 0.4, 0.4, [21, 21]).material("cotton").at([0.03, 0.05, 0.02]);
+    let mut falling =
+        Body::cloth("falling").size([0.4, 0.4]).vertices([21, 21]).material("cotton").at([0.03, 0.05, 0.02]);
     falling.velocity = DVec3::new(0.0, -2.0, 0.0);
     scene.bodies.push(falling);
     scene.contact.thickness = 0.005;
@@ -271,7 +274,7 @@ fn a_region_has_its_own_poisson_ratio() {
 fn what_is_near_is_found_again_after_a_state_is_restored() {
     // A sheet that crumples on the floor.
     let scene = {
-        let mut cloth = Body::cloth("cloth", 0.6, 0.6, [25, 25]).material("silk");
+        let mut cloth = Body::cloth("cloth").size([0.6, 0.6]).vertices([25, 25]).material("silk");
         cloth.transform.rotate = DVec3::new(80.0, 10.0, 0.0);
         cloth.transform.translate = 0.35 * DVec3::Y;
         cloth.self_contact = true;
@@ -349,7 +352,7 @@ fn a_solid_that_is_filled_by_cells_rests_on_a_cloth() {
 #[test]
 fn sheets_thrown_at_each_other_do_not_pass_in_long_steps() {
     // Two sheets are thrown at each other, by one edge length per step.
-    let mut cloth = Body::cloth("cloth", 0.4, 0.4, [21, 21]).material("cotton");
+    let mut cloth = Body::cloth("cloth").size([0.4, 0.4]).vertices([21, 21]).material("cotton");
     cloth.self_contact = true;
     let other = Body { velocity: DVec3::new(0.0, 0.6, 0.0), ..cloth.clone() }.at([0.003, -0.03, 0.004]);
     cloth.velocity = DVec3::new(0.0, -0.6, 0.0);
@@ -371,4 +374,47 @@ fn sheets_thrown_at_each_other_do_not_pass_in_long_steps() {
         }
     }
     assert!(touched > 0, "they meet");
+}
+
+#[test]
+fn a_used_up_budget_is_reported_and_leaves_a_state_to_go_on_from() {
+    // Damped enough to come to rest.
+    let damped =
+        MaterialSpec { preset: Some("cotton".into()), damping: Some(0.05), ..MaterialSpec::default() };
+    let [mut full, mut short, mut restored] =
+        [(); 3].map(|()| Simulation::new(curtain(12, damped.clone())).unwrap());
+    for _ in 0..30 {
+        let whole = full.step(1.0 / 60.0).unwrap();
+        let report = short.step_within(1.0 / 60.0, Duration::ZERO).unwrap();
+        assert!(whole.converged && !report.converged);
+        assert!(report.nonlinear_iterations < whole.nonlinear_iterations, "{report:?}");
+        assert!(short.first_non_finite().is_none() && short.stretch().max < 1.5, "{:?}", short.stretch());
+    }
+    assert_eq!(short.time(), full.time());
+    restored.restore(&short.save()).unwrap();
+    for simulation in [&mut full, &mut short, &mut restored] {
+        (0..600).for_each(|_| assert!(simulation.step(1.0 / 60.0).unwrap().converged));
+    }
+    assert_eq!(short.state_hash(), restored.state_hash());
+    let (short, full) = (lowest(&short), lowest(&full));
+    assert!((short - full).abs() < 0.005, "{short} m after steps that were cut short, {full} m otherwise");
+}
+
+#[test]
+fn sweeps_end_with_the_budget() {
+    let mut scene = curtain(24, "cotton");
+    scene.solver.options.set(Options { sweeps: 10_000, longest_step: Some(1.0), ..Options::default() });
+    let mut simulation = Simulation::new(scene).unwrap();
+    let report = simulation.step_within(1.0 / 60.0, Duration::from_millis(1)).unwrap();
+    assert!(!report.converged && (1..10_000).contains(&report.nonlinear_iterations), "{report:?}");
+}
+
+#[test]
+fn a_budget_that_is_not_used_up_changes_nothing() {
+    let [mut with, mut without] = [(), ()].map(|()| Simulation::new(curtain(12, "silk")).unwrap());
+    for _ in 0..5 {
+        assert!(with.step_within(1.0 / 60.0, Duration::from_secs(3600)).unwrap().converged);
+        without.step(1.0 / 60.0).unwrap();
+    }
+    assert_eq!(with.state_hash(), without.state_hash());
 }

@@ -12,7 +12,8 @@ const DT: f64 = 1.0 / 240.0;
 
 /// A strip of rubbery cloth, hung by its upper side, whose lower side is pulled down faster than it can bear.
 fn strip(cells: [u32; 2]) -> (Scene, Selection) {
-    let mut cloth = Body::cloth("strip", 0.4, 1.0, [cells[0] + 1, cells[1] + 1]).material("jersey");
+    let mut cloth =
+        Body::cloth("strip").size([0.4, 1.0]).vertices([cells[0] + 1, cells[1] + 1]).material("jersey");
     cloth.transform.rotate = 90.0 * DVec3::X;
     let side = |y: f64| Selection::Plane { point: DVec3::new(0.0, 0.499 * y, 0.0), normal: y * DVec3::Y };
     let mut scene = Scene::builder().body(cloth).pin(Pin::hard("strip", side(1.0))).build().unwrap();
@@ -358,7 +359,8 @@ fn a_body_with_fewer_levels_than_are_simulated_stays_whole_when_another_tears() 
     let row = Selection::Box { min: DVec3::new(-1.0, -1e-3, -1.0), max: DVec3::new(1.0, 1e-3, 1.0) };
     scene.bodies[0].tear_stretch = None;
     scene.bodies[0].tears = vec![Tear { time: 10.5 * DT, selection: row, across: DVec3::Y }];
-    let mut small = Body::cloth("small", 0.2, 0.2, [4, 4]).material("jersey").at([1.0, 0.0, 0.0]);
+    let mut small =
+        Body::cloth("small").size([0.2, 0.2]).vertices([4, 4]).material("jersey").at([1.0, 0.0, 0.0]);
     small.transform.rotate = 90.0 * DVec3::X;
     let side = Selection::Plane { point: DVec3::new(1.0, 0.0999, 0.0), normal: DVec3::Y };
     scene.pins.push(Pin::hard("small", side));

@@ -53,8 +53,8 @@ fn domains_cut_many_steps_ago_do_not_change_the_motion() {
 /// A cloth held at a corner that falls on a ball.
 fn draped(linear: LinearOptions) -> Simulation {
     let scene = Scene::builder()
-        .body(Body::cloth("cloth", 1.0, 1.0, [17, 17]).at([0.0, 0.27, 0.0]))
-        .pin(Pin::hard("cloth", Selection::Nearest(vec![[-0.5, 0.27, -0.5].into()])))
+        .body(Body::cloth("cloth").size([1.0, 1.0]).vertices([17, 17]).at([0.0, 0.27, 0.0]))
+        .pin(Pin::hard("cloth", Selection::nearest([[-0.5, 0.27, -0.5]])))
         .collider(Collider::sphere("ball", [0.0, 0.0, 0.0], 0.25))
         .solver(Solver { linear, ..Solver::default() });
     Simulation::new(scene.build().unwrap()).unwrap()

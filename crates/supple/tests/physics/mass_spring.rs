@@ -124,7 +124,11 @@ fn a_cloth_at_rest_stays_at_rest() {
 
 #[test]
 fn a_flat_cloth_on_the_ground_presses_with_its_weight() {
-    let cloth = Body::cloth("cloth", 1.0, 1.0, [11, 11]).at([0.0, 0.0005, 0.0]).material(sheet(1000.0));
+    let cloth = Body::cloth("cloth")
+        .size([1.0, 1.0])
+        .vertices([11, 11])
+        .at([0.0, 0.0005, 0.0])
+        .material(sheet(1000.0));
     let ground = supple::scene::Collider::plane("ground", [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]);
     let (stiffness, thickness) = (ground.stiffness, ground.thickness);
     let scene = Scene::builder().body(cloth).collider(ground).solver(precise()).build().unwrap();
@@ -141,7 +145,7 @@ fn a_flat_cloth_on_the_ground_presses_with_its_weight() {
 
 #[test]
 fn a_soft_pin_sags_by_the_weight_over_its_stiffness() {
-    let cloth = Body::cloth("cloth", 0.2, 0.2, [2, 2]).material(sheet(1e5));
+    let cloth = Body::cloth("cloth").size([0.2, 0.2]).vertices([2, 2]).material(sheet(1e5));
     let pin = Pin::soft("cloth", Selection::All {}, 50.0);
     let scene = Scene::builder().body(cloth).pin(pin).solver(precise()).build().unwrap();
     let mut simulation = Simulation::new(scene).unwrap();
@@ -162,7 +166,9 @@ fn friction_holds_on_a_slope_below_its_angle_and_slides_above_it() {
         // It starts at the depth of static equilibrium, so that friction acts from the first step.
         let distance = ground.thickness - 0.2 * GRAVITY * slope.cos() / ground.stiffness;
         let start = distance * normal;
-        let cloth = Body::cloth("cloth", 0.2, 0.2, [3, 3])
+        let cloth = Body::cloth("cloth")
+            .size([0.2, 0.2])
+            .vertices([3, 3])
             .rotated([0.0, 0.0, -degrees])
             .at(start)
             .material(sheet(1000.0));

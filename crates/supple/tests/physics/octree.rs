@@ -252,7 +252,8 @@ fn a_bone_outside_its_flesh_is_refused_with_what_to_look_at() {
 
 #[test]
 fn cloth_and_other_models_are_refused_with_what_to_do() {
-    let mut scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [4, 4])).build().unwrap();
+    let mut scene =
+        Scene::builder().body(Body::cloth("cloth").size([1.0, 1.0]).vertices([4, 4])).build().unwrap();
     scene.solver.method = Method::OCTREE;
     let problem = Simulation::new(scene).err().unwrap().to_string();
     assert!(problem.contains("`cell`"), "{problem}");

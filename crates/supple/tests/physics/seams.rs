@@ -8,7 +8,8 @@ const HALF: f64 = 0.25;
 
 /// A cloth whose right or left side is at x = 0.
 fn half(name: &str, side: f64, across: u32) -> Body {
-    let mut body = Body::cloth(name, HALF, 0.2, [9, across]).at([0.5 * side * HALF, 0.0, 0.0]);
+    let mut body =
+        Body::cloth(name).size([HALF, 0.2]).vertices([9, across]).at([0.5 * side * HALF, 0.0, 0.0]);
     body.model = Model::Corotated;
     body
 }
@@ -61,7 +62,7 @@ fn run(scene: Scene, steps: u32) -> Simulation {
 #[test]
 fn two_sewn_halves_hang_as_the_whole_does() {
     let sewn = run(halves([7, 7]), 40);
-    let mut whole = Body::cloth("whole", 2.0 * HALF, 0.2, [17, 7]);
+    let mut whole = Body::from(Body::cloth("whole").size([2.0 * HALF, 0.2]).vertices([17, 7]));
     whole.model = Model::Corotated;
     let whole = run(built(Scene::builder().body(whole).pin(held("whole", -HALF)), Vec::new()), 40);
     let lowest = |s: &Simulation| s.positions().iter().map(|p| p.y).fold(f64::INFINITY, f64::min);

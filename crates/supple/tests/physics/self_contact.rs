@@ -123,7 +123,7 @@ fn a_cloth_wound_up_by_a_ball_never_crosses() {
 
 /// A ball that is about to hit a cloth, with one corner of the cloth pulled along: for all methods.
 fn busy(method: Method) -> Scene {
-    let mut cloth = Body::cloth("cloth", 0.6, 0.6, [11, 11]).at([0.0, 0.5, 0.0]);
+    let mut cloth = Body::cloth("cloth").size([0.6, 0.6]).vertices([11, 11]).at([0.0, 0.5, 0.0]);
     cloth.transform.rotate = DVec3::new(3.0, 0.0, 5.0);
     cloth.self_contact = true;
     let ball = Body::new(
@@ -135,7 +135,7 @@ fn busy(method: Method) -> Scene {
     .material("foam");
     // It comes from above, faster than the cloth falls.
     let ball = Body { velocity: DVec3::new(0.0, -2.0, 0.0), ..ball };
-    let corner = Selection::Nearest(vec![DVec3::new(-0.3, 0.5, -0.3)]);
+    let corner = Selection::nearest([[-0.3, 0.5, -0.3]]);
     let pulled = Motion {
         keyframes: vec![Keyframe::at(0.0), Keyframe::at(1.0).translate([0.5, 0.0, 0.2])],
         ..Motion::default()
@@ -268,8 +268,8 @@ fn bodies_that_start_almost_touching_stay_calm_when_a_scene_changes_or_goes_on_f
 
 /// Two cloths that intersect like the sheets of a half-open book pushed through each other.
 fn crossed(tangled: Tangled) -> Scene {
-    let lower = Body::cloth("lower", 0.5, 0.5, [9, 9]);
-    let mut upper = Body::cloth("upper", 0.5, 0.5, [9, 9]).at([0.32, 0.02, 0.01]);
+    let lower = Body::cloth("lower").size([0.5, 0.5]).vertices([9, 9]);
+    let mut upper = Body::cloth("upper").size([0.5, 0.5]).vertices([9, 9]).at([0.32, 0.02, 0.01]);
     upper.transform.rotate = DVec3::new(3.0, 0.0, 25.0);
     let mut scene = Scene::builder().body(lower).body(upper).build().unwrap();
     scene.world.gravity = DVec3::ZERO;
@@ -329,8 +329,8 @@ fn a_tangled_start_may_be_ignored() {
 
 #[test]
 fn sheets_that_do_not_touch_do_not_move_each_other() {
-    let lower = Body::cloth("lower", 0.5, 0.5, [9, 9]);
-    let mut upper = Body::cloth("upper", 0.5, 0.5, [9, 9]).at([0.0, 0.001, 0.0]);
+    let lower = Body::cloth("lower").size([0.5, 0.5]).vertices([9, 9]);
+    let mut upper = Body::cloth("upper").size([0.5, 0.5]).vertices([9, 9]).at([0.0, 0.001, 0.0]);
     upper.velocity = DVec3::new(0.0, 0.5, 0.0);
     let mut scene = Scene::builder().body(lower).body(upper).build().unwrap();
     scene.world.gravity = DVec3::ZERO;

@@ -43,7 +43,7 @@ fn a_column_bears_the_weight_above_it_in_every_family() {
 #[test]
 fn position_based_dynamics_says_that_it_has_no_stress() {
     let scene = Scene::builder()
-        .body(Body::cloth("cloth", 1.0, 1.0, [5, 5]))
+        .body(Body::cloth("cloth").size([1.0, 1.0]).vertices([5, 5]))
         .solver(Solver { method: Method::HPBD, ..Solver::default() });
     let simulation = Simulation::new(scene.build().unwrap()).unwrap();
     assert!(simulation.stress().unwrap_err().to_string().contains("elastic law"));

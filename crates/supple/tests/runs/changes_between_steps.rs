@@ -12,7 +12,7 @@ use supple::simulation::{Simulation, StepReport};
 const STEP: f64 = 1.0 / 60.0;
 
 fn cloth() -> Body {
-    Body::cloth("cloth", 1.0, 1.0, [5, 5]).at([0.0, 1.0, 0.0])
+    Body::cloth("cloth").size([1.0, 1.0]).vertices([5, 5]).at([0.0, 1.0, 0.0])
 }
 
 fn falling() -> Simulation {
@@ -258,7 +258,8 @@ fn another_rest_shape_moves_a_cloth_that_was_at_rest() {
         Simulation::new(Scene::builder().gravity([0.0; 3]).body(cloth()).build().unwrap()).unwrap();
     run(&mut simulation, 1);
     let before = simulation.positions().to_vec();
-    let shrunk = Body { rest: Some(Body::cloth("cloth", 0.9, 0.9, [5, 5]).shape), ..cloth() };
+    let small = Body::from(Body::cloth("cloth").size([0.9, 0.9]).vertices([5, 5]));
+    let shrunk = Body { rest: Some(small.shape), ..cloth() };
     simulation.change_body(simulation.body("cloth").unwrap(), &shrunk).unwrap();
     assert_eq!(simulation.positions(), before);
     run(&mut simulation, 1);
@@ -360,7 +361,7 @@ fn bodies_that_projective_dynamics_cannot_take_are_refused() {
 
 #[test]
 fn a_body_cannot_become_another_one() {
-    let other = Body::cloth("cloth", 1.0, 1.0, [4, 5]);
+    let other = Body::cloth("cloth").size([1.0, 1.0]).vertices([4, 5]).into();
     assert_refused(|s| s.change_body(s.body("cloth").unwrap(), &other), &["`cloth`", "other elements"]);
     let renamed = Body { name: "flag".into(), ..cloth() };
     assert_refused(|s| s.change_body(s.body("cloth").unwrap(), &renamed), &["another name"]);

@@ -410,7 +410,7 @@ fn a_mesh_made_in_memory_is_simulated_but_not_written() {
 fn a_builder_refuses_what_a_file_may_not_say() {
     let error = Scene::builder().fps(-1.0).build().unwrap_err().to_string();
     assert_eq!(error, "time.fps: `fps` is -1; it must be 0.001 to 100000");
-    let cloth = || Body::cloth("cloth", 1.0, 1.0, [3, 3]);
+    let cloth = || Body::cloth("cloth").size([1.0, 1.0]).vertices([3, 3]);
     let pin = Pin::hard("cloht", Selection::All {});
     let error = Scene::builder().body(cloth()).pin(pin).build().unwrap_err().to_string();
     assert!(error.contains("did you mean `cloth`?"), "{error}");

@@ -5,8 +5,11 @@ use supple::simulation::{Simulation, StageTimes};
 
 fn times(method: Method, linear: impl Into<LinearOptions>) -> StageTimes {
     let solver = Solver { method, linear: linear.into(), max_iterations: 4, ..Solver::default() };
-    let pin = Pin::hard("cloth", Selection::Nearest(vec![[-0.5, 0.0, -0.5].into()]));
-    let scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [33, 33])).pin(pin).solver(solver);
+    let pin = Pin::hard("cloth", Selection::nearest([[-0.5, 0.0, -0.5]]));
+    let scene = Scene::builder()
+        .body(Body::cloth("cloth").size([1.0, 1.0]).vertices([33, 33]))
+        .pin(pin)
+        .solver(solver);
     let mut simulation = Simulation::new(scene.build().unwrap()).unwrap();
     let mut sum = StageTimes::default();
     for _ in 0..2 {

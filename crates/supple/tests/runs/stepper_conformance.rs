@@ -12,7 +12,7 @@ use supple::simulation::{DryRun, Registry, Simulation};
 /// One scene per method and linear solver of implicit dynamics and per solver family, on cloth and on solids: with moving
 /// pins, contact, friction and wind in each.
 fn scenes() -> Vec<(String, Scene)> {
-    let cloth = Body::cloth("body", 1.0, 1.0, [14, 14]).at([0.0, 0.27, 0.0]);
+    let cloth = Body::cloth("body").size([1.0, 1.0]).vertices([14, 14]).at([0.0, 0.27, 0.0]);
     let solid = Body::new("body", ShapeSource::Character(Character::SpikyBall))
         .at([0.0, 0.3, 0.0])
         .solid(0.15)
@@ -74,7 +74,7 @@ fn own_steps(bodies: Vec<Body>) -> Vec<(String, Scene)> {
 }
 
 fn busy_scene(body: Body) -> Scene {
-    let corner = Selection::Nearest(vec![[-0.5, 1.0, -0.5].into()]);
+    let corner = Selection::nearest([[-0.5, 1.0, -0.5]]);
     let lifted = Motion {
         keyframes: vec![Keyframe::at(0.0), Keyframe::at(1.0).translate([0.3, 0.5, 0.0])],
         ..Motion::default()

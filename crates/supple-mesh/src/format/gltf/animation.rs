@@ -13,8 +13,8 @@ pub(super) fn read_channels(buffers: &Buffers<'_>, name: Option<&str>) -> Result
     let mut channels = Vec::new();
     for (number, channel) in animation.channels.iter().enumerate() {
         let named = |error: FileError| {
-            let place = format!("animation {index}, channel {number}: {}", error.problem);
-            FileError { problem: place, ..error }
+            let problem = format!("animation {index}, channel {number}: {}", error.problem);
+            error.with_problem(problem)
         };
         channels.extend(read_channel(channel, buffers).map_err(named)?);
     }

@@ -311,7 +311,7 @@ impl SelfContact {
         }
     }
 
-    /// The collision-free fraction of the straight displacement from one state to another.
+    /// The collision-free fraction of the straight displacement from one state to another, up to rounding.
     pub fn collision_free_step(&self, from: &[DVec3], to: &[DVec3]) -> f64 {
         if self.is_empty() {
             return 1.0;

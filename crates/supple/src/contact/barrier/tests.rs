@@ -12,8 +12,8 @@ const THICKNESS: f64 = 0.1;
 
 /// Two small cloths of 1 m, the upper one turned and tilted so that vertices, edges and almost parallel edges come near.
 fn two_sheets(turn: f64, friction: f64) -> (SelfContact, Vec<DVec3>) {
-    let lower = scene::Body::cloth("lower", 1.0, 1.0, [3, 3]);
-    let mut upper = scene::Body::cloth("upper", 1.0, 1.0, [3, 3]).at([0.07, 0.06, 0.04]);
+    let lower = scene::Body::from(scene::Body::cloth("lower").size([1.0, 1.0]).vertices([3, 3]));
+    let mut upper = scene::Body::cloth("upper").size([1.0, 1.0]).vertices([3, 3]).at([0.07, 0.06, 0.04]);
     upper.transform.rotate = DVec3::new(1.5, turn, -2.0);
     let bodies = [lower, upper].map(|body| Body::build(&body, Path::new(""), Discretisation::Tets).unwrap());
     let x: Vec<DVec3> = bodies.iter().flat_map(|body| body.start.clone()).collect();

@@ -193,7 +193,7 @@ impl Candidates {
         });
     }
 
-    /// The collision-free fraction of a straight displacement; zero for a non-finite one.
+    /// The collision-free fraction of a straight displacement, up to rounding; zero for a non-finite one.
     pub(crate) fn collision_free_step(
         &mut self,
         surfaces: &Surfaces,

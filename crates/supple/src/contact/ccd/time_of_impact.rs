@@ -1,7 +1,8 @@
 //! When two moving pieces of surface would touch: additive continuous collision detection (Li, Kaufman and Jiang 2021,
 //! "Codimensional incremental potential contact", algorithm 1). The distance cannot shrink faster than
 //! [`PrimitivePair::approach`], so a step of `d / approach` is always safe; such steps are accumulated until little of the initial
-//! distance is left. No polynomial is solved, so no root can be missed.
+//! distance is left. No polynomial is solved, so there is no root to miss. This holds up to rounding: distance and bound
+//! are computed in double precision without error bounds; the margin that is kept absorbs their rounding in practice, not provably.
 
 use glam::DVec3;
 
@@ -28,7 +29,7 @@ fn enough(distance: f64, reach: f64) -> f64 {
 }
 
 /// The fraction, 0 to `until`, of the `moves` that four points may make before their distance has shrunk so far that a pair with the
-/// activation distance `reach` in metres must be tested again; always less than the time of impact, and zero for NaN. A displacement along
+/// activation distance `reach` in metres must be tested again; less than the time of impact up to rounding, and zero for NaN. A displacement along
 /// which two pieces pass each other for hundreds of times their distance may be shortened as well.
 pub fn time_of_impact(
     kind: PrimitivePair,

@@ -15,6 +15,7 @@ use supple_core::text::suggest::{did_you_mean, list};
 
 /// Something that `run` would refuse.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Problem {
     /// Where: dotted, array elements by number (`body.0.shape.grid`); empty for the scene as a whole.
     pub place: String,
@@ -107,7 +108,7 @@ impl Checker<'_> {
         if let Err(problem) = solver.linear.check() {
             self.wrong("solver.linear", problem.to_string());
         } else if let Err(problem) = solver.check() {
-            self.wrong("solver", problem);
+            self.wrong("solver", problem.to_string());
         }
         self.count("output.every", output.every, 1, u32::MAX);
         if let Some(every) = output.checkpoint_every {

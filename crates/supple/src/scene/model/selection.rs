@@ -86,13 +86,55 @@ pub struct SelectionPoints<'a> {
 }
 
 impl Selection {
+    /// Every point.
+    pub fn all() -> Self {
+        Self::All {}
+    }
+
+    /// The point nearest to each of these, in world metres.
+    ///
+    /// ```
+    /// use supple::{Pin, Selection};
+    /// let corners = Pin::hard("cloth", Selection::nearest([[-0.5, 1.0, -0.5], [0.5, 1.0, -0.5]]));
+    /// # assert_eq!(corners.body, "cloth");
+    /// ```
+    pub fn nearest(points: impl IntoIterator<Item = impl Into<DVec3>>) -> Self {
+        Self::Nearest(points.into_iter().map(Into::into).collect())
+    }
+
+    /// Points in the axis-aligned box between its smallest and its largest corner, in world metres.
+    pub fn cuboid(min: impl Into<DVec3>, max: impl Into<DVec3>) -> Self {
+        Self::Box { min: min.into(), max: max.into() }
+    }
+
+    /// Points in a ball, in world metres.
+    pub fn sphere(center: impl Into<DVec3>, radius: f64) -> Self {
+        Self::Sphere { center: center.into(), radius }
+    }
+
+    /// Points on the side of the plane through `point` to which `normal` points.
+    pub fn plane(point: impl Into<DVec3>, normal: impl Into<DVec3>) -> Self {
+        Self::Plane { point: point.into(), normal: normal.into() }
+    }
+
+    /// Vertices of the user's mesh by number, from 0.
+    pub fn indices(vertices: impl IntoIterator<Item = u32>) -> Self {
+        Self::Indices(vertices.into_iter().collect())
+    }
+
+    /// The boundary from the vertex nearest to the first point to that nearest to the last one: the shorter way, or
+    /// that past the points between them.
+    pub fn boundary_path(points: impl IntoIterator<Item = impl Into<DVec3>>) -> Self {
+        Self::BoundaryPath(points.into_iter().map(Into::into).collect())
+    }
+
     /// The selected points, sorted, without duplicates. An empty selection is an error.
     ///
     /// ```
     /// use supple::scene::{Selection, SelectionPoints};
     /// let positions = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0]].map(Into::into);
     /// let points = SelectionPoints { body: "cloth", positions: &positions, surface: None, inside: None };
-    /// let right = Selection::Plane { point: [0.5, 0.0, 0.0].into(), normal: [1.0, 0.0, 0.0].into() };
+    /// let right = Selection::plane([0.5, 0.0, 0.0], [1.0, 0.0, 0.0]);
     /// assert_eq!(right.evaluate(&points)?, [1, 2]);
     /// # Ok::<(), supple::Error>(())
     /// ```
@@ -322,7 +364,7 @@ mod tests {
     fn nearest_takes_the_lowest_of_equally_near_points() {
         let square =
             [dvec3(1.0, 0.0, 0.0), dvec3(-1.0, 0.0, 0.0), dvec3(0.0, 1.0, 0.0), dvec3(5.0, 0.0, 0.0)];
-        let nearest = Selection::Nearest(vec![dvec3(9.0, 0.0, 0.0), DVec3::ZERO, DVec3::ZERO]);
+        let nearest = Selection::nearest([dvec3(9.0, 0.0, 0.0), DVec3::ZERO, DVec3::ZERO]);
         assert_eq!(nearest.evaluate(&points(&square)).unwrap(), [0, 3]);
     }
 
@@ -460,7 +502,7 @@ mod tests {
                 let expected: Vec<u32> = (0..cloud.len() as u32).filter(|&i| test(cloud[i as usize])).collect();
                 prop_assert_eq!(selection.evaluate(&points(&cloud)).unwrap_or_default(), expected);
             }
-            let nearest = Selection::Nearest(vec![a]).evaluate(&points(&cloud)).unwrap();
+            let nearest = Selection::nearest([a]).evaluate(&points(&cloud)).unwrap();
             let least = cloud.iter().map(|p| p.distance(a)).fold(f64::INFINITY, f64::min);
             prop_assert_eq!(nearest.len(), 1);
             prop_assert_eq!(cloud[nearest[0] as usize].distance(a), least);

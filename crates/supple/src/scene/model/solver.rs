@@ -6,6 +6,7 @@ use supple_linear::{Iteration, LinearOptions};
 
 use crate::scene::method::{LinearUse, Method};
 use crate::scene::options::{NamedOptions, OptionSet};
+use supple_core::Error;
 
 /// Method, linear solver and stopping criteria.
 ///
@@ -70,7 +71,7 @@ impl Solver {
     /// With the options of a stepper.
     ///
     /// ```
-    /// use supple::{scene::{Method, Solver}, solvers::hpbd};
+    /// use supple::{Solver, scene::Method, solvers::hpbd};
     /// let options = hpbd::Options { levels: 3, ..hpbd::Options::default() };
     /// let solver = Solver { method: Method::HPBD, ..Solver::default() }.with_options(options);
     /// assert_eq!(solver.options.get::<hpbd::Options>().levels, 3);
@@ -81,67 +82,71 @@ impl Solver {
     }
 
     /// Refuses options that do not apply to the method or the linear solver, and values outside their range.
-    pub fn check(&self) -> Result<(), String> {
-        self.linear.check().map_err(|problem| problem.to_string())?;
+    pub fn check(&self) -> Result<(), Error> {
+        self.linear.check().map_err(|problem| Error::Invalid(problem.to_string()))?;
         self.options.check()?;
         let (method, traits) = (self.method.word(), self.method.traits());
         let solves = traits.linear == LinearUse::Solver;
         if !solves && self.linear.kind.iteration() == Iteration::Own {
-            return Err(format!(
+            return Err(Error::Invalid(format!(
                 "`{method}` needs a preconditioner and `{}` is not one; choose another `linear`, or `newton`",
                 self.linear.kind.word()
-            ));
+            )));
         }
         let stops = self.linear.tolerance.is_some() || self.linear.max_iterations.is_some();
         if !solves && stops {
-            return Err(format!(
+            return Err(Error::Invalid(format!(
                 "`{method}` applies its preconditioner once an iteration: `tolerance` and `max_iterations` of `linear` have no \
                  meaning there; leave them out"
-            ));
+            )));
         }
         if self.refresh == Some(0) {
-            return Err("`refresh` is 0; it must be 1 or more iterations".to_owned());
+            return Err(Error::out_of_range("refresh", 0, "1 or more iterations"));
         }
         if let Some(moved) = self.refresh_moved.filter(|moved| !(*moved > 0.0 && moved.is_finite())) {
-            return Err(format!("`refresh_moved` is {moved}; it must be positive and finite, in metres"));
+            return Err(Error::out_of_range("refresh_moved", moved, "positive and finite, in metres"));
         }
         self.check_velocity_tolerance()?;
         if self.refresh_steps == Some(0) {
-            return Err("`refresh_steps` is 0; it must be 1 or more steps".to_owned());
+            return Err(Error::out_of_range("refresh_steps", 0, "1 or more steps"));
         }
         if self.refresh_steps.is_some() && traits.linear == LinearUse::None {
-            return Err(format!("`refresh_steps` has no meaning for `{method}`; leave it out"));
+            return Err(Error::Invalid(format!(
+                "`refresh_steps` has no meaning for `{method}`; leave it out"
+            )));
         }
         let refreshes =
             self.refresh.is_some() || self.refresh_moved.is_some() || self.refresh_steps.is_some();
         if refreshes && traits.renews_by_itself {
-            return Err("projective dynamics renews its matrix when it changes: leave `refresh`, `refresh_moved` and \
-                        `refresh_steps` out"
-                .to_owned());
+            return Err(Error::Invalid(
+                "projective dynamics renews its matrix when it changes: leave `refresh`, `refresh_moved` and \
+                 `refresh_steps` out"
+                    .to_owned(),
+            ));
         }
         match self.spectral_radius {
-            Some(_) if !traits.spectral_radius => Err(format!(
+            Some(_) if !traits.spectral_radius => Err(Error::Invalid(format!(
                 "`spectral_radius` of the solver is for `accelerated-gradient`, not for `{method}`; leave it out"
-            )),
+            ))),
             Some(radius) if !(0.0..1.0).contains(&radius) => {
-                Err(format!("`spectral_radius` is {radius}; it must be 0 to below 1"))
+                Err(Error::out_of_range("spectral_radius", radius, "0 to below 1"))
             }
             _ => Ok(()),
         }
     }
 
-    fn check_velocity_tolerance(&self) -> Result<(), String> {
+    fn check_velocity_tolerance(&self) -> Result<(), Error> {
         let Some(speed) = self.velocity_tolerance else { return Ok(()) };
         if !self.method.traits().velocity_tolerance {
-            return Err(format!(
+            return Err(Error::Invalid(format!(
                 "`velocity_tolerance` is for `newton`, whose steps estimate the distance to the solution, not for `{}`; leave it out",
                 self.method.word()
-            ));
+            )));
         }
         if speed > 0.0 && speed.is_finite() {
             return Ok(());
         }
-        Err(format!("`velocity_tolerance` is {speed}; it must be positive and finite, in m/s"))
+        Err(Error::out_of_range("velocity_tolerance", speed, "positive and finite, in m/s"))
     }
 
     /// Method and linear solver in command-line notation, as `newton+cholesky`.

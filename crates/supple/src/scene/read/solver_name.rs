@@ -2,11 +2,12 @@
 
 use crate::scene::method::LinearUse;
 use crate::scene::{Declarations, LinearKind, Method, Solver};
+use supple_core::Error;
 
 impl Solver {
     /// Applies a solver name and keeps the options. A linear solver is used under the current method, or under the
     /// default one if that method has no linear systems. An error lists the names of `steppers`.
-    pub fn choose_from(&mut self, word: &str, steppers: &Declarations) -> Result<(), String> {
+    pub fn choose_from(&mut self, word: &str, steppers: &Declarations) -> Result<(), Error> {
         let method = |word: &str| steppers.method(word);
         let linear = |word: &str| LinearKind::ALL.into_iter().find(|kind| kind.word() == word);
         let chosen = match word.split_once('+') {
@@ -17,7 +18,7 @@ impl Solver {
             },
         };
         let Some((method, linear)) = chosen else {
-            return Err(format!("no such solver; there are {}", steppers.solver_words()));
+            return Err(Error::UnknownSolver { name: word.to_owned(), valid: steppers.solver_words() });
         };
         if method.is_none() && self.method.traits().linear == LinearUse::None {
             self.method = Method::default();
@@ -37,7 +38,7 @@ mod tests {
 
     fn chosen(before: Method, word: &str) -> String {
         let mut solver = Solver { method: before, ..Solver::default() };
-        solver.choose(word).map(|()| solver.name()).unwrap_or_else(|problem| problem)
+        solver.choose(word).map(|()| solver.name()).unwrap_or_else(|error| error.to_string())
     }
 
     #[test]
@@ -54,7 +55,7 @@ mod tests {
             assert!(Solver::default().choose(kind.word()).is_ok());
         }
         for wrong in ["magic", "newton+newton", "mas+newton", "+", "newton+", ""] {
-            let problem = Solver::default().choose(wrong).unwrap_err();
+            let problem = Solver::default().choose(wrong).unwrap_err().to_string();
             assert!(problem.contains("newton") && problem.contains("cholesky"), "{problem}");
         }
     }

@@ -25,8 +25,8 @@ impl Simulation {
     /// Changes gravity, wind and air.
     ///
     /// ```
-    /// use supple::{scene::{Body, Scene, World}, simulation::Simulation};
-    /// let scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [3, 3])).build()?;
+    /// use supple::{Body, Scene, Simulation, scene::World};
+    /// let scene = Scene::builder().body(Body::cloth("cloth").vertices([3, 3])).build()?;
     /// let mut simulation = Simulation::new(scene)?;
     /// let moon = World { gravity: [0.0, -1.62, 0.0].into(), ..simulation.world().clone() };
     /// simulation.set_world(moon)?;
@@ -44,8 +44,8 @@ impl Simulation {
     /// last selects the coarsest.
     ///
     /// ```
-    /// use supple::{scene::{Body, Method, Scene}, simulation::Simulation};
-    /// let mut scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [33, 33])).build()?;
+    /// use supple::{Body, Scene, Simulation, scene::Method};
+    /// let mut scene = Scene::builder().body(Body::cloth("cloth").vertices([33, 33])).build()?;
     /// scene.solver.method = Method::HPBD;
     /// let mut simulation = Simulation::new(scene)?;
     /// simulation.set_level(2)?;
@@ -59,7 +59,7 @@ impl Simulation {
         }
         let mut options: hpbd::Options = self.scene_state.solver.options.get();
         options.level = level;
-        options.check().map_err(Error::Invalid)?;
+        options.check()?;
         self.scene_state.solver.options.set(options);
         Ok(())
     }
@@ -87,13 +87,13 @@ impl Simulation {
     /// elements must be the same. Solver data derived from the mesh, such as the levels of a multigrid, is kept.
     ///
     /// ```
-    /// use supple::{scene::{Body, Scene}, simulation::Simulation};
-    /// let cloth = Body::cloth("cloth", 1.0, 1.0, [9, 9]);
+    /// use supple::{Body, Scene, Simulation};
+    /// let cloth = Body::cloth("cloth").vertices([9, 9]);
     /// let mut simulation = Simulation::new(Scene::builder().body(cloth.clone()).build()?)?;
     /// simulation.step(0.01)?;
     /// let body = simulation.body("cloth").expect("the scene has it");
     /// simulation.change_body(body, &cloth.material("denim"))?;
-    /// assert!(simulation.change_body(body, &Body::cloth("cloth", 1.0, 1.0, [5, 5])).is_err());
+    /// assert!(simulation.change_body(body, &Body::cloth("cloth").vertices([5, 5]).into()).is_err());
     /// # Ok::<(), supple::Error>(())
     /// ```
     pub fn change_body(&mut self, body: BodyId, changed: &scene::Body) -> Result<(), Error> {

@@ -8,6 +8,7 @@ use supple_mesh::geometry::{Ray, TriangleTree};
 
 /// A surface point hit by a ray.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Picked {
     /// Index of its body.
     pub body: usize,

@@ -10,8 +10,8 @@ impl Simulation {
     /// new simulation.
     ///
     /// ```
-    /// use supple::{scene::{Body, Method, Scene, Solver}, simulation::Simulation};
-    /// let scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [9, 9])).build()?;
+    /// use supple::{Body, Scene, Simulation, Solver, scene::Method};
+    /// let scene = Scene::builder().body(Body::cloth("cloth").vertices([9, 9])).build()?;
     /// let mut simulation = Simulation::new(scene)?;
     /// simulation.step(0.01)?;
     /// let before = simulation.positions().to_vec();

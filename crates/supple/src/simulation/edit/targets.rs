@@ -11,8 +11,8 @@ impl Simulation {
     /// the points of [`Simulation::pin`], each can be driven by [`Simulation::set_targets`].
     ///
     /// ```
-    /// use supple::{scene::{Body, PinStrength, Scene}, simulation::Simulation};
-    /// let scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [3, 3])).build()?;
+    /// use supple::{Body, PinStrength, Scene, Simulation};
+    /// let scene = Scene::builder().body(Body::cloth("cloth").vertices([3, 3])).build()?;
     /// let mut simulation = Simulation::new(scene)?;
     /// let body = simulation.body("cloth").expect("the scene has it");
     /// let corner = simulation.hold_vertices(body, &[0], PinStrength::Hard)?;
@@ -90,7 +90,8 @@ mod tests {
     use crate::scene::{Body, Scene};
 
     fn falling() -> (Simulation, BodyId) {
-        let scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [3, 3])).build().unwrap();
+        let scene =
+            Scene::builder().body(Body::cloth("cloth").size([1.0, 1.0]).vertices([3, 3])).build().unwrap();
         let simulation = Simulation::new(scene).unwrap();
         let body = simulation.body("cloth").unwrap();
         (simulation, body)

@@ -7,6 +7,7 @@ use supple_core::Error;
 
 /// A currently pinned point.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct PinnedPoint {
     /// Its pin.
     pub pin: PinId,

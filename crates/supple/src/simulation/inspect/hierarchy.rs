@@ -7,11 +7,10 @@ impl Simulation {
     /// something to solve, and some have none at all.
     ///
     /// ```
-    /// use glam::DVec3;
-    /// use supple::{scene::{Body, LinearKind, Pin, Scene, Selection, Solver}, simulation::Simulation};
+    /// use supple::{Body, Pin, Scene, Selection, Simulation, Solver, scene::LinearKind};
     /// let solver = Solver { linear: LinearKind::Schwarz.into(), ..Solver::default() };
-    /// let corner = Pin::hard("cloth", Selection::Nearest(vec![DVec3::new(0.5, 0.0, 0.5)]));
-    /// let builder = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [9, 9])).pin(corner);
+    /// let corner = Pin::hard("cloth", Selection::nearest([[0.5, 0.0, 0.5]]));
+    /// let builder = Scene::builder().body(Body::cloth("cloth").vertices([9, 9])).pin(corner);
     /// let scene = builder.solver(solver).build()?;
     /// let mut simulation = Simulation::new(scene)?;
     /// simulation.step(0.01)?;

@@ -7,8 +7,8 @@ impl Simulation {
     /// The first linear system of a step of `dt` seconds from now. Nothing moves.
     ///
     /// ```
-    /// use supple::{scene::{Body, Scene}, simulation::Simulation};
-    /// let scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [5, 5])).build()?;
+    /// use supple::{Body, Scene, Simulation};
+    /// let scene = Scene::builder().body(Body::cloth("cloth").vertices([5, 5])).build()?;
     /// let system = Simulation::new(scene)?.step_system(0.01)?;
     /// assert_eq!((system.rhs.len(), system.positions.len()), (25, 25));
     /// # Ok::<(), supple::Error>(())

@@ -61,8 +61,8 @@ impl Simulation {
     /// not an elastic law.
     ///
     /// ```
-    /// use supple::{scene::{Body, Scene}, simulation::{Simulation, StressUnit}};
-    /// let scene = Scene::builder().body(Body::cloth("cloth", 1.0, 1.0, [9, 9])).build()?;
+    /// use supple::{Body, Scene, Simulation, simulation::StressUnit};
+    /// let scene = Scene::builder().body(Body::cloth("cloth").vertices([9, 9])).build()?;
     /// let stress = Simulation::new(scene)?.stress()?;
     /// assert_eq!(stress.bodies, [(StressUnit::NewtonPerMetre, 81)]);
     /// assert!(stress.of_point.iter().all(|stress| *stress < 1e-9));

@@ -13,6 +13,7 @@ use supple_linear::Simd;
 
 /// The convergence of one solver.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Curve {
     /// The name it was given.
     pub name: String,
@@ -41,6 +42,7 @@ impl Curve {
 
 /// A point of a [`Curve`].
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct CurvePoint {
     /// Seconds since the start of the first iteration.
     pub seconds: f64,
@@ -67,6 +69,7 @@ pub struct Comparison {
 
 /// The result of a comparison.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Compared {
     /// The solvers that took the step, in the given order.
     pub curves: Vec<Curve>,

@@ -8,6 +8,7 @@ use supple_linear::Simd;
 
 /// The result of a dry run.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct DryRun {
     /// Everything that a run would refuse; empty if it can be run.
     pub problems: Vec<Error>,

@@ -316,6 +316,7 @@ pub(crate) fn frame_report(
     let stretch = simulation.stretch();
     let total = |count: fn(&StepReport) -> u32| steps.iter().map(count).sum();
     let residual = steps.iter().filter_map(|s| s.residual).reduce(f64::max);
+    let converged = steps.iter().all(|s| s.converged);
     FrameReport {
         frame,
         time: simulation.time(),
@@ -325,7 +326,7 @@ pub(crate) fn frame_report(
         max_step_iterations: steps.iter().map(|s| s.nonlinear_iterations).max().unwrap_or(0),
         linear_iterations: total(|s| s.linear_iterations),
         residual,
-        converged: residual.map(|_| steps.iter().all(|s| s.converged)),
+        converged: (residual.is_some() || !converged).then_some(converged),
         max_stretch: stretch.max,
         p99_stretch: stretch.p99,
         mean_stretch: stretch.mean,

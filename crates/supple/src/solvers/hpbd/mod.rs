@@ -32,6 +32,7 @@ mod hierarchy;
 mod inspection;
 mod options;
 mod positions;
+mod progress;
 mod solver;
 mod stepper;
 mod tear;

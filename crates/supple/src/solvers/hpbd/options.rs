@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::scene::{Adjustable, NamedOptions};
 use crate::solvers::hpbd::hierarchy::RestLengths;
+use supple_core::Error;
 
 /// The fraction of an edge that a particle may fall in a small step.
 const FALL: f64 = 1.25e-4;
@@ -57,10 +58,14 @@ impl Default for Options {
 impl NamedOptions for Options {
     const TABLE: &'static str = "hpbd";
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Error> {
         let count = |name: &str, value: u32, low: u32, high: u32| {
             let fine = (low..=high).contains(&value);
-            if fine { Ok(()) } else { Err(format!("`hpbd.{name}` is {value}; it must be {low} to {high}")) }
+            if fine {
+                Ok(())
+            } else {
+                Err(Error::out_of_range(format!("hpbd.{name}"), value, format!("{low} to {high}")))
+            }
         };
         count("levels", self.levels, 0, 32)?;
         count("parents", self.parents, 1, 6)?;
@@ -68,11 +73,11 @@ impl NamedOptions for Options {
         count("coarse_sweeps", self.coarse_sweeps, 1, 1000)?;
         count("level", self.level, 0, 32)?;
         if let Some(seconds) = self.longest_step.filter(|seconds| !(seconds.is_finite() && *seconds > 0.0)) {
-            return Err(format!("`hpbd.longest_step` is {seconds} s; it must be above 0"));
+            return Err(Error::out_of_range("hpbd.longest_step", seconds, "above 0 s"));
         }
         match self.stiffness {
             Some(stiffness) if !(stiffness > 0.0 && stiffness <= 1.0) => {
-                Err(format!("`hpbd.stiffness` is {stiffness}; it must be above 0 and at most 1"))
+                Err(Error::out_of_range("hpbd.stiffness", stiffness, "above 0 and at most 1"))
             }
             _ => Ok(()),
         }

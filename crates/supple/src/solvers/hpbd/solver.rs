@@ -38,6 +38,7 @@ use crate::solvers::hpbd::dependent_particles::{DependentParticles, follow};
 use crate::solvers::hpbd::hierarchy::{Finest, Level, Plan, build};
 use crate::solvers::hpbd::options::Options;
 use crate::solvers::hpbd::positions::Positions;
+use crate::solvers::hpbd::progress::Progress;
 use crate::stepper::ParticleLevel;
 use supple_core::Error;
 use supple_core::simd::Simd;
@@ -102,8 +103,7 @@ pub(crate) struct Work<'a> {
     pub(crate) self_collisions: &'a mut SelfCollisions,
     pub(crate) holds: &'a mut SoftPins,
     pub(crate) options: &'a Options,
-    /// The number of small steps per step.
-    pub(crate) small_steps: u32,
+    pub(crate) progress: &'a mut Progress,
 }
 
 impl HierarchicalSolver {
@@ -158,6 +158,11 @@ impl HierarchicalSolver {
             self.coarse[l].hand_down(work.step.positions);
         }
         for sweep in 0..work.options.sweeps {
+            // One is always done on every level, or the step would be little more than the prediction.
+            if sweep > 0 && work.progress.leaves_out_sweep() {
+                break;
+            }
+            work.progress.sweeps += 1;
             match self.active.checked_sub(1) {
                 None => self.sweep_mesh(work, sweep),
                 Some(l) => self.sweep_level(l, work, sweep),
@@ -267,10 +272,13 @@ impl HierarchicalSolver {
     fn solve_level(&mut self, l: usize, work: &mut Work<'_>) {
         // Limits are hard: their yield is in their length.
         let sweeps = work.options.coarse_sweeps * self.coarse[l].sweeps;
-        let stiffness = work.options.stiffness_of_a_sweep(sweeps * work.small_steps).unwrap_or(1.0);
+        let stiffness = work.options.stiffness_of_a_sweep(sweeps * work.progress.planned).unwrap_or(1.0);
         let mut step = Step { positions: &mut *work.step.positions, stiffness: Some(stiffness), ..work.step };
         let on_level = |particle: u32| usize::from(self.level_of[particle as usize]) > l;
         for sweep in 0..sweeps {
+            if sweep > 0 && work.progress.leaves_out_sweep() {
+                break;
+            }
             work.holds.project(&step, on_level);
             self.coarse[l].sweep.run(&mut step, Direction::of(sweep), false);
             work.collisions.project(step.positions, on_level);
@@ -293,9 +301,9 @@ impl HierarchicalSolver {
         work.collisions.project(step.positions, |_| true);
     }
 
-    /// The stretch of the active level's links under the load of a step of this many small ones, each of `length` seconds,
-    /// determines how far the limits over it yield in the next step.
-    pub(crate) fn end_step(&mut self, step: &Step<'_>, small_steps: u32, options: &Options) {
+    /// The stretch of the active level's links under the load of a step of `dt` seconds determines how far the limits over it
+    /// yield in the next step.
+    pub(crate) fn end_step(&mut self, step: &Step<'_>, progress: &Progress, dt: f64, options: &Options) {
         if options.stiffness.is_some() {
             return;
         }
@@ -306,8 +314,8 @@ impl HierarchicalSolver {
             Some(own) => (own, None),
             None => (&self.distances, Some(&self.links)),
         };
-        let per_pull = 1.0 / (step.length * step.length * f64::from(small_steps));
-        let follow = 1.0 - (-step.length * f64::from(small_steps) / FOLLOW).exp();
+        let per_pull = 1.0 / progress.squared_lengths(dt);
+        let follow = 1.0 - (-step.length * f64::from(progress.taken) / FOLLOW).exp();
         let (level, carried) = (&next.level, &next.carried);
         let stretch = |link: u32| {
             let number = links.map_or(link, |links| links[link as usize]) as usize;
@@ -610,7 +618,7 @@ mod tests {
                 self_collisions: &mut SelfCollisions::default(),
                 holds: &mut SoftPins::default(),
                 options: &options,
-                small_steps,
+                progress: &mut Progress::new(small_steps, None),
             });
         }
         (positions.get(1).distance(positions.get(0)) - 1.0) / 0.5

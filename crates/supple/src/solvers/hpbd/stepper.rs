@@ -20,6 +20,7 @@ use crate::solvers::hpbd::constraint::soft_pins::SoftPins;
 use crate::solvers::hpbd::drag::Drag;
 use crate::solvers::hpbd::options::Options;
 use crate::solvers::hpbd::positions::{Positions, TASK};
+use crate::solvers::hpbd::progress::Progress;
 use crate::solvers::hpbd::solver::{HierarchicalSolver, Work};
 use crate::solvers::hpbd::tear::{Neighbourhood, ParticleSplit};
 use crate::stepper::{
@@ -81,14 +82,15 @@ impl HpbdStepper {
         (count * (1.0 - 1e-9)).ceil().clamp(1.0, MOST_SMALL_STEPS) as u32
     }
 
-    /// One of `small_steps`, of `dt` seconds to the time `end`; returns the seconds that its solution took.
+    /// One small step, of `dt` seconds to the time `end`.
     fn advance(
         &mut self,
         scene_state: &SceneState,
         end: f64,
         dt: f64,
-        small_steps: u32,
-    ) -> Result<f64, Error> {
+        progress: &mut Progress,
+    ) -> Result<(), Error> {
+        let begun = Instant::now();
         scene_state.pose_colliders(
             [end - dt, end],
             &mut self.collisions.colliders,
@@ -101,12 +103,13 @@ impl HpbdStepper {
         let way = Trajectory { from: &self.x, to: &self.predicted, longest: fastest };
         self.self_collisions.find(&way, &self.weights, &self.collisions.friction, scene_state.simd);
         let solving = Instant::now();
-        self.solve(scene_state, dt, small_steps);
-        let solving = solving.elapsed().as_secs_f64();
+        self.solve(scene_state, dt, progress);
+        progress.solving += solving.elapsed().as_secs_f64();
         let steps = self.v.par_iter_mut().zip(&self.predicted).zip(&self.x).with_min_len(TASK);
         steps.for_each(|((v, new), old)| *v = (*new - *old) / dt);
         std::mem::swap(&mut self.x, &mut self.predicted);
-        Ok(solving)
+        progress.finish_small_step(dt, begun);
+        Ok(())
     }
 
     fn check(&self, scene_state: &SceneState) -> Result<(), Error> {
@@ -158,7 +161,7 @@ impl HpbdStepper {
         self.self_collisions = SelfCollisions::new(scene_state, &self.system.first_unknown);
     }
 
-    fn solve(&mut self, scene_state: &SceneState, dt: f64, small_steps: u32) {
+    fn solve(&mut self, scene_state: &SceneState, dt: f64, progress: &mut Progress) {
         let Some(solver) = &mut self.solver else { return };
         self.positions.copy_from(&self.predicted, &self.weights);
         self.holds.begin_step();
@@ -167,7 +170,7 @@ impl HpbdStepper {
             positions: &mut self.positions,
             start: &self.x,
             length: dt,
-            stiffness: options.stiffness_of_a_sweep(options.sweeps * small_steps),
+            stiffness: options.stiffness_of_a_sweep(options.sweeps * progress.planned),
             simd: scene_state.simd,
         };
         let mut work = Work {
@@ -176,7 +179,7 @@ impl HpbdStepper {
             self_collisions: &mut self.self_collisions,
             holds: &mut self.holds,
             options: &options,
-            small_steps,
+            progress,
         };
         solver.solve(&mut work);
         self.collisions.finish(&self.positions);
@@ -184,16 +187,16 @@ impl HpbdStepper {
     }
 
     /// After the last small step: limits update the load of their links, and velocities are damped.
-    fn finish(&mut self, scene_state: &SceneState, dt: f64, small_steps: u32) {
+    fn finish(&mut self, scene_state: &SceneState, dt: f64, progress: &Progress) {
         let (Some(solver), options) = (&mut self.solver, options_of(scene_state)) else { return };
         let mut step = Step {
             positions: &mut self.positions,
             start: &self.x,
-            length: dt / f64::from(small_steps),
+            length: progress.mean_length(dt),
             stiffness: options.stiffness,
             simd: scene_state.simd,
         };
-        solver.end_step(&step, small_steps, &options);
+        solver.end_step(&step, progress, dt, &options);
         if solver.is_damped && options.stiffness.is_none() {
             step.length = dt;
             self.velocities.copy_from(&self.v, &self.weights);
@@ -202,22 +205,17 @@ impl HpbdStepper {
         }
     }
 
-    fn report(
-        &mut self,
-        scene_state: &SceneState,
-        begun: Instant,
-        solving: f64,
-        small_steps: u32,
-    ) -> StepReport {
+    fn report(&mut self, scene_state: &SceneState, begun: Instant, progress: &Progress) -> StepReport {
+        let solving = progress.solving;
         let [kinetic, potential] = self.system.inertia.energies(&self.x, &self.v, scene_state.world.gravity);
         let elastic = self.solver.as_mut().map_or(0.0, |solver| solver.energy(&self.x, scene_state.simd));
         let total = begun.elapsed().as_secs_f64();
         let (contacts, penetration) = self.collisions.count_and_depth(&self.x);
         StepReport {
-            nonlinear_iterations: options_of(scene_state).sweeps * small_steps,
+            nonlinear_iterations: progress.sweeps,
             linear_iterations: 0,
             residual: None,
-            converged: true,
+            converged: !progress.is_truncated,
             energy: EnergyReport { kinetic, elastic, potential },
             contacts,
             penetration,
@@ -261,23 +259,27 @@ impl Stepper for HpbdStepper {
         &mut self,
         scene_state: &SceneState,
         dt: f64,
-        _deadline: Option<Instant>,
+        deadline: Option<Instant>,
     ) -> Result<StepReport, Error> {
         let begun = Instant::now();
         if self.solver.is_none() {
             self.analyse(scene_state);
         }
         let steps = self.small_steps(scene_state, dt);
-        let mut solving = 0.0;
+        let mut progress = Progress::new(steps, deadline);
         let options = options_of(scene_state);
         self.solver.iter_mut().for_each(|solver| solver.begin_step(&options));
-        for step in 1..=steps {
-            let end = scene_state.time + dt * (f64::from(step) / f64::from(steps));
-            solving += self.advance(scene_state, end, dt / f64::from(steps), steps)?;
+        let mut done = 0;
+        while done < steps {
+            let next = progress.next_end(done);
+            let end = scene_state.time + dt * (f64::from(next) / f64::from(steps));
+            let length = dt / f64::from(steps) * f64::from(next - done);
+            self.advance(scene_state, end, length, &mut progress)?;
             self.check(scene_state)?;
+            done = next;
         }
-        self.finish(scene_state, dt, steps);
-        Ok(self.report(scene_state, begun, solving, steps))
+        self.finish(scene_state, dt, &progress);
+        Ok(self.report(scene_state, begun, &progress))
     }
 
     fn surface_positions(&self, positions: &mut [DVec3]) {

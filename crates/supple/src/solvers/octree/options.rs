@@ -5,12 +5,14 @@ use serde::{Deserialize, Serialize};
 use crate::scene::{Adjustable, AdjustableValue, NamedOptions};
 use crate::solvers::octree::multigrid::CycleOptions;
 use crate::solvers::octree::multigrid::smoother::Smoother;
+use supple_core::Error;
 
 /// The contact model of bodies with themselves and each other.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SelfCollisions {
-    /// A barrier that grows without bound as surfaces approach contact; every displacement is truncated before they would touch.
+    /// A barrier that grows without bound as surfaces approach contact; every displacement is truncated before they would touch, up to
+    /// rounding.
     #[default]
     Barrier,
     /// Springs that pull out penetrations, as in the paper.
@@ -56,10 +58,14 @@ impl Default for Options {
 impl NamedOptions for Options {
     const TABLE: &'static str = "octree";
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Error> {
         let number = |name: &str, value: f64, low: f64, high: f64| {
             let fine = (low..=high).contains(&value);
-            if fine { Ok(()) } else { Err(format!("`octree.{name}` is {value}; it must be {low} to {high}")) }
+            if fine {
+                Ok(())
+            } else {
+                Err(Error::out_of_range(format!("octree.{name}"), value, format!("{low} to {high}")))
+            }
         };
         number("levels", f64::from(self.levels), 1.0, 32.0)?;
         number("damping", self.damping.unwrap_or(1.0), 1e-3, 2.0)?;

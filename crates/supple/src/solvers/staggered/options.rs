@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::scene::{Adjustable, AdjustableValue, NamedOptions};
 use crate::solvers::staggered::lattice::embedding::Interpolation;
 use crate::solvers::staggered::multigrid::hierarchy::CycleOptions;
+use supple_core::Error;
 
 /// How bodies are placed on lattices, and how these are solved.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -48,13 +49,13 @@ impl Default for Options {
 impl NamedOptions for Options {
     const TABLE: &'static str = "staggered";
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Error> {
         let count = |name: &str, value: u32, low: u32, high: u32| {
             let fine = (low..=high).contains(&value);
             if fine {
                 Ok(())
             } else {
-                Err(format!("`staggered.{name}` is {value}; it must be {low} to {high}"))
+                Err(Error::out_of_range(format!("staggered.{name}"), value, format!("{low} to {high}")))
             }
         };
         count("padding", self.padding, 0, 8)?;
@@ -64,7 +65,7 @@ impl NamedOptions for Options {
         count("max_cycles", self.max_cycles, 1, 10_000)?;
         match self.cell {
             Some(cell) if !(cell > 0.0 && cell.is_finite()) => {
-                Err(format!("`staggered.cell` is {cell}; it must be a positive number of metres"))
+                Err(Error::out_of_range("staggered.cell", cell, "a positive number of metres"))
             }
             _ => Ok(()),
         }
