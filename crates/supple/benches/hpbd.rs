@@ -39,9 +39,9 @@ fn run(scene: Scene, fps: f64, frames: u32) -> (Simulation, f64) {
     let mut simulation = Simulation::new(scene).expect("a valid scene");
     let mut seconds = 0.0;
     for frame in 0..frames {
-        let begun = Instant::now();
+        let started = Instant::now();
         simulation.step(1.0 / fps).expect("it stays finite");
-        seconds += if 10 * frame >= frames { begun.elapsed().as_secs_f64() } else { 0.0 };
+        seconds += if 10 * frame >= frames { started.elapsed().as_secs_f64() } else { 0.0 };
     }
     (simulation, seconds / (0.9 * f64::from(frames)))
 }
@@ -121,9 +121,9 @@ fn tear() {
     let (mut plain, mut torn) = (Vec::new(), Vec::new());
     for _ in 0..240 {
         let before = simulation.positions().len();
-        let begun = Instant::now();
+        let started = Instant::now();
         simulation.step(dt).expect("it stays finite");
-        let seconds = begun.elapsed().as_secs_f64();
+        let seconds = started.elapsed().as_secs_f64();
         let tears = simulation.positions().len() > before;
         if tears { torn.push(seconds) } else { plain.push(seconds) }
     }

@@ -74,9 +74,9 @@ fn rates(
 
 fn shortest(mut work: impl FnMut()) -> f64 {
     let round = |_| {
-        let begun = Instant::now();
+        let started = Instant::now();
         work();
-        begun.elapsed().as_secs_f64()
+        started.elapsed().as_secs_f64()
     };
     (0..ROUNDS).map(round).fold(f64::INFINITY, f64::min)
 }

@@ -301,11 +301,11 @@ impl ImplicitStepper {
     }
 
     /// Wall time by stage of a step, from its start and the start and end of the minimisation.
-    fn times(&self, [begun, minimising, ended]: [Instant; 3], cycles: CycleTimes) -> StageTimes {
+    fn times(&self, [started, minimising, ended]: [Instant; 3], cycles: CycleTimes) -> StageTimes {
         let outcome = &self.outcome;
         let seconds = |time: Duration| time.as_secs_f64();
         StageTimes {
-            setup: seconds((minimising - begun) + ended.elapsed()),
+            setup: seconds((minimising - started) + ended.elapsed()),
             evaluation: seconds(outcome.evaluation_time),
             assembly: seconds(outcome.assembly_time),
             update: seconds(outcome.update_time),
@@ -313,7 +313,7 @@ impl ImplicitStepper {
             coarsest: seconds(cycles.coarsest),
             transfer: seconds(cycles.restriction + cycles.prolongation),
             solve: seconds(outcome.solve_time.saturating_sub(cycles.total())),
-            total: seconds(begun.elapsed()),
+            total: seconds(started.elapsed()),
         }
     }
 
@@ -440,7 +440,7 @@ impl Stepper for ImplicitStepper {
         dt: f64,
         deadline: Option<Instant>,
     ) -> Result<StepReport, Error> {
-        let begun = Instant::now();
+        let started = Instant::now();
         self.begin_step(scene_state, dt)?;
         self.begin_minimiser();
         self.start_cuts = 0;
@@ -486,7 +486,7 @@ impl Stepper for ImplicitStepper {
         self.system.contacts.end_step(&self.x);
         self.system.self_contact.end_step(&self.x);
         let report = self.report(scene_state);
-        Ok(StepReport { times: self.times([begun, minimising, ended], cycles), ..report })
+        Ok(StepReport { times: self.times([started, minimising, ended], cycles), ..report })
     }
 
     fn first_system(&mut self, scene_state: &SceneState, dt: f64) -> Result<StepSystem, Error> {

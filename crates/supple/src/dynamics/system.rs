@@ -167,7 +167,7 @@ impl System {
         held.clear();
         // Vertices without mass belong to no element: nothing moves them.
         held.extend(self.inertia.mass.iter().map(|m| *m <= 0.0));
-        for pin in scene_state.pins.iter().filter(|pin| pin.holds_at(time)) {
+        for pin in scene_state.pins.iter().filter(|pin| pin.is_active_at(time)) {
             let (first, pose) = (self.first_unknown[pin.body], pin.pose_at(scene_state, time)?);
             for point in &pin.points {
                 let target = pose.target(point);

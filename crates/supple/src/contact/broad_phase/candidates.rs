@@ -123,7 +123,7 @@ struct Drifts {
     /// The same to the end of a displacement.
     lasting_to_end: Vec<Drift>,
     /// From the start of the tree's displacement.
-    begun: Vec<Drift>,
+    from_start: Vec<Drift>,
     /// Over a displacement.
     way: Vec<Drift>,
 }
@@ -173,7 +173,7 @@ impl Candidates {
         }
         self.serve(surfaces, thickness, at, at);
         find_drifts(&self.patches, &self.lasting_at, at, &mut self.drifts.lasting);
-        find_drifts(&self.patches, &self.from, at, &mut self.drifts.begun);
+        find_drifts(&self.patches, &self.from, at, &mut self.drifts.from_start);
         let drifts = &self.drifts;
         found.fill(&self.chunks, |chunk, list| {
             chunk.for_each_group(|group, candidates| {
@@ -206,7 +206,7 @@ impl Candidates {
         }
         self.serve(surfaces, thickness, from, to);
         find_drifts(&self.patches, &self.lasting_at, from, &mut self.drifts.lasting);
-        find_drifts(&self.patches, &self.from, from, &mut self.drifts.begun);
+        find_drifts(&self.patches, &self.from, from, &mut self.drifts.from_start);
         find_drifts(&self.patches, from, to, &mut self.drifts.way);
         let drifts = &self.drifts;
         let of_chunk = |chunk: &Chunk| {
@@ -409,7 +409,7 @@ impl Drifts {
     fn since_made(&self, group: &Group) -> f64 {
         let drifts = match group.list {
             List::Cached => &self.lasting,
-            List::Transient => &self.begun,
+            List::Transient => &self.from_start,
         };
         let [a, b] = group.patches.map(|patch| &drifts[patch as usize]);
         a.between(b)

@@ -24,8 +24,8 @@ pub(crate) struct Descent<'a> {
     /// Whether the objective's rounding hid the decrease of the last step.
     in_rounding: bool,
     slowest: Duration,
-    iteration_begun: Instant,
-    begun: Instant,
+    iteration_start: Instant,
+    started: Instant,
     /// Time spent on records.
     recording: Duration,
 }
@@ -128,14 +128,14 @@ impl<'a> Descent<'a> {
         work: &mut Workspace,
         outcome: &'a mut Outcome,
     ) -> Result<Self, MinimiseError> {
-        let asked = Instant::now();
+        let called = Instant::now();
         let value = finite_value(objective, x, limits.initial, &mut work.full)?;
         work.known = true;
         outcome.restart();
         // Space for all iterations, so that a step which takes more than any before allocates nothing.
         outcome.residuals.reserve(limits.max_iterations.min(MOST_RESIDUALS) as usize + 2);
-        let begun = Instant::now();
-        outcome.evaluation_time += begun - asked;
+        let started = Instant::now();
+        outcome.evaluation_time += started - called;
         let (slowest, recording) = (Duration::ZERO, Duration::ZERO);
         Ok(Self {
             objective,
@@ -145,8 +145,8 @@ impl<'a> Descent<'a> {
             value,
             in_rounding: false,
             slowest,
-            iteration_begun: begun,
-            begun,
+            iteration_start: started,
+            started,
             recording,
         })
     }
@@ -157,9 +157,9 @@ impl<'a> Descent<'a> {
         work: &mut Workspace,
     ) -> Result<Option<Termination>, MinimiseError> {
         if self.outcome.iterations > 0 {
-            self.slowest = self.slowest.max(self.iteration_begun.elapsed());
+            self.slowest = self.slowest.max(self.iteration_start.elapsed());
         }
-        self.iteration_begun = Instant::now();
+        self.iteration_start = Instant::now();
         if !std::mem::take(&mut work.known) {
             self.objective.gradient(self.x, &mut work.full);
         }
@@ -167,7 +167,7 @@ impl<'a> Descent<'a> {
         let free = gradient.par_iter_mut().zip(&*vertices).with_min_len(CHUNK);
         free.for_each(|(g, &v)| *g = full[v as usize]);
         let norm = norm(&work.gradient);
-        self.outcome.evaluation_time += self.iteration_begun.elapsed();
+        self.outcome.evaluation_time += self.iteration_start.elapsed();
         if !norm.is_finite() {
             return Err(MinimiseError::NotFinite(describe_non_finite(work)));
         }
@@ -189,7 +189,7 @@ impl<'a> Descent<'a> {
 
     fn record(&mut self, residual: f64) {
         let now = Instant::now();
-        let seconds = (now - self.begun - self.recording).as_secs_f64();
+        let seconds = (now - self.started - self.recording).as_secs_f64();
         let value = self.objective.value(self.x);
         self.outcome.history.push(IterationRecord { seconds, value, residual });
         self.recording += now.elapsed();
@@ -221,9 +221,9 @@ impl<'a> Descent<'a> {
     /// the projected Hessian is too stiff, and the descent takes many such steps. Methods that descend by a fixed
     /// matrix also benefit: with overshooting, projective dynamics of solids converged in less than half the time of exact line minima.
     pub(crate) fn line_search(&mut self, work: &mut Workspace, length: f64) -> Option<f64> {
-        let begun = Instant::now();
+        let started = Instant::now();
         let found = self.search(work, length);
-        self.outcome.evaluation_time += begun.elapsed();
+        self.outcome.evaluation_time += started.elapsed();
         found
     }
 
@@ -333,13 +333,13 @@ impl<'a> Descent<'a> {
 fn finite_value(
     objective: &dyn Objective,
     x: &[DVec3],
-    begun: Option<Evaluated<'_>>,
+    started: Option<Evaluated<'_>>,
     gradient: &mut [DVec3],
 ) -> Result<f64, MinimiseError> {
     if let Some(vertex) = x.iter().position(|p| !p.is_finite()) {
         return Err(MinimiseError::NotFinite(format!("vertex {vertex} is at {}", components(x[vertex]))));
     }
-    let value = match begun {
+    let value = match started {
         Some(known) => {
             gradient.copy_from_slice(known.gradient);
             known.value

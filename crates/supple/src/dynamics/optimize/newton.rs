@@ -143,10 +143,10 @@ impl Newton {
     }
 
     fn assemble(&mut self, descent: &mut Descent<'_>, curvature: HessianMode) {
-        let begun = Instant::now();
+        let started = Instant::now();
         self.matrix.clear();
         descent.objective.hessian(descent.x, curvature, &mut self.matrix);
-        descent.outcome.assembly_time += begun.elapsed();
+        descent.outcome.assembly_time += started.elapsed();
     }
 
     /// Prepares the solver for the matrix; returns whether it accepts it.
@@ -166,10 +166,10 @@ impl Newton {
 
     /// Solves for the direction.
     fn solve(&mut self, descent: &mut Descent<'_>, must_be_definite: bool) -> Found {
-        let begun = Instant::now();
+        let started = Instant::now();
         let refused = self.prepared.is_due(descent.x) && !self.prepare(descent);
         let prepared = Instant::now();
-        descent.outcome.update_time += prepared - begun;
+        descent.outcome.update_time += prepared - started;
         if refused {
             return Found::NotDefinite;
         }

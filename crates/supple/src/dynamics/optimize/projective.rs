@@ -99,7 +99,7 @@ impl Projective {
         if descent.outcome.iterations > 0 && !descent.objective.projective_varies() {
             return Ok(());
         }
-        let begun = Instant::now();
+        let started = Instant::now();
         self.matrix.clear();
         if !descent.objective.projective(descent.x, &mut self.matrix) {
             return Err(MinimiseError::Unsolvable(
@@ -108,7 +108,7 @@ impl Projective {
             ));
         }
         let assembled = Instant::now();
-        descent.outcome.assembly_time += assembled - begun;
+        descent.outcome.assembly_time += assembled - started;
         if self.prepared == self.matrix.values() {
             return Ok(());
         }
@@ -134,7 +134,7 @@ impl Projective {
     }
 
     fn find_direction(&mut self, descent: &mut Descent<'_>) {
-        let begun = Instant::now();
+        let started = Instant::now();
         let pairs = self.rhs.par_iter_mut().zip(&self.work.gradient).with_min_len(4096);
         pairs.for_each(|(b, g)| *b = -*g);
         match &mut self.global {
@@ -155,7 +155,7 @@ impl Projective {
                 descent.outcome.linear_iterations += 1;
             }
         }
-        descent.outcome.solve_time += begun.elapsed();
+        descent.outcome.solve_time += started.elapsed();
     }
 }
 

@@ -70,9 +70,9 @@ impl SequenceDriver {
     }
 
     /// The faces when a pin becomes active: at the start those of the body.
-    pub(crate) fn carrier_from(&self, begun: f64) -> Result<Carrier<'_>, Error> {
-        if begun > 0.0 {
-            return self.carrier(begun);
+    pub(crate) fn carrier_from(&self, active_since: f64) -> Result<Carrier<'_>, Error> {
+        if active_since > 0.0 {
+            return self.carrier(active_since);
         }
         Ok(Carrier::Faces { triangles: self.tree.triangles(), positions: self.start.clone() })
     }

@@ -55,8 +55,8 @@ impl SkinDriver {
     }
 
     /// The skin when a pin becomes active: at the start as modelled, like the body.
-    pub(crate) fn carrier_from(&self, begun: f64) -> Carrier<'_> {
-        if begun > 0.0 { self.carrier(begun) } else { self.carrier_at(0.0, 0.0) }
+    pub(crate) fn carrier_from(&self, active_since: f64) -> Carrier<'_> {
+        if active_since > 0.0 { self.carrier(active_since) } else { self.carrier_at(0.0, 0.0) }
     }
 
     fn carrier_at(&self, time: f64, fraction: f64) -> Carrier<'_> {

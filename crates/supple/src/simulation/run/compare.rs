@@ -157,9 +157,9 @@ impl StartMode<'_> {
         let mut simulation = Simulation::with_steppers(scene, self.simd, self.steppers)?;
         simulation.restore(self.start)?;
         simulation.scene_state.solver.max_iterations = 1;
-        let begun = Instant::now();
+        let started = Instant::now();
         simulation.step(self.step)?;
-        let first = begun.elapsed().as_secs_f64();
+        let first = started.elapsed().as_secs_f64();
         simulation.restore(self.start)?;
         simulation.scene_state.solver.max_iterations = solver.max_iterations;
         simulation.record_iterations(true);

@@ -127,10 +127,10 @@ impl Run {
 
     /// Simulates and writes the next frame.
     pub fn next_frame(&mut self) -> Result<FrameReport, Error> {
-        let begun = Instant::now();
+        let started = Instant::now();
         let frame = self.frame + 1;
         let steps = self.simulation.step_frame(&self.scene.time, frame)?;
-        let report = frame_report(&self.simulation, frame, &steps, begun.elapsed().as_secs_f64());
+        let report = frame_report(&self.simulation, frame, &steps, started.elapsed().as_secs_f64());
         if frame.is_multiple_of(self.scene.output.every) || frame == self.scene.time.frames {
             self.cache.write(&self.simulation.frame(frame))?;
         }

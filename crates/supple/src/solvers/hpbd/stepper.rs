@@ -205,13 +205,13 @@ impl HpbdStepper {
     fn report(
         &mut self,
         scene_state: &SceneState,
-        begun: Instant,
+        started: Instant,
         solving: f64,
         small_steps: u32,
     ) -> StepReport {
         let [kinetic, potential] = self.system.inertia.energies(&self.x, &self.v, scene_state.world.gravity);
         let elastic = self.solver.as_mut().map_or(0.0, |solver| solver.energy(&self.x, scene_state.simd));
-        let total = begun.elapsed().as_secs_f64();
+        let total = started.elapsed().as_secs_f64();
         let (contacts, penetration) = self.collisions.count_and_depth(&self.x);
         StepReport {
             nonlinear_iterations: options_of(scene_state).sweeps * small_steps,
@@ -237,7 +237,8 @@ fn options_of(scene_state: &SceneState) -> Options {
 /// Which particles are pinned exactly when the scene starts.
 fn attached_at_start(scene_state: &SceneState, first_unknown: &[u32], particles: usize) -> Vec<bool> {
     let mut attached = vec![false; particles];
-    for pin in scene_state.pins.iter().filter(|pin| pin.stiffness.is_none() && pin.begun == Some(0.0)) {
+    for pin in scene_state.pins.iter().filter(|pin| pin.stiffness.is_none() && pin.active_since == Some(0.0))
+    {
         for point in &pin.points {
             point.weights.iter().for_each(|&(v, _)| attached[(v + first_unknown[pin.body]) as usize] = true);
         }
@@ -263,7 +264,7 @@ impl Stepper for HpbdStepper {
         dt: f64,
         _deadline: Option<Instant>,
     ) -> Result<StepReport, Error> {
-        let begun = Instant::now();
+        let started = Instant::now();
         if self.solver.is_none() {
             self.analyse(scene_state);
         }
@@ -277,7 +278,7 @@ impl Stepper for HpbdStepper {
             self.check(scene_state)?;
         }
         self.finish(scene_state, dt, steps);
-        Ok(self.report(scene_state, begun, solving, steps))
+        Ok(self.report(scene_state, started, solving, steps))
     }
 
     fn surface_positions(&self, positions: &mut [DVec3]) {

@@ -62,7 +62,7 @@ impl OctreeNewton {
 
     /// Computes the stiffness at `x`; `first` in a step, when the largest eigenvalues are estimated too.
     fn linearise(&mut self, descent: &mut Descent<'_>, first: bool) -> Result<(), MinimiseError> {
-        let begun = Instant::now();
+        let started = Instant::now();
         let Self { multigrid, inertia, forest, .. } = self;
         multigrid.linearise(descent.x, forest.damping_rate());
         multigrid.clear_springs();
@@ -76,7 +76,7 @@ impl OctreeNewton {
         });
         multigrid.set_inertia(inertia.iter().copied());
         let taken = Instant::now();
-        descent.outcome.assembly_time += taken - begun;
+        descent.outcome.assembly_time += taken - started;
         let done = multigrid.prepare(first);
         descent.outcome.update_time += taken.elapsed();
         Ok(done?)
@@ -84,7 +84,7 @@ impl OctreeNewton {
 
     /// Computes the direction.
     fn solve(&mut self, descent: &mut Descent<'_>) -> Result<(), MinimiseError> {
-        let begun = Instant::now();
+        let started = Instant::now();
         let Self { work, rhs, direction, multigrid, iteration, .. } = self;
         let is_spread = !rhs.is_empty();
         for (&node, gradient) in work.vertices.iter().zip(&work.gradient).filter(|_| is_spread) {
@@ -105,7 +105,7 @@ impl OctreeNewton {
             }
             multigrid.damp_more();
         }
-        descent.outcome.solve_time += begun.elapsed();
+        descent.outcome.solve_time += started.elapsed();
         for (&node, to) in work.vertices.iter().zip(&mut work.direction).filter(|_| is_spread) {
             *to = direction[node as usize];
         }

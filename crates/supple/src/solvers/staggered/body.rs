@@ -303,7 +303,7 @@ impl LatticeBody {
         let places: Vec<DVec3> = self.starts.iter().map(|p| self.placement.in_cells(*p)).collect();
         let at = LatticePoints::new(self.lattice(), &places, Interpolation::Trilinear);
         for (n, held) in self.prescribed.held.iter().enumerate() {
-            if scene_state.pins[held.holder as usize].begun.is_some_and(|begun| begun > 0.0) {
+            if scene_state.pins[held.holder as usize].active_since.is_some_and(|time| time > 0.0) {
                 self.starts[n] = self.frame.place(self.starts[n], at.displacement(n, &self.u, len));
             }
         }

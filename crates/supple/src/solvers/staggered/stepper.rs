@@ -197,7 +197,7 @@ impl Stepper for StaggeredStepper {
         dt: f64,
         _deadline: Option<Instant>,
     ) -> Result<StepReport, Error> {
-        let begun = Instant::now();
+        let started = Instant::now();
         if let Some(problem) = &self.problem {
             return Err(problem.clone());
         }
@@ -232,7 +232,7 @@ impl Stepper for StaggeredStepper {
             return Err(scene_state.failed(format!("point {point} is at {}", self.x[point])));
         }
         let report = self.report(scene_state);
-        let total = begun.elapsed().as_secs_f64();
+        let total = started.elapsed().as_secs_f64();
         Ok(StepReport {
             nonlinear_iterations: iterations,
             linear_iterations: cycles,

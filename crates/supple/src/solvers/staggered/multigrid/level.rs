@@ -262,9 +262,9 @@ impl LatticeLevel {
 
     /// Work near the boundary, timed.
     fn near_boundary(&mut self, work: impl FnOnce(&mut Self)) {
-        let begun = Instant::now();
+        let started = Instant::now();
         work(self);
-        self.boundary_time += begun.elapsed();
+        self.boundary_time += started.elapsed();
     }
 
     /// `out = b - L u` in double precision for any fields; entries without an equation are unchanged.
