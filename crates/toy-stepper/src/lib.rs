@@ -52,10 +52,10 @@ impl NamedOptions for Options {
 /// The kind of stepper.
 pub struct FreeFall;
 
-const NAME: MethodName = MethodName { word: "free-fall", title: "Free fall" };
+const NAME: MethodName = MethodName { name: "free-fall", title: "Free fall" };
 
 /// `method = "free-fall"`.
-pub const FREE_FALL: Method = Method::new(NAME.word, &FreeFall);
+pub const FREE_FALL: Method = Method::new(NAME.name, &FreeFall);
 
 impl StepperDeclaration for FreeFall {
     fn methods(&self) -> &'static [MethodName] {

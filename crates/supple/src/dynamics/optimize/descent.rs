@@ -354,14 +354,14 @@ fn finite_value(
 }
 
 fn describe_non_finite(work: &Workspace) -> String {
-    let said = |unknown: usize| (work.vertices[unknown], components(work.gradient[unknown]));
+    let describe = |unknown: usize| (work.vertices[unknown], components(work.gradient[unknown]));
     if let Some(unknown) = work.gradient.iter().position(|g| !g.is_finite()) {
-        let (vertex, force) = said(unknown);
+        let (vertex, force) = describe(unknown);
         return format!("the force on vertex {vertex} is {force} N");
     }
     let sizes = work.gradient.iter().map(|g| g.abs().max_element()).enumerate();
     let largest = sizes.max_by(|(_, a), (_, b)| a.total_cmp(b)).map_or(0, |(unknown, _)| unknown);
-    let (vertex, force) = said(largest);
+    let (vertex, force) = describe(largest);
     format!("the forces are too large, their norm overflows: the largest, on vertex {vertex}, is {force} N")
 }
 

@@ -48,7 +48,7 @@ pub(crate) fn obstacle(body: &Body) -> Option<String> {
     let limited = (0..body.elements.len()).any(|e| body.materials.of(e).strain_limit.is_some());
     let projective = |model: Model| model.solid_law().is_some_and(SolidLaw::is_projective);
     if body.model != Model::Spring && !(is_solid && projective(body.model)) {
-        let models = Model::ALL.into_iter().filter(|model| projective(*model)).map(Model::word);
+        let models = Model::ALL.into_iter().filter(|model| projective(*model)).map(Model::name);
         return Some(format!("its `model`; it supports `spring`, and solids with one of {}", list(models)));
     }
     let obstacle = if body.bending == Some(Bending::Dihedral) && !is_solid {

@@ -69,8 +69,8 @@ const BLEND_IN_SECONDS: f64 = 0.5;
 const SAME_START: f64 = 1e-4;
 
 /// The blend-in time of a scene, or a suitable one for a driver that moves by `first_move` at the start.
-fn blend_in(said: Option<f64>, first_move: f64, size: f64) -> f64 {
-    said.unwrap_or(if first_move > SAME_START * size { BLEND_IN_SECONDS } else { 0.0 })
+fn blend_in(specified: Option<f64>, first_move: f64, size: f64) -> f64 {
+    specified.unwrap_or(if first_move > SAME_START * size { BLEND_IN_SECONDS } else { 0.0 })
 }
 
 /// The blend weight at a time, from 0 to 1, smooth at both ends.

@@ -213,12 +213,12 @@ impl Run {
         let earlier = scene_of_run_with(folder, &self.steppers)?;
         let (began, now) = (self.cache.info().simd, self.simulation.scene_state().simd);
         if began != now {
-            let word = |simd: Simd| if simd == Simd::Auto { "auto" } else { "baseline" };
+            let name = |simd: Simd| if simd == Simd::Auto { "auto" } else { "baseline" };
             return Err(Error::Invalid(format!(
                 "the run was started with `--simd {0}`, and this is `--simd {1}`, so results would not be bit-identical: resume \
                  with `--simd {0}`, or start a new run",
-                word(began),
-                word(now)
+                name(began),
+                name(now)
             )));
         }
         let (had, has) = (&earlier, &self.scene);

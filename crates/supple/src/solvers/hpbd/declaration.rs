@@ -11,11 +11,11 @@ use supple_core::Error;
 /// Hierarchical position based dynamics (Müller 2008).
 pub struct Hpbd;
 
-const NAME: MethodName = MethodName { word: "hpbd", title: "Hierarchical position based (Müller 2008)" };
+const NAME: MethodName = MethodName { name: "hpbd", title: "Hierarchical position based (Müller 2008)" };
 
 impl Method {
     /// Hierarchical position based dynamics (Müller 2008).
-    pub const HPBD: Self = Self::new(NAME.word, &Hpbd);
+    pub const HPBD: Self = Self::new(NAME.name, &Hpbd);
 }
 
 impl StepperDeclaration for Hpbd {

@@ -10,11 +10,11 @@ use supple_core::Error;
 /// Octree flesh (Milne 2016).
 pub struct OctreeFlesh;
 
-const NAME: MethodName = MethodName { word: "octree", title: "Octree flesh (Milne 2016)" };
+const NAME: MethodName = MethodName { name: "octree", title: "Octree flesh (Milne 2016)" };
 
 impl Method {
     /// Octree flesh (Milne 2016).
-    pub const OCTREE: Self = Self::new(NAME.word, &OctreeFlesh);
+    pub const OCTREE: Self = Self::new(NAME.name, &OctreeFlesh);
 }
 
 impl StepperDeclaration for OctreeFlesh {

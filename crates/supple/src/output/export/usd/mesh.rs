@@ -130,16 +130,16 @@ impl MeshSamples {
             .filter(|labels| labels.kind != LabelKind::Smoothing)
             .flat_map(|labels| (0..labels.names.len()).map(move |label| (labels, label)))
             .collect();
-        let words = identifiers(all.iter().map(|(labels, label)| labels.names[*label].as_str()));
-        for (word, &(labels, label)) in words.iter().zip(&all) {
-            let subset = out.child(properties.prim, word);
-            write_subset(out, subset, word, labels, label, materials)?;
+        let all_identifiers = identifiers(all.iter().map(|(labels, label)| labels.names[*label].as_str()));
+        for (identifier, &(labels, label)) in all_identifiers.iter().zip(&all) {
+            let subset = out.child(properties.prim, identifier);
+            write_subset(out, subset, identifier, labels, label, materials)?;
         }
         for family in families(&all) {
             let name = family_type(family);
             properties.uniform(out, name, "token", |out| out.token("nonOverlapping"));
         }
-        Ok(words)
+        Ok(all_identifiers)
     }
 }
 
@@ -226,7 +226,7 @@ fn whole_uvs(uvs: &CornerAttribute<2>) -> (Vec<[f32; 2]>, Vec<i32>) {
 fn write_subset<W: Write + Seek>(
     out: &mut CrateWriter<W>,
     subset: PathId,
-    word: &str,
+    identifier: &str,
     labels: &FaceLabels,
     label: usize,
     materials: &[(String, PathId)],
@@ -240,7 +240,7 @@ fn write_subset<W: Write + Seek>(
     let indices = out.int_array(&faces)?;
     properties.attribute(out, "indices", "int[]", &[("default", indices)]);
     let mut fields = vec![("specifier", Value::def()), ("typeName", out.token("GeomSubset"))];
-    if name != word {
+    if name != identifier {
         fields.push(("displayName", out.string(name)));
     }
     let material =

@@ -99,9 +99,9 @@ fn write_materials<W: Write + Seek>(
     scene: PathId,
     names: Vec<String>,
 ) -> io::Result<Vec<(String, PathId)>> {
-    let words = identifiers(names.iter().map(String::as_str));
+    let all_identifiers = identifiers(names.iter().map(String::as_str));
     let scope = out.child(scene, MATERIALS);
-    let listed: Vec<&str> = words.iter().map(String::as_str).collect();
+    let listed: Vec<&str> = all_identifiers.iter().map(String::as_str).collect();
     let fields = [
         ("specifier", Value::def()),
         ("typeName", out.token("Scope")),
@@ -110,10 +110,10 @@ fn write_materials<W: Write + Seek>(
     out.spec(scope, SpecType::Prim, &fields);
     let kind = out.token("Material");
     let mut materials = Vec::with_capacity(names.len());
-    for (name, word) in names.into_iter().zip(words) {
-        let path = out.child(scope, &word);
+    for (name, identifier) in names.into_iter().zip(all_identifiers) {
+        let path = out.child(scope, &identifier);
         let mut fields = vec![("specifier", Value::def()), ("typeName", kind)];
-        if name != word {
+        if name != identifier {
             fields.push(("displayName", out.string(&name)));
         }
         out.spec(path, SpecType::Prim, &fields);
