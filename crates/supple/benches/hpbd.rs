@@ -7,7 +7,7 @@ use std::time::Instant;
 use supple::mesh::generate::{ClothGrid, GridPattern};
 use supple::scene::{Method, Scene, ShapeSource};
 use supple::simulation::Simulation;
-use supple::solvers::hpbd::Options;
+use supple::solvers::hpbd::HpbdOptions;
 
 fn main() {
     let pool =
@@ -30,7 +30,12 @@ fn still_curtain(cells: [u32; 2], levels: u32) -> Scene {
     scene.bodies[0].shape.source =
         ShapeSource::Grid(ClothGrid { size, vertices, pattern: GridPattern::default(), seed: 0 });
     scene.world.wind = None;
-    scene.solver.options.set(Options { levels, sweeps: 2, stiffness: Some(1.0), ..Options::default() });
+    scene.solver.options.set(HpbdOptions {
+        levels,
+        sweeps: 2,
+        stiffness: Some(1.0),
+        ..HpbdOptions::default()
+    });
     scene
 }
 
@@ -93,7 +98,7 @@ fn curtain() {
     let mut first = [0.0; 3];
     for (k, cells) in [[16, 44], [25, 70], [40, 111], [64, 176]].into_iter().enumerate() {
         let mut small_steps = still_curtain(cells, 16);
-        small_steps.solver.options.set(Options::default());
+        small_steps.solver.options.set(HpbdOptions::default());
         let found = [strain(small_steps), strain(still_curtain(cells, 16)), strain(still_curtain(cells, 0))];
         if k == 0 {
             first = found;

@@ -92,7 +92,7 @@ fn fingers(folder: &Path, collision: SelfCollisions) -> Scene {
     scene.contact.thickness = 0.003;
     scene.solver.method = Method::OCTREE;
     scene.solver.tolerance = 1e-3;
-    scene.solver.options.get_mut::<octree::Options>().self_collision = collision;
+    scene.solver.options.get_mut::<octree::OctreeOptions>().self_collision = collision;
     scene
 }
 
@@ -159,7 +159,7 @@ fn tangled(folder: &Path) -> Scene {
     scene.contact.thickness = 0.002;
     scene.solver.method = Method::OCTREE;
     scene.solver.tolerance = 1e-3;
-    scene.solver.options.get_mut::<octree::Options>().self_collision = SelfCollisions::Intersection;
+    scene.solver.options.get_mut::<octree::OctreeOptions>().self_collision = SelfCollisions::Intersection;
     scene
 }
 

@@ -4,7 +4,7 @@ use crate::scene::{
     Method, MethodName, MethodTraits, Mode, OptionTable, Scene, StepperDeclaration, Unsupported,
 };
 use crate::scene_state::SceneState;
-use crate::solvers::hpbd::{HpbdStepper, Options};
+use crate::solvers::hpbd::{HpbdOptions, HpbdStepper};
 use crate::stepper::{Stepper, StepperKind};
 use supple_core::Error;
 
@@ -34,7 +34,7 @@ impl StepperDeclaration for Hpbd {
     }
 
     fn options(&self) -> Option<OptionTable> {
-        Some(OptionTable::of::<Options>())
+        Some(OptionTable::of::<HpbdOptions>())
     }
 
     fn unsupported(&self, scene: &Scene) -> Vec<Unsupported> {

@@ -36,7 +36,7 @@ use crate::solvers::hpbd::constraint::soft_pins::SoftPins;
 use crate::solvers::hpbd::constraint::{Constraint, ConstraintSide, Distance, Fold, Step, Volume};
 use crate::solvers::hpbd::dependent_particles::{DependentParticles, follow};
 use crate::solvers::hpbd::hierarchy::{Finest, Level, Plan, build};
-use crate::solvers::hpbd::options::Options;
+use crate::solvers::hpbd::options::HpbdOptions;
 use crate::solvers::hpbd::positions::Positions;
 use crate::stepper::ParticleLevel;
 use supple_core::Error;
@@ -101,7 +101,7 @@ pub(crate) struct Work<'a> {
     pub(crate) collisions: &'a mut Collisions,
     pub(crate) self_collisions: &'a mut SelfCollisions,
     pub(crate) holds: &'a mut SoftPins,
-    pub(crate) options: &'a Options,
+    pub(crate) options: &'a HpbdOptions,
     /// The number of small steps per step.
     pub(crate) small_steps: u32,
 }
@@ -111,7 +111,7 @@ impl HierarchicalSolver {
         mesh: &MeshConstraints,
         positions: &[DVec3],
         attached: &[bool],
-        options: &Options,
+        options: &HpbdOptions,
     ) -> Self {
         let levels = all_levels(mesh, positions, attached, options);
         let mut level_of = vec![0; positions.len()];
@@ -235,7 +235,7 @@ impl HierarchicalSolver {
     }
 
     /// Extends limits by the stretch under load of the links that they represent. Small steps of one step share them.
-    pub(crate) fn begin_step(&mut self, options: &Options) {
+    pub(crate) fn begin_step(&mut self, options: &HpbdOptions) {
         self.choose_level(options.level as usize);
         if options.stiffness.is_some() {
             return;
@@ -295,7 +295,7 @@ impl HierarchicalSolver {
 
     /// The stretch of the active level's links under the load of a step of this many small ones, each of `length` seconds,
     /// determines how far the limits over it yield in the next step.
-    pub(crate) fn end_step(&mut self, step: &Step<'_>, small_steps: u32, options: &Options) {
+    pub(crate) fn end_step(&mut self, step: &Step<'_>, small_steps: u32, options: &HpbdOptions) {
         if options.stiffness.is_some() {
             return;
         }
@@ -383,7 +383,7 @@ fn all_levels(
     mesh: &MeshConstraints,
     positions: &[DVec3],
     attached: &[bool],
-    options: &Options,
+    options: &HpbdOptions,
 ) -> Vec<Level> {
     let of_bodies: Vec<Vec<Level>> =
         mesh.bodies.iter().map(|body| levels_of_body(mesh, body, positions, attached, options)).collect();
@@ -409,7 +409,7 @@ fn levels_of_body(
     body: &BodyParts,
     positions: &[DVec3],
     attached: &[bool],
-    options: &Options,
+    options: &HpbdOptions,
 ) -> Vec<Level> {
     let plan = Plan { levels: options.levels, parents: options.parents, rest_lengths: options.rest_lengths };
     let (first, particles) = (body.particles.start, places(&body.particles));
@@ -597,7 +597,7 @@ mod tests {
         let body = BodyParts { particles: 0..2, edges: 0..1, shears: 1..1, triangles: 0..0 };
         let mesh = MeshConstraints { links: vec![link], bodies: vec![body], ..MeshConstraints::default() };
         let start = [DVec3::ZERO, 1.5 * DVec3::X];
-        let options = Options { sweeps, stiffness: Some(0.6), ..Options::default() };
+        let options = HpbdOptions { sweeps, stiffness: Some(0.6), ..HpbdOptions::default() };
         let mut solver = HierarchicalSolver::new(&mesh, &start, &[false; 2], &options);
         let mut positions = Positions::default();
         positions.copy_from(&start, &[1.0, 2.0]);

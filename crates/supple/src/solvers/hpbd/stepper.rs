@@ -18,7 +18,7 @@ use crate::solvers::hpbd::constraint::Step;
 use crate::solvers::hpbd::constraint::mesh_constraints::MeshConstraints;
 use crate::solvers::hpbd::constraint::soft_pins::SoftPins;
 use crate::solvers::hpbd::drag::Drag;
-use crate::solvers::hpbd::options::Options;
+use crate::solvers::hpbd::options::HpbdOptions;
 use crate::solvers::hpbd::positions::{Positions, TASK};
 use crate::solvers::hpbd::solver::{HierarchicalSolver, Work};
 use crate::solvers::hpbd::tear::{Neighbourhood, ParticleSplit};
@@ -230,7 +230,7 @@ impl HpbdStepper {
     }
 }
 
-fn options_of(scene_state: &SceneState) -> Options {
+fn options_of(scene_state: &SceneState) -> HpbdOptions {
     scene_state.solver.options.get()
 }
 

@@ -2,7 +2,7 @@
 
 use crate::scene::{Method, MethodName, MethodTraits, OptionTable, StepperDeclaration};
 use crate::scene_state::SceneState;
-use crate::solvers::octree::Options;
+use crate::solvers::octree::OctreeOptions;
 use crate::solvers::octree::stepper::octree_stepper;
 use crate::stepper::{Stepper, StepperKind};
 use supple_core::Error;
@@ -27,7 +27,7 @@ impl StepperDeclaration for OctreeFlesh {
     }
 
     fn options(&self) -> Option<OptionTable> {
-        Some(OptionTable::of::<Options>())
+        Some(OptionTable::of::<OctreeOptions>())
     }
 }
 

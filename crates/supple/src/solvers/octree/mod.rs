@@ -47,4 +47,4 @@ pub use declaration::OctreeFlesh;
 pub use forest::{Flesh, Forest, Law, Tissue};
 pub use multigrid::smoother::Smoother;
 pub use multigrid::{CycleOptions, FineOperator, Multigrid};
-pub use options::{Options, SelfCollisions};
+pub use options::{OctreeOptions, SelfCollisions};

@@ -15,7 +15,7 @@ use crate::dynamics::optimize::{
 use crate::energy::is_isotropic;
 use crate::solvers::octree::forest::Forest;
 use crate::solvers::octree::multigrid::Multigrid;
-use crate::solvers::octree::options::Options;
+use crate::solvers::octree::options::OctreeOptions;
 use supple_linear::{BlockPattern, ConjugateGradient, LinearTermination, Regions, SolverState, StopRule};
 use supple_mesh::octree::Octree;
 
@@ -41,7 +41,7 @@ impl OctreeNewton {
         forest: &Arc<Forest>,
         trees: &[&Octree],
         pattern: &BlockPattern,
-        options: &Options,
+        options: &OctreeOptions,
     ) -> Result<Self, MinimiseError> {
         let nodes = forest.nodes();
         let mut multigrid = Multigrid::new(forest, trees, &options.cycle())?;

@@ -20,7 +20,7 @@ pub enum SelfCollisions {
 /// How the linear systems of Newton's method are solved.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Options {
+pub struct OctreeOptions {
     /// Levels of the hierarchy, at most.
     pub levels: u32,
     /// The factor of Jacobi's method on every level [default: per level from an estimate of the largest eigenvalue].
@@ -39,7 +39,7 @@ pub struct Options {
     pub self_collision: SelfCollisions,
 }
 
-impl Default for Options {
+impl Default for OctreeOptions {
     fn default() -> Self {
         Self {
             levels: 32,
@@ -53,7 +53,7 @@ impl Default for Options {
     }
 }
 
-impl NamedOptions for Options {
+impl NamedOptions for OctreeOptions {
     const TABLE: &'static str = "octree";
 
     fn check(&self) -> Result<(), String> {
@@ -105,7 +105,7 @@ impl NamedOptions for Options {
     }
 }
 
-impl Options {
+impl OctreeOptions {
     /// Those of the cycle.
     pub(crate) fn cycle(&self) -> CycleOptions {
         let Self { levels, damping, coarsest_sweeps, smoother, .. } = *self;

@@ -26,7 +26,7 @@ use crate::solvers::staggered::multigrid::hierarchy::Hierarchy;
 use crate::solvers::staggered::operator::corotation::Corotation;
 use crate::solvers::staggered::operator::rows::Coefficients;
 use crate::solvers::staggered::operator::strain_energy::strain_energy;
-use crate::solvers::staggered::options::Options;
+use crate::solvers::staggered::options::StaggeredOptions;
 use crate::solvers::staggered::solve::{Limits, Solve, Workspace, solve, solve_by_cycles};
 use supple_core::Error;
 use supple_core::simd::Simd;
@@ -73,7 +73,7 @@ pub(crate) struct LatticeBody {
     shear_modulus: f64,
     density: f64,
     damping: f64,
-    options: Options,
+    options: StaggeredOptions,
     simd: Simd,
     /// The weight of forces in the step's equations, `t`.
     share: f64,
@@ -85,7 +85,7 @@ pub(crate) struct LatticeBody {
 impl LatticeBody {
     /// A body at its start, with cells fixed by the hard pins on it.
     pub(crate) fn new(body: &Body, index: usize, scene_state: &SceneState) -> Result<Self, Error> {
-        let options: Options = scene_state.solver.options.get();
+        let options: StaggeredOptions = scene_state.solver.options.get();
         let cell = options.cell.or(body.cell).unwrap_or_else(|| side_of_tetrahedra(body));
         let made =
             voxelise(&body.surface_start, &body.surface_triangles, cell, options.padding as usize, |_| false);

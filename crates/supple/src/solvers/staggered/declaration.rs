@@ -4,7 +4,7 @@ use crate::scene::{
     Method, MethodName, MethodTraits, Model, OptionTable, Scene, StepperDeclaration, Unsupported,
 };
 use crate::scene_state::SceneState;
-use crate::solvers::staggered::{Options, StaggeredStepper};
+use crate::solvers::staggered::{StaggeredOptions, StaggeredStepper};
 use crate::stepper::{Stepper, StepperKind};
 use supple_core::Error;
 
@@ -28,7 +28,7 @@ impl StepperDeclaration for StaggeredMultigrid {
     }
 
     fn options(&self) -> Option<OptionTable> {
-        Some(OptionTable::of::<Options>())
+        Some(OptionTable::of::<StaggeredOptions>())
     }
 
     fn unsupported(&self, scene: &Scene) -> Vec<Unsupported> {

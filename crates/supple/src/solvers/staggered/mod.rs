@@ -53,6 +53,6 @@ pub use multigrid::box_smoother::BoxSmoother;
 pub use multigrid::hierarchy::{CycleOptions, Hierarchy};
 pub use multigrid::level::LatticeLevel;
 pub use operator::rows::{Coefficients, Operator, Row};
-pub use options::Options;
+pub use options::StaggeredOptions;
 pub use solve::{Addition, Limits, Solve, Workspace, solve, solve_by_cycles};
 pub use stepper::StaggeredStepper;

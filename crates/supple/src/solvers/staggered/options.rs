@@ -9,7 +9,7 @@ use crate::solvers::staggered::multigrid::hierarchy::CycleOptions;
 /// How bodies are placed on lattices, and how these are solved.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Options {
+pub struct StaggeredOptions {
     /// Side of the cells in metres [default: that of a cube of six of the body's mean tetrahedra, its own
     /// `cell`].
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,7 +30,7 @@ pub struct Options {
     pub max_cycles: u32,
 }
 
-impl Default for Options {
+impl Default for StaggeredOptions {
     fn default() -> Self {
         Self {
             cell: None,
@@ -45,7 +45,7 @@ impl Default for Options {
     }
 }
 
-impl NamedOptions for Options {
+impl NamedOptions for StaggeredOptions {
     const TABLE: &'static str = "staggered";
 
     fn check(&self) -> Result<(), String> {
@@ -111,7 +111,7 @@ impl NamedOptions for Options {
     }
 }
 
-impl Options {
+impl StaggeredOptions {
     /// The cycle options.
     pub(crate) fn cycle(&self) -> CycleOptions {
         CycleOptions {
