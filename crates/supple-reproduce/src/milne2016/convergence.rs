@@ -9,7 +9,7 @@ use supple::mesh::SurfaceMesh;
 use supple::mesh::generate::BoxShape;
 use supple::mesh::implicit::{self, Character};
 use supple::mesh::octree::{Inside, Octree, fill};
-use supple::solvers::octree::{CycleOptions, Flesh, Forest, Multigrid, Smoother, Tissue};
+use supple::solvers::octree::{Flesh, Forest, Multigrid, OctreeCycleOptions, Smoother, Tissue};
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;
@@ -154,14 +154,14 @@ impl Shaken {
         let tissue = vec![Tissue { lambda, mu: 1.0, ..Tissue::default() }; tree.elements().len()];
         let forest = Forest::new(&[Flesh { tree: &tree, tissue: &tissue }], request.simd);
         let given = |name: &str| Some(request.value(name)).filter(|value| *value > 0.0);
-        let options = CycleOptions {
+        let options = OctreeCycleOptions {
             damping: given("damping"),
             coarsest_sweeps: given("sweeps").map(|sweeps| sweeps as u32),
             smoother: match request.value("chebyshev") > 0.0 {
                 true => Smoother::Chebyshev,
                 false => Smoother::Jacobi,
             },
-            ..CycleOptions::default()
+            ..OctreeCycleOptions::default()
         };
         let mut multigrid = Multigrid::new(&forest, &[&tree], &options).map_err(Failure::usage)?;
         multigrid.linearise(&tree.node_places(), 0.0);

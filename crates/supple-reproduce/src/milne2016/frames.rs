@@ -14,7 +14,7 @@ use supple::mesh::SurfaceMesh;
 use supple::mesh::generate::BoxShape;
 use supple::mesh::geometry::Aabb;
 use supple::mesh::octree::{Inside, Octree};
-use supple::solvers::octree::{CycleOptions, Flesh, Forest, Multigrid, Tissue};
+use supple::solvers::octree::{Flesh, Forest, Multigrid, OctreeCycleOptions, Tissue};
 
 use super::super::catalogue::Request;
 use super::super::findings::{Findings, slope};
@@ -185,7 +185,7 @@ fn frame(grid: &Grid, request: &Request) -> Result<(f64, usize), Failure> {
     let Grid { tree, tissue, held } = grid;
     let forest = Forest::new(&[Flesh { tree, tissue }], request.simd);
     let mut multigrid =
-        Multigrid::new(&forest, &[tree], &CycleOptions::default()).map_err(Failure::running)?;
+        Multigrid::new(&forest, &[tree], &OctreeCycleOptions::default()).map_err(Failure::running)?;
     multigrid.set_held(held);
     let mut x = tree.node_places();
     let zero = vec![DVec3::ZERO; x.len()];

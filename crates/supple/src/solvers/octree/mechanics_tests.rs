@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use crate::solvers::octree::forest::{Flesh, Forest, Law, Tissue};
 use crate::solvers::octree::multigrid::smoother::Smoother;
-use crate::solvers::octree::multigrid::{CycleOptions, Multigrid};
+use crate::solvers::octree::multigrid::{Multigrid, OctreeCycleOptions};
 use supple_linear::{ConjugateGradient, LinearError, LinearOperator, Preconditioner, Simd, StopRule};
 use supple_mesh::implicit::{Character, surface};
 use supple_mesh::octree::Octant;
@@ -73,7 +73,7 @@ fn forest(tree: &Octree, tissue: &[Tissue]) -> Forest {
 }
 
 fn hierarchy(tree: &Octree, tissue: &[Tissue]) -> Multigrid {
-    Multigrid::new(&forest(tree, tissue), &[tree], &CycleOptions::default()).unwrap()
+    Multigrid::new(&forest(tree, tissue), &[tree], &OctreeCycleOptions::default()).unwrap()
 }
 
 fn dot(a: &[DVec3], b: &[DVec3]) -> f64 {
@@ -356,14 +356,14 @@ fn is_corner(node: &[u16; 3], n: u16) -> bool {
 
 /// Iterations of conjugate gradients until the largest error has fallen by 1e-3 and 1e-6: a cube whose corner elements are
 /// fixed, from random displacements, which should vanish (Milne 2016, section 10.4).
-fn iterations(n: u16, poisson: f64, options: &CycleOptions) -> Result<[usize; 2], LinearError> {
+fn iterations(n: u16, poisson: f64, options: &OctreeCycleOptions) -> Result<[usize; 2], LinearError> {
     let tree = cube(u32::from(n), Inside::Layers(1)).tree;
     let held: Vec<bool> = tree.nodes().iter().map(|node| is_corner(node, n)).collect();
     iterations_of(&tree, &held, poisson, options)
 }
 
 /// The same for a ball with thin spikes that is fixed at its core.
-fn thin_iterations(cells: f64, options: &CycleOptions) -> Result<[usize; 2], LinearError> {
+fn thin_iterations(cells: f64, options: &OctreeCycleOptions) -> Result<[usize; 2], LinearError> {
     let shape = Character::SpikyBall.shape();
     let (low, high) = shape.bounds();
     let cell = (high - low).max_element() / cells;
@@ -378,7 +378,7 @@ fn iterations_of(
     tree: &Octree,
     held: &[bool],
     poisson: f64,
-    options: &CycleOptions,
+    options: &OctreeCycleOptions,
 ) -> Result<[usize; 2], LinearError> {
     let lambda = 2.0 * poisson / (1.0 - 2.0 * poisson);
     let tissue = uniform(tree, lambda);
@@ -426,7 +426,7 @@ fn iterations_of(
 #[test]
 fn random_displacements_vanish_in_few_iterations_whatever_the_size() {
     for n in [16, 32] {
-        let [thousand, million] = iterations(n, 0.3, &CycleOptions::default()).unwrap();
+        let [thousand, million] = iterations(n, 0.3, &OctreeCycleOptions::default()).unwrap();
         println!("{n}: {thousand} {million}");
         assert!(thousand <= 20 && million <= 32, "{n}: {thousand} {million}");
     }
@@ -437,11 +437,11 @@ fn random_displacements_vanish_in_few_iterations_whatever_the_size() {
 /// its root. The cycle for `λ` itself may not be worse.
 #[test]
 fn near_incompressibility_costs_no_more_iterations_than_spectral_equivalence_allows() {
-    let without = iterations(16, 0.0, &CycleOptions::default()).unwrap();
+    let without = iterations(16, 0.0, &OctreeCycleOptions::default()).unwrap();
     for poisson in [0.2, 0.4, 0.45, 0.49_f64] {
         let lambda = 2.0 * poisson / (1.0 - 2.0 * poisson);
         let factor = (1.0 + 1.5 * lambda).sqrt();
-        let with = iterations(16, poisson, &CycleOptions::default()).unwrap();
+        let with = iterations(16, poisson, &OctreeCycleOptions::default()).unwrap();
         for (with, without) in with.into_iter().zip(without) {
             println!("{poisson}: {with} of {:.0}", factor * without as f64);
             assert!(with as f64 <= factor * without as f64, "{poisson}: {with}, {without} at 0");
@@ -453,9 +453,9 @@ fn near_incompressibility_costs_no_more_iterations_than_spectral_equivalence_all
 /// require all levels; a thousand of them solve it.
 #[test]
 fn thin_parts_need_fewer_iterations_with_a_factored_level_and_with_chebyshev() {
-    let jacobi = CycleOptions::default();
-    let all_levels = CycleOptions { coarsest_sweeps: Some(1000), ..jacobi };
-    let chebyshev = CycleOptions { smoother: Smoother::Chebyshev, ..jacobi };
+    let jacobi = OctreeCycleOptions::default();
+    let all_levels = OctreeCycleOptions { coarsest_sweeps: Some(1000), ..jacobi };
+    let chebyshev = OctreeCycleOptions { smoother: Smoother::Chebyshev, ..jacobi };
     let [jacobi, all_levels, chebyshev] =
         [jacobi, all_levels, chebyshev].map(|options| thin_iterations(64.0, &options).unwrap()[0]);
     assert!(jacobi < all_levels && chebyshev < jacobi, "{jacobi} {all_levels} {chebyshev}");

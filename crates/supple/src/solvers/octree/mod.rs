@@ -46,5 +46,5 @@ mod stepper;
 pub use declaration::OctreeFlesh;
 pub use forest::{Flesh, Forest, Law, Tissue};
 pub use multigrid::smoother::Smoother;
-pub use multigrid::{CycleOptions, FineOperator, Multigrid};
+pub use multigrid::{FineOperator, Multigrid, OctreeCycleOptions};
 pub use options::{OctreeOptions, SelfCollisions};

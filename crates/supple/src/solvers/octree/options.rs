@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::scene::{Adjustable, AdjustableValue, NamedOptions};
-use crate::solvers::octree::multigrid::CycleOptions;
+use crate::solvers::octree::multigrid::OctreeCycleOptions;
 use crate::solvers::octree::multigrid::smoother::Smoother;
 
 /// The contact model of bodies with themselves and each other.
@@ -107,8 +107,8 @@ impl NamedOptions for OctreeOptions {
 
 impl OctreeOptions {
     /// Those of the cycle.
-    pub(crate) fn cycle(&self) -> CycleOptions {
+    pub(crate) fn cycle(&self) -> OctreeCycleOptions {
         let Self { levels, damping, coarsest_sweeps, smoother, .. } = *self;
-        CycleOptions { levels, damping, coarsest_sweeps, smoother }
+        OctreeCycleOptions { levels, damping, coarsest_sweeps, smoother }
     }
 }

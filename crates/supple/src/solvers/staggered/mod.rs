@@ -50,7 +50,7 @@ pub use lattice::prescribed::{HeldEntry, Prescribed};
 pub use lattice::voxels::{Placement, voxelise};
 pub use lattice::{Cell, Lattice, MARGIN, PRESSURE, Variable};
 pub use multigrid::box_smoother::BoxSmoother;
-pub use multigrid::hierarchy::{CycleOptions, Hierarchy};
+pub use multigrid::hierarchy::{Hierarchy, LatticeCycleOptions};
 pub use multigrid::level::LatticeLevel;
 pub use operator::rows::{Coefficients, Operator, Row};
 pub use options::StaggeredOptions;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::scene::{Adjustable, AdjustableValue, NamedOptions};
 use crate::solvers::staggered::lattice::embedding::Interpolation;
-use crate::solvers::staggered::multigrid::hierarchy::CycleOptions;
+use crate::solvers::staggered::multigrid::hierarchy::LatticeCycleOptions;
 
 /// How bodies are placed on lattices, and how these are solved.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -113,12 +113,12 @@ impl NamedOptions for StaggeredOptions {
 
 impl StaggeredOptions {
     /// The cycle options.
-    pub(crate) fn cycle(&self) -> CycleOptions {
-        CycleOptions {
+    pub(crate) fn cycle(&self) -> LatticeCycleOptions {
+        LatticeCycleOptions {
             boundary_sweeps: self.boundary_sweeps as usize,
             extra_sweeps: self.extra_sweeps as usize,
             cycle_index: self.cycle_index as usize,
-            ..CycleOptions::default()
+            ..LatticeCycleOptions::default()
         }
     }
 }

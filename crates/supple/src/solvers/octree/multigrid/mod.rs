@@ -54,7 +54,7 @@ const CHUNK: usize = 4096;
 
 /// How the hierarchy is built and smoothed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CycleOptions {
+pub struct OctreeCycleOptions {
     /// Levels, at most.
     pub levels: u32,
     /// The factor of Jacobi's method on every level [default: per level from an estimate of the largest eigenvalue].
@@ -65,7 +65,7 @@ pub struct CycleOptions {
     pub smoother: Smoother,
 }
 
-impl Default for CycleOptions {
+impl Default for OctreeCycleOptions {
     fn default() -> Self {
         Self { levels: 32, damping: None, coarsest_sweeps: None, smoother: Smoother::Jacobi }
     }
@@ -91,7 +91,11 @@ pub struct Multigrid {
 
 impl Multigrid {
     /// The hierarchy over a forest of these trees.
-    pub fn new(forest: &Forest, trees: &[&Octree], options: &CycleOptions) -> Result<Self, LinearError> {
+    pub fn new(
+        forest: &Forest,
+        trees: &[&Octree],
+        options: &OctreeCycleOptions,
+    ) -> Result<Self, LinearError> {
         let (simd, law) = (forest.simd, forest.law);
         let mut trees: Vec<Cow<'_, Octree>> = trees.iter().map(|tree| Cow::Borrowed(*tree)).collect();
         let mut finest = Some(forest);

@@ -12,7 +12,7 @@ use crate::solvers::staggered::multigrid::band::Band;
 use crate::solvers::staggered::multigrid::box_smoother::BoxSmoother;
 use crate::solvers::staggered::multigrid::coarsest::Coarsest;
 use crate::solvers::staggered::multigrid::discrepancy::discrepancy;
-use crate::solvers::staggered::multigrid::hierarchy::CycleOptions;
+use crate::solvers::staggered::multigrid::hierarchy::LatticeCycleOptions;
 use crate::solvers::staggered::multigrid::planes::{
     DistributeDisplacement, DistributePressure, Distribution, ResidualPlanes,
 };
@@ -52,7 +52,7 @@ pub struct LatticeLevel {
     boxes: Option<BoxSmoother>,
     /// Solves the coarsest lattice.
     coarsest: Option<Coarsest>,
-    options: CycleOptions,
+    options: LatticeCycleOptions,
     /// What sweeps near the boundary have taken in cycles.
     pub(crate) boundary_time: Duration,
     before_restriction: Band,
@@ -71,7 +71,7 @@ impl LatticeLevel {
         lattice: Lattice,
         fill: Option<Vec<f32>>,
         coefficients: Coefficients,
-        options: CycleOptions,
+        options: LatticeCycleOptions,
         coarser: Option<&Lattice>,
         simd: Simd,
     ) -> Self {
