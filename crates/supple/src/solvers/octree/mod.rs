@@ -29,7 +29,7 @@
 //! - Nodes are numbered separately from elements (`tree`), so that vectors over nodes have no gaps.
 //! - Elements cut by the surface have the mass and stiffness of their inside fraction ([`Filled`](supple_mesh::octree::Filled)); the paper uses whole elements.
 //! - Contact with colliders is the engine's, at the points of the embedded surface. Contact of bodies with themselves and each other is
-//!   the engine's barrier, or the paper's method if a scene selects it ([`SelfCollisions`]).
+//!   the engine's barrier, or the paper's method if a scene selects it ([`SelfCollisionModel`]).
 
 mod declaration;
 mod element;
@@ -47,4 +47,4 @@ pub use declaration::OctreeFlesh;
 pub use forest::{Flesh, Forest, Law, Tissue};
 pub use multigrid::smoother::Smoother;
 pub use multigrid::{FineOperator, Multigrid, OctreeCycleOptions};
-pub use options::{OctreeOptions, SelfCollisions};
+pub use options::{OctreeOptions, SelfCollisionModel};

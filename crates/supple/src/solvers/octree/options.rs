@@ -9,7 +9,7 @@ use crate::solvers::octree::multigrid::smoother::Smoother;
 /// The contact model of bodies with themselves and each other.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum SelfCollisions {
+pub enum SelfCollisionModel {
     /// A barrier that grows without bound as surfaces approach contact; every displacement is truncated before they would touch.
     #[default]
     Barrier,
@@ -36,7 +36,7 @@ pub struct OctreeOptions {
     /// Or after this many iterations.
     pub max_iterations: u32,
     /// The contact model of bodies with themselves and each other.
-    pub self_collision: SelfCollisions,
+    pub self_collision: SelfCollisionModel,
 }
 
 impl Default for OctreeOptions {
@@ -48,7 +48,7 @@ impl Default for OctreeOptions {
             smoother: Smoother::Jacobi,
             tolerance: 1e-2,
             max_iterations: 200,
-            self_collision: SelfCollisions::Barrier,
+            self_collision: SelfCollisionModel::Barrier,
         }
     }
 }
