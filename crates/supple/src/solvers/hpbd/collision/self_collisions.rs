@@ -37,7 +37,7 @@ use supple_core::parallel::prelude::*;
 use crate::body::{Body, Elements};
 use crate::scene_state::SceneState;
 use crate::solvers::hpbd::collision::particle_hash::ParticleHash;
-use crate::solvers::hpbd::collision::patches::{BLOCK, Patch, Patches, Surface, Surroundings};
+use crate::solvers::hpbd::collision::patches::{BLOCK, ParticlePatch, PatchSurface, Patches, Surroundings};
 use crate::solvers::hpbd::collision::points::Points;
 use crate::solvers::hpbd::positions::{Positions, TASK};
 use supple_core::simd::{Kernel, LaneVec3, Lanes, Simd, WIDTH, dispatch};
@@ -115,7 +115,7 @@ struct Query<'a> {
 }
 
 /// The motion of a patch's triangles before constraints act.
-struct Motion {
+struct PatchMotion {
     /// The mean displacement of the corners, and the largest deviation from it.
     mean: LaneVec3,
     apart: Lanes,
@@ -298,7 +298,7 @@ impl SelfCollisions {
         };
         let (triangles, body_of_triangle) = (&self.triangles, &self.body_of_triangle);
         let surface =
-            Surface { triangles, body_of_triangle, at: way.from, hash: &self.hash, cell: self.cell };
+            PatchSurface { triangles, body_of_triangle, at: way.from, hash: &self.hash, cell: self.cell };
         blocks.resize_with(triangles.len().div_ceil(BLOCK), Block::default);
         blocks.par_iter_mut().enumerate().for_each(|(b, block)| {
             let range = [b * BLOCK, triangles.len().min((b + 1) * BLOCK)];
@@ -317,7 +317,7 @@ impl SelfCollisions {
 
     /// The motion of a patch's triangles, and the particles around them.
     #[inline(always)]
-    fn triangles_of(&self, patch: Patch, way: &Trajectory<'_>) -> (Motion, Surroundings) {
+    fn triangles_of(&self, patch: ParticlePatch, way: &Trajectory<'_>) -> (PatchMotion, Surroundings) {
         let (mut at, mut ways) = ([LaneVec3::default(); 3], [LaneVec3::default(); 3]);
         for lane in 0..WIDTH {
             // Lanes without a triangle have the last.
@@ -332,13 +332,19 @@ impl SelfCollisions {
         let mean = (ways[0] + ways[1] + ways[2]) * Lanes::splat(1.0 / 3.0);
         let off = [ways[0] - mean, ways[1] - mean, ways[2] - mean];
         let apart = off[0].dot(off[0]).max(off[1].dot(off[1])).max(off[2].dot(off[2])).sqrt();
-        (Motion { mean, apart }, Surroundings::new(at[0], at[1], at[2]))
+        (PatchMotion { mean, apart }, Surroundings::new(at[0], at[1], at[2]))
     }
 
     /// How near a particle must be to each triangle of a patch to be its pair, by how fast the two may approach; and how near if they
     /// do not.
     #[inline(always)]
-    fn reach(&self, motion: &Motion, particle: u32, own_edge: f64, way: &Trajectory<'_>) -> (Lanes, Lanes) {
+    fn reach(
+        &self,
+        motion: &PatchMotion,
+        particle: u32,
+        own_edge: f64,
+        way: &Trajectory<'_>,
+    ) -> (Lanes, Lanes) {
         let body = self.body_of_point[particle as usize] as usize;
         let edge = if body < self.edges.len() { self.edges[body].max(own_edge) } else { own_edge };
         let apart = splat(way.of(particle)) - motion.mean;
@@ -348,7 +354,7 @@ impl SelfCollisions {
     }
 
     /// The pairs of a patch, in order of its triangles and their particles.
-    fn add_pairs(&self, patch: Patch, asked: &Query<'_>, close: &[Close], pairs: &mut Vec<Pair>) {
+    fn add_pairs(&self, patch: ParticlePatch, asked: &Query<'_>, close: &[Close], pairs: &mut Vec<Pair>) {
         for lane in 0..patch.count {
             let corners = self.triangles[(patch.first + lane) as usize];
             let at = corners.map(|p| asked.way.from[p as usize]);
