@@ -52,7 +52,7 @@ pub use lattice::{Cell, Lattice, MARGIN, PRESSURE, Variable};
 pub use multigrid::box_smoother::BoxSmoother;
 pub use multigrid::hierarchy::{Hierarchy, LatticeCycleOptions};
 pub use multigrid::level::LatticeLevel;
-pub use operator::rows::{Coefficients, Operator, Row};
+pub use operator::rows::{Coefficients, LatticeOperator, Row};
 pub use options::StaggeredOptions;
 pub use solve::{Addition, Limits, Solve, Workspace, solve, solve_by_cycles};
 pub use stepper::StaggeredStepper;

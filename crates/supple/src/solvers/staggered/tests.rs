@@ -79,7 +79,8 @@ fn the_operator_is_exactly_symmetric_on_any_cells() {
         let mut next = random(seed + 100);
         let fill: Vec<f32> = (0..lattice.len()).map(|_| 0.75 + 0.5 * next() as f32).collect();
         for fill in [None, Some(&fill[..])] {
-            let operator = Operator { lattice: &lattice, fill, coefficients: coefficients(0.45, 2.0, 0.3) };
+            let operator =
+                LatticeOperator { lattice: &lattice, fill, coefficients: coefficients(0.45, 2.0, 0.3) };
             for (field, cell) in unknowns(&lattice) {
                 for &(offset, value) in &operator.row(field, cell).entries {
                     let (other, at) = operator.place(cell, offset);
@@ -92,7 +93,7 @@ fn the_operator_is_exactly_symmetric_on_any_cells() {
 }
 
 /// Rows of `-L_phi + G D^-1 G^T`, dense.
-fn eliminated(operator: &Operator<'_>) -> Vec<Vec<f64>> {
+fn eliminated(operator: &LatticeOperator<'_>) -> Vec<Vec<f64>> {
     let all = unknowns(operator.lattice);
     let displacements: Vec<_> = all.iter().filter(|u| u.0 != PRESSURE).copied().collect();
     let index = |u: (usize, usize)| displacements.iter().position(|v| *v == u).unwrap();
@@ -142,13 +143,15 @@ fn smallest_pivot(mut matrix: Vec<Vec<f64>>) -> f64 {
 fn the_operator_without_pressures_is_definite() {
     for seed in 0..4 {
         let lattice = random_lattice(5, seed);
-        let operator = Operator { lattice: &lattice, fill: None, coefficients: coefficients(0.49, 1.0, 0.0) };
+        let operator =
+            LatticeOperator { lattice: &lattice, fill: None, coefficients: coefficients(0.49, 1.0, 0.0) };
         let mut matrix = eliminated(&operator);
         (0..matrix.len()).for_each(|n| matrix[n][n] += 1e-9);
         assert!(smallest_pivot(matrix) > 0.0);
     }
     let lattice = clamped_box([4, 4, 3]);
-    let operator = Operator { lattice: &lattice, fill: None, coefficients: coefficients(0.49, 1.0, 0.0) };
+    let operator =
+        LatticeOperator { lattice: &lattice, fill: None, coefficients: coefficients(0.49, 1.0, 0.0) };
     assert!(smallest_pivot(eliminated(&operator)) > 1e-3);
 }
 
@@ -156,7 +159,8 @@ fn the_operator_without_pressures_is_definite() {
 fn rigid_motions_give_no_stress_on_any_cells() {
     for seed in 0..4 {
         let lattice = random_lattice(6, seed);
-        let operator = Operator { lattice: &lattice, fill: None, coefficients: coefficients(0.3, 1.0, 0.0) };
+        let operator =
+            LatticeOperator { lattice: &lattice, fill: None, coefficients: coefficients(0.3, 1.0, 0.0) };
         let len = lattice.len();
         let mut fields = vec![0.0; 4 * len];
         for field in 0..3 {
@@ -212,7 +216,7 @@ fn the_distributive_sweep_is_algorithm_2() {
         let (mut u, b) = (random_fields(&lattice, 1), random_fields(&lattice, 2));
         level.u.iter_mut().zip(&u).for_each(|(a, b)| *a = *b as f32);
         level.b.iter_mut().zip(&b).for_each(|(a, b)| *a = *b as f32);
-        let operator = Operator { lattice: &lattice, fill: None, coefficients: of };
+        let operator = LatticeOperator { lattice: &lattice, fill: None, coefficients: of };
         let classes = Classes::new(&operator, true);
         for field in 0..4 {
             level.distributive_sweep(field);

@@ -23,7 +23,7 @@ const CHUNK: usize = 1024;
 
 /// The stiffness of a level with masses and springs.
 #[derive(Debug, Default)]
-pub(crate) struct Operator {
+pub(crate) struct OctreeOperator {
     pub(crate) blocks: Arc<Blocks>,
     pub(crate) rest: Arc<Vec<Rest>>,
     pub(crate) stiffness: Stiffness,
@@ -36,7 +36,7 @@ pub(crate) struct Operator {
     pub(crate) outbox: Mutex<Vec<[f64; 3]>>,
 }
 
-impl Operator {
+impl OctreeOperator {
     /// `y = A x`, where fixed nodes neither move nor feel forces; then `finish` on each part of `y`.
     pub(crate) fn apply<T: Real>(&self, x: &[[T; 3]], output: Output<'_, T>) {
         let Output { y, outbox } = output;
@@ -122,7 +122,7 @@ pub(crate) enum Damping {
 /// A level with its fields.
 #[derive(Debug, Default)]
 pub(crate) struct OctreeLevel {
-    pub(crate) operator: Arc<Operator>,
+    pub(crate) operator: Arc<OctreeOperator>,
     pub(crate) x: Vec<[f32; 3]>,
     pub(crate) b: Vec<[f32; 3]>,
     r: Vec<[f32; 3]>,
@@ -144,7 +144,7 @@ pub(crate) struct OctreeLevel {
 
 impl OctreeLevel {
     /// A level at rest.
-    pub(crate) fn new(operator: Operator, transfer: Option<Transfer>) -> Self {
+    pub(crate) fn new(operator: OctreeOperator, transfer: Option<Transfer>) -> Self {
         let zero = vec![[0.0; 3]; operator.blocks.nodes()];
         Self {
             operator: Arc::new(operator),
@@ -158,7 +158,7 @@ impl OctreeLevel {
     }
 
     /// The operator, mutable between solves.
-    pub(crate) fn operator_mut(&mut self) -> &mut Operator {
+    pub(crate) fn operator_mut(&mut self) -> &mut OctreeOperator {
         Arc::get_mut(&mut self.operator).expect("the operator has no other owner between solves")
     }
 

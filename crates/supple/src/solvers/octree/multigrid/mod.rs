@@ -27,7 +27,7 @@ use crate::solvers::octree::element::springs::Springs;
 use crate::solvers::octree::element::stiffness::{Batches, ElementBatch, Stiffness};
 use crate::solvers::octree::forest::{Forest, Law, rest_of};
 use crate::solvers::octree::multigrid::coarsest::CoarsestSolver;
-use crate::solvers::octree::multigrid::level::{Damping, OctreeLevel, Operator};
+use crate::solvers::octree::multigrid::level::{Damping, OctreeLevel, OctreeOperator};
 use crate::solvers::octree::multigrid::smoother::Smoother;
 use crate::solvers::octree::multigrid::transfer::Transfer;
 use supple_linear::{CycleTimes, LinearError, LinearOperator, Preconditioner, Simd, SolverState, cycle};
@@ -182,7 +182,7 @@ impl Multigrid {
     /// the step of damping in 1/s.
     pub fn linearise(&mut self, x: &[DVec3], rate: f64) {
         let simd = self.simd;
-        let Operator { blocks, rest, stiffness, .. } = self.levels[0].operator_mut();
+        let OctreeOperator { blocks, rest, stiffness, .. } = self.levels[0].operator_mut();
         let elasticity = Elasticity { blocks, rest, start: None, simd };
         elasticity.deformation_gradients(bytemuck::cast_slice(x), stiffness);
         for (k, first_child) in self.first_child.iter().enumerate() {
@@ -190,7 +190,7 @@ impl Multigrid {
             coarsen_gradients(&fine.operator.stiffness, first_child, &mut coarse.operator_mut().stiffness);
         }
         for level in &mut self.levels {
-            let Operator { rest, stiffness, .. } = level.operator_mut();
+            let OctreeOperator { rest, stiffness, .. } = level.operator_mut();
             stiffness_from_gradients(rest, rate, stiffness);
         }
     }
@@ -229,7 +229,7 @@ impl Multigrid {
 
     /// Adds a spring at a material point, given by nodes and weights, with a stiffness in N/m.
     pub fn add_spring(&mut self, point: &[(u32, f64)], stiffness: DMat3) {
-        let Operator { springs, held, .. } = self.levels[0].operator_mut();
+        let OctreeOperator { springs, held, .. } = self.levels[0].operator_mut();
         let free = point.iter().filter(|(node, _)| held.is_empty() || !held[*node as usize]);
         springs.push(free.map(|&(node, weight)| (node, weight as f32)), stiffness);
     }
@@ -315,7 +315,7 @@ impl SolverState for Multigrid {
 /// The operator of the finest level, as the outer iteration applies it.
 #[derive(Debug)]
 pub struct FineOperator {
-    operator: Arc<Operator>,
+    operator: Arc<OctreeOperator>,
 }
 
 impl FineOperator {
@@ -349,12 +349,12 @@ fn two(levels: &mut [OctreeLevel], k: usize) -> (&mut OctreeLevel, &mut OctreeLe
     (&mut fine[k], &mut coarse[0])
 }
 
-fn operator(blocks: Arc<Blocks>, rest: Arc<Vec<Rest>>, law: Law, simd: Simd) -> Operator {
+fn operator(blocks: Arc<Blocks>, rest: Arc<Vec<Rest>>, law: Law, simd: Simd) -> OctreeOperator {
     let stiffness = Stiffness::new(blocks.elements(), law, simd);
     let inertia = vec![0.0; blocks.nodes()];
     let mut springs = Springs::default();
     springs.clear();
-    Operator { blocks, rest, stiffness, inertia, springs, held: Vec::new(), outbox: Mutex::default() }
+    OctreeOperator { blocks, rest, stiffness, inertia, springs, held: Vec::new(), outbox: Mutex::default() }
 }
 
 /// The factorisation of a level if it costs little relative to cycles on the finest level, which has this many elements. Thin parts

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::solvers::staggered::lattice::{Cell, Lattice, Variable};
-use crate::solvers::staggered::operator::rows::Operator;
+use crate::solvers::staggered::operator::rows::LatticeOperator;
 
 /// An entry of a displacement whose value is prescribed, with its pin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Prescribed {
 
 impl Prescribed {
     /// The faces of fixed cells; `holder` is the pin of a cell. A face between two belongs to the smaller index.
-    pub fn new(operator: &Operator<'_>, holder: impl Fn(usize) -> u32) -> Self {
+    pub fn new(operator: &LatticeOperator<'_>, holder: impl Fn(usize) -> u32) -> Self {
         let lattice = operator.lattice;
         let mut holders: BTreeMap<(usize, usize), u32> = BTreeMap::new();
         let held = |cell: &usize| lattice.cells()[*cell] == Cell::Dirichlet && touches_core(lattice, *cell);
@@ -61,7 +61,7 @@ fn touches_core(lattice: &Lattice, cell: usize) -> bool {
 }
 
 /// Every row that uses a prescribed entry is next to it.
-fn couplings(operator: &Operator<'_>, held: &BTreeMap<(usize, usize), u32>) -> Vec<(u32, u32, f64)> {
+fn couplings(operator: &LatticeOperator<'_>, held: &BTreeMap<(usize, usize), u32>) -> Vec<(u32, u32, f64)> {
     let lattice = operator.lattice;
     let mut rows: Vec<(usize, usize)> = Vec::new();
     for &(_, entry) in held.keys() {
@@ -102,7 +102,8 @@ mod tests {
     #[test]
     fn prescribed_values_leave_the_equations_for_the_right_hand_side() {
         let lattice = random_lattice(6, 8);
-        let operator = Operator { lattice: &lattice, fill: None, coefficients: coefficients(0.4, 1.0, 0.1) };
+        let operator =
+            LatticeOperator { lattice: &lattice, fill: None, coefficients: coefficients(0.4, 1.0, 0.1) };
         let prescribed = Prescribed::new(&operator, |_| 0);
         let free = random_fields(&lattice, 3);
         let mut all = free.clone();

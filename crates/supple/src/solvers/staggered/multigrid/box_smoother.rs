@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use crate::solvers::staggered::lattice::PRESSURE;
 use crate::solvers::staggered::lattice::classes::{Class, Classes};
-use crate::solvers::staggered::operator::rows::Operator;
+use crate::solvers::staggered::operator::rows::LatticeOperator;
 
 /// A pivot below this fraction of the largest is zero.
 const LOST: f64 = 1e-10;
@@ -32,7 +32,7 @@ pub struct BoxSmoother {
 
 impl BoxSmoother {
     /// The boxes of an operator.
-    pub fn new(operator: &Operator<'_>) -> Self {
+    pub fn new(operator: &LatticeOperator<'_>) -> Self {
         let classes = Classes::new(operator, true);
         let mut smoother = Self::default();
         let mut known: HashMap<Vec<u64>, u32> = HashMap::new();
@@ -77,7 +77,7 @@ impl BoxSmoother {
 }
 
 /// The unknowns at most one cell from a cell's centre along every axis.
-fn unknowns_of_box(operator: &Operator<'_>, cell: usize) -> Vec<i64> {
+fn unknowns_of_box(operator: &LatticeOperator<'_>, cell: usize) -> Vec<i64> {
     let lattice = operator.lattice;
     let strides = lattice.strides().map(|s| s as i64);
     let mut found = Vec::new();
@@ -97,7 +97,7 @@ fn unknowns_of_box(operator: &Operator<'_>, cell: usize) -> Vec<i64> {
     found
 }
 
-fn row_of(operator: &Operator<'_>, cell: usize, offset: i64) -> Vec<(i64, f64)> {
+fn row_of(operator: &LatticeOperator<'_>, cell: usize, offset: i64) -> Vec<(i64, f64)> {
     let (field, at) = operator.place(cell, offset);
     let shift = at as i64 - cell as i64;
     operator.row(field, at).entries.iter().map(|&(o, v)| (o + shift, v)).collect()

@@ -18,7 +18,7 @@ use crate::solvers::staggered::multigrid::planes::{
 };
 use crate::solvers::staggered::multigrid::transfer::{self, Extrapolation};
 use crate::solvers::staggered::operator::kernels::Grid;
-use crate::solvers::staggered::operator::rows::{Coefficients, Operator, Row};
+use crate::solvers::staggered::operator::rows::{Coefficients, LatticeOperator, Row};
 use crate::solvers::staggered::operator::stencils::{RowList, Stencils, apply_each};
 use supple_core::simd::{Simd, dispatch};
 use supple_linear::{Direction, Level};
@@ -76,7 +76,7 @@ impl LatticeLevel {
         simd: Simd,
     ) -> Self {
         let augmented = options.augmented;
-        let operator = Operator { lattice: &lattice, fill: fill.as_deref(), coefficients };
+        let operator = LatticeOperator { lattice: &lattice, fill: fill.as_deref(), coefficients };
         let classes = Classes::new(&operator, augmented);
         let mut stencils = Stencils::default();
         let spans =
@@ -142,8 +142,12 @@ impl LatticeLevel {
     }
 
     /// The operator of this level.
-    pub fn operator(&self) -> Operator<'_> {
-        Operator { lattice: &self.lattice, fill: self.fill.as_deref(), coefficients: self.grid.coefficients }
+    pub fn operator(&self) -> LatticeOperator<'_> {
+        LatticeOperator {
+            lattice: &self.lattice,
+            fill: self.fill.as_deref(),
+            coefficients: self.grid.coefficients,
+        }
     }
 
     /// Unknowns of each field: displacements, then pressures.
@@ -448,7 +452,7 @@ pub(crate) fn wrap<T: Copy>(lattice: &Lattice, field: &mut [T]) {
 }
 
 /// The rows that are not uniform.
-fn mixed_rows(operator: &Operator<'_>, classes: &Classes, stencils: &mut Stencils) -> [RowList; 4] {
+fn mixed_rows(operator: &LatticeOperator<'_>, classes: &Classes, stencils: &mut Stencils) -> [RowList; 4] {
     [0, 1, 2, 3].map(|field| {
         let mut list = RowList::default();
         for cell in classes.cells(field, |class| class == Class::Eliminated) {
