@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use glam::DVec3;
 
 use crate::solvers::octree::element::blocks::{BATCH, Blocks, Output};
-use crate::solvers::octree::element::elasticity::{Elasticity, Rest, Start, start_strains};
+use crate::solvers::octree::element::elasticity::{OctantElasticity, Rest, Start, start_strains};
 use supple_core::simd::Simd;
 use supple_mesh::octree::Octree;
 
@@ -108,8 +108,8 @@ impl Forest {
         self.elasticity(Some(&start)).gradient(bytemuck::cast_slice(x), output)
     }
 
-    fn elasticity<'a>(&'a self, start: Option<&'a Start>) -> Elasticity<'a> {
-        Elasticity { blocks: &self.blocks, rest: &self.rest, start, simd: self.simd }
+    fn elasticity<'a>(&'a self, start: Option<&'a Start>) -> OctantElasticity<'a> {
+        OctantElasticity { blocks: &self.blocks, rest: &self.rest, start, simd: self.simd }
     }
 }
 

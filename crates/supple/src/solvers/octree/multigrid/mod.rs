@@ -22,7 +22,7 @@ use glam::{DMat3, DVec3};
 use supple_core::parallel::prelude::*;
 
 use crate::solvers::octree::element::blocks::{BATCH, Blocks, Output};
-use crate::solvers::octree::element::elasticity::{Elasticity, Rest, stiffness_from_gradients};
+use crate::solvers::octree::element::elasticity::{OctantElasticity, Rest, stiffness_from_gradients};
 use crate::solvers::octree::element::springs::Springs;
 use crate::solvers::octree::element::stiffness::{Batches, ElementBatch, Stiffness};
 use crate::solvers::octree::forest::{Forest, Law, rest_of};
@@ -183,7 +183,7 @@ impl Multigrid {
     pub fn linearise(&mut self, x: &[DVec3], rate: f64) {
         let simd = self.simd;
         let OctreeOperator { blocks, rest, stiffness, .. } = self.levels[0].operator_mut();
-        let elasticity = Elasticity { blocks, rest, start: None, simd };
+        let elasticity = OctantElasticity { blocks, rest, start: None, simd };
         elasticity.deformation_gradients(bytemuck::cast_slice(x), stiffness);
         for (k, first_child) in self.first_child.iter().enumerate() {
             let (fine, coarse) = two(&mut self.levels, k);
