@@ -3,7 +3,7 @@
 use glam::{DMat3, DQuat, DVec3};
 use proptest::prelude::*;
 
-use crate::solvers::octree::forest::{Flesh, Forest, Law, Tissue};
+use crate::solvers::octree::forest::{Flesh, Forest, OctantLaw, Tissue};
 use crate::solvers::octree::multigrid::smoother::Smoother;
 use crate::solvers::octree::multigrid::{Multigrid, OctreeCycleOptions};
 use supple_linear::{ConjugateGradient, LinearError, LinearOperator, Preconditioner, Simd, StopRule};
@@ -53,10 +53,10 @@ fn random_tissue(tree: &Octree, seed: u64) -> Vec<Tissue> {
     (0..tree.elements().len()).map(&mut tissue).collect()
 }
 
-fn law_of(element: usize, seed: u64) -> Law {
+fn law_of(element: usize, seed: u64) -> OctantLaw {
     match (seed % 3, element % 3) {
-        (0, _) | (1, 0) => Law::Corotated,
-        _ => Law::NeoHookean,
+        (0, _) | (1, 0) => OctantLaw::Corotated,
+        _ => OctantLaw::NeoHookean,
     }
 }
 
@@ -65,7 +65,7 @@ fn uniform(tree: &Octree, lambda: f64) -> Vec<Tissue> {
 }
 
 fn neo_hookean(tissue: Vec<Tissue>) -> Vec<Tissue> {
-    tissue.into_iter().map(|tissue| Tissue { law: Law::NeoHookean, ..tissue }).collect()
+    tissue.into_iter().map(|tissue| Tissue { law: OctantLaw::NeoHookean, ..tissue }).collect()
 }
 
 fn forest(tree: &Octree, tissue: &[Tissue]) -> Forest {
@@ -130,9 +130,9 @@ proptest! {
     #[test]
     fn linear_displacements_pass_the_patch_test(seed in 0u64..10_000) {
         for (tree, law) in [
-            (random_tree(seed), Law::Corotated),
-            (random_tree(seed), Law::NeoHookean),
-            (bumpy(14).tree, Law::Corotated),
+            (random_tree(seed), OctantLaw::Corotated),
+            (random_tree(seed), OctantLaw::NeoHookean),
+            (bumpy(14).tree, OctantLaw::Corotated),
         ] {
             let tissue: Vec<Tissue> =
                 uniform(&tree, 1.5).into_iter().map(|tissue| Tissue { law, ..tissue }).collect();
@@ -148,10 +148,10 @@ proptest! {
             let roots = singular_values(f.transpose() * f);
             let trace: f64 = roots.iter().map(|s| s - 1.0).sum();
             let density = match law {
-                Law::Corotated => {
+                OctantLaw::Corotated => {
                     roots.iter().map(|s| (s - 1.0) * (s - 1.0)).sum::<f64>() + 0.75 * trace * trace
                 }
-                Law::NeoHookean => {
+                OctantLaw::NeoHookean => {
                     // Smith et al. 2018, equation 14 and section 3.4, minus its value at rest.
                     let (mu, lambda) = (4.0 / 3.0, 1.5 + 5.0 / 6.0);
                     let alpha = 1.0 + 0.75 * mu / lambda;
@@ -312,7 +312,7 @@ fn corotated_elements_are_as_stiff_beside_neo_hookean_ones() {
     let tree = bumpy(14).tree;
     let alone = random_tissue(&tree, 0);
     let mut beside = alone.clone();
-    beside[0].law = Law::NeoHookean;
+    beside[0].law = OctantLaw::NeoHookean;
     let x = deformed(&tree, 0.9, 0.3, 5);
     let moves = Noise(6).field(x.len());
     let [small, large] = [&alone, &beside].map(|tissue| {

@@ -44,7 +44,7 @@ mod self_collision;
 mod stepper;
 
 pub use declaration::OctreeFlesh;
-pub use forest::{Flesh, Forest, Law, Tissue};
+pub use forest::{Flesh, Forest, OctantLaw, Tissue};
 pub use multigrid::smoother::Smoother;
 pub use multigrid::{FineOperator, Multigrid, OctreeCycleOptions};
 pub use options::{OctreeOptions, SelfCollisionModel};

@@ -8,7 +8,7 @@ use crate::body::Elements;
 use crate::energy::Energy;
 use crate::scene::Model;
 use crate::scene_state::SceneState;
-use crate::solvers::octree::forest::{Flesh, Forest, Law, Tissue};
+use crate::solvers::octree::forest::{Flesh, Forest, OctantLaw, Tissue};
 use supple_mesh::octree::Octree;
 
 /// The energy of a forest.
@@ -73,8 +73,8 @@ pub(crate) fn forest(scene_state: &SceneState) -> Forest {
     for body in &scene_state.bodies {
         let Elements::Octants(filled) = &body.elements else { continue };
         let law = match body.model {
-            Model::NeoHookean => Law::NeoHookean,
-            _ => Law::Corotated,
+            Model::NeoHookean => OctantLaw::NeoHookean,
+            _ => OctantLaw::Corotated,
         };
         let of = |e: usize| {
             let (material, part) = (body.materials.of(e), filled.fill[e]);

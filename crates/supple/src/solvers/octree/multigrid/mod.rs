@@ -25,7 +25,7 @@ use crate::solvers::octree::element::blocks::{BATCH, Blocks, Output};
 use crate::solvers::octree::element::elasticity::{OctantElasticity, Rest, stiffness_from_gradients};
 use crate::solvers::octree::element::springs::Springs;
 use crate::solvers::octree::element::stiffness::{Batches, ElementBatch, Stiffness};
-use crate::solvers::octree::forest::{Forest, Law, rest_of};
+use crate::solvers::octree::forest::{Forest, OctantLaw, rest_of};
 use crate::solvers::octree::multigrid::coarsest::CoarsestSolver;
 use crate::solvers::octree::multigrid::level::{Damping, OctreeLevel, OctreeOperator};
 use crate::solvers::octree::multigrid::smoother::Smoother;
@@ -349,7 +349,7 @@ fn two(levels: &mut [OctreeLevel], k: usize) -> (&mut OctreeLevel, &mut OctreeLe
     (&mut fine[k], &mut coarse[0])
 }
 
-fn operator(blocks: Arc<Blocks>, rest: Arc<Vec<Rest>>, law: Law, simd: Simd) -> OctreeOperator {
+fn operator(blocks: Arc<Blocks>, rest: Arc<Vec<Rest>>, law: OctantLaw, simd: Simd) -> OctreeOperator {
     let stiffness = Stiffness::new(blocks.elements(), law, simd);
     let inertia = vec![0.0; blocks.nodes()];
     let mut springs = Springs::default();
