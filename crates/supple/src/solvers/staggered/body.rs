@@ -20,7 +20,7 @@ use crate::scene_state::{Anchor, PinPoint, SceneState};
 use crate::solvers::staggered::lattice::embedding::{Interpolation, LatticePoints};
 use crate::solvers::staggered::lattice::frame::{FaceVectors, Frame};
 use crate::solvers::staggered::lattice::prescribed::{HeldEntry, Prescribed};
-use crate::solvers::staggered::lattice::voxels::{Placement, voxelise};
+use crate::solvers::staggered::lattice::voxels::{LatticePlacement, voxelise};
 use crate::solvers::staggered::lattice::{Cell, Lattice};
 use crate::solvers::staggered::multigrid::hierarchy::Hierarchy;
 use crate::solvers::staggered::operator::corotation::Corotation;
@@ -44,7 +44,7 @@ const FOLLOW: f64 = 0.05;
 /// A body on its lattice.
 #[derive(Debug)]
 pub(crate) struct LatticeBody {
-    pub(crate) placement: Placement,
+    pub(crate) placement: LatticePlacement,
     /// The body's unknowns as points of the lattice.
     points: LatticePoints,
     rest: Vec<DVec3>,
@@ -450,7 +450,7 @@ fn held_cells(
     index: usize,
     scene_state: &SceneState,
     lattice: &Lattice,
-    placement: &Placement,
+    placement: &LatticePlacement,
 ) -> BTreeMap<usize, u32> {
     let mut holders = BTreeMap::new();
     for (number, pin) in
