@@ -8,7 +8,7 @@
 //!
 //! `f` are forces on material points, distributed over the lattice by their weights (section 9.2). For statics `c = 0` and
 //! `t = 1`. For co-rotational elasticity `L u` is `L u + div Q` ([`Corotation`]), all of it in a frame that rotates
-//! with the body ([`Frame`]).
+//! with the body ([`BodyFrame`]).
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::body::{Body, Elements};
 use crate::scene::{Mode, Model};
 use crate::scene_state::{Anchor, PinPoint, SceneState};
 use crate::solvers::staggered::lattice::embedding::{Interpolation, LatticePoints};
-use crate::solvers::staggered::lattice::frame::{FaceVectors, Frame};
+use crate::solvers::staggered::lattice::frame::{BodyFrame, FaceVectors};
 use crate::solvers::staggered::lattice::prescribed::{HeldEntry, Prescribed};
 use crate::solvers::staggered::lattice::voxels::{LatticePlacement, voxelise};
 use crate::solvers::staggered::lattice::{Cell, Lattice};
@@ -52,7 +52,7 @@ pub(crate) struct LatticeBody {
     /// The co-rotational terms.
     corotation: Option<Corotation>,
     /// The reference frame of displacements, and the data for rotating it, once it was needed.
-    pub(crate) frame: Frame,
+    pub(crate) frame: BodyFrame,
     faces: Option<FaceVectors>,
     prescribed: Prescribed,
     /// Position of each prescribed entry when its pin became active, in metres.
@@ -119,7 +119,7 @@ impl LatticeBody {
             anchors,
             placement,
             points,
-            frame: Frame::new(&body.start),
+            frame: BodyFrame::new(&body.start),
             faces: None,
             rest: body.start.clone(),
             hierarchy,
