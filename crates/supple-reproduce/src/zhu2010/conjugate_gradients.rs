@@ -98,7 +98,7 @@ fn update(a: &mut [f64], b: &[f64], c: &[f64], of: impl Fn(f64, f64, f64) -> f64
 mod tests {
     use supple::linear::Simd;
     use supple::solvers::staggered::{
-        Cell, Coefficients, Hierarchy, Lattice, LatticeCycleOptions, Limits, Workspace, solve,
+        Cell, Coefficients, GmresWorkspace, Hierarchy, Lattice, LatticeCycleOptions, Limits, solve,
     };
 
     use super::*;
@@ -114,7 +114,7 @@ mod tests {
         let mut hierarchy = Hierarchy::new(lattice, of, LatticeCycleOptions::default(), Simd::Auto);
         let mut u = vec![0.0; b.len()];
         let limits = Limits { tolerance: 1e-10, ..Limits::default() };
-        solve(&mut hierarchy, (&mut u, &b), &limits, &mut Workspace::default(), None);
+        solve(&mut hierarchy, (&mut u, &b), &limits, &mut GmresWorkspace::default(), None);
         let operator = Eliminated::new(hierarchy.finest());
         let mut product = vec![0.0; b.len()];
         operator.apply(&mut u, &mut product);

@@ -2,7 +2,8 @@
 
 use supple::linear::Simd;
 use supple::solvers::staggered::{
-    Coefficients, Hierarchy, Lattice, LatticeCycleOptions, Limits, Solve, Workspace, solve, solve_by_cycles,
+    Coefficients, GmresWorkspace, Hierarchy, Lattice, LatticeCycleOptions, Limits, Solve, solve,
+    solve_by_cycles,
 };
 
 use super::super::catalogue::Request;
@@ -86,7 +87,7 @@ fn run(lattice: Lattice, of: Coefficients, options: LatticeCycleOptions, krylov:
     let mut u = vec![0.0; b.len()];
     let mut hierarchy = Hierarchy::new(lattice, of, options, simd);
     let limits = Limits { tolerance: 1e-10, ..Limits::default() };
-    let mut work = Workspace::default();
+    let mut work = GmresWorkspace::default();
     if krylov {
         return solve(&mut hierarchy, (&mut u, &b), &limits, &mut work, None);
     }

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use supple::solvers::staggered::{Coefficients, Hierarchy, LatticeCycleOptions, Limits, Workspace, solve};
+use supple::solvers::staggered::{
+    Coefficients, GmresWorkspace, Hierarchy, LatticeCycleOptions, Limits, solve,
+};
 
 use super::super::catalogue::Request;
 use super::super::findings::Findings;
@@ -37,7 +39,7 @@ pub(super) fn against_conjugate_gradients(request: &Request) -> Result<Findings,
         let limits = Limits { tolerance, ..Limits::default() };
         request.tell(&format!("cycles, nu={ratio}"));
         let begun = Instant::now();
-        let solved = solve(&mut hierarchy, (&mut u, &b), &limits, &mut Workspace::default(), None);
+        let solved = solve(&mut hierarchy, (&mut u, &b), &limits, &mut GmresWorkspace::default(), None);
         let cycles = begun.elapsed().as_secs_f64();
         request.tell(&format!("conjugate gradients, nu={ratio}"));
         let begun = Instant::now();

@@ -63,7 +63,7 @@ pub struct ImplicitStepper {
     outcome: Outcome,
     /// How often the displacement to a step's initial guess was truncated to stay collision-free.
     start_cuts: u32,
-    work: Work,
+    work: StepBuffers,
     /// The minimiser's part of a restored state; applied when the next step starts.
     restored: Option<RestoredMinimiser>,
 }
@@ -76,7 +76,7 @@ struct RestoredMinimiser {
 
 /// Vectors of a step over all vertices, kept so that steps allocate nothing.
 #[derive(Default)]
-struct Work {
+struct StepBuffers {
     /// The initial guess of the step, and its result.
     next: Vec<DVec3>,
     /// Free-flight positions.
@@ -117,7 +117,7 @@ impl ImplicitStepper {
             minimiser: None,
             outcome: Outcome::default(),
             start_cuts: 0,
-            work: Work::default(),
+            work: StepBuffers::default(),
             restored: None,
         };
         stepper.bodies_changed(scene_state, &vec![None; scene_state.bodies.len()]);
@@ -202,14 +202,14 @@ impl ImplicitStepper {
     /// the first; where surfaces are in the way the flight ends early. Returns whether the pins reached their targets. Follows
     /// [`Self::free_force`].
     fn choose_initial_guess(&mut self, arrived: bool) -> bool {
-        let Work { next: resting, flying, pinned, .. } = &mut self.work;
+        let StepBuffers { next: resting, flying, pinned, .. } = &mut self.work;
         flying.clear();
         let fly = |v: usize| if self.held[v] { pinned[v] } else { self.system.inertia.flight(v) };
         flying.extend((0..resting.len()).map(fly));
         let whole = truncate_to_collision_free(&self.system, &self.x, flying, &mut self.start_cuts);
         let landed =
             whole || self.system.self_contact.is_empty() || self.pins_reached_targets(&self.work.flying);
-        let Work { next: resting, flying, value, forces, other_forces, .. } = &mut self.work;
+        let StepBuffers { next: resting, flying, value, forces, other_forces, .. } = &mut self.work;
         other_forces.resize(resting.len(), DVec3::ZERO);
         let in_flight = self.system.value_and_gradient(flying, other_forces);
         if (landed && !arrived) || (landed == arrived && in_flight <= *value) {
@@ -227,7 +227,7 @@ impl ImplicitStepper {
 
     /// Advances fixed vertices towards their pins' targets; returns whether they reached them.
     fn advance_pins(&mut self) -> bool {
-        let Work { next, flying: to, pinned, .. } = &mut self.work;
+        let StepBuffers { next, flying: to, pinned, .. } = &mut self.work;
         to.clone_from(next);
         for (v, _) in self.held.iter().enumerate().filter(|(_, held)| **held) {
             to[v] = pinned[v];
@@ -239,7 +239,7 @@ impl ImplicitStepper {
 
     /// The norm of the forces on free vertices, at the initial guess.
     fn free_force(&mut self) -> f64 {
-        let Work { next, value, forces, .. } = &mut self.work;
+        let StepBuffers { next, value, forces, .. } = &mut self.work;
         forces.resize(next.len(), DVec3::ZERO);
         *value = self.system.value_and_gradient(next, forces);
         for (force, _) in forces.iter_mut().zip(&self.held).filter(|(_, held)| **held) {
@@ -269,7 +269,7 @@ impl ImplicitStepper {
 
     /// How much forces change when positions change by this many units in their last place.
     fn change_of_forces(&mut self, places: f64) -> f64 {
-        let Work { next, flying: shaken, forces, other_forces, .. } = &mut self.work;
+        let StepBuffers { next, flying: shaken, forces, other_forces, .. } = &mut self.work;
         // Neighbours are perturbed differently; signs from a scrambled index follow no pattern of the mesh.
         let sign = |i: usize| if (i as u32).wrapping_mul(0x9e37_79b9) >> 31 == 0 { 1.0 } else { -1.0 };
         let shake = |(i, x): (usize, &DVec3)| *x * (1.0 + places * f64::EPSILON * sign(i));
@@ -382,7 +382,7 @@ impl ImplicitStepper {
 
     /// Friction by impulses, on the result of the step; truncated where surfaces would touch.
     fn apply_friction_impulses(&mut self, dt: f64) {
-        let Work { next, flying: to, impulses, .. } = &mut self.work;
+        let StepBuffers { next, flying: to, impulses, .. } = &mut self.work;
         impulses.clear();
         self.system.add_impulses(next, dt, impulses);
         to.clone_from(next);

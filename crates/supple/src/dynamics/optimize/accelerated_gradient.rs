@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::descent::{Descent, Workspace};
+use super::descent::{Descent, DescentWorkspace};
 use super::error::MinimiseError;
 use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use super::preconditioning::Preconditioning;
@@ -32,7 +32,7 @@ const SHORTEST: f64 = 1e-8;
 pub struct AcceleratedGradient {
     preconditioning: Preconditioning,
     spectral_radius: f64,
-    work: Workspace,
+    work: DescentWorkspace,
     z: Vec<DVec3>,
     /// The last move, `x - x₀`.
     moved: Vec<DVec3>,
@@ -54,7 +54,7 @@ impl AcceleratedGradient {
     ) -> Self {
         let zero = vec![DVec3::ZERO; pattern.unknowns()];
         Self {
-            work: Workspace::new(&pattern, vertices),
+            work: DescentWorkspace::new(&pattern, vertices),
             preconditioning: Preconditioning::new(pattern, preconditioner, refresh),
             spectral_radius,
             z: zero.clone(),

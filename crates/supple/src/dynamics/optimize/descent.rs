@@ -32,7 +32,7 @@ pub(crate) struct Descent<'a> {
 
 /// Vectors of a descent, kept from step to step.
 #[derive(Default)]
-pub(crate) struct Workspace {
+pub(crate) struct DescentWorkspace {
     /// The vertex of each unknown.
     pub(crate) vertices: Vec<u32>,
     /// The gradient over all vertices, and whether it is that at the current iterate.
@@ -49,7 +49,7 @@ pub(crate) struct Workspace {
     pub(crate) direction: Vec<DVec3>,
 }
 
-impl Workspace {
+impl DescentWorkspace {
     pub(crate) fn new(pattern: &BlockPattern, vertices: usize) -> Self {
         let unknowns = pattern.unknowns();
         let free = (0..vertices as u32).filter(|v| pattern.unknown(*v).is_some());
@@ -125,7 +125,7 @@ impl<'a> Descent<'a> {
         objective: &'a dyn Objective,
         x: &'a mut [DVec3],
         limits: &'a StoppingCriteria<'a>,
-        work: &mut Workspace,
+        work: &mut DescentWorkspace,
         outcome: &'a mut Outcome,
     ) -> Result<Self, MinimiseError> {
         let called = Instant::now();
@@ -154,7 +154,7 @@ impl<'a> Descent<'a> {
     /// Computes the gradient at `x` and tests for termination.
     pub(crate) fn check_convergence(
         &mut self,
-        work: &mut Workspace,
+        work: &mut DescentWorkspace,
     ) -> Result<Option<Termination>, MinimiseError> {
         if self.outcome.iterations > 0 {
             self.slowest = self.slowest.max(self.iteration_start.elapsed());
@@ -163,7 +163,7 @@ impl<'a> Descent<'a> {
         if !std::mem::take(&mut work.known) {
             self.objective.gradient(self.x, &mut work.full);
         }
-        let Workspace { gradient, vertices, full, .. } = work;
+        let DescentWorkspace { gradient, vertices, full, .. } = work;
         let free = gradient.par_iter_mut().zip(&*vertices).with_min_len(CHUNK);
         free.for_each(|(g, &v)| *g = full[v as usize]);
         let norm = norm(&work.gradient);
@@ -179,7 +179,7 @@ impl<'a> Descent<'a> {
     }
 
     /// Replaces the last evaluation after `x` was reset to an earlier iterate.
-    pub(crate) fn reevaluate(&mut self, work: &mut Workspace) -> Result<(), MinimiseError> {
+    pub(crate) fn reevaluate(&mut self, work: &mut DescentWorkspace) -> Result<(), MinimiseError> {
         self.outcome.residuals.pop();
         if self.limits.record {
             self.outcome.history.pop();
@@ -220,14 +220,14 @@ impl<'a> Descent<'a> {
     /// A good first step may be doubled while the objective keeps decreasing: where a fold is about to form,
     /// the projected Hessian is too stiff, and the descent takes many such steps. Methods that descend by a fixed
     /// matrix also benefit: with overshooting, projective dynamics of solids converged in less than half the time of exact line minima.
-    pub(crate) fn line_search(&mut self, work: &mut Workspace, length: f64) -> Option<f64> {
+    pub(crate) fn line_search(&mut self, work: &mut DescentWorkspace, length: f64) -> Option<f64> {
         let started = Instant::now();
         let found = self.search(work, length);
         self.outcome.evaluation_time += started.elapsed();
         found
     }
 
-    fn search(&mut self, work: &mut Workspace, length: f64) -> Option<f64> {
+    fn search(&mut self, work: &mut DescentWorkspace, length: f64) -> Option<f64> {
         let slope = dot(&work.gradient, &work.direction);
         let rounding = 1e-14 * self.value.abs();
         // Where so little is to be gained, it is hidden by the rounding of the objective's terms, which are many times larger than their
@@ -257,13 +257,13 @@ impl<'a> Descent<'a> {
 
     /// Whether the objective has decreased enough by a step after which it is `lower`, judged by slopes, where rounding hides its change. On a
     /// parabola this is the same as Armijo's condition (Hager & Zhang 2005, "approximate Wolfe").
-    fn approximate_wolfe(&self, work: &Workspace, slope: f64, lower: f64) -> bool {
+    fn approximate_wolfe(&self, work: &DescentWorkspace, slope: f64, lower: f64) -> bool {
         let hidden = (lower - self.value).abs() <= ROUNDOFF_CHANGE * self.value.abs();
         hidden && work.tried_slope() <= (2.0 * SUFFICIENT_DECREASE - 1.0) * slope
     }
 
     /// The fraction of `length` along the direction before surfaces touch.
-    fn free_length(&mut self, work: &mut Workspace, length: f64) -> f64 {
+    fn free_length(&mut self, work: &mut DescentWorkspace, length: f64) -> f64 {
         work.move_trial(self.x, length);
         let free = self.objective.collision_free_step(self.x, &work.trial);
         self.outcome.cuts += u32::from(free < 1.0);
@@ -271,7 +271,7 @@ impl<'a> Descent<'a> {
     }
 
     /// The multiple of the direction that moves no vertex too far.
-    fn longest_step(&self, work: &Workspace) -> f64 {
+    fn longest_step(&self, work: &DescentWorkspace) -> f64 {
         if self.limits.max_displacement == f64::INFINITY {
             return f64::INFINITY;
         }
@@ -279,7 +279,7 @@ impl<'a> Descent<'a> {
     }
 
     /// Extends a step of `length`, where the objective is `lower`.
-    fn expand_step(&self, work: &mut Workspace, mut length: f64, mut lower: f64) -> (f64, f64) {
+    fn expand_step(&self, work: &mut DescentWorkspace, mut length: f64, mut lower: f64) -> (f64, f64) {
         let longest = self.longest_step(work);
         for _ in 0..MAX_DOUBLINGS {
             if 2.0 * length > longest {
@@ -300,7 +300,7 @@ impl<'a> Descent<'a> {
         (length, lower)
     }
 
-    fn accept(&mut self, work: &mut Workspace, (length, value): (f64, f64)) -> Option<f64> {
+    fn accept(&mut self, work: &mut DescentWorkspace, (length, value): (f64, f64)) -> Option<f64> {
         work.try_length(self.x, length);
         let parts = self.x.par_chunks_mut(CHUNK).zip(work.trial.par_chunks(CHUNK));
         let goes = |(x, trial): (&mut [DVec3], &[DVec3])| {
@@ -316,7 +316,7 @@ impl<'a> Descent<'a> {
     }
 
     /// Moves `x` by the direction without testing the objective, as far as it is collision-free; returns the fraction.
-    pub(crate) fn step_without_line_search(&mut self, work: &mut Workspace) -> f64 {
+    pub(crate) fn step_without_line_search(&mut self, work: &mut DescentWorkspace) -> f64 {
         let length = self.free_length(work, 1.0);
         work.move_trial(self.x, length);
         self.x.copy_from_slice(&work.trial);
@@ -353,7 +353,7 @@ fn finite_value(
     }
 }
 
-fn describe_non_finite(work: &Workspace) -> String {
+fn describe_non_finite(work: &DescentWorkspace) -> String {
     let describe = |unknown: usize| (work.vertices[unknown], components(work.gradient[unknown]));
     if let Some(unknown) = work.gradient.iter().position(|g| !g.is_finite()) {
         let (vertex, force) = describe(unknown);
@@ -418,7 +418,7 @@ mod tests {
         max_displacement: f64,
     ) -> (f64, Vec<DVec3>) {
         let limits = StoppingCriteria { max_displacement, ..limits() };
-        let mut work = Workspace::new(&Wells::new(x.len() as u32).pattern(), x.len());
+        let mut work = DescentWorkspace::new(&Wells::new(x.len() as u32).pattern(), x.len());
         let mut outcome = Outcome::default();
         let mut descent = Descent::begin(wells, x, &limits, &mut work, &mut outcome).unwrap();
         descent.check_convergence(&mut work).unwrap();
@@ -472,7 +472,7 @@ mod tests {
     fn a_doubled_step_that_climbs_is_not_taken_and_leaves_the_gradient_of_the_single_one() {
         let limits = limits();
         let mut x = [DVec3::ZERO];
-        let mut work = Workspace::new(&BlockPattern::new(&[false], &[]), 1);
+        let mut work = DescentWorkspace::new(&BlockPattern::new(&[false], &[]), 1);
         let mut outcome = Outcome::default();
         let mut descent = Descent::begin(&Wall, &mut x, &limits, &mut work, &mut outcome).unwrap();
         descent.check_convergence(&mut work).unwrap();
@@ -521,7 +521,7 @@ mod tests {
         let value = wells.value_and_gradient(&start, &mut gradient);
         let ends = [None, Some(Evaluated { value, gradient: &gradient })].map(|initial| {
             let (mut x, limits) = (start.clone(), StoppingCriteria { initial, ..limits() });
-            let mut work = Workspace::new(&wells.pattern(), 8);
+            let mut work = DescentWorkspace::new(&wells.pattern(), 8);
             let mut outcome = Outcome::default();
             let mut descent = Descent::begin(&wells, &mut x, &limits, &mut work, &mut outcome).unwrap();
             descent.check_convergence(&mut work).unwrap();

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::descent::{Descent, Workspace, dot};
+use super::descent::{Descent, DescentWorkspace, dot};
 use super::error::MinimiseError;
 use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use super::preconditioning::Preconditioning;
@@ -33,7 +33,7 @@ pub struct Lbfgs {
     memory: usize,
     pairs: VecDeque<Pair>,
     spare: Vec<Pair>,
-    work: Workspace,
+    work: DescentWorkspace,
     before: Vec<DVec3>,
     q: Vec<DVec3>,
 }
@@ -49,7 +49,7 @@ impl Lbfgs {
     ) -> Self {
         let zero = vec![DVec3::ZERO; pattern.unknowns()];
         Self {
-            work: Workspace::new(&pattern, vertices),
+            work: DescentWorkspace::new(&pattern, vertices),
             preconditioning: Preconditioning::new(pattern, preconditioner, refresh),
             memory: memory.max(1),
             pairs: VecDeque::new(),

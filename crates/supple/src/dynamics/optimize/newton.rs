@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use glam::DVec3;
 
-use super::descent::{Descent, Workspace, dot, is_usable_direction};
+use super::descent::{Descent, DescentWorkspace, dot, is_usable_direction};
 use super::error::MinimiseError;
 use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use super::preconditioning::{FIRST_SHIFT, MAX_SHIFTS};
@@ -57,7 +57,7 @@ pub struct Newton {
     diagonal: BlockJacobi,
     /// Workspace for a product.
     product: Vec<DVec3>,
-    work: Workspace,
+    work: DescentWorkspace,
     rhs: Vec<DVec3>,
     /// Iterations for which the exact Hessian is not tried, since it failed just before.
     projected_for: u32,
@@ -79,7 +79,7 @@ impl Newton {
     ) -> Self {
         let prepared = Staleness::new(refresh);
         Self {
-            work: Workspace::new(&pattern, vertices),
+            work: DescentWorkspace::new(&pattern, vertices),
             rhs: vec![DVec3::ZERO; pattern.unknowns()],
             prepared_from: prepared.spans_steps().then(|| BlockMatrix::zero(pattern.clone())),
             matrix: BlockMatrix::zero(pattern),

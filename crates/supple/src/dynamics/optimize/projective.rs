@@ -16,7 +16,7 @@ use std::time::Instant;
 use glam::{DMat3, DVec3};
 use supple_core::parallel::prelude::*;
 
-use super::descent::{Descent, Workspace, is_usable_direction};
+use super::descent::{Descent, DescentWorkspace, is_usable_direction};
 use super::error::MinimiseError;
 use super::objective::{Minimiser, Objective, Outcome, StoppingCriteria, Termination};
 use crate::body::{Body, Elements};
@@ -76,7 +76,7 @@ pub struct Projective {
     matrix: ScalarMatrix,
     /// The numbers that were factorised or prepared last.
     prepared: Vec<f64>,
-    work: Workspace,
+    work: DescentWorkspace,
     rhs: Vec<DVec3>,
     /// Workspace for a product.
     product: Vec<DVec3>,
@@ -85,7 +85,7 @@ pub struct Projective {
 impl Projective {
     pub(crate) fn new(pattern: Arc<BlockPattern>, vertices: usize, global: Global) -> Self {
         Self {
-            work: Workspace::new(&pattern, vertices),
+            work: DescentWorkspace::new(&pattern, vertices),
             rhs: vec![DVec3::ZERO; pattern.unknowns()],
             matrix: ScalarMatrix::zero(pattern),
             prepared: Vec::new(),

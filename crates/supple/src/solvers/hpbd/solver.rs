@@ -96,7 +96,7 @@ pub(crate) struct HierarchicalSolver {
 }
 
 /// The data of a step's projections.
-pub(crate) struct Work<'a> {
+pub(crate) struct ProjectionData<'a> {
     pub(crate) step: Step<'a>,
     pub(crate) collisions: &'a mut Collisions,
     pub(crate) self_collisions: &'a mut SelfCollisions,
@@ -149,7 +149,7 @@ impl HierarchicalSolver {
     }
 
     /// Corrects the positions of a step.
-    pub(crate) fn solve(&mut self, work: &mut Work<'_>) {
+    pub(crate) fn solve(&mut self, work: &mut ProjectionData<'_>) {
         self.folds.begin_step();
         self.volumes.begin_step();
         for l in (self.active..self.coarse.len()).rev() {
@@ -255,7 +255,7 @@ impl HierarchicalSolver {
         }
     }
 
-    fn sweep_level(&mut self, l: usize, work: &mut Work<'_>, sweep: u32) {
+    fn sweep_level(&mut self, l: usize, work: &mut ProjectionData<'_>, sweep: u32) {
         let on_level = |particle: u32| usize::from(self.level_of[particle as usize]) > l;
         work.holds.project(&work.step, on_level);
         if let Some(own) = &mut self.coarse[l].own {
@@ -264,7 +264,7 @@ impl HierarchicalSolver {
         work.collisions.project(work.step.positions, on_level);
     }
 
-    fn solve_level(&mut self, l: usize, work: &mut Work<'_>) {
+    fn solve_level(&mut self, l: usize, work: &mut ProjectionData<'_>) {
         // Limits are hard: their yield is in their length.
         let sweeps = work.options.coarse_sweeps * self.coarse[l].sweeps;
         let stiffness = work.options.stiffness_of_a_sweep(sweeps * work.small_steps).unwrap_or(1.0);
@@ -277,7 +277,7 @@ impl HierarchicalSolver {
         }
     }
 
-    fn sweep_mesh(&mut self, work: &mut Work<'_>, sweep: u32) {
+    fn sweep_mesh(&mut self, work: &mut ProjectionData<'_>, sweep: u32) {
         let (step, direction) = (&mut work.step, Direction::of(sweep));
         work.holds.project(step, |_| true);
         if direction == Direction::Forward {
@@ -604,7 +604,7 @@ mod tests {
         for _ in 0..small_steps {
             let stiffness = options.stiffness_of_a_sweep(sweeps * small_steps);
             let (positions, start) = (&mut positions, &start[..]);
-            solver.solve(&mut Work {
+            solver.solve(&mut ProjectionData {
                 step: Step { positions, start, length: 0.1, stiffness, simd: Simd::Auto },
                 collisions: &mut Collisions::default(),
                 self_collisions: &mut SelfCollisions::default(),

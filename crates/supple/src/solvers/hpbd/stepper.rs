@@ -20,7 +20,7 @@ use crate::solvers::hpbd::constraint::soft_pins::SoftPins;
 use crate::solvers::hpbd::drag::Drag;
 use crate::solvers::hpbd::options::HpbdOptions;
 use crate::solvers::hpbd::positions::{Positions, TASK};
-use crate::solvers::hpbd::solver::{HierarchicalSolver, Work};
+use crate::solvers::hpbd::solver::{HierarchicalSolver, ProjectionData};
 use crate::solvers::hpbd::tear::{Neighbourhood, ParticleSplit};
 use crate::stepper::{
     EnergyReport, HierarchyLevel, Inspection, ParticleLevel, Slice, StageTimes, StepReport, Stepper, Torn,
@@ -170,7 +170,7 @@ impl HpbdStepper {
             stiffness: options.stiffness_of_a_sweep(options.sweeps * small_steps),
             simd: scene_state.simd,
         };
-        let mut work = Work {
+        let mut work = ProjectionData {
             step,
             collisions: &mut self.collisions,
             self_collisions: &mut self.self_collisions,

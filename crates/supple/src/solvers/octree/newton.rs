@@ -10,7 +10,7 @@ use std::time::Instant;
 use glam::DVec3;
 
 use crate::dynamics::optimize::{
-    Descent, MinimiseError, Minimiser, Objective, Outcome, StoppingCriteria, Termination, Workspace,
+    Descent, DescentWorkspace, MinimiseError, Minimiser, Objective, Outcome, StoppingCriteria, Termination,
 };
 use crate::energy::is_isotropic;
 use crate::solvers::octree::forest::Forest;
@@ -28,7 +28,7 @@ pub(crate) struct OctreeNewton {
     multigrid: Multigrid,
     iteration: ConjugateGradient,
     stop: StopRule,
-    work: Workspace,
+    work: DescentWorkspace,
     /// Gradient and direction over all nodes if some are fixed; otherwise those of the workspace serve.
     rhs: Vec<DVec3>,
     direction: Vec<DVec3>,
@@ -53,7 +53,7 @@ impl OctreeNewton {
             multigrid,
             iteration: ConjugateGradient::default(),
             stop: StopRule::tolerance(options.tolerance, options.max_iterations as usize),
-            work: Workspace::new(pattern, nodes),
+            work: DescentWorkspace::new(pattern, nodes),
             rhs: vec![DVec3::ZERO; spread],
             direction: vec![DVec3::ZERO; spread],
             inertia: Vec::with_capacity(nodes),

@@ -27,7 +27,7 @@ use crate::solvers::staggered::operator::corotation::Corotation;
 use crate::solvers::staggered::operator::rows::Coefficients;
 use crate::solvers::staggered::operator::strain_energy::strain_energy;
 use crate::solvers::staggered::options::StaggeredOptions;
-use crate::solvers::staggered::solve::{Limits, Solve, Workspace, solve, solve_by_cycles};
+use crate::solvers::staggered::solve::{GmresWorkspace, Limits, Solve, solve, solve_by_cycles};
 use supple_core::Error;
 use supple_core::simd::Simd;
 
@@ -69,7 +69,7 @@ pub(crate) struct LatticeBody {
     step: Vec<f64>,
     /// Displacements at the start of a step in which pins move a co-rotational body.
     before: Vec<f64>,
-    work: Workspace,
+    work: GmresWorkspace,
     shear_modulus: f64,
     density: f64,
     damping: f64,
@@ -132,7 +132,7 @@ impl LatticeBody {
             change: vec![0.0; 4 * len],
             step: vec![0.0; 4 * len],
             before: Vec::new(),
-            work: Workspace::default(),
+            work: GmresWorkspace::default(),
             shear_modulus: lame.mu,
             density: material.density,
             damping: material.damping,

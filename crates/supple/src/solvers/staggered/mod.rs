@@ -54,5 +54,5 @@ pub use multigrid::hierarchy::{Hierarchy, LatticeCycleOptions};
 pub use multigrid::level::LatticeLevel;
 pub use operator::rows::{Coefficients, LatticeOperator, Row};
 pub use options::StaggeredOptions;
-pub use solve::{Addition, Limits, Solve, Workspace, solve, solve_by_cycles};
+pub use solve::{Addition, GmresWorkspace, Limits, Solve, solve, solve_by_cycles};
 pub use stepper::StaggeredStepper;

@@ -244,7 +244,7 @@ fn the_coarsest_lattice_is_solved_exactly_where_it_is_determined() {
         let b = random_fields(&lattice, 5);
         let mut u = vec![0.0; b.len()];
         let limits = Limits { tolerance: 1e-12, max_cycles: 3, ..Limits::default() };
-        let solve = solve_by_cycles(&mut hierarchy, (&mut u, &b), &limits, &mut Workspace::default());
+        let solve = solve_by_cycles(&mut hierarchy, (&mut u, &b), &limits, &mut GmresWorkspace::default());
         assert!(solve.residuals[1] < 1e-4 * solve.residuals[0] && solve.converged, "{solve:?}");
     }
     // A rod of one cell carries no shear: the rest is still solved, and nothing diverges.
@@ -264,7 +264,7 @@ fn periodic_rate(size: usize, ratio: f64) -> f64 {
         Hierarchy::new(lattice.clone(), Coefficients::of_poisson_ratio(ratio), options, Simd::Auto);
     let (mut u, b) = (random_fields(&lattice, 1), vec![0.0; 4 * lattice.len()]);
     let limits = Limits { tolerance: 1e-12, max_cycles: 18, ..Limits::default() };
-    let solve = solve_by_cycles(&mut hierarchy, (&mut u, &b), &limits, &mut Workspace::default());
+    let solve = solve_by_cycles(&mut hierarchy, (&mut u, &b), &limits, &mut GmresWorkspace::default());
     solve.rate(solve.cycles() - 6, solve.cycles())
 }
 
@@ -290,7 +290,7 @@ fn rates(lattice: &Lattice, ratio: f64, options: LatticeCycleOptions, krylov: bo
     let b = weighed(lattice);
     let mut u = vec![0.0; b.len()];
     let limits = Limits { tolerance: 1e-10, max_cycles: 40, ..Limits::default() };
-    let mut work = Workspace::default();
+    let mut work = GmresWorkspace::default();
     if krylov {
         return solve(&mut hierarchy, (&mut u, &b), &limits, &mut work, None);
     }
@@ -397,7 +397,7 @@ fn any_number_of_threads_gives_the_same_bits() {
             let b = weighed(&lattice);
             let mut u = vec![0.0; b.len()];
             let limits = Limits { max_cycles: 3, ..Limits::default() };
-            solve(&mut hierarchy, (&mut u, &b), &limits, &mut Workspace::default(), None);
+            solve(&mut hierarchy, (&mut u, &b), &limits, &mut GmresWorkspace::default(), None);
             u
         })
     };
@@ -442,7 +442,7 @@ fn held_all_around_the_solution_is_second_order() {
         }
         let mut u = vec![0.0; b.len()];
         let limits = Limits { tolerance: 1e-9, ..Limits::default() };
-        assert!(solve(&mut hierarchy, (&mut u, &b), &limits, &mut Workspace::default(), None).converged);
+        assert!(solve(&mut hierarchy, (&mut u, &b), &limits, &mut GmresWorkspace::default(), None).converged);
         let off =
             |(field, cell): &(usize, usize)| (u[field * lattice.len() + cell] - exact(*field, *cell).0).abs();
         unknowns(&lattice).iter().filter(|u| u.0 != PRESSURE).map(off).fold(0.0, f64::max)
