@@ -35,7 +35,7 @@ use crate::solvers::hpbd::constraint::schedule::{Direction, Sweep};
 use crate::solvers::hpbd::constraint::soft_pins::SoftPins;
 use crate::solvers::hpbd::constraint::{Constraint, ConstraintSide, Distance, Fold, Step, Volume};
 use crate::solvers::hpbd::dependent_particles::{DependentParticles, follow};
-use crate::solvers::hpbd::hierarchy::{Finest, Level, Plan, build};
+use crate::solvers::hpbd::hierarchy::{ConstraintLevel, Finest, Plan, build};
 use crate::solvers::hpbd::options::HpbdOptions;
 use crate::solvers::hpbd::positions::Positions;
 use crate::stepper::ParticleLevel;
@@ -51,7 +51,7 @@ const COUNTED: f64 = 0.3;
 /// A coarse level with its sweep.
 #[derive(Debug)]
 pub(crate) struct CoarseLevel {
-    pub(crate) level: Level,
+    pub(crate) level: ConstraintLevel,
     /// Its limits, by number.
     pub(crate) sweep: DistanceSweep,
     /// Sweeps over it per sweep over the finest of the coarse levels.
@@ -144,7 +144,7 @@ impl HierarchicalSolver {
     }
 
     /// The coarse levels, finest first.
-    pub(crate) fn coarse(&self) -> impl Iterator<Item = &Level> {
+    pub(crate) fn coarse(&self) -> impl Iterator<Item = &ConstraintLevel> {
         self.coarse.iter().map(|coarse| &coarse.level)
     }
 
@@ -384,11 +384,11 @@ fn all_levels(
     positions: &[DVec3],
     attached: &[bool],
     options: &HpbdOptions,
-) -> Vec<Level> {
-    let of_bodies: Vec<Vec<Level>> =
+) -> Vec<ConstraintLevel> {
+    let of_bodies: Vec<Vec<ConstraintLevel>> =
         mesh.bodies.iter().map(|body| levels_of_body(mesh, body, positions, attached, options)).collect();
     let count = of_bodies.iter().map(Vec::len).max().map_or(0, |count| count - 1);
-    let mut levels = vec![Level::default(); count];
+    let mut levels = vec![ConstraintLevel::default(); count];
     for (body, mut own) in mesh.bodies.iter().zip(of_bodies) {
         while own.len() <= count {
             own.push(own[own.len() - 1].repeat());
@@ -410,7 +410,7 @@ fn levels_of_body(
     positions: &[DVec3],
     attached: &[bool],
     options: &HpbdOptions,
-) -> Vec<Level> {
+) -> Vec<ConstraintLevel> {
     let plan = Plan { levels: options.levels, parents: options.parents, rest_lengths: options.rest_lengths };
     let (first, particles) = (body.particles.start, places(&body.particles));
     let own = |links: &Range<u32>| -> Vec<([u32; 2], f64)> {
@@ -452,13 +452,13 @@ fn energy<C: Constraint<K> + Copy + Send, const K: usize>(sweep: &Sweep<C>, x: &
 }
 
 /// Levels ready to be swept.
-fn coarse_levels(levels: Vec<Level>, particles: usize) -> Vec<CoarseLevel> {
+fn coarse_levels(levels: Vec<ConstraintLevel>, particles: usize) -> Vec<CoarseLevel> {
     let finest = levels.first().map_or(0, |level| level.limits.len());
     let sweeps = |l: usize, limits: usize| {
         let affordable = (finest / limits.max(1)).max(1) as u32;
         affordable.min(1 << l.min(31))
     };
-    let with_sweeps = |(l, level): (usize, Level)| CoarseLevel {
+    let with_sweeps = |(l, level): (usize, ConstraintLevel)| CoarseLevel {
         sweeps: sweeps(l, level.limits.len()),
         ..CoarseLevel::new(level, particles)
     };
@@ -466,7 +466,7 @@ fn coarse_levels(levels: Vec<Level>, particles: usize) -> Vec<CoarseLevel> {
 }
 
 impl CoarseLevel {
-    fn new(level: Level, particles: usize) -> Self {
+    fn new(level: ConstraintLevel, particles: usize) -> Self {
         let limit = |limit: &crate::solvers::hpbd::hierarchy::Limit| Distance {
             ends: limit.ends,
             rest: limit.rest,

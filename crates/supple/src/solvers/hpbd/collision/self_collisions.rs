@@ -45,7 +45,7 @@ use supple_mesh::geometry::triangle::closest_point;
 
 /// A particle near a triangle; both by indices of points.
 #[derive(Debug, Clone, Copy)]
-struct Pair {
+struct CollisionPair {
     particle: u32,
     corners: [u32; 3],
     /// The nearest point of the triangle.
@@ -71,7 +71,7 @@ struct Block {
     near: Patches,
     /// The candidate pairs of the current patch, by its lanes.
     close: Vec<Close>,
-    pairs: Vec<Pair>,
+    pairs: Vec<CollisionPair>,
     /// How far each pair was pushed apart in this step, and how much slip friction has removed, in metres.
     spent: Vec<[f64; 2]>,
     /// The pairs that take part in a sweep.
@@ -354,7 +354,13 @@ impl SelfCollisions {
     }
 
     /// The pairs of a patch, in order of its triangles and their particles.
-    fn add_pairs(&self, patch: ParticlePatch, asked: &Query<'_>, close: &[Close], pairs: &mut Vec<Pair>) {
+    fn add_pairs(
+        &self,
+        patch: ParticlePatch,
+        asked: &Query<'_>,
+        close: &[Close],
+        pairs: &mut Vec<CollisionPair>,
+    ) {
         for lane in 0..patch.count {
             let corners = self.triangles[(patch.first + lane) as usize];
             let at = corners.map(|p| asked.way.from[p as usize]);
@@ -366,7 +372,13 @@ impl SelfCollisions {
         }
     }
 
-    fn pair(&self, near: &Close, corners: [u32; 3], at: &[DVec3; 3], asked: &Query<'_>) -> Option<Pair> {
+    fn pair(
+        &self,
+        near: &Close,
+        corners: [u32; 3],
+        at: &[DVec3; 3],
+        asked: &Query<'_>,
+    ) -> Option<CollisionPair> {
         let &Close { particle, reach, around, .. } = near;
         let Query { way, weights, friction } = *asked;
         let p = way.from[particle as usize];
@@ -392,7 +404,7 @@ impl SelfCollisions {
         let apart_at_start = self.start[particle as usize].distance(at_start);
         let friction = |point: u32| self.points.friction(point as usize, friction);
         let friction_of_triangle = DVec3::from_array(corners.map(friction));
-        Some(Pair {
+        Some(CollisionPair {
             particle,
             corners,
             barycentric,
@@ -409,7 +421,7 @@ impl SelfCollisions {
         self.blocks.par_iter_mut().for_each(|Block { pairs, spent, active, .. }| {
             active.clear();
             let takes_part =
-                |pair: &Pair, pushed: f64| pushed > 0.0 || pair.depth(points, positions) > -slack;
+                |pair: &CollisionPair, pushed: f64| pushed > 0.0 || pair.depth(points, positions) > -slack;
             let all = (0..).zip(pairs.iter().zip(&*spent));
             let chosen = all.filter(|(_, (pair, [pushed, _]))| takes_part(pair, *pushed));
             active.extend(chosen.map(|(number, _): (u32, _)| number));
@@ -428,7 +440,7 @@ impl SelfCollisions {
     }
 }
 
-impl Pair {
+impl CollisionPair {
     /// By how much it is too near; negative if it is not.
     #[inline(always)]
     fn depth(&self, points: &Points, positions: &Positions) -> f64 {
