@@ -24,7 +24,7 @@ fn level(k: usize, bodies: &[(&Body, &LatticeBody)], slice: &Slice) -> Hierarchy
     let mut level = HierarchyLevel { kinds: KINDS.map(String::from).to_vec(), ..HierarchyLevel::default() };
     let mut interior = 0;
     for (body, lattices) in bodies {
-        let shown = Shown::new(body, lattices, k);
+        let shown = ShownLattice::new(body, lattices, k);
         level.add_points(&shown.cells_of_points());
         level.cells.extend(shown.sliced(slice));
         interior += shown.level.lattice().interior_cells();
@@ -34,7 +34,7 @@ fn level(k: usize, bodies: &[(&Body, &LatticeBody)], slice: &Slice) -> Hierarchy
 }
 
 /// A lattice of a body.
-struct Shown<'a> {
+struct ShownLattice<'a> {
     body: &'a Body,
     lattices: &'a LatticeBody,
     level: &'a LatticeLevel,
@@ -42,7 +42,7 @@ struct Shown<'a> {
     side: i32,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> ShownLattice<'a> {
     fn new(body: &'a Body, lattices: &'a LatticeBody, k: usize) -> Self {
         let levels = lattices.hierarchy.levels();
         let k = k.min(levels.len() - 1);

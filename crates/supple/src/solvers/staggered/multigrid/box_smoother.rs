@@ -13,7 +13,7 @@ const LOST: f64 = 1e-10;
 
 /// Boxes of equal equations.
 #[derive(Debug)]
-struct Kind {
+struct BoxKind {
     /// Offsets of its unknowns from the first entry of the box's cell.
     unknowns: Vec<i64>,
     /// The rows of those unknowns, on all unknowns.
@@ -26,7 +26,7 @@ struct Kind {
 #[derive(Debug, Default)]
 pub struct BoxSmoother {
     boxes: Vec<(u32, u32)>,
-    kinds: Vec<Kind>,
+    kinds: Vec<BoxKind>,
     residuals: Vec<f64>,
 }
 
@@ -45,7 +45,7 @@ impl BoxSmoother {
             key.extend(rows.iter().flatten().flat_map(|(offset, value)| [*offset as u64, value.to_bits()]));
             let kind = *known.entry(key).or_insert_with(|| {
                 let inverse = inverse_of(&unknowns, &rows);
-                smoother.kinds.push(Kind { unknowns, rows, inverse });
+                smoother.kinds.push(BoxKind { unknowns, rows, inverse });
                 smoother.kinds.len() as u32 - 1
             });
             smoother.boxes.push((cell as u32, kind));
@@ -56,7 +56,7 @@ impl BoxSmoother {
     /// Solves the equations of every box, one after the other.
     pub fn sweep(&mut self, u: &mut [f32], b: &[f32]) {
         for &(cell, kind) in &self.boxes {
-            let Kind { unknowns, rows, inverse } = &self.kinds[kind as usize];
+            let BoxKind { unknowns, rows, inverse } = &self.kinds[kind as usize];
             let at = |offset: i64| (i64::from(cell) + offset) as usize;
             self.residuals.clear();
             self.residuals.extend(unknowns.iter().zip(rows).map(|(own, row)| {

@@ -17,7 +17,7 @@ use crate::solvers::staggered::multigrid::planes::{
     DistributeDisplacement, DistributePressure, Distribution, ResidualPlanes,
 };
 use crate::solvers::staggered::multigrid::transfer::{self, Extrapolation};
-use crate::solvers::staggered::operator::kernels::Grid;
+use crate::solvers::staggered::operator::kernels::KernelGrid;
 use crate::solvers::staggered::operator::rows::{Coefficients, LatticeOperator, Row};
 use crate::solvers::staggered::operator::stencils::{RowList, Stencils, apply_each};
 use supple_core::simd::{Simd, dispatch};
@@ -32,7 +32,7 @@ const CHUNK_CELLS: usize = 1 << 14;
 pub struct LatticeLevel {
     lattice: Lattice,
     fill: Option<Vec<f32>>,
-    grid: Grid,
+    grid: KernelGrid,
     simd: Simd,
     chunk: usize,
     /// Unknowns; rows of an unbounded body; those smoothed by the uniform distribution; where that is relaxed.
@@ -100,7 +100,7 @@ impl LatticeLevel {
         let chunk = planes.div_ceil(CHUNKS).max(CHUNK_CELLS.div_ceil(lattice.plane()));
         rows.iter_mut().for_each(|rows| rows.group(chunk * lattice.plane()));
         Self {
-            grid: Grid::new(&lattice, coefficients),
+            grid: KernelGrid::new(&lattice, coefficients),
             simd,
             chunk,
             unknowns: spans(|class| class != Class::None),
