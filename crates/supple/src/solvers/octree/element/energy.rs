@@ -14,12 +14,12 @@ use supple_mesh::octree::Octree;
 /// The energy of a forest.
 pub(crate) struct OctreeEnergy {
     forest: Arc<Forest>,
-    room: Mutex<Scratch>,
+    room: Mutex<EnergyScratch>,
 }
 
 /// Reusable vectors.
 #[derive(Default)]
-struct Scratch {
+struct EnergyScratch {
     gradient: Vec<DVec3>,
     outbox: Vec<[f64; 3]>,
 }
@@ -46,7 +46,7 @@ impl Energy for OctreeEnergy {
 
     fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
         let mut room = self.room.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let Scratch { gradient: own, outbox } = &mut *room;
+        let EnergyScratch { gradient: own, outbox } = &mut *room;
         own.resize(x.len(), DVec3::ZERO);
         self.forest.gradient(x, own, outbox);
         gradient.iter_mut().zip(own.iter()).for_each(|(sum, own)| *sum += *own);

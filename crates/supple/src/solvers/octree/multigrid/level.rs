@@ -9,12 +9,12 @@ use supple_core::parallel::prelude::*;
 
 use crate::solvers::octree::element::blocks::{Blocks, Output};
 use crate::solvers::octree::element::elasticity::Rest;
-use crate::solvers::octree::element::springs::Springs;
+use crate::solvers::octree::element::springs::PointSprings;
 use crate::solvers::octree::element::stiffness::Stiffness;
 use crate::solvers::octree::element::wide::Real;
 use crate::solvers::octree::multigrid::coarsest::CoarsestSolver;
 use crate::solvers::octree::multigrid::largest_eigenvalue::largest_eigenvalue;
-use crate::solvers::octree::multigrid::smoother::{Smoother, Step};
+use crate::solvers::octree::multigrid::smoother::{Smoother, SmootherStep};
 use crate::solvers::octree::multigrid::transfer::Transfer;
 use supple_linear::{Direction, Level};
 
@@ -29,7 +29,7 @@ pub(crate) struct OctreeOperator {
     pub(crate) stiffness: Stiffness,
     /// Mass over the square of the step in N/m, for each node.
     pub(crate) inertia: Vec<f32>,
-    pub(crate) springs: Springs,
+    pub(crate) springs: PointSprings,
     /// Which nodes are fixed; empty if none is.
     pub(crate) held: Vec<bool>,
     /// The messages of blocks to each other in double precision; reusable workspace.
@@ -112,7 +112,7 @@ impl OctreeOperator {
 
 /// How a level is smoothed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Damping {
+pub(crate) enum JacobiDamping {
     /// This factor.
     Given(f32),
     /// This multiple of the inverse of the estimated largest eigenvalue of `D⁻¹ A`.
@@ -134,7 +134,7 @@ pub(crate) struct OctreeLevel {
     /// The factor of Jacobi's method.
     damping: f32,
     /// The steps of a smoothing.
-    steps: Vec<Step>,
+    steps: Vec<SmootherStep>,
     /// The estimated largest eigenvalue of `D⁻¹ A`.
     pub(crate) eigenvalue: f32,
     /// To the next coarser level.
@@ -170,10 +170,10 @@ impl OctreeLevel {
     }
 
     /// Chooses the damping; `estimate`: whether the largest eigenvalue is estimated again.
-    pub(crate) fn update_smoother(&mut self, smoother: Smoother, damping: Damping, estimate: bool) {
+    pub(crate) fn update_smoother(&mut self, smoother: Smoother, damping: JacobiDamping, estimate: bool) {
         match damping {
-            Damping::Given(damping) => self.damping = damping,
-            Damping::Estimated(part) => {
+            JacobiDamping::Given(damping) => self.damping = damping,
+            JacobiDamping::Estimated(part) => {
                 if estimate || self.eigenvalue == 0.0 {
                     let Self { operator, inverse, x, b, r, outbox, .. } = self;
                     let apply = |x: &[[f32; 3]], y: &mut [[f32; 3]]| {
@@ -221,7 +221,7 @@ impl OctreeLevel {
         (0..self.steps.len()).for_each(|k| self.step(self.steps[k]));
     }
 
-    fn step(&mut self, step: Step) {
+    fn step(&mut self, step: SmootherStep) {
         self.residual();
         match self.steps.len() {
             1 => self.step_without_memory(step.relaxation),
@@ -241,7 +241,7 @@ impl OctreeLevel {
         });
     }
 
-    fn step_with_memory(&mut self, Step { momentum, relaxation }: Step) {
+    fn step_with_memory(&mut self, SmootherStep { momentum, relaxation }: SmootherStep) {
         let Self { x, r, d, inverse, .. } = self;
         let changed = x.par_chunks_mut(CHUNK).zip(d.par_chunks_mut(CHUNK));
         let parts = changed.zip(r.par_chunks(CHUNK)).zip(inverse.par_chunks(CHUNK));

@@ -23,11 +23,11 @@ use supple_core::parallel::prelude::*;
 
 use crate::solvers::octree::element::blocks::{BATCH, Blocks, Output};
 use crate::solvers::octree::element::elasticity::{OctantElasticity, Rest, stiffness_from_gradients};
-use crate::solvers::octree::element::springs::Springs;
+use crate::solvers::octree::element::springs::PointSprings;
 use crate::solvers::octree::element::stiffness::{Batches, ElementBatch, Stiffness};
 use crate::solvers::octree::forest::{Forest, OctantLaw, rest_of};
 use crate::solvers::octree::multigrid::coarsest::CoarsestSolver;
-use crate::solvers::octree::multigrid::level::{Damping, OctreeLevel, OctreeOperator};
+use crate::solvers::octree::multigrid::level::{JacobiDamping, OctreeLevel, OctreeOperator};
 use crate::solvers::octree::multigrid::smoother::Smoother;
 use crate::solvers::octree::multigrid::transfer::Transfer;
 use supple_linear::{CycleTimes, LinearError, LinearOperator, Preconditioner, Simd, SolverState, cycle};
@@ -82,8 +82,8 @@ pub struct Multigrid {
     levels: Vec<OctreeLevel>,
     /// For each level but the finest, the first element of the finer level in each of its elements, and the end.
     first_child: Vec<Vec<u32>>,
-    held_springs: Springs,
-    damping: Damping,
+    held_springs: PointSprings,
+    damping: JacobiDamping,
     smoother: Smoother,
     times: CycleTimes,
     simd: Simd,
@@ -102,10 +102,10 @@ impl Multigrid {
         let mut multigrid = Self {
             levels: Vec::new(),
             first_child: Vec::new(),
-            held_springs: Springs::default(),
+            held_springs: PointSprings::default(),
             damping: options
                 .damping
-                .map_or(Damping::Estimated(DAMPING), |damping| Damping::Given(damping as f32)),
+                .map_or(JacobiDamping::Estimated(DAMPING), |damping| JacobiDamping::Given(damping as f32)),
             smoother: options.smoother,
             times: CycleTimes::default(),
             simd,
@@ -352,7 +352,7 @@ fn two(levels: &mut [OctreeLevel], k: usize) -> (&mut OctreeLevel, &mut OctreeLe
 fn operator(blocks: Arc<Blocks>, rest: Arc<Vec<Rest>>, law: OctantLaw, simd: Simd) -> OctreeOperator {
     let stiffness = Stiffness::new(blocks.elements(), law, simd);
     let inertia = vec![0.0; blocks.nodes()];
-    let mut springs = Springs::default();
+    let mut springs = PointSprings::default();
     springs.clear();
     OctreeOperator { blocks, rest, stiffness, inertia, springs, held: Vec::new(), outbox: Mutex::default() }
 }

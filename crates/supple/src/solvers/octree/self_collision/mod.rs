@@ -69,7 +69,7 @@ pub(crate) struct SelfCollision {
     thickness: f64,
     law: Friction,
     /// Sorted by their vertices, at most one per vertex.
-    springs: Vec<Spring>,
+    springs: Vec<CollisionSpring>,
     /// Cached data of the surface at some positions.
     seen: Seen,
 }
@@ -86,7 +86,7 @@ struct Seen {
 
 /// A spring on `u = Σ w x`.
 #[derive(Debug, Clone, PartialEq)]
-struct Spring {
+struct CollisionSpring {
     vertex: u32,
     /// `p₂` minus `p₁`.
     weights: Vec<(u32, f64)>,
@@ -147,7 +147,9 @@ impl SelfCollision {
             (0..self.surfaces.start.len() as u32).filter(|&v| self.seen.regions.holds(v)).collect();
         for spring in self.springs_of(&inside, x) {
             match self.springs.binary_search_by_key(&spring.vertex, |known| known.vertex) {
-                Ok(known) => self.springs[known] = Spring { grip: self.springs[known].grip, ..spring },
+                Ok(known) => {
+                    self.springs[known] = CollisionSpring { grip: self.springs[known].grip, ..spring }
+                }
                 Err(place) => self.springs.insert(place, spring),
             }
         }
@@ -192,9 +194,10 @@ impl SelfCollision {
     }
 
     /// The springs of some vertices, in their order.
-    fn springs_of(&self, vertices: &[u32], x: &[DVec3]) -> Vec<Spring> {
+    fn springs_of(&self, vertices: &[u32], x: &[DVec3]) -> Vec<CollisionSpring> {
         let spring = |&v: &u32| self.spring(v, self.target(v)?, x);
-        let found: Vec<Option<Spring>> = vertices.par_iter().with_min_len(CHUNK).map(spring).collect();
+        let found: Vec<Option<CollisionSpring>> =
+            vertices.par_iter().with_min_len(CHUNK).map(spring).collect();
         found.into_iter().flatten().collect()
     }
 
@@ -262,7 +265,7 @@ impl SelfCollision {
     }
 
     /// A spring from a vertex to its target; none if both are as near at rest.
-    fn spring(&self, vertex: u32, target: Target, x: &[DVec3]) -> Option<Spring> {
+    fn spring(&self, vertex: u32, target: Target, x: &[DVec3]) -> Option<CollisionSpring> {
         let Target { triangle, barycentric, is_inside } = target;
         let corners = self.surfaces.triangles[triangle as usize];
         let material = triangle::combine(&corners.map(|v| self.surfaces.start[v as usize]), barycentric);
@@ -291,7 +294,7 @@ impl SelfCollision {
             }
         }
         let stiffness = self.stiffness[vertex as usize];
-        Some(Spring { vertex, weights, normal, reach, stiffness, anchor, grip: 0.0 })
+        Some(CollisionSpring { vertex, weights, normal, reach, stiffness, anchor, grip: 0.0 })
     }
 
     /// A point of the undeformed mesh by the octant around it.
@@ -308,7 +311,7 @@ fn stiffnesses(body: &Body, filled: &Filled, given: Option<f64>) -> impl Iterato
     body.point_areas.iter().map(move |area| each * area).collect::<Vec<_>>().into_iter()
 }
 
-impl Spring {
+impl CollisionSpring {
     fn offset(&self, x: &[DVec3]) -> DVec3 {
         self.weights.iter().map(|&(node, w)| w * x[node as usize]).sum()
     }
