@@ -66,12 +66,12 @@ pub struct Contacts {
     /// Where points stick, by point and collider: for adhesive friction.
     holds: Vec<StickAnchor>,
     clearances: Vec<Clearance>,
-    scratch: Mutex<Scratch>,
+    scratch: Mutex<ContactScratch>,
 }
 
 /// Contact forces of points, kept so that evaluations allocate nothing.
 #[derive(Debug, Default)]
-struct Scratch {
+struct ContactScratch {
     forces: Found<(usize, DVec3)>,
     hessians: Found<(usize, DMat3)>,
     presses: Found<(usize, NormalImpulse)>,

@@ -18,7 +18,7 @@ use super::refresh::Refresh;
 use supple_linear::{BlockPattern, Preconditioner, SolverState};
 
 /// A step and the change of the gradient.
-struct Pair {
+struct CurvaturePair {
     step: Vec<DVec3>,
     change: Vec<DVec3>,
     /// `changeᵀ step`, positive.
@@ -31,8 +31,8 @@ struct Pair {
 pub struct Lbfgs {
     preconditioning: Preconditioning,
     memory: usize,
-    pairs: VecDeque<Pair>,
-    spare: Vec<Pair>,
+    pairs: VecDeque<CurvaturePair>,
+    spare: Vec<CurvaturePair>,
     work: DescentWorkspace,
     before: Vec<DVec3>,
     q: Vec<DVec3>,
@@ -90,10 +90,10 @@ impl Lbfgs {
         }
     }
 
-    fn take_pair(&mut self) -> Pair {
+    fn take_pair(&mut self) -> CurvaturePair {
         let oldest = if self.pairs.len() == self.memory { self.pairs.pop_front() } else { None };
         let unknowns = self.before.len();
-        oldest.or_else(|| self.spare.pop()).unwrap_or_else(|| Pair {
+        oldest.or_else(|| self.spare.pop()).unwrap_or_else(|| CurvaturePair {
             step: vec![DVec3::ZERO; unknowns],
             change: vec![DVec3::ZERO; unknowns],
             product: 0.0,

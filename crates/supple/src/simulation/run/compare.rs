@@ -98,7 +98,7 @@ impl Comparison {
         let (start, step) = self.advance(scene, simd, steppers)?;
         let reference =
             Solver { method: Method::NEWTON, tolerance: 1e-13, max_iterations: 300, ..Solver::default() };
-        let begin = StartMode { scene, start: &start, step, simd, steppers };
+        let begin = ComparisonStart { scene, start: &start, step, simd, steppers };
         let (best, best_curve) = begin.take(&reference, self.reference_budget)?;
         let (mut taken, mut left_out) = (Vec::new(), Vec::new());
         for (name, solver) in &self.solvers {
@@ -137,7 +137,7 @@ impl Comparison {
 }
 
 /// The start of a comparison.
-struct StartMode<'a> {
+struct ComparisonStart<'a> {
     scene: &'a Scene,
     start: &'a [u8],
     step: f64,
@@ -145,7 +145,7 @@ struct StartMode<'a> {
     steppers: &'a Registry,
 }
 
-impl StartMode<'_> {
+impl ComparisonStart<'_> {
     /// Takes the step, for the second time: analyses of the sparsity, orders and hierarchies are made once per scene, and one
     /// solver makes them before its first iteration, another within it. Returns its progress after every iteration.
     fn take(
