@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::atomic::{create_folder, write_error};
-use super::bytes::{Number, Reader};
+use super::bytes::{Number, PayloadReader};
 use super::record::{self, RecordKind};
 use super::run_folder::{checkpoints_folder, numbered_files};
 use supple_core::FileError;
@@ -95,7 +95,7 @@ impl CheckpointStore {
     pub fn read(&self, frame: u32) -> Result<Checkpoint, FileError> {
         let path = self.path(frame);
         let mut payload = record::read(&path, CHECKPOINT)?;
-        let mut reader = Reader::new(&path, &payload);
+        let mut reader = PayloadReader::new(&path, &payload);
         let (stored, scene_fingerprint) = (reader.number::<u32>()?, reader.number()?);
         if stored != frame {
             return Err(
