@@ -20,7 +20,7 @@ pub(crate) fn read<'de, T: de::Deserialize<'de>>(root: &'de Node, path: &Path) -
 
 /// Reads a `T` from a part of a document.
 pub(crate) fn read_part<'de, T: de::Deserialize<'de>>(node: &'de Node) -> Result<T, ReadError> {
-    T::deserialize(Reader(node))
+    T::deserialize(ValueReader(node))
 }
 
 /// Reads a name.
@@ -261,9 +261,9 @@ fn plain_expected(expected: &dyn Expected) -> String {
 
 /// The deserializer of one value.
 #[derive(Clone, Copy)]
-struct Reader<'de>(&'de Node);
+struct ValueReader<'de>(&'de Node);
 
-impl<'de> Reader<'de> {
+impl<'de> ValueReader<'de> {
     fn visit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         match &self.0.value {
             Value::String(text) => visitor.visit_borrowed_str(text),
@@ -273,13 +273,13 @@ impl<'de> Reader<'de> {
             Value::Date(date) => {
                 Err(de::Error::invalid_type(Unexpected::Other(&format!("the date {date}")), &visitor))
             }
-            Value::Array(elements) => visitor.visit_seq(Elements(elements.iter())),
+            Value::Array(elements) => visitor.visit_seq(ArrayReader(elements.iter())),
             Value::Table(entries) => visitor.visit_map(Entries { entries: entries.iter(), value: None }),
         }
     }
 }
 
-impl<'de> Deserializer<'de> for Reader<'de> {
+impl<'de> Deserializer<'de> for ValueReader<'de> {
     type Error = ReadError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
@@ -371,14 +371,14 @@ fn not_exactly_one(entries: &[Entry], valid: &'static [&'static str]) -> ReadErr
     ReadError::new(Complaint::Other(format!("must hold exactly one of the keys {valid}; found {found}")))
 }
 
-struct Elements<'de>(std::slice::Iter<'de, Node>);
+struct ArrayReader<'de>(std::slice::Iter<'de, Node>);
 
-impl<'de> de::SeqAccess<'de> for Elements<'de> {
+impl<'de> de::SeqAccess<'de> for ArrayReader<'de> {
     type Error = ReadError;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, ReadError> {
         let Some(node) = self.0.next() else { return Ok(None) };
-        seed.deserialize(Reader(node)).map(Some).map_err(|error| error.at(&node.origin))
+        seed.deserialize(ValueReader(node)).map(Some).map_err(|error| error.at(&node.origin))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -403,7 +403,8 @@ impl<'de> de::MapAccess<'de> for Entries<'de> {
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, ReadError> {
         let entry = self.value.take().ok_or_else(|| de::Error::custom("a value is read before its key"))?;
-        seed.deserialize(Reader(&entry.node)).map_err(|error| error.at(&entry.node.origin).under(&entry.key))
+        seed.deserialize(ValueReader(&entry.node))
+            .map_err(|error| error.at(&entry.node.origin).under(&entry.key))
     }
 }
 
@@ -442,12 +443,14 @@ impl<'de> de::VariantAccess<'de> for Variant<'de> {
             let name = self.name;
             return Err(de::Error::custom(format!("needs a value: {{ {name} = … }}")));
         };
-        seed.deserialize(Reader(node)).map_err(|error| error.at(&node.origin).under(self.name))
+        seed.deserialize(ValueReader(node)).map_err(|error| error.at(&node.origin).under(self.name))
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, ReadError> {
         let node = self.content.ok_or_else(|| de::Error::custom("needs an array"))?;
-        Reader(node).deserialize_tuple(length, visitor).map_err(|error: ReadError| error.under(self.name))
+        ValueReader(node)
+            .deserialize_tuple(length, visitor)
+            .map_err(|error: ReadError| error.under(self.name))
     }
 
     fn struct_variant<V: Visitor<'de>>(
@@ -456,7 +459,7 @@ impl<'de> de::VariantAccess<'de> for Variant<'de> {
         visitor: V,
     ) -> Result<V::Value, ReadError> {
         let read = match self.content {
-            Some(node) => Reader(node).deserialize_struct("", keys, visitor),
+            Some(node) => ValueReader(node).deserialize_struct("", keys, visitor),
             None => visitor.visit_map(Entries { entries: [].iter(), value: None }),
         };
         read.map_err(|error| error.at(self.origin).under(self.name))
