@@ -612,8 +612,8 @@ mod tests {
                 prop_assert_eq!(found.len(), expected.len(), "each pair once");
                 prop_assert_eq!(&found.iter().copied().collect::<BTreeSet<_>>(), &expected);
                 // The order depends on the surfaces alone.
-                let mut anew = Candidates::new(&surfaces, Simd::Auto);
-                prop_assert_eq!(found, found_at(&mut anew, &surfaces, &at));
+                let mut rebuilt = Candidates::new(&surfaces, Simd::Auto);
+                prop_assert_eq!(found, found_at(&mut rebuilt, &surfaces, &at));
             }
         }
     }
@@ -630,10 +630,10 @@ mod tests {
             let (together, apart) =
                 if step < 50 { (DVec3::ZERO, slide) } else { (0.3 * DVec3::Z, DVec3::ZERO) };
             at = moved(&at, (together, apart, 0.0, 1e-5));
-            let mut anew = Candidates::new(&surfaces, Simd::Auto);
+            let mut rebuilt = Candidates::new(&surfaces, Simd::Auto);
             let found = found_at(&mut candidates, &surfaces, &at);
             assert!(!found.is_empty());
-            assert_eq!(found, found_at(&mut anew, &surfaces, &at), "step {step}");
+            assert_eq!(found, found_at(&mut rebuilt, &surfaces, &at), "step {step}");
             longest_pause = longest_pause.max(candidates.pause);
         }
         assert!(longest_pause > 1);
@@ -656,8 +656,8 @@ mod tests {
         let far: Vec<DVec3> = at.iter().map(|x| 1e200 * *x).collect();
         assert!(candidates.collision_free_step(&surfaces, THICKNESS, at, &far) <= 1.0);
         let pushed = moved(at, (DVec3::ZERO, -0.07 * DVec3::Y, 0.0, 0.0));
-        let mut anew = Candidates::new(&surfaces, Simd::Auto);
-        assert_eq!(found_at(&mut candidates, &surfaces, &pushed), found_at(&mut anew, &surfaces, &pushed));
+        let mut rebuilt = Candidates::new(&surfaces, Simd::Auto);
+        assert_eq!(found_at(&mut candidates, &surfaces, &pushed), found_at(&mut rebuilt, &surfaces, &pushed));
     }
 
     #[test]

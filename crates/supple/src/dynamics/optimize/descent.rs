@@ -438,9 +438,9 @@ mod tests {
             // A doubled step is lower if the shorter one covered less than two thirds of the distance to the minimum.
             assert!((2.0 / 3.0..4.0 / 3.0).contains(&(part * length)), "{part}: {length}");
             assert_eq!(length == 1.0, part > 2.0 / 3.0, "{part}: {length}");
-            let mut anew = vec![DVec3::ZERO; 8];
-            wells.gradient(&x, &mut anew);
-            assert_eq!(gradient, anew, "{part}");
+            let mut rebuilt = vec![DVec3::ZERO; 8];
+            wells.gradient(&x, &mut rebuilt);
+            assert_eq!(gradient, rebuilt, "{part}");
         }
     }
 

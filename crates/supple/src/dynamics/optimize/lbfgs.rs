@@ -121,7 +121,7 @@ impl Minimiser for Lbfgs {
             if let Some(stop) = stop {
                 return descent.end(stop);
             }
-            if self.preconditioning.renew_if_due(&mut descent)? {
+            if self.preconditioning.refresh_if_due(&mut descent)? {
                 self.spare.extend(self.pairs.drain(..));
             }
             self.find_direction(&mut descent);

@@ -79,7 +79,7 @@ impl Minimiser for NonlinearCg {
             if let Some(stop) = descent.check_convergence(&mut self.work)? {
                 return descent.end(stop);
             }
-            if self.preconditioning.renew_if_due(&mut descent)? {
+            if self.preconditioning.refresh_if_due(&mut descent)? {
                 scale = None;
             }
             let restarted = scale.is_none();

@@ -35,7 +35,7 @@ impl Preconditioning {
     }
 
     /// Refreshes the matrix and the preconditioner if it is due; returns whether it did.
-    pub(crate) fn renew_if_due(&mut self, descent: &mut Descent<'_>) -> Result<bool, MinimiseError> {
+    pub(crate) fn refresh_if_due(&mut self, descent: &mut Descent<'_>) -> Result<bool, MinimiseError> {
         let started = Instant::now();
         if descent.outcome.iterations == 0 && !self.age.spans_steps() {
             self.age.end();

@@ -211,11 +211,11 @@ impl<E: Element<K>, const K: usize> Energy for ElementSum<E, K> {
     fn add_projective(&self, _x: &[DVec3], matrix: &mut ScalarMatrix) -> bool {
         let known = &mut self.scratch().projective;
         if known.as_ref().is_none_or(|known| !Arc::ptr_eq(known.pattern(), matrix.pattern())) {
-            let mut anew = ScalarMatrix::zero(matrix.pattern().clone());
-            if !self.sum_projective(&mut anew) {
+            let mut rebuilt = ScalarMatrix::zero(matrix.pattern().clone());
+            if !self.sum_projective(&mut rebuilt) {
                 return false;
             }
-            *known = Some(anew);
+            *known = Some(rebuilt);
         }
         known.iter().for_each(|known| matrix.add(known));
         true

@@ -173,7 +173,7 @@ impl Run {
             self.cache.write(&self.simulation.frame(0))?;
         }
         let latest = self.last_intact_frame()?;
-        let found = self.checkpoints.newest_whole(Some(latest))?;
+        let found = self.checkpoints.newest_valid(Some(latest))?;
         self.notes.extend(found.damaged.iter().map(|error| format!("{error}; recomputing it")));
         match found.checkpoint {
             Some(checkpoint) if checkpoint.scene_fingerprint != self.fingerprint => Err(scene_differs()),
@@ -189,7 +189,7 @@ impl Run {
     fn go_on_from(&mut self, folder: &Path, frame: u32) -> Result<(), Error> {
         self.check_folder(folder)?;
         let latest = self.last_intact_frame()?.min(frame);
-        let found = self.checkpoints.newest_whole(Some(latest))?;
+        let found = self.checkpoints.newest_valid(Some(latest))?;
         self.notes.extend(found.damaged.iter().map(|error| format!("{error}; recomputing it")));
         let Some(checkpoint) = found.checkpoint else {
             return Err(Error::Invalid(format!(
