@@ -161,18 +161,18 @@ impl System {
         scene_state: &SceneState,
         time: f64,
         x: &mut [DVec3],
-        held: &mut Vec<bool>,
+        fixed: &mut Vec<bool>,
     ) -> Result<(), Error> {
         self.attachments.clear();
-        held.clear();
+        fixed.clear();
         // Vertices without mass belong to no element: nothing moves them.
-        held.extend(self.inertia.mass.iter().map(|m| *m <= 0.0));
+        fixed.extend(self.inertia.mass.iter().map(|m| *m <= 0.0));
         for pin in scene_state.pins.iter().filter(|pin| pin.is_active_at(time)) {
             let (first, pose) = (self.first_unknown[pin.body], pin.pose_at(scene_state, time)?);
             for point in &pin.points {
                 let target = pose.target(point);
                 if let (None, [(v, _)]) = (pin.stiffness, &point.weights[..]) {
-                    held[(v + first) as usize] = true;
+                    fixed[(v + first) as usize] = true;
                     x[(v + first) as usize] = target;
                 } else {
                     let stiffness =
@@ -210,7 +210,7 @@ impl System {
     }
 
     /// Analyses which vertices are coupled and binds the energies to it.
-    pub(super) fn analyse(&mut self, scene_state: &SceneState, held: &[bool]) -> BlockPattern {
+    pub(super) fn analyse(&mut self, scene_state: &SceneState, fixed: &[bool]) -> BlockPattern {
         let mut pairs = Vec::new();
         let mut pair = |a: u32, b: u32| pairs.push([a, b]);
         self.elastic.iter().for_each(|energy| energy.couplings(&mut pair));
@@ -221,7 +221,7 @@ impl System {
         for (body, &first) in scene_state.bodies.iter().zip(&self.first_unknown) {
             body.elements.for_each_edge(|a, b| pair(a + first, b + first));
         }
-        let pattern = BlockPattern::new(held, &pairs);
+        let pattern = BlockPattern::new(fixed, &pairs);
         self.elastic.iter_mut().for_each(|energy| energy.bind(&pattern));
         pattern
     }

@@ -47,7 +47,7 @@ pub struct HpbdStepper {
     predicted: Vec<DVec3>,
     positions: Positions,
     velocities: Positions,
-    held: Vec<bool>,
+    fixed: Vec<bool>,
     drag: Drag,
     earlier_colliders: Vec<PosedCollider>,
     torn: Option<TornMesh>,
@@ -129,11 +129,11 @@ impl HpbdStepper {
         system.update_wind(scene_state, &self.x, &self.v, [end, dt]);
         self.drag.add(&self.system.wind, &self.system.inertia.mass, dt, &mut self.predicted);
         let system = &mut self.system;
-        system.apply_pins(scene_state, end, &mut self.predicted, &mut self.held)?;
+        system.apply_pins(scene_state, end, &mut self.predicted, &mut self.fixed)?;
         std::mem::swap(&mut self.holds.attachments, &mut system.attachments);
         self.weights.clear();
-        let weight = |(held, mass): (&bool, &f64)| if *held { 0.0 } else { 1.0 / mass };
-        self.weights.extend(self.held.iter().zip(&system.inertia.mass).map(weight));
+        let weight = |(fixed, mass): (&bool, &f64)| if *fixed { 0.0 } else { 1.0 / mass };
+        self.weights.extend(self.fixed.iter().zip(&system.inertia.mass).map(weight));
         Ok(())
     }
 

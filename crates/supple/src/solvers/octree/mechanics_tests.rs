@@ -286,8 +286,8 @@ proptest! {
         let mut multigrid = hierarchy(&tree, &tissue);
         multigrid.linearise(&deformed(&tree, 1.05, 0.2, seed), 0.0);
         multigrid.set_inertia(vec![0.01; tree.nodes().len()]);
-        let held: Vec<bool> = tree.nodes().iter().map(|node| node[0] <= 6).collect();
-        multigrid.set_held(&held);
+        let fixed: Vec<bool> = tree.nodes().iter().map(|node| node[0] <= 6).collect();
+        multigrid.set_fixed(&fixed);
         multigrid.clear_springs();
         multigrid.add_spring(&tree.weights(7, [0.3, 0.2, 0.9]), DMat3::from_diagonal(DVec3::new(50.0, 1.0, 0.0)));
         multigrid.prepare(true).unwrap();
@@ -302,7 +302,7 @@ proptest! {
         let scale = (dot(&ma, &a) * dot(&mb, &b)).sqrt();
         prop_assert!((dot(&ma, &b) - dot(&a, &mb)).abs() < 1e-5 * scale);
         prop_assert!(dot(&ma, &a) > 0.0);
-        prop_assert!(ma.iter().zip(&held).all(|(z, held)| !held || *z == DVec3::ZERO));
+        prop_assert!(ma.iter().zip(&fixed).all(|(z, fixed)| !fixed || *z == DVec3::ZERO));
     }
 }
 
@@ -358,8 +358,8 @@ fn is_corner(node: &[u16; 3], n: u16) -> bool {
 /// fixed, from random displacements, which should vanish (Milne 2016, section 10.4).
 fn iterations(n: u16, poisson: f64, options: &OctreeCycleOptions) -> Result<[usize; 2], LinearError> {
     let tree = cube(u32::from(n), Inside::Layers(1)).tree;
-    let held: Vec<bool> = tree.nodes().iter().map(|node| is_corner(node, n)).collect();
-    iterations_of(&tree, &held, poisson, options)
+    let fixed: Vec<bool> = tree.nodes().iter().map(|node| is_corner(node, n)).collect();
+    iterations_of(&tree, &fixed, poisson, options)
 }
 
 /// The same for a ball with thin spikes that is fixed at its core.
@@ -370,13 +370,13 @@ fn thin_iterations(cells: f64, options: &OctreeCycleOptions) -> Result<[usize; 2
     let surface = surface(&shape, cell).unwrap();
     let tree = fill(&surface.positions, surface.triangles(), cell, Inside::Layers(1)).unwrap().tree;
     let core = |p: DVec3| p.distance(DVec3::new(0.0, 0.5, 0.0)) < 0.13;
-    let held: Vec<bool> = tree.node_places().into_iter().map(core).collect();
-    iterations_of(&tree, &held, 0.3, options)
+    let fixed: Vec<bool> = tree.node_places().into_iter().map(core).collect();
+    iterations_of(&tree, &fixed, 0.3, options)
 }
 
 fn iterations_of(
     tree: &Octree,
-    held: &[bool],
+    fixed: &[bool],
     poisson: f64,
     options: &OctreeCycleOptions,
 ) -> Result<[usize; 2], LinearError> {
@@ -384,11 +384,11 @@ fn iterations_of(
     let tissue = uniform(tree, lambda);
     let mut multigrid = Multigrid::new(&forest(tree, &tissue), &[tree], options)?;
     multigrid.linearise(&tree.node_places(), 0.0);
-    multigrid.set_held(held);
+    multigrid.set_fixed(fixed);
     multigrid.prepare(true)?;
     let operator = multigrid.operator();
     let mut x = Noise(42).field(tree.nodes().len());
-    for (x, _) in x.iter_mut().zip(held).filter(|(_, held)| **held) {
+    for (x, _) in x.iter_mut().zip(fixed).filter(|(_, fixed)| **fixed) {
         *x = DVec3::ZERO;
     }
     let largest = |x: &[DVec3]| x.iter().map(|x| x.abs().max_element()).fold(0.0, f64::max);

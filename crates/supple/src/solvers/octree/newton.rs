@@ -45,9 +45,9 @@ impl OctreeNewton {
     ) -> Result<Self, MinimiseError> {
         let nodes = forest.nodes();
         let mut multigrid = Multigrid::new(forest, trees, &options.cycle())?;
-        let held: Vec<bool> = (0..nodes as u32).map(|node| pattern.unknown(node).is_none()).collect();
-        multigrid.set_held(&held);
-        let spread = if held.contains(&true) { nodes } else { 0 };
+        let fixed: Vec<bool> = (0..nodes as u32).map(|node| pattern.unknown(node).is_none()).collect();
+        multigrid.set_fixed(&fixed);
+        let spread = if fixed.contains(&true) { nodes } else { 0 };
         Ok(Self {
             forest: forest.clone(),
             multigrid,

@@ -63,8 +63,8 @@ impl<'a> ShownLattice<'a> {
                 let sign = |a: usize| if n >> a & 1 == 1 { ROUNDING } else { -ROUNDING };
                 index(at + DVec3::from(std::array::from_fn::<f64, 3, _>(sign)), MARGIN as i32)
             };
-            let is_held = (0..8).any(|n| lattice.cells()[beside(n)] == Cell::Dirichlet);
-            (!is_held).then(|| index(at, 0))
+            let is_fixed = (0..8).any(|n| lattice.cells()[beside(n)] == Cell::Dirichlet);
+            (!is_fixed).then(|| index(at, 0))
         };
         self.body.surface_start.iter().map(cell).collect()
     }

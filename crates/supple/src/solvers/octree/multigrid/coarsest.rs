@@ -131,7 +131,7 @@ fn assemble(
     couplings: &mut Couplings,
     to: &mut BlockMatrix,
 ) {
-    let is_free = |node: u32| !operator.held.get(node as usize).copied().unwrap_or(false);
+    let is_free = |node: u32| !operator.fixed.get(node as usize).copied().unwrap_or(false);
     to.clear();
     couplings.clear();
     for (e, nodes) in conforming.iter().enumerate() {

@@ -31,7 +31,7 @@ pub(crate) struct OctreeOperator {
     pub(crate) inertia: Vec<f32>,
     pub(crate) springs: PointSprings,
     /// Which nodes are fixed; empty if none is.
-    pub(crate) held: Vec<bool>,
+    pub(crate) fixed: Vec<bool>,
     /// The messages of blocks to each other in double precision; reusable workspace.
     pub(crate) outbox: Mutex<Vec<[f64; 3]>>,
 }
@@ -68,7 +68,7 @@ impl OctreeOperator {
     }
 
     fn clear_held<T: Real>(&self, y: &mut [[T; 3]]) {
-        for (y, _) in y.iter_mut().zip(&self.held).filter(|(_, held)| **held) {
+        for (y, _) in y.iter_mut().zip(&self.fixed).filter(|(_, fixed)| **fixed) {
             *y = [T::default(); 3];
         }
     }
@@ -79,10 +79,10 @@ impl OctreeOperator {
         self.stiffness.diagonal(&self.blocks, inverse, Output { y: diagonal, outbox });
         self.springs.add_row_sums(diagonal);
         inverse.par_iter_mut().enumerate().with_min_len(CHUNK).for_each(|(node, inverse)| {
-            let held = self.held.get(node).copied().unwrap_or(false);
+            let fixed = self.fixed.get(node).copied().unwrap_or(false);
             *inverse = diagonal[node].map(|entry| {
                 let whole = entry + self.inertia[node];
-                if held || whole <= 0.0 { 0.0 } else { 1.0 / whole }
+                if fixed || whole <= 0.0 { 0.0 } else { 1.0 / whole }
             });
         });
     }
@@ -106,7 +106,7 @@ impl OctreeOperator {
             + self.stiffness.bytes()
             + 4 * self.inertia.len()
             + self.springs.bytes()
-            + self.held.len()
+            + self.fixed.len()
     }
 }
 
@@ -286,8 +286,8 @@ impl Level for OctreeLevel {
 
     fn prolong_add(&mut self, coarser: &mut Self) {
         let Self { transfer, operator, x, .. } = self;
-        let held = &operator.held;
-        let takes = |node: usize| held.is_empty() || !held[node];
+        let fixed = &operator.fixed;
+        let takes = |node: usize| fixed.is_empty() || !fixed[node];
         if let Some(transfer) = transfer {
             transfer.prolong_add(&coarser.x, x, takes);
         }

@@ -214,11 +214,11 @@ impl Multigrid {
     }
 
     /// Fixes nodes of the finest level.
-    pub fn set_held(&mut self, held: &[bool]) {
-        let own = &mut self.levels[0].operator_mut().held;
+    pub fn set_fixed(&mut self, fixed: &[bool]) {
+        let own = &mut self.levels[0].operator_mut().fixed;
         own.clear();
-        if held.contains(&true) {
-            own.extend_from_slice(held);
+        if fixed.contains(&true) {
+            own.extend_from_slice(fixed);
         }
     }
 
@@ -229,8 +229,8 @@ impl Multigrid {
 
     /// Adds a spring at a material point, given by nodes and weights, with a stiffness in N/m.
     pub fn add_spring(&mut self, point: &[(u32, f64)], stiffness: DMat3) {
-        let OctreeOperator { springs, held, .. } = self.levels[0].operator_mut();
-        let free = point.iter().filter(|(node, _)| held.is_empty() || !held[*node as usize]);
+        let OctreeOperator { springs, fixed, .. } = self.levels[0].operator_mut();
+        let free = point.iter().filter(|(node, _)| fixed.is_empty() || !fixed[*node as usize]);
         springs.push(free.map(|&(node, weight)| (node, weight as f32)), stiffness);
     }
 
@@ -265,7 +265,7 @@ impl Multigrid {
         self.held_springs.clear();
         let operator = self.levels[0].operator.clone();
         let diagonal = self.levels[0].update_diagonal();
-        for (node, _) in operator.held.iter().enumerate().filter(|(_, held)| **held) {
+        for (node, _) in operator.fixed.iter().enumerate().filter(|(_, fixed)| **fixed) {
             let [x, y, z] = diagonal[node].map(f64::from);
             self.held_springs.push([(node as u32, 1.0)], DMat3::from_diagonal(DVec3::new(x, y, z)));
         }
@@ -354,7 +354,7 @@ fn operator(blocks: Arc<Blocks>, rest: Arc<Vec<Rest>>, law: OctantLaw, simd: Sim
     let inertia = vec![0.0; blocks.nodes()];
     let mut springs = PointSprings::default();
     springs.clear();
-    OctreeOperator { blocks, rest, stiffness, inertia, springs, held: Vec::new(), outbox: Mutex::default() }
+    OctreeOperator { blocks, rest, stiffness, inertia, springs, fixed: Vec::new(), outbox: Mutex::default() }
 }
 
 /// The factorisation of a level if it costs little relative to cycles on the finest level, which has this many elements. Thin parts

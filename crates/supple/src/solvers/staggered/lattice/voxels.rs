@@ -47,7 +47,7 @@ pub fn voxelise(
     triangles: &[[u32; 3]],
     cell: f64,
     padding: usize,
-    held: impl Fn(DVec3) -> bool + Sync,
+    fixed: impl Fn(DVec3) -> bool + Sync,
 ) -> Option<(Lattice, LatticePlacement)> {
     let bounds = Aabb::of_points(positions);
     let extent = bounds.high - bounds.low;
@@ -71,7 +71,7 @@ pub fn voxelise(
     (0..padding).for_each(|_| inside.grow());
     let kind = |at: [i32; 3]| match inside.at(at) {
         false => Cell::Exterior,
-        true if held(placement.centre(at)) => Cell::Dirichlet,
+        true if fixed(placement.centre(at)) => Cell::Dirichlet,
         true => Cell::Interior,
     };
     Some((Lattice::new(size, kind), placement))
@@ -212,9 +212,9 @@ mod tests {
                 assert_ne!(lattice.cells()[lattice.index(near)], Cell::Exterior);
             }
         }
-        let held = |c: usize| placement.centre(lattice.coordinates(c)).x > 0.5;
+        let fixed = |c: usize| placement.centre(lattice.coordinates(c)).x > 0.5;
         let kinds = lattice.cells().iter().enumerate().filter(|(_, k)| **k != Cell::Exterior);
-        assert!(kinds.into_iter().all(|(c, k)| (*k == Cell::Dirichlet) == held(c)));
+        assert!(kinds.into_iter().all(|(c, k)| (*k == Cell::Dirichlet) == fixed(c)));
     }
 
     #[test]
