@@ -19,7 +19,7 @@ use crate::scene::{Mode, Model};
 use crate::scene_state::{Anchor, PinPoint, SceneState};
 use crate::solvers::staggered::lattice::embedding::{Interpolation, LatticePoints};
 use crate::solvers::staggered::lattice::frame::{BodyFrame, FaceVectors};
-use crate::solvers::staggered::lattice::prescribed::{HeldEntry, Prescribed};
+use crate::solvers::staggered::lattice::prescribed::{Prescribed, PrescribedEntry};
 use crate::solvers::staggered::lattice::voxels::{LatticePlacement, voxelise};
 use crate::solvers::staggered::lattice::{Cell, Lattice};
 use crate::solvers::staggered::multigrid::hierarchy::Hierarchy;
@@ -77,7 +77,7 @@ pub(crate) struct LatticeBody {
     simd: Simd,
     /// The weight of forces in the step's equations, `t`.
     share: f64,
-    held_values: Vec<f64>,
+    prescribed_values: Vec<f64>,
     moved: Vec<DVec3>,
     answers: Vec<DVec3>,
 }
@@ -111,8 +111,8 @@ impl LatticeBody {
         let corotation = (body.model == Model::Corotated)
             .then(|| Corotation::new(&operator, placement.cell, scene_state.simd));
         let prescribed = Prescribed::new(&hierarchy.finest().operator(), |cell| holders[&cell]);
-        let place = |h: &HeldEntry| placement.of_entry(hierarchy.finest().lattice(), h.field, h.entry);
-        let starts: Vec<DVec3> = prescribed.held.iter().map(place).collect();
+        let place = |h: &PrescribedEntry| placement.of_entry(hierarchy.finest().lattice(), h.field, h.entry);
+        let starts: Vec<DVec3> = prescribed.entries.iter().map(place).collect();
         let anchors = anchors(&prescribed, &starts, scene_state)?;
         Ok(Self {
             starts,
@@ -139,7 +139,7 @@ impl LatticeBody {
             options,
             simd: scene_state.simd,
             share: 1.0,
-            held_values: Vec::new(),
+            prescribed_values: Vec::new(),
             moved: Vec::new(),
             answers: Vec::new(),
         })
@@ -207,7 +207,7 @@ impl LatticeBody {
                 self.constant[cell] -= inertia * (self.u[cell] + dt * self.v[cell]) + weight[field];
             }
         }
-        if self.corotation.is_some() && !self.prescribed.held.is_empty() {
+        if self.corotation.is_some() && !self.prescribed.entries.is_empty() {
             self.before.clone_from(&self.u);
             self.prescribe(scene_state, scene_state.time + dt)?;
             self.follow_prescribed();
@@ -239,9 +239,9 @@ impl LatticeBody {
         let len = self.len();
         self.change.fill(0.0);
         self.prescribed.subtract(&self.u, &mut self.change);
-        self.take_held();
+        self.take_prescribed();
         self.hierarchy.finest().residual_of(&self.u, &self.change, &mut self.right);
-        self.put_held();
+        self.put_prescribed();
         if let Some(corotation) = &mut self.corotation {
             corotation.linearise(&self.u, true);
             corotation.subtract_defect(&mut self.right);
@@ -251,19 +251,20 @@ impl LatticeBody {
         }
     }
 
-    /// Sets prescribed entries to zero; [`Self::put_held`] restores them.
-    fn take_held(&mut self) {
+    /// Sets prescribed entries to zero; [`Self::put_prescribed`] restores them.
+    fn take_prescribed(&mut self) {
         let len = self.len();
-        self.held_values.clear();
-        for held in &self.prescribed.held {
-            self.held_values.push(std::mem::take(&mut self.u[held.field * len + held.entry]));
+        self.prescribed_values.clear();
+        for entry_of_pin in &self.prescribed.entries {
+            self.prescribed_values
+                .push(std::mem::take(&mut self.u[entry_of_pin.field * len + entry_of_pin.entry]));
         }
     }
 
-    fn put_held(&mut self) {
+    fn put_prescribed(&mut self) {
         let len = self.len();
-        for (held, value) in self.prescribed.held.iter().zip(&self.held_values) {
-            self.u[held.field * len + held.entry] = *value;
+        for (entry_of_pin, value) in self.prescribed.entries.iter().zip(&self.prescribed_values) {
+            self.u[entry_of_pin.field * len + entry_of_pin.entry] = *value;
         }
     }
 
@@ -280,13 +281,18 @@ impl LatticeBody {
         let len = self.len();
         for (number, pin) in scene_state.pins.iter().enumerate().filter(|(_, pin)| pin.stiffness.is_none()) {
             let pose = pin.pose_at(scene_state, time)?;
-            let held = self.prescribed.held.iter().zip(self.starts.iter().zip(&self.anchors));
-            for (held, (start, anchor)) in held.filter(|(held, _)| held.holder as usize == number) {
-                let place =
-                    self.placement.of_entry(self.hierarchy.finest().lattice(), held.field, held.entry);
+            let entry_of_pin = self.prescribed.entries.iter().zip(self.starts.iter().zip(&self.anchors));
+            for (entry_of_pin, (start, anchor)) in
+                entry_of_pin.filter(|(entry_of_pin, _)| entry_of_pin.pin as usize == number)
+            {
+                let place = self.placement.of_entry(
+                    self.hierarchy.finest().lattice(),
+                    entry_of_pin.field,
+                    entry_of_pin.entry,
+                );
                 let point = PinPoint { anchor: *anchor, ..PinPoint::new(Vec::new(), *start) };
                 let moved = self.frame.displacement(place, pose.target(&point));
-                self.u[held.field * len + held.entry] = moved[held.field];
+                self.u[entry_of_pin.field * len + entry_of_pin.entry] = moved[entry_of_pin.field];
             }
         }
         Ok(())
@@ -302,8 +308,8 @@ impl LatticeBody {
         let len = self.len();
         let places: Vec<DVec3> = self.starts.iter().map(|p| self.placement.in_cells(*p)).collect();
         let at = LatticePoints::new(self.lattice(), &places, Interpolation::Trilinear);
-        for (n, held) in self.prescribed.held.iter().enumerate() {
-            if scene_state.pins[held.holder as usize].active_since.is_some_and(|time| time > 0.0) {
+        for (n, entry_of_pin) in self.prescribed.entries.iter().enumerate() {
+            if scene_state.pins[entry_of_pin.pin as usize].active_since.is_some_and(|time| time > 0.0) {
                 self.starts[n] = self.frame.place(self.starts[n], at.displacement(n, &self.u, len));
             }
         }
@@ -344,7 +350,7 @@ impl LatticeBody {
                 let answers = answers.iter().map(|force| scale * frame.inward(*force));
                 answers.enumerate().for_each(|(n, force)| points.scatter(n, force, out, len));
                 // Prescribed entries have no equation.
-                prescribed.held.iter().for_each(|h| out[h.field * len + h.entry] = 0.0);
+                prescribed.entries.iter().for_each(|h| out[h.field * len + h.entry] = 0.0);
             };
             solve(hierarchy, (step, right), &limits, work, Some(&mut add))
         };
@@ -366,9 +372,9 @@ impl LatticeBody {
             self.points.scatter(n, -scale * self.frame.inward(*force), &mut self.change, len);
         }
         self.prescribed.subtract(&self.u, &mut self.change);
-        self.take_held();
+        self.take_prescribed();
         self.hierarchy.finest().residual_of(&self.u, &self.change, &mut self.right);
-        self.put_held();
+        self.put_prescribed();
         if let Some(corotation) = &mut self.corotation {
             corotation.linearise(&self.u, true);
             corotation.subtract_defect(&mut self.right);
@@ -434,7 +440,7 @@ fn anchors(
         let Some(driver) = &pin.driver else { continue };
         let Some(anchoring) = scene_state.anchoring(driver, 0.0)? else { continue };
         for (n, start) in starts.iter().enumerate() {
-            if prescribed.held[n].holder as usize == number {
+            if prescribed.entries[n].pin as usize == number {
                 anchors[n] = Some(anchoring.anchor(*start, *start));
             }
         }

@@ -46,7 +46,7 @@ mod tests;
 
 pub use declaration::StaggeredMultigrid;
 pub use lattice::embedding::{Interpolation, LatticePoints};
-pub use lattice::prescribed::{HeldEntry, Prescribed};
+pub use lattice::prescribed::{Prescribed, PrescribedEntry};
 pub use lattice::voxels::{LatticePlacement, voxelise};
 pub use lattice::{Cell, Lattice, MARGIN, PRESSURE, Variable};
 pub use multigrid::box_smoother::BoxSmoother;
