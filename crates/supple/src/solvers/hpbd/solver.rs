@@ -100,7 +100,7 @@ pub(crate) struct ProjectionData<'a> {
     pub(crate) step: Step<'a>,
     pub(crate) collisions: &'a mut Collisions,
     pub(crate) self_collisions: &'a mut SelfCollisions,
-    pub(crate) holds: &'a mut SoftPins,
+    pub(crate) soft_pins: &'a mut SoftPins,
     pub(crate) options: &'a HpbdOptions,
     /// The number of small steps per step.
     pub(crate) small_steps: u32,
@@ -257,7 +257,7 @@ impl HierarchicalSolver {
 
     fn sweep_level(&mut self, l: usize, work: &mut ProjectionData<'_>, sweep: u32) {
         let on_level = |particle: u32| usize::from(self.level_of[particle as usize]) > l;
-        work.holds.project(&work.step, on_level);
+        work.soft_pins.project(&work.step, on_level);
         if let Some(own) = &mut self.coarse[l].own {
             own.run(&mut work.step, Direction::of(sweep), sweep == 0);
         }
@@ -271,7 +271,7 @@ impl HierarchicalSolver {
         let mut step = Step { positions: &mut *work.step.positions, stiffness: Some(stiffness), ..work.step };
         let on_level = |particle: u32| usize::from(self.level_of[particle as usize]) > l;
         for sweep in 0..sweeps {
-            work.holds.project(&step, on_level);
+            work.soft_pins.project(&step, on_level);
             self.coarse[l].sweep.run(&mut step, Direction::of(sweep), false);
             work.collisions.project(step.positions, on_level);
         }
@@ -279,7 +279,7 @@ impl HierarchicalSolver {
 
     fn sweep_mesh(&mut self, work: &mut ProjectionData<'_>, sweep: u32) {
         let (step, direction) = (&mut work.step, Direction::of(sweep));
-        work.holds.project(step, |_| true);
+        work.soft_pins.project(step, |_| true);
         if direction == Direction::Forward {
             self.folds.run(step, direction);
             self.volumes.run(step, direction);
@@ -608,7 +608,7 @@ mod tests {
                 step: Step { positions, start, length: 0.1, stiffness, simd: Simd::Auto },
                 collisions: &mut Collisions::default(),
                 self_collisions: &mut SelfCollisions::default(),
-                holds: &mut SoftPins::default(),
+                soft_pins: &mut SoftPins::default(),
                 options: &options,
                 small_steps,
             });

@@ -40,7 +40,7 @@ pub struct HpbdStepper {
     /// Masses, surface points, wind and pins.
     system: System,
     solver: Option<HierarchicalSolver>,
-    holds: SoftPins,
+    soft_pins: SoftPins,
     collisions: Collisions,
     self_collisions: SelfCollisions,
     weights: Vec<f64>,
@@ -95,11 +95,11 @@ impl HpbdStepper {
             &mut self.earlier_colliders,
         )?;
         self.predict(scene_state, end, dt)?;
-        let ways = self.x.par_iter().zip(&self.predicted).with_min_len(TASK);
-        let fastest = ways.map(|(x, p)| x.distance_squared(*p)).reduce(|| 0.0, f64::max).sqrt();
+        let displacements = self.x.par_iter().zip(&self.predicted).with_min_len(TASK);
+        let fastest = displacements.map(|(x, p)| x.distance_squared(*p)).reduce(|| 0.0, f64::max).sqrt();
         self.collisions.find(&self.x, &self.predicted, &self.weights, fastest);
-        let way = Trajectory { from: &self.x, to: &self.predicted, longest: fastest };
-        self.self_collisions.find(&way, &self.weights, &self.collisions.friction, scene_state.simd);
+        let trajectory = Trajectory { from: &self.x, to: &self.predicted, longest: fastest };
+        self.self_collisions.find(&trajectory, &self.weights, &self.collisions.friction, scene_state.simd);
         let solving = Instant::now();
         self.solve(scene_state, dt, small_steps);
         let solving = solving.elapsed().as_secs_f64();
@@ -130,7 +130,7 @@ impl HpbdStepper {
         self.drag.add(&self.system.wind, &self.system.inertia.mass, dt, &mut self.predicted);
         let system = &mut self.system;
         system.apply_pins(scene_state, end, &mut self.predicted, &mut self.fixed)?;
-        std::mem::swap(&mut self.holds.attachments, &mut system.attachments);
+        std::mem::swap(&mut self.soft_pins.attachments, &mut system.attachments);
         self.weights.clear();
         let weight = |(fixed, mass): (&bool, &f64)| if *fixed { 0.0 } else { 1.0 / mass };
         self.weights.extend(self.fixed.iter().zip(&system.inertia.mass).map(weight));
@@ -161,7 +161,7 @@ impl HpbdStepper {
     fn solve(&mut self, scene_state: &SceneState, dt: f64, small_steps: u32) {
         let Some(solver) = &mut self.solver else { return };
         self.positions.copy_from(&self.predicted, &self.weights);
-        self.holds.begin_step();
+        self.soft_pins.begin_step();
         let options = options_of(scene_state);
         let step = Step {
             positions: &mut self.positions,
@@ -174,7 +174,7 @@ impl HpbdStepper {
             step,
             collisions: &mut self.collisions,
             self_collisions: &mut self.self_collisions,
-            holds: &mut self.holds,
+            soft_pins: &mut self.soft_pins,
             options: &options,
             small_steps,
         };

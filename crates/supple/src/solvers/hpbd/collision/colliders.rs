@@ -95,8 +95,8 @@ impl Collisions {
         reach: f64,
     ) -> Option<Touch> {
         let carried = collider.carry(start);
-        let way = predicted - carried;
-        let length = way.length();
+        let path = predicted - carried;
+        let length = path.length();
         let (mut at, mut done) = (carried, 0.0);
         let mut found = collider.separation(at);
         for _ in 0..MARCHES {
@@ -105,7 +105,7 @@ impl Collisions {
                 break;
             }
             done = (done + free.max(1e-3 * collider.thickness)).min(length);
-            at = carried + way * (done / length);
+            at = carried + path * (done / length);
             found = collider.separation(at);
         }
         let free = found.distance - collider.thickness;

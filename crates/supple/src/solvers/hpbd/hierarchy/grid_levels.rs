@@ -119,9 +119,9 @@ fn level(
     let (columns, rows) = (place(&coarse.columns, &fine.columns), place(&coarse.rows, &fine.rows));
     let mut level = ConstraintLevel::default();
     let link = |a: u32, b: u32| links.get(&[a.min(b), a.max(b)]).copied();
-    let edge = |level: &mut ConstraintLevel, way: &[u32]| -> Option<()> {
-        let parts: Vec<(u32, f64)> = way.windows(2).map(|w| link(w[0], w[1])).collect::<Option<_>>()?;
-        let (from, to) = (way[0], way[way.len() - 1]);
+    let edge = |level: &mut ConstraintLevel, path: &[u32]| -> Option<()> {
+        let parts: Vec<(u32, f64)> = path.windows(2).map(|w| link(w[0], w[1])).collect::<Option<_>>()?;
+        let (from, to) = (path[0], path[path.len() - 1]);
         let ends = [from.min(to), from.max(to)];
         let [a, b] = ends.map(|p| finest.positions[p as usize]);
         let along = parts.iter().map(|(_, rest)| rest).sum();
@@ -135,29 +135,29 @@ fn level(
             level.particles.push(here);
             let (right, below) = (columns.get(c + 1).copied(), rows.get(r + 1).copied());
             if let Some(right) = right {
-                let way: Vec<u32> = (i..=right).map(|i| fine.at(i, j)).collect();
-                edge(&mut level, &way)?;
-                push_middle(&mut level, &way, finest, link)?;
+                let path: Vec<u32> = (i..=right).map(|i| fine.at(i, j)).collect();
+                edge(&mut level, &path)?;
+                push_middle(&mut level, &path, finest, link)?;
             }
             if let Some(below) = below {
-                let way: Vec<u32> = (j..=below).map(|j| fine.at(i, j)).collect();
-                edge(&mut level, &way)?;
-                push_middle(&mut level, &way, finest, link)?;
+                let path: Vec<u32> = (j..=below).map(|j| fine.at(i, j)).collect();
+                edge(&mut level, &path)?;
+                push_middle(&mut level, &path, finest, link)?;
             }
             if let (Some(right), Some(below)) = (right, below) {
                 // Diagonally as far as possible, then along the last row or column.
                 let steps = (right - i).max(below - j);
                 let step = |k: usize| fine.at((i + k).min(right), (j + k).min(below));
-                let way: Vec<u32> = (0..=steps).map(step).collect();
-                edge(&mut level, &way)?;
+                let path: Vec<u32> = (0..=steps).map(step).collect();
+                edge(&mut level, &path)?;
                 if right - i == below - j {
-                    push_middle(&mut level, &way, finest, link)?;
+                    push_middle(&mut level, &path, finest, link)?;
                 }
                 // The other diagonal, where the finer level has it.
                 let step = |k: usize| fine.at(right.saturating_sub(k).max(i), (j + k).min(below));
-                let way: Vec<u32> = (0..=steps).map(step).collect();
-                if way.windows(2).all(|w| link(w[0], w[1]).is_some()) {
-                    edge(&mut level, &way)?;
+                let path: Vec<u32> = (0..=steps).map(step).collect();
+                if path.windows(2).all(|w| link(w[0], w[1]).is_some()) {
+                    edge(&mut level, &path)?;
                 }
                 let end = fine.at(right, below);
                 level.triangles.push([here, fine.at(i, below), end]);
@@ -171,12 +171,12 @@ fn level(
 /// The particle inside a coarse edge becomes a child of its ends.
 fn push_middle(
     level: &mut ConstraintLevel,
-    way: &[u32],
+    path: &[u32],
     finest: &Finest<'_>,
     link: impl Fn(u32, u32) -> Option<(u32, f64)>,
 ) -> Option<()> {
-    let ends = [way[0], way[way.len() - 1]];
-    for &child in &way[1..way.len() - 1] {
+    let ends = [path[0], path[path.len() - 1]];
+    for &child in &path[1..path.len() - 1] {
         let at = |p: u32| finest.positions[p as usize];
         let [to_first, to_last] = ends.map(|end| at(end).distance(at(child)));
         let parent = |particle: u32, weight: f64| {
