@@ -536,7 +536,7 @@ impl Stepper for ImplicitStepper {
         let before = std::mem::replace(&mut self.system, System::new(scene_state, &mut *self.elasticity));
         (self.start, self.first) = (start_positions(scene_state), None);
         if !self.system.self_contact.is_empty() {
-            self.system.self_contact.look_for_tangle(&self.x);
+            self.system.self_contact.update_tangle(&self.x);
             self.system.self_contact.begin_bodies(&before.self_contact, &self.x, scene_state.time, old_index);
         }
         self.drop_minimiser();
@@ -544,10 +544,10 @@ impl Stepper for ImplicitStepper {
 
     fn materials_changed(&mut self, scene_state: &SceneState) {
         let mut before = std::mem::replace(&mut self.system, System::new(scene_state, &mut *self.elasticity));
-        self.system.hold_on(&mut before);
+        self.system.take_over_anchors(&mut before);
         // Contact may be new, and the intersections are known to the previous system.
         if !self.system.self_contact.is_empty() {
-            self.system.self_contact.look_for_tangle(&self.x);
+            self.system.self_contact.update_tangle(&self.x);
         }
         // Without a matrix there is no pattern to compare: levels are rebuilt with the new stiffness.
         if !self.elasticity.is_assembled() {

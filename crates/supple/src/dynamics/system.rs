@@ -246,9 +246,9 @@ impl System {
     }
 
     /// Takes over the friction anchors from the previous system of the same bodies.
-    pub(super) fn hold_on(&mut self, before: &mut Self) {
-        self.contacts.hold_on(&mut before.contacts);
-        self.self_contact.hold_on(&mut before.self_contact);
+    pub(super) fn take_over_anchors(&mut self, before: &mut Self) {
+        self.contacts.take_over_anchors(&mut before.contacts);
+        self.self_contact.take_over_anchors(&mut before.self_contact);
     }
 
     /// Adds the contacts that friction impulses act on, over a step of `dt` seconds that ends at `x`.

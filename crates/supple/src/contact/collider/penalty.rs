@@ -116,7 +116,7 @@ impl Contacts {
     }
 
     /// Takes over the anchors from the previous contacts of the same points.
-    pub fn hold_on(&mut self, before: &mut Self) {
+    pub fn take_over_anchors(&mut self, before: &mut Self) {
         self.holds = std::mem::take(&mut before.holds);
     }
 

@@ -43,7 +43,7 @@ pub(crate) struct PatchSurface<'a> {
 
 impl Patches {
     /// Finds the particles around the triangles from `first` to `end`: within `radius` of a body, for particles that `meets` allows.
-    pub(crate) fn look(
+    pub(crate) fn search(
         &mut self,
         surface: &PatchSurface<'_>,
         [first, end]: [usize; 2],
@@ -199,7 +199,7 @@ mod tests {
                 PatchSurface { triangles: &triangles, body_of_triangle: &bodies, at: &at, hash: &hash, cell };
             let mut patches = Patches::default();
             let meets = |body: u32, particle: u32| body != particle % 5;
-            patches.look(&surface, [0, triangles.len()], |_| radius, meets);
+            patches.search(&surface, [0, triangles.len()], |_| radius, meets);
             let mut next = 0;
             for (patch, particles) in patches.iter() {
                 prop_assert_eq!(patch.first, next);

@@ -313,7 +313,7 @@ impl SelfCollisions {
         blocks.resize_with(triangles.len().div_ceil(BLOCK), Block::default);
         blocks.par_iter_mut().enumerate().for_each(|(b, block)| {
             let range = [b * BLOCK, triangles.len().min((b + 1) * BLOCK)];
-            block.near.look(&surface, range, radius, |body, particle| self.meet(body, particle));
+            block.near.search(&surface, range, radius, |body, particle| self.meet(body, particle));
         });
     }
 

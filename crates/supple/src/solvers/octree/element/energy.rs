@@ -14,7 +14,7 @@ use supple_mesh::octree::Octree;
 /// The energy of a forest.
 pub(crate) struct OctreeEnergy {
     forest: Arc<Forest>,
-    room: Mutex<EnergyScratch>,
+    scratch: Mutex<EnergyScratch>,
 }
 
 /// Reusable vectors.
@@ -27,7 +27,7 @@ struct EnergyScratch {
 impl OctreeEnergy {
     /// Of a forest.
     pub(crate) fn new(forest: Arc<Forest>) -> Self {
-        Self { forest, room: Mutex::default() }
+        Self { forest, scratch: Mutex::default() }
     }
 }
 
@@ -45,8 +45,8 @@ impl Energy for OctreeEnergy {
     }
 
     fn add_gradient(&self, x: &[DVec3], gradient: &mut [DVec3]) {
-        let mut room = self.room.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let EnergyScratch { gradient: own, outbox } = &mut *room;
+        let mut scratch = self.scratch.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let EnergyScratch { gradient: own, outbox } = &mut *scratch;
         own.resize(x.len(), DVec3::ZERO);
         self.forest.gradient(x, own, outbox);
         gradient.iter_mut().zip(own.iter()).for_each(|(sum, own)| *sum += *own);

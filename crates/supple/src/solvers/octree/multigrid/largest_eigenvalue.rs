@@ -33,7 +33,7 @@ pub(crate) fn largest_eigenvalue(
     }
     scale(q, 1.0 / beta);
     beta = 0.0;
-    let (mut diagonal, mut beside) = ([0.0; STEPS], [0.0; STEPS]);
+    let (mut diagonal, mut off_diagonal) = ([0.0; STEPS], [0.0; STEPS]);
     let mut count = 0;
     for step in 0..STEPS {
         apply(q, w);
@@ -59,13 +59,13 @@ pub(crate) fn largest_eigenvalue(
         if next <= 1e-6 * alpha.abs() {
             break;
         }
-        beside[step] = next;
+        off_diagonal[step] = next;
         scale(w, 1.0 / next);
         std::mem::swap(before, q);
         std::mem::swap(q, w);
         beta = next;
     }
-    largest_of_tridiagonal(&diagonal[..count], &beside[..count - 1])
+    largest_of_tridiagonal(&diagonal[..count], &off_diagonal[..count - 1])
 }
 
 /// `aᵀ D b`, summed pairwise in a tree whose shape depends on the length alone.
@@ -98,13 +98,15 @@ fn noise(place: usize) -> f32 {
 }
 
 /// By bisection on the number of negative pivots of `T - θ I`.
-fn largest_of_tridiagonal(diagonal: &[f64], beside: &[f64]) -> f64 {
-    let reach = |i: usize| beside.get(i).copied().unwrap_or(0.0) + if i == 0 { 0.0 } else { beside[i - 1] };
+fn largest_of_tridiagonal(diagonal: &[f64], off_diagonal: &[f64]) -> f64 {
+    let reach = |i: usize| {
+        off_diagonal.get(i).copied().unwrap_or(0.0) + if i == 0 { 0.0 } else { off_diagonal[i - 1] }
+    };
     let (mut low, mut high) = (0.0, (0..diagonal.len()).map(|i| diagonal[i] + reach(i)).fold(0.0, f64::max));
     let all_below = |at: f64| {
         let mut pivot = 1.0;
         diagonal.iter().enumerate().all(|(i, d)| {
-            let coupling = if i == 0 { 0.0 } else { beside[i - 1] * beside[i - 1] };
+            let coupling = if i == 0 { 0.0 } else { off_diagonal[i - 1] * off_diagonal[i - 1] };
             pivot = d - at - coupling / pivot;
             pivot < 0.0
         })
