@@ -176,13 +176,13 @@ impl System {
                     x[(v + first) as usize] = target;
                 } else {
                     let stiffness =
-                        pin.stiffness.unwrap_or_else(|| scene_state.bodies[pin.body].hold_stiffness());
-                    self.hold(pin.body, &point.weights, SoftConstraint { target, stiffness });
+                        pin.stiffness.unwrap_or_else(|| scene_state.bodies[pin.body].attachment_stiffness());
+                    self.attach(pin.body, &point.weights, SoftConstraint { target, stiffness });
                 }
             }
         }
         for grab in &scene_state.grabs {
-            self.hold(
+            self.attach(
                 grab.body,
                 &grab.weights,
                 SoftConstraint { target: grab.target, stiffness: grab.stiffness },
@@ -191,9 +191,9 @@ impl System {
         Ok(())
     }
 
-    fn hold(&mut self, body: usize, weights: &[(u32, f64)], hold: SoftConstraint) {
+    fn attach(&mut self, body: usize, weights: &[(u32, f64)], constraint: SoftConstraint) {
         let first = self.first_unknown[body];
-        self.attachments.hold(weights.iter().map(|&(v, w)| (v + first, w)), hold);
+        self.attachments.attach(weights.iter().map(|&(v, w)| (v + first, w)), constraint);
     }
 
     /// Two triangles by their bodies and vertices.

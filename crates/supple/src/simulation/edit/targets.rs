@@ -78,7 +78,7 @@ impl Simulation {
         if hard && weights.len() > 1 {
             return Err(Error::Invalid(format!(
                 "body `{name}`: vertices of an embedded surface cannot be pinned exactly; give a stiffness in N/m, such as {:.0}",
-                built.hold_stiffness()
+                built.attachment_stiffness()
             )));
         }
         Ok(PinPoint::new(weights, DVec3::ZERO))

@@ -96,7 +96,7 @@ impl LatticeBody {
             ))
         })?;
         let holders = held_cells(body, index, scene_state, &lattice, &placement);
-        holders.keys().for_each(|cell| lattice.hold(*cell));
+        holders.keys().for_each(|cell| lattice.make_dirichlet(*cell));
         let in_cells: Vec<DVec3> = body.start.iter().map(|p| placement.in_cells(*p)).collect();
         let points = LatticePoints::new(&lattice, &in_cells, options.interpolation);
         let material = body.materials.main();
