@@ -586,7 +586,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(12))]
         #[test]
-        fn what_is_found_is_what_every_pair_by_itself_gives_however_surfaces_have_moved_before(
+        fn candidates_match_brute_force_after_any_motion(
             motions in prop::collection::vec((vector(0.5), vector(0.03), -0.3..0.3f64, 0.0..0.01f64), 1..7),
             origin in vector(300.0),
         ) {

@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn a_doubled_step_that_climbs_is_not_taken_and_leaves_the_gradient_of_the_single_one() {
+    fn a_doubled_step_that_climbs_is_rejected_and_restores_the_gradient() {
         let limits = limits();
         let mut x = [DVec3::ZERO];
         let mut work = DescentWorkspace::new(&BlockPattern::new(&[false], &[]), 1);
@@ -514,7 +514,7 @@ mod tests {
     }
 
     #[test]
-    fn a_descent_that_is_told_the_objective_at_its_start_has_the_bits_of_one_that_finds_it() {
+    fn a_known_initial_objective_does_not_change_the_descent() {
         let wells = Wells::new(8);
         let start: Vec<DVec3> = (0..8).map(|v| DVec3::new(1.0, 0.3 * f64::from(v), -0.7)).collect();
         let mut gradient = vec![DVec3::ZERO; 8];

@@ -708,7 +708,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_are_those_of_every_particle_against_every_triangle_whether_remembered_or_not() {
+    fn cached_and_fresh_pairs_match_brute_force() {
         let mut collisions = sheets(14);
         let mut from = collisions.start.clone();
         let (weights, friction) = (vec![1.0; from.len()], vec![0.3; from.len()]);

@@ -297,7 +297,7 @@ mod tests {
     const PLAN: Plan = Plan { levels: 8, parents: 2, rest_lengths: RestLengths::Surface };
 
     #[test]
-    fn levels_shrink_hold_fewer_constraints_than_the_mesh_and_never_join_separate_sheets() {
+    fn levels_shrink_and_never_join_separate_sheets() {
         let (positions, triangles) = two_sheets(30);
         let links = edges(&positions, &triangles);
         let attached = vec![false; positions.len()];
